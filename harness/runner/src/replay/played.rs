@@ -136,18 +136,23 @@ impl Plan {
         let end = cut.map_or(u64::MAX, |edit| edit.at as u64);
         let (mut from, mut to) = (0_u64, 0_u64);
         let mut steps = Vec::with_capacity(self.steps.len());
+        // What comes anew at the end of a piece belongs to it. A line of the host is written before it: its place is the
+        // end of a line, and what comes anew there may be the beginning of the next one.
+        let through = |place| &edits[..edits.partition_point(|edit| edit.at as u64 <= place)];
+        let before = |place| &edits[..edits.partition_point(|edit| (edit.at as u64) < place)];
         for step in &self.steps {
             // What is killed brings nothing more, not even a pause.
             if from >= end {
                 break;
             }
             from += step.bytes;
-            let place = moved(from, edits);
+            let place = moved(from, through(from));
             steps.push(PlanStep { after_ms: step.after_ms, bytes: place - to });
             to = place;
         }
         let host = self.host.iter().filter(|step| step.at <= end);
-        let host = host.map(|step| HostStep { at: moved(step.at, edits), ..step.clone() });
+        let moved = |at| moved(at, before(at));
+        let host = host.map(|step| HostStep { at: moved(step.at), ..step.clone() });
         Self { steps, host: host.collect(), ..self.clone() }
     }
 }
@@ -291,14 +296,10 @@ fn altered(stdout: &[u8], edits: &[Edit]) -> Vec<u8> {
     bytes
 }
 
-/// The place of a recorded place in the new bytes. What comes anew belongs to the piece before it, and at the
-/// beginning to the first piece.
-fn moved(place: u64, edits: &[Edit]) -> u64 {
+/// The place of a recorded place behind these changes; what comes anew at the beginning belongs to the first piece.
+fn moved(place: u64, before: &[Edit]) -> u64 {
     let at = usize::try_from(place).unwrap_or(usize::MAX);
-    let before = edits.partition_point(|edit| edit.at <= at);
-    let Some(edit) = before.checked_sub(1).map(|index| &edits[index]).filter(|_| at > 0) else {
-        return place;
-    };
+    let Some(edit) = before.last().filter(|_| at > 0) else { return place };
     let (behind, size) = (at - edit.at, edit.inserted.len());
     let moved = match behind < edit.removed {
         true => edit.new_at + behind.min(size),

@@ -49,6 +49,27 @@ fn issue_17_point_4_a_fault_changes_the_bytes_that_a_plan_plays() {
 }
 
 #[test]
+fn issue_17_a_line_of_the_host_is_written_before_what_comes_anew_at_its_place() {
+    // The host writes when the first line has been read.
+    let host = |fault: &str| {
+        let host = vec![HostStep { line: 1, at: 8, after_ms: 0, wrong_id: false }];
+        let plan = Plan { agent: vec![fault.parse().unwrap()], host, ..Plan::at_once(27) };
+        plan.played(Capture::from(STDOUT)).plan.host[0].at
+    };
+    for (fault, expect) in [
+        ("2:bom", 8),
+        ("2:log-line", 8),
+        ("2:swapped", 8),
+        ("1:twice", 8),
+        ("1:crlf", 9),
+        ("1:bom", 11),
+        ("2:cut:0", 8),
+    ] {
+        assert_eq!(host(fault), expect, "{fault}");
+    }
+}
+
+#[test]
 fn issue_17_point_4_a_line_too_long_is_longer_than_the_parser_reads() {
     let plan = Plan { agent: vec!["2:long-line".parse().unwrap()], ..Plan::at_once(27) };
     let played = plan.played(Capture::from(STDOUT));

@@ -13,6 +13,8 @@ const CALLS: [&str; 3] = ["tool_use", "server_tool_use", "mcp_tool_use"];
 const NO_CONTENT: &str = "(no content)";
 /// The model's name in what the CLI says itself.
 const SYNTHETIC: &str = "<synthetic>";
+/// How the CLI begins what it says itself of an error of the API, and what it says where there was nothing to answer.
+const OF_ERRORS: [&str; 2] = ["API Error", "No response requested."];
 
 /// Reads what `stdout` states. A line of more than `limit` bytes states nothing, and neither does a result that is
 /// said again at once.
@@ -190,9 +192,13 @@ impl Reader {
         let is_it = |known: &StatedMessage| known.id == id && known.parent == parent;
         let known = self.stated.messages.iter().rposition(is_it);
         let at = known.unwrap_or_else(|| self.begin(id.to_owned(), parent));
-        let is_error = message["model"] == SYNTHETIC
-            || record["isApiErrorMessage"] == true
-            || !record["error"].is_null();
+        let is_marked = record["isApiErrorMessage"] == true || !record["error"].is_null();
+        let mut parts = message["content"].as_array().into_iter().flatten();
+        let of_error = |part: &Value| {
+            let text = string(&part["text"]).trim();
+            OF_ERRORS.iter().any(|start| text.starts_with(start))
+        };
+        let is_error = is_marked || message["model"] == SYNTHETIC && parts.any(of_error);
         self.stated.messages[at].is_error |= is_error;
         for block in message["content"].as_array().into_iter().flatten() {
             match block["type"].as_str().unwrap_or_default() {

@@ -32,6 +32,22 @@ fn a_block_is_what_streamed_and_what_the_whole_message_says() {
 }
 
 #[test]
+fn issue_17_what_the_cli_says_itself_is_an_error_where_it_speaks_of_one() {
+    let check = |model: &str, text: &str, more: &str, expect: bool| {
+        let record = format!(
+            r#"{{"type":"assistant","message":{{"id":"m","model":"{model}","content":[{{"type":"text","text":"{text}"}}]}}{more}}}"#
+        );
+        assert_eq!(stated(&[&record]).messages[0].is_error, expect, "{record}");
+    };
+    check("<synthetic>", "API Error: 529", "", true);
+    check("<synthetic>", "No response requested.", "", true);
+    check("<synthetic>", "Not enough messages to compact.", "", false);
+    check("<synthetic>", "Prompt is too long", r#","isApiErrorMessage":true"#, true);
+    check("claude", "Invalid", r#","error":"authentication_failed""#, true);
+    check("claude", "API Error is what I saw.", "", false);
+}
+
+#[test]
 fn issue_17_a_text_is_in_doubt_when_its_pieces_and_the_whole_differ() {
     let check = |streamed: &str, whole: Option<&str>, expect: bool| {
         let (streamed, whole) = (streamed.to_owned(), whole.map(str::to_owned));
