@@ -323,12 +323,27 @@ fn reports() -> Result<(), Failed> {
     let mut browser = Page::open(&workspace.path().join("made/index.html"), PHONE, false)?;
     expect(browser.script(WIDER)? == 0, "the page is too wide for a phone")?;
     expect(browser.text(".finding b")? == "GD001 golden-differs", "no finding")?;
+    // Issue 19, point 16: what was expected and what came, as a person sees it, on the first screen of a phone.
+    let told = browser.text(".found .chats")?;
+    expect(told.contains("band") && told.contains("tape"), &told)?;
+    for (side, word) in [("del", "band"), ("ins", "tape")] {
+        let marked = browser.text(&format!(".found .chats {side}"))?;
+        expect(marked.contains(word), &marked)?;
+    }
+    let bottom = browser
+        .script("return document.querySelector('.chats .bubble').getBoundingClientRect().bottom")?;
+    let is_seen = bottom.as_f64().is_some_and(|bottom| bottom < 800.0);
+    expect(is_seen, &format!("the first chat ends at {bottom}"))?;
+    let is_open = browser.script("return document.querySelector('.found details').open")?;
+    expect(is_open == false, "the lane is not folded")?;
     let link = browser.script("return document.querySelector('.found a').href")?;
     let path = link.as_str().and_then(|link| link.strip_prefix("file://")).ok_or("no link")?;
     quiet(&mut browser)?;
     let mut browser = Page::open(Path::new(path), WINDOW, false)?;
     let told = browser.text("h1")?;
     expect(told == "Proof 1 finding", &told)?;
+    let marked = browser.text(".case > .chats ins")?;
+    expect(marked.contains("tape"), &marked)?;
     quiet(&mut browser)
 }
 

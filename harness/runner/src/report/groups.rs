@@ -160,6 +160,11 @@ impl<'r> FindingGroup<'r> {
         self.members[0].scenario
     }
 
+    /// The version of the first finding, or an empty text.
+    pub(super) fn version(&self) -> &'r str {
+        self.members[0].version
+    }
+
     /// The findings beside the first.
     pub(super) fn others(&self) -> usize {
         self.members.len() - 1
@@ -230,6 +235,15 @@ impl<'r> FindingGroup<'r> {
         };
         lanes.into_iter().map(lane).collect()
     }
+}
+
+/// The finding that says the most about what a person sees of those of one recording, each with its lane: one with a
+/// chat, in the lane that is the nearest to a person.
+pub(super) fn nearest<'f>(
+    found: impl Iterator<Item = (&'f str, &'f Finding)>,
+) -> Option<&'f Finding> {
+    let member = |(lane, finding)| GroupMember { scenario: "", version: "", lane, finding };
+    found.map(member).min_by_key(GroupMember::rank).map(|member| member.finding)
 }
 
 /// The number of findings, and of what caused them where one cause has several.

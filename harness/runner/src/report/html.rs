@@ -5,13 +5,15 @@ use std::io::{self, Write};
 
 use maud::{Markup, html};
 
+use super::groups::{FindingGroup, counted, groups};
 use super::model::{CheckRun, Report, ScenarioRun, Tally};
 use super::page::{PageFrame, STYLE, badge, found};
 use super::text::{ran, verdict};
 use crate::text::plural;
 
-/// Findings told in full on one page; the JSON report has them all.
-const FINDINGS: usize = 200;
+/// The groups of findings that are told on one page, and the lanes of each; the JSON report has them all.
+const GROUPS: usize = 100;
+const LANES: usize = 40;
 
 /// The page of each scenario that has one, by the scenario's name: its words and its file.
 pub type Pages = BTreeMap<String, Vec<(String, String)>>;
@@ -28,10 +30,11 @@ pub fn html(report: &Report, pages: &Pages, out: &mut dyn Write) -> io::Result<(
         false => verdict(wrong, errors),
     };
     let holds = report.holds() && !report.is_empty();
+    let told = if wrong > 0 && errors == 0 { counted(report) } else { verdict.clone() };
     let title = format!("Test run: {verdict}");
     let body = html! {
         header {
-            h1 { "Test run " (badge(holds, &verdict)) } "\n"
+            h1 { "Test run " (badge(holds, &told)) } "\n"
             p {
                 (ran(&report.totals)) "."
                 @if let pending @ 1.. = report.totals.pending {
@@ -55,30 +58,40 @@ pub fn html(report: &Report, pages: &Pages, out: &mut dyn Write) -> io::Result<(
 }
 
 fn findings(report: &Report, pages: &Pages) -> Markup {
-    let findings = report
-        .checks()
-        .flat_map(|(name, check)| check.findings.iter().map(move |one| (name, check, one)));
+    let groups = groups(report);
     html! {
         h2 { "Findings" } "\n"
-        @for (name, check, finding) in findings.take(FINDINGS) {
+        @for group in groups.iter().take(GROUPS) {
             section.found {
-                (found(finding))
-                @if let Some((_, file)) = page_of(name, check, pages) {
+                (found(group.head()))
+                @if let Some(also) = group.also_in() { p.note { "Also in: " (also) "." } "\n" }
+                @if let Some((_, file)) = page_of(group, pages) {
                     p { a href=(file) { "Step through it" } } "\n"
+                }
+                @if group.others() > 0 {
+                    details {
+                        summary { "Every lane" }
+                        @for lane in group.lanes().into_iter().take(LANES) {
+                            h4 { (lane.name) } (found(lane.finding))
+                        }
+                        @if let more @ 1.. = group.lanes().len().saturating_sub(LANES) {
+                            p.more { "See the JSON report for " (plural(more, "more lane")) "." }
+                        }
+                    }
+                    "\n"
                 }
             }
             "\n"
         }
-        @if let more @ 1.. = report.totals.findings.saturating_sub(FINDINGS as u64) {
-            p.more { "See the JSON report for " (plural(more, "more finding")) "." } "\n"
+        @if let more @ 1.. = groups.len().saturating_sub(GROUPS) {
+            p.more { "See the JSON report for " (plural(more, "more cause")) " of findings." } "\n"
         }
     }
 }
 
-/// The page that shows what a check replayed.
-fn page_of<'p>(name: &str, check: &CheckRun, pages: &'p Pages) -> Option<&'p (String, String)> {
-    let (version, _) = check.name.split_once("::")?;
-    pages.get(name)?.iter().find(|(words, _)| words == version)
+/// The page that shows what the first check of a group replayed.
+fn page_of<'p>(group: &FindingGroup<'_>, pages: &'p Pages) -> Option<&'p (String, String)> {
+    pages.get(group.scenario())?.iter().find(|(words, _)| words == group.version())
 }
 
 fn scenarios(report: &Report, pages: &Pages) -> Markup {

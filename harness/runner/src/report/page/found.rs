@@ -1,9 +1,9 @@
-//! A finding on a page: the sentence, the chat that was expected beside the one that came, what came in beside what was seen, the diff, and the line that
-//! shows it again.
+//! A finding on a page: the sentence, the chat that was expected beside the one that came, what came in beside what was
+//! seen, the diff, and the line that shows it again.
 
 use maud::{Markup, display, html};
 
-use crate::check::{DiffLine, DiffSide, Finding};
+use crate::check::{ContextMoment, DiffLine, DiffSide, Finding};
 use crate::report::chat_diff::{EXPECTED, chat_markup};
 use crate::report::text::{ContextRow, change_text, commands, rows};
 
@@ -14,6 +14,21 @@ pub(crate) fn found(finding: &Finding) -> Markup {
         p.finding { b { (display(id)) } " " (place) ": " (sentence) } "\n"
         @if let Some(change) = change_text(finding) { p.note { (change) } "\n" }
         @if let Some(chat) = chat { (chat_markup(chat, EXPECTED)) }
+        // Where there is a chat, it says enough.
+        @if chat.is_none() { (lane(context, diff)) }
+        @else if !context.is_empty() || !diff.is_empty() {
+            details { summary { "What came in, and the lane" } (lane(context, diff)) } "\n"
+        }
+        @for (label, command) in commands(finding) {
+            p.label { (label) }
+            pre { (command) } "\n"
+        }
+    }
+}
+
+/// Returns what came in beside what was seen, and the lane's diff.
+fn lane(context: &[ContextMoment], diff: &[DiffLine]) -> Markup {
+    html! {
         @if !context.is_empty() {
             table.beside {
                 thead { tr { th { "time" } th { "what came in" } th { "what was seen" } } }
@@ -25,10 +40,6 @@ pub(crate) fn found(finding: &Finding) -> Markup {
             }
         }
         @if !diff.is_empty() { (difference(diff)) "\n" }
-        @for (label, command) in commands(finding) {
-            p.label { (label) }
-            pre { (command) } "\n"
-        }
     }
 }
 

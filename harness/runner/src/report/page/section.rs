@@ -10,6 +10,8 @@ use super::key_frames::strip;
 use super::provenance::{origin, provenance};
 use super::waterfall::{seconds, waterfall};
 use crate::cassette::Origin;
+use crate::check::Finding;
+use crate::report::groups::nearest;
 use crate::report::history::{PersonAct, STOP, act};
 use crate::scenario::ChatProfile;
 use crate::suite::{Case, CaseRun, ComparedGolden};
@@ -29,6 +31,7 @@ pub(super) fn section(place: usize, case: &Case) -> Markup {
             }
             "\n"
             (verdicts(case))
+            @if let Some(finding) = nearest(failed(case)) { h3 { "What failed" } (found(finding)) }
             @for (place, of) in (place..).zip(&case.runs) {
                 (run(place, of, case.chat.profile, case.runs.len() == 1))
             }
@@ -38,6 +41,11 @@ pub(super) fn section(place: usize, case: &Case) -> Markup {
         }
         "\n"
     }
+}
+
+/// The goldens that do not hold, each with its lane.
+fn failed(case: &Case) -> impl Iterator<Item = (&str, &Finding)> {
+    case.goldens.iter().filter_map(|golden| Some((golden.view.as_str(), golden.finding.as_ref()?)))
 }
 
 fn verdicts(case: &Case) -> Markup {
