@@ -33,7 +33,7 @@ pub(crate) fn found(finding: &Finding) -> Markup {
 }
 
 /// Returns an aligned diff.
-fn difference(lines: &[DiffLine]) -> Markup {
+pub(crate) fn difference(lines: &[DiffLine]) -> Markup {
     let text = |line: &DiffLine| {
         html! {
             (line.side.mark()) " "
