@@ -1,32 +1,38 @@
 //! `clitape review`: lists what waits for a review, and settles it one by one or all at once.
 
-use std::fmt;
-use std::io::{self, BufRead as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use clitape_runner::check::{Golden, GoldenChange, ScenarioChecks, body};
+use clitape_runner::check::{Golden, ScenarioChecks};
 use clitape_runner::files;
 use clitape_runner::limits::ReplayLimits;
-use clitape_runner::report::{plain, write_diff};
+use clitape_runner::report::{plain, review_page, write_change, write_diff};
 use clitape_runner::scenario::Workspace;
-use clitape_runner::text::plural;
 use serde_json::json;
 
 use crate::exit::ExitStatus;
 use crate::input::WorkLimits;
+use crate::outputs::write_file;
 use crate::terminal::{self, Terminal};
+
+mod answer;
+mod item;
+
+use answer::{Answer, ask};
+use item::{GoldenState, ReviewItem, text};
 
 /// Settles the goldens that `clitape test --update` proposed
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only goldens whose path contains this
-    filter: Option<String>,
-    /// Accept the golden of this id without asking, or all of them
+    /// Only goldens with such an id, as `--list` shows them, or whose id or path contains this
+    #[arg(value_name = "ID")]
+    filters: Vec<String>,
+    /// Accept them all without asking, or the golden of this id
     #[arg(long, value_name = "ID", num_args = 0..=1, conflicts_with = "reject")]
     accept: Option<Option<String>>,
-    /// Why it is accepted; stands in the golden's header
-    #[arg(long, value_name = "TEXT", requires = "accept")]
+    /// Why they are accepted; stands in the header of each golden that is
+    #[arg(long, value_name = "TEXT", conflicts_with = "reject")]
     reason: Option<String>,
     /// Reject them all without asking
     #[arg(long)]
@@ -38,6 +44,9 @@ pub(crate) struct Args {
     /// One JSON object a line
     #[arg(long, requires = "list")]
     json: bool,
+    /// Write a page of what is proposed; settles nothing
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["accept", "reject", "list"])]
+    html: Option<PathBuf>,
     #[command(flatten)]
     work: WorkLimits,
 }
@@ -49,116 +58,80 @@ enum Choice {
     Skip,
 }
 
-/// Why a golden is on the list.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum GoldenState {
-    New,
-    Changed,
-    Orphan,
-    Repeated,
-    Missing,
-    Unseen,
-}
-
-impl GoldenState {
-    /// Whether a golden is proposed, so that it can be settled.
-    fn waits(self) -> bool {
-        matches!(self, Self::New | Self::Changed)
-    }
-}
-
-impl fmt::Display for GoldenState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::New => "new",
-            Self::Changed => "changed",
-            Self::Orphan => "orphan",
-            Self::Repeated => "repeated",
-            Self::Missing => "missing",
-            Self::Unseen => "unseen",
-        })
-    }
-}
-
-/// One golden on the list.
-struct ReviewItem {
-    /// Scenario and view: `plain-text/bus`, with the version where it has one.
-    id: String,
-    golden: PathBuf,
-    state: GoldenState,
-}
-
-impl ReviewItem {
-    #[allow(clippy::expect_used, reason = "the state is impossible")]
-    fn new(scenario: &str, golden: PathBuf, state: GoldenState) -> Self {
-        let view = golden.file_stem().expect("a golden has a name").to_string_lossy();
-        let folder = golden.parent().and_then(Path::file_name).expect("a golden has a folder");
-        // Those of a subject are in a folder that has its name.
-        let id = match folder.to_string_lossy() {
-            folder if folder == "golden" => format!("{scenario}/{view}"),
-            subject => format!("{scenario}/{subject}/{view}"),
-        };
-        Self { id, golden, state }
-    }
-
-    fn proposed(&self) -> PathBuf {
-        let mut path = self.golden.clone().into_os_string();
-        path.push(".new");
-        path.into()
-    }
-
-    /// What a reviewer wants to know first.
-    fn sentence(&self) -> anyhow::Result<String> {
-        Ok(match self.state {
-            GoldenState::Orphan => "nothing is compared with it; remove it".to_owned(),
-            GoldenState::Repeated => {
-                "it says the same as the golden before it, which holds for its version too; remove it"
-                    .to_owned()
-            }
-            GoldenState::Missing => {
-                "the variant has no golden; `clitape test --update` proposes it".to_owned()
-            }
-            GoldenState::Unseen => {
-                "no replay gives this variant; remove it, or replay more `plans` \
-                              under [sweep]"
-                    .to_owned()
-            }
-            GoldenState::New => {
-                let entries = text(&self.proposed())?.lines().count();
-                format!("a new golden of {}", plural(entries, "entry"))
-            }
-            GoldenState::Changed => {
-                let change = GoldenChange::between(&text(&self.golden)?, &text(&self.proposed())?);
-                change.sentence.unwrap_or_else(|| "the texts are equal".to_owned())
-            }
-        })
-    }
-}
-
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStatus> {
     let mut items = items(workspace)?;
     if args.list {
         items.extend(variants(workspace, &items, args.work.limits())?);
     }
-    items.retain(|item| {
-        args.filter.as_ref().is_none_or(|filter| workspace.shown(&item.golden).contains(filter))
-    });
     let mut out = terminal::stdout();
     if args.list {
+        items.retain(|item| is_chosen(item, &args.filters, workspace));
         return list(workspace, &items, args.json, &mut out);
     }
     items.retain(|item| item.state.waits());
+    let mut filters = args.filters.clone();
     if let Some(Some(id)) = &args.accept {
-        one(&mut items, id)?;
         if args.reason.is_none() {
             bail!("say why {id} is right: add --reason TEXT, which its header will keep");
         }
+        filters.push(id.clone());
+    }
+    choose(&mut items, &filters, args.accept.as_ref().is_some_and(Option::is_some), workspace)?;
+    if let Some(path) = &args.html {
+        let reviewed: anyhow::Result<Vec<_>> =
+            items.iter().map(|item| item.reviewed(workspace)).collect();
+        write_file(path, review_page(&reviewed?))?;
+        out.line(path.display())?;
+        return Ok(ExitStatus::Ok);
     }
     if items.is_empty() {
         out.line("no golden waits for a review")?;
         return Ok(ExitStatus::Ok);
     }
-    let always = match (&args.accept, args.reject) {
+    settle_all(workspace, &items, args, &mut out)
+}
+
+/// Whether a golden is one of those that are asked for; without a filter, all are.
+fn is_chosen(item: &ReviewItem, filters: &[String], workspace: &Workspace) -> bool {
+    filters.is_empty() || filters.iter().any(|filter| item.is_meant(filter, workspace))
+}
+
+/// Leaves the goldens that are asked for. A filter that is an id means that golden alone.
+fn choose(
+    items: &mut Vec<ReviewItem>,
+    filters: &[String],
+    is_id: bool,
+    workspace: &Workspace,
+) -> anyhow::Result<()> {
+    for filter in filters {
+        let is_known = items.iter().any(|item| item.id == *filter);
+        let means_some = items.iter().any(|item| item.is_meant(filter, workspace));
+        let ids: Vec<&str> = items.iter().map(|item| item.id.as_str()).collect();
+        match ids.as_slice() {
+            _ if is_known || (means_some && !is_id) => {}
+            [] if is_id => bail!("no golden waits for a review, so `{filter}` does not either"),
+            [] => {}
+            _ => bail!("no golden `{filter}` waits for a review; there are {}", ids.join(", ")),
+        }
+    }
+    let (ids, parts): (Vec<&String>, Vec<&String>) =
+        filters.iter().partition(|filter| items.iter().any(|item| item.id == **filter));
+    items.retain(|item| {
+        filters.is_empty()
+            || ids.contains(&&item.id)
+            || parts.iter().any(|part| item.is_meant(part, workspace))
+    });
+    Ok(())
+}
+
+/// Settles one golden after another.
+fn settle_all(
+    workspace: &Workspace,
+    items: &[ReviewItem],
+    args: &Args,
+    out: &mut Terminal,
+) -> anyhow::Result<ExitStatus> {
+    let mut always = match (&args.accept, args.reject) {
         (Some(_), _) => Some(Choice::Accept),
         (_, true) => Some(Choice::Reject),
         _ => None,
@@ -171,8 +144,14 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStat
             None => {
                 out.line("")?;
                 out.line(format_args!("{} of {}: {shown}", i + 1, items.len()))?;
-                show(&mut out, item)?;
-                ask(&mut out, item)?
+                show(out, item)?;
+                match answered(out, item)? {
+                    Answer::Accept => Choice::Accept,
+                    Answer::Reject => Choice::Reject,
+                    Answer::AcceptAll => *always.insert(Choice::Accept),
+                    Answer::Quit => *always.insert(Choice::Skip),
+                    Answer::Skip | Answer::Old | Answer::New | Answer::Diff => Choice::Skip,
+                }
             }
         };
         settle(choice, item, args.reason.as_deref())
@@ -198,15 +177,16 @@ fn items(workspace: &Workspace) -> anyhow::Result<Vec<ReviewItem>> {
             let golden = proposed.with_extension("");
             let state =
                 if files::is_there(&golden) { GoldenState::Changed } else { GoldenState::New };
-            items.push(ReviewItem::new(&name, golden, state));
+            items.push(ReviewItem::new(&scenario, golden, state)?);
         }
         let recorded = workspace.recorded(&name)?;
         let orphans = Golden::orphans(&scenario, &recorded, &subjects)?;
-        items.extend(
-            orphans.into_iter().map(|path| ReviewItem::new(&name, path, GoldenState::Orphan)),
-        );
+        let orphans = orphans.into_iter().map(|path| (path, GoldenState::Orphan));
         let repeated = Golden::repeated(&scenario)?.into_iter();
-        items.extend(repeated.map(|(path, _)| ReviewItem::new(&name, path, GoldenState::Repeated)));
+        let repeated = repeated.map(|(path, _)| (path, GoldenState::Repeated));
+        for (path, state) in orphans.chain(repeated) {
+            items.push(ReviewItem::new(&scenario, path, state)?);
+        }
     }
     Ok(items)
 }
@@ -223,11 +203,14 @@ fn variants(
         scenario.check_work(most)?;
         let missing =
             Golden::unwritten(&scenario).into_iter().map(|path| (path, GoldenState::Missing));
-        let unseen = ScenarioChecks::new(workspace, scenario)?.never_seen_variants()?;
+        let checks = ScenarioChecks::new(workspace, scenario)?;
+        let unseen = checks.never_seen_variants()?;
         let unseen = unseen.into_iter().map(|path| (path, GoldenState::Unseen));
         let open = missing.chain(unseen);
         let open = open.filter(|(path, _)| listed.iter().all(|item| item.golden != *path));
-        items.extend(open.map(|(path, state)| ReviewItem::new(&name, path, state)));
+        for (path, state) in open {
+            items.push(ReviewItem::new(checks.scenario(), path, state)?);
+        }
     }
     Ok(items)
 }
@@ -251,49 +234,20 @@ fn list(
     Ok(if items.is_empty() { ExitStatus::Ok } else { ExitStatus::Findings })
 }
 
-/// Leaves the one of this id.
-fn one(items: &mut Vec<ReviewItem>, id: &str) -> anyhow::Result<()> {
-    if !items.iter().any(|item| item.id == id) {
-        let ids: Vec<&str> = items.iter().map(|item| item.id.as_str()).collect();
-        match ids.as_slice() {
-            [] => bail!("no golden waits for a review, so `{id}` does not either"),
-            _ => bail!("no golden `{id}` waits for a review; there are {}", ids.join(", ")),
-        }
-    }
-    items.retain(|item| item.id == id);
-    Ok(())
-}
-
 fn show(out: &mut Terminal, item: &ReviewItem) -> anyhow::Result<()> {
     out.line(format_args!("  {}", item.sentence()?))?;
-    let old = if item.state == GoldenState::New { String::new() } else { text(&item.golden)? };
-    let change = GoldenChange::between(&old, &text(&item.proposed())?);
-    Ok(write_diff(out.styled(), &change.diff)?)
+    Ok(write_change(out.styled(), &item.change()?)?)
 }
 
-fn text(path: &Path) -> anyhow::Result<String> {
-    let file = files::read_text(path)?;
-    Ok(body(&file).unwrap_or(&file).to_owned())
-}
-
-/// Asks until the answer settles it, and shows what is asked for; the end of the input skips.
-fn ask(out: &mut Terminal, item: &ReviewItem) -> anyhow::Result<Choice> {
+/// Asks until the answer settles it, and shows what is asked for.
+fn answered(out: &mut Terminal, item: &ReviewItem) -> anyhow::Result<Answer> {
     loop {
-        out.ask("  [a]ccept, [r]eject, [s]kip, or show [o]ld, [n]ew, [d]iff? ")?;
-        let mut answer = String::new();
-        if io::stdin().lock().read_line(&mut answer)? == 0 {
-            out.line("")?;
-            return Ok(Choice::Skip);
-        }
-        match answer.trim() {
-            "a" | "accept" => return Ok(Choice::Accept),
-            "r" | "reject" => return Ok(Choice::Reject),
-            "s" | "skip" | "" => return Ok(Choice::Skip),
-            "o" | "old" if item.state == GoldenState::New => out.line("  there is no old one")?,
-            "o" | "old" => whole(out, &item.golden)?,
-            "n" | "new" => whole(out, &item.proposed())?,
-            "d" | "diff" => show(out, item)?,
-            _ => {}
+        match (ask(out)?, &item.old) {
+            (Answer::Old, None) => out.line("  there is no old one")?,
+            (Answer::Old, Some(old)) => whole(out, old)?,
+            (Answer::New, _) => whole(out, &item.proposed())?,
+            (Answer::Diff, _) => write_diff(out.styled(), &item.change()?.diff)?,
+            (answer, _) => return Ok(answer),
         }
     }
 }

@@ -18,6 +18,7 @@ mod limits_reached;
 mod processes;
 mod proof;
 mod report;
+mod review;
 mod selection;
 mod stand_in;
 mod stays_red;

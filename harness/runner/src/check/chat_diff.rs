@@ -54,6 +54,18 @@ impl ChatDiff {
         None
     }
 
+    /// Compares what a person ends up reading; `None` where it is the same.
+    pub(super) fn at_end([old, new]: [&[&Entry]; 2], profile: ChatProfile) -> Option<Self> {
+        let views = [old, new].map(|entries| {
+            let mut view = ChatView::default();
+            for (number, entry) in entries.iter().enumerate() {
+                view.apply(number, entry);
+            }
+            view
+        });
+        Some(Self::of(&views, first_difference(&views)?, None, profile))
+    }
+
     /// The chats from the message with the index `above` on.
     fn of(views: &[ChatView; 2], above: usize, at: Option<u64>, profile: ChatProfile) -> Self {
         let shown = |lines: &dyn Fn(&SeenMessage) -> String| {

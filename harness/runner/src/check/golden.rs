@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use fs_err as fs;
 use thiserror::Error;
 
+use super::chat_diff::ChatDiff;
 use super::diff::{DiffLine, align_texts};
 use super::golden_chain::GoldenChain;
 use super::snap_file::{pending_path, read, write_pending};
@@ -20,7 +21,7 @@ use super::view::View;
 use crate::files;
 use crate::names::{CliVersion, SubjectName};
 use crate::replay::{Entry, shortened};
-use crate::scenario::{Scenario, Variant};
+use crate::scenario::{ChatProfile, Scenario, Variant};
 
 /// A golden file, there or not.
 #[derive(Debug, Clone, PartialEq)]
@@ -224,6 +225,25 @@ impl Golden {
         Ok(removed)
     }
 
+    /// The golden that holds for the version in the name of `golden` as long as that one is not there; `None` where there
+    /// is none, or the name has no version.
+    ///
+    /// # Errors
+    ///
+    /// When the folder can't be read.
+    pub fn before(scenario: &Scenario, golden: &Path) -> io::Result<Option<PathBuf>> {
+        let Some((view, rest)) = view_of(scenario, golden) else { return Ok(None) };
+        let Ok(version) = rest.parse::<CliVersion>() else { return Ok(None) };
+        let before = chain(scenario, view)?.file_of(&version);
+        Ok(Some(before).filter(|before| before != golden && files::is_there(before)))
+    }
+
+    /// The profile of the chat that a golden of a scenario shows.
+    pub fn profile(scenario: &Scenario, golden: &Path) -> ChatProfile {
+        let chat = view_of(scenario, golden).and_then(|(view, _)| view.chat());
+        chat.unwrap_or(scenario.first_chat()).profile
+    }
+
     /// The pending goldens of a scenario.
     ///
     /// # Errors
@@ -272,6 +292,10 @@ pub fn parse(text: &str) -> Result<Vec<Entry>, UnreadableLine> {
 pub struct GoldenChange {
     /// What differs first; `None` when the texts are equal.
     pub sentence: Option<String>,
+    /// What a person sees in a chat where the goldens first part, unless one of them is empty.
+    pub first_chat: Option<ChatDiff>,
+    /// What a person ends up reading in a chat, where it differs.
+    pub last_chat: Option<ChatDiff>,
     /// The aligned lines.
     pub diff: Vec<DiffLine>,
 }
@@ -279,20 +303,26 @@ pub struct GoldenChange {
 impl GoldenChange {
     /// Compares the texts of two goldens, without their headers. Where a line is no entry, the sentence
     /// names it, and the texts are aligned line by line.
-    pub fn between(old: &str, new: &str) -> Self {
-        let diff = || align_texts(old, new);
+    pub fn between(old: &str, new: &str, profile: ChatProfile) -> Self {
+        let unread = |sentence| Self {
+            sentence: Some(sentence),
+            first_chat: None,
+            last_chat: None,
+            diff: align_texts(old, new),
+        };
         match (parse(old), parse(new)) {
             (Ok(a), Ok(b)) => {
                 let compared = TraceDiff::new(&a, &b, Times::Compared).read_from(old, Some(new));
-                let sentence = compared.first().map(|divergence| divergence.sentence);
-                Self { sentence, diff: compared.lines() }
+                let both = !old.is_empty() && !new.is_empty();
+                Self {
+                    sentence: compared.first().map(|divergence| divergence.sentence),
+                    first_chat: compared.chat(profile).filter(|_| both),
+                    last_chat: compared.last_chat(profile),
+                    diff: compared.lines(),
+                }
             }
-            (Err(error), _) => {
-                Self { sentence: Some(format!("of the golden, {error}")), diff: diff() }
-            }
-            (_, Err(error)) => {
-                Self { sentence: Some(format!("of the proposal, {error}")), diff: diff() }
-            }
+            (Err(error), _) => unread(format!("of the golden, {error}")),
+            (_, Err(error)) => unread(format!("of the proposal, {error}")),
         }
     }
 }
@@ -310,6 +340,16 @@ fn files(dir: &Path, extension: &str) -> io::Result<Vec<PathBuf>> {
     }
     found.sort();
     Ok(found)
+}
+
+/// The view that a golden shows by its name, and what its name says beside it: a version, a variant or nothing.
+fn view_of<'g>(scenario: &Scenario, golden: &'g Path) -> Option<(View, &'g str)> {
+    if golden.parent()? != golden_dir(scenario) {
+        return None;
+    }
+    let name = golden.file_name()?.to_str()?.strip_suffix(".snap")?;
+    let (view, rest) = name.split_once('.').unwrap_or((name, ""));
+    View::of(scenario).into_iter().find(|of| of.to_string() == view).map(|view| (view, rest))
 }
 
 /// How the names of the goldens of a subject's chat begin.

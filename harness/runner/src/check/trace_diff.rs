@@ -173,6 +173,11 @@ impl<'a> TraceDiff<'a> {
         ChatDiff::find([&self.old, &self.new], self.pairs(), self.times, profile)
     }
 
+    /// What a person ends up reading in a chat of both lanes; `None` where it is the same.
+    pub fn last_chat(&self, profile: ChatProfile) -> Option<ChatDiff> {
+        ChatDiff::at_end([&self.old, &self.new], profile)
+    }
+
     /// The lines of both.
     fn texts(&self) -> [Vec<Cow<'a, str>>; 2] {
         let lines = |entries: &[&Entry], source: Option<&'a str>| match source {

@@ -46,6 +46,9 @@ pub(super) struct SideNames(pub(super) &'static str, pub(super) &'static str);
 
 /// The sides of a finding.
 pub(super) const EXPECTED: SideNames = SideNames("expected", "came");
+/// The sides of a golden and what is proposed in its place.
+pub(super) const PROPOSED: SideNames = SideNames("old", "new");
+
 /// Draws both sides.
 pub(super) fn write_chat(out: &mut dyn Write, chat: &ChatDiff, names: SideNames) -> io::Result<()> {
     let at = chat.at.map(|at| format!("   at {}.{:03} s", at / 1000, at % 1000));

@@ -30,7 +30,9 @@ pub(super) struct GroupMember<'r> {
     version: &'r str,
     /// The lane, or the name of the check.
     lane: &'r str,
-    pub(super) finding: &'r Finding,
+    finding: &'r Finding,
+    /// The number of findings before it that its check reports in the same words: of other things.
+    place: usize,
 }
 
 /// Findings with one cause.
@@ -53,8 +55,10 @@ pub(super) fn groups(report: &Report) -> Vec<FindingGroup<'_>> {
     let mut bundles: Groups<'_> = Groups::default();
     for (scenario, check) in report.checks() {
         let (version, lane) = check.name.split_once("::").unwrap_or(("", &check.name));
-        for finding in &check.findings {
-            let member = GroupMember { scenario, version, lane, finding };
+        for (number, finding) in check.findings.iter().enumerate() {
+            let is_same = |other: &&Finding| other.sentence == finding.sentence;
+            let place = check.findings[..number].iter().filter(is_same).count();
+            let member = GroupMember { scenario, version, lane, finding, place };
             bundles.add(member.bundle(), [member]);
         }
     }
@@ -88,11 +92,14 @@ impl GroupMember<'_> {
     /// What is found together: the goldens of a version that differ, those of a scenario that are missing, and what else
     /// is found in the same words in several versions.
     fn bundle(&self) -> String {
-        let Self { scenario, version, lane, finding } = self;
+        let Self { scenario, version, lane, finding, place } = self;
         match &finding.id {
             FindingId::Known(FindingKind::GoldenDiffers) => format!("{scenario} {version}"),
             FindingId::Known(FindingKind::GoldenMissing) => format!("{scenario} missing"),
-            id => format!("{scenario} {lane} {id} {}", without_moment(&finding.sentence)),
+            id => {
+                let sentence = without_moment(&finding.sentence);
+                format!("{scenario} {lane} {place} {id} {sentence}")
+            }
         }
     }
 

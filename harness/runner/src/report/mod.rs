@@ -19,6 +19,7 @@ mod markdown;
 mod model;
 mod page;
 pub mod proof;
+mod review;
 mod screen;
 mod style;
 mod tap;
@@ -41,6 +42,7 @@ pub use model::{Cause, CheckRun, FORMAT, Report, ScenarioRun, Tally, Trouble};
 #[cfg(test)]
 pub(crate) use page::frames::frames;
 pub use page::{SeenRun, page, seen_page};
+pub use review::{ReviewedGolden, review_page, write_change};
 pub use screen::Screen;
 pub use tap::tap;
 pub use terminal::{findings, scenario_line, summary, terminal, write_diff, write_finding};

@@ -83,4 +83,8 @@ fn other_findings_are_one_group_where_versions_find_the_same() {
         )],
         &[["1.0.1::bus", "1.0.2", ""], ["1.0.2::sse", "", ""]],
     );
+    // What one check finds twice is of two things.
+    let mut twice = broken("complete", "left over");
+    twice.findings.extend(broken("complete", "left over").findings);
+    check(&[("a", vec![twice])], &[["complete", "", ""], ["complete", "", ""]]);
 }

@@ -44,7 +44,7 @@ fn lane(context: &[ContextMoment], diff: &[DiffLine]) -> Markup {
 }
 
 /// Returns an aligned diff.
-fn difference(lines: &[DiffLine]) -> Markup {
+pub(crate) fn difference(lines: &[DiffLine]) -> Markup {
     let text = |line: &DiffLine| {
         html! {
             (line.side.mark()) " "

@@ -4,7 +4,7 @@
 //! security policy names style and script by their hashes; nothing else runs or is loaded.
 
 pub(crate) mod chat;
-mod found;
+pub(super) mod found;
 mod frame;
 pub(crate) mod frames;
 pub(crate) mod key_frames;

@@ -1,0 +1,148 @@
+//! A golden on the list of a review: why it is there, and what a reviewer compares.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use clitape_runner::check::{Golden, GoldenChange, body};
+use clitape_runner::files;
+use clitape_runner::report::ReviewedGolden;
+use clitape_runner::scenario::{ChatProfile, Scenario, Workspace};
+use clitape_runner::text::plural;
+
+/// Why a golden is on the list.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum GoldenState {
+    New,
+    Changed,
+    Orphan,
+    Repeated,
+    Missing,
+    Unseen,
+}
+
+impl GoldenState {
+    /// Whether a golden is proposed, so that it can be settled.
+    pub(super) fn waits(self) -> bool {
+        matches!(self, Self::New | Self::Changed)
+    }
+}
+
+impl fmt::Display for GoldenState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::New => "new",
+            Self::Changed => "changed",
+            Self::Orphan => "orphan",
+            Self::Repeated => "repeated",
+            Self::Missing => "missing",
+            Self::Unseen => "unseen",
+        })
+    }
+}
+
+/// One golden on the list.
+pub(super) struct ReviewItem {
+    /// Scenario and view: `plain-text/bus`, with the version where it has one.
+    pub(super) id: String,
+    pub(super) golden: PathBuf,
+    pub(super) state: GoldenState,
+    /// The golden that a proposal is compared with: the one that is there, or for a new one that names a version the
+    /// one that has held for the version until now.
+    pub(super) old: Option<PathBuf>,
+    /// The profile of the chat that it may show.
+    profile: ChatProfile,
+}
+
+impl ReviewItem {
+    #[allow(clippy::expect_used, reason = "the state is impossible")]
+    pub(super) fn new(
+        scenario: &Scenario,
+        golden: PathBuf,
+        state: GoldenState,
+    ) -> anyhow::Result<Self> {
+        let view = golden.file_stem().expect("a golden has a name").to_string_lossy();
+        let folder = golden.parent().and_then(Path::file_name).expect("a golden has a folder");
+        // Those of a subject are in a folder that has its name.
+        let id = match folder.to_string_lossy() {
+            folder if folder == "golden" => format!("{}/{view}", scenario.name),
+            subject => format!("{}/{subject}/{view}", scenario.name),
+        };
+        let old = match state {
+            GoldenState::New => Golden::before(scenario, &golden)?,
+            _ => Some(golden.clone()),
+        };
+        let profile = Golden::profile(scenario, &golden);
+        Ok(Self { id, golden, state, old, profile })
+    }
+
+    pub(super) fn proposed(&self) -> PathBuf {
+        let mut path = self.golden.clone().into_os_string();
+        path.push(".new");
+        path.into()
+    }
+
+    /// Whether one of the filters is its id, or a part of its id or path.
+    pub(super) fn is_meant(&self, filter: &str, workspace: &Workspace) -> bool {
+        self.id == filter
+            || self.id.contains(filter)
+            || workspace.shown(&self.golden).contains(filter)
+    }
+
+    /// What a reviewer wants to know first.
+    pub(super) fn sentence(&self) -> anyhow::Result<String> {
+        Ok(match self.state {
+            GoldenState::Orphan => "nothing is compared with it; remove it".to_owned(),
+            GoldenState::Repeated => {
+                "it says the same as the golden before it, which holds for its version too; remove it"
+                    .to_owned()
+            }
+            GoldenState::Missing => {
+                "the variant has no golden; `clitape test --update` proposes it".to_owned()
+            }
+            GoldenState::Unseen => {
+                "no replay gives this variant; remove it, or replay more `plans` \
+                              under [sweep]"
+                    .to_owned()
+            }
+            GoldenState::New => {
+                let entries = plural(text(&self.proposed())?.lines().count(), "entry");
+                match &self.old {
+                    None => format!("a new golden of {entries}"),
+                    Some(old) => {
+                        let name = old.file_name().unwrap_or_default().to_string_lossy();
+                        let first = self.change()?.sentence;
+                        let first = first.unwrap_or_else(|| "the texts are equal".to_owned());
+                        format!("a new golden of {entries}; {name} holds until now: {first}")
+                    }
+                }
+            }
+            GoldenState::Changed => {
+                let sentence = self.change()?.sentence;
+                sentence.unwrap_or_else(|| "the texts are equal".to_owned())
+            }
+        })
+    }
+
+    /// How the proposal differs from the golden that has held until now.
+    pub(super) fn change(&self) -> anyhow::Result<GoldenChange> {
+        let old = self.old.as_deref().map(text).transpose()?.unwrap_or_default();
+        Ok(GoldenChange::between(&old, &text(&self.proposed())?, self.profile))
+    }
+
+    /// The proposal as a page shows it.
+    pub(super) fn reviewed(&self, workspace: &Workspace) -> anyhow::Result<ReviewedGolden> {
+        Ok(ReviewedGolden {
+            id: self.id.clone(),
+            state: self.state.to_string(),
+            path: workspace.shown(&self.golden),
+            sentence: self.sentence()?,
+            change: self.change()?,
+        })
+    }
+}
+
+/// The text of a golden below its header.
+pub(super) fn text(path: &Path) -> anyhow::Result<String> {
+    let file = files::read_text(path)?;
+    Ok(body(&file).unwrap_or(&file).to_owned())
+}

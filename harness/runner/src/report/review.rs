@@ -1,0 +1,94 @@
+//! Shows proposed goldens to a reviewer, in a terminal and as a page: the chat before and after, and the entries that
+//! differ.
+
+use std::io::{self, Write};
+
+use maud::{Markup, html};
+
+use super::chat_diff::{PROPOSED, chat_markup, write_chat};
+use super::page::found::difference;
+use super::page::{PageFrame, STYLE, badge};
+use super::style::DIM;
+use super::terminal::write_diff;
+use crate::check::{ChatDiff, GoldenChange};
+use crate::text::plural;
+
+/// A proposed golden, and how it differs from the one that has held until now.
+#[derive(Debug, Clone)]
+pub struct ReviewedGolden {
+    /// Its id in `clitape review --list`.
+    pub id: String,
+    /// `new` or `changed`.
+    pub state: String,
+    /// The file that it becomes.
+    pub path: String,
+    /// What a reviewer wants to know first.
+    pub sentence: String,
+    /// What differs.
+    pub change: GoldenChange,
+}
+
+/// The chats of a change, each after what it shows.
+fn chats(change: &GoldenChange) -> impl Iterator<Item = (&'static str, &ChatDiff)> {
+    let GoldenChange { first_chat: first, last_chat: last, .. } = change;
+    let is_new = |last: &&ChatDiff| {
+        first
+            .as_ref()
+            .is_none_or(|first| (&first.expected, &first.got) != (&last.expected, &last.got))
+    };
+    let first = first.iter().map(|chat| ("where they first differ", chat));
+    first.chain(last.as_ref().filter(is_new).map(|chat| ("in the end", chat)))
+}
+
+/// Writes how a proposed golden differs: the chat old and new, or else the entries.
+///
+/// # Errors
+///
+/// When `out` can't be written to.
+pub fn write_change(out: &mut dyn Write, change: &GoldenChange) -> io::Result<()> {
+    let mut has_chat = false;
+    for (what, chat) in chats(change) {
+        writeln!(out, "  {DIM}{what}{DIM:#}")?;
+        write_chat(out, chat, PROPOSED)?;
+        has_chat = true;
+    }
+    if has_chat { Ok(()) } else { write_diff(out, &change.diff) }
+}
+
+/// Writes the page of proposed goldens: one file that loads nothing and has no script.
+pub fn review_page(goldens: &[ReviewedGolden]) -> String {
+    let count = plural(goldens.len(), "proposed golden");
+    let body = html! {
+        header {
+            h1 { "Review " (badge(goldens.is_empty(), &count)) }
+            p { "Nothing is accepted yet: " code { "clitape review" } " settles what is shown here." }
+        }
+        "\n"
+        main { @for golden in goldens { (section(golden)) } }
+        "\n"
+    };
+    PageFrame { title: &format!("Review: {count}"), style: STYLE, body, script: None }.page()
+}
+
+fn section(golden: &ReviewedGolden) -> Markup {
+    let ReviewedGolden { id, state, path, sentence, change } = golden;
+    let has_chat = chats(change).next().is_some();
+    html! {
+        section.found {
+            h2 { (id) " " small { (state) ", " (path) } } "\n"
+            p.finding { (sentence) } "\n"
+            @for (what, chat) in chats(change) {
+                p.note { (what) } "\n"
+                (chat_markup(chat, PROPOSED))
+            }
+            @if !change.diff.is_empty() {
+                details open[!has_chat] {
+                    summary { "The entries that differ" }
+                    (difference(&change.diff))
+                }
+                "\n"
+            }
+        }
+        "\n"
+    }
+}
