@@ -13,6 +13,7 @@ mod examples_of_gateways;
 mod first_hour;
 mod hostile;
 mod limits;
+mod limits_of_runs;
 mod limits_reached;
 mod processes;
 mod proof;

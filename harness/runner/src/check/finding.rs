@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::change::{Change, Class};
 use super::context::ContextMoment;
-use super::diff::DiffLine;
+use super::diff::{DiffLine, DiffSide};
 use crate::text::plain;
 pub use kind::FindingKind;
 
@@ -68,6 +68,17 @@ impl PartialEq<FindingKind> for FindingId {
     }
 }
 
+/// A line of a golden.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GoldenLine {
+    /// The path of the golden, from the workspace's root.
+    pub file: String,
+    /// The number of the line, from 1.
+    pub line: usize,
+}
+
 /// One failure, as checks make it and as reports show it.
 ///
 /// It is made with [`Finding::new`] and the `with` methods, which make its texts safe to print. The
@@ -105,6 +116,9 @@ pub struct Finding {
     /// What came in beside what was seen, up to the first difference of a golden.
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "moments")]
     pub context: Vec<ContextMoment>,
+    /// The golden's line of the first difference, where a golden differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub golden: Option<GoldenLine>,
     /// An aligned diff, where two texts were compared; empty elsewhere.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diff: Vec<DiffLine>,
@@ -122,6 +136,7 @@ impl Finding {
             class: None,
             consequences: Vec::new(),
             context: Vec::new(),
+            golden: None,
             diff: Vec::new(),
         };
         finding.safe()
@@ -145,6 +160,19 @@ impl Finding {
         self.safe()
     }
 
+    /// Adds the golden that the diff was made with, which has `header` lines above its text.
+    #[must_use]
+    pub fn with_golden(mut self, file: &str, header: usize) -> Self {
+        let differs = |line: &DiffLine| matches!(line.side, DiffSide::Expected | DiffSide::Got);
+        let first = self.diff.iter().position(differs).unwrap_or(0);
+        // Of a line that only came, the place is that of the line before it.
+        let is_expected = self.diff.get(first).is_some_and(|line| line.old.is_some());
+        let upto = &self.diff[..(first + usize::from(is_expected)).min(self.diff.len())];
+        let text = upto.iter().rev().find_map(|line| line.old).unwrap_or(1);
+        self.golden = Some(GoldenLine { file: file.to_owned(), line: header + text });
+        self.safe()
+    }
+
     /// Adds what came in beside what was seen.
     #[must_use]
     pub fn with_context(mut self, context: Vec<ContextMoment>) -> Self {
@@ -155,14 +183,16 @@ impl Finding {
     /// The same with every text made safe to print, on one line each; what is safe stays as it is.
     #[must_use]
     pub(crate) fn safe(mut self) -> Self {
-        let Self { id: _, place, sentence, reproduce, fix, class: _, consequences, context, diff } =
+        let Self { place, sentence, reproduce, fix, consequences, context, golden, diff, .. } =
             &mut self;
+        let golden = golden.iter_mut().map(|golden| &mut golden.file);
         let words = context.iter_mut().flat_map(|moment| {
             let ContextMoment { at: _, input, output } = moment;
             input.iter_mut().chain(output)
         });
         let parts = diff.iter_mut().flat_map(|line| &mut line.parts).map(|(_, text)| text);
-        let lines = [place, sentence, reproduce].into_iter().chain(fix).chain(consequences);
+        let lines =
+            [place, sentence, reproduce].into_iter().chain(fix).chain(consequences).chain(golden);
         for text in lines.chain(words).chain(parts) {
             *text = plain(text);
         }

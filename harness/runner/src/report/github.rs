@@ -1,27 +1,36 @@
 //! A test run as GitHub Actions shows it: an annotation a finding.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use super::model::Report;
 use super::text::{change_text, commands};
-use crate::check::Finding;
+use crate::check::{Finding, GoldenLine};
 
-/// Writes an `::error` line for every finding and for every check that could not be run.
+/// Writes an `::error` line for every finding and for every check that could not be run. `workspace` is the workspace
+/// as seen from the repository's root, from which GitHub reads the paths of files.
 ///
 /// # Errors
 ///
 /// When `out` can't be written to.
-pub fn github(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+pub fn github(report: &Report, workspace: &Path, out: &mut dyn Write) -> io::Result<()> {
     for run in &report.scenarios {
-        let file = format!("scenarios/{}/scenario.toml", run.name);
+        let scenario = workspace.join("scenarios").join(&run.name).join("scenario.toml");
         for check in &run.checks {
             for finding in &check.findings {
-                annotation(out, Some(&file), finding)?;
+                let file = match &finding.golden {
+                    Some(GoldenLine { file, line }) => {
+                        let file = workspace.join(file).display().to_string();
+                        format!("file={},line={line},", property(&file))
+                    }
+                    None => format!("file={},", property(&scenario.display().to_string())),
+                };
+                annotation(out, &file, finding)?;
             }
         }
     }
     for finding in report.workspace.iter().flat_map(|check| &check.findings) {
-        annotation(out, None, finding)?;
+        annotation(out, "", finding)?;
     }
     for trouble in report.troubles() {
         writeln!(out, "::error title=clitape::{}", data(&trouble.sentence))?;
@@ -29,9 +38,8 @@ pub fn github(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn annotation(out: &mut dyn Write, file: Option<&str>, finding: &Finding) -> io::Result<()> {
+fn annotation(out: &mut dyn Write, file: &str, finding: &Finding) -> io::Result<()> {
     let Finding { id, place, sentence, .. } = finding;
-    let file = file.map(|file| format!("file={},", property(file))).unwrap_or_default();
     let change = change_text(finding).map(|change| format!("\n{change}")).unwrap_or_default();
     let commands: String =
         commands(finding).map(|(label, command)| format!("\n{label}: {command}")).collect();

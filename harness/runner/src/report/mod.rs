@@ -40,7 +40,9 @@ pub(crate) use page::frames::frames;
 pub use page::{SeenRun, page, seen_page};
 pub use screen::Screen;
 pub use tap::tap;
-pub use terminal::{findings, scenario_line, summary, terminal, write_diff, write_finding};
+pub use terminal::{
+    findings, scenario_line, summary, terminal, timings, write_diff, write_finding,
+};
 pub use timeline::{footer, write_entry};
 
 pub use crate::text::plain;
