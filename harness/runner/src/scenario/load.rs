@@ -287,7 +287,7 @@ mod tests {
         ];
         assert_eq!(channels.unwrap().channels, expect);
         for (keys, expect) in [
-            ("kind = 'acp'\nmode = 'partial'", ":5: unknown field `mode`, expected `terminal`"),
+            ("kind = 'acp'\nmode = 'partial'", ":7: unknown field `mode`, expected `terminal`"),
             ("kind = 'telegram'", ":5: missing field `mode`"),
             ("kind = 'fax'", ":6: unknown value `fax`, expected one of `telegram`, `acp`, `sse`"),
         ] {
@@ -301,7 +301,7 @@ mod tests {
         let channels = load("[[channel]]\nkind = 'sse'").unwrap().channels;
         assert_eq!(channels, [ChannelSpec::Sse {}]);
         let error = load("[[channel]]\nkind = 'sse'\nmode = 'partial'").unwrap_err().to_string();
-        assert!(error.contains("scenario.toml:5: unknown field `mode`"), "{error}");
+        assert!(error.contains("scenario.toml:7: unknown field `mode`"), "{error}");
     }
 
     #[test]

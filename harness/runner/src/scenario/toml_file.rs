@@ -63,11 +63,13 @@ fn line_of<T: DeserializeOwned>(text: &str, error: &toml::de::Error) -> usize {
     let shortest = ends.partition_point(|end| !is_wrong(end));
     let Some(end) = ends.get(shortest) else { return said };
     let begin = shortest.checked_sub(1).map_or(0, |before| ends[before]);
-    let (first, last) = (number(begin), number(*end));
+    let last = number(*end) + usize::from(!text[..*end].ends_with('\n'));
+    let first = number(begin);
     if (first + 1..last.max(first + 1)).contains(&said) || begin == 0 {
         return said;
     }
-    let word = error.message().split('`').nth(1).filter(|_| !is_missing(error.message()));
+    let word =
+        error.message().split('`').nth(1).filter(|_| error.message().starts_with("unknown "));
     let has_word = |line: &str| word.is_some_and(|word| is_key(line, word) || is_value(line, word));
     let lines = text[begin..*end].lines().enumerate();
     lines.skip(1).find(|(_, line)| has_word(line)).map_or(first, |(below, _)| first + below)
@@ -84,11 +86,6 @@ fn is_value(line: &str, value: &str) -> bool {
     line.split_once('=').is_some_and(|(_, rest)| {
         ['"', '\''].iter().any(|mark| rest.contains(&format!("{mark}{value}{mark}")))
     })
-}
-
-/// Whether a message is about a key that is not there.
-fn is_missing(message: &str) -> bool {
-    message.starts_with("missing field")
 }
 
 /// serde's message without names of types of Rust, with the name that a misspelt one may mean.

@@ -32,7 +32,7 @@ fn a_mistake_is_told_with_its_line() {
         ),
         (
             "[[turn]]\n[[turn]]\nblock = []\n",
-            "model.toml:2: a turn has a `block`, a `failure` or both; `block = []` is an empty message",
+            "model.toml:1: a turn has a `block`, a `failure` or both; `block = []` is an empty message",
         ),
         (
             "[[turn]]\nblock = []\nstop_reason = 'done'\n",
