@@ -21,7 +21,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
 
 fn trials(workspace: &Workspace) -> Result<Vec<Trial>, Box<dyn Error>> {
     let mut trials = Vec::new();
-    for (name, checks) in load(workspace, workspace.names()?, ReplayLimits::default())? {
+    for (name, checks) in load(workspace, workspace.names()?, ReplayLimits::default(), None)? {
         let checks = Arc::new(checks?);
         for check in checks.checks().to_vec() {
             let checks = checks.clone();

@@ -63,7 +63,7 @@ fn x8_the_verdict_says_what_to_do() {
     let empty = [
         "not resumable: empty",
         "The transcript holds no conversation.",
-        "Forget the session's id and start a new session with the message.",
+        "Forget the session's id and start a new session with the person's next message.",
     ];
     check(&[], 3, &empty);
 }
@@ -113,4 +113,53 @@ fn x8_what_cannot_be_read_is_2() {
     check(&["."], "can't read the transcript .");
     check(&["--id", "../../etc/passwd"], "is no id");
     check(&["--id", ""], "is no id");
+}
+
+#[test]
+fn issue_19_point_18_a_file_that_is_no_transcript_is_2_with_what_to_do() {
+    let home = tempfile::tempdir().unwrap();
+    let init = r#"{"type":"system","subtype":"init","session_id":"s-1","model":"m"}"#;
+    let record = r#"{"type":"assistant","session_id":"s-1","uuid":"u","message":{"role":"assistant","content":[]}}"#;
+    let capture = "t.jsonl is what a CLI printed on stdout (stream-json), and no transcript; a transcript \
+                   is in ~/.claude/projects, and `clitape session --id SESSION_ID` finds it";
+    let nothing = "t.jsonl has no line that is a JSON object, and no transcript";
+    for (text, expect) in [
+        (format!("{init}\n{record}\n"), capture),
+        ("Dear diary\nhello\n".to_owned(), nothing),
+        ("[]\n3\n".to_owned(), nothing),
+        // Its other lines are read by their rules.
+        (format!("no JSON\n{init}\n"), capture),
+    ] {
+        fs::write(home.path().join("t.jsonl"), &text).unwrap();
+        let (code, out, err) = session(home.path(), &["t.jsonl"]);
+        assert_eq!((code, &*out), (2, ""), "{text}: {err}");
+        assert!(err.contains(expect), "{text}: no `{expect}` in {err}");
+    }
+    let named = PROMPT.replacen('{', r#"{"sessionId":"s-1","session_id":"s-1","#, 1);
+    for text in [named, "{\"a\":".to_owned(), String::new()] {
+        fs::write(home.path().join("t.jsonl"), &text).unwrap();
+        assert_eq!(session(home.path(), &["t.jsonl"]).0, 3, "{text}");
+    }
+}
+
+#[test]
+fn issue_19_point_18_an_id_may_be_short_where_no_other_session_begins_so() {
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path().canonicalize().unwrap();
+    let slug = clitape_gateway::session::slug(home.to_str().unwrap());
+    let project = home.join(".claude/projects").join(&slug);
+    fs::create_dir_all(&project).unwrap();
+    for id in ["0a1b-1", "0a1b-2", "0c", "0c-more"] {
+        fs::write(project.join(format!("{id}.jsonl")), format!("{PROMPT}\n{ANSWER}\n")).unwrap();
+    }
+    let check = |id: &str, code: i32, part: &str| {
+        let (got, out, err) = session(&home, &["--id", id]);
+        assert_eq!(got, code, "{id}: {out}{err}");
+        assert!(out.contains(part) || err.contains(part), "{id}: no `{part}` in {out}{err}");
+    };
+    check("0a1b-2", 0, "0a1b-2.jsonl");
+    check("0c", 0, "0c.jsonl");
+    check("0c-", 0, "0c-more.jsonl");
+    check("0a", 2, "several sessions begin with \"0a\"; write more of the id: 0a1b-1, 0a1b-2");
+    check("f", 3, "not-found");
 }

@@ -9,8 +9,17 @@ use clap_complete::Shell;
 use crate::exit::ExitStatus;
 use crate::terminal::verbatim;
 
+/// How completions are installed, as `--help` shows it.
+const HELP: &str = r#"Install them, and open a new shell:
+  bash        clitape completions bash > ~/.local/share/bash-completion/completions/clitape
+  zsh         clitape completions zsh > "${fpath[1]}/_clitape"
+  fish        clitape completions fish > ~/.config/fish/completions/clitape.fish
+  elvish      clitape completions elvish >> ~/.config/elvish/rc.elv
+  powershell  clitape completions powershell >> $PROFILE"#;
+
 /// Prints completions for a shell
 #[derive(clap::Args)]
+#[command(after_help = HELP)]
 pub(crate) struct Completions {
     /// The shell that the completions are for
     shell: Shell,
@@ -19,7 +28,7 @@ pub(crate) struct Completions {
 /// Prints the manual page
 #[derive(clap::Args)]
 pub(crate) struct Man {
-    /// Write a page for the command and each subcommand into this folder
+    /// Write a page for the command and each subcommand into this folder, which is made
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -38,6 +47,8 @@ pub(crate) fn man(args: &Man, command: Command) -> anyhow::Result<ExitStatus> {
         verbatim(&text)?;
         return Ok(ExitStatus::Ok);
     };
+    std::fs::create_dir_all(dir)
+        .with_context(|| format!("can't make the folder {}; choose another", dir.display()))?;
     clap_mangen::generate_to(command, dir)
         .with_context(|| format!("can't write manual pages into {}", dir.display()))?;
     Ok(ExitStatus::Ok)

@@ -9,14 +9,11 @@ use clitape_runner::{files, input};
 use serde_json::{Value, json};
 
 use crate::exit::ExitStatus;
+use crate::input::named;
 use crate::terminal::{self, Terminal};
 
 /// The schema of clitape's own recordings.
 const COMMITTED: &str = include_str!("../../schemas/stream-json.json");
-/// The path that names standard input.
-const STDIN: &str = "-";
-/// Its device.
-const DEVICE: &str = "/dev/stdin";
 
 /// Says where stream-json leaves what the real CLI was seen to print
 ///
@@ -91,7 +88,7 @@ fn schema(file: Option<&Path>) -> anyhow::Result<Value> {
             .context("the schema of clitape's recordings is JSON");
     };
     let schema: Value =
-        serde_json::from_str(&files::read_named_text(file)?).with_context(|| {
+        serde_json::from_str(&files::read_named_text(named(file))?).with_context(|| {
             format!("{} is no JSON; write it with `clitape schema`", file.display())
         })?;
     anyhow::ensure!(
@@ -104,7 +101,7 @@ fn schema(file: Option<&Path>) -> anyhow::Result<Value> {
 
 /// The bytes of a file or of standard input, within the limits of a capture.
 fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
-    let bytes = files::read_named(if file == Path::new(STDIN) { Path::new(DEVICE) } else { file })?;
+    let bytes = files::read_named(named(file))?;
     input::check(file, &bytes)?;
     Ok(bytes)
 }

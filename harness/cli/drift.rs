@@ -1,6 +1,7 @@
 //! `clitape drift`: what changes from one version of the CLI to another.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -20,6 +21,7 @@ use clitape_runner::text::plural;
 
 use crate::confirm::{Confirmation, confirm};
 use crate::exit::ExitStatus;
+use crate::input::is_standard;
 use crate::outputs::write_file;
 use crate::progress::ProgressLine;
 use crate::record::{cache, host_paths};
@@ -63,10 +65,10 @@ pub(crate) struct Args {
     /// Record everything with this program in place of `--to`: a PATH, or `path` for the one on PATH
     #[arg(long, value_name = "CLI", conflicts_with = "to")]
     claude: Option<ClaudeChoice>,
-    /// Write the report as Markdown
+    /// Write the report as Markdown; - is standard output
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Write the report as JSON, as schemas/drift.json describes it
+    /// Write the report as JSON, as schemas/drift.json describes it; - is standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Write the report as a page, DIR/index.html
@@ -313,7 +315,13 @@ impl Session<'_> {
 
 /// Prints the summary, and writes the files that were asked for.
 fn write(found: &Drift, args: &Args, quiet: bool) -> anyhow::Result<()> {
-    let mut out = terminal::stdout();
+    let printed =
+        [&args.markdown, &args.json].into_iter().flatten().filter(|path| is_standard(path));
+    let printed = printed.count();
+    if printed > 1 {
+        bail!("standard output can have one report only; write the other into a file");
+    }
+    let mut out = if printed > 0 { terminal::stderr() } else { terminal::stdout() };
     if !quiet || !found.holds() {
         drift_summary(found, out.styled())?;
     }
@@ -328,7 +336,11 @@ fn write(found: &Drift, args: &Args, quiet: bool) -> anyhow::Result<()> {
         (&page, &|| Ok(drift_page(found))),
     ];
     for (path, text) in files {
-        if let Some(path) = path {
+        if path.as_ref().is_some_and(|path| is_standard(path)) {
+            let mut out = terminal::stdout();
+            out.styled().write_all(text()?.as_bytes())?;
+            out.flush()?;
+        } else if let Some(path) = path {
             write_file(path, text()?)?;
             if !quiet {
                 out.line(format_args!("wrote {}", path.display()))?;

@@ -11,6 +11,7 @@ use clitape_runner::{files, input};
 
 use crate::confirm::remember;
 use crate::exit::ExitStatus;
+use crate::input::named;
 use crate::record::loss;
 use crate::scan::{Guarded, Secrets};
 use crate::terminal;
@@ -40,13 +41,13 @@ pub(crate) struct Args {
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStatus> {
     let name = &args.scenario;
-    let stdout = files::read_named(&args.file)?;
+    let stdout = files::read_named(named(&args.file))?;
     input::check(&args.file, &stdout)?;
     args.secrets.check()?;
     let written = match &args.stdin {
         None => Vec::new(),
         Some(file) => {
-            let text = files::read_named(file)?;
+            let text = files::read_named(named(file))?;
             input::check(file, &text)?;
             parse_stdin_capture(&text).with_context(|| file.display().to_string())?
         }

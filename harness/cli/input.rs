@@ -1,10 +1,25 @@
-//! Limits that several commands have: how much is read of a file, a recording or a capture, and how many
-//! plans are replayed.
+//! What commands read: a file or standard input, and the limits that several of them have: how much is read of a file,
+//! a recording or a capture, and how many plans are replayed.
+
+use std::path::Path;
 
 use clitape_gateway::ByteSize;
 use clitape_runner::files;
 use clitape_runner::input::set_most;
 use clitape_runner::limits::{CAPTURE, CHANNELS, PIECES, PLANS, ReplayLimits};
+
+/// The name of standard input and of standard output, wherever a command takes the path of a file.
+pub(crate) const STANDARD: &str = "-";
+
+/// Whether a path names standard input or standard output.
+pub(crate) fn is_standard(path: &Path) -> bool {
+    path == Path::new(STANDARD)
+}
+
+/// The path to read what is named by `path`: `-` is standard input.
+pub(crate) fn named(path: &Path) -> &Path {
+    if is_standard(path) { Path::new("/dev/stdin") } else { path }
+}
 
 /// The limits that every command has on what it reads.
 #[derive(clap::Args)]

@@ -161,7 +161,9 @@ fn main() -> ExitCode {
             Command::Collect(collect) => collect::run(&collect),
             Command::Shrink(shrink) => shrink::run(&workspace(args.root)?, &shrink),
             Command::Session(session) => session::run(&session),
-            Command::Report(report) => report::run(&report, args.quiet),
+            Command::Report(report) => {
+                report::run(&workspace_or_here(args.root)?, &report, args.quiet)
+            }
             Command::Completions(shell) => completions::completions(&shell, Args::command()),
             Command::Man(man) => completions::man(&man, Args::command()),
             Command::Proof(proof) => proof::run(|| workspace(args.root), &proof, args.quiet),

@@ -5,13 +5,14 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use clitape_runner::files;
 use clitape_runner::report::{
     Cause, Detail, Format, Pages, Report, ReportFiles, Tally, github, html, markdown,
 };
 
 use crate::exit::ExitStatus;
+use crate::input::is_standard;
 use crate::terminal::{self, Terminal};
 
 /// The variable by which GitHub Actions names the file of the job summary.
@@ -20,7 +21,7 @@ const SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 /// What else to write of a report
 #[derive(clap::Args, Default)]
 pub(crate) struct Outputs {
-    /// Write the report as JUnit XML
+    /// Write the report as JUnit XML; - is standard output, in all reports
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
     /// Write the report as TAP 14
@@ -48,11 +49,20 @@ pub(crate) struct OpenOutput {
     summary: Option<(PathBuf, File)>,
     /// What makes GitHub Actions listen again, once it was told not to obey what is printed.
     token: Option<String>,
+    /// The workspace as seen from the repository's root.
+    place: PathBuf,
+    /// The format of the report on standard output, if it goes there.
+    printed: Option<Format>,
 }
 
 impl Outputs {
-    /// Opens them all, `json` too.
-    pub(crate) fn open(&self, json: Option<&Path>) -> anyhow::Result<OpenOutput> {
+    /// Whether a page is wanted.
+    pub(crate) fn has_html(&self) -> bool {
+        self.html.is_some()
+    }
+
+    /// Opens them all, `json` too, for a report of the workspace in this folder.
+    pub(crate) fn open(&self, workspace: &Path, json: Option<&Path>) -> anyhow::Result<OpenOutput> {
         let detail = if self.lanes { Detail::Lanes } else { Detail::Chat };
         let wanted = [
             (Format::Junit, self.junit.as_deref()),
@@ -60,8 +70,15 @@ impl Outputs {
             (Format::Json, json),
             (Format::Markdown(detail), self.markdown.as_deref()),
         ];
-        let wanted: Vec<_> =
+        let mut wanted: Vec<_> =
             wanted.into_iter().filter_map(|(format, path)| Some((format, path?))).collect();
+        let printed: Vec<Format> = wanted
+            .extract_if(.., |(_, path)| is_standard(path))
+            .map(|(format, _)| format)
+            .collect();
+        if printed.len() + usize::from(self.github) > 1 && !printed.is_empty() {
+            bail!("standard output can have one report only; write the others into files");
+        }
         let path = std::env::var_os(SUMMARY).filter(|path| self.github && !path.is_empty());
         let summary = path.map(PathBuf::from).map(|path| {
             let file = OpenOptions::new().append(true).create(true).open(&path);
@@ -77,8 +94,16 @@ impl Outputs {
                 format!("can't make the folder {} for the page; choose another", dir.display())
             })?;
         }
-        let (html, summary) = (self.html.clone(), summary.transpose()?);
-        Ok(OpenOutput { files, html, detail, summary, token })
+        let place = in_repository(workspace);
+        Ok(OpenOutput {
+            files,
+            html: self.html.clone(),
+            detail,
+            summary: summary.transpose()?,
+            token,
+            place,
+            printed: printed.first().copied(),
+        })
     }
 }
 
@@ -91,6 +116,11 @@ impl OpenOutput {
     /// How much of the findings of one cause is shown.
     pub(crate) fn detail(&self) -> Detail {
         self.detail
+    }
+
+    /// Where to print for people: on stderr if a report has standard output to itself.
+    pub(crate) fn people(&self) -> Terminal {
+        if self.printed.is_some() { terminal::stderr() } else { terminal::stdout() }
     }
 
     /// Where the page goes, if one is wanted.
@@ -108,7 +138,7 @@ impl OpenOutput {
     ) -> anyhow::Result<()> {
         if let Some(token) = self.token {
             let mut commands = Vec::new();
-            github(report, &mut commands)?;
+            github(report, &self.place, &mut commands)?;
             out.workflow(&format!("::{token}::\n{}", String::from_utf8_lossy(&commands)))?;
         }
         if let Some((path, mut file)) = self.summary {
@@ -122,8 +152,21 @@ impl OpenOutput {
             html(report, pages, &mut page)?;
             write_file(&path, page)?;
         }
+        if let Some(format) = self.printed {
+            let mut out = terminal::stdout();
+            format.write(report, out.styled())?;
+            out.flush()?;
+        }
         Ok(self.files.write(report)?)
     }
+}
+
+/// A folder as seen from the root of the git repository that it is in; nothing where it is the root or in none.
+fn in_repository(folder: &Path) -> PathBuf {
+    let Ok(folder) = folder.canonicalize() else { return PathBuf::new() };
+    let root = folder.ancestors().find(|above| above.join(".git").exists());
+    let place = root.and_then(|root| folder.strip_prefix(root).ok());
+    place.map(Path::to_owned).unwrap_or_default()
 }
 
 /// Writes a file whole, or says which one it can't; what was there stays then.
@@ -145,6 +188,9 @@ pub(crate) fn exit(report: &Report) -> ExitStatus {
             Cause::Damaged => ExitStatus::Damaged,
             Cause::Unreadable => ExitStatus::Usage,
         };
+    }
+    if report.has_unusable_scenario() {
+        return ExitStatus::Usage;
     }
     match report.totals {
         Tally { findings: 1.., .. } => ExitStatus::Findings,

@@ -15,7 +15,7 @@ use clitape_runner::suite::select::Selected;
 use clitape_runner::text::plural;
 
 use crate::exit::ExitStatus;
-use crate::input::WorkLimits;
+use crate::input::{WorkLimits, named};
 use crate::outputs::write_file;
 use crate::progress::ProgressLine;
 use crate::record::host_paths;
@@ -173,7 +173,7 @@ fn take_photo(page: &Path) -> anyhow::Result<Photo> {
 }
 
 fn check_file(file: &Path) -> anyhow::Result<ExitStatus> {
-    let text = files::read_named_text(file)?;
+    let text = files::read_named_text(named(file))?;
     let beside = file.with_file_name(REPORT);
     let mut out = terminal::stdout();
     let checked = if files::is_there(&beside) {

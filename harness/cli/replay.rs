@@ -15,6 +15,7 @@ use clitape_runner::scenario::{Scenario, Workspace};
 use clitape_runner::{files, input};
 
 use crate::exit::ExitStatus;
+use crate::input::{is_standard, named};
 use crate::live;
 use crate::terminal::{self, Terminal};
 use of_scenario::of_scenario;
@@ -215,7 +216,9 @@ fn load(workspace: &Workspace, given: &Path) -> anyhow::Result<ReplayInput> {
     // A line that a finding prints names the cassette from the workspace's root, wherever it is pasted.
     let from_root = workspace.root().join(given);
     let recording = workspace.cassettes().join(given);
-    let (path, scenario) = if given.exists() {
+    let (path, scenario) = if is_standard(given) {
+        (named(given), None)
+    } else if given.exists() {
         (given, None)
     } else if from_root.exists() {
         (&*from_root, None)

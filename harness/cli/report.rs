@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use clap::Subcommand;
 use clitape_runner::files;
 use clitape_runner::report::{self, Pages, findings, merge, read, summary};
+use clitape_runner::scenario::Workspace;
 
 use crate::exit::ExitStatus;
+use crate::input::named;
 use crate::outputs::{self, Outputs};
-use crate::terminal;
 
 /// Joins the reports of shards
 #[derive(clap::Args)]
@@ -25,27 +26,27 @@ enum ReportCommand {
 /// Makes one report of several, and ends as one run of all of them would have
 #[derive(clap::Args)]
 struct Merge {
-    /// Reports that `clitape test --json FILE` wrote
+    /// Reports that `clitape test --json FILE` wrote; - is standard input
     #[arg(required = true, value_name = "FILE")]
     reports: Vec<PathBuf>,
-    /// Write the joined report as JSON
+    /// Write the joined report as JSON; - is standard output
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     #[command(flatten)]
     outputs: Outputs,
 }
 
-pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
     let ReportCommand::Merge(args) = &args.what;
-    let open = args.outputs.open(args.out.as_deref())?;
+    let open = args.outputs.open(workspace.root(), args.out.as_deref())?;
     let mut parts = Vec::new();
     for path in &args.reports {
         let name = path.display().to_string();
-        let text = files::read_named(path)?;
+        let text = files::read_named(named(path))?;
         parts.push((name.clone(), read(&name, &text)?));
     }
     let report = merge(parts)?;
-    let mut out = terminal::stdout();
+    let mut out = open.people();
     open.begin(&mut out)?;
     if !quiet {
         report::terminal(&report, open.detail(), out.styled())?;

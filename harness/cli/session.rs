@@ -4,24 +4,26 @@ use std::fs::File;
 use std::io::{self, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use clitape_gateway::session::{
-    self, LineSummary, LocateError, Orphan, Resumability, config_dir, locate, transcript,
+    self, LineSummary, LocateError, NoTranscript, Orphan, Resumability, config_dir, locate_short,
+    transcript,
 };
 use clitape_runner::files::{self, FileError};
 use clitape_runner::text::plural;
 
 use crate::exit::ExitStatus;
+use crate::input::named;
 use crate::terminal::{self, Terminal};
 
 /// Decides whether a session on disk may be resumed, and prints why
 #[derive(clap::Args)]
 #[command(group(clap::ArgGroup::new("what").required(true)))]
 pub(crate) struct Args {
-    /// The session's transcript
+    /// The session's transcript; - is standard input
     #[arg(value_name = "TRANSCRIPT", group = "what")]
     transcript: Option<PathBuf>,
-    /// The session's id, with which its transcript is found
+    /// The session's id, with which its transcript is found, or a start of it that no other session has
     #[arg(long, value_name = "ID", group = "what")]
     id: Option<String>,
     /// The folder in which the session ran [default: this one]
@@ -69,7 +71,7 @@ fn find(args: &Args) -> anyhow::Result<Result<PathBuf, PathBuf>> {
         Some(cwd) => cwd.clone(),
         None => std::env::current_dir().context("can't find the current folder")?,
     };
-    match locate(&config, &cwd, id) {
+    match locate_short(&config, &cwd, id) {
         Ok(path) => Ok(Ok(path)),
         Err(LocateError::NotFound(path)) => Ok(Err(path)),
         Err(error) => Err(error.into()),
@@ -79,7 +81,8 @@ fn find(args: &Args) -> anyhow::Result<Result<PathBuf, PathBuf>> {
 fn judge(path: &Path) -> anyhow::Result<Resumability> {
     let limit = files::largest();
     let read = || {
-        let mut reader = BufReader::new(File::open(path)?.take(limit.get().saturating_add(1)));
+        let mut reader =
+            BufReader::new(File::open(named(path))?.take(limit.get().saturating_add(1)));
         let transcript = transcript::read(&mut reader)?;
         match reader.into_inner().limit() {
             0 => Err(FileError::TooLarge { path: path.to_owned(), limit }.into()),
@@ -89,7 +92,16 @@ fn judge(path: &Path) -> anyhow::Result<Resumability> {
     let transcript = read().with_context(|| {
         format!("can't read the transcript {}; name a file, or use --id ID", path.display())
     })?;
-    Ok(session::resumability(&transcript))
+    let what = match transcript.mistaken_for() {
+        None => return Ok(session::resumability(&transcript)),
+        Some(NoTranscript::StreamJson) => "is what a CLI printed on stdout (stream-json)",
+        Some(_) => "has no line that is a JSON object",
+    };
+    bail!(
+        "{} {what}, and no transcript; a transcript is in ~/.claude/projects, and \
+         `clitape session --id SESSION_ID` finds it in the folder in which the session ran",
+        path.display()
+    )
 }
 
 fn print(out: &mut Terminal, path: &Path, verdict: &Resumability) -> io::Result<()> {

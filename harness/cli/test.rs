@@ -1,5 +1,8 @@
 //! `clitape test`: runs every scenario and says what does not hold.
 
+mod own;
+mod watch;
+
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
@@ -9,12 +12,10 @@ use clitape_rig::subject::{
     SubjectError, SubjectOptions, SubjectSuite, Subjects, page_of_run, test, test_parser,
     test_replay,
 };
-use clitape_runner::limits::{CHECK_TIME, ReplayLimits};
 use clitape_runner::report::{Pages, Report, findings, page, scenario_line, summary};
 use clitape_runner::scenario::Workspace;
 use clitape_runner::suite::select::Selection;
-use clitape_runner::suite::{Case, ScenarioRun, SuiteEvent, SuiteOptions, run as run_suite};
-use clitape_runner::text::plural;
+use clitape_runner::suite::{Case, ScenarioRun, SuiteOptions};
 
 use crate::conditions::{ConditionArgs, check_chat, faults_line};
 use crate::exit::ExitStatus;
@@ -23,7 +24,8 @@ use crate::outputs::{self, OpenOutput, Outputs, write_file};
 use crate::progress::ProgressLine;
 use crate::selection::{Names, SelectionArgs};
 use crate::subject::{Machine, gateway, print_left_out, split};
-use crate::terminal::{self, Terminal};
+use crate::terminal::Terminal;
+use own::{RunArgs, test_own};
 
 /// The selection, as `--help` shows it.
 const HELP: &str = "\
@@ -31,6 +33,9 @@ SCENARIO is the name of a scenario, or else a part of names. With /VERSION, only
 recording is judged. All that selects is joined: `--track openclaw#80046 --shard 1/2` is the
 first half of the scenarios that track the issue. A name that means nothing is an error; where
 nothing is left, nothing runs, and the exit code is 4.";
+
+/// The most plans of a subject.
+const SUBJECT_PLANS: u64 = 1_000;
 
 /// Runs every scenario: goldens of every lane, and seeded plans
 #[derive(clap::Args)]
@@ -41,10 +46,12 @@ pub(crate) struct Args {
     /// Test this subject of clitape.toml in real time, NAME or NAME@VERSION, instead of clitape's own pipeline
     #[arg(long, value_name = "SUBJECT")]
     subject: Option<String>,
-    /// Play every scenario also with what claude prints cut and delayed by N seeds
-    #[arg(long, value_name = "N", default_value_t = 0, requires = "subject",
-        value_parser = clap::value_parser!(u64).range(..=1_000))]
-    plans: u64,
+    /// Replay N seeded plans of each scenario instead of those that it asks for; with --subject, play it also with what
+    /// claude prints cut and delayed by N seeds, which are 0 otherwise
+    #[arg(long, value_name = "N")]
+    plans: Option<u64>,
+    #[command(flatten)]
+    run: RunArgs,
     #[command(flatten)]
     conditions: ConditionArgs,
     /// Write what differs as .snap.new beside the golden, for `clitape review`
@@ -60,6 +67,13 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
+    if args.run.watch {
+        return watch::run_on_changes(workspace, || run_once(workspace, args, quiet));
+    }
+    run_once(workspace, args, quiet)
+}
+
+fn run_once(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
     let conditions = args.conditions.conditions(None);
     let selection = args.selection.select(workspace, Names { parts: true, ..Names::default() })?;
     if let Some(subject) = &args.subject {
@@ -68,71 +82,22 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     if !conditions.are_recorded() {
         bail!("--pace and the faults of the chat are for a gateway; name it with --subject");
     }
-    let open = args.outputs.open(args.json.as_deref())?;
     let options = SuiteOptions {
-        selection: &selection,
         update: args.update,
-        gather_cases: open.html().is_some(),
+        gather_cases: args.outputs.has_html(),
         limits: args.work.limits(),
-        check_time: CHECK_TIME,
+        ..SuiteOptions::new(&selection)
     };
+    let options = args.run.options(args.plans, options)?;
+    let open = args.outputs.open(workspace.root(), args.json.as_deref())?;
     test_own(workspace, options, open, quiet)
 }
 
 /// Proposes the goldens of all scenarios that differ, as `clitape test --update`.
 pub(crate) fn propose(workspace: &Workspace, quiet: bool) -> anyhow::Result<ExitStatus> {
-    let options = SuiteOptions {
-        selection: &Selection::everything(workspace)?,
-        update: true,
-        gather_cases: false,
-        limits: ReplayLimits::default(),
-        check_time: CHECK_TIME,
-    };
-    test_own(workspace, options, Outputs::default().open(None)?, quiet)
-}
-
-/// Tests clitape's own pipeline.
-fn test_own(
-    workspace: &Workspace,
-    options: SuiteOptions<'_>,
-    open: OpenOutput,
-    quiet: bool,
-) -> anyhow::Result<ExitStatus> {
-    let mut out = terminal::stdout();
-    open.begin(&mut out)?;
-    let mut progress = ProgressLine::new(quiet);
-    let suite = run_suite(workspace, options, |event| {
-        match event {
-            SuiteEvent::Judged { done, of } => {
-                progress.now(&format!("checked {done} of {}", plural(of, "scenario")));
-            }
-            SuiteEvent::Scenario(run) if quiet && run.holds() => {}
-            SuiteEvent::Scenario(run) => {
-                progress.clear();
-                scenario_line(out.styled(), run)?;
-            }
-        }
-        Ok(())
-    })?;
-    drop(progress);
-    let nothing_ran = suite.scenarios.is_empty();
-    if nothing_ran {
-        let why = options.selection.nothing.as_deref().unwrap_or("nothing was selected");
-        out.line(format_args!("nothing ran: {why}"))?;
-    }
-    let report = Report::new(env!("CARGO_PKG_VERSION"), suite.scenarios, suite.workspace);
-    findings(&report, open.detail(), out.styled())?;
-    if !nothing_ran && (!quiet || !report.holds()) {
-        summary(&report, out.styled())?;
-    }
-    let pages = match open.html() {
-        Some(dir) => pages(suite.cases, dir)?,
-        None => Pages::new(),
-    };
-    open.finish(&report, &pages, &mut out)?;
-    drop(out);
-    outputs::complain(&report);
-    Ok(outputs::exit(&report))
+    let selection = Selection::everything(workspace)?;
+    let options = SuiteOptions { update: true, ..SuiteOptions::new(&selection) };
+    test_own(workspace, options, Outputs::default().open(workspace.root(), None)?, quiet)
 }
 
 /// Tests a subject of clitape.toml.
@@ -142,6 +107,12 @@ fn test_subject(
     (subject, conditions): (&str, &Conditions),
     quiet: bool,
 ) -> anyhow::Result<ExitStatus> {
+    let plans = args.plans.unwrap_or(0);
+    if plans > SUBJECT_PLANS {
+        bail!(
+            "`--plans` is {plans}, and {SUBJECT_PLANS} are the most for a subject, which plays in real time"
+        );
+    }
     let subjects = Subjects::load(workspace.root())?;
     let machine = Machine::new()?;
     let (name, version) = split(subject);
@@ -152,15 +123,15 @@ fn test_subject(
     match subject_spec {
         Subject::Parser(spec) => {
             let parser = NamedParser { name, version, spec };
-            return test_called(args, quiet, |note, report| {
+            return test_called((workspace, args), quiet, |note, report| {
                 let runs = test_parser(parser, selection, machine.rig(workspace), note, report)?;
                 Ok((runs, Vec::new()))
             });
         }
         Subject::Replay(spec) => {
             let replay = NamedReplay { name, version, spec };
-            let options = ReplayOptions { selection, update: args.update, plans: args.plans };
-            return test_called(args, quiet, |note, report| {
+            let options = ReplayOptions { selection, update: args.update, plans };
+            return test_called((workspace, args), quiet, |note, report| {
                 let suite = test_replay(replay, options, machine.rig(workspace), note, report)?;
                 Ok((suite.scenarios, suite.left_out))
             });
@@ -169,15 +140,10 @@ fn test_subject(
     }
     let gateway = gateway(&subjects, subject)?;
     check_chat(conditions, gateway)?;
-    let open = args.outputs.open(args.json.as_deref())?;
-    let options = SubjectOptions {
-        selection,
-        force: false,
-        update: args.update,
-        plans: args.plans,
-        conditions,
-    };
-    let mut out = terminal::stdout();
+    let open = args.outputs.open(workspace.root(), args.json.as_deref())?;
+    let options =
+        SubjectOptions { selection, force: false, update: args.update, plans, conditions };
+    let mut out = open.people();
     open.begin(&mut out)?;
     if let Some(line) = faults_line(conditions).filter(|_| !quiet) {
         out.line(line)?;
@@ -218,12 +184,12 @@ type Called = Result<(Vec<ScenarioRun>, Vec<LeftOut>), SubjectError>;
 
 /// Tests a program that is called once for each cassette, and prints each scenario as soon as it is judged.
 fn test_called(
-    args: &Args,
+    (workspace, args): (&Workspace, &Args),
     quiet: bool,
     test: impl FnOnce(&mut dyn FnMut(&str), &mut dyn FnMut(&ScenarioRun)) -> Called,
 ) -> anyhow::Result<ExitStatus> {
-    let open = args.outputs.open(args.json.as_deref())?;
-    let mut out = terminal::stdout();
+    let open = args.outputs.open(workspace.root(), args.json.as_deref())?;
+    let mut out = open.people();
     open.begin(&mut out)?;
     let mut progress = ProgressLine::new(quiet);
     let mut failed = None;

@@ -363,7 +363,7 @@ fn a_scenario_s_mistake_is_told_with_its_line() {
     let line = text.lines().position(|line| line.starts_with("about")).unwrap() + 1;
     fs::write(&path, text.replacen("about", "abuot", 1)).unwrap();
     let (code, out, _) = run(workspace.path(), &["test"]);
-    assert_eq!(code, 3, "{out}");
+    assert_eq!(code, 2, "{out}");
     assert!(out.contains("WS001 scenario-unusable"), "{out}");
     assert!(out.contains(&format!("scenario.toml:{line}: unknown field `abuot`")), "{out}");
     let (code, _, err) = run(workspace.path(), &["record", "plain-text"]);

@@ -259,7 +259,7 @@ fn issue_13_finding_20_a_scenario_that_would_run_without_end_is_refused() {
         ("\n[[channel]]\nkind = 'sse'\n".repeat(3_000), "entries; 1000 are the most"),
     ] {
         fs::write(&file, format!("{text}{more}")).unwrap();
-        check(workspace.path(), &["test"], 3, part);
+        check(workspace.path(), &["test"], 2, part);
         check(workspace.path(), &["proof", "plain-text", "--out", "x"], 2, part);
     }
 }

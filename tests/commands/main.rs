@@ -14,6 +14,7 @@ mod findings;
 mod first_hour;
 mod hostile;
 mod limits;
+mod limits_of_runs;
 mod limits_reached;
 mod processes;
 mod proof;

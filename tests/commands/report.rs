@@ -69,7 +69,8 @@ fn every_format_tells_the_same_findings() {
         }
         let quoted = serde_json::to_string(sentence).unwrap();
         assert!(tap.contains(&format!("sentence: {quoted}")), "{quoted} in\n{tap}");
-        let title = format!("::error file=scenarios/plain-text/scenario.toml,title={}::", told.id);
+        let file = "scenarios/plain-text/golden/telegram-partial.2.1.148.snap,line=5";
+        let title = format!("::error file={file},title={}::", told.id);
         assert!(out.contains(&title), "{title} in\n{out}");
     }
     assert_eq!(fs::read_to_string(&summary).unwrap(), format!("before\n{markdown}"));
@@ -203,13 +204,19 @@ fn shells_and_man_know_the_command() {
         check(root(), &["completions", shell], 0, &["clitape", "review"], &[]);
     }
     check(root(), &["completions", "tcsh"], 2, &[], &["bash"]);
+    let install =
+        ["clitape completions zsh > ", "fish/completions/clitape.fish", "$PROFILE", "rc.elv"];
+    check(root(), &["completions", "--help"], 0, &install, &[]);
     check(root(), &["man"], 0, &[".TH", "clitape\\-test", "Exit codes"], &[]);
     let dir = tempfile::tempdir().unwrap();
     check(dir.path(), &["man", "--out", "."], 0, &[], &[]);
     for page in ["clitape.1", "clitape-test.1", "clitape-report-merge.1"] {
         assert!(dir.path().join(page).exists(), "{page}");
     }
-    check(dir.path(), &["man", "--out", "nowhere"], 2, &[], &["can't write manual pages"]);
+    check(dir.path(), &["man", "--out", "new/folder"], 0, &[], &[]);
+    assert!(dir.path().join("new/folder/clitape.1").exists(), "it makes the folder");
+    let refused = ["can't make the folder clitape.1; choose another"];
+    check(dir.path(), &["man", "--out", "clitape.1"], 2, &[], &refused);
 }
 
 #[test]

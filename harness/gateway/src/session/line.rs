@@ -10,6 +10,17 @@ pub(super) struct TranscriptLine {
     pub(super) uuid: Option<String>,
     pub(super) parent: Parent,
     pub(super) kind: LineKind,
+    pub(super) session: SessionKey,
+}
+
+/// Under which key a record names its session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SessionKey {
+    /// `sessionId`, as lines of transcripts do.
+    Transcript,
+    /// `session_id`, as records on stdout do.
+    Stdout,
+    None,
 }
 
 /// What a line says of the one it follows.
@@ -102,7 +113,16 @@ pub(super) fn read(line: &[u8]) -> Option<TranscriptLine> {
         uuid: string(&record, "uuid"),
         parent: parent(&record),
         kind: kind(&record),
+        session: session_key(&record),
     })
+}
+
+fn session_key(record: &Value) -> SessionKey {
+    match (record.get("sessionId"), record.get("session_id")) {
+        (Some(_), _) => SessionKey::Transcript,
+        (None, Some(_)) => SessionKey::Stdout,
+        (None, None) => SessionKey::None,
+    }
 }
 
 /// A compaction begins a new chain, and says which line it logically follows.

@@ -24,9 +24,9 @@ mod resumability;
 pub mod transcript;
 
 pub use invalidation::{Invalidation, Reseed};
-pub use place::{LocateError, config_dir, locate, slug};
+pub use place::{LocateError, config_dir, locate, locate_short, slug};
 pub use resumability::{LineSummary, Orphan, Reason, Resumability, ResumeRules, resumability};
-pub use transcript::Transcript;
+pub use transcript::{NoTranscript, Transcript};
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -22,6 +22,14 @@ pub enum LocateError {
     /// There is no such file.
     #[error("there is no transcript {}; check the id, and the folder the session ran in", .0.display())]
     NotFound(PathBuf),
+    /// Several sessions have ids that begin so.
+    #[error("several sessions begin with {id:?}; write more of the id: {}", .ids.join(", "))]
+    Several {
+        /// The start of the ids.
+        id: String,
+        /// The ids, sorted.
+        ids: Vec<String>,
+    },
     /// The file is a link that leads out of the projects folder, or no file at all.
     #[error("{} is no file of the projects folder; remove what stands in its place", .0.display())]
     Outside(PathBuf),
@@ -105,6 +113,30 @@ pub fn locate(config_dir: &Path, cwd: &Path, id: &str) -> Result<PathBuf, Locate
             error => error,
         }),
         found => found,
+    }
+}
+
+/// Like [`locate`], for a person who writes only the start of an id: where no session has the id itself, it is that of
+/// the one session of the folder that begins so.
+///
+/// # Errors
+/// As [`locate`], and when several sessions begin so.
+pub fn locate_short(config_dir: &Path, cwd: &Path, id: &str) -> Result<PathBuf, LocateError> {
+    let missing = match locate(config_dir, cwd, id) {
+        Err(LocateError::NotFound(path)) => path,
+        found => return found,
+    };
+    let folders = missing.parent().into_iter().flat_map(std::fs::read_dir);
+    let names = folders.flatten().flatten().map(|entry| entry.file_name());
+    let mut ids: Vec<String> = names
+        .filter_map(|name| Some(name.to_str()?.strip_suffix(".jsonl")?.to_owned()))
+        .filter(|known| known.starts_with(id))
+        .collect();
+    ids.sort_unstable();
+    match &ids[..] {
+        [] => Err(LocateError::NotFound(missing)),
+        [whole] => locate(config_dir, cwd, whole),
+        _ => Err(LocateError::Several { id: id.to_owned(), ids }),
     }
 }
 

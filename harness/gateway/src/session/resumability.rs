@@ -149,13 +149,13 @@ impl Reason {
     pub fn advice(self) -> &'static str {
         match self {
             Self::NotFound | Self::Empty | Self::NoAssistant => {
-                "Forget the session's id and start a new session with the message."
+                "Forget the session's id and start a new session with the person's next message."
             }
             Self::OrphanedToolUse => {
                 "Start a new session and tell it what was said; check what the open calls did \
                  before they are run again."
             }
-            Self::CutMidText => "Resume it, and send the last message again.",
+            Self::CutMidText => "Resume it, and send the person's last message again.",
             Self::Interrupted | Self::Complete => "Resume it.",
         }
     }

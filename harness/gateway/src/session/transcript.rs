@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufRead};
 
-use super::line::{self, Author, LineContent, LineKind, Parent, UserTurn};
+use super::line::{self, Author, LineContent, LineKind, Parent, SessionKey, UserTurn};
 use crate::sanitise::redact_text;
 
 /// Bytes of text that are kept for a reseed, the newest: no reseed takes more.
@@ -48,6 +48,18 @@ pub(super) struct LineTally {
     pub(super) other: BTreeMap<String, u64>,
     pub(super) unusable: u64,
     pub(super) unfinished: u64,
+    /// Records that name the session as transcripts do, and as stdout does.
+    named: [u64; 2],
+}
+
+/// What a file is that is no transcript.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NoTranscript {
+    /// What a CLI printed on stdout with `--output-format stream-json`.
+    StreamJson,
+    /// It has lines, and none of them is a JSON object.
+    NoRecords,
 }
 
 /// Reads a transcript of any size line by line ([X1](crate::rules::X1)): it keeps one line at a
@@ -71,6 +83,18 @@ pub fn read(mut reader: impl BufRead) -> io::Result<Transcript> {
 }
 
 impl Transcript {
+    /// What the file is, if it was taken for a transcript and is none. An empty file is a transcript to which nothing was written, and so is
+    /// one whose only line is still being written.
+    #[must_use]
+    pub fn mistaken_for(&self) -> Option<NoTranscript> {
+        let LineTally { whole, unusable, named: [transcript, stdout], .. } = self.count;
+        match (transcript, stdout) {
+            (0, 1..) => Some(NoTranscript::StreamJson),
+            _ if whole > 0 && unusable == whole => Some(NoTranscript::NoRecords),
+            _ => None,
+        }
+    }
+
     fn add_line(&mut self, line: &[u8], ids: &mut HashMap<String, usize>) {
         let is_ended = line.ends_with(b"\n");
         let record = line::read(line);
@@ -84,6 +108,11 @@ impl Transcript {
             self.count.unusable += u64::from(!is_blank);
             return;
         };
+        match record.session {
+            SessionKey::Transcript => self.count.named[0] += 1,
+            SessionKey::Stdout => self.count.named[1] += 1,
+            SessionKey::None => {}
+        }
         let said = match record.kind {
             LineKind::Sidechain => {
                 self.count.sidechain += 1;

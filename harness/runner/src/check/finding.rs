@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::change::{Change, Class};
 use super::chat_diff::ChatDiff;
 use super::context::ContextMoment;
-use super::diff::DiffLine;
+use super::diff::{DiffLine, DiffSide};
 use crate::text::plain;
 pub use kind::FindingKind;
 
@@ -69,6 +69,17 @@ impl PartialEq<FindingKind> for FindingId {
     }
 }
 
+/// A line of a golden.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GoldenLine {
+    /// The path of the golden, from the workspace's root.
+    pub file: String,
+    /// The number of the line, from 1.
+    pub line: usize,
+}
+
 /// One failure, as checks make it and as reports show it.
 ///
 /// It is made with [`Finding::new`] and the `with` methods, which make its texts safe to print. The
@@ -109,6 +120,9 @@ pub struct Finding {
     /// What a person sees in the chat, and what was expected, where the two first part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chat: Option<ChatDiff>,
+    /// The golden's line of the first difference, where a golden differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub golden: Option<GoldenLine>,
     /// An aligned diff, where two texts were compared; empty elsewhere.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diff: Vec<DiffLine>,
@@ -127,6 +141,7 @@ impl Finding {
             consequences: Vec::new(),
             context: Vec::new(),
             chat: None,
+            golden: None,
             diff: Vec::new(),
         };
         finding.safe()
@@ -147,6 +162,19 @@ impl Finding {
             None => (None, Vec::new()),
         };
         self.diff = diff;
+        self.safe()
+    }
+
+    /// Adds the golden that the diff was made with, which has `header` lines above its text.
+    #[must_use]
+    pub fn with_golden(mut self, file: &str, header: usize) -> Self {
+        let differs = |line: &DiffLine| matches!(line.side, DiffSide::Expected | DiffSide::Got);
+        let first = self.diff.iter().position(differs).unwrap_or(0);
+        // Of a line that only came, the place is that of the line before it.
+        let is_expected = self.diff.get(first).is_some_and(|line| line.old.is_some());
+        let upto = &self.diff[..(first + usize::from(is_expected)).min(self.diff.len())];
+        let text = upto.iter().rev().find_map(|line| line.old).unwrap_or(1);
+        self.golden = Some(GoldenLine { file: file.to_owned(), line: header + text });
         self.safe()
     }
 
@@ -177,6 +205,7 @@ impl Finding {
             consequences,
             context,
             chat,
+            golden,
             diff,
         } = &mut self;
         let words = context.iter_mut().flat_map(|moment| {
@@ -184,9 +213,10 @@ impl Finding {
             input.iter_mut().chain(output)
         });
         let parts = diff.iter_mut().flat_map(|line| &mut line.parts).map(|(_, text)| text);
+        let golden = golden.iter_mut().map(|golden| &mut golden.file);
         let lines = [place, sentence, reproduce].into_iter().chain(fix).chain(consequences);
         let chat = chat.iter_mut().flat_map(ChatDiff::lines_mut);
-        for text in lines.chain(words).chain(parts).chain(chat) {
+        for text in lines.chain(words).chain(parts).chain(chat).chain(golden) {
             *text = plain(text);
         }
         self

@@ -32,6 +32,8 @@ pub struct Golden {
     pub text: Option<String>,
     /// The entries of the text; empty when there is no such file.
     pub entries: Vec<Entry>,
+    /// The number of lines above the text.
+    pub header: usize,
 }
 
 impl Golden {
@@ -57,14 +59,14 @@ impl Golden {
     /// The golden in the file at `path`, if it is there.
     fn at(path: PathBuf) -> io::Result<Self> {
         let Some((header, text)) = read(&path)? else {
-            return Ok(Self { path, text: None, entries: Vec::new() });
+            return Ok(Self { path, text: None, entries: Vec::new(), header: 0 });
         };
         let entries = parse(&text).map_err(|UnreadableLine { number, start }| {
             let number = header + number;
             let what = format!("{}:{number} is no trace entry: {start:?}", path.display());
             io::Error::new(io::ErrorKind::InvalidData, what)
         })?;
-        Ok(Self { path, text: Some(text), entries })
+        Ok(Self { path, text: Some(text), entries, header })
     }
 
     /// Variants of a scenario that have no golden file and no pending one: where it should be.

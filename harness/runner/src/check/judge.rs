@@ -213,7 +213,7 @@ impl ScenarioChecks {
             Golden::propose(scenario, view, version, &recorded, &got)?;
         }
         let finding = match Golden::find(scenario, view, version) {
-            Ok(Golden { text: Some(expected), entries, .. }) => {
+            Ok(Golden { path, text: Some(expected), entries, header }) => {
                 let diff = TraceDiff::new(&entries, &seen, Times::Compared)
                     .within(&replay.entries)
                     .read_from(&expected, Some(&got));
@@ -225,6 +225,7 @@ impl ScenarioChecks {
                     .with_fix(self.recordings.proposal())
                     .with_difference(diff.change(), diff.lines())
                     .with_chat(view.chat().and_then(|chat| diff.chat(chat.profile)))
+                    .with_golden(&self.workspace().shown(&path), header)
                     .with_context(context(&replay.entries, view.lane(), at))
             }
             Ok(Golden { path, text: None, .. }) => {
@@ -288,14 +289,14 @@ impl ScenarioChecks {
         let recording = self.recordings.get(version)?;
         let scenario = self.scenario();
         let (listed, unusable) = recording.listed_plans();
-        let mut met = Vec::new();
+        let (mut met, seeds) = (Vec::new(), scenario.sweep.seeds());
         let sweep = |setups: &[Setup]| {
             let bases = setups.iter().map(|setup| recording.fault_free(*setup)).collect();
             let sweep = PlanSweep {
                 capture: recording.capture(),
                 pace_ms: scenario.run.pace_ms,
                 bases,
-                plans: scenario.sweep.plans,
+                seeds,
                 listed: &listed,
                 faults: &scenario.chat.faults,
                 drawn: &scenario.sweep.faults,
@@ -316,8 +317,8 @@ impl ScenarioChecks {
         let is_swept = found.is_none();
         let mut findings: Vec<Finding> = found.into_iter().collect();
         let mut unmet = self.unmet_in_chats(&recording);
-        if is_swept {
-            unmet.extend(unmet::of_sweep(&scenario.sweep.faults, scenario.sweep.plans, &met));
+        if is_swept && scenario.sweep.has_all_seeds() {
+            unmet.extend(unmet::of_sweep(&scenario.sweep.faults, seeds.count, &met));
         }
         let place = format!("{} {version} plans", scenario.name);
         let again = self.recordings.test();
@@ -325,7 +326,7 @@ impl ScenarioChecks {
         let unusable = unusable.into_iter().map(|what| (FindingKind::ScenarioUnusable, what));
         let more = unmet.chain(unusable);
         findings.extend(more.map(|(kind, what)| Finding::new(kind, &place, what, again.clone())));
-        Ok(CheckResult { plans: scenario.sweep.plans, findings, ..CheckResult::default() })
+        Ok(CheckResult { plans: seeds.count, findings, ..CheckResult::default() })
     }
 
     /// What is to be said of the faults of `[chat]` that no chat gets in its canonical replay.

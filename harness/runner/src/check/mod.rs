@@ -38,7 +38,7 @@ pub use context::ContextMoment;
 pub(crate) use diff::align_texts;
 pub use diff::{DiffLine, DiffSide};
 pub use divergence::Divergence;
-pub use finding::{CheckResult, Finding, FindingId, FindingKind};
+pub use finding::{CheckResult, Finding, FindingId, FindingKind, GoldenLine};
 pub use golden::{Golden, GoldenChange, UnreadableLine, parse};
 pub use invariant::{INVARIANTS, Invariant, SESSION_RULES, Stake};
 pub use judge::{Check, ScenarioChecks};

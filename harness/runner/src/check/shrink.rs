@@ -78,7 +78,7 @@ fn sweep<T>(
         capture,
         pace_ms: scenario.run.pace_ms,
         bases,
-        plans: scenario.sweep.plans,
+        seeds: scenario.sweep.seeds(),
         listed,
         faults: &scenario.chat.faults,
         drawn: &scenario.sweep.faults,

@@ -22,7 +22,7 @@ use super::unmet;
 use crate::replay::{
     AgentFault, Capture, Entry, Lane, Plan, PlayedPlan, Replay, Setup, replay_played,
 };
-use crate::scenario::{Fault, FaultKind};
+use crate::scenario::{Fault, FaultKind, Seeds};
 
 /// Replays spent at most on making a plan smaller.
 const SHRINK_TRIES: u32 = 600;
@@ -37,8 +37,8 @@ pub(super) struct PlanSweep<'a> {
     pub(super) pace_ms: u64,
     /// The canonical replays of the same bytes without faults, one for each setup.
     pub(super) bases: Vec<Arc<Replay>>,
-    /// The number of seeds, which begin with 1.
-    pub(super) plans: u64,
+    /// The seeds of the plans.
+    pub(super) seeds: Seeds,
     /// Plans that the scenario names.
     pub(super) listed: &'a [Plan],
     /// The faults of the chat's server in every plan.
@@ -125,18 +125,18 @@ impl PlanSweep<'_> {
         let plan = Plan::canonical(self.capture, self.pace_ms);
         let plan = plan.with_faults(self.faults.iter().copied());
         // A sweep without seeds is a sweep that its scenario turned off.
-        let faulty = (self.plans > 0).then(|| plan.faulty_dialogues(self.capture));
+        let faulty = (self.seeds.count > 0).then(|| plan.faulty_dialogues(self.capture));
         let agent = move |seed| {
             let plan = Plan::seeded_agent_fault(self.capture, seed, self.pace_ms);
             let words: Vec<String> = plan.agent.iter().map(AgentFault::to_string).collect();
             let name = format!("seed {seed} with {}", words.join(" "));
             (name, plan.with_faults(self.faults.iter().copied()))
         };
-        let agents = (1..=self.plans.div_ceil(SEEDS_PER_AGENT_FAULT)).map(agent);
+        let agents = self.seeds.one_of(SEEDS_PER_AGENT_FAULT).each().map(agent);
         let listed = (1..).zip(self.listed);
         let listed = listed.map(|(number, plan)| (format!("listed plan {number}"), plan.clone()));
         let faulty = faulty.into_iter().flatten();
-        listed.chain((1..=self.plans).map(seeded)).chain(faulty).chain(agents)
+        listed.chain(self.seeds.each().map(seeded)).chain(faulty).chain(agents)
     }
 
     /// Replays a plan in the setup of `base`, and gives what `report` makes of the first mismatch.
@@ -324,7 +324,7 @@ pub(super) mod tests {
             capture: RUN.as_bytes().into(),
             pace_ms: 200,
             bases: vec![Arc::new(base)],
-            plans,
+            seeds: Seeds { first: 1, count: plans },
             listed: &[],
             faults: &faults,
             drawn: if faults.is_empty() { &[] } else { &[FaultKind::Slow] },

@@ -149,7 +149,7 @@ impl<'a> Outcomes<'a> {
             Ok(Golden { text: Some(_), entries, .. }) => entries,
             _ => canonical.clone(),
         };
-        for seed in 1..=scenario.sweep.plans {
+        for seed in scenario.sweep.seeds().each() {
             self.plans += 1;
             let plan = plan(&recording, seed);
             let replay = replay(recording.capture(), &plan, setup);
@@ -251,7 +251,7 @@ impl<'a> Outcomes<'a> {
                 let sentence = format!("variant `{name}` has no {} yet", workspace.shown(path));
                 (FindingKind::GoldenMissing, sentence, Some(update))
             }
-            Ok(_) if named.seen => return None,
+            Ok(_) if named.seen || !scenario.sweep.has_all_seeds() => return None,
             Ok(_) => {
                 let sentence = format!(
                     "none of {} gave variant `{name}`; remove it and its golden, or raise \

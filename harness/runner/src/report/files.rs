@@ -25,7 +25,12 @@ pub enum Format {
 }
 
 impl Format {
-    fn write(self, report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    /// Writes the report in this format.
+    ///
+    /// # Errors
+    ///
+    /// When `out` can't be written to.
+    pub fn write(self, report: &Report, out: &mut dyn Write) -> io::Result<()> {
         match self {
             Self::Junit => junit(report, out),
             Self::Tap => tap(report, out),

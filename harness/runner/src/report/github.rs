@@ -1,21 +1,23 @@
 //! A test run as GitHub Actions shows it: an annotation for the findings of one cause.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use super::chat_diff::chat_lines;
 use super::groups::{FindingGroup, groups};
 use super::model::Report;
 use super::text::{change_text, mends};
-use crate::check::Finding;
+use crate::check::{Finding, GoldenLine};
 
-/// Writes an `::error` line for the findings of each cause and for every check that could not be run.
+/// Writes an `::error` line for the findings of each cause and for every check that could not be run. `workspace` is the
+/// workspace as seen from the repository's root, from which GitHub reads the paths of files.
 ///
 /// # Errors
 ///
 /// When `out` can't be written to.
-pub fn github(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+pub fn github(report: &Report, workspace: &Path, out: &mut dyn Write) -> io::Result<()> {
     for group in groups(report) {
-        annotation(out, report, &group)?;
+        annotation(out, report, workspace, &group)?;
     }
     for trouble in report.troubles() {
         writeln!(out, "::error title=clitape::{}", data(&trouble.sentence))?;
@@ -23,11 +25,23 @@ pub fn github(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn annotation(out: &mut dyn Write, report: &Report, group: &FindingGroup<'_>) -> io::Result<()> {
-    let Finding { id, place, sentence, reproduce, chat, .. } = group.head();
-    let scenario = report.scenarios.iter().find(|run| run.name == group.scenario());
-    let file = scenario.map(|run| format!("scenarios/{}/scenario.toml", run.name));
-    let file = file.map(|file| format!("file={},", property(&file))).unwrap_or_default();
+fn annotation(
+    out: &mut dyn Write,
+    report: &Report,
+    workspace: &Path,
+    group: &FindingGroup<'_>,
+) -> io::Result<()> {
+    let Finding { id, place, sentence, reproduce, chat, golden, .. } = group.head();
+    let of_scenario = || {
+        let run = report.scenarios.iter().find(|run| run.name == group.scenario())?;
+        Some((format!("scenarios/{}/scenario.toml", run.name), None))
+    };
+    let of_golden = golden.as_ref().map(|GoldenLine { file, line }| (file.clone(), Some(*line)));
+    let file = of_golden.or_else(of_scenario).map(|(file, line)| {
+        let line = line.map(|line| format!("line={line},")).unwrap_or_default();
+        format!("file={},{line}", property(&workspace.join(file).display().to_string()))
+    });
+    let file = file.unwrap_or_default();
     let mut lines = vec![place.clone(), sentence.clone()];
     lines.extend(change_text(group.head()));
     lines.extend(chat.iter().flat_map(chat_lines));

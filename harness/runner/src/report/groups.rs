@@ -116,15 +116,24 @@ impl GroupMember<'_> {
 
     /// Which finding is shown for others: the smallest rank.
     fn rank(&self) -> (bool, usize) {
-        let family = self.family();
-        let place = LANES.iter().position(|lane| *lane == family);
-        (self.finding.chat.is_none(), place.unwrap_or(LANES.len()))
+        rank(self.lane, self.finding)
     }
 
-    /// The lane without the options of its channel.
     fn family(&self) -> &str {
-        self.lane.split('-').next().unwrap_or_default()
+        family(self.lane)
     }
+}
+
+/// A lane without the options of its channel.
+fn family(lane: &str) -> &str {
+    lane.split('-').next().unwrap_or_default()
+}
+
+/// How little a finding says of what a person sees: one with a chat the least, in the lane that is the nearest.
+fn rank(lane: &str, finding: &Finding) -> (bool, usize) {
+    let family = family(lane);
+    let place = LANES.iter().position(|lane| *lane == family);
+    (finding.chat.is_none(), place.unwrap_or(LANES.len()))
 }
 
 /// The sentence without the time at its beginning, which may differ from version to version.
@@ -249,8 +258,7 @@ impl<'r> FindingGroup<'r> {
 pub(super) fn nearest<'f>(
     found: impl Iterator<Item = (&'f str, &'f Finding)>,
 ) -> Option<&'f Finding> {
-    let member = |(lane, finding)| GroupMember { scenario: "", version: "", lane, finding };
-    found.map(member).min_by_key(GroupMember::rank).map(|member| member.finding)
+    found.min_by_key(|(lane, finding)| rank(lane, finding)).map(|(_, finding)| finding)
 }
 
 /// The number of findings, and of what caused them where one cause has several.

@@ -1,6 +1,7 @@
 //! A test run as JUnit XML: a suite a scenario, a case a check.
 
 use std::io::{self, Write};
+use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
@@ -18,7 +19,14 @@ pub fn junit(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     for (name, checks) in report.groups() {
         let mut suite = TestSuite::new(name);
         suite.add_test_cases(checks.iter().map(|check| case(name, check)));
+        if let Some(took) = total(checks) {
+            suite.set_time(took);
+        }
         xml.add_test_suite(suite);
+    }
+    let suites: Vec<Duration> = report.groups().filter_map(|(_, checks)| total(checks)).collect();
+    if !suites.is_empty() {
+        xml.set_time(suites.iter().sum());
     }
     xml.serialize(out).map_err(io::Error::other)
 }
@@ -26,7 +34,16 @@ pub fn junit(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 fn case(scenario: &str, check: &CheckRun) -> TestCase {
     let mut case = TestCase::new(check.name.as_str(), status(check));
     case.set_classname(scenario);
+    if let Some(took) = check.took {
+        case.set_time(took);
+    }
     case
+}
+
+/// The time of those checks of which it is known.
+fn total(checks: &[CheckRun]) -> Option<Duration> {
+    let times: Vec<Duration> = checks.iter().filter_map(|check| check.took).collect();
+    (!times.is_empty()).then(|| times.iter().sum())
 }
 
 /// A case has one failure: the first finding is its message, its text tells all of them.
@@ -42,7 +59,10 @@ fn status(check: &CheckRun) -> TestCaseStatus {
         return status;
     }
     let Some(first) = check.findings.first() else { return TestCaseStatus::success() };
-    let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+    // A scenario that can't be used was not judged.
+    let is_error = check.is_of_unusable_scenario();
+    let kind = if is_error { NonSuccessKind::Error } else { NonSuccessKind::Failure };
+    let mut status = TestCaseStatus::non_success(kind);
     let text: Vec<String> = check.findings.iter().map(describe).collect();
     status.set_type(first.id.to_string()).set_message(first.sentence.as_str());
     status.set_description(text.join("\n\n"));

@@ -45,7 +45,9 @@ pub use page::{SeenRun, page, seen_page};
 pub use review::{ReviewedGolden, review_page, write_change};
 pub use screen::Screen;
 pub use tap::tap;
-pub use terminal::{findings, scenario_line, summary, terminal, write_diff, write_finding};
+pub use terminal::{
+    findings, scenario_line, summary, terminal, timings, write_diff, write_finding,
+};
 pub use timeline::{footer, write_entry};
 
 pub use crate::text::plain;

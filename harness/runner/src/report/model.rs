@@ -70,6 +70,11 @@ impl Report {
         self.checks().flat_map(|(_, check)| &check.findings)
     }
 
+    /// Whether a scenario can't be used, so that not all that was asked for was judged.
+    pub fn has_unusable_scenario(&self) -> bool {
+        self.checks().any(|(_, check)| check.is_of_unusable_scenario())
+    }
+
     /// Why checks could not be run, each reason once.
     pub fn troubles(&self) -> Vec<&Trouble> {
         let mut troubles: Vec<&Trouble> = Vec::new();

@@ -1,10 +1,11 @@
 //! A test run on the terminal: a line a scenario, then every finding, then the summary.
 
 use std::io::{self, Write};
+use std::time::Duration;
 
 use super::chat_diff::{EXPECTED, write_chat};
 use super::groups::{Detail, FindingGroup, counted, groups};
-use super::model::{Report, ScenarioRun, Tally};
+use super::model::{CheckRun, Report, ScenarioRun, Tally};
 use super::style::{BAD, BOLD, COOL, DIM, GOOD, ODD, STRONG_BAD, STRONG_GOOD};
 use super::text::{
     ContextRow, DIFF_LINES, INPUT, OUTPUT, change_text, clip, commands, mends, ran, rows, verdict,
@@ -16,6 +17,9 @@ use crate::text::{pad, plural};
 /// Most lines of a diff that are shown for a review.
 const REVIEW_LINES: usize = 40;
 
+/// The number of scenarios that [`timings`] names.
+const SLOWEST: usize = 5;
+
 /// Writes the line of one scenario.
 ///
 /// # Errors
@@ -25,8 +29,9 @@ pub fn scenario_line(out: &mut dyn Write, run: &ScenarioRun) -> io::Result<()> {
     let Tally { cassettes, goldens, plans, findings, errors, .. } = run.tally();
     let (style, word) = match (errors, findings) {
         (0, 0) => (GOOD, "ok"),
-        (0, _) => (BAD, "FAILED"),
-        _ => (BAD, "ERROR"),
+        (1.., _) => (BAD, "ERROR"),
+        _ if run.checks.iter().any(CheckRun::is_of_unusable_scenario) => (BAD, "ERROR"),
+        _ => (BAD, "FAILED"),
     };
     let name = plain(&run.name);
     write!(
@@ -210,11 +215,26 @@ pub fn summary(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\n{}; {style}{verdict}{style:#}", ran(&report.totals))
 }
 
+/// The time that a run took, and the scenarios that took longest: with more of them than one, up to five.
+pub fn timings(report: &Report, elapsed: Duration) -> String {
+    let mut slow: Vec<(Duration, &str)> =
+        report.scenarios.iter().filter_map(|run| Some((run.took()?, run.name.as_str()))).collect();
+    slow.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
+    let took = format!("took {:.1} s", elapsed.as_secs_f64());
+    if slow.len() < 2 {
+        return took;
+    }
+    let slowest = slow.iter().take(SLOWEST);
+    let slowest: Vec<String> = slowest
+        .map(|(took, name)| format!("{} {:.1} s", plain(name), took.as_secs_f64()))
+        .collect();
+    format!("{took}; slowest: {}", slowest.join(", "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::check::{FindingKind, align_texts};
-    use crate::report::CheckRun;
     use crate::report::tests::strip;
 
     #[test]
@@ -228,6 +248,26 @@ mod tests {
                       \x20    1    1 │   a\n\x20    2      │ - b\n\x20         2 │ + c\n\
                       \x20 reproduce: clitape\n";
         assert_eq!(strip(&out), expect);
+    }
+
+    #[test]
+    fn issue_19_point_10_the_slowest_five_scenarios_are_named() {
+        let run = |(name, seconds): (&str, Option<u64>)| {
+            let took = seconds.map(Duration::from_secs);
+            let checks = vec![CheckRun { took, ..CheckRun::of("1.0::bus", Vec::new()) }];
+            ScenarioRun { name: name.into(), pending: 0, checks }
+        };
+        let timings = |times: &[(&str, Option<u64>)]| {
+            let runs = times.iter().copied().map(run).collect();
+            timings(&Report::new("1.0", runs, Vec::new()), Duration::from_millis(2_345))
+        };
+        let some = |name, seconds| (name, Some(seconds));
+        assert_eq!(timings(&[some("a", 1)]), "took 2.3 s");
+        let six =
+            ["a", "b", "c", "d", "e", "f"].into_iter().zip(1..).map(|(name, n)| some(name, n));
+        let all: Vec<_> = six.chain([("unusable", None)]).collect();
+        let expect = "took 2.3 s; slowest: f 6.0 s, e 5.0 s, d 4.0 s, c 3.0 s, b 2.0 s";
+        assert_eq!(timings(&all), expect);
     }
 
     #[test]

@@ -1,4 +1,5 @@
 use std::io::Write;
+use std::path::Path;
 
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
@@ -140,7 +141,7 @@ fn junit_is_read_back_with_the_same_sentences() {
 
 #[test]
 fn github_reads_one_annotation_a_finding() {
-    let text = written(github);
+    let text = written(|report, out| github(report, Path::new("chat"), out));
     let unescape = |text: &str| {
         text.replace("%0A", "\n").replace("%3A", ":").replace("%2C", ",").replace("%25", "%")
     };
@@ -150,7 +151,7 @@ fn github_reads_one_annotation_a_finding() {
         if head == "title=clitape" {
             continue;
         }
-        let id = head.strip_prefix("file=scenarios/bad/scenario.toml,title=").unwrap();
+        let id = head.strip_prefix("file=chat/scenarios/bad/scenario.toml,title=").unwrap();
         let lines: Vec<String> = data.split("%0A").map(unescape).collect();
         let [place, sentence, change, reproduce] = lines.try_into().unwrap();
         assert_eq!(change, CHANGE);

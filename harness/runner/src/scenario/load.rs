@@ -10,12 +10,13 @@ use serde::Deserialize;
 use super::bounds;
 use super::channel::{ChannelSpec, Chat, ChatMode};
 use super::error::ScenarioError;
-use super::fault::{Fault, FaultKind};
+use super::fault::Fault;
 use super::record::RecordSpec;
 use super::run::RunSpec;
 use super::say::SayStep;
 use super::session::SessionSpec;
 use super::signal::Trigger;
+use super::sweep::SweepSpec;
 use super::toml_file::read_toml;
 use super::variant::{self, Variant};
 use crate::files;
@@ -84,24 +85,6 @@ pub struct ChatServerSpec {
     pub faults: Vec<Fault>,
 }
 
-/// `[sweep]`: the random replays.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct SweepSpec {
-    /// The number of seeded plans.
-    pub plans: u64,
-    /// Kinds of faults that the plans draw for the chat's server; none by default.
-    pub faults: Vec<FaultKind>,
-    /// Plans that are replayed beside the seeded ones, each as a line of JSON; they are for the bytes of one cassette.
-    pub listed: Vec<String>,
-}
-
-impl Default for SweepSpec {
-    fn default() -> Self {
-        Self { plans: 64, faults: Vec::new(), listed: Vec::new() }
-    }
-}
-
 /// `[proof]`: texts by a person for a proof of the scenario.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -158,7 +141,7 @@ impl Scenario {
     /// [`ScenarioError::Invalid`], which names the option that raises the limit.
     pub fn check_work(&self, most: ReplayLimits) -> Result<(), ScenarioError> {
         let asked = [
-            ("`sweep.plans` is", self.sweep.plans, most.plans, "--max-plans"),
+            ("`sweep.plans` is", self.sweep.seeds().count, most.plans, "--max-plans"),
             ("`[[channel]]` has", self.channels.len() as u64, most.channels, "--max-channels"),
         ];
         let Some((what, number, most, option)) = asked.iter().find(|(_, n, most, _)| n > most)
@@ -304,9 +287,9 @@ mod tests {
         ];
         assert_eq!(channels.unwrap().channels, expect);
         for (keys, expect) in [
-            ("kind = 'acp'\nmode = 'partial'", ":5: unknown field `mode`, expected `terminal`"),
+            ("kind = 'acp'\nmode = 'partial'", ":7: unknown field `mode`, expected `terminal`"),
             ("kind = 'telegram'", ":5: missing field `mode`"),
-            ("kind = 'fax'", ":6: unknown variant `fax`, expected one of `telegram`, `acp`, `sse`"),
+            ("kind = 'fax'", ":6: unknown value `fax`, expected one of `telegram`, `acp`, `sse`"),
         ] {
             let error = load(&format!("[[channel]]\n{keys}")).unwrap_err().to_string();
             assert!(error.ends_with(&format!("scenario.toml{expect}")), "{error}");
@@ -318,7 +301,7 @@ mod tests {
         let channels = load("[[channel]]\nkind = 'sse'").unwrap().channels;
         assert_eq!(channels, [ChannelSpec::Sse {}]);
         let error = load("[[channel]]\nkind = 'sse'\nmode = 'partial'").unwrap_err().to_string();
-        assert!(error.contains("scenario.toml:5: unknown field `mode`"), "{error}");
+        assert!(error.contains("scenario.toml:7: unknown field `mode`"), "{error}");
     }
 
     #[test]
@@ -329,7 +312,7 @@ mod tests {
         );
         let scenario = scenario.unwrap();
         assert_eq!(scenario.chat.faults[0].to_string(), "2:rate-limit:3s");
-        assert_eq!(scenario.sweep.faults, [FaultKind::Slow]);
+        assert_eq!(scenario.sweep.faults, [crate::scenario::FaultKind::Slow]);
         for (keys, expect) in [
             (
                 "[chat]\nfaults = ['2:hang', 'rate-limit']",

@@ -15,6 +15,7 @@ mod say;
 mod session;
 mod signal;
 mod step;
+mod sweep;
 pub mod template;
 mod toml_file;
 mod variant;
@@ -27,7 +28,7 @@ pub use error::ScenarioError;
 pub use fault::{Fault, FaultError, FaultKind};
 pub use host::{HostPreset, HostProfile, PLAIN};
 pub use init::{InitDone, InitStep, init};
-pub use load::{ChatServerSpec, Proof, Scenario, SweepSpec};
+pub use load::{ChatServerSpec, Proof, Scenario};
 pub use login::Login;
 pub use model::{
     Conversation, DeltaCut, ErrorType, Model, ModelApiError, ModelBlock, ModelContent,
@@ -42,6 +43,7 @@ pub use say::{
 pub use session::SessionSpec;
 pub use signal::{Exit, ExitWord, Exits, SignalName, SignalPlan, Trigger};
 pub use step::{Resume, SessionStep};
+pub use sweep::{SeedRange, Seeds, SweepSpec};
 pub use toml_file::read_toml;
 pub use variant::Variant;
 pub(crate) use versions::fact_of;

@@ -1,16 +1,27 @@
 //! A pool of threads that hands on results in order.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
 /// What happens while jobs run.
-pub(crate) enum Progress<R> {
+pub(crate) enum Progress<R, N = Infallible> {
+    /// What a job says while it runs.
+    Note(N),
     /// This number of jobs has ended.
     Ended(usize),
     /// The result of the next item.
     Result(R),
+}
+
+/// What a worker sends.
+enum Sent<R, N> {
+    /// What a job says.
+    Note(N),
+    /// The result of the item with this index.
+    Result(usize, R),
 }
 
 /// Runs `job` on every item, on all cores. `take` gets each result in the order of the items, as soon as it and
@@ -18,11 +29,23 @@ pub(crate) enum Progress<R> {
 pub(crate) fn in_order<T: Sync, R: Send, E>(
     items: &[T],
     job: impl Fn(&T) -> R + Sync,
-    mut take: impl FnMut(Progress<R>) -> Result<(), E>,
+    take: impl FnMut(Progress<R>) -> Result<(), E>,
+) -> Result<(), E> {
+    in_order_noting(items, None, |item, _| job(item), take)
+}
+
+/// Like [`in_order`], on `workers` threads if it is a number. A job also gets a function that passes what it says
+/// to `take`, at once and in no order.
+pub(crate) fn in_order_noting<T: Sync, R: Send, N: Send, E>(
+    items: &[T],
+    workers: Option<usize>,
+    job: impl Fn(&T, &dyn Fn(N)) -> R + Sync,
+    mut take: impl FnMut(Progress<R, N>) -> Result<(), E>,
 ) -> Result<(), E> {
     let next = AtomicUsize::new(0);
     let (sender, receiver) = mpsc::channel();
-    let workers = thread::available_parallelism().map_or(1, usize::from).min(items.len());
+    let cores = || thread::available_parallelism().map_or(1, usize::from);
+    let workers = workers.unwrap_or_else(cores).clamp(1, items.len().max(1));
     thread::scope(|scope| {
         for _ in 0..workers {
             let (sender, next, job) = (sender.clone(), &next, &job);
@@ -30,8 +53,9 @@ pub(crate) fn in_order<T: Sync, R: Send, E>(
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(item) = items.get(index) else { break };
-                    // Nobody receives any more after an error.
-                    if sender.send((index, job(item))).is_err() {
+                    // After an error, nothing is received any more.
+                    let note = |note| drop(sender.send(Sent::Note(note)));
+                    if sender.send(Sent::Result(index, job(item, &note))).is_err() {
                         break;
                     }
                 }
@@ -40,7 +64,16 @@ pub(crate) fn in_order<T: Sync, R: Send, E>(
         drop(sender);
         let mut early = BTreeMap::new();
         let mut due = 0;
-        for (ended, (index, result)) in (1..).zip(receiver) {
+        let mut ended = 0;
+        for sent in receiver {
+            let (index, result) = match sent {
+                Sent::Result(index, result) => (index, result),
+                Sent::Note(note) => {
+                    take(Progress::Note(note))?;
+                    continue;
+                }
+            };
+            ended += 1;
             early.insert(index, result);
             while let Some(result) = early.remove(&due) {
                 take(Progress::Result(result))?;
@@ -74,6 +107,29 @@ mod tests {
             Ok::<(), ()>(())
         });
         assert_eq!((taken, results, ended), (Ok(()), items, 40));
+    }
+
+    #[test]
+    fn jobs_say_something_while_they_run_on_as_many_threads_as_are_asked_for() {
+        let (running, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let job = |item: &usize, note: &dyn Fn(usize)| {
+            most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            note(*item);
+            thread::sleep(Duration::from_millis(1));
+            running.fetch_sub(1, Ordering::SeqCst);
+        };
+        for (workers, expect) in [(1, 1), (3, 3)] {
+            let (items, mut notes) = ((0..30).collect::<Vec<_>>(), Vec::new());
+            let taken = in_order_noting(&items, Some(workers), job, |progress| {
+                if let Progress::Note(item) = progress {
+                    notes.push(item);
+                }
+                Ok::<(), ()>(())
+            });
+            notes.sort_unstable();
+            assert_eq!((taken, notes), (Ok(()), items));
+            assert!(most.swap(0, Ordering::SeqCst) <= expect);
+        }
     }
 
     #[test]

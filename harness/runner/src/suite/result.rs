@@ -1,11 +1,16 @@
 //! What came of a run of the suite: scenario by scenario and check by check, with the totals.
 //! `schemas/report.json` states it.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::cassette::CassetteError;
 use crate::check::{Check, CheckResult, Finding};
 use crate::text::plain;
+
+/// The name of the check of a scenario that can't be loaded.
+pub(super) const UNUSABLE: &str = "scenario";
 
 /// One scenario that was judged.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +46,9 @@ pub struct CheckRun {
     /// Why the check was left out; it counts nowhere then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
+    /// The time that it took. It is not part of the JSON report, which is the same from run to run.
+    #[serde(skip)]
+    pub took: Option<Duration>,
 }
 
 /// Why a check could not be run.
@@ -95,6 +103,13 @@ impl ScenarioRun {
         findings + errors == 0
     }
 
+    /// The time that its checks took, where it is known.
+    pub fn took(&self) -> Option<Duration> {
+        let mut times = self.checks.iter().filter_map(|check| check.took);
+        let first = times.next()?;
+        Some(times.fold(first, |sum, took| sum.saturating_add(took)))
+    }
+
     /// What was run of this scenario.
     pub fn tally(&self) -> Tally {
         let mut tally = Tally { scenarios: 1, pending: self.pending, ..Tally::default() };
@@ -130,6 +145,11 @@ impl CheckRun {
     /// A check that was left out.
     pub fn left_out(name: &str, why: &str) -> Self {
         Self { name: plain(name), skipped: Some(plain(why)), ..Self::default() }
+    }
+
+    /// Whether it says that the scenario can't be loaded, so that nothing else of it was judged.
+    pub(crate) fn is_of_unusable_scenario(&self) -> bool {
+        self.name == UNUSABLE && !self.findings.is_empty()
     }
 
     pub(crate) fn tally(&self) -> Tally {

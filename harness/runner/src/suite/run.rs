@@ -2,18 +2,18 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::case::Case;
-use super::pool::{Progress, in_order};
-use super::result::{CheckRun, ScenarioRun};
+use super::pool::{Progress, in_order_noting};
+use super::result::{CheckRun, ScenarioRun, UNUSABLE};
 use super::select::Selection;
-use super::watch::{hangs, judge_within};
+use super::watch::{Deadline, Patience, hangs, judge_patiently};
 use crate::cassette::CassetteError;
 use crate::check::{Check, CheckResult, ScenarioChecks, check_workspace, unusable};
-use crate::limits::ReplayLimits;
+use crate::limits::{CHECK_TIME, ReplayLimits};
 use crate::names::{CliVersion, ScenarioName};
-use crate::scenario::{ScenarioError, Workspace};
+use crate::scenario::{ScenarioError, Seeds, Workspace};
 
 /// Which scenarios are judged, and how.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +28,31 @@ pub struct SuiteOptions<'a> {
     pub limits: ReplayLimits,
     /// How long a check may go on without the end of a replay.
     pub check_time: Duration,
+    /// The time that a scenario may take; as long as it likes by default.
+    pub scenario_time: Option<Duration>,
+    /// The seeds of the plans, instead of those that each scenario asks for.
+    pub seeds: Option<Seeds>,
+    /// The number of scenarios that are judged at a time; as many as there are cores by default.
+    pub jobs: Option<usize>,
+    /// Whether no further scenario begins after the first one with a finding.
+    pub fail_fast: bool,
+}
+
+impl<'a> SuiteOptions<'a> {
+    /// The selected scenarios, judged as they ask for.
+    pub fn new(selection: &'a Selection) -> Self {
+        Self {
+            selection,
+            update: false,
+            gather_cases: false,
+            limits: ReplayLimits::default(),
+            check_time: CHECK_TIME,
+            scenario_time: None,
+            seeds: None,
+            jobs: None,
+            fail_fast: false,
+        }
+    }
 }
 
 /// What came of a run of the suite.
@@ -39,6 +64,8 @@ pub struct SuiteRun {
     pub workspace: Vec<CheckRun>,
     /// The recordings of which a check finds something, where they were asked for.
     pub cases: Vec<Case>,
+    /// The number of scenarios that were not judged, because one before them has a finding.
+    pub unchecked: usize,
 }
 
 /// What happens while the suite runs.
@@ -51,14 +78,43 @@ pub enum SuiteEvent<'a> {
         /// The number of all scenarios that can be used.
         of: usize,
     },
+    /// A check of a scenario begins or goes on.
+    Check {
+        /// The scenario.
+        scenario: &'a ScenarioName,
+        /// The name of the check.
+        check: &'a str,
+        /// The replays of it that have ended.
+        replays: u64,
+    },
     /// The next scenario in their order.
     Scenario(&'a ScenarioRun),
+}
+
+/// A check that begins or goes on, as [`SuiteEvent::Check`] says it.
+struct Note {
+    scenario: ScenarioName,
+    check: String,
+    replays: u64,
+}
+
+/// Why no further scenario is judged.
+enum Stop {
+    /// One has a finding, and [`SuiteOptions::fail_fast`] is set.
+    FailFast,
+    Error(CassetteError),
+}
+
+impl<E: Into<CassetteError>> From<E> for Stop {
+    fn from(error: E) -> Self {
+        Self::Error(error.into())
+    }
 }
 
 /// A scenario with its checks, or the reason why it can't be used.
 pub type Loaded = (ScenarioName, Result<ScenarioChecks, ScenarioError>);
 
-/// Loads scenarios, each with all its checks.
+/// Loads scenarios, each with all its checks; their plans have these `seeds` where some are given.
 ///
 /// # Errors
 ///
@@ -67,9 +123,11 @@ pub fn load(
     workspace: &Workspace,
     names: impl IntoIterator<Item = ScenarioName>,
     limits: ReplayLimits,
+    seeds: Option<Seeds>,
 ) -> io::Result<Vec<Loaded>> {
     let load = |name: ScenarioName| {
-        let scenario = workspace.scenario_of(&name).and_then(|scenario| {
+        let scenario = workspace.scenario_of(&name).and_then(|mut scenario| {
+            scenario.sweep.chosen = seeds;
             scenario.check_work(limits)?;
             Ok(scenario)
         });
@@ -96,13 +154,15 @@ pub fn run(
     let mut scenarios = Vec::new();
     let selected = &options.selection.scenarios;
     let names = selected.iter().map(|one| one.name.clone());
-    for ((name, checks), one) in load(workspace, names, options.limits)?.into_iter().zip(selected) {
+    for ((name, checks), one) in
+        load(workspace, names, options.limits, options.seeds)?.into_iter().zip(selected)
+    {
         match checks {
             Ok(checks) => scenarios.push((Arc::new(checks), one.versions.as_deref())),
             // The others can be judged all the same.
             Err(error) => run.scenarios.push(ScenarioRun {
                 name: name.to_string(),
-                checks: vec![CheckRun::of("scenario", vec![unusable(workspace, &name, &error)])],
+                checks: vec![CheckRun::of(UNUSABLE, vec![unusable(workspace, &name, &error)])],
                 ..ScenarioRun::default()
             }),
         }
@@ -110,23 +170,52 @@ pub fn run(
     for scenario in &run.scenarios {
         report(SuiteEvent::Scenario(scenario))?;
     }
-    let judge = |(checks, versions): &(Arc<ScenarioChecks>, Option<&[CliVersion]>)| {
-        let limit = options.check_time;
-        let judge_one = |check: &Check| judge_within(limit, checks, check, options.update);
-        judge((checks, *versions), options, judge_one)
+    let judge = |(checks, versions): &(Arc<ScenarioChecks>, Option<&[CliVersion]>),
+                 note: &dyn Fn(Note)| {
+        let time = options.scenario_time;
+        let deadline = time.map(|time| Deadline { time, at: Instant::now() + time });
+        let patience = Patience { without_replay: options.check_time, deadline };
+        let judge_one = |check: &Check| {
+            let scenario = &checks.scenario().name;
+            let tell = |replays| {
+                note(Note { scenario: scenario.clone(), check: check.to_string(), replays });
+            };
+            tell(0);
+            judge_patiently(patience, checks, check, options.update, &tell)
+        };
+        judge((checks, *versions), options, deadline, judge_one)
     };
-    in_order(&scenarios, judge, |progress| -> Result<(), CassetteError> {
+    let of = scenarios.len();
+    let must_stop = |run: &ScenarioRun| options.fail_fast && !run.holds();
+    if run.scenarios.iter().any(must_stop) {
+        scenarios.clear();
+        run.unchecked = of;
+    }
+    let before = run.scenarios.len();
+    let judged = in_order_noting(&scenarios, options.jobs, judge, |progress| {
         match progress {
-            Progress::Ended(done) => report(SuiteEvent::Judged { done, of: scenarios.len() })?,
+            Progress::Ended(done) => report(SuiteEvent::Judged { done, of })?,
+            Progress::Note(Note { scenario, check, replays }) => {
+                report(SuiteEvent::Check { scenario: &scenario, check: &check, replays })?;
+            }
             Progress::Result(judged) => {
                 let (scenario, cases) = judged?;
                 report(SuiteEvent::Scenario(&scenario))?;
+                let must_stop = must_stop(&scenario);
                 run.scenarios.push(scenario);
                 run.cases.extend(cases);
+                if must_stop {
+                    return Err(Stop::FailFast);
+                }
             }
         }
         Ok(())
-    })?;
+    });
+    match judged {
+        Ok(()) => {}
+        Err(Stop::FailFast) => run.unchecked = of - (run.scenarios.len() - before),
+        Err(Stop::Error(error)) => return Err(error),
+    }
     for (check, mut found) in check_workspace(workspace)? {
         found.retain(|finding| options.selection.has_place(&finding.place));
         // A check that finds nothing counts only where the whole workspace was looked at.
@@ -137,15 +226,16 @@ pub fn run(
     Ok(run)
 }
 
-/// What came of a check that was run, or the name of the check of the same recording that hangs, because of which it
-/// was left out.
-type Judged = Result<Result<CheckResult, CassetteError>, String>;
+/// What came of a check that was run and the time that it took, or why it was left out.
+type Judged = Result<(Result<CheckResult, CassetteError>, Duration), String>;
 
 /// Runs every check of a scenario with `judge_one`, or those of the recordings of `versions` alone. Once one of them
-/// hangs, the others of its recording are left out, because they share its replays and would hang too.
+/// hangs, the others of its recording are left out, because they share its replays and would hang too; after the
+/// `deadline`, all others are.
 fn judge(
     (checks, versions): (&ScenarioChecks, Option<&[CliVersion]>),
     options: SuiteOptions<'_>,
+    deadline: Option<Deadline>,
     judge_one: impl Fn(&Check) -> Result<CheckResult, CassetteError>,
 ) -> Result<(ScenarioRun, Vec<Case>), CassetteError> {
     let mut hanging: Vec<&Check> = Vec::new();
@@ -156,22 +246,31 @@ fn judge(
     let asked: Vec<&Check> = checks.checks().iter().filter(is_asked).collect();
     for &check in &asked {
         let version = check.version();
+        let is_over = deadline.is_some_and(Deadline::is_over);
         let is_of_it = |other: &&&Check| version.is_some() && other.version() == version;
-        if let Some(other) = hanging.iter().find(is_of_it) {
-            judged.push(Err(other.to_string()));
-            continue;
+        match hanging.iter().find(is_of_it) {
+            _ if is_over && !hanging.is_empty() => {
+                judged.push(Err("the time of the scenario is over".to_owned()));
+                continue;
+            }
+            Some(other) => {
+                judged.push(Err(format!("{other} hangs")));
+                continue;
+            }
+            None => {}
         }
+        let began = Instant::now();
         let result = judge_one(check);
         if result.as_ref().is_ok_and(hangs) {
             hanging.push(check);
         }
-        judged.push(Ok(result));
+        judged.push(Ok((result, began.elapsed())));
     }
     let cases =
         if options.gather_cases { cases(checks, &hanging, (&asked, &judged))? } else { Vec::new() };
     let row = |(check, judged): (&Check, Judged)| match judged {
-        Ok(result) => CheckRun::new(check, result),
-        Err(other) => CheckRun::left_out(&check.to_string(), &format!("{other} hangs")),
+        Ok((result, took)) => CheckRun { took: Some(took), ..CheckRun::new(check, result) },
+        Err(why) => CheckRun::left_out(&check.to_string(), &why),
     };
     let run = ScenarioRun {
         name: checks.scenario().name.to_string(),
@@ -190,7 +289,7 @@ fn cases(
     let judged: Vec<_> = asked
         .iter()
         .zip(judged)
-        .filter_map(|(&check, judged)| Some((check, judged.as_ref().ok()?.as_ref().ok()?)))
+        .filter_map(|(&check, judged)| Some((check, judged.as_ref().ok()?.0.as_ref().ok()?)))
         .collect();
     let failed = |version: &&CliVersion| {
         let is_of_it = |check: &Check| check.version() == Some(*version);
@@ -206,24 +305,21 @@ mod tests {
 
     use super::*;
     use crate::check::{Finding, FindingKind};
-    use crate::limits::CHECK_TIME;
 
     #[test]
     fn issue_17_after_a_check_that_hangs_the_rest_goes_on() {
         let workspace = Workspace::at(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")));
         let scenario = workspace.load("plain-text").unwrap();
         let checks = ScenarioChecks::new(&workspace, scenario).unwrap();
-        let (limits, check_time) = (ReplayLimits::default(), CHECK_TIME);
-        let selection = &Selection::default();
-        let options =
-            SuiteOptions { selection, update: false, gather_cases: true, limits, check_time };
+        let selection = Selection::default();
+        let options = SuiteOptions { gather_cases: true, ..SuiteOptions::new(&selection) };
         let judge_one = |check: &Check| {
             let kind = FindingKind::CheckHangs;
             let hangs = || Finding::new(kind, "here", "it hangs".into(), "clitape test".into());
             let findings = (check.to_string() == "2.1.329::bus").then(hangs).into_iter().collect();
             Ok(CheckResult { findings, ..CheckResult::default() })
         };
-        let (run, cases) = judge((&checks, None), options, judge_one).unwrap();
+        let (run, cases) = judge((&checks, None), options, None, judge_one).unwrap();
         assert!(!run.holds());
         assert!(cases.is_empty(), "a page would replay what hangs");
         for row in &run.checks {

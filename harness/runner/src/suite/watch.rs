@@ -5,11 +5,48 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::cassette::CassetteError;
 use crate::check::{Check, CheckResult, Finding, FindingKind, ScenarioChecks};
 use crate::replay::count_replays;
+
+/// How often the replays of a check that runs are counted.
+const TICK: Duration = Duration::from_millis(500);
+
+/// When a scenario is given up.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Deadline {
+    /// The time that the scenario may take.
+    pub(super) time: Duration,
+    /// When that time is over.
+    pub(super) at: Instant,
+}
+
+/// How long a check may run.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Patience {
+    /// How long it may go on without the end of a replay.
+    pub(super) without_replay: Duration,
+    /// The end of the time of its scenario.
+    pub(super) deadline: Option<Deadline>,
+}
+
+/// Why a job was given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum GivenUp {
+    /// No replay of it ended for that time.
+    Hangs(Duration),
+    /// The scenario's time is over.
+    TimeIsOver(Duration),
+}
+
+impl Deadline {
+    /// Whether the time is over.
+    pub(super) fn is_over(self) -> bool {
+        Instant::now() >= self.at
+    }
+}
 
 /// Runs one check as [`ScenarioChecks::judge`] does. Where no replay ends for `limit`, the check hangs, which is its
 /// finding; its thread goes on until the process ends, because nothing can end it.
@@ -23,35 +60,61 @@ pub fn judge_within(
     check: &Check,
     update: bool,
 ) -> Result<CheckResult, CassetteError> {
-    let (own, judged) = (checks.clone(), check.clone());
-    watched(limit, move || own.judge(&judged, update))
-        .unwrap_or_else(|| Ok(hung(limit, checks, check)))
+    let patience = Patience { without_replay: limit, deadline: None };
+    judge_patiently(patience, checks, check, update, &|_| ())
 }
 
-/// Whether a check hangs, as its result says.
+/// Like [`judge_within`]; `replays` gets the number of replays that have ended, from time to time.
+///
+/// # Errors
+///
+/// As [`judge_within`].
+pub(super) fn judge_patiently(
+    patience: Patience,
+    checks: &Arc<ScenarioChecks>,
+    check: &Check,
+    update: bool,
+    replays: &dyn Fn(u64),
+) -> Result<CheckResult, CassetteError> {
+    let (own, judged) = (checks.clone(), check.clone());
+    watched(patience, move || own.judge(&judged, update), replays)
+        .unwrap_or_else(|why| Ok(given_up(why, checks, check)))
+}
+
+/// Whether a check was given up, as its result says.
 pub(super) fn hangs(result: &CheckResult) -> bool {
     result.findings.iter().any(|finding| finding.id == FindingKind::CheckHangs)
 }
 
-/// The result of a check that hangs.
-fn hung(limit: Duration, checks: &ScenarioChecks, check: &Check) -> CheckResult {
+/// The result of a check that was given up.
+fn given_up(why: GivenUp, checks: &ScenarioChecks, check: &Check) -> CheckResult {
     let name = &checks.scenario().name;
     let place = format!("{name} {}", check.to_string().replace("::", " "));
-    let sentence = format!(
-        "the check hangs: no replay of it has ended for {} s; it was given up",
-        limit.as_secs_f64()
-    );
+    let sentence = match why {
+        GivenUp::Hangs(limit) => format!(
+            "the check hangs: no replay of it has ended for {} s; it was given up",
+            limit.as_secs_f64()
+        ),
+        GivenUp::TimeIsOver(time) => format!(
+            "the scenario took longer than the {} s that `--timeout` allows; the check was given up",
+            time.as_secs_f64()
+        ),
+    };
     let reproduce = format!("{} test {name}", checks.workspace().program());
     let finding = Finding::new(FindingKind::CheckHangs, &place, sentence, reproduce);
     CheckResult { findings: vec![finding], ..CheckResult::default() }
 }
 
-/// Runs `job` on a thread of its own; `None` when no replay of it has ended for `limit`.
+/// Runs `job` on a thread of its own, and calls `tell` with the number of its replays from time to time.
 #[allow(clippy::expect_used, reason = "the state is impossible")]
 fn watched<R: Send + 'static>(
-    limit: Duration,
+    Patience { without_replay, deadline }: Patience,
     job: impl FnOnce() -> R + Send + 'static,
-) -> Option<R> {
+    tell: &dyn Fn(u64),
+) -> Result<R, GivenUp> {
+    if let Some(Deadline { time, .. }) = deadline.filter(|deadline| deadline.is_over()) {
+        return Err(GivenUp::TimeIsOver(time));
+    }
     let replays = Arc::new(AtomicU64::new(0));
     let (sender, receiver) = sync_channel(1);
     let count = replays.clone();
@@ -60,19 +123,32 @@ fn watched<R: Send + 'static>(
         // Nobody receives any more once the job was given up.
         let _ = sender.send(job());
     });
-    let mut before = 0;
+    let (mut before, mut last) = (0, Instant::now());
     loop {
-        match receiver.recv_timeout(limit) {
-            Ok(result) => return Some(result),
+        let mut wait = TICK.min(without_replay.saturating_sub(last.elapsed()));
+        if let Some(Deadline { at, .. }) = deadline {
+            wait = wait.min(at.saturating_duration_since(Instant::now()));
+        }
+        match receiver.recv_timeout(wait) {
+            Ok(result) => return Ok(result),
             Err(RecvTimeoutError::Disconnected) => {
                 resume_unwind(thread.join().expect_err("a job that ends without a panic sends"))
             }
             Err(RecvTimeoutError::Timeout) => {
                 let ended = replays.load(Ordering::Relaxed);
-                if ended == before {
-                    return None;
+                if ended != before {
+                    (before, last) = (ended, Instant::now());
+                    tell(ended);
                 }
-                before = ended;
+                match deadline {
+                    Some(deadline) if deadline.is_over() => {
+                        return Err(GivenUp::TimeIsOver(deadline.time));
+                    }
+                    _ if last.elapsed() >= without_replay => {
+                        return Err(GivenUp::Hangs(without_replay));
+                    }
+                    _ => {}
+                }
             }
         }
     }
@@ -81,7 +157,6 @@ fn watched<R: Send + 'static>(
 #[cfg(test)]
 mod tests {
     use std::path::Path;
-    use std::time::Instant;
 
     use super::*;
     use crate::replay::replay_ended;
@@ -90,15 +165,44 @@ mod tests {
     /// Short for a check, and long for a thread that only counts.
     const LIMIT: Duration = Duration::from_secs(1);
 
+    fn patience(without_replay: Duration, time: Option<Duration>) -> Patience {
+        let deadline = time.map(|time| Deadline { time, at: Instant::now() + time });
+        Patience { without_replay, deadline }
+    }
+
+    fn within<R: Send + 'static>(
+        limit: Duration,
+        job: impl FnOnce() -> R + Send + 'static,
+    ) -> Result<R, GivenUp> {
+        watched(patience(limit, None), job, &|_| ())
+    }
+
+    fn park() {
+        loop {
+            thread::park();
+        }
+    }
+
     #[test]
     fn issue_17_a_job_that_hangs_is_given_up() {
+        let short = Duration::from_millis(20);
+        assert_eq!(within(short, park), Err(GivenUp::Hangs(short)));
+        assert_eq!(within(LIMIT, || 7), Ok(7));
+    }
+
+    #[test]
+    fn issue_19_point_10_a_job_is_given_up_when_the_time_of_its_scenario_is_over() {
+        let short = Duration::from_millis(20);
         assert_eq!(
-            watched(Duration::from_millis(20), || loop {
-                thread::park();
-            }),
-            None::<()>
+            watched(patience(LIMIT, Some(short)), park, &|_| ()),
+            Err(GivenUp::TimeIsOver(short))
         );
-        assert_eq!(watched(LIMIT, || 7), Some(7));
+        assert_eq!(
+            watched(patience(LIMIT, Some(Duration::ZERO)), || 7, &|_| ()),
+            Err(GivenUp::TimeIsOver(Duration::ZERO)),
+            "it does not even begin"
+        );
+        assert_eq!(watched(patience(LIMIT, Some(LIMIT)), || 7, &|_| ()), Ok(7));
     }
 
     #[test]
@@ -111,12 +215,15 @@ mod tests {
             }
             7
         };
-        assert_eq!(watched(LIMIT, job), Some(7));
+        let told = AtomicU64::new(0);
+        let tell = |ended| told.store(ended, Ordering::Relaxed);
+        assert_eq!(watched(patience(LIMIT, None), job, &tell), Ok(7));
+        assert!(told.into_inner() > 0, "the number of replays is told");
     }
 
     #[test]
     fn issue_17_a_panic_of_a_check_is_passed_on() {
-        let panics = || watched(LIMIT, || assert_eq!(1, 2, "planted"));
+        let panics = || within(LIMIT, || assert_eq!(1, 2, "planted"));
         assert!(std::panic::catch_unwind(panics).is_err());
     }
 
@@ -125,7 +232,7 @@ mod tests {
         let workspace = Workspace::at(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")));
         let scenario = workspace.load("plain-text").unwrap();
         let checks = ScenarioChecks::new(&workspace, scenario).unwrap();
-        let result = hung(LIMIT, &checks, &checks.checks()[1]);
+        let result = given_up(GivenUp::Hangs(LIMIT), &checks, &checks.checks()[1]);
         assert!(hangs(&result));
         let Finding { place, sentence, .. } = &result.findings[0];
         assert_eq!(place, "plain-text 2.1.330 bus");

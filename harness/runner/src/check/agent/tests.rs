@@ -7,7 +7,7 @@ use crate::cassette::Cassette;
 use crate::check::recording::{Recording, setups};
 use crate::check::sweep::PlanSweep;
 use crate::replay::{AGENT_FAULTS, Capture, Plan, PlanStep, Setup, replay, stdin_lines};
-use crate::scenario::{Chat, ChatMode, RunSpec, Workspace};
+use crate::scenario::{Chat, ChatMode, RunSpec, Seeds, Workspace};
 
 fn workspace() -> Workspace {
     Workspace::at(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")))
@@ -91,7 +91,7 @@ fn check(scenario: &str, faults: &[&str]) {
         capture,
         pace_ms: scenario.run.pace_ms,
         bases,
-        plans: 1,
+        seeds: Seeds { first: 1, count: 1 },
         listed: &[],
         faults: &[],
         drawn: &[],

@@ -57,3 +57,17 @@ fn all_text_of_a_finding_is_safe_to_print() {
     }
     assert_eq!(made.clone().safe(), made, "what is safe stays as it is");
 }
+
+#[test]
+fn issue_19_point_11_the_line_of_a_golden_is_that_of_the_first_difference() {
+    let line = |expected: &str, came: &str| {
+        let finding = Finding::new(FindingKind::GoldenDiffers, "x", "y".into(), "z".into());
+        let diff = crate::check::align_texts(expected, came);
+        finding.with_difference(None, diff).with_golden("bus.snap", 3).golden.unwrap().line
+    };
+    assert_eq!(line("a\nb\nc\n", "a\nx\nc\n"), 5);
+    assert_eq!(line("a\nb\nc\n", "x\nb\nc\n"), 4);
+    assert_eq!(line("a\nb\n", "a\nb\nc\n"), 5, "the line after which something came");
+    assert_eq!(line("a\nb\n", "c\na\nb\n"), 4, "what came before all is at the first line");
+    assert_eq!(line("a\nb\n", "a\n"), 5);
+}

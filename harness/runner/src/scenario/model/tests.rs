@@ -24,11 +24,11 @@ fn a_mistake_is_told_with_its_line() {
         (
             "cot = 3\n",
             "model.toml:1: unknown field `cot`, expected one of `cut`, `delay_ms`, `turn`, \
-             `conversation`, `step`, `spare`, `side`",
+             `conversation`, `step`, `spare`, `side`; did you mean `cut`?",
         ),
         (
             "\n\ncut = 0\nturn = []\n",
-            "model.toml:3: invalid value: integer `0`, expected a nonzero usize",
+            "model.toml:3: invalid value: integer `0`, expected a whole number other than 0",
         ),
         (
             "[[turn]]\n[[turn]]\nblock = []\n",
@@ -36,7 +36,7 @@ fn a_mistake_is_told_with_its_line() {
         ),
         (
             "[[turn]]\nblock = []\nstop_reason = 'done'\n",
-            "model.toml:3: unknown variant `done`, expected one of `end_turn`, `tool_use`, \
+            "model.toml:3: unknown value `done`, expected one of `end_turn`, `tool_use`, \
              `max_tokens`, `stop_sequence`, `pause_turn`, `refusal`, `model_context_window_exceeded`",
         ),
         (
@@ -130,7 +130,7 @@ fn a_failure_that_makes_no_sense_is_told() {
     }
     check(
         "[[turn]]\nblock = []\n[[turn.failure]]\nstatus = 500\ntype = 'oops'\nmessage = 'm'\n",
-        "model.toml:5: unknown variant `oops`, expected one of `invalid_request_error`, \
+        "model.toml:5: unknown value `oops`, expected one of `invalid_request_error`, \
          `authentication_error`, `billing_error`, `permission_error`, `not_found_error`, \
          `request_too_large`, `rate_limit_error`, `api_error`, `timeout_error`, `overloaded_error`",
     );

@@ -1,0 +1,182 @@
+//! `clitape test` of clitape's own pipeline: which plans, how many scenarios at a time, and for how long.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{anyhow, bail};
+use clitape_runner::limits::ReplayLimits;
+use clitape_runner::report::{Pages, Report, findings, scenario_line, summary, timings};
+use clitape_runner::scenario::{SeedRange, Seeds, Workspace};
+use clitape_runner::suite::{SuiteEvent, SuiteOptions, run as run_suite};
+use clitape_runner::text::plural;
+
+use super::pages;
+use crate::exit::ExitStatus;
+use crate::outputs::{self, OpenOutput};
+use crate::progress::ProgressLine;
+use crate::terminal;
+
+/// How the scenarios are run
+#[derive(clap::Args, Default)]
+pub(super) struct RunArgs {
+    /// Replay the plans of these seeds instead of those that each scenario asks for: one, or from A up to and with B;
+    /// `--seed 7 --plans 3` are 7, 8 and 9
+    #[arg(long, value_name = "S|A..B", conflicts_with = "subject", help_heading = "Run")]
+    seed: Option<SeedRange>,
+    /// Judge this many scenarios at a time [default: as many as there are cores]
+    #[arg(long, value_name = "N", conflicts_with = "subject", help_heading = "Run",
+        value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    jobs: Option<u16>,
+    /// Begin no further scenario after the first one with a finding
+    #[arg(long, conflicts_with = "subject", help_heading = "Run")]
+    fail_fast: bool,
+    /// Give a scenario up after this time, such as 90s, 500ms or 5m, which is a finding
+    #[arg(long, value_name = "DURATION", conflicts_with = "subject", help_heading = "Run",
+        value_parser = duration)]
+    timeout: Option<Duration>,
+    /// Run again whenever a file of scenarios/, cassettes/ or clitape.toml changes, until Ctrl-C
+    #[arg(long, conflicts_with = "subject", help_heading = "Run")]
+    pub(super) watch: bool,
+}
+
+impl RunArgs {
+    /// What of them goes into the options of a suite.
+    pub(super) fn options<'a>(
+        &self,
+        plans: Option<u64>,
+        options: SuiteOptions<'a>,
+    ) -> anyhow::Result<SuiteOptions<'a>> {
+        let seeds = match (&self.seed, plans) {
+            (Some(range), plans) => Some(range.seeds(plans).map_err(|what| anyhow!(what))?),
+            (None, Some(count)) => Some(Seeds { first: 1, count }),
+            (None, None) => None,
+        };
+        if let Some(seeds) = seeds {
+            check(seeds, options.limits)?;
+            if options.update {
+                bail!(
+                    "`--update` proposes what the plans of the scenarios give; leave out `--plans` \
+                     and `--seed`"
+                );
+            }
+        }
+        Ok(SuiteOptions {
+            seeds,
+            jobs: self.jobs.map(usize::from),
+            fail_fast: self.fail_fast,
+            scenario_time: self.timeout,
+            ..options
+        })
+    }
+}
+
+/// Checks that there are no more seeds than plans may be replayed.
+fn check(Seeds { count, .. }: Seeds, limits: ReplayLimits) -> anyhow::Result<()> {
+    let most = limits.plans;
+    if count > most {
+        bail!(
+            "the command line asks for {count} plans of each scenario, and {most} are the most that \
+             are replayed; write fewer, or raise the limit with `--max-plans`"
+        );
+    }
+    Ok(())
+}
+
+/// A time as people write it: a number of seconds, or one with `ms`, `s`, `m` or `h`.
+fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let ms = match &text[digits.len()..] {
+        "ms" => 1,
+        "s" | "" => 1_000,
+        "m" | "min" => 60_000,
+        "h" => 3_600_000,
+        _ => 0,
+    };
+    let number = digits.parse::<u64>().ok().filter(|number| ms * number > 0);
+    let time = number.and_then(|number| number.checked_mul(ms));
+    let time = time.filter(|ms| *ms <= 86_400_000).map(Duration::from_millis);
+    time.ok_or_else(|| "write a time such as 90s, 500ms or 5m, of a day at most".to_owned())
+}
+
+/// Tests clitape's own pipeline.
+pub(super) fn test_own(
+    workspace: &Workspace,
+    options: SuiteOptions<'_>,
+    open: OpenOutput,
+    quiet: bool,
+) -> anyhow::Result<ExitStatus> {
+    let began = Instant::now();
+    let mut out = open.people();
+    open.begin(&mut out)?;
+    let mut progress = ProgressLine::new(quiet);
+    let mut checked = String::new();
+    let suite = run_suite(workspace, options, |event| {
+        match event {
+            SuiteEvent::Judged { done, of } => {
+                checked = format!("checked {done} of {}", plural(of, "scenario"));
+                progress.now(&checked);
+            }
+            SuiteEvent::Check { scenario, check, replays } => {
+                let replays = match replays {
+                    0 => String::new(),
+                    n => format!(", {}", plural(n, "replay")),
+                };
+                let separator = if checked.is_empty() { "" } else { "; " };
+                progress.now(&format!("{checked}{separator}{scenario} {check}{replays}"));
+            }
+            SuiteEvent::Scenario(run) if quiet && run.holds() => {}
+            SuiteEvent::Scenario(run) => {
+                progress.clear();
+                scenario_line(out.styled(), run)?;
+            }
+        }
+        Ok(())
+    })?;
+    drop(progress);
+    let nothing_ran = suite.scenarios.is_empty();
+    if nothing_ran {
+        let why = options.selection.nothing.as_deref().unwrap_or("nothing was selected");
+        out.line(format_args!("nothing ran: {why}"))?;
+    }
+    let report = Report::new(env!("CARGO_PKG_VERSION"), suite.scenarios, suite.workspace);
+    findings(&report, open.detail(), out.styled())?;
+    if !nothing_ran && (!quiet || !report.holds()) {
+        summary(&report, out.styled())?;
+    }
+    if suite.unchecked > 0 {
+        out.line(format_args!(
+            "stopped after the first scenario with a finding (--fail-fast): not checked: {}",
+            plural(suite.unchecked, "scenario")
+        ))?;
+    }
+    let pages = match open.html() {
+        Some(dir) => pages(suite.cases, dir)?,
+        None => Pages::new(),
+    };
+    open.finish(&report, &pages, &mut out)?;
+    drop(out);
+    // On stderr, because stdout is the same from run to run.
+    if !quiet && !nothing_ran {
+        terminal::note(timings(&report, began.elapsed()));
+    }
+    outputs::complain(&report);
+    Ok(outputs::exit(&report))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_has_a_unit_or_is_in_seconds() {
+        for (text, ms) in
+            [("90s", 90_000), ("90", 90_000), ("500ms", 500), ("5m", 300_000), ("24h", 86_400_000)]
+        {
+            assert_eq!(duration(text), Ok(Duration::from_millis(ms)), "{text}");
+        }
+        for text in
+            ["", "0", "0s", "s", "-1s", "1.5s", "5 m", "5d", "25h", "ümin", "99999999999999999999h"]
+        {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+}
