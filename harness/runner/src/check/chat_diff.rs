@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::pairs::Pair;
-use super::trace_diff::Times;
 use crate::replay::{ChatChange, ChatView, Entry, SeenMessage};
 use crate::scenario::ChatProfile;
 use crate::text::markup::visible;
@@ -29,10 +28,11 @@ pub struct ChatDiff {
 
 impl ChatDiff {
     /// Finds the moment at which the chats of two lanes first show something else; `None` where they never do.
+    /// `is_timed` says whether the times of entries mean something.
     pub(super) fn find(
         [old, new]: [&[&Entry]; 2],
         pairs: &[Pair],
-        times: Times,
+        is_timed: bool,
         profile: ChatProfile,
     ) -> Option<Self> {
         let mut views = [ChatView::default(), ChatView::default()];
@@ -47,7 +47,7 @@ impl ChatDiff {
                 is_changed |= entry.is_some_and(|entry| view.apply(0, entry) == ChatChange::Text);
             }
             if is_changed && let Some(above) = first_difference(&views) {
-                let at = new.or(old).filter(|_| times == Times::Compared).map(|entry| entry.at);
+                let at = new.or(old).filter(|_| is_timed).map(|entry| entry.at);
                 return Some(Self::of(&views, above, at, profile));
             }
         }
@@ -109,51 +109,4 @@ fn first_difference(views: &[ChatView; 2]) -> Option<usize> {
         }
     }
     None
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::trace_diff::TraceDiff;
-    use super::*;
-
-    /// Lanes of calls such as `5 edit 1 text`; expects `time, messages above: expected | came`, messages
-    /// with a slash between them.
-    fn check(old: &[&str], new: &[&str], expect: Option<&str>) {
-        let lanes = [old, new].map(|calls| -> Vec<Entry> {
-            let entry = |call: &&str| {
-                let words: Vec<&str> = call.splitn(4, ' ').collect();
-                let [at, kind, id, text] = words[..] else { panic!("{call}") };
-                let data =
-                    serde_json::json!({ "message_id": id.parse::<u64>().unwrap(), "text": text });
-                let line =
-                    format!(r#"{{"at":{at},"lane":"telegram","kind":"{kind}","data":{data}}}"#);
-                serde_json::from_str(&line).unwrap()
-            };
-            calls.iter().map(entry).collect()
-        });
-        let diff = TraceDiff::new(&lanes[0], &lanes[1], Times::Compared);
-        let shown = diff.chat(ChatProfile::Telegram).map(|chat| {
-            let side = |side: &[Vec<String>]| {
-                side.iter().map(|lines| lines.join("\\n")).collect::<Vec<_>>().join(" / ")
-            };
-            let (expected, got) = (side(&chat.expected), side(&chat.got));
-            format!("{}, {}: {expected} | {got}", chat.at.unwrap(), chat.above)
-        });
-        assert_eq!(shown.as_deref(), expect, "{old:?} {new:?}");
-    }
-
-    #[test]
-    fn the_first_moment_at_which_a_person_sees_something_else() {
-        check(&["1 send 1 a", "2 edit 1 b"], &["1 send 1 a", "2 edit 1 c"], Some("2, 0: b | c"));
-        // Times and calls that change nothing are not seen.
-        check(&["1 send 1 a", "2 edit 1 b"], &["3 send 1 a", "4 edit 1 b"], None);
-        check(&["1 send 1 a"], &["1 send 1 a", "2 edit 1 a"], None);
-        // What is missing, and what is too much.
-        check(&["1 send 1 a", "2 send 2 b"], &["1 send 1 a"], Some("2, 1: b | "));
-        check(&["1 send 1 a"], &["1 send 1 a", "2 send 2 b"], Some("2, 1:  | b"));
-        // Marks are shown where only they differ.
-        check(&["1 send 1 <b>a</b> x"], &["1 send 1 a x"], Some("1, 0: <b>a</b> x | a x"));
-        check(&["1 send 1 <b>a</b> x"], &["1 send 1 <b>b</b> x"], Some("1, 0: a x | b x"));
-        check(&["1 send 1 a\u{1b}"], &["1 send 1 b\u{1b}"], Some("1, 0: a␛ | b␛"));
-    }
 }

@@ -170,7 +170,8 @@ impl<'a> TraceDiff<'a> {
 
     /// What a person sees in a chat of both lanes where the chats first part; `None` where they never do.
     pub fn chat(&self, profile: ChatProfile) -> Option<ChatDiff> {
-        ChatDiff::find([&self.old, &self.new], self.pairs(), self.times, profile)
+        let is_timed = self.times == Times::Compared;
+        ChatDiff::find([&self.old, &self.new], self.pairs(), is_timed, profile)
     }
 
     /// What a person ends up reading in a chat of both lanes; `None` where it is the same.

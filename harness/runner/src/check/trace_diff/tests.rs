@@ -186,3 +186,43 @@ fn a_change_has_a_class_and_consequences() {
     let field = [edit(1, 1, "a").replace("text", "txet")];
     check_change(&before[..1], &field, Some(Class::Contract), &[]);
 }
+
+/// Lanes of calls such as `5 edit 1 text`; expects `time, messages above: expected | came`, messages
+/// with a slash between them.
+fn check_chat(old: &[&str], new: &[&str], expect: Option<&str>) {
+    let lanes = [old, new].map(|calls| -> Vec<Entry> {
+        let entry = |call: &&str| {
+            let words: Vec<&str> = call.splitn(4, ' ').collect();
+            let [at, kind, id, text] = words[..] else { panic!("{call}") };
+            let data =
+                serde_json::json!({ "message_id": id.parse::<u64>().unwrap(), "text": text });
+            let line = format!(r#"{{"at":{at},"lane":"telegram","kind":"{kind}","data":{data}}}"#);
+            serde_json::from_str(&line).unwrap()
+        };
+        calls.iter().map(entry).collect()
+    });
+    let diff = TraceDiff::new(&lanes[0], &lanes[1], Times::Compared);
+    let shown = diff.chat(ChatProfile::Telegram).map(|chat| {
+        let side = |side: &[Vec<String>]| {
+            side.iter().map(|lines| lines.join("\\n")).collect::<Vec<_>>().join(" / ")
+        };
+        let (expected, got) = (side(&chat.expected), side(&chat.got));
+        format!("{}, {}: {expected} | {got}", chat.at.unwrap(), chat.above)
+    });
+    assert_eq!(shown.as_deref(), expect, "{old:?} {new:?}");
+}
+
+#[test]
+fn the_first_moment_at_which_a_person_sees_something_else() {
+    check_chat(&["1 send 1 a", "2 edit 1 b"], &["1 send 1 a", "2 edit 1 c"], Some("2, 0: b | c"));
+    // Times and calls that change nothing are not seen.
+    check_chat(&["1 send 1 a", "2 edit 1 b"], &["3 send 1 a", "4 edit 1 b"], None);
+    check_chat(&["1 send 1 a"], &["1 send 1 a", "2 edit 1 a"], None);
+    // What is missing, and what is too much.
+    check_chat(&["1 send 1 a", "2 send 2 b"], &["1 send 1 a"], Some("2, 1: b | "));
+    check_chat(&["1 send 1 a"], &["1 send 1 a", "2 send 2 b"], Some("2, 1:  | b"));
+    // Marks are shown where only they differ.
+    check_chat(&["1 send 1 <b>a</b> x"], &["1 send 1 a x"], Some("1, 0: <b>a</b> x | a x"));
+    check_chat(&["1 send 1 <b>a</b> x"], &["1 send 1 <b>b</b> x"], Some("1, 0: a x | b x"));
+    check_chat(&["1 send 1 a\u{1b}"], &["1 send 1 b\u{1b}"], Some("1, 0: a␛ | b␛"));
+}
