@@ -25,6 +25,7 @@ const BROKEN_RECORD: &[FindingKind] = &[
     FindingKind::ResultMisread,
     FindingKind::InputMisread,
     FindingKind::FieldUnreported,
+    FindingKind::FieldRepeated,
     FindingKind::TextMisread,
     FindingKind::TextKept,
     FindingKind::EndingMisread,

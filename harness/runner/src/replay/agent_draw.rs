@@ -130,9 +130,11 @@ fn text<'v>(record: &'v Value, key: &str) -> &'v str {
 }
 
 /// Whether a record is one that says nothing more when it comes again: a whole message, the result of a call, and
-/// the result of a turn. A message that the CLI itself made up, and a message of the host, are told again.
+/// the result of a turn. A message that the CLI itself made up, one that it says was aborted, and a message of the host,
+/// are told again.
 fn says_the_same_twice(record: &Value) -> bool {
     match text(record, "type") {
+        "assistant" if record["aborted"] == true => false,
         "assistant" => record.pointer("/message/model").is_none_or(|model| model != "<synthetic>"),
         "user" => record.pointer("/message/content/0/tool_use_id").is_some(),
         kind => kind == "result",
@@ -161,4 +163,24 @@ fn may_swap(one: &Value, two: &Value) -> bool {
         || are_results && of_one == of_two
         || is_text && is_stop && of_one == of_two
         || are_of_subagents
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn issue_17_point_4_a_record_that_is_told_again_does_not_come_twice() {
+        let check = |record: &str, expect: bool| {
+            let record: Value = serde_json::from_str(record).unwrap();
+            assert_eq!(says_the_same_twice(&record), expect, "{record}");
+        };
+        check(r#"{"type":"assistant","message":{"model":"claude"}}"#, true);
+        check(r#"{"type":"assistant","message":{"model":"<synthetic>"}}"#, false);
+        check(r#"{"type":"assistant","aborted":true,"message":{"model":"claude"}}"#, false);
+        check(r#"{"type":"user","message":{"content":[{"tool_use_id":"t"}]}}"#, true);
+        check(r#"{"type":"user","message":{"content":"hi"}}"#, false);
+        check(r#"{"type":"result"}"#, true);
+        check(r#"{"type":"system"}"#, false);
+    }
 }

@@ -36,8 +36,11 @@ pub struct StatedMessage {
     pub parent: Option<String>,
     /// The number, from 0, of the turn in which it begins.
     pub turn: usize,
-    /// Whether it is what the CLI itself says about an error of the API.
+    /// Whether it is what the CLI itself says, of an error of the API in most cases.
     pub is_error: bool,
+    /// Whether nothing says that what the CLI itself says is of an error: "Not enough messages to compact." is none, and
+    /// "Credit balance is too low" is one.
+    pub is_doubtful: bool,
     /// Whether the CLI takes it back, because the API stopped it.
     pub is_refused: bool,
     /// Its blocks of text.

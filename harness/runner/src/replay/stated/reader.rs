@@ -193,12 +193,14 @@ impl Reader {
         let known = self.stated.messages.iter().rposition(is_it);
         let at = known.unwrap_or_else(|| self.begin(id.to_owned(), parent));
         let is_marked = record["isApiErrorMessage"] == true || !record["error"].is_null();
+        let is_of_cli = message["model"] == SYNTHETIC;
         let mut parts = message["content"].as_array().into_iter().flatten();
         let of_error = |part: &Value| {
             let text = string(&part["text"]).trim();
             OF_ERRORS.iter().any(|start| text.starts_with(start))
         };
-        let is_error = is_marked || message["model"] == SYNTHETIC && parts.any(of_error);
+        self.stated.messages[at].is_doubtful |= is_of_cli && !is_marked && !parts.any(of_error);
+        let is_error = is_marked || is_of_cli;
         self.stated.messages[at].is_error |= is_error;
         for block in message["content"].as_array().into_iter().flatten() {
             match block["type"].as_str().unwrap_or_default() {

@@ -32,19 +32,20 @@ fn a_block_is_what_streamed_and_what_the_whole_message_says() {
 }
 
 #[test]
-fn issue_17_what_the_cli_says_itself_is_an_error_where_it_speaks_of_one() {
-    let check = |model: &str, text: &str, more: &str, expect: bool| {
+fn issue_17_what_the_cli_says_itself_is_doubtful_where_nothing_calls_it_an_error() {
+    let check = |model: &str, text: &str, more: &str, expect: (bool, bool)| {
         let record = format!(
             r#"{{"type":"assistant","message":{{"id":"m","model":"{model}","content":[{{"type":"text","text":"{text}"}}]}}{more}}}"#
         );
-        assert_eq!(stated(&[&record]).messages[0].is_error, expect, "{record}");
+        let message = &stated(&[&record]).messages[0];
+        assert_eq!((message.is_error, message.is_doubtful), expect, "{record}");
     };
-    check("<synthetic>", "API Error: 529", "", true);
-    check("<synthetic>", "No response requested.", "", true);
-    check("<synthetic>", "Not enough messages to compact.", "", false);
-    check("<synthetic>", "Prompt is too long", r#","isApiErrorMessage":true"#, true);
-    check("claude", "Invalid", r#","error":"authentication_failed""#, true);
-    check("claude", "API Error is what I saw.", "", false);
+    check("<synthetic>", "API Error: 529", "", (true, false));
+    check("<synthetic>", "No response requested.", "", (true, false));
+    check("<synthetic>", "Not enough messages to compact.", "", (true, true));
+    check("<synthetic>", "Prompt is too long", r#","isApiErrorMessage":true"#, (true, false));
+    check("claude", "Invalid", r#","error":"authentication_failed""#, (true, false));
+    check("claude", "API Error is what I saw.", "", (false, false));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::replay::{Entry, Lane, Replay, StatedBlock, StatedMessage};
 use crate::text::solid;
 
 /// T1, T4, T6, R1: the text and the reasoning of each message are those of stdout, blanks aside; what the CLI says of
-/// an error of the API is no text.
+/// an error of the API is no text. Where nothing says whether it is of an error, it may be either.
 pub(in super::super) fn text_misread(replay: &Replay) -> Option<Violation<'_>> {
     let texts = told(replay, "text");
     let reasoning = told(replay, "thinking");
@@ -18,6 +18,10 @@ pub(in super::super) fn text_misread(replay: &Replay) -> Option<Violation<'_>> {
         let is_plain = blocks(&messages, |m| &m.texts).all(StatedBlock::is_plain);
         let text = |message: &&StatedMessage| !message.is_error;
         let said: Vec<&StatedMessage> = messages.iter().copied().filter(text).collect();
+        let is_doubtful = messages.iter().any(|message| message.is_doubtful);
+        let may_be_text = |message: &&StatedMessage| !message.is_error || message.is_doubtful;
+        let with_doubtful: Vec<&StatedMessage> =
+            messages.iter().copied().filter(may_be_text).collect();
         let kinds = [
             ("text", &texts, joined(&said, |m| &m.texts)),
             ("reasoning", &reasoning, joined(&messages, |m| &m.reasoning)),
@@ -25,7 +29,8 @@ pub(in super::super) fn text_misread(replay: &Replay) -> Option<Violation<'_>> {
         kinds.into_iter().filter(|_| is_plain).find_map(|(kind, told, stated)| {
             let of = if parent.is_some() { "of a subagent’s message" } else { "of message" };
             let (last, told) = told.get(&(parent, id)).cloned().unwrap_or_default();
-            if told == stated {
+            let or_doubtful = || joined(&with_doubtful, |m| &m.texts);
+            if told == stated || kind == "text" && is_doubtful && told == or_doubtful() {
                 return None;
             }
             let (told, stated) = zoom(&told, &stated);
