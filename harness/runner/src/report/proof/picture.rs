@@ -66,7 +66,9 @@ pub(super) fn moments(cases: &[Case], columns: usize) -> (Vec<PictureMoment>, u6
             let end = run.entries.iter().map(|entry| entry.at).max().unwrap_or(0);
             moments.push(PictureMoment { at: began, messages: before.clone(), is_key: false });
             let mut now = before.clone();
-            let frames = frames(&run.entries, case.chat.profile, run.prompt());
+            // Without the prompt: a picture breaks its lines, and the search for secrets takes what follows a word such as
+            // `Bearer` at the end of a line for a secret.
+            let frames = frames(&run.entries, case.chat.profile, None);
             let keys = key_frames(&run.entries, &frames);
             for (number, ChatFrame { at, messages, .. }) in frames.iter().enumerate() {
                 now.truncate(before.len());
