@@ -94,7 +94,9 @@ impl Outputs {
                 format!("can't make the folder {} for the page; choose another", dir.display())
             })?;
         }
-        let place = in_repository(workspace);
+        // A folder that can't be found is in no repository; the report says what else is wrong with it.
+        let repository = files::repository(workspace).ok().flatten();
+        let place = repository.map(|(_, place)| place).unwrap_or_default();
         Ok(OpenOutput {
             files,
             html: self.html.clone(),
@@ -159,14 +161,6 @@ impl OpenOutput {
         }
         Ok(self.files.write(report)?)
     }
-}
-
-/// A folder as seen from the root of the git repository that it is in; nothing where it is the root or in none.
-fn in_repository(folder: &Path) -> PathBuf {
-    let Ok(folder) = folder.canonicalize() else { return PathBuf::new() };
-    let root = folder.ancestors().find(|above| above.join(".git").exists());
-    let place = root.and_then(|root| folder.strip_prefix(root).ok());
-    place.map(Path::to_owned).unwrap_or_default()
 }
 
 /// Writes a file whole, or says which one it can't; what was there stays then.

@@ -235,8 +235,9 @@ fn list(
 }
 
 fn show(out: &mut Terminal, item: &ReviewItem) -> anyhow::Result<()> {
-    out.line(format_args!("  {}", item.sentence()?))?;
-    Ok(write_change(out.styled(), &item.change()?)?)
+    let change = item.change()?;
+    out.line(format_args!("  {}", item.sentence_of(&change)?))?;
+    Ok(write_change(out.styled(), &change)?)
 }
 
 /// Asks until the answer settles it, and shows what is asked for.

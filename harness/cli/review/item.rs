@@ -81,11 +81,9 @@ impl ReviewItem {
         path.into()
     }
 
-    /// Whether one of the filters is its id, or a part of its id or path.
+    /// Whether the filter is its id, or a part of its id or path.
     pub(super) fn is_meant(&self, filter: &str, workspace: &Workspace) -> bool {
-        self.id == filter
-            || self.id.contains(filter)
-            || workspace.shown(&self.golden).contains(filter)
+        self.id.contains(filter) || workspace.shown(&self.golden).contains(filter)
     }
 
     /// What a reviewer wants to know first.
@@ -104,21 +102,22 @@ impl ReviewItem {
                               under [sweep]"
                     .to_owned()
             }
-            GoldenState::New => {
-                let entries = plural(text(&self.proposed())?.lines().count(), "entry");
-                match &self.old {
-                    None => format!("a new golden of {entries}"),
-                    Some(old) => {
-                        let name = old.file_name().unwrap_or_default().to_string_lossy();
-                        let first = self.change()?.sentence;
-                        let first = first.unwrap_or_else(|| "the texts are equal".to_owned());
-                        format!("a new golden of {entries}; {name} holds until now: {first}")
-                    }
-                }
-            }
-            GoldenState::Changed => {
-                let sentence = self.change()?.sentence;
-                sentence.unwrap_or_else(|| "the texts are equal".to_owned())
+            GoldenState::New | GoldenState::Changed => self.sentence_of(&self.change()?)?,
+        })
+    }
+
+    /// The sentence of a proposal that differs so.
+    pub(super) fn sentence_of(&self, change: &GoldenChange) -> anyhow::Result<String> {
+        let first = change.sentence.as_deref().unwrap_or("the texts are equal");
+        if self.state != GoldenState::New {
+            return Ok(first.to_owned());
+        }
+        let entries = plural(text(&self.proposed())?.lines().count(), "entry");
+        Ok(match &self.old {
+            None => format!("a new golden of {entries}"),
+            Some(old) => {
+                let name = old.file_name().unwrap_or_default().to_string_lossy();
+                format!("a new golden of {entries}; {name} holds until now: {first}")
             }
         })
     }
@@ -131,12 +130,13 @@ impl ReviewItem {
 
     /// The proposal as a page shows it.
     pub(super) fn reviewed(&self, workspace: &Workspace) -> anyhow::Result<ReviewedGolden> {
+        let change = self.change()?;
         Ok(ReviewedGolden {
             id: self.id.clone(),
             state: self.state.to_string(),
             path: workspace.shown(&self.golden),
-            sentence: self.sentence()?,
-            change: self.change()?,
+            sentence: self.sentence_of(&change)?,
+            change,
         })
     }
 }

@@ -169,6 +169,17 @@ fn read_all(path: &Path, file: File) -> Result<Vec<u8>, FileError> {
     Ok(bytes)
 }
 
+/// The root of the git repository that a folder is in, and the folder as seen from it; `None` for a folder in none.
+///
+/// # Errors
+///
+/// When the folder can't be found.
+pub fn repository(folder: &Path) -> io::Result<Option<(PathBuf, PathBuf)>> {
+    let whole = folder.canonicalize()?;
+    let mut above = whole.ancestors().filter(|above| is_there(&above.join(".git")));
+    Ok(above.find_map(|root| Some((root.to_owned(), whole.strip_prefix(root).ok()?.to_owned()))))
+}
+
 /// Whether there is an entry at `path`, even a link without a target.
 pub fn is_there(path: &Path) -> bool {
     path.symlink_metadata().is_ok()

@@ -48,8 +48,10 @@ pub(super) struct LineTally {
     pub(super) other: BTreeMap<String, u64>,
     pub(super) unusable: u64,
     pub(super) unfinished: u64,
-    /// Records that name the session as transcripts do, and as stdout does.
-    named: [u64; 2],
+    /// Records that name the session as transcripts do.
+    of_transcript: u64,
+    /// Records that name the session as stdout does.
+    of_stdout: u64,
 }
 
 /// What a file is that is no transcript.
@@ -83,12 +85,12 @@ pub fn read(mut reader: impl BufRead) -> io::Result<Transcript> {
 }
 
 impl Transcript {
-    /// What the file is, if it was taken for a transcript and is none. An empty file is a transcript to which nothing was written, and so is
-    /// one whose only line is still being written.
+    /// What the file is, if it was taken for a transcript and is none. An empty file is a transcript to which nothing
+    /// was written, and so is one whose only line is still being written.
     #[must_use]
     pub fn mistaken_for(&self) -> Option<NoTranscript> {
-        let LineTally { whole, unusable, named: [transcript, stdout], .. } = self.count;
-        match (transcript, stdout) {
+        let LineTally { whole, unusable, of_transcript, of_stdout, .. } = self.count;
+        match (of_transcript, of_stdout) {
             (0, 1..) => Some(NoTranscript::StreamJson),
             _ if whole > 0 && unusable == whole => Some(NoTranscript::NoRecords),
             _ => None,
@@ -109,8 +111,8 @@ impl Transcript {
             return;
         };
         match record.session {
-            SessionKey::Transcript => self.count.named[0] += 1,
-            SessionKey::Stdout => self.count.named[1] += 1,
+            SessionKey::Transcript => self.count.of_transcript += 1,
+            SessionKey::Stdout => self.count.of_stdout += 1,
             SessionKey::None => {}
         }
         let said = match record.kind {

@@ -18,6 +18,7 @@ const MINOR_ROWS: usize = 4;
 const AROUND: usize = 32;
 /// The number of characters that are shown of the beginning and of the end of a change within a field.
 const CHANGED: (usize, usize) = (160, 60);
+
 /// Compares a lane, and returns `None` when both sides are equal.
 pub(super) fn compare(
     view: &str,

@@ -64,7 +64,9 @@ pub(super) fn groups(report: &Report) -> Vec<FindingGroup<'_>> {
     }
     let mut groups = Groups::default();
     for mut bundle in bundles.groups {
-        let first = (0..bundle.members.len()).min_by_key(|&at| bundle.members[at].rank());
+        // The one of the smallest rank is shown for the others.
+        let rank = |at: &usize| rank(bundle.members[*at].lane, bundle.members[*at].finding);
+        let first = (0..bundle.members.len()).min_by_key(rank);
         bundle.members[..=first.unwrap_or_default()].rotate_right(1);
         groups.add(bundle.members[0].cause(), bundle.members);
     }
@@ -108,19 +110,10 @@ impl GroupMember<'_> {
     fn cause(&self) -> String {
         match &self.finding.id {
             FindingId::Known(FindingKind::GoldenDiffers) => {
-                format!("{} {}", self.family(), what_differs(self.finding))
+                format!("{} {}", family(self.lane), what_differs(self.finding))
             }
             _ => self.bundle(),
         }
-    }
-
-    /// Which finding is shown for others: the smallest rank.
-    fn rank(&self) -> (bool, usize) {
-        rank(self.lane, self.finding)
-    }
-
-    fn family(&self) -> &str {
-        family(self.lane)
     }
 }
 

@@ -69,12 +69,13 @@ fn findings(report: &Report, pages: &Pages) -> Markup {
                     p { a href=(file) { "Step through it" } } "\n"
                 }
                 @if group.others() > 0 {
+                    @let lanes = group.lanes();
                     details {
                         summary { "Every lane" }
-                        @for lane in group.lanes().into_iter().take(LANES) {
+                        @for lane in lanes.iter().take(LANES) {
                             h4 { (lane.name) } (found(lane.finding))
                         }
-                        @if let more @ 1.. = group.lanes().len().saturating_sub(LANES) {
+                        @if let more @ 1.. = lanes.len().saturating_sub(LANES) {
                             p.more { "See the JSON report for " (plural(more, "more lane")) "." }
                         }
                     }

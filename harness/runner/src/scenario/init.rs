@@ -137,13 +137,10 @@ fn add_lines(path: &Path, text: &str) -> Result<InitDone, ScenarioError> {
 
 /// The repository of a folder, and the folder as seen from it; the folder itself if it is in none.
 fn repository(root: &Path) -> Result<(PathBuf, String), ScenarioError> {
-    let whole = fs::canonicalize(root)?;
-    let above = whole.ancestors().find(|dir| files::is_there(&dir.join(".git")));
-    let Some(repository) = above.filter(|dir| *dir != whole) else {
-        return Ok((root.to_owned(), ".".to_owned()));
-    };
-    let folder = whole.strip_prefix(repository).unwrap_or(&whole);
-    Ok((repository.to_owned(), folder.to_string_lossy().into_owned()))
+    Ok(match files::repository(root)?.filter(|(_, folder)| !folder.as_os_str().is_empty()) {
+        Some((repository, folder)) => (repository, folder.to_string_lossy().into_owned()),
+        None => (root.to_owned(), ".".to_owned()),
+    })
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use maud::{Markup, display, html};
 
 use super::words::{counted, failures};
 use crate::compare::{About, Cell, Chats, Compared, Comparison, DiffRow, LaneDiff};
-use crate::report::page::frames::frames;
+use crate::report::page::frames::{bubble, frames};
 use crate::report::page::waterfall::seconds;
 use crate::report::page::{PageFrame, badge};
 use crate::text::plural;
@@ -205,11 +205,7 @@ fn bubbles(chats: &Chats) -> Markup {
                     span.tag { (letter) }
                     div.chat {
                         @for message in frame.iter().flat_map(|frame| &frame.messages) {
-                            div.bubble {
-                                @for span in &message.spans {
-                                    span class=(span.marks) { (span.text) }
-                                }
-                            }
+                            (bubble(message))
                         }
                         @if frame.is_none() { p.nothing { "nothing" } }
                     }

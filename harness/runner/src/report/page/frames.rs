@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use maud::{Markup, html};
 use serde::Serialize;
 
 use crate::replay::{ChatChange, Entry};
@@ -73,6 +74,17 @@ pub(crate) fn frames(
         frames.push(ChatFrame { at: entry.at, entry: number, messages });
     }
     frames
+}
+
+/// Draws a message.
+pub(crate) fn bubble(message: &ChatMessage) -> Markup {
+    html! {
+        div.bubble.own[message.is_own] {
+            @for span in &message.spans {
+                span class=[(!span.marks.is_empty()).then_some(&span.marks)] { (span.text) }
+            }
+        }
+    }
 }
 
 #[cfg(test)]

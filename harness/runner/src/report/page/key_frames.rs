@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::frames::{ChatFrame, ChatMessage};
+use super::frames::{ChatFrame, bubble};
 use super::waterfall::seconds;
 use crate::replay::{Entry, Lane};
 use crate::text::plural;
@@ -93,16 +93,6 @@ pub(super) fn strip(place: usize, entries: &[Entry], frames: &[ChatFrame]) -> Ma
                 @for key in last { (one(key)) }
             }
             "\n"
-        }
-    }
-}
-
-fn bubble(message: &ChatMessage) -> Markup {
-    html! {
-        div.bubble.own[message.is_own] {
-            @for span in &message.spans {
-                span class=[(!span.marks.is_empty()).then_some(&span.marks)] { (span.text) }
-            }
         }
     }
 }

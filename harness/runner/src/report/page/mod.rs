@@ -80,7 +80,11 @@ pub fn page(cases: &[Case]) -> String {
             p.note { (LEGEND) }
         }
         "\n"
-        main { @for (place, case) in places.zip(cases) { (section::section(place, case)) } }
+        main {
+            @for (place, case) in places.zip(cases) {
+                (section::section(place, case, &data.runs[place..]))
+            }
+        }
         "\n"
     };
     let title = format!("Proof: {}", names.join(", "));
@@ -112,6 +116,7 @@ pub struct SeenRun<'a> {
 /// Writes the page of a run at a subject.
 pub fn seen_page(seen: SeenRun<'_>) -> String {
     let SeenRun { title, name, about, subject, legs, ending, run, findings } = seen;
+    let shown = data(run, ChatProfile::Telegram);
     let body = html! {
         header {
             h1 { (subject) " " (badge(findings.is_empty(), &verdict(findings.len() as u64, 0))) }
@@ -131,12 +136,12 @@ pub fn seen_page(seen: SeenRun<'_>) -> String {
                 table.invariants {
                     tbody { @for (what, how) in legs { tr { td { b { (what) } } td { (how) } } "\n" } }
                 }
-                (section::run(0, run, ChatProfile::Telegram, true))
+                (section::run(0, run, &shown, true))
             }
         }
         "\n"
     };
-    let data = PageData { runs: vec![data(run, ChatProfile::Telegram)] };
+    let data = PageData { runs: vec![shown] };
     let script = Some((ScriptData::new(&data), SCRIPT));
     let title = format!("{subject}: {name}");
     PageFrame { title: &title, style: STYLE, body, script }.page()

@@ -3,9 +3,9 @@
 
 use maud::{Markup, display, html};
 
+use super::RunData;
 use super::found::found;
 use super::frame::badge;
-use super::frames::frames;
 use super::key_frames::strip;
 use super::provenance::{origin, provenance};
 use super::waterfall::{seconds, waterfall};
@@ -13,15 +13,15 @@ use crate::cassette::Origin;
 use crate::check::Finding;
 use crate::report::groups::nearest;
 use crate::report::history::{PersonAct, STOP, act};
-use crate::scenario::ChatProfile;
 use crate::suite::{Case, CaseRun, ComparedGolden};
 use crate::text::plural;
 
 /// The most lines of a golden that are shown; further ones are counted.
 const GOLDEN_LINES: usize = 200;
 
-/// Returns the section of a case; `place` is the place of its first run among all runs of the page, from 0.
-pub(super) fn section(place: usize, case: &Case) -> Markup {
+/// Returns the section of a case; `place` is the place of its first run among all runs of the page, from 0, and `data`
+/// is what the script draws of the runs from there on.
+pub(super) fn section(place: usize, case: &Case, data: &[RunData]) -> Markup {
     html! {
         section.case {
             h2 { (case.title) " " small { (case.name) " · claude " (case.version()) } } "\n"
@@ -32,8 +32,8 @@ pub(super) fn section(place: usize, case: &Case) -> Markup {
             "\n"
             (verdicts(case))
             @if let Some(finding) = nearest(failed(case)) { h3 { "What failed" } (found(finding)) }
-            @for (place, of) in (place..).zip(&case.runs) {
-                (run(place, of, case.chat.profile, case.runs.len() == 1))
+            @for ((place, of), data) in (place..).zip(&case.runs).zip(data) {
+                (run(place, of, data, case.runs.len() == 1))
             }
             (goldens(&case.goldens))
             (invariants(case))
@@ -70,7 +70,7 @@ fn verdicts(case: &Case) -> Markup {
 
 /// Returns one run of the CLI: what it was asked, the key frames, the waterfall, the scrubber and the events. `alone`
 /// says that its scenario has no other.
-pub(super) fn run(place: usize, run: &CaseRun, profile: ChatProfile, alone: bool) -> Markup {
+pub(super) fn run(place: usize, run: &CaseRun, data: &RunData, alone: bool) -> Markup {
     html! {
         section.run data-run=(place) tabindex="-1" {
             @if !alone {
@@ -90,7 +90,7 @@ pub(super) fn run(place: usize, run: &CaseRun, profile: ChatProfile, alone: bool
                 }
                 "\n"
             }
-            (strip(place, &run.entries, &frames(&run.entries, profile, run.prompt())))
+            (strip(place, &run.entries, &data.frames))
             (waterfall(&run.entries))
             (scrubber())
             (events(run))
