@@ -122,7 +122,8 @@ fn family(lane: &str) -> &str {
     lane.split('-').next().unwrap_or_default()
 }
 
-/// How little a finding says of what a person sees: one with a chat the least, in the lane that is the nearest.
+/// The order in which findings are chosen to be shown: those with a chat first, and of these the lane that is the nearest
+/// to what a person sees.
 fn rank(lane: &str, finding: &Finding) -> (bool, usize) {
     let family = family(lane);
     let place = LANES.iter().position(|lane| *lane == family);
@@ -246,8 +247,7 @@ impl<'r> FindingGroup<'r> {
     }
 }
 
-/// The finding that says the most about what a person sees of those of one recording, each with its lane: one with a
-/// chat, in the lane that is the nearest to a person.
+/// The first finding of one recording in the order of [`rank`]; each of them comes with its lane.
 pub(super) fn nearest<'f>(
     found: impl Iterator<Item = (&'f str, &'f Finding)>,
 ) -> Option<&'f Finding> {

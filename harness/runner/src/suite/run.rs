@@ -8,7 +8,7 @@ use super::case::Case;
 use super::pool::{Progress, in_order_noting};
 use super::result::{CheckRun, ScenarioRun, UNUSABLE};
 use super::select::Selection;
-use super::watch::{Deadline, Patience, hangs, judge_patiently};
+use super::watch::{Deadline, TimeLimits, hangs, judge_with_limits};
 use crate::cassette::CassetteError;
 use crate::check::{Check, CheckResult, ScenarioChecks, check_workspace, unusable};
 use crate::limits::{CHECK_TIME, ReplayLimits};
@@ -174,14 +174,14 @@ pub fn run(
                  note: &dyn Fn(Note)| {
         let time = options.scenario_time;
         let deadline = time.map(|time| Deadline { time, at: Instant::now() + time });
-        let patience = Patience { without_replay: options.check_time, deadline };
+        let limits = TimeLimits { without_replay: options.check_time, deadline };
         let judge_one = |check: &Check| {
             let scenario = &checks.scenario().name;
             let tell = |replays| {
                 note(Note { scenario: scenario.clone(), check: check.to_string(), replays });
             };
             tell(0);
-            judge_patiently(patience, checks, check, options.update, &tell)
+            judge_with_limits(limits, checks, check, options.update, &tell)
         };
         judge((checks, *versions), options, deadline, judge_one)
     };

@@ -25,7 +25,7 @@ pub(super) struct Deadline {
 
 /// How long a check may run.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Patience {
+pub(super) struct TimeLimits {
     /// How long it may go on without the end of a replay.
     pub(super) without_replay: Duration,
     /// The end of the time of its scenario.
@@ -60,8 +60,8 @@ pub fn judge_within(
     check: &Check,
     update: bool,
 ) -> Result<CheckResult, CassetteError> {
-    let patience = Patience { without_replay: limit, deadline: None };
-    judge_patiently(patience, checks, check, update, &|_| ())
+    let limits = TimeLimits { without_replay: limit, deadline: None };
+    judge_with_limits(limits, checks, check, update, &|_| ())
 }
 
 /// Like [`judge_within`]; `replays` gets the number of replays that have ended, from time to time.
@@ -69,15 +69,15 @@ pub fn judge_within(
 /// # Errors
 ///
 /// As [`judge_within`].
-pub(super) fn judge_patiently(
-    patience: Patience,
+pub(super) fn judge_with_limits(
+    limits: TimeLimits,
     checks: &Arc<ScenarioChecks>,
     check: &Check,
     update: bool,
     replays: &dyn Fn(u64),
 ) -> Result<CheckResult, CassetteError> {
     let (own, judged) = (checks.clone(), check.clone());
-    watched(patience, move || own.judge(&judged, update), replays)
+    watched(limits, move || own.judge(&judged, update), replays)
         .unwrap_or_else(|why| Ok(given_up(why, checks, check)))
 }
 
@@ -108,7 +108,7 @@ fn given_up(why: GivenUp, checks: &ScenarioChecks, check: &Check) -> CheckResult
 /// Runs `job` on a thread of its own, and calls `tell` with the number of its replays from time to time.
 #[allow(clippy::expect_used, reason = "the state is impossible")]
 fn watched<R: Send + 'static>(
-    Patience { without_replay, deadline }: Patience,
+    TimeLimits { without_replay, deadline }: TimeLimits,
     job: impl FnOnce() -> R + Send + 'static,
     tell: &dyn Fn(u64),
 ) -> Result<R, GivenUp> {
@@ -165,16 +165,16 @@ mod tests {
     /// Short for a check, and long for a thread that only counts.
     const LIMIT: Duration = Duration::from_secs(1);
 
-    fn patience(without_replay: Duration, time: Option<Duration>) -> Patience {
+    fn limits(without_replay: Duration, time: Option<Duration>) -> TimeLimits {
         let deadline = time.map(|time| Deadline { time, at: Instant::now() + time });
-        Patience { without_replay, deadline }
+        TimeLimits { without_replay, deadline }
     }
 
     fn within<R: Send + 'static>(
         limit: Duration,
         job: impl FnOnce() -> R + Send + 'static,
     ) -> Result<R, GivenUp> {
-        watched(patience(limit, None), job, &|_| ())
+        watched(limits(limit, None), job, &|_| ())
     }
 
     fn park() {
@@ -194,15 +194,15 @@ mod tests {
     fn issue_19_point_10_a_job_is_given_up_when_the_time_of_its_scenario_is_over() {
         let short = Duration::from_millis(20);
         assert_eq!(
-            watched(patience(LIMIT, Some(short)), park, &|_| ()),
+            watched(limits(LIMIT, Some(short)), park, &|_| ()),
             Err(GivenUp::TimeIsOver(short))
         );
         assert_eq!(
-            watched(patience(LIMIT, Some(Duration::ZERO)), || 7, &|_| ()),
+            watched(limits(LIMIT, Some(Duration::ZERO)), || 7, &|_| ()),
             Err(GivenUp::TimeIsOver(Duration::ZERO)),
             "it does not even begin"
         );
-        assert_eq!(watched(patience(LIMIT, Some(LIMIT)), || 7, &|_| ()), Ok(7));
+        assert_eq!(watched(limits(LIMIT, Some(LIMIT)), || 7, &|_| ()), Ok(7));
     }
 
     #[test]
@@ -217,7 +217,7 @@ mod tests {
         };
         let told = AtomicU64::new(0);
         let tell = |ended| told.store(ended, Ordering::Relaxed);
-        assert_eq!(watched(patience(LIMIT, None), job, &tell), Ok(7));
+        assert_eq!(watched(limits(LIMIT, None), job, &tell), Ok(7));
         assert!(told.into_inner() > 0, "the number of replays is told");
     }
 
