@@ -79,9 +79,15 @@ impl Tree {
         }
         for name in listed.split_terminator('\0') {
             if !mutated.contains(name) {
-                let bytes = fs::read(from.join(name)).context(name.to_owned())?;
-                write(&target.join(FITTED).join(name), &bytes)?;
-                write(&target.join(BUILT).join(name), &bytes)?;
+                let source = from.join(name);
+                let bytes = fs::read(&source).context(name.to_owned())?;
+                // Whether a program of a scenario can be run is a part of what its recording was made from.
+                let mode = fs::metadata(&source)?.permissions();
+                for copy in [FITTED, BUILT] {
+                    let copy = target.join(copy).join(name);
+                    write(&copy, &bytes)?;
+                    fs::set_permissions(&copy, mode.clone())?;
+                }
             }
         }
         let viable = (1..=mutants.len()).collect();
