@@ -1,28 +1,39 @@
 //! `clitape completions` and `clitape man`: what shells and `man` want to know of the command.
+//!
+//! The script that a shell gets calls this program whenever somebody asks for a completion, so that the names of the
+//! workspace complete too.
 
 use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::Command;
-use clap_complete::Shell;
+use clap_complete::env::{CompleteEnv, Shells};
 
 use crate::exit::ExitStatus;
 use crate::terminal::verbatim;
 
+mod candidates;
+
+/// The variable in which the script names its shell.
+const VARIABLE: &str = "CLITAPE_COMPLETE";
+/// The name of the command.
+const NAME: &str = "clitape";
+
 /// How completions are installed, as `--help` shows it.
-const HELP: &str = r#"Install them, and open a new shell:
-  bash        clitape completions bash > ~/.local/share/bash-completion/completions/clitape
-  zsh         clitape completions zsh > "${fpath[1]}/_clitape"
-  fish        clitape completions fish > ~/.config/fish/completions/clitape.fish
-  elvish      clitape completions elvish >> ~/.config/elvish/rc.elv
-  powershell  clitape completions powershell >> $PROFILE"#;
+const HELP: &str = r#"Options, scenarios, versions, lanes, issues, subjects and goldens complete, those of the project
+that the shell is in. Add the line of your shell, and open a new one:
+  bash        ~/.bashrc                    source <(clitape completions bash)
+  zsh         ~/.zshrc, after compinit     source <(clitape completions zsh)
+  fish        ~/.config/fish/config.fish   clitape completions fish | source
+  elvish      ~/.config/elvish/rc.elv      eval (clitape completions elvish | slurp)
+  powershell  $PROFILE                     clitape completions powershell | Out-String | Invoke-Expression"#;
 
 /// Prints completions for a shell
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Completions {
     /// The shell that the completions are for
-    shell: Shell,
+    shell: clap_complete::Shell,
 }
 
 /// Prints the manual page
@@ -33,9 +44,19 @@ pub(crate) struct Man {
     out: Option<PathBuf>,
 }
 
-pub(crate) fn completions(args: &Completions, mut command: Command) -> anyhow::Result<ExitStatus> {
+/// Answers a shell that asks for completions; false if none does.
+pub(crate) fn answer(command: fn() -> Command) -> anyhow::Result<bool> {
+    let here = std::env::current_dir().ok();
+    let shell = CompleteEnv::with_factory(|| candidates::add(command())).var(VARIABLE);
+    Ok(shell.try_complete(std::env::args_os(), here.as_deref())?)
+}
+
+pub(crate) fn completions(args: &Completions) -> anyhow::Result<ExitStatus> {
+    let shell = args.shell.to_string();
+    let shells = Shells::builtins();
+    let shell = shells.completer(&shell).with_context(|| format!("{shell} is not supported"))?;
     let mut text = Vec::new();
-    clap_complete::generate(args.shell, &mut command, "clitape", &mut text);
+    shell.write_registration(VARIABLE, NAME, NAME, NAME, &mut text)?;
     verbatim(&text)?;
     Ok(ExitStatus::Ok)
 }

@@ -128,7 +128,10 @@ fn main() -> ExitCode {
     // Also when the file of this program is replaced while it runs.
     supervise_with("/proc/self/exe".into());
     exit::as_documented(|| {
-        let parsed = Args::command().try_get_matches();
+        if completions::answer(command)? {
+            return Ok(exit::ExitStatus::Ok);
+        }
+        let parsed = command().try_get_matches();
         let parsed = parsed.and_then(|found| Ok((Args::from_arg_matches(&found)?, found)));
         let (args, found) = match parsed {
             Ok(parsed) => parsed,
@@ -164,8 +167,8 @@ fn main() -> ExitCode {
             Command::Report(report) => {
                 report::run(&workspace_or_here(args.root)?, &report, args.quiet)
             }
-            Command::Completions(shell) => completions::completions(&shell, Args::command()),
-            Command::Man(man) => completions::man(&man, Args::command()),
+            Command::Completions(shell) => completions::completions(&shell),
+            Command::Man(man) => completions::man(&man, command()),
             Command::Proof(proof) => proof::run(|| workspace(args.root), &proof, args.quiet),
             Command::Compare(compare) => compare::run(&workspace(args.root)?, &compare, args.quiet),
             Command::Drift(drift) => drift::run(&workspace(args.root)?, &drift, args.quiet),
@@ -183,6 +186,11 @@ fn main() -> ExitCode {
             Command::ChatServer(server) => chat_server::run(&server, args.quiet),
         }
     })
+}
+
+/// The command with all its arguments.
+fn command() -> clap::Command {
+    Args::command()
 }
 
 /// The workspace that `--root` names, or the current folder, whatever is above it.

@@ -26,10 +26,10 @@ use item::{GoldenState, ReviewItem, text};
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Only goldens with such an id, as `--list` shows them, or whose id or path contains this
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "GOLDEN")]
     filters: Vec<String>,
     /// Accept them all without asking, or the golden of this id
-    #[arg(long, value_name = "ID", num_args = 0..=1, conflicts_with = "reject")]
+    #[arg(long, value_name = "GOLDEN", num_args = 0..=1, conflicts_with = "reject")]
     accept: Option<Option<String>>,
     /// Why they are accepted; stands in the header of each golden that is
     #[arg(long, value_name = "TEXT", conflicts_with = "reject")]
@@ -89,6 +89,12 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStat
         return Ok(ExitStatus::Ok);
     }
     settle_all(workspace, &items, args, &mut out)
+}
+
+/// The ids of the goldens that wait for a review.
+pub(crate) fn waiting(workspace: &Workspace) -> anyhow::Result<Vec<String>> {
+    let items = items(workspace)?.into_iter();
+    Ok(items.filter(|item| item.state.waits()).map(|item| item.id).collect())
 }
 
 /// Whether a golden is one of those that are asked for; without a filter, all are.

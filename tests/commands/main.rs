@@ -7,6 +7,7 @@ mod common;
 mod agents;
 mod cli;
 mod compare;
+mod completions;
 mod confinement;
 mod drift;
 mod examples_of_gateways;

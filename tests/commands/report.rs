@@ -199,14 +199,7 @@ fn colours_are_printed_when_they_are_wanted() {
 }
 
 #[test]
-fn shells_and_man_know_the_command() {
-    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        check(root(), &["completions", shell], 0, &["clitape", "review"], &[]);
-    }
-    check(root(), &["completions", "tcsh"], 2, &[], &["bash"]);
-    let install =
-        ["clitape completions zsh > ", "fish/completions/clitape.fish", "$PROFILE", "rc.elv"];
-    check(root(), &["completions", "--help"], 0, &install, &[]);
+fn the_manual_page_knows_the_command() {
     check(root(), &["man"], 0, &[".TH", "clitape\\-test", "Exit codes"], &[]);
     let dir = tempfile::tempdir().unwrap();
     check(dir.path(), &["man", "--out", "."], 0, &[], &[]);
