@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clitape_runner::files;
-use clitape_runner::report::page;
 use clitape_runner::report::proof::{
     Chromium, Photo, PhotoError, RunReport, cast, check, check_against, photo, picture, text,
 };
+use clitape_runner::report::{Detail, Report, findings, page};
 use clitape_runner::scenario::Workspace;
 use clitape_runner::secrets::{Hit, scan};
-use clitape_runner::suite::Case;
 use clitape_runner::suite::select::Selected;
+use clitape_runner::suite::{Case, ScenarioRun};
 use clitape_runner::text::plural;
 
 use crate::exit::ExitStatus;
@@ -122,11 +122,11 @@ fn write(
         progress.clear();
         out.line(taken)?;
     }
-    let findings: usize = cases.iter().map(|case| case.findings.len()).sum();
-    for finding in cases.iter().flat_map(|case| &case.findings) {
-        clitape_runner::report::write_finding(out.styled(), finding)?;
-    }
-    Ok(if findings == 0 { ExitStatus::Ok } else { ExitStatus::Findings })
+    let scenario = |Case { name, checks, .. }: Case| ScenarioRun { name, pending: 0, checks };
+    let scenarios = cases.into_iter().map(scenario).collect();
+    let report = Report::new(env!("CARGO_PKG_VERSION"), scenarios, Vec::new());
+    findings(&report, Detail::default(), out.styled())?;
+    Ok(if report.holds() { ExitStatus::Ok } else { ExitStatus::Findings })
 }
 
 /// The secrets in what a proof publishes and in the recordings behind it, but for those that the

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clitape_rig::subject::{Front, RunEvent, SubjectOptions, Subjects, page_of_run, test};
-use clitape_runner::report::{Screen, plain, write_entry, write_finding};
-use clitape_runner::scenario::Workspace;
+use clitape_runner::report::{Detail, Report, Screen, findings, plain, write_entry};
+use clitape_runner::scenario::{Seeds, Workspace};
 use clitape_runner::suite::select::{NamePattern, Selector};
 
 use crate::conditions::{ConditionArgs, check_chat, faults_line};
@@ -44,8 +44,13 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     let selection = &selector.choose(workspace)?;
     let conditions = args.conditions.conditions(args.seed);
     check_chat(&conditions, gateway)?;
-    let options =
-        SubjectOptions { selection, force: true, update: false, plans: 0, conditions: &conditions };
+    let options = SubjectOptions {
+        selection,
+        force: true,
+        update: false,
+        seeds: Seeds::NONE,
+        conditions: &conditions,
+    };
     let mut out = terminal::stdout();
     if let Some(line) = faults_line(&conditions).filter(|_| !quiet) {
         out.line(line)?;
@@ -86,12 +91,6 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         print_left_out(&mut out, &suite.left_out)?;
         bail!("{scenario} was not played");
     };
-    let findings: Vec<_> = suite
-        .scenarios
-        .iter()
-        .flat_map(|run| &run.checks)
-        .flat_map(|check| &check.findings)
-        .collect();
     if !quiet {
         let took = seen.took.as_secs_f64();
         out.line("")?;
@@ -106,15 +105,15 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     for line in &printed {
         out.line(format_args!("the gateway printed: {line}"))?;
     }
-    for finding in &findings {
-        write_finding(out.styled(), finding)?;
-    }
+    let report = Report::new(env!("CARGO_PKG_VERSION"), suite.scenarios, Vec::new());
+    findings(&report, Detail::default(), out.styled())?;
     if let Some(dir) = &args.html {
         std::fs::create_dir_all(dir)?;
         let path = dir.join("index.html");
-        let found: Vec<_> = findings.iter().copied().cloned().collect();
+        let found: Vec<_> =
+            report.checks().flat_map(|(_, check)| check.findings.iter().cloned()).collect();
         write_file(&path, page_of_run(gateway, &conditions, (job, seen), &found))?;
         out.line(format_args!("wrote {}", path.display()))?;
     }
-    Ok(if findings.is_empty() { ExitStatus::Ok } else { ExitStatus::Findings })
+    Ok(if report.holds() { ExitStatus::Ok } else { ExitStatus::Findings })
 }

@@ -5,6 +5,7 @@ mod watch;
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use anyhow::bail;
 use clitape_rig::subject::{
@@ -12,8 +13,8 @@ use clitape_rig::subject::{
     SubjectError, SubjectOptions, SubjectSuite, Subjects, page_of_run, test, test_parser,
     test_replay,
 };
-use clitape_runner::report::{Pages, Report, findings, page, scenario_line, summary};
-use clitape_runner::scenario::Workspace;
+use clitape_runner::report::{Pages, Report, findings, page, scenario_line, summary, timings};
+use clitape_runner::scenario::{Seeds, Workspace};
 use clitape_runner::suite::select::Selection;
 use clitape_runner::suite::{Case, ScenarioRun, SuiteOptions};
 
@@ -24,7 +25,7 @@ use crate::outputs::{self, OpenOutput, Outputs, write_file};
 use crate::progress::ProgressLine;
 use crate::selection::{Names, SelectionArgs};
 use crate::subject::{Machine, gateway, print_left_out, split};
-use crate::terminal::Terminal;
+use crate::terminal::{self, Terminal};
 use own::{RunArgs, test_own};
 
 /// The selection, as `--help` shows it.
@@ -107,14 +108,17 @@ fn test_subject(
     (subject, conditions): (&str, &Conditions),
     quiet: bool,
 ) -> anyhow::Result<ExitStatus> {
-    let plans = args.plans.unwrap_or(0);
-    if plans > SUBJECT_PLANS {
+    let seeds = args.run.seeds(args.plans)?.unwrap_or(Seeds::NONE);
+    if seeds.count > SUBJECT_PLANS {
         bail!(
-            "`--plans` is {plans}, and {SUBJECT_PLANS} are the most for a subject, which plays in real time"
+            "the command line asks for {} plans of each scenario, and {SUBJECT_PLANS} are the most for a subject, which \
+             plays in real time",
+            seeds.count
         );
     }
     let subjects = Subjects::load(workspace.root())?;
     let machine = Machine::new()?;
+    let began = Instant::now();
     let (name, version) = split(subject);
     let (name, subject_spec) = subjects.get(name)?;
     if !matches!(subject_spec, Subject::Gateway(_)) && !conditions.are_recorded() {
@@ -123,15 +127,15 @@ fn test_subject(
     match subject_spec {
         Subject::Parser(spec) => {
             let parser = NamedParser { name, version, spec };
-            return test_called((workspace, args), quiet, |note, report| {
+            return test_called((workspace, args), (quiet, began), |note, report| {
                 let runs = test_parser(parser, selection, machine.rig(workspace), note, report)?;
                 Ok((runs, Vec::new()))
             });
         }
         Subject::Replay(spec) => {
             let replay = NamedReplay { name, version, spec };
-            let options = ReplayOptions { selection, update: args.update, plans };
-            return test_called((workspace, args), quiet, |note, report| {
+            let options = ReplayOptions { selection, update: args.update, seeds };
+            return test_called((workspace, args), (quiet, began), |note, report| {
                 let suite = test_replay(replay, options, machine.rig(workspace), note, report)?;
                 Ok((suite.scenarios, suite.left_out))
             });
@@ -142,7 +146,7 @@ fn test_subject(
     check_chat(conditions, gateway)?;
     let open = args.outputs.open(workspace.root(), args.json.as_deref())?;
     let options =
-        SubjectOptions { selection, force: false, update: args.update, plans, conditions };
+        SubjectOptions { selection, force: false, update: args.update, seeds, conditions };
     let mut out = open.people();
     open.begin(&mut out)?;
     if let Some(line) = faults_line(conditions).filter(|_| !quiet) {
@@ -176,7 +180,7 @@ fn test_subject(
         None => Pages::new(),
     };
     let report = Report::new(env!("CARGO_PKG_VERSION"), suite.scenarios, suite.workspace);
-    finish(&report, open, &pages, out, quiet)
+    finish(&report, open, &pages, out, (quiet, began))
 }
 
 /// What came of a program that is called once for each cassette.
@@ -185,7 +189,7 @@ type Called = Result<(Vec<ScenarioRun>, Vec<LeftOut>), SubjectError>;
 /// Tests a program that is called once for each cassette, and prints each scenario as soon as it is judged.
 fn test_called(
     (workspace, args): (&Workspace, &Args),
-    quiet: bool,
+    (quiet, began): (bool, Instant),
     test: impl FnOnce(&mut dyn FnMut(&str), &mut dyn FnMut(&ScenarioRun)) -> Called,
 ) -> anyhow::Result<ExitStatus> {
     let open = args.outputs.open(workspace.root(), args.json.as_deref())?;
@@ -206,7 +210,7 @@ fn test_called(
         print_left_out(&mut out, &left_out)?;
     }
     let report = Report::new(env!("CARGO_PKG_VERSION"), scenarios, Vec::new());
-    finish(&report, open, &Pages::new(), out, quiet)
+    finish(&report, open, &Pages::new(), out, (quiet, began))
 }
 
 /// Prints the findings and the summary of a subject, and writes the report.
@@ -215,7 +219,7 @@ fn finish(
     open: OpenOutput,
     pages: &Pages,
     mut out: Terminal,
-    quiet: bool,
+    (quiet, began): (bool, Instant),
 ) -> anyhow::Result<ExitStatus> {
     findings(report, open.detail(), out.styled())?;
     if !report.is_empty() && (!quiet || !report.holds()) {
@@ -223,6 +227,9 @@ fn finish(
     }
     open.finish(report, pages, &mut out)?;
     drop(out);
+    if !quiet && !report.is_empty() {
+        terminal::note(timings(report, began.elapsed()));
+    }
     outputs::complain(report);
     Ok(outputs::exit(report))
 }

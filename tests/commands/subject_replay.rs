@@ -35,6 +35,24 @@ fn issue_16_a_replay_is_judged_and_accepted_as_a_gateway_is() {
 }
 
 #[test]
+fn issue_19_point_10_the_plans_of_a_subject_have_the_seeds_that_are_asked_for_and_its_runs_have_times()
+ {
+    let fails = r#"case "$*" in *--plan*) exit 4 ;; esac; exec "$0" "$@""#;
+    let dir = with_script(fails, "");
+    let test = ["test", "--subject", "mine", "plain-text"];
+    let seeds = [&test[..], &["--seed", "7..8", "--junit", "r.xml"]].concat();
+    let says = ["2 seeded plans", "delayed by seed 7, the gateway ended", "delayed by seed 8, "];
+    let out = check(dir.path(), &seeds, 3, &says, &[]);
+    assert!(!out.contains("seed 1,"), "{out}");
+    let xml = fs::read_to_string(dir.path().join("r.xml")).unwrap();
+    let junit = quick_junit::Report::deserialize_from_str(&xml).unwrap();
+    let cases = junit.test_suites.iter().flat_map(|suite| &suite.test_cases);
+    assert!(junit.time.is_some() && cases.clone().all(|case| case.time.is_some()), "{xml}");
+    let many = [&test[..], &["--seed", "1..1001"]].concat();
+    check(dir.path(), &many, 2, &[], &["1000 are the most for a subject"]);
+}
+
+#[test]
 fn issue_16_what_a_replay_prints_wrongly_is_a_finding() {
     let spoiled = |how: &str| format!(r#""$0" "$@" | {how}"#);
     let again = r#"awk '{ print } /"message_id":1/ { line = $0 } END { gsub("\"message_id\":1", "\"message_id\":7", line); sub("editMessageText", "sendMessage", line); print line }'"#;

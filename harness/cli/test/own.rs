@@ -20,7 +20,7 @@ use crate::terminal;
 pub(super) struct RunArgs {
     /// Replay the plans of these seeds instead of those that each scenario asks for: one, or from A up to and with B;
     /// `--seed 7 --plans 3` are 7, 8 and 9
-    #[arg(long, value_name = "S|A..B", conflicts_with = "subject", help_heading = "Run")]
+    #[arg(long, value_name = "S|A..B", help_heading = "Run")]
     seed: Option<SeedRange>,
     /// Judge this many scenarios at a time [default: as many as there are cores]
     #[arg(long, value_name = "N", conflicts_with = "subject", help_heading = "Run",
@@ -34,22 +34,27 @@ pub(super) struct RunArgs {
         value_parser = duration)]
     timeout: Option<Duration>,
     /// Run again whenever a file of scenarios/, cassettes/ or clitape.toml changes, until Ctrl-C
-    #[arg(long, conflicts_with = "subject", help_heading = "Run")]
+    #[arg(long, help_heading = "Run")]
     pub(super) watch: bool,
 }
 
 impl RunArgs {
+    /// The seeds that the command line names, `plans` of them where that is given.
+    pub(super) fn seeds(&self, plans: Option<u64>) -> anyhow::Result<Option<Seeds>> {
+        Ok(match (&self.seed, plans) {
+            (Some(range), plans) => Some(range.seeds(plans).map_err(|what| anyhow!(what))?),
+            (None, Some(count)) => Some(Seeds { first: 1, count }),
+            (None, None) => None,
+        })
+    }
+
     /// What of them goes into the options of a suite.
     pub(super) fn options<'a>(
         &self,
         plans: Option<u64>,
         options: SuiteOptions<'a>,
     ) -> anyhow::Result<SuiteOptions<'a>> {
-        let seeds = match (&self.seed, plans) {
-            (Some(range), plans) => Some(range.seeds(plans).map_err(|what| anyhow!(what))?),
-            (None, Some(count)) => Some(Seeds { first: 1, count }),
-            (None, None) => None,
-        };
+        let seeds = self.seeds(plans)?;
         if let Some(seeds) = seeds {
             check(seeds, options.limits)?;
             if options.update {

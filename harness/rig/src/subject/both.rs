@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use clitape_runner::compare::{About, Comparison, Selection, Subject, gather};
 use clitape_runner::names::CliVersion;
 use clitape_runner::replay::Entry;
+use clitape_runner::scenario::Seeds;
 use clitape_runner::suite::select::{NamePattern, SelectError, Selector};
 
 use super::conditions::Conditions;
@@ -34,7 +35,8 @@ pub fn compare_gateways(
     let force = !names.is_empty();
     let selector = Selector { names, ..Selector::default() };
     let selection = &selector.choose(rig.workspace)?;
-    let options = SubjectOptions { selection, force, update: false, plans: 0, conditions };
+    let options =
+        SubjectOptions { selection, force, update: false, seeds: Seeds::NONE, conditions };
     let mut played = Vec::new();
     for gateway in gateways {
         played.push(test(gateway, options, rig, note, &mut |_| {})?);

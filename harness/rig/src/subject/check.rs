@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use clitape_runner::replay::ChatView;
+use clitape_runner::scenario::Seeds;
 use clitape_runner::suite::select::Selection as Chosen;
 
 use super::boot::Playing;
@@ -142,7 +143,13 @@ fn only(selection: &Chosen) -> SubjectOptions<'_> {
     /// Nothing is played with them.
     const CONDITIONS: &Conditions =
         &Conditions { printing: Printing::Recorded, faults: Faults::None };
-    SubjectOptions { selection, force: false, update: false, plans: 0, conditions: CONDITIONS }
+    SubjectOptions {
+        selection,
+        force: false,
+        update: false,
+        seeds: Seeds::NONE,
+        conditions: CONDITIONS,
+    }
 }
 
 /// The line about the scenario that was played.

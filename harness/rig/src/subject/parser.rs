@@ -2,7 +2,7 @@
 //! which are compared with those of clitape's own parser, kind by kind.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clitape_runner::cassette::Cassette;
 use clitape_runner::check::{Finding, FindingKind, Times, TraceDiff};
@@ -53,6 +53,7 @@ pub fn test_parser(
     let mut lasting = None;
     for (Scenario { name, .. }, version) in caller.cassettes(selection)? {
         caller.go_on()?;
+        let begun = Instant::now();
         let cassette = Cassette::find(rig.workspace, &name, &version)?;
         let place = format!("subject {}: {name}/{version}", parser.name);
         let reproduce =
@@ -78,7 +79,7 @@ pub fn test_parser(
         };
         let findings = found.into_iter().map(finding).collect();
         let check = CheckRun::of(&format!("{version}::subject {}", parser.name), findings);
-        let check = CheckRun { cassettes: 1, ..check };
+        let check = CheckRun { cassettes: 1, took: Some(begun.elapsed()), ..check };
         let run = ScenarioRun { name: name.to_string(), pending: 0, checks: vec![check] };
         report(&run);
         scenarios.push(run);

@@ -1,11 +1,13 @@
 //! A program that is called as `clitape replay` is: it reads a cassette's files and prints what its chat showed, on
 //! the clock of the plan. It is judged by the rules for gateways.
 
+use std::time::Instant;
+
 use clitape_runner::cassette::Cassette;
 use clitape_runner::check::{Finding, FindingKind};
 use clitape_runner::names::SubjectName;
 use clitape_runner::replay::{Cut, Entry, Lane, Plan, PlanArg, ReplayRequest};
-use clitape_runner::scenario::{ChannelSpec, Scenario};
+use clitape_runner::scenario::{ChannelSpec, Scenario, Seeds};
 use clitape_runner::suite::select::Selection;
 use clitape_runner::suite::{CheckRun, ScenarioRun};
 use clitape_runner::text::shell_quote;
@@ -39,8 +41,8 @@ pub struct ReplayOptions<'a> {
     pub selection: &'a Selection,
     /// Whether what differs from a golden is written as a pending one.
     pub update: bool,
-    /// The number of seeded plans.
-    pub plans: u64,
+    /// The seeds of the plans.
+    pub seeds: Seeds,
 }
 
 /// What came of a subject of kind replay.
@@ -107,6 +109,7 @@ impl Case<'_> {
         caller: &Caller<'_>,
         options: ReplayOptions<'_>,
     ) -> Result<CheckRun, SubjectError> {
+        let begun = Instant::now();
         let request = self.request();
         let plain = self.call(caller, &request)?;
         let observation = Observation {
@@ -135,13 +138,14 @@ impl Case<'_> {
         let compared = golden::compare(chat, options.update, &self.line(&request))?;
         findings.extend(compared.finding);
         // With a host that wrote lines, another time of an answer is another chat.
-        let plans = if self.cassette.stdin.is_empty() { options.plans } else { 0 };
-        for seed in 1..=plans {
+        let seeds = if self.cassette.stdin.is_empty() { options.seeds } else { Seeds::NONE };
+        for seed in seeds.each() {
             findings.extend(self.under_plan(caller, seed, &plain)?);
         }
         let check =
             CheckRun::of(&format!("{}::subject {}", self.cassette.version(), self.shown), findings);
-        Ok(CheckRun { cassettes: 1, goldens: compared.goldens, plans, ..check })
+        let took = Some(begun.elapsed());
+        Ok(CheckRun { cassettes: 1, goldens: compared.goldens, plans: seeds.count, took, ..check })
     }
 
     /// The request for the chat of the scenario, or for one in mode partial if it has none.

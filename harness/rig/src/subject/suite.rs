@@ -1,13 +1,14 @@
 //! A subject on many scenarios: which cassettes are played, what the rules say of each, and the report.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use clitape_runner::cassette::Cassette;
 use clitape_runner::check::{ContextMoment, Finding, FindingKind};
 use clitape_runner::files;
 use clitape_runner::names::{CliVersion, ScenarioName};
 use clitape_runner::replay::Entry;
-use clitape_runner::scenario::{Scenario, Workspace};
+use clitape_runner::scenario::{Scenario, Seeds, Workspace};
 use clitape_runner::suite::select::{Selected, Selection as Chosen};
 use clitape_runner::suite::{CheckRun, ScenarioRun};
 use clitape_runner::text::{Keep, truncate};
@@ -42,8 +43,8 @@ pub struct SubjectOptions<'a> {
     pub force: bool,
     /// Whether what differs from a golden is written as a pending one.
     pub update: bool,
-    /// The number of seeded plans.
-    pub plans: u64,
+    /// The seeds of the plans.
+    pub seeds: Seeds,
     /// What is not as it was recorded.
     pub conditions: &'a Conditions,
 }
@@ -217,23 +218,26 @@ pub fn test(
         goldens.push(compared);
         findings.push(found);
     }
-    for seed in 1..=options.plans {
-        note(&format!("plan {seed} of {}", options.plans));
+    let mut took: Vec<Duration> = seen.iter().map(|seen| seen.took).collect();
+    for (number, seed) in (1..).zip(options.seeds.each()) {
+        note(&format!("plan {number} of {}, seed {seed}", options.seeds.count));
         let planned = playing(Printing::Seeded(seed));
         let planned = play(&jobs, Play { playing: &planned, ..how }, rig, &mut |_| {})?;
         for (index, (job, planned)) in jobs.iter().zip(&planned).enumerate() {
+            took[index] += planned.took;
             let printing = Printing::Seeded(seed);
             let conditions = Conditions { printing, faults: conditions.faults.clone() };
             let place = Place { gateway, job, rig, conditions: &conditions };
             findings[index].extend(place.under_plan(seed, &seen[index], planned));
         }
     }
-    for (((job, seen), findings), goldens) in jobs.into_iter().zip(seen).zip(findings).zip(goldens)
-    {
+    let judged = findings.into_iter().zip(goldens).zip(took);
+    for ((job, seen), ((findings, goldens), took)) in jobs.into_iter().zip(seen).zip(judged) {
         let check = CheckRun {
             cassettes: 1,
             goldens,
-            plans: options.plans,
+            plans: options.seeds.count,
+            took: Some(took),
             ..CheckRun::of(&format!("{}::subject {}", job.version(), gateway.shown()), findings)
         };
         let pending = golden::pending(&job.scenario)?;

@@ -224,7 +224,7 @@ impl Finding {
 }
 
 /// What a check found, and what it did.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct CheckResult {
     /// What is wrong; empty when all held.
     pub findings: Vec<Finding>,

@@ -51,6 +51,9 @@ pub struct Seeds {
 }
 
 impl Seeds {
+    /// No seed.
+    pub const NONE: Self = Self { first: 1, count: 0 };
+
     /// Each seed.
     pub fn each(self) -> impl Iterator<Item = u64> {
         (0..self.count).map(move |number| self.first.saturating_add(number))

@@ -1,6 +1,7 @@
 //! What one scenario with one CLI version shows: the run, the checks, and what came of them.
 
 use super::case_run::CaseRun;
+use super::result::CheckRun;
 use crate::cassette::{CassetteError, Manifest};
 use crate::check::{
     Check, CheckResult, Finding, FindingKind, Golden, INVARIANTS, Invariant, ScenarioChecks, View,
@@ -33,8 +34,8 @@ pub struct Case {
     pub goldens: Vec<ComparedGolden>,
     /// How many seeded plans were replayed, in every channel.
     pub plans: u64,
-    /// Everything that does not hold.
-    pub findings: Vec<Finding>,
+    /// The checks that are shown, with everything that does not hold.
+    pub checks: Vec<CheckRun>,
     /// The secrets in the recording that it does not allow.
     pub secrets: Vec<Hit>,
 }
@@ -85,7 +86,7 @@ impl Case {
         let (workspace, scenario) = (checks.workspace(), checks.scenario());
         let recording = checks.recording(version)?;
         let chat = scenario.first_chat();
-        let (mut goldens, mut findings, mut plans) = (Vec::new(), Vec::new(), 0);
+        let (mut goldens, mut runs, mut plans) = (Vec::new(), Vec::new(), 0);
         for (check, result) in judged.iter().filter(|(check, _)| is_shown(check, version)) {
             match check {
                 Check::Golden { view, .. } => {
@@ -97,7 +98,7 @@ impl Case {
                 }
                 Check::Recorded { .. } | Check::Complete => {}
             }
-            findings.extend(result.findings.iter().cloned());
+            runs.push(CheckRun::new(check, Ok((*result).clone())));
         }
         Ok(Self {
             name: scenario.name.to_string(),
@@ -111,7 +112,7 @@ impl Case {
             runs: CaseRun::all(&recording, chat),
             goldens,
             plans,
-            findings,
+            checks: runs,
         })
     }
 
@@ -120,15 +121,20 @@ impl Case {
         &self.manifest.cli.version
     }
 
+    /// Everything that does not hold.
+    pub fn findings(&self) -> impl Iterator<Item = &Finding> {
+        self.checks.iter().flat_map(|check| &check.findings)
+    }
+
     /// The invariants, each with what breaks it.
     pub(crate) fn invariants(&self) -> Vec<(&'static Invariant, Option<&Finding>)> {
-        let broken = |kind| self.findings.iter().find(|finding| finding.id == kind);
+        let broken = |kind| self.findings().find(|finding| finding.id == kind);
         INVARIANTS.iter().map(|rule| (rule, broken(rule.kind))).collect()
     }
 
     /// The plan under which the trace differs from that of the uncut replay.
     pub(crate) fn diverging(&self) -> Option<&Finding> {
-        self.findings.iter().find(|finding| finding.id == FindingKind::PlanDiverges)
+        self.findings().find(|finding| finding.id == FindingKind::PlanDiverges)
     }
 
     /// The result of the sweep in words.

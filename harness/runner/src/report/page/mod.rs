@@ -63,7 +63,7 @@ pub fn page(cases: &[Case]) -> String {
     let runs = cases.iter().flat_map(|case| case.runs.iter().map(|run| (run, case.chat.profile)));
     let data = PageData { runs: runs.map(|(run, profile)| data(run, profile)).collect() };
     let names: Vec<&str> = cases.iter().map(|case| case.title.as_str()).collect();
-    let findings: usize = cases.iter().map(|case| case.findings.len()).sum();
+    let findings: usize = cases.iter().map(|case| case.findings().count()).sum();
     // The place of each case's first run among all runs.
     let places = cases.iter().scan(0, |next, case| {
         let place = *next;

@@ -37,11 +37,7 @@ impl RunReport {
         let case = |case: &Case| ReportedCase {
             name: format!("{}/{}", case.name, case.version()),
             observed: observed_line(case),
-            findings: case
-                .findings
-                .iter()
-                .map(|one| format!("{} {}", one.id, one.sentence))
-                .collect(),
+            findings: case.findings().map(|one| format!("{} {}", one.id, one.sentence)).collect(),
         };
         Self { format: FORMAT, cases: cases.iter().map(case).collect() }
     }
