@@ -22,3 +22,4 @@ pub mod scenario;
 pub mod secrets;
 pub mod suite;
 pub mod text;
+pub mod toml_text;

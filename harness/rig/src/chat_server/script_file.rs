@@ -12,6 +12,7 @@
 
 use std::time::Duration;
 
+use clitape_runner::toml_text::{TomlMistake, parse_toml};
 use serde::Deserialize;
 
 /// The chat of a step that names none.
@@ -68,8 +69,8 @@ impl StepCondition {
 #[non_exhaustive]
 pub enum ScriptError {
     /// It is no TOML, or has other keys.
-    #[error("the script can't be read: {0}")]
-    Toml(#[from] toml::de::Error),
+    #[error(transparent)]
+    Toml(#[from] TomlMistake),
     /// A step does not say what it does.
     #[error("step {0} of the script needs `say` or `press`, and not both")]
     Act(usize),
@@ -85,7 +86,7 @@ impl PersonScript {
     ///
     /// [`ScriptError`] says what is wrong with it.
     pub fn read(text: &str) -> Result<Self, ScriptError> {
-        let script: Self = toml::from_str(text)?;
+        let script: Self = parse_toml(text)?;
         if script.steps.len() > MAX_STEPS {
             return Err(ScriptError::Long(script.steps.len()));
         }
@@ -115,8 +116,16 @@ mod tests {
         for (text, expect) in [
             ("[[step]]\nafter_ms = 1", "step 1 of the script needs `say` or `press`"),
             ("[[step]]\nsay = \"a\"\npress = \"b\"", "not both"),
-            ("[[step]]\nsays = \"a\"", "unknown field `says`"),
-            ("[[step]", "can't be read"),
+            (
+                "[[step]]\nsay = \"a\"\n[[step]]\nsays = \"a\"",
+                "line 4: unknown field `says`, expected one of `chat`, `topic`, `say`, `press`, `after_ms`, `when`; \
+                 did you mean `say`?",
+            ),
+            (
+                "[[step]]\nafter_ms = 'x'",
+                "line 2: invalid type: string \"x\", expected a whole number",
+            ),
+            ("[[step]", "line 1: "),
         ] {
             let error = PersonScript::read(text).unwrap_err().to_string();
             assert!(error.contains(expect), "{text}: {error}");

@@ -14,6 +14,7 @@
 //! time what is wrong today.
 
 use clitape_runner::check::FindingKind;
+use clitape_runner::toml_text::{TomlMistake, parse_toml};
 use serde::Deserialize;
 
 use super::violation::Violation;
@@ -45,8 +46,8 @@ pub struct Known {
 #[derive(Debug, thiserror::Error)]
 pub enum KnownError {
     /// It is no TOML of this form.
-    #[error("the list of known differences can't be read: {0}")]
-    Toml(#[from] toml::de::Error),
+    #[error(transparent)]
+    Toml(#[from] TomlMistake),
     /// There is no such rule.
     #[error(
         "known difference {row}: there is no rule `{rule}`; write an id or a name of \
@@ -92,7 +93,7 @@ impl KnownDifferences {
     ///
     /// [`KnownError`] when the list names a rule that is none, has no reason, or has a date that is none.
     pub fn parse(toml: &str) -> Result<Self, KnownError> {
-        let list: KnownList = toml::from_str(toml)?;
+        let list: KnownList = parse_toml(toml)?;
         let mut rows = Vec::new();
         for (row, known) in (1..).zip(list.known) {
             let kind = kind(&known.rule)

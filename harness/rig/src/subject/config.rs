@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use clitape_runner::files;
 use clitape_runner::names::{CliVersion, ScenarioName, SubjectName};
 use clitape_runner::scenario::Versions;
+use clitape_runner::toml_text::{TomlMistake, parse_toml};
 use regex::Regex;
 use serde::Deserialize;
 
@@ -167,14 +168,10 @@ impl Subjects {
     }
 
     fn parse(path: PathBuf, text: &str) -> Result<Self, SubjectError> {
-        let wrong = |error: toml::de::Error| {
-            let offset = error.span().map_or(0, |span| span.start);
-            let what = with_suggestion(error.message().trim().replace('\n', ", "));
-            let line = text[..offset].matches('\n').count() + 1;
-            SubjectError::Config { path: path.clone(), line, what }
-        };
-        let file: SubjectsFile = toml::from_str(text).map_err(wrong)?;
-        let document: toml::Table = text.parse().map_err(wrong)?;
+        let wrong =
+            |TomlMistake { line, what }| SubjectError::Config { path: path.clone(), line, what };
+        let file: SubjectsFile = parse_toml(text).map_err(wrong)?;
+        let document: toml::Table = parse_toml(text).map_err(wrong)?;
         let tables = document.get("subject").and_then(toml::Value::as_table);
         let tables = tables.cloned().unwrap_or_default();
         let mut subjects = BTreeMap::new();
@@ -374,16 +371,6 @@ impl ReadyFile {
             return complain("ready", "it has several of `poll`, `output` and `url`; write one");
         }
         Ok(Ready { sign, within_s: number(READY_S, self.within_s)? })
-    }
-}
-
-/// Adds the nearest known name to serde's message about an unknown one.
-fn with_suggestion(message: String) -> String {
-    let mut names = message.split('`').skip(1).step_by(2);
-    let is_unknown = message.starts_with("unknown field") || message.starts_with("unknown variant");
-    match names.next().filter(|_| is_unknown).and_then(|wrong| suggestion(wrong, names)) {
-        Some(suggestion) => format!("{message}; {suggestion}"),
-        None => message,
     }
 }
 
