@@ -9,8 +9,10 @@ use anyhow::{Context as _, bail};
 use clitape_rig::chat_server::{
     ChatServer, ChatServerSettings, Faults, ListedFault, PaceLimits, PersonScript, SCRIPT_CHAT,
 };
+use clitape_runner::files;
 
 use crate::exit::ExitStatus;
+use crate::input::named;
 use crate::signals::stop_on_signals;
 use crate::terminal;
 
@@ -58,7 +60,7 @@ pub(crate) struct Args {
     /// Let private chats have topics
     #[arg(long)]
     topics: bool,
-    /// What a person does once the bot is connected: a TOML file of [[step]]
+    /// What a person does once the bot is connected: a TOML file of [[step]]; - is standard input
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
     /// Print the entries of all chats as JSON lines at the end
@@ -68,8 +70,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
     let script = args.script.as_ref().map(|path| {
-        let text = std::fs::read_to_string(path);
-        let text = text.with_context(|| format!("can't read {}", path.display()))?;
+        let text = files::read_named_text(named(path))?;
         PersonScript::read(&text).with_context(|| path.display().to_string())
     });
     let defaults = ChatServerSettings::default();

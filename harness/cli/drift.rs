@@ -22,7 +22,7 @@ use clitape_runner::text::plural;
 use crate::confirm::{Confirmation, confirm};
 use crate::exit::ExitStatus;
 use crate::input::is_standard;
-use crate::outputs::write_file;
+use crate::outputs::{check_printed, write_file};
 use crate::progress::ProgressLine;
 use crate::record::{cache, host_paths};
 use crate::selection::{Names, SelectionArgs};
@@ -82,6 +82,14 @@ pub(crate) struct Args {
     yes: bool,
 }
 
+impl Args {
+    /// The number of reports that are for standard output.
+    fn printed(&self) -> usize {
+        let files = [&self.markdown, &self.json].into_iter().flatten();
+        files.filter(|path| is_standard(path)).count()
+    }
+}
+
 /// A value of `--to`.
 #[derive(Debug, Clone)]
 enum Newer {
@@ -101,6 +109,7 @@ impl std::str::FromStr for Newer {
 }
 
 pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
+    check_printed(args.printed())?;
     let stop = stop_on_signals()?;
     let host = host_paths();
     remove_stale(&host.temporary);
@@ -315,13 +324,7 @@ impl Session<'_> {
 
 /// Prints the summary, and writes the files that were asked for.
 fn write(found: &Drift, args: &Args, quiet: bool) -> anyhow::Result<()> {
-    let printed =
-        [&args.markdown, &args.json].into_iter().flatten().filter(|path| is_standard(path));
-    let printed = printed.count();
-    if printed > 1 {
-        bail!("standard output can have one report only; write the other into a file");
-    }
-    let mut out = if printed > 0 { terminal::stderr() } else { terminal::stdout() };
+    let mut out = if args.printed() > 0 { terminal::stderr() } else { terminal::stdout() };
     if !quiet || !found.holds() {
         drift_summary(found, out.styled())?;
     }

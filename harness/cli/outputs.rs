@@ -76,8 +76,8 @@ impl Outputs {
             .extract_if(.., |(_, path)| is_standard(path))
             .map(|(format, _)| format)
             .collect();
-        if printed.len() + usize::from(self.github) > 1 && !printed.is_empty() {
-            bail!("standard output can have one report only; write the others into files");
+        if !printed.is_empty() {
+            check_printed(printed.len() + usize::from(self.github))?;
         }
         let path = std::env::var_os(SUMMARY).filter(|path| self.github && !path.is_empty());
         let summary = path.map(PathBuf::from).map(|path| {
@@ -173,6 +173,14 @@ pub(crate) fn complain(report: &Report) {
     for trouble in report.troubles() {
         terminal::error(&trouble.sentence);
     }
+}
+
+/// Fails if standard output would have several reports.
+pub(crate) fn check_printed(reports: usize) -> anyhow::Result<()> {
+    if reports > 1 {
+        bail!("standard output can have one report only; write the others into files");
+    }
+    Ok(())
 }
 
 /// How a command ends that tells this report.

@@ -8,14 +8,14 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use clitape_runner::cassette::{Cassette, Tick, line_by_line};
 use clitape_runner::replay::{
-    Capture, Entry, Lane, Replay, ReplayRequest, StdinLine, replay, stdin_lines,
+    Capture, Entry, Lane, PlanArg, Replay, ReplayRequest, StdinLine, replay, stdin_lines,
 };
 use clitape_runner::report::{Screen, footer, write_entry};
 use clitape_runner::scenario::{Scenario, Workspace};
 use clitape_runner::{files, input};
 
 use crate::exit::ExitStatus;
-use crate::input::{is_standard, named};
+use crate::input::{STANDARD, is_standard, named};
 use crate::live;
 use crate::terminal::{self, Terminal};
 use of_scenario::of_scenario;
@@ -75,6 +75,10 @@ pub(crate) fn run(
     is_given: impl Fn(&str) -> bool,
 ) -> anyhow::Result<ExitStatus> {
     let Args { request, speed, .. } = args;
+    let stdin_twice = Some(PlanArg::File(named(Path::new(STANDARD)).to_owned()));
+    if is_standard(&request.input) && request.plan == stdin_twice {
+        bail!("standard input can be read only once; name a file for the capture or for the plan");
+    }
     let ReplayInput { stdout, stdin, timeline, cassette, scenario } =
         load(workspace, &request.input)?;
     let request = match &scenario {

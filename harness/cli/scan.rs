@@ -6,10 +6,13 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clitape_runner::cassette::Take;
-use clitape_runner::secrets::{Hit, Scanned, by_rule, redact, rule_ids, scan_path, scan_take};
+use clitape_runner::secrets::{
+    Hit, Scanned, by_rule, redact, rule_ids, scan_named, scan_path, scan_take,
+};
 use clitape_runner::text::plural;
 
 use crate::exit::ExitStatus;
+use crate::input::{is_standard, named};
 use crate::terminal;
 
 /// Looks for secrets in files and folders
@@ -18,7 +21,7 @@ use crate::terminal;
 /// `file:line rule: first…last`. Secrets that a cassette.toml allows are counted and not printed.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Files and folders
+    /// Files and folders; - is standard input
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Allow the secrets that this rule finds; may be given several times
@@ -44,7 +47,10 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
     check_rules(&args.allow_secrets)?;
     let mut scanned = Scanned::default();
     for path in &args.paths {
-        scan_path(path, &mut scanned)?;
+        match is_standard(path) {
+            true => scan_named(named(path), &mut scanned)?,
+            false => scan_path(path, &mut scanned)?,
+        }
     }
     let is_allowed = |hit: &Hit| args.allow_secrets.iter().any(|rule| rule == hit.rule);
     let (allowed, hits): (Vec<Hit>, Vec<Hit>) = scanned.hits.drain(..).partition(is_allowed);

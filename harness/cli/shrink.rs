@@ -29,7 +29,7 @@ pub(crate) struct Args {
     /// The version of the cassette [default: the newest one of the scenario]
     #[arg(long, value_name = "VERSION")]
     cli_version: Option<CliVersion>,
-    /// The plan that fails: a file, or the JSON text that a finding prints [default: the first one that fails]
+    /// The plan that fails: a file, - for standard input, or the JSON text that a finding prints [default: the first one that fails]
     #[arg(long, value_name = "FILE|JSON")]
     plan: Option<PlanArg>,
 }

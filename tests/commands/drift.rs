@@ -79,6 +79,16 @@ const KNOWN: [Named<'static>; 20] = [
 ];
 
 #[test]
+fn issue_19_point_11_a_report_is_printed_and_only_one() {
+    let two = ["drift", "--from", "2.1.329", "--to", "2.1.330", "plain-text"];
+    let (code, out, err) = run(root(), &[&two[..], &["--json", "-"]].concat());
+    let report: Value = serde_json::from_str(&out).expect("the report alone is on standard output");
+    assert_eq!((changes(&report).is_empty(), code), (false, 3), "{out}{err}");
+    let (code, out, err) = run(root(), &[&two[..], &["--json", "-", "--markdown", "-"]].concat());
+    assert!(code == 2 && out.is_empty() && err.contains("one report only"), "{out}{err}");
+}
+
+#[test]
 fn from_2_1_148_to_2_1_329_it_finds_what_is_known() {
     let (code, printed, report) = drift(root(), &["--from", "2.1.148", "--to", "2.1.329"]);
     assert_eq!(code, 3, "{printed}");

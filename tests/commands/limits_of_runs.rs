@@ -7,7 +7,7 @@
 )]
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::mpsc;
@@ -78,7 +78,7 @@ fn issue_19_point_10_plans_have_a_limit_that_the_error_names() {
         (&["--seed", "1", "--update"], "leave out `--plans` and `--seed`"),
         (&["--timeout", "soon"], "write a time such as 90s, 500ms or 5m"),
         (&["--jobs", "0"], "1..=1000"),
-        (&["--subject", "x", "--seed", "1"], "cannot be used with"),
+        (&["--subject", "x", "--jobs", "1"], "cannot be used with"),
         (&["--subject", "x", "--plans", "1001"], "1000 are the most for a subject"),
     ] {
         check(dir.path(), &[&["test"], args].concat(), 2, &[], &[part]);
@@ -282,4 +282,41 @@ fn issue_19_point_11_a_dash_is_standard_input_or_output() {
         assert_eq!(got, code, "{args:?}: {out}{err}");
     }
     assert!(dir.path().join("cassettes/piped/2.1.329/stdout.jsonl").exists());
+
+    let (_, plan, _) = pipe(&["replay", "empty-answer/2.1.329", "--print-plan"], b"");
+    let given = ["replay", "empty-answer/2.1.329", "--plan", "-", "--print-plan"];
+    assert_eq!(pipe(&given, plan.as_bytes()), (0, plan, String::new()));
+    let (code, _, err) = pipe(&["replay", "-", "--plan", "-"], &stdout);
+    assert!(code == 2 && err.contains("can be read only once"), "{err}");
+    let secret = format!("a line\nkey: {}{}\n", "ghp_", "x7Kq".repeat(9));
+    let (code, out, err) = pipe(&["scan", "-"], secret.as_bytes());
+    assert!(code == 3 && out.contains("stdin:2 github: "), "{out}{err}");
+    assert_eq!(pipe(&["scan", "-"], b"nothing").0, 0);
+    let (code, _, err) = pipe(&["chat-server", "--script", "-"], b"[[step]]\nsays = 'a'\n");
+    assert!(code == 2 && err.contains("did you mean `say`?"), "{err}");
+}
+
+#[test]
+fn issue_19_point_10_a_terminal_shows_what_is_checked() {
+    let dir = workspace(&["empty-answer", "plain-text"]);
+    let pty = nix::pty::openpty(None, None).unwrap();
+    let mut command = clitape();
+    command.current_dir(dir.path()).args(["test", "--plans", "1", "--jobs", "1"]);
+    command.env("TERM", "xterm").stdout(Stdio::null()).stderr(Stdio::from(pty.slave));
+    let mut child = Running(command.spawn().expect("the command runs"));
+    // The terminal has no writer but the child, so that it ends with it.
+    drop(command);
+    let mut shown = Vec::new();
+    // A terminal without a writer is an error to read.
+    let _ = fs::File::from(pty.master).read_to_end(&mut shown);
+    assert!(child.0.wait().expect("it ends").success());
+    let shown = String::from_utf8(shown).unwrap();
+    let lines: Vec<&str> = shown.split("\r\u{1b}[2K").collect();
+    for part in [
+        "empty-answer 2.1.330::bus",
+        "checked 1 of 2 scenarios; plain-text 2.1.330::plans",
+        "checked 2 of 2 scenarios",
+    ] {
+        assert!(lines.iter().any(|line| line.starts_with(part)), "no `{part}` in {lines:#?}");
+    }
 }

@@ -4,7 +4,7 @@
 
 use std::fs::{self, File};
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use crate::common::{check, clitape, files, workspace};
@@ -111,7 +111,27 @@ fn a_new_golden_of_a_version_is_compared_with_the_one_that_held() {
     check(dir, &["test", "--update"], 3, &[], &[]);
     let told = "     new three-tools/telegram-progress.2.1.148: a new golden of ";
     let out = check(dir, &["review", "--list"], 3, &[told], &[]);
-    assert!(out.contains("; telegram-progress.snap holds until now: "), "{out}");
+    assert!(out.contains("; compared with telegram-progress.snap: "), "{out}");
+}
+
+#[test]
+fn issue_19_point_14_a_new_golden_of_a_variant_is_compared_with_the_usual_one() {
+    let name = "sse-error-mid-text";
+    let workspace = workspace(&[name]);
+    let dir = workspace.path();
+    let goldens = files(&dir.join("scenarios").join(name), ".snap");
+    let is_variant = |path: &&PathBuf| {
+        let file = path.file_name().unwrap().to_string_lossy();
+        file.starts_with("telegram-partial.")
+            && !file.contains(".2.")
+            && file.matches('.').count() == 2
+    };
+    let variant = goldens.iter().find(is_variant).unwrap();
+    fs::remove_file(variant).unwrap();
+    check(dir, &["test", "--update"], 3, &[], &[]);
+    let id = format!("{name}/{}", variant.file_stem().unwrap().to_string_lossy());
+    let out = check(dir, &["review", "--list"], 3, &[&format!("new {id}: a new golden of ")], &[]);
+    assert!(out.contains("; compared with telegram-partial."), "{out}");
 }
 
 #[test]

@@ -47,7 +47,7 @@ pub(super) struct ReviewItem {
     pub(super) golden: PathBuf,
     pub(super) state: GoldenState,
     /// The golden that a proposal is compared with: the one that is there, or for a new one that names a version the
-    /// one that has held for the version until now.
+    /// one that has held for the version until now, or for a variant the usual one.
     pub(super) old: Option<PathBuf>,
     /// The profile of the chat that it may show.
     profile: ChatProfile,
@@ -117,7 +117,7 @@ impl ReviewItem {
             None => format!("a new golden of {entries}"),
             Some(old) => {
                 let name = old.file_name().unwrap_or_default().to_string_lossy();
-                format!("a new golden of {entries}; {name} holds until now: {first}")
+                format!("a new golden of {entries}; compared with {name}: {first}")
             }
         })
     }

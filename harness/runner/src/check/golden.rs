@@ -227,16 +227,19 @@ impl Golden {
         Ok(removed)
     }
 
-    /// The golden that holds for the version in the name of `golden` as long as that one is not there; `None` where there
-    /// is none, or the name has no version.
+    /// What a new golden is compared with: the golden that holds for the version in its name as long as it is not there,
+    /// or for a variant the golden of the newest version; `None` where there is none.
     ///
     /// # Errors
     ///
     /// When the folder can't be read.
     pub fn before(scenario: &Scenario, golden: &Path) -> io::Result<Option<PathBuf>> {
         let Some((view, rest)) = view_of(scenario, golden) else { return Ok(None) };
-        let Ok(version) = rest.parse::<CliVersion>() else { return Ok(None) };
-        let before = chain(scenario, view)?.file_of(&version);
+        let chain = chain(scenario, view)?;
+        let before = match rest.parse::<CliVersion>() {
+            Ok(version) => chain.file_of(&version),
+            Err(_) => chain.file_of_newest(),
+        };
         Ok(Some(before).filter(|before| before != golden && files::is_there(before)))
     }
 

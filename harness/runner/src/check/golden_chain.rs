@@ -66,6 +66,11 @@ impl GoldenChain {
         self.path(self.holder(version))
     }
 
+    /// The file that holds for the newest version, which may not be there.
+    pub(super) fn file_of_newest(&self) -> PathBuf {
+        self.path(self.versions.iter().max_by(|a, b| a.by_number(b)))
+    }
+
     /// The files with the text of the file before them, so that they say nothing, each with that file.
     ///
     /// # Errors

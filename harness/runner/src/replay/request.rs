@@ -53,7 +53,7 @@ pub struct ReplayRequest {
     /// Where to cut: line, byte, a number of bytes, random, or none (as it was read)
     #[arg(long, value_name = "HOW", conflicts_with_all = ["plan", "pace"])]
     pub cut: Option<Cut>,
-    /// Replay this plan: a file, or the JSON text that a finding prints
+    /// Replay this plan: a file, - for standard input, or the JSON text that a finding prints
     #[arg(long, value_name = "FILE|JSON", conflicts_with_all = ["seed", "pace"])]
     pub plan: Option<PlanArg>,
     /// Replay whole lines, MS milliseconds apart, as goldens are made
@@ -73,7 +73,7 @@ pub struct ReplayRequest {
     pub json: bool,
 }
 
-/// A plan as the command line names it: its text, or a file with the text.
+/// A plan as the command line names it: its text, or a file with the text, where `-` is standard input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PlanArg {
     /// The plan as one JSON object.
@@ -86,9 +86,10 @@ impl FromStr for PlanArg {
     type Err = Infallible;
 
     fn from_str(word: &str) -> Result<Self, Infallible> {
-        Ok(match word.trim_start().starts_with('{') {
-            true => Self::Json(word.to_owned()),
-            false => Self::File(word.into()),
+        Ok(match word.trim_start() {
+            "-" => Self::File("/dev/stdin".into()),
+            json if json.starts_with('{') => Self::Json(word.to_owned()),
+            _ => Self::File(word.into()),
         })
     }
 }

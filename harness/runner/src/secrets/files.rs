@@ -63,6 +63,18 @@ pub fn scan_path(path: &Path, scanned: &mut Scanned) -> io::Result<()> {
     Ok(())
 }
 
+/// Scans what the user names by `path`, such as a pipe, to its end.
+///
+/// # Errors
+///
+/// [`FileError`](crate::files::FileError), when it can't be read.
+pub fn scan_named(path: &Path, scanned: &mut Scanned) -> Result<(), FileError> {
+    let bytes = files::read_named(path)?;
+    scanned.hits.extend(scan(&path.display().to_string(), &bytes));
+    scanned.files += 1;
+    Ok(())
+}
+
 /// Scans the files of a cassette; what its `cassette.toml` allows is left out.
 ///
 /// # Errors
