@@ -13,12 +13,14 @@ use clitape_runner::limits::{COMPARED_TIME, OutputLimits};
 use clitape_runner::names::CliVersion;
 use clitape_runner::report::{compare_page, compare_summary, compare_text};
 use clitape_runner::scenario::Workspace;
+use clitape_runner::suite::select::Selection;
 use clitape_runner::text::plural;
 
 use crate::exit::ExitStatus;
 use crate::outputs::write_file;
 use crate::progress::ProgressLine;
 use crate::record::cache;
+use crate::selection::{Names, SelectionArgs};
 use crate::signals::stop_on_signals;
 use crate::subject::{Machine, gateway};
 use crate::terminal;
@@ -49,8 +51,8 @@ pub(crate) struct Args {
     a: SideName,
     /// The side that is compared with it
     b: SideName,
-    /// Scenarios, or SCENARIO/VERSION [default: all]
-    scenario: Vec<String>,
+    #[command(flatten)]
+    selection: SelectionArgs,
     /// Only cassettes of this version of the CLI; may be given several times
     #[arg(long, value_name = "VERSION")]
     version: Vec<CliVersion>,
@@ -83,10 +85,15 @@ struct Limits {
 
 pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
     let sides = [&args.a, &args.b];
-    if let [SideName::Subject(a), SideName::Subject(b)] = sides {
-        return compare_subjects(workspace, args, [a, b], quiet);
+    let chosen = args.selection.select(workspace, Names::default())?;
+    if let Some(why) = &chosen.nothing {
+        terminal::note(format_args!("nothing to compare: {why}"));
+        return Ok(ExitStatus::Nothing);
     }
-    let selection = select(workspace, sides, &args.scenario, &args.version)?;
+    if let [SideName::Subject(a), SideName::Subject(b)] = sides {
+        return compare_subjects((workspace, &chosen), args, [a, b], quiet);
+    }
+    let selection = select(workspace, sides, &chosen, &args.version)?;
     let total = selection.cassettes();
     if total == 0 {
         let names = selection.unrecorded.join(", ");
@@ -122,7 +129,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
 
 /// Plays two subjects of clitape.toml, one after the other, and compares what was seen in their chats.
 fn compare_subjects(
-    workspace: &Workspace,
+    (workspace, chosen): (&Workspace, &Selection),
     args: &Args,
     names: [&str; 2],
     quiet: bool,
@@ -138,7 +145,7 @@ fn compare_subjects(
     let mut progress = ProgressLine::new(quiet);
     let mut note = |text: &str| progress.step(text);
     let rig = machine.rig(workspace);
-    let compared = compare_gateways(gateways, &args.scenario, rig, &mut note)?;
+    let compared = compare_gateways(gateways, chosen, rig, &mut note)?;
     drop(progress);
     let Some(comparison) = compared else {
         terminal::note("nothing to compare: no cassette fits both subjects");

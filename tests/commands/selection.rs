@@ -70,6 +70,7 @@ fn issue_19_point_9_the_same_words_select_everywhere() {
                 &["record", "--yes"],
                 &["proof", "--out", "out"],
                 &["drift", "--from", "2.1.329", "--to", "2.1.330"],
+                &["compare", "this", "./gateway", "--out", "o"],
             ],
         };
         for command in named {
@@ -86,6 +87,7 @@ fn issue_19_point_9_the_same_words_select_everywhere() {
         (&["test", "plain-text", "--shard", "2/2"], 4),
         (&["proof", "three-*", "--exclude", "*", "--out", "o"], 4),
         (&["record", "--all", "--exclude", "*"], 4),
+        (&["compare", "this", "./gateway", "--exclude", "*", "--out", "o"], 4),
     ] {
         let (got, out, err) = run(dir, words);
         assert_eq!(got, code, "{words:?}\n{out}{err}");

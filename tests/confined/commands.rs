@@ -145,15 +145,7 @@ pub(crate) const COMMANDS: &[Row] = &[
             let plan = format!(r#"{{"format":1,"steps":[[0,{size}]],"faults":[{faults}]}}"#);
             fs::write(place.out.join("plan.json"), plan).unwrap();
         },
-        args: &[
-            "shrink",
-            "plain-text",
-            "small",
-            "--cli-version",
-            "2.1.329",
-            "--plan",
-            "{out}/plan.json",
-        ],
+        args: &["shrink", "plain-text/2.1.329", "small", "--plan", "{out}/plan.json"],
         writes: &["work/scenarios/small", "work/cassettes/small", STATE],
         says: "GW004",
         ..QUIET

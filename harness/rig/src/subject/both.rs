@@ -6,7 +6,7 @@ use clitape_runner::compare::{About, Comparison, Selection, Subject, gather};
 use clitape_runner::names::CliVersion;
 use clitape_runner::replay::Entry;
 use clitape_runner::scenario::Seeds;
-use clitape_runner::suite::select::{NamePattern, SelectError, Selector};
+use clitape_runner::suite::select::Selection as Chosen;
 
 use super::conditions::Conditions;
 use super::error::SubjectError;
@@ -22,19 +22,12 @@ use super::suite::{SubjectOptions, test};
 /// [`SubjectError`] when a gateway can't be started, a cassette can't be read, or the caller stops it.
 pub fn compare_gateways(
     gateways: [NamedGateway<'_>; 2],
-    names: &[String],
+    selection: &Chosen,
     rig: RigHost<'_>,
     note: &mut dyn FnMut(&str),
 ) -> Result<Option<Comparison>, SubjectError> {
     let conditions = &Conditions::default();
-    let names: Vec<NamePattern> = names
-        .iter()
-        .map(|name| name.parse())
-        .collect::<Result<_, _>>()
-        .map_err(SelectError::from)?;
-    let force = !names.is_empty();
-    let selector = Selector { names, ..Selector::default() };
-    let selection = &selector.choose(rig.workspace)?;
+    let force = selection.scenarios.iter().all(|one| one.is_named);
     let options =
         SubjectOptions { selection, force, update: false, seeds: Seeds::NONE, conditions };
     let mut played = Vec::new();

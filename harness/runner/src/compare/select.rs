@@ -4,6 +4,7 @@ use super::error::CompareError;
 use super::side::SideName;
 use crate::names::{CliVersion, ScenarioName};
 use crate::scenario::{Scenario, Workspace};
+use crate::suite::select::{Selected, Selection as Chosen};
 
 /// The cassettes that are compared, and those that are not.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,8 +26,8 @@ impl Selection {
     }
 }
 
-/// Selects cassettes. `names` are scenarios or `SCENARIO/VERSION`; without any, all scenarios are selected.
-/// `versions` are versions of the CLI; without any, all recorded ones are selected.
+/// Selects the cassettes of the scenarios that are `chosen`. `versions` are versions of the CLI; without any, all recorded
+/// ones are selected.
 ///
 /// # Errors
 ///
@@ -34,62 +35,40 @@ impl Selection {
 pub fn select(
     workspace: &Workspace,
     sides: [&SideName; 2],
-    names: &[String],
+    chosen: &Chosen,
     versions: &[CliVersion],
 ) -> Result<Selection, CompareError> {
     let fixed = match sides {
         [SideName::Version(a), SideName::Version(b)] => Some([a.clone(), b.clone()]),
         _ => None,
     };
-    let all = workspace.names()?;
-    let mut asked: Vec<(String, Vec<CliVersion>)> = Vec::new();
-    for name in names {
-        let (name, version) = match name.trim_end_matches('/').split_once('/') {
-            Some((name, version)) => (name, Some(version.parse::<CliVersion>()?)),
-            None => (name.trim_end_matches('/'), None),
-        };
-        if !asked.iter().any(|(known, _)| known == name) {
-            asked.push((name.to_owned(), Vec::new()));
-        }
-        for (_, of) in asked.iter_mut().filter(|(known, _)| known == name) {
-            of.extend(version.clone());
-        }
-    }
     if fixed.is_some() {
         if let Some(version) = versions.first() {
             return Err(CompareError::Versions(format!("--version {version}")));
         }
-        if let Some((name, of)) = asked.iter().find(|(_, of)| !of.is_empty()) {
+        let with_versions = |one: &Selected| Some((one.name.clone(), one.versions.clone()?));
+        if let Some((name, of)) = chosen.scenarios.iter().find_map(with_versions) {
             return Err(CompareError::Versions(format!("/{} after {name}", of.join(", /"))));
         }
     }
-    let unasked = all
-        .iter()
-        .filter(|name| !asked.is_empty() && !asked.iter().any(|(a, _)| **name == a.as_str()));
+    let is_unasked = |name: &ScenarioName| !chosen.scenarios.iter().any(|one| one.name == *name);
     let mut selection = Selection {
         scenarios: Vec::new(),
-        unasked: unasked.cloned().collect(),
+        unasked: workspace.names()?.into_iter().filter(is_unasked).collect(),
         other_versions: Vec::new(),
         unrecorded: Vec::new(),
     };
-    if asked.is_empty() {
-        asked = all.into_iter().map(|name| (name.into(), Vec::new())).collect();
-    }
     let mut known: Vec<CliVersion> = Vec::new();
     let mut missing: Vec<CliVersion> = fixed.iter().flatten().chain(versions).cloned().collect();
-    for (name, of) in asked {
-        let scenario = workspace.load(&name)?;
+    for Selected { name, versions: of, .. } in &chosen.scenarios {
+        let scenario = workspace.scenario_of(name)?;
         let recorded = recorded(workspace, &scenario)?;
         missing.retain(|version| !recorded.contains(version));
-        if let Some(version) = of.iter().find(|version| !recorded.contains(version)) {
-            let recorded = format!("{} (of {name})", recorded.join(", "));
-            return Err(CompareError::NotRecorded { version: version.to_string(), recorded });
-        }
         let wanted = |version: &CliVersion| match &fixed {
             Some(sides) => sides.contains(version),
             None => {
                 (versions.is_empty() || versions.contains(version))
-                    && (of.is_empty() || of.contains(version))
+                    && of.as_ref().is_none_or(|of| of.contains(version))
             }
         };
         let (taken, others): (Vec<_>, Vec<_>) = recorded.into_iter().partition(wanted);

@@ -74,7 +74,7 @@ fn section(golden: &ReviewedGolden) -> Markup {
     let ReviewedGolden { id, state, path, sentence, change } = golden;
     let has_chat = chats(change).next().is_some();
     html! {
-        section.found {
+        section {
             h2 { (id) " " small { (state) ", " (path) } } "\n"
             p.finding { (sentence) } "\n"
             @for (what, chat) in chats(change) {

@@ -226,7 +226,7 @@ fn no_such_name(known: &[Candidate], asked: &Selector, name: &str) -> String {
         Ok(name) if !asked.parts => format!(", and `clitape new {name}` writes a new one"),
         _ => String::new(),
     };
-    format!("{what}{near}{} `clitape list` names the {count} that there are{new}", after(&near))
+    format!("{what}{near}{} `clitape list` shows the {count}{new}", after(&near))
 }
 
 /// The mark that ends the part of a sentence before a hint.
