@@ -241,6 +241,24 @@ mod tests {
     }
 
     #[test]
+    fn issue_19_point_18_what_is_no_transcript_is_told_from_one() {
+        let check = |text: &str, expect: Option<NoTranscript>| {
+            let read = read(text.as_bytes()).expect("bytes in memory always read");
+            assert_eq!(read.mistaken_for(), expect, "{text}");
+        };
+        let (line, printed) = (r#"{"sessionId":"s"}"#, r#"{"session_id":"s"}"#);
+        check("", None);
+        check("still being written", None);
+        check(&format!("{line}\n"), None);
+        check(&format!("{line}\nword\n"), None);
+        check("{}\nword\n", None);
+        check(&format!("{line}\n{printed}\n"), None);
+        check(&format!("{printed}\n"), Some(NoTranscript::StreamJson));
+        check(&format!("{printed}\n{printed}\nword\n"), Some(NoTranscript::StreamJson));
+        check("word\nword\n", Some(NoTranscript::NoRecords));
+    }
+
+    #[test]
     fn x1_a_line_that_is_too_long_keeps_the_end_of_its_newest_texts() {
         let text = |text: &str| format!(r#"{{"type":"text","text":"{text}"}}"#);
         let blocks = [text(&"a".repeat(RETAINED)), text("éé"), text(&"c".repeat(RETAINED - 3))];
