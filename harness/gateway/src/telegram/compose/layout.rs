@@ -7,23 +7,25 @@ use super::super::page::first_page;
 use crate::profile::Profile;
 
 /// Tool lines that show; older ones fold (V2).
-const LINES: usize = 8;
+pub(super) const LINES: usize = 8;
 /// Percent of a message that all the tool lines may fill, so that text always has space.
 const LINES_SHARE: usize = 73;
 /// The text between two blocks.
-const GAP: &str = "\n\n";
+pub(super) const GAP: &str = "\n\n";
 /// The sign for text that is left out.
 const MORE: &str = "…";
 /// Units in which a text is not worth beginning.
-const LITTLE_ROOM: usize = 100;
+pub(super) const LITTLE_ROOM: usize = 100;
 
 /// A line as it shows: `times` equal calls that are neighbours.
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct DraftRow {
     pub(super) html: String,
     pub(super) times: usize,
 }
 
 /// A stretch of text, or the rows between two of them.
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum DraftBlock {
     Text(Vec<StyledText>),
     Rows(Vec<DraftRow>),
@@ -45,8 +47,9 @@ impl DraftRow {
 }
 
 /// Takes the oldest rows away until the others are few and short enough, and says how many calls
-/// they were of.
-pub(super) fn fold(blocks: &mut Vec<DraftBlock>, profile: &Profile) {
+/// they were of, with the `older` ones that are in no block. Where there are older ones, the blocks have more rows than
+/// can show.
+pub(super) fn fold(blocks: &mut Vec<DraftBlock>, older: usize, profile: &Profile) {
     let size = |row: &DraftRow| profile.unit.count(&row.html()) + GAP.len();
     let mut sizes: Vec<usize> = rows(blocks).map(size).collect();
     sizes.reverse();
@@ -64,7 +67,8 @@ pub(super) fn fold(blocks: &mut Vec<DraftBlock>, profile: &Profile) {
     if surplus == 0 {
         return;
     }
-    let earlier: usize = rows(blocks).take(surplus).map(|row| row.times).sum();
+    let folded: usize = rows(blocks).take(surplus).map(|row| row.times).sum();
+    let earlier = folded + older;
     for block in &mut *blocks {
         if let DraftBlock::Rows(rows) = block {
             let here = surplus.min(rows.len());

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use super::super::TelegramSettings;
 use super::super::markup::{Style, piece};
 use super::super::page::first_page;
+use super::Known;
 use super::layout::lines_limit;
 
 /// Arrows before the line of a subagent's tool, at most.
@@ -27,6 +28,14 @@ pub(super) struct ToolLine {
     pub(super) depth: usize,
     pub(super) state: ToolLineState,
     pub(super) began: Instant,
+    /// What it looked like last, and after how many ticks.
+    shown: Option<(u32, String)>,
+    /// The number of equal lines of ended calls right above it.
+    pub(super) equal_above: Option<Known>,
+    /// The number of lines up to it, with itself, that no text is between.
+    pub(super) streak: Option<Known>,
+    /// The place behind the lines below it.
+    pub(super) below: Option<Known>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,7 +52,28 @@ impl ToolLine {
     /// The line of a call that begins now.
     pub(super) fn new(id: &str, title: &str, depth: usize) -> Self {
         let state = ToolLineState::Running;
-        Self { id: id.to_owned(), title: title.to_owned(), depth, state, began: Instant::now() }
+        Self {
+            id: id.to_owned(),
+            title: title.to_owned(),
+            depth,
+            state,
+            began: Instant::now(),
+            shown: None,
+            equal_above: None,
+            streak: None,
+            below: None,
+        }
+    }
+
+    /// A line of words that are no call's.
+    pub(super) fn of_no_call(words: &str) -> Self {
+        Self { state: ToolLineState::Done, ..Self::new("", words, 0) }
+    }
+
+    /// Forgets what it looked like, because it looks different now.
+    pub(super) fn change(&mut self) {
+        self.shown = None;
+        self.equal_above = None;
     }
 
     /// Whether the call has not ended.
@@ -61,7 +91,17 @@ impl ToolLine {
         u32::try_from(ticks).unwrap_or(u32::MAX - 1)
     }
 
-    /// The line as the profile writes it; the channel is at work since `started`.
+    /// The line as the profile writes it; the channel is at work since `started`. It is written again only when it has
+    /// changed.
+    pub(super) fn html(&mut self, settings: &TelegramSettings, started: Instant) -> &str {
+        let ticks = if self.state == ToolLineState::Running { self.ticks() } else { 0 };
+        if self.shown.as_ref().is_none_or(|(at, _)| *at != ticks) {
+            self.shown = Some((ticks, self.text(settings, started)));
+        }
+        self.shown.as_ref().map_or("", |(_, html)| html)
+    }
+
+    /// The line as the profile writes it.
     pub(super) fn text(&self, settings: &TelegramSettings, started: Instant) -> String {
         let began = settings.time_of_day + self.began.saturating_duration_since(started);
         let at = if settings.reasoning { format!("[{}] ", clock(began)) } else { String::new() };

@@ -1,15 +1,22 @@
 //! What the draft shows while the agent works: text and tool lines in the order they came
 //! ([V3](crate::rules::V3)).
+//!
+//! A draft is composed of its newest parts, back to where nothing more can show ([`window`]), so that the work does
+//! not grow with the length of the turn.
 
 mod layout;
 mod line;
+mod lines;
+mod text;
+mod window;
 
 use clitape_stream::plant::{Plant, planted};
-use layout::{DraftBlock, DraftRow, fold, layout};
+use layout::{DraftBlock, fold, layout};
 use line::{ToolLine, ToolLineState};
+use lines::ToolLines;
+use text::TextPart;
 use tokio::time::Instant;
 
-use super::markup::{Style, finished, mend, piece, read};
 use super::page::visible;
 use super::{DraftMode, TelegramSettings};
 use crate::bus::Tool;
@@ -18,8 +25,6 @@ use crate::notice::Notice;
 
 /// Characters of text that are worth a first message (V4). A block that has ended always is.
 const FIRST_TEXT: usize = 30;
-/// Characters of one stretch of reasoning that show, the newest.
-const THOUGHT_LIMIT: usize = 1_000;
 /// Characters of a message of the person's that show.
 const HEARD_LIMIT: usize = 200;
 
@@ -29,6 +34,11 @@ pub(super) struct Compositor {
     settings: TelegramSettings,
     started: Instant,
     parts: Vec<DraftPart>,
+    lines: ToolLines,
+    /// The number of texts among the parts.
+    texts: usize,
+    /// How often a part came or went before others, so that these have other places.
+    moves: u64,
     /// Bytes of the answer and of the reasoning so far that are in `parts`.
     seen: [usize; 2],
     /// Whether the last draft had no space for more of the last part.
@@ -46,8 +56,9 @@ pub(super) enum TextLane {
 
 #[derive(Debug)]
 enum DraftPart {
-    Text(TextLane, String),
-    Line(ToolLine),
+    Text(TextPart),
+    /// A line, by its place among the lines.
+    Line(usize),
 }
 
 impl Compositor {
@@ -56,6 +67,9 @@ impl Compositor {
             settings,
             started: Instant::now(),
             parts: Vec::new(),
+            lines: ToolLines::default(),
+            texts: 0,
+            moves: 0,
             seen: [0; 2],
             is_full: false,
             status: None,
@@ -89,14 +103,15 @@ impl Compositor {
         }
         self.status = None;
         match self.parts.last_mut() {
-            Some(DraftPart::Text(last, text)) if *last == lane => {
-                text.push_str(new);
+            Some(DraftPart::Text(last)) if last.lane == lane => {
+                last.push(new);
                 // A block ends with a line.
                 let waits = lane == TextLane::Answer && self.settings.mode == DraftMode::Block;
                 shorter || !(self.is_full || waits && !new.contains('\n'))
             }
             _ => {
-                self.parts.push(DraftPart::Text(lane, new.to_owned()));
+                self.parts.push(DraftPart::Text(TextPart::new(lane, new)));
+                self.texts += 1;
                 true
             }
         }
@@ -105,30 +120,37 @@ impl Compositor {
     /// Keeps of the text what still is the beginning of `left`.
     fn take_back(&mut self, lane: TextLane, left: &str) {
         let mut rest = left;
-        self.parts.retain_mut(|part| {
-            let DraftPart::Text(of, text) = part else { return true };
-            if *of != lane {
-                return true;
+        self.retain(|part| match part {
+            DraftPart::Text(text) if text.lane == lane => {
+                rest = text.keep_beginning_of(rest);
+                !text.is_empty()
             }
-            let same = text.chars().zip(rest.chars()).take_while(|(a, b)| a == b);
-            let same = same.map(|(c, _)| c.len_utf8()).sum();
-            rest = if same == text.len() { &rest[same..] } else { "" };
-            text.truncate(same);
-            !text.is_empty()
+            _ => true,
         });
         let kept = |part: &DraftPart| match part {
-            DraftPart::Text(of, text) if *of == lane => text.len(),
+            DraftPart::Text(text) if text.lane == lane => text.len(),
             _ => 0,
         };
         self.seen[lane as usize] =
             if self.shows(lane) { self.parts.iter().map(kept).sum() } else { left.len() };
     }
 
+    /// Takes parts away.
+    fn retain(&mut self, keep: impl FnMut(&mut DraftPart) -> bool) {
+        let before = self.parts.len();
+        self.parts.retain_mut(keep);
+        if self.parts.len() < before {
+            self.moves += 1;
+            let is_text = |part: &&DraftPart| matches!(part, DraftPart::Text(_));
+            self.texts = self.parts.iter().filter(is_text).count();
+        }
+    }
+
     /// Takes what goes on while the run seems to stand still, until something else comes
     /// (openclaw#134697). Says whether there is anything to show of it.
     pub(super) fn notice(&mut self, notice: &Notice) -> bool {
         let Some(words) = notice.line() else { return false };
-        self.status = Some(ToolLine { state: ToolLineState::Done, ..ToolLine::new("", &words, 0) });
+        self.status = Some(ToolLine::of_no_call(&words));
         true
     }
 
@@ -136,8 +158,7 @@ impl Compositor {
     pub(super) fn heard(&mut self, text: &str) {
         self.status = None;
         let words = format!("💬 Heard: {}", short(text, HEARD_LIMIT));
-        let line = ToolLine { state: ToolLineState::Done, ..ToolLine::new("", &words, 0) };
-        self.parts.push(DraftPart::Line(line));
+        self.parts.push(DraftPart::Line(self.lines.add(ToolLine::of_no_call(&words))));
     }
 
     /// A question holds the call `id` back, or does so no longer.
@@ -146,9 +167,8 @@ impl Compositor {
             true => (ToolLineState::Running, ToolLineState::Waiting),
             false => (ToolLineState::Waiting, ToolLineState::Running),
         };
-        let is_it = |line: &&mut ToolLine| line.id == id && line.state == from;
-        if let Some(line) = self.lines_mut().rev().find(is_it) {
-            line.state = to;
+        if let Some(place) = self.lines.newest(id, |line| line.state == from) {
+            self.lines.set(place, to);
         }
     }
 
@@ -166,9 +186,8 @@ impl Compositor {
                     (None, true) => ToolLineState::Failed,
                     (None, false) => ToolLineState::Done,
                 };
-                let is_open = |line: &&mut ToolLine| line.id == *id && line.is_open();
-                if let Some(line) = self.lines_mut().rev().find(is_open) {
-                    line.state = state;
+                if let Some(place) = self.lines.newest(id, ToolLine::is_open) {
+                    self.lines.set(place, state);
                 }
             }
         }
@@ -176,63 +195,66 @@ impl Compositor {
 
     /// Takes away the lines of calls that will never start.
     pub(super) fn drop_calls(&mut self, calls: &[String]) {
-        let is_dropped = |line: &ToolLine| line.is_open() && calls.contains(&line.id);
-        self.parts.retain(|part| !matches!(part, DraftPart::Line(line) if is_dropped(line)));
+        let dropped: Vec<usize> = calls.iter().flat_map(|id| self.lines.drop_open(id)).collect();
+        if !dropped.is_empty() {
+            self.retain(|part| !matches!(part, DraftPart::Line(place) if dropped.contains(place)));
+        }
     }
 
     /// Returns the draft that stays when no more events come: running calls lose their mark.
     pub(super) fn last_draft(&mut self) -> Option<String> {
-        for line in self.lines_mut().filter(|line| line.is_open()) {
-            line.state = ToolLineState::Done;
-        }
+        self.lines.end_all();
         self.draft()
-    }
-
-    fn lines_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut ToolLine> {
-        self.parts.iter_mut().filter_map(|part| match part {
-            DraftPart::Line(line) => Some(line),
-            DraftPart::Text(..) => None,
-        })
     }
 
     /// A call whose line is there gets its new title. A subagent's call goes below the calls that
     /// are below its parent already.
     fn start(&mut self, id: &str, title: &str, parent: Option<&str>) {
-        let is_open = |line: &&mut ToolLine| line.id == *id && line.is_open();
-        let known = self.lines_mut().rev().find(is_open);
-        if let Some(line) = known.filter(|_| !planted(Plant::StartAndUpdateAsRows)) {
-            title.clone_into(&mut line.title);
+        let known = self.lines.newest(id, ToolLine::is_open);
+        if let Some(place) = known.filter(|_| !planted(Plant::StartAndUpdateAsRows)) {
+            self.lines.set_title(place, title);
             return;
         }
-        let is_text = |part: &DraftPart| matches!(part, DraftPart::Text(..));
-        if planted(Plant::NoLinesAfterText) && self.parts.iter().any(is_text) {
+        if planted(Plant::NoLinesAfterText) && self.texts > 0 {
             return;
         }
-        let depth_at = |part: &DraftPart| match part {
-            DraftPart::Line(line) => Some(line.depth),
-            DraftPart::Text(..) => None,
-        };
-        let parent_line = |(place, part): (usize, &DraftPart)| match part {
-            DraftPart::Line(line) if Some(line.id.as_str()) == parent => Some((place, line.depth)),
-            _ => None,
-        };
-        let (at, depth) = match self.parts.iter().enumerate().rev().find_map(parent_line) {
-            Some((place, parent_depth)) => {
-                let below = self.parts[place + 1..]
-                    .iter()
-                    .take_while(|part| depth_at(part).is_some_and(|depth| depth > parent_depth));
-                (place + 1 + below.count(), parent_depth + 1)
-            }
+        let parent_line = parent.and_then(|parent| self.lines.newest(parent, |_| true));
+        let (at, depth) = match parent_line {
+            Some(parent) => (self.below(parent), self.lines.get(parent).depth + 1),
             None => (self.parts.len(), usize::from(parent.is_some())),
         };
-        self.parts.insert(at, DraftPart::Line(ToolLine::new(id, title, depth)));
+        let place = self.lines.add(ToolLine::new(id, title, depth));
+        self.moves += u64::from(at < self.parts.len());
+        self.parts.insert(at, DraftPart::Line(place));
+    }
+
+    /// The place behind the line of a parent and the lines below it.
+    fn below(&mut self, parent: usize) -> usize {
+        let line = self.lines.get(parent);
+        let depth = line.depth;
+        let mut at = match line.below.filter(|below| below.moves == self.moves) {
+            Some(known) => known.count,
+            None => {
+                let is_parent =
+                    |part: &DraftPart| matches!(part, DraftPart::Line(place) if *place == parent);
+                self.parts.iter().rposition(is_parent).map_or(self.parts.len(), |place| place + 1)
+            }
+        };
+        while let Some(DraftPart::Line(place)) = self.parts.get(at) {
+            if self.lines.get(*place).depth <= depth {
+                break;
+            }
+            at += 1;
+        }
+        self.lines.get_mut(parent).below = Some(Known { moves: self.moves, count: at });
+        at
     }
 
     /// The draft as the profile writes it; `None` while there is nothing worth a first message.
     pub(super) fn draft(&mut self) -> Option<String> {
         let profile = self.settings.profile;
-        let mut blocks = self.blocks();
-        fold(&mut blocks, profile);
+        let (mut blocks, older) = self.window();
+        fold(&mut blocks, older, profile);
         let has_rows = blocks.iter().any(|b| matches!(b, DraftBlock::Rows(_)));
         let enough = if self.settings.mode == DraftMode::Block { 1 } else { FIRST_TEXT };
         let shown: usize = (blocks.iter())
@@ -251,68 +273,18 @@ impl Compositor {
 
     /// When the draft looks different without that anything happens (V9).
     pub(super) fn next_tick(&self) -> Option<Instant> {
-        let lines = self.parts.iter().filter_map(|part| match part {
-            DraftPart::Line(line) if self.settings.reasoning => line.next_tick(),
-            _ => None,
-        });
-        lines.min()
-    }
-
-    fn blocks(&self) -> Vec<DraftBlock> {
-        let mut blocks = Vec::new();
-        for (index, part) in self.parts.iter().enumerate() {
-            match part {
-                DraftPart::Text(lane, text) => {
-                    let is_open = index + 1 == self.parts.len();
-                    blocks.extend(self.block(*lane, text, is_open));
-                }
-                DraftPart::Line(line) => {
-                    let html = line.text(&self.settings, self.started);
-                    if !matches!(blocks.last(), Some(DraftBlock::Rows(_))) {
-                        blocks.push(DraftBlock::Rows(Vec::new()));
-                    }
-                    let Some(DraftBlock::Rows(rows)) = blocks.last_mut() else {
-                        continue;
-                    };
-                    match rows.last_mut() {
-                        Some(last) if last.html == html => last.times += 1,
-                        _ => rows.push(DraftRow { html, times: 1 }),
-                    }
-                }
-            }
-        }
-        if let Some(status) = &self.status {
-            let html = status.text(&self.settings, self.started);
-            blocks.push(DraftBlock::Rows(vec![DraftRow { html, times: 1 }]));
-        }
-        blocks
-    }
-
-    /// What shows of a text, which may still grow if it `is_open`.
-    fn block(&self, lane: TextLane, text: &str, is_open: bool) -> Option<DraftBlock> {
-        let text = text.trim_start_matches('\n');
-        let pieces = match (lane, self.settings.mode) {
-            // Reasoning is no Markdown.
-            (TextLane::Thought, _) => vec![piece(Style::ITALIC, newest(text.trim()))],
-            (TextLane::Answer, DraftMode::Block) if is_open => read(finished(text)),
-            (TextLane::Answer, _) if is_open => read(&mend(text.trim_end())),
-            (TextLane::Answer, _) => read(text.trim_end()),
-        };
-        pieces.iter().any(|piece| !piece.text.trim().is_empty()).then_some(DraftBlock::Text(pieces))
+        self.settings.reasoning.then(|| self.lines.next_tick()).flatten()
     }
 }
 
-/// The end of `text`, from a word.
-fn newest(text: &str) -> String {
-    let surplus = text.chars().count().saturating_sub(THOUGHT_LIMIT);
-    if surplus == 0 {
-        return text.to_owned();
-    }
-    let end: String = text.chars().skip(surplus).collect();
-    // A text without a blank begins inside a word.
-    let word = end.find(char::is_whitespace).unwrap_or_default();
-    format!("…{}", &end[word..])
+/// A count of parts, as it was when there had been so many moves.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Known {
+    moves: u64,
+    count: usize,
 }
 
+#[cfg(test)]
+mod random;
 #[cfg(test)]
 pub(crate) mod tests;

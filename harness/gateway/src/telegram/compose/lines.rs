@@ -1,0 +1,88 @@
+//! The lines of a turn's calls, which are found by the id of the call.
+
+use std::collections::{BTreeSet, HashMap};
+
+use tokio::time::Instant;
+
+use super::line::{ToolLine, ToolLineState};
+
+/// The lines of a turn, in the order in which they came. The place of a line among them never changes.
+#[derive(Debug, Default)]
+pub(super) struct ToolLines {
+    all: Vec<ToolLine>,
+    /// The places of the lines of each id, the newest last.
+    of: HashMap<String, Vec<usize>>,
+    /// The places of the lines whose calls have not ended.
+    open: BTreeSet<usize>,
+    /// The number of lines that were taken away.
+    dropped: usize,
+}
+
+impl ToolLines {
+    /// Adds a line, and returns its place.
+    pub(super) fn add(&mut self, line: ToolLine) -> usize {
+        let place = self.all.len();
+        self.of.entry(line.id.clone()).or_default().push(place);
+        if line.is_open() {
+            self.open.insert(place);
+        }
+        self.all.push(line);
+        place
+    }
+
+    /// The number of lines.
+    pub(super) fn len(&self) -> usize {
+        self.all.len() - self.dropped
+    }
+
+    pub(super) fn get(&self, place: usize) -> &ToolLine {
+        &self.all[place]
+    }
+
+    pub(super) fn get_mut(&mut self, place: usize) -> &mut ToolLine {
+        &mut self.all[place]
+    }
+
+    /// The newest line of a call that is so.
+    pub(super) fn newest(&self, id: &str, is_so: impl Fn(&ToolLine) -> bool) -> Option<usize> {
+        let mut places = self.of.get(id)?.iter().rev().copied();
+        places.find(|place| is_so(&self.all[*place]))
+    }
+
+    pub(super) fn set(&mut self, place: usize, state: ToolLineState) {
+        let line = &mut self.all[place];
+        line.state = state;
+        line.change();
+        if !line.is_open() {
+            self.open.remove(&place);
+        }
+    }
+
+    pub(super) fn set_title(&mut self, place: usize, title: &str) {
+        let line = &mut self.all[place];
+        if line.title != title {
+            title.clone_into(&mut line.title);
+            line.change();
+        }
+    }
+
+    /// Lets every call have ended.
+    pub(super) fn end_all(&mut self) {
+        for place in std::mem::take(&mut self.open) {
+            self.set(place, ToolLineState::Done);
+        }
+    }
+
+    /// Takes the open lines of a call away, and returns their places.
+    pub(super) fn drop_open(&mut self, id: &str) -> Vec<usize> {
+        let Some(places) = self.of.get_mut(id) else { return Vec::new() };
+        let dropped: Vec<usize> = places.extract_if(.., |place| self.open.remove(place)).collect();
+        self.dropped += dropped.len();
+        dropped
+    }
+
+    /// When the first of the running calls shows its time again.
+    pub(super) fn next_tick(&self) -> Option<Instant> {
+        self.open.iter().filter_map(|place| self.all[*place].next_tick()).min()
+    }
+}

@@ -1,0 +1,114 @@
+//! Drafts of random turns: what is composed of the newest parts looks as what is composed of all of them.
+
+use proptest::prelude::*;
+
+use super::layout::{DraftBlock, fold, layout};
+use super::window::WindowLimits;
+use super::{Compositor, DraftMode, TelegramSettings, TextLane};
+use crate::bus::Tool;
+use crate::profile::TELEGRAM;
+
+const EVERYTHING: WindowLimits = WindowLimits { rows: usize::MAX, letters: usize::MAX };
+
+/// What happens in a turn. Numbers are calls, which are few, so that ids come again.
+#[derive(Debug, Clone)]
+enum Happens {
+    Text(String),
+    Thought(String),
+    /// So many bytes of the answer are taken back.
+    Back(usize),
+    Start(u8, u8, Option<u8>),
+    End(u8, bool),
+    Drop(u8),
+    Hold(u8, bool),
+    Heard,
+    Notice,
+    Seconds(u64),
+}
+
+fn happens() -> impl Strategy<Value = Happens> {
+    let words = prop_oneof![
+        6 => "[a-z ]{1,12}",
+        2 => "[a-z *`_\\[\\n#>|-]{0,20}",
+        1 => Just("\n\n".to_owned()),
+        1 => Just("long words ".repeat(40)),
+    ];
+    prop_oneof![
+        4 => words.clone().prop_map(Happens::Text),
+        2 => words.prop_map(Happens::Thought),
+        1 => (0_usize..60).prop_map(Happens::Back),
+        8 => (0_u8..30, 0_u8..3, proptest::option::weighted(0.3, 0_u8..30))
+            .prop_map(|(id, title, parent)| Happens::Start(id, title, parent)),
+        7 => (0_u8..30, any::<bool>()).prop_map(|(id, is_error)| Happens::End(id, is_error)),
+        1 => (0_u8..30).prop_map(Happens::Drop),
+        1 => (0_u8..30, any::<bool>()).prop_map(|(id, holds)| Happens::Hold(id, holds)),
+        1 => Just(Happens::Heard),
+        1 => Just(Happens::Notice),
+        1 => (1_u64..50).prop_map(Happens::Seconds),
+    ]
+}
+
+/// The rows, the texts and the marks of the blocks as a draft has them.
+fn drawn(blocks: (Vec<DraftBlock>, usize)) -> (String, bool) {
+    let (mut blocks, older) = blocks;
+    fold(&mut blocks, older, &TELEGRAM);
+    layout(&blocks, &TELEGRAM)
+}
+
+async fn check(settings: TelegramSettings, turn: &[Happens]) {
+    let mut compositor = Compositor::new(settings);
+    let (mut answer, mut thought) = (String::new(), String::new());
+    for happens in turn {
+        match happens {
+            Happens::Text(more) => answer.push_str(more),
+            Happens::Thought(more) => thought.push_str(more),
+            Happens::Back(bytes) => {
+                let left = answer.len().saturating_sub(*bytes);
+                let left = (0..=left).rev().find(|at| answer.is_char_boundary(*at));
+                answer.truncate(left.unwrap_or_default());
+            }
+            Happens::Start(id, title, parent) => {
+                let parent = parent.map(|parent| parent.to_string());
+                compositor.start(&id.to_string(), &format!("title {title}"), parent.as_deref());
+            }
+            Happens::End(id, is_error) => compositor.tool(&Tool::Result {
+                id: id.to_string(),
+                name: String::new(),
+                is_error: *is_error,
+                result: serde_json::Value::Null,
+                incomplete: None,
+                parent: None,
+            }),
+            Happens::Drop(id) => compositor.drop_calls(&[id.to_string()]),
+            Happens::Hold(id, holds) => compositor.hold(&id.to_string(), *holds),
+            Happens::Heard => compositor.heard("a word"),
+            Happens::Notice => {
+                compositor.status = Some(super::ToolLine::of_no_call("it waits"));
+            }
+            Happens::Seconds(seconds) => {
+                tokio::time::advance(std::time::Duration::from_secs(*seconds)).await;
+            }
+        }
+        compositor.text(TextLane::Answer, &answer);
+        compositor.text(TextLane::Thought, &thought);
+        let newest = compositor.window();
+        let everything = compositor.window_within(EVERYTHING);
+        assert_eq!(drawn(newest), drawn(everything), "after {happens:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn issue_20_the_newest_parts_look_as_all_of_them(
+        turn in proptest::collection::vec(happens(), 0..120),
+        reasoning in any::<bool>(),
+        mode in prop_oneof![Just(DraftMode::Partial), Just(DraftMode::Block), Just(DraftMode::Progress)],
+    ) {
+        let settings = TelegramSettings { mode, reasoning, ..TelegramSettings::default() };
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_time().start_paused(true).build().expect("a runtime");
+        runtime.block_on(check(settings, &turn));
+    }
+}

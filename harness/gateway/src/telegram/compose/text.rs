@@ -1,0 +1,171 @@
+//! A stretch of text in the draft, of the answer or of the reasoning.
+
+use super::super::DraftMode;
+use super::super::markup::{Style, StyledText, finished, mend, piece, read};
+use super::TextLane;
+
+/// Characters of one stretch of reasoning that show, the newest.
+const THOUGHT_LIMIT: usize = 1_000;
+/// How many messages' worth of bytes are read of a text that still grows: more than the first message shows, whatever
+/// marks there are in it.
+const READ: usize = 16;
+/// How many messages' worth of characters are kept of a text that has ended: more than its first message shows, so that
+/// it is known to go on.
+const KEPT: usize = 3;
+
+/// A stretch of text.
+#[derive(Debug)]
+pub(super) struct TextPart {
+    pub(super) lane: TextLane,
+    text: String,
+    /// How it looks once something follows it, and how many letters of it show.
+    ended: Option<(Vec<StyledText>, usize)>,
+}
+
+/// How a text is shown: in which mode, and how many units a message may have.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shown {
+    pub(super) mode: DraftMode,
+    pub(super) limit: usize,
+}
+
+impl TextPart {
+    pub(super) fn new(lane: TextLane, text: &str) -> Self {
+        Self { lane, text: text.to_owned(), ended: None }
+    }
+
+    pub(super) fn push(&mut self, more: &str) {
+        self.text.push_str(more);
+        self.ended = None;
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// Keeps what is the beginning of `left` too. Returns what of `left` comes after the text; nothing, unless it kept
+    /// all of it.
+    pub(super) fn keep_beginning_of<'l>(&mut self, left: &'l str) -> &'l str {
+        if let Some(rest) = left.strip_prefix(self.text.as_str()) {
+            return rest;
+        }
+        let same = self.text.chars().zip(left.chars()).take_while(|(a, b)| a == b);
+        self.text.truncate(same.map(|(c, _)| c.len_utf8()).sum());
+        self.ended = None;
+        ""
+    }
+
+    /// What shows of it when something follows, and how many letters that are; `None` if nothing does.
+    pub(super) fn ended(&mut self, how: Shown) -> Option<(&[StyledText], usize)> {
+        let (text, lane) = (&self.text, self.lane);
+        let (pieces, letters) = self.ended.get_or_insert_with(|| {
+            let pieces = beginning(pieces(lane, text, false, how.mode), KEPT * how.limit);
+            let letters = letters(&pieces);
+            (pieces, letters)
+        });
+        (*letters > 0).then_some((pieces, *letters))
+    }
+
+    /// What shows of it while it may still grow, and how many letters that are; `None` if nothing does.
+    pub(super) fn growing(&self, how: Shown) -> Option<(Vec<StyledText>, usize)> {
+        let text = match self.lane {
+            TextLane::Answer => {
+                let most = self.text.len().min(READ * how.limit);
+                let end = (0..=most).rev().find(|end| self.text.is_char_boundary(*end));
+                &self.text[..end.unwrap_or_default()]
+            }
+            TextLane::Thought => &self.text,
+        };
+        let pieces = pieces(self.lane, text, true, how.mode);
+        let letters = letters(&pieces);
+        (letters > 0).then_some((pieces, letters))
+    }
+}
+
+/// How a text looks, which may still grow if it `is_open`.
+fn pieces(lane: TextLane, text: &str, is_open: bool, mode: DraftMode) -> Vec<StyledText> {
+    let text = text.trim_start_matches('\n');
+    match (lane, mode) {
+        // Reasoning is no Markdown.
+        (TextLane::Thought, _) => vec![piece(Style::ITALIC, newest(text.trim()))],
+        (TextLane::Answer, DraftMode::Block) if is_open => read(finished(text)),
+        (TextLane::Answer, _) if is_open => read(&mend(text.trim_end())),
+        (TextLane::Answer, _) => read(text.trim_end()),
+    }
+}
+
+/// The characters of pieces that are no blanks.
+fn letters(pieces: &[StyledText]) -> usize {
+    let all = pieces.iter().flat_map(|piece| piece.text.chars());
+    all.filter(|c| !c.is_whitespace()).count()
+}
+
+/// The pieces up to the first letter behind so many characters.
+fn beginning(mut pieces: Vec<StyledText>, characters: usize) -> Vec<StyledText> {
+    let mut left = characters;
+    let end = pieces.iter().enumerate().find_map(|(place, piece)| {
+        let mut all = piece.text.char_indices();
+        let within = all.by_ref().take(left).count();
+        left -= within;
+        let (at, c) = all.find(|(_, c)| left == 0 && !c.is_whitespace())?;
+        Some((place, at + c.len_utf8()))
+    });
+    if let Some((place, at)) = end {
+        pieces.truncate(place + 1);
+        pieces[place].text.truncate(at);
+        pieces.shrink_to_fit();
+    }
+    pieces
+}
+
+/// The end of `text`, from a word.
+fn newest(text: &str) -> String {
+    let Some((start, _)) = text.char_indices().rev().nth(THOUGHT_LIMIT - 1) else {
+        return text.to_owned();
+    };
+    if start == 0 {
+        return text.to_owned();
+    }
+    let end = &text[start..];
+    // A text without a blank begins inside a word.
+    let word = end.find(char::is_whitespace).unwrap_or_default();
+    format!("…{}", &end[word..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn issue_20_the_beginning_ends_with_a_letter() {
+        let check = |texts: &[&str], characters, expect: &[&str]| {
+            let pieces = texts.iter().map(|text| piece(Style::PLAIN, *text)).collect();
+            let kept: Vec<_> = beginning(pieces, characters).into_iter().map(|p| p.text).collect();
+            assert_eq!(kept, expect);
+        };
+        check(&["abc"], 5, &["abc"]);
+        check(&["abc"], 3, &["abc"]);
+        check(&["abc"], 2, &["abc"]);
+        check(&["abcd"], 2, &["abc"]);
+        check(&["ab", "cd", "ef"], 3, &["ab", "cd"]);
+        check(&["ab", "cd", "ef"], 2, &["ab", "c"]);
+        check(&["ab  ", "  \n", " éf", "g"], 2, &["ab  ", "  \n", " é"]);
+        check(&["ab  ", "  "], 2, &["ab  ", "  "]);
+    }
+
+    #[test]
+    fn v9_the_end_of_reasoning_begins_with_a_word() {
+        assert_eq!(newest("a b"), "a b");
+        let long = format!("{} end", "x".repeat(THOUGHT_LIMIT));
+        assert_eq!(newest(&long), "… end");
+        assert_eq!(newest(&"é".repeat(THOUGHT_LIMIT)), "é".repeat(THOUGHT_LIMIT));
+        assert_eq!(
+            newest(&"é".repeat(THOUGHT_LIMIT + 1)),
+            format!("…{}", "é".repeat(THOUGHT_LIMIT))
+        );
+    }
+}
