@@ -11,6 +11,10 @@ use super::update::{
     ToolCallUpdate, Update,
 };
 
+/// The number of fields up to which each new one is reported while the arguments come. An update has all of them, so that
+/// calls with more are reported when they have half as many again.
+const FIELDS: usize = 32;
+
 /// What a call is shown against.
 #[derive(Clone, Copy)]
 pub(super) struct CallContext<'a> {
@@ -38,8 +42,12 @@ pub(super) struct AcpCall {
     odd_input: Option<Value>,
     /// The raw arguments where they never became valid JSON (U1).
     truncated: Option<String>,
+    /// Whether all of its arguments are here.
+    is_whole: bool,
     /// What was reported last; none before the announcement.
     reported: Option<ReportedCall>,
+    /// The number of fields at the last report.
+    fields_reported: usize,
 }
 
 #[derive(Debug, PartialEq)]
@@ -63,7 +71,9 @@ impl AcpCall {
             input: Map::new(),
             odd_input: None,
             truncated: None,
+            is_whole: false,
             reported: None,
+            fields_reported: 0,
         }
     }
 
@@ -74,6 +84,7 @@ impl AcpCall {
 
     /// Takes all of the arguments.
     pub(super) fn start(&mut self, args: &Value, truncated: Option<&str>) {
+        self.is_whole = true;
         self.truncated = truncated.map(str::to_owned);
         match args {
             Value::Object(fields) => self.take(fields),
@@ -84,6 +95,11 @@ impl AcpCall {
 
     /// The announcement, or what has changed since it; none when nothing has.
     pub(super) fn report(&mut self, view: CallContext<'_>) -> Option<Update> {
+        let fields = self.input.len();
+        if !self.is_whole && fields > FIELDS && fields * 2 < self.fields_reported * 3 {
+            return None;
+        }
+        self.fields_reported = fields;
         let now = ReportedCall { look: self.look(view), raw_input: self.raw_input() };
         let mut call = self.blank();
         let before = self.reported.take();

@@ -89,6 +89,29 @@ fn a1_a_message_that_was_shown_is_withdrawn_with_a_word() {
 }
 
 #[test]
+fn issue_20_point_1_a_call_of_many_fields_is_not_sent_whole_for_each_of_them() {
+    let fields = |count: usize| -> Map<String, Value> {
+        (0..count).map(|number| (format!("k{number}"), json!(number))).collect()
+    };
+    let parts =
+        (0..1_000).map(|number| update("t1", "X", &json!({ format!("k{number}"): number })));
+    let whole = start("t1", "X", Value::Object(fields(1_000)));
+    let mut converter = AcpConverter::new(settings(false));
+    let updates = convert(&mut converter, parts.chain([whole]));
+    let counts: Vec<usize> = updates
+        .iter()
+        .filter_map(|update| match update {
+            Update::ToolCall(call) | Update::ToolCallUpdate(call) => call.raw_input.as_ref(),
+            _ => None,
+        })
+        .map(|input| input.as_object().unwrap().len())
+        .collect();
+    let few: Vec<usize> = (1..=32).collect();
+    assert_eq!(counts[..32], few);
+    assert_eq!(counts[32..], [48, 72, 108, 162, 243, 365, 548, 822, 1_000]);
+}
+
+#[test]
 fn a1_a_call_that_will_never_start_ends_failed() {
     check(
         vec![
