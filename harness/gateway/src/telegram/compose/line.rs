@@ -91,13 +91,17 @@ impl ToolLine {
         u32::try_from(ticks).unwrap_or(u32::MAX - 1)
     }
 
-    /// The line as the profile writes it; the channel is at work since `started`. It is written again only when it has
-    /// changed.
-    pub(super) fn html(&mut self, settings: &TelegramSettings, started: Instant) -> &str {
-        let ticks = if self.state == ToolLineState::Running { self.ticks() } else { 0 };
+    /// Writes the line again if it has changed; the channel is at work since `started`.
+    pub(super) fn write(&mut self, settings: &TelegramSettings, started: Instant) {
+        let has_ticks = settings.reasoning && self.state == ToolLineState::Running;
+        let ticks = if has_ticks { self.ticks() } else { 0 };
         if self.shown.as_ref().is_none_or(|(at, _)| *at != ticks) {
             self.shown = Some((ticks, self.text(settings, started)));
         }
+    }
+
+    /// The line as it was written last.
+    pub(super) fn shown(&self) -> &str {
         self.shown.as_ref().map_or("", |(_, html)| html)
     }
 

@@ -104,10 +104,11 @@ impl Compositor {
         self.status = None;
         match self.parts.last_mut() {
             Some(DraftPart::Text(last)) if last.lane == lane => {
+                let is_beyond = last.is_beyond(self.settings.profile.limit);
                 last.push(new);
                 // A block ends with a line.
                 let waits = lane == TextLane::Answer && self.settings.mode == DraftMode::Block;
-                shorter || !(self.is_full || waits && !new.contains('\n'))
+                shorter || !(self.is_full || is_beyond || waits && !new.contains('\n'))
             }
             _ => {
                 self.parts.push(DraftPart::Text(TextPart::new(lane, new)));

@@ -8,7 +8,7 @@ use super::TextLane;
 const THOUGHT_LIMIT: usize = 1_000;
 /// How many messages' worth of bytes are read of a text that still grows: more than the first message shows, whatever
 /// marks there are in it.
-const READ: usize = 16;
+const READ: usize = 4;
 /// How many messages' worth of characters are kept of a text that has ended: more than its first message shows, so that
 /// it is known to go on.
 const KEPT: usize = 3;
@@ -41,6 +41,11 @@ impl TextPart {
 
     pub(super) fn len(&self) -> usize {
         self.text.len()
+    }
+
+    /// Whether it is so long that what is added shows only when something follows it.
+    pub(super) fn is_beyond(&self, limit: usize) -> bool {
+        self.lane == TextLane::Answer && self.text.len() > READ * limit
     }
 
     pub(super) fn is_empty(&self) -> bool {

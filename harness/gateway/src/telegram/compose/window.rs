@@ -5,6 +5,7 @@
 //! lines is passed over in one step.
 
 use super::layout::{DraftBlock, DraftRow, GAP, LINES, LITTLE_ROOM};
+use super::line::ToolLine;
 use super::text::Shown;
 use super::{Compositor, DraftPart, Known};
 
@@ -95,26 +96,30 @@ impl Compositor {
 
     /// The row of the line at a place of the parts, with the equal ones above it.
     fn row(&mut self, at: usize) -> DraftRow {
-        let html = self.html(at).unwrap_or_default();
-        let mut times = 1;
-        while let Some(line) = self.line(at + 1 - times) {
+        let (mut top, mut times) = (at, 1);
+        self.write(at);
+        while let Some(line) = self.line(top) {
             if let Some(known) = line.equal_above.filter(|known| known.moves == self.moves) {
                 times += known.count;
                 break;
             }
-            let above = (at + 1 - times).checked_sub(1).and_then(|above| self.html(above));
-            if above.as_ref() != Some(&html) {
+            let Some(above) = top.checked_sub(1) else { break };
+            self.write(above);
+            let is_equal =
+                |line: &ToolLine| Some(line.shown()) == self.line(at).map(ToolLine::shown);
+            if !self.line(above).is_some_and(is_equal) {
                 break;
             }
-            times += 1;
+            (top, times) = (above, times + 1);
         }
         let moves = self.moves;
-        if let DraftPart::Line(place) = self.parts[at] {
-            let line = self.lines.get_mut(place);
-            // A call that has ended stays as it is, and so do those that look the same.
-            line.equal_above = (!line.is_open()).then_some(Known { moves, count: times - 1 });
-        }
-        DraftRow { html, times }
+        let DraftPart::Line(place) = self.parts[at] else {
+            return DraftRow { html: String::new(), times };
+        };
+        let line = self.lines.get_mut(place);
+        // A call that has ended stays as it is, and so do those that look the same.
+        line.equal_above = (!line.is_open()).then_some(Known { moves, count: times - 1 });
+        DraftRow { html: line.shown().to_owned(), times }
     }
 
     /// The number of lines up to a place, with it, that no text is between.
@@ -135,17 +140,17 @@ impl Compositor {
     }
 
     /// The line at a place of the parts, if there is one.
-    fn line(&self, at: usize) -> Option<&super::ToolLine> {
+    fn line(&self, at: usize) -> Option<&ToolLine> {
         match self.parts.get(at)? {
             DraftPart::Line(place) => Some(self.lines.get(*place)),
             DraftPart::Text(_) => None,
         }
     }
 
-    /// How the line at a place of the parts looks.
-    fn html(&mut self, at: usize) -> Option<String> {
-        let DraftPart::Line(place) = *self.parts.get(at)? else { return None };
-        let line = self.lines.get_mut(place);
-        Some(line.html(&self.settings, self.started).to_owned())
+    /// Writes the line at a place of the parts, if there is one and it has changed.
+    fn write(&mut self, at: usize) {
+        if let Some(DraftPart::Line(place)) = self.parts.get(at) {
+            self.lines.get_mut(*place).write(&self.settings, self.started);
+        }
     }
 }
