@@ -6,6 +6,8 @@
 //! than a page is cut, between two characters as a person sees them: an emoji made of several stays
 //! one.
 
+use std::borrow::Cow;
+
 use clitape_stream::plant::{Plant, planted};
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -199,19 +201,24 @@ impl<'a> Sheet<'a> {
     }
 
     /// The glyph at `at` as it is written.
-    fn glyph(&self, at: usize) -> String {
+    fn glyph(&self, at: usize) -> Cow<'a, str> {
         let glyph = &self.glyphs[at];
         let style = &self.pieces[glyph.piece].style;
         let escapes = style.escapes(self.profile);
+        let is_escaped = |c| escapes.iter().any(|(special, _)| *special == c);
+        let begins_line = style.quote && glyph.text.ends_with('\n');
+        if !style.is_block() && !begins_line && !glyph.text.chars().any(is_escaped) {
+            return Cow::Borrowed(glyph.text);
+        }
         let mut written: String = glyph.text.chars().map(|c| escaped(escapes, c)).collect();
-        if style.quote && glyph.text.ends_with('\n') {
+        if begins_line {
             written.push_str(self.profile.quote_line);
         }
         let is_tick = |at: Option<usize>| at.is_some_and(|at| self.glyphs[at].text == "`");
         if style.is_block() && (0..3).all(|back| is_tick(at.checked_sub(back))) {
             written.insert_str(0, self.profile.fence_break);
         }
-        written
+        Cow::Owned(written)
     }
 
     fn write(&self, from: usize, end: usize) -> String {

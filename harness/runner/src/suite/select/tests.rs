@@ -61,7 +61,7 @@ fn issue_19_point_9_names_select_as_they_are_then_as_parts() {
         (&["*/1.0.128"], Ok(&["three-tools/1.0.128"])),
         (&["tools/2.1.330"], Ok(&["three-tools/2.1.330", "three-tools-live/2.1.330"])),
         (&[""], Ok(&["broken", "late-edit", "plain-text", "three-tools", "three-tools-live"])),
-        (&["three-tolls"], Err("did you mean `three-tools`? `clitape list` names the 5 scenarios")),
+        (&["three-tolls"], Err("did you mean `three-tools`? `clitape list` shows the 5 scenarios")),
         (&["plain-text", "nothing-like-it"], Err("no scenario is called `nothing-like-it`")),
         (&["x-*"], Err("no scenario's name fits `x-*`; `clitape list`")),
         (&["three-tools/9.9.9"], Err("no recording three-tools/9.9.9; there are 1.0.128, 2.1.329")),
