@@ -53,7 +53,7 @@ fn issue_19_point_9_the_same_words_select_everywhere() {
     }
     for (words, error) in [
         (&["three-tolls"][..], "did you mean `three-tools`?"),
-        (&["plain-text", "nothing-like-it"], "`clitape list` names the 4 scenarios"),
+        (&["plain-text", "nothing-like-it"], "`clitape list` shows the 4 scenarios"),
         (&["plain-text/9.9.9"], "there are 1.0.128, 2.1.148, 2.1.329, 2.1.330"),
         (&["--track", "openclaw#80047"], "did you mean `openclaw#80046`?"),
         (&["--exclude", "plain-txet"], "did you mean `plain-text`?"),
