@@ -209,7 +209,7 @@ const LIBRARIES: [&str; 4] = ["harness/stream", "harness/gateway", "harness/runn
 /// of its own row only itself.
 const LAYERS: [&[&str]; 12] = [
     &["files", "host", "text"],
-    &["limits", "names"],
+    &["limits", "names", "toml_text"],
     &["cache", "input"],
     &["scenario"],
     &["cassette"],

@@ -10,7 +10,6 @@ use tokio::time::Instant;
 use super::super::TelegramSettings;
 use super::super::markup::{Style, piece};
 use super::super::page::first_page;
-use super::Known;
 use super::layout::lines_limit;
 
 /// Arrows before the line of a subagent's tool, at most.
@@ -19,6 +18,13 @@ const DEPTH_LIMIT: usize = 3;
 const TICK: Duration = Duration::from_secs(20);
 /// Seconds of a day.
 const DAY: u64 = 24 * 60 * 60;
+
+/// A count of parts, as it was when there had been so many moves.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Known {
+    pub(super) moves: u64,
+    pub(super) count: usize,
+}
 
 /// The line of one tool call.
 #[derive(Debug)]

@@ -12,8 +12,9 @@ mod window;
 
 use clitape_stream::plant::{Plant, planted};
 use layout::{DraftBlock, fold, layout};
-use line::{ToolLine, ToolLineState};
+use line::{Known, ToolLine, ToolLineState};
 use lines::ToolLines;
+pub(super) use text::TextLane;
 use text::TextPart;
 use tokio::time::Instant;
 
@@ -45,13 +46,6 @@ pub(super) struct Compositor {
     is_full: bool,
     /// What goes on while neither text nor tools come.
     status: Option<ToolLine>,
-}
-
-/// What a text is of.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum TextLane {
-    Answer,
-    Thought,
 }
 
 #[derive(Debug)]
@@ -276,13 +270,6 @@ impl Compositor {
     pub(super) fn next_tick(&self) -> Option<Instant> {
         self.settings.reasoning.then(|| self.lines.next_tick()).flatten()
     }
-}
-
-/// A count of parts, as it was when there had been so many moves.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Known {
-    moves: u64,
-    count: usize,
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 use super::super::DraftMode;
 use super::super::markup::{Style, StyledText, finished, mend, piece, read};
-use super::TextLane;
 
 /// Characters of one stretch of reasoning that show, the newest.
 const THOUGHT_LIMIT: usize = 1_000;
@@ -12,6 +11,13 @@ const READ: usize = 4;
 /// How many messages' worth of characters are kept of a text that has ended: more than its first message shows, so that
 /// it is known to go on.
 const KEPT: usize = 3;
+
+/// What a text is of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::telegram) enum TextLane {
+    Answer,
+    Thought,
+}
 
 /// A stretch of text.
 #[derive(Debug)]

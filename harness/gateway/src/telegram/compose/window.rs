@@ -5,9 +5,9 @@
 //! lines is passed over in one step.
 
 use super::layout::{DraftBlock, DraftRow, GAP, LINES, LITTLE_ROOM};
-use super::line::ToolLine;
+use super::line::{Known, ToolLine};
 use super::text::Shown;
-use super::{Compositor, DraftPart, Known};
+use super::{Compositor, DraftPart};
 
 /// How much of a draft is looked at.
 #[derive(Debug, Clone, Copy)]
