@@ -169,6 +169,18 @@ mod tests {
     }
 
     #[test]
+    fn issue_20_an_answer_is_read_from_its_beginning_and_reasoning_from_its_end() {
+        let long = "x".repeat(READ * 10 + 1);
+        for (lane, text, expect) in [
+            (TextLane::Answer, &long[..], true),
+            (TextLane::Answer, &long[1..], false),
+            (TextLane::Thought, &long, false),
+        ] {
+            assert_eq!(TextPart::new(lane, text).is_beyond(10), expect, "{lane:?}");
+        }
+    }
+
+    #[test]
     fn v9_the_end_of_reasoning_begins_with_a_word() {
         assert_eq!(newest("a b"), "a b");
         let long = format!("{} end", "x".repeat(THOUGHT_LIMIT));
