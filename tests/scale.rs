@@ -7,10 +7,8 @@ mod shapes;
 use std::process::ExitCode;
 
 use allocation_counter::measure;
-use clitape_runner::replay::{AcpClient, Plan, Setup, replay};
-use clitape_runner::scenario::{Chat, ChatMode, RunSpec};
 use libtest_mimic::{Arguments, Failed, Trial};
-use shapes::Shape;
+use shapes::{Shape, entries};
 use strum::IntoEnumIterator as _;
 
 /// The bytes of the smaller run. The first message of a chat is full by then.
@@ -19,8 +17,6 @@ const BYTES: usize = 400_000;
 const TIMES: u32 = 4;
 /// How much faster than what it reads the work may grow.
 const MOST: f64 = 1.2;
-/// The milliseconds between two lines.
-const PACE_MS: u64 = 200;
 
 fn main() -> ExitCode {
     let args = Arguments::from_args();
@@ -34,15 +30,10 @@ fn main() -> ExitCode {
 /// What a replay in every channel asks for, once everything that is read only once is read: the bytes that it reads, and the number and the bytes of its allocations.
 fn work(shape: Shape, bytes: usize) -> [f64; 3] {
     let stdout = shape.stdout(bytes);
-    let chat = Some(Chat::of(ChatMode::Partial));
-    let acp = Some(AcpClient { terminal: false });
-    let setup = Setup { run: RunSpec::default(), channel: chat, acp };
-    let plan = Plan::canonical(&stdout[..], PACE_MS);
-    let small = shape.stdout(bytes / 100);
-    replay(&small[..], &Plan::canonical(&small[..], PACE_MS), setup);
-    let mut entries = 0;
-    let info = measure(|| entries = replay(&stdout[..], &plan, setup).entries.len());
-    assert!(entries > 1, "{shape}: the run shows something");
+    entries(&shape.stdout(bytes / 100));
+    let mut shown = 0;
+    let info = measure(|| shown = entries(&stdout));
+    assert!(shown > 1, "{shape}: the run shows something");
     [stdout.len() as f64, info.count_total as f64, info.bytes_total as f64]
 }
 

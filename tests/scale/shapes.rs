@@ -1,5 +1,8 @@
-//! What a CLI prints in runs that are long in one way: many calls, one long text, one large result, and so on.
+//! What a CLI prints in runs that are long in one way: many calls, one long text, one large result, and so on; and the
+//! replay of such a run in every channel.
 
+use clitape_runner::replay::{AcpClient, Plan, Setup, replay};
+use clitape_runner::scenario::{Chat, ChatMode, RunSpec};
 use serde_json::{Value, json};
 use strum::{Display, EnumIter};
 
@@ -8,6 +11,17 @@ const SMALL: usize = 200;
 /// The bytes of a delta of text, and of one of a tool's input.
 const TEXT_DELTA: usize = 12;
 const INPUT_DELTA: usize = 64;
+
+/// The milliseconds between two lines of a replay.
+const PACE_MS: u64 = 200;
+
+/// Replays a run in every channel, and returns the number of entries of its trace.
+pub(crate) fn entries(stdout: &[u8]) -> usize {
+    let chat = Some(Chat::of(ChatMode::Partial));
+    let acp = Some(AcpClient { terminal: false });
+    let setup = Setup { run: RunSpec::default(), channel: chat, acp };
+    replay(stdout, &Plan::canonical(stdout, PACE_MS), setup).entries.len()
+}
 
 /// What there is much of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Display, EnumIter)]
