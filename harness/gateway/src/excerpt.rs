@@ -8,6 +8,12 @@ pub(crate) fn short(words: &str, limit: usize) -> String {
     cut(words.split_whitespace().collect::<Vec<_>>().join(" "), limit)
 }
 
+/// The beginning of `text`, whole characters of at most `limit` bytes.
+pub(crate) fn prefix(text: &str, limit: usize) -> &str {
+    let end = (0..=limit.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    &text[..end.unwrap_or(0)]
+}
+
 /// The first `limit` characters of `line`, and a `…` if there were more.
 pub(crate) fn cut(mut line: String, limit: usize) -> String {
     if let Some((end, _)) = line.char_indices().nth(limit) {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::excerpt::prefix;
 use crate::sanitise::redact_text;
 
 /// What parts a path from the words before it.
@@ -26,11 +27,6 @@ pub(super) fn redacted(text: &str) -> Cow<'_, str> {
     let head = prefix(text, SCAN_LIMIT);
     let whole = head.rsplit_once(char::is_whitespace).map_or(prefix(head, WORD_LIMIT), |(h, _)| h);
     Cow::Owned(redact_text(&format!("{whole} …")).into_owned())
-}
-
-fn prefix(text: &str, limit: usize) -> &str {
-    let end = (0..=limit).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-    &text[..end]
 }
 
 /// The first line of `text` that says something, in at most `limit` characters; `None` where there

@@ -6,6 +6,7 @@ use super::layout::{DraftBlock, fold, layout};
 use super::window::WindowLimits;
 use super::{Compositor, DraftMode, TelegramSettings, TextLane};
 use crate::bus::Tool;
+use crate::excerpt::prefix;
 use crate::profile::TELEGRAM;
 
 const EVERYTHING: WindowLimits = WindowLimits { rows: usize::MAX, letters: usize::MAX };
@@ -63,9 +64,7 @@ async fn check(settings: TelegramSettings, turn: &[Happens]) {
             Happens::Text(more) => answer.push_str(more),
             Happens::Thought(more) => thought.push_str(more),
             Happens::Back(bytes) => {
-                let left = answer.len().saturating_sub(*bytes);
-                let left = (0..=left).rev().find(|at| answer.is_char_boundary(*at));
-                answer.truncate(left.unwrap_or_default());
+                answer.truncate(prefix(&answer, answer.len().saturating_sub(*bytes)).len());
             }
             Happens::Start(id, title, parent) => {
                 let parent = parent.map(|parent| parent.to_string());

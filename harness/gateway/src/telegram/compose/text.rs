@@ -2,6 +2,7 @@
 
 use super::super::DraftMode;
 use super::super::markup::{Style, StyledText, finished, mend, piece, read};
+use crate::excerpt::prefix;
 
 /// Characters of one stretch of reasoning that show, the newest.
 const THOUGHT_LIMIT: usize = 1_000;
@@ -84,11 +85,7 @@ impl TextPart {
     /// What shows of it while it may still grow, and how many letters that are; `None` if nothing does.
     pub(super) fn growing(&self, how: Shown) -> Option<(Vec<StyledText>, usize)> {
         let text = match self.lane {
-            TextLane::Answer => {
-                let most = self.text.len().min(READ * how.limit);
-                let end = (0..=most).rev().find(|end| self.text.is_char_boundary(*end));
-                &self.text[..end.unwrap_or_default()]
-            }
+            TextLane::Answer => prefix(&self.text, READ * how.limit),
             TextLane::Thought => &self.text,
         };
         let pieces = pieces(self.lane, text, true, how.mode);
