@@ -154,6 +154,15 @@ pub(crate) fn a1_a_cancelled_turn_leaves_no_call_open() {
 }
 
 #[test]
+fn u3_calls_that_are_open_at_the_end_fail_in_the_order_of_their_announcements() {
+    let ids = ["t8", "t3", "t5", "t1", "t7", "t2", "t6", "t4"];
+    let mut converter = AcpConverter::new(settings(false));
+    convert(&mut converter, ids.map(|id| start(id, "X", json!({}))));
+    let failed = ids.map(|id| format!("more {id} failed"));
+    assert_eq!(show_all(&convert(&mut converter, [end("")])), failed);
+}
+
+#[test]
 fn u3_a_call_without_a_result_ends_failed() {
     check(
         vec![start("t1", "Bash", json!({})), ended("t1", Some(Incomplete::Ambiguous))],

@@ -163,6 +163,23 @@ pub(crate) fn u5_tools_of_a_subagent_are_below_their_parent() {
     );
 }
 
+/// A line that comes above a parent moves it, and what comes below it later.
+#[test]
+fn u5_lines_come_below_a_parent_that_others_have_moved() {
+    check(
+        DraftMode::Progress,
+        &[
+            Start("p", "Agent", None),
+            Start("q", "Task", None),
+            Start("d", "Glob", Some("q")),
+            Start("c", "Grep", Some("p")),
+            Start("e", "Bash", Some("q")),
+        ],
+        "Agent <i>running…</i>\n↳ Grep <i>running…</i>\n\
+         Task <i>running…</i>\n↳ Glob <i>running…</i>\n↳ Bash <i>running…</i>",
+    );
+}
+
 #[test]
 pub(crate) fn v2_older_lines_fold() {
     let names = ["0", "1", "1", "3", "4", "5", "6", "7", "8", "9", "10"];
