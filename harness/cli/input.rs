@@ -1,7 +1,8 @@
 //! What commands read: a file or standard input, and the limits that several of them have: how much is read of a file,
-//! a recording or a capture, and how many plans are replayed.
+//! a recording or a capture, how many plans are replayed, and for how long.
 
 use std::path::Path;
+use std::time::Duration;
 
 use clitape_gateway::ByteSize;
 use clitape_runner::files;
@@ -63,5 +64,39 @@ impl WorkLimits {
     /// The limits as values.
     pub(crate) fn limits(&self) -> ReplayLimits {
         ReplayLimits { plans: self.max_plans, channels: self.max_channels }
+    }
+}
+
+/// A time as people write it: a number of seconds, or one with `ms`, `s`, `m` or `h`.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let ms = match &text[digits.len()..] {
+        "ms" => 1,
+        "s" | "" => 1_000,
+        "m" | "min" => 60_000,
+        "h" => 3_600_000,
+        _ => 0,
+    };
+    let time = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(ms));
+    let time = time.filter(|ms| (1..=86_400_000).contains(ms)).map(Duration::from_millis);
+    time.ok_or_else(|| "write a time such as 90s, 500ms or 5m, of a day at most".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_has_a_unit_or_is_in_seconds() {
+        for (text, ms) in
+            [("90s", 90_000), ("90", 90_000), ("500ms", 500), ("5m", 300_000), ("24h", 86_400_000)]
+        {
+            assert_eq!(duration(text), Ok(Duration::from_millis(ms)), "{text}");
+        }
+        for text in
+            ["", "0", "0s", "s", "-1s", "1.5s", "5 m", "5d", "25h", "ümin", "18446744073709551615h"]
+        {
+            assert!(duration(text).is_err(), "{text}");
+        }
     }
 }

@@ -37,6 +37,7 @@ mod shrink;
 mod signals;
 mod stand_in;
 mod subject;
+mod sweep;
 mod terminal;
 mod test;
 mod versions;
@@ -97,6 +98,7 @@ enum Command {
     Collect(collect::Args),
     Session(session::Args),
     Shrink(shrink::Args),
+    Sweep(sweep::Args),
     Report(report::Args),
     Completions(completions::Completions),
     Man(completions::Man),
@@ -163,6 +165,7 @@ fn main() -> ExitCode {
             Command::Review(review) => review::run(&workspace(args.root)?, &review),
             Command::Collect(collect) => collect::run(&collect),
             Command::Shrink(shrink) => shrink::run(&workspace(args.root)?, &shrink),
+            Command::Sweep(sweep) => sweep::run(&workspace(args.root)?, &sweep, args.quiet),
             Command::Session(session) => session::run(&session),
             Command::Report(report) => {
                 report::run(&workspace_or_here(args.root)?, &report, args.quiet)

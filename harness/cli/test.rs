@@ -13,6 +13,7 @@ use clitape_rig::subject::{
     SubjectError, SubjectOptions, SubjectSuite, Subjects, page_of_run, test, test_parser,
     test_replay,
 };
+use clitape_runner::check::FailureMemory;
 use clitape_runner::report::{Pages, Report, findings, page, scenario_line, summary, timings};
 use clitape_runner::scenario::{Seeds, Workspace};
 use clitape_runner::suite::select::Selection;
@@ -61,6 +62,10 @@ pub(crate) struct Args {
     /// Write the report as JSON, which `clitape report merge` reads
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// List what was at stake: each rule, kind of finding and diagnostic, with the first scenario and plan that could have
+    /// shown it. Where all scenarios run, what never was at stake makes the run fail
+    #[arg(long, conflicts_with_all = ["subject", "shard"])]
+    marks: bool,
     #[command(flatten)]
     outputs: Outputs,
     #[command(flatten)]
@@ -87,6 +92,8 @@ fn run_once(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<E
         update: args.update,
         gather_cases: args.outputs.has_html(),
         limits: args.work.limits(),
+        memory: FailureMemory::KeepAndTryFirst,
+        marks: args.marks,
         ..SuiteOptions::new(&selection)
     };
     let options = args.run.options(args.plans, options)?;
@@ -127,7 +134,7 @@ fn test_subject(
     match subject_spec {
         Subject::Parser(spec) => {
             let parser = NamedParser { name, version, spec };
-            return test_called((workspace, args), (quiet, began), |note, report| {
+            return test_called((workspace, selection, args), (quiet, began), |note, report| {
                 let runs = test_parser(parser, selection, machine.rig(workspace), note, report)?;
                 Ok((runs, Vec::new()))
             });
@@ -135,7 +142,7 @@ fn test_subject(
         Subject::Replay(spec) => {
             let replay = NamedReplay { name, version, spec };
             let options = ReplayOptions { selection, update: args.update, seeds };
-            return test_called((workspace, args), (quiet, began), |note, report| {
+            return test_called((workspace, selection, args), (quiet, began), |note, report| {
                 let suite = test_replay(replay, options, machine.rig(workspace), note, report)?;
                 Ok((suite.scenarios, suite.left_out))
             });
@@ -179,7 +186,8 @@ fn test_subject(
         Some(dir) => subject_pages(gateway, conditions, &suite, dir)?,
         None => Pages::new(),
     };
-    let report = Report::new(env!("CARGO_PKG_VERSION"), suite.scenarios, suite.workspace);
+    let report = Report::new(env!("CARGO_PKG_VERSION"), suite.scenarios, suite.workspace)
+        .of_shard(selection.shard);
     finish(&report, open, &pages, out, (quiet, began))
 }
 
@@ -188,7 +196,7 @@ type Called = Result<(Vec<ScenarioRun>, Vec<LeftOut>), SubjectError>;
 
 /// Tests a program that is called once for each cassette, and prints each scenario as soon as it is judged.
 fn test_called(
-    (workspace, args): (&Workspace, &Args),
+    (workspace, selection, args): (&Workspace, &Selection, &Args),
     (quiet, began): (bool, Instant),
     test: impl FnOnce(&mut dyn FnMut(&str), &mut dyn FnMut(&ScenarioRun)) -> Called,
 ) -> anyhow::Result<ExitStatus> {
@@ -209,7 +217,8 @@ fn test_called(
     if !quiet {
         print_left_out(&mut out, &left_out)?;
     }
-    let report = Report::new(env!("CARGO_PKG_VERSION"), scenarios, Vec::new());
+    let report =
+        Report::new(env!("CARGO_PKG_VERSION"), scenarios, Vec::new()).of_shard(selection.shard);
     finish(&report, open, &Pages::new(), out, (quiet, began))
 }
 

@@ -400,11 +400,11 @@ fn issue_17_point_4_what_fails_is_made_small_and_kept_as_a_scenario() {
     assert!(out.contains("final-not-once"), "{out}");
     let out =
         common::check(dir, &["test", "small"], 3, &["GW004 final-not-once small 2.1.329"], &[]);
-    assert!(out.contains("listed plan 1: "), "{out}");
+    assert!(out.contains("pinned plan 1: "), "{out}");
     common::check(dir, &args, 2, &[], &["scenarios/small is there already"]);
     // A plan of another recording is a finding.
     let scenario = dir.join("scenarios/small/scenario.toml");
     let text = fs::read_to_string(&scenario).unwrap().replace("\"steps\":[[0,", "\"steps\":[[0,9");
     fs::write(&scenario, text).unwrap();
-    common::check(dir, &["test", "small"], 3, &["plan 1 of `sweep.listed` can't be used"], &[]);
+    common::check(dir, &["test", "small"], 3, &["`[[plan]]` 1 can't be used"], &[]);
 }

@@ -132,6 +132,20 @@ fn issue_19_point_9_shards_of_a_test_merge_to_the_whole() {
     let merged = check(dir, &["report", "merge", "a.json", "b.json"], 0, &["all held"], &[]);
     let last = |text: &str| text.lines().last().unwrap_or_default().to_owned();
     assert_eq!(last(&merged), last(&whole), "{merged}");
+    // A shard that is missing may have found something.
+    for (reports, expect) in [
+        (&["a.json"][..], "a.json is shard 1 of 2, and shard 2 is missing; add its report"),
+        (&["b.json"], "b.json is shard 2 of 2, and shard 1 is missing"),
+    ] {
+        check(dir, &[&["report", "merge"], reports].concat(), 2, &[], &[expect]);
+    }
+    check(dir, &["test", "--shard", "1/3", "--json", "c.json"], 0, &[], &[]);
+    let other = "a.json is shard 1 of 2, and c.json is shard 1 of 3";
+    check(dir, &["report", "merge", "a.json", "c.json"], 2, &[], &[other]);
+    let text = fs::read_to_string(dir.join("a.json")).unwrap();
+    let most = text.replacen("\"of\": 2", &format!("\"of\": {}", u64::MAX), 1);
+    fs::write(dir.join("many.json"), most).unwrap();
+    check(dir, &["report", "merge", "many.json"], 2, &[], &["shard 2, 3, 4"]);
 }
 
 /// Runs git in a folder.

@@ -73,7 +73,7 @@ fn broken(breaks: impl Fn(&Path), expect: &[&[&str]]) {
 #[test]
 fn what_was_compared_is_counted() {
     let workspace = workspace(&[NAME]);
-    let CheckResult { findings, goldens, plans } = judged(workspace.path(), true);
+    let CheckResult { findings, goldens, plans, .. } = judged(workspace.path(), true);
     assert_eq!(findings, []);
     assert_eq!((goldens, plans), (3, 4 * 64));
     assert!(files(workspace.path(), ".new").is_empty(), "nothing is left to propose");

@@ -4,13 +4,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail};
 use clitape_runner::limits::ReplayLimits;
-use clitape_runner::report::{Pages, Report, findings, scenario_line, summary, timings};
+use clitape_runner::report::{Pages, Report, findings, marks, scenario_line, summary, timings};
 use clitape_runner::scenario::{SeedRange, Seeds, Workspace};
 use clitape_runner::suite::{SuiteEvent, SuiteOptions, run as run_suite};
 use clitape_runner::text::plural;
 
 use super::pages;
 use crate::exit::ExitStatus;
+use crate::input::duration;
 use crate::outputs::{self, OpenOutput};
 use crate::progress::ProgressLine;
 use crate::terminal;
@@ -86,21 +87,6 @@ fn check(Seeds { count, .. }: Seeds, limits: ReplayLimits) -> anyhow::Result<()>
     Ok(())
 }
 
-/// A time as people write it: a number of seconds, or one with `ms`, `s`, `m` or `h`.
-fn duration(text: &str) -> Result<Duration, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let ms = match &text[digits.len()..] {
-        "ms" => 1,
-        "s" | "" => 1_000,
-        "m" | "min" => 60_000,
-        "h" => 3_600_000,
-        _ => 0,
-    };
-    let time = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(ms));
-    let time = time.filter(|ms| (1..=86_400_000).contains(ms)).map(Duration::from_millis);
-    time.ok_or_else(|| "write a time such as 90s, 500ms or 5m, of a day at most".to_owned())
-}
-
 /// Tests clitape's own pipeline.
 pub(super) fn test_own(
     workspace: &Workspace,
@@ -141,10 +127,14 @@ pub(super) fn test_own(
         let why = options.selection.nothing.as_deref().unwrap_or("nothing was selected");
         out.line(format_args!("nothing ran: {why}"))?;
     }
-    let report = Report::new(env!("CARGO_PKG_VERSION"), suite.scenarios, suite.workspace);
+    let report = Report::new(env!("CARGO_PKG_VERSION"), suite.scenarios, suite.workspace)
+        .of_shard(options.selection.shard);
     findings(&report, open.detail(), out.styled())?;
     if !nothing_ran && (!quiet || !report.holds()) {
         summary(&report, out.styled())?;
+    }
+    if options.marks && !nothing_ran {
+        marks(&suite.marks, out.styled())?;
     }
     if suite.unchecked > 0 {
         out.line(format_args!(
@@ -163,24 +153,10 @@ pub(super) fn test_own(
         terminal::note(timings(&report, began.elapsed()));
     }
     outputs::complain(&report);
-    Ok(outputs::exit(&report))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_time_has_a_unit_or_is_in_seconds() {
-        for (text, ms) in
-            [("90s", 90_000), ("90", 90_000), ("500ms", 500), ("5m", 300_000), ("24h", 86_400_000)]
-        {
-            assert_eq!(duration(text), Ok(Duration::from_millis(ms)), "{text}");
-        }
-        for text in
-            ["", "0", "0s", "s", "-1s", "1.5s", "5 m", "5d", "25h", "ümin", "18446744073709551615h"]
-        {
-            assert!(duration(text).is_err(), "{text}");
-        }
-    }
+    // A part of the scenarios need not have everything.
+    let is_missed = options.marks && options.selection.is_whole && suite.marks.never().count() > 0;
+    Ok(match outputs::exit(&report) {
+        ExitStatus::Ok if is_missed => ExitStatus::Findings,
+        exit => exit,
+    })
 }

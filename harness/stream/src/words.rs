@@ -28,6 +28,9 @@ impl fmt::Display for UnknownWord {
 macro_rules! words {
     ($type:ident { $($variant:ident => $word:literal,)* }) => {
         impl $type {
+            /// All values, in the order of their definition.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
             /// The word for this value, as the trace prints it.
             pub fn as_str(self) -> &'static str {
                 match self {

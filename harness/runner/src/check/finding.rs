@@ -232,6 +232,8 @@ pub struct CheckResult {
     pub goldens: u64,
     /// Plans replayed.
     pub plans: u64,
+    /// What is to be said of the plans that are kept, in sentences.
+    pub notes: Vec<String>,
 }
 
 #[cfg(test)]

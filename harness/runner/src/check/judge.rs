@@ -6,7 +6,7 @@
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::complete::complete;
 use super::context::context;
@@ -15,11 +15,11 @@ use super::final_text::wrong_final_text;
 use super::finding::{CheckResult, Finding, FindingKind};
 use super::golden::Golden;
 use super::invariant::{self, BrokenInvariant};
+use super::kept::FailureMemory;
+use super::marks::Marks;
 use super::recorded;
-use super::recording::{Recording, Recordings, setup, setups};
-use super::sweep::PlanSweep;
+use super::recording::{Recording, Recordings, setup};
 use super::trace_diff::{Times, TraceDiff};
-use super::unmet;
 use super::variant;
 use super::view::View;
 use crate::cassette::CassetteError;
@@ -86,7 +86,11 @@ impl fmt::Display for Check {
 #[derive(Debug)]
 pub struct ScenarioChecks {
     checks: Vec<Check>,
-    recordings: Recordings,
+    pub(super) recordings: Recordings,
+    /// What is done with plans that fail.
+    pub(super) memory: FailureMemory,
+    /// What was at stake so far, if somebody asks.
+    marks: Option<Mutex<Marks>>,
 }
 
 impl ScenarioChecks {
@@ -117,7 +121,37 @@ impl ScenarioChecks {
             (version, uses)
         };
         let versions: Vec<_> = versions.into_iter().map(uses).collect();
-        Ok(Self { checks, recordings: Recordings::new(workspace, scenario, versions) })
+        let recordings = Recordings::new(workspace, scenario, versions);
+        Ok(Self { checks, recordings, memory: FailureMemory::Off, marks: None })
+    }
+
+    /// The same checks, which do this with plans that fail.
+    #[must_use]
+    pub fn remembering(self, memory: FailureMemory) -> Self {
+        Self { memory, ..self }
+    }
+
+    /// The same checks, which also say what was at stake.
+    #[must_use]
+    pub fn marking(self) -> Self {
+        Self { marks: Some(Mutex::default()), ..self }
+    }
+
+    /// What was at stake in the checks that were judged since this was asked last; nothing unless they are
+    /// [`marking`](Self::marking).
+    pub fn take_marks(&self) -> Marks {
+        let marks = self.marks.as_ref();
+        let lock = |marks: &Mutex<Marks>| {
+            std::mem::take(&mut *marks.lock().unwrap_or_else(PoisonError::into_inner))
+        };
+        marks.map(lock).unwrap_or_default()
+    }
+
+    /// Adds to what was at stake, if somebody asks.
+    pub(super) fn mark(&self, add: impl FnOnce(&mut Marks)) {
+        if let Some(marks) = &self.marks {
+            add(&mut marks.lock().unwrap_or_else(PoisonError::into_inner));
+        }
     }
 
     /// The checks, in the order in which they are reported.
@@ -164,6 +198,11 @@ impl ScenarioChecks {
     ///
     /// [`CassetteError`] when a cassette is damaged or a file can't be read or written.
     pub fn judge(&self, check: &Check, update: bool) -> Result<CheckResult, CassetteError> {
+        self.mark(|marks| {
+            let place =
+                format!("{} {}", self.scenario().name, check.to_string().replace("::", " "));
+            marks.add_check(check, &place);
+        });
         let judged = match check {
             Check::Golden { version, view } => self.golden(version, *view, update),
             Check::Plans { version } => self.plans(version),
@@ -190,6 +229,9 @@ impl ScenarioChecks {
         let place = format!("{} {version} {view}", scenario.name);
         let mut verdict = CheckResult { goldens: 1, ..CheckResult::default() };
         verdict.findings.extend(self.broken(&replay, &place, &recording.request(setup)));
+        if !scenario.chat.faults.is_empty() {
+            self.mark(|marks| marks.add(FindingKind::WrongFinalText, &place));
+        }
         if !scenario.chat.faults.is_empty()
             && let Some((sentence, _)) =
                 wrong_final_text(&recording.fault_free(setup).entries, &replay.entries)
@@ -206,6 +248,7 @@ impl ScenarioChecks {
             verdict.findings.extend(broken.map(|one| self.finding(one, &place, &request)));
             verdict.findings.extend(self.further(&recording, &place));
         }
+        self.mark(|marks| marks.add_replay(&replay, &place));
         let seen = view.entries(&replay.entries);
         let got: String = seen.iter().map(|entry| entry.to_line() + "\n").collect();
         if update {
@@ -285,65 +328,8 @@ impl ScenarioChecks {
         runs.flat_map(broken).collect()
     }
 
-    fn plans(&self, version: &CliVersion) -> Result<CheckResult, CassetteError> {
-        let recording = self.recordings.get(version)?;
-        let scenario = self.scenario();
-        let (listed, unusable) = recording.listed_plans();
-        let (mut met, seeds) = (Vec::new(), scenario.sweep.seeds());
-        let sweep = |setups: &[Setup]| {
-            let bases = setups.iter().map(|setup| recording.fault_free(*setup)).collect();
-            let sweep = PlanSweep {
-                capture: recording.capture(),
-                pace_ms: scenario.run.pace_ms,
-                bases,
-                seeds,
-                listed: &listed,
-                faults: &scenario.chat.faults,
-                drawn: &scenario.sweep.faults,
-                place: format!("{} {version} plans", scenario.name),
-                reproduce: &|plan, setup, lane| {
-                    let request = ReplayRequest::planned(scenario, version, setup, plan);
-                    self.line(&match lane {
-                        Some(lane) => request.lanes([lane]),
-                        None => request,
-                    })
-                },
-            };
-            sweep.run(&mut met)
-        };
-        // What diverges before the channels would be found in each of them.
-        let found = setups(scenario).chunks(recording.at_once()).find_map(sweep);
-        // After a finding, the rest of the plans was not replayed.
-        let is_swept = found.is_none();
-        let mut findings: Vec<Finding> = found.into_iter().collect();
-        let mut unmet = self.unmet_in_chats(&recording);
-        if is_swept && scenario.sweep.has_all_seeds() {
-            unmet.extend(unmet::of_sweep(&scenario.sweep.faults, seeds.count, &met));
-        }
-        let place = format!("{} {version} plans", scenario.name);
-        let again = self.recordings.test();
-        let unmet = unmet.into_iter();
-        let unusable = unusable.into_iter().map(|what| (FindingKind::ScenarioUnusable, what));
-        let more = unmet.chain(unusable);
-        findings.extend(more.map(|(kind, what)| Finding::new(kind, &place, what, again.clone())));
-        Ok(CheckResult { plans: seeds.count, findings, ..CheckResult::default() })
-    }
-
-    /// What is to be said of the faults of `[chat]` that no chat gets in its canonical replay.
-    fn unmet_in_chats(&self, recording: &Recording) -> Vec<(FindingKind, String)> {
-        let scenario = self.scenario();
-        if scenario.chat.faults.is_empty() {
-            return Vec::new();
-        }
-        let views = View::of(scenario).into_iter();
-        let chats = views.filter(|view| matches!(view, View::Telegram(_)));
-        let replays: Vec<_> =
-            chats.map(|view| recording.canonical(setup(scenario, view))).collect();
-        unmet::of_chat(&scenario.chat.faults, replays.iter().map(|replay| &**replay))
-    }
-
     /// The line that replays what `request` asks for.
-    fn line(&self, request: &ReplayRequest) -> String {
+    pub(super) fn line(&self, request: &ReplayRequest) -> String {
         request.line(&self.workspace().program())
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use super::sweep::seeded;
 use super::view::View;
 use crate::cassette::{Cassette, CassetteError, Manifest};
 use crate::names::{CassetteFile, CassettePart, CliVersion};
@@ -12,7 +13,7 @@ use crate::replay::{
 };
 #[cfg(test)]
 use crate::replay::{PlantedFault, replay_planted};
-use crate::scenario::{ChannelSpec, Fault, Scenario, Workspace};
+use crate::scenario::{ChannelSpec, Fault, PlanSource, Scenario, Workspace};
 
 /// The most setups that one parse feeds at a time, and the most bytes that it feeds them in all: each setup
 /// keeps a whole trace in memory.
@@ -67,17 +68,26 @@ impl Recording {
         request.plan(self.capture(), &self.cassette.timeline)
     }
 
-    /// The plans that the scenario names, and a sentence about each that is none for the recording.
-    pub(super) fn listed_plans(&self) -> (Vec<Plan>, Vec<String>) {
+    /// The plans that the scenario pins, each with its name, and a sentence about each that can't be used for the
+    /// recording.
+    pub(super) fn pinned_plans(&self) -> (Vec<(String, Plan)>, Vec<String>) {
+        let Scenario { plans: pinned, chat, sweep, .. } = &*self.scenario;
         let (mut plans, mut unusable) = (Vec::new(), Vec::new());
-        for (number, text) in (1..).zip(&self.scenario.sweep.listed) {
-            let request =
-                ReplayRequest { plan: Some(PlanArg::Json(text.clone())), ..ReplayRequest::new("") };
-            match self.plan(&request) {
-                Ok(plan) => plans.push(plan),
+        let numbered = (1..).zip(pinned);
+        for (number, one) in numbered.filter(|(_, one)| one.is_for(self.version())) {
+            let plan = match &one.source {
+                PlanSource::Seed(seed) => {
+                    Ok(seeded(self.capture(), (&chat.faults, &sweep.faults), *seed))
+                }
+                PlanSource::Json(text) => {
+                    let plan = Some(PlanArg::Json(text.clone()));
+                    self.plan(&ReplayRequest { plan, ..ReplayRequest::new("") })
+                }
+            };
+            match plan {
+                Ok(plan) => plans.push((format!("pinned plan {number}"), plan)),
                 Err(error) => {
-                    unusable
-                        .push(format!("plan {number} of `sweep.listed` can't be used: {error}"));
+                    unusable.push(format!("`[[plan]]` {number} can't be used: {error}"));
                 }
             }
         }

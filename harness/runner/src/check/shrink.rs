@@ -34,8 +34,8 @@ pub struct Shrunk {
 pub fn shrink(recording: &Recording, plan: Option<Plan>) -> Option<Shrunk> {
     let scenario = &*recording.scenario;
     let bases = setups(scenario).into_iter().map(|setup| recording.fault_free(setup)).collect();
-    let (listed, _) = recording.listed_plans();
-    let whole = (recording.capture(), listed.as_slice());
+    let (pinned, _) = recording.pinned_plans();
+    let whole = (recording.capture(), pinned.as_slice());
     let (plan, setup, finding) = sweep(scenario, whole, bases, |sweep| match plan {
         Some(plan) => {
             let (setup, finding) = sweep.finding_of("the plan", &plan)?;
@@ -70,7 +70,7 @@ pub fn shrink(recording: &Recording, plan: Option<Plan>) -> Option<Shrunk> {
 /// Uses a sweep over a capture of a scenario, with these plans beside the seeded ones.
 fn sweep<T>(
     scenario: &Scenario,
-    (capture, listed): (Capture<'_>, &[Plan]),
+    (capture, pinned): (Capture<'_>, &[(String, Plan)]),
     bases: Vec<Arc<Replay>>,
     use_it: impl FnOnce(&PlanSweep<'_>) -> T,
 ) -> T {
@@ -79,11 +79,12 @@ fn sweep<T>(
         pace_ms: scenario.run.pace_ms,
         bases,
         seeds: scenario.sweep.seeds(),
-        listed,
+        pinned,
         faults: &scenario.chat.faults,
         drawn: &scenario.sweep.faults,
         place: scenario.name.to_string(),
         reproduce: &|plan: &Plan, _: Setup, _| plan.to_line(),
+        replayed: &|_, _, _| (),
     })
 }
 

@@ -39,8 +39,8 @@ pub(super) struct PlanSweep<'a> {
     pub(super) bases: Vec<Arc<Replay>>,
     /// The seeds of the plans.
     pub(super) seeds: Seeds,
-    /// Plans that the scenario names.
-    pub(super) listed: &'a [Plan],
+    /// Plans that the scenario names, each with its name in a finding.
+    pub(super) pinned: &'a [(String, Plan)],
     /// The faults of the chat's server in every plan.
     pub(super) faults: &'a [Fault],
     /// The kinds of faults that each plan draws in addition.
@@ -49,6 +49,16 @@ pub(super) struct PlanSweep<'a> {
     pub(super) place: String,
     /// The line that replays the cassette under a plan in a setup and shows a lane.
     pub(super) reproduce: &'a dyn Fn(&Plan, Setup, Option<Lane>) -> String,
+    /// Gets the name, the plan and the replay of every plan that is replayed.
+    pub(super) replayed: &'a dyn Fn(&str, &Plan, &Replay),
+}
+
+/// A plan that fails, made as small as it gets.
+pub(super) struct FailedPlan {
+    /// What it was made from: `seed 7`.
+    pub(super) name: String,
+    pub(super) plan: Plan,
+    pub(super) finding: Finding,
 }
 
 /// Why a cut replay is wrong.
@@ -76,11 +86,13 @@ struct PlannedReplays<'a> {
 impl PlanSweep<'_> {
     /// Replays every plan, and adds the kinds of faults that a call got to `met`; the first mismatch is reported
     /// with the smallest plan that shows it.
-    pub(super) fn run(&self, met: &mut Vec<FaultKind>) -> Option<Finding> {
+    pub(super) fn run(&self, met: &mut Vec<FaultKind>) -> Option<FailedPlan> {
         let (name, plan, setup) = self.first(met)?;
         let base = self.bases.iter().find(|base| base.setup == setup)?;
-        let small = smallest(plan, |plan| self.judge(base, plan, |_| ()).is_some());
-        self.judge(base, &small, |mismatch| self.finding(&name, &small, setup, mismatch))
+        let plan = smallest(plan, |plan| self.judge(base, plan, |_| ()).is_some());
+        let report = |mismatch: Mismatch<'_>| self.finding(&name, &plan, setup, mismatch);
+        let finding = self.judge(base, &plan, report)?;
+        Some(FailedPlan { name, plan, finding })
     }
 
     /// The first plan that fails, with its name and the setup in which it does.
@@ -95,6 +107,7 @@ impl PlanSweep<'_> {
                     met.push(fault.kind);
                 }
             }
+            cuts.iter().for_each(|cut| (self.replayed)(&name, &plan, cut));
             let twins = replay_played(&played.uncut(), &setups);
             let mut replays = self.bases.iter().zip(cuts.iter().zip(&twins));
             let (base, _) = replays.find(|(base, (cut, twin))| {
@@ -118,9 +131,8 @@ impl PlanSweep<'_> {
     /// a fault of the agent's side.
     fn all_plans(&self) -> impl Iterator<Item = (String, Plan)> {
         let seeded = move |seed| {
-            let drawn = Plan::random_faults(seed, self.drawn);
-            let plan = Plan::seeded(self.capture, seed).with_faults(self.faults.iter().copied());
-            (format!("seed {seed}"), plan.with_faults(drawn))
+            let plan = seeded(self.capture, (self.faults, self.drawn), seed);
+            (format!("seed {seed}"), plan)
         };
         let plan = Plan::canonical(self.capture, self.pace_ms);
         let plan = plan.with_faults(self.faults.iter().copied());
@@ -133,10 +145,9 @@ impl PlanSweep<'_> {
             (name, plan.with_faults(self.faults.iter().copied()))
         };
         let agents = self.seeds.one_of(SEEDS_PER_AGENT_FAULT).each().map(agent);
-        let listed = (1..).zip(self.listed);
-        let listed = listed.map(|(number, plan)| (format!("listed plan {number}"), plan.clone()));
+        let pinned = self.pinned.iter().cloned();
         let faulty = faulty.into_iter().flatten();
-        listed.chain(self.seeds.each().map(seeded)).chain(faulty).chain(agents)
+        pinned.chain(self.seeds.each().map(seeded)).chain(faulty).chain(agents)
     }
 
     /// Replays a plan in the setup of `base`, and gives what `report` makes of the first mismatch.
@@ -232,6 +243,16 @@ impl PlanSweep<'_> {
     }
 }
 
+/// The plan of a seed with these faults of the chat's server, and with those of the kinds that it draws.
+pub(super) fn seeded(
+    capture: Capture<'_>,
+    (faults, drawn): (&[Fault], &[FaultKind]),
+    seed: u64,
+) -> Plan {
+    let plan = Plan::seeded(capture, seed).with_faults(faults.iter().copied());
+    plan.with_faults(Plan::random_faults(seed, drawn))
+}
+
 /// The first of `lanes` in which a replay differs from an uncut one.
 fn other_lane<'r>(
     uncut: &'r Replay,
@@ -325,13 +346,15 @@ pub(super) mod tests {
             pace_ms: 200,
             bases: vec![Arc::new(base)],
             seeds: Seeds { first: 1, count: plans },
-            listed: &[],
+            pinned: &[],
             faults: &faults,
             drawn: if faults.is_empty() { &[] } else { &[FaultKind::Slow] },
             place: "x 1.0 plans".into(),
             reproduce: &|plan, _, lane| format!("{} {lane:?}", plan.to_line()),
+            replayed: &|_, _, _| (),
         }
         .run(&mut Vec::new())
+        .map(|failed| failed.finding)
     }
 
     #[test]

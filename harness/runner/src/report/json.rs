@@ -1,14 +1,15 @@
 //! A test run as JSON, and read back; reports of shards made into one.
 
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 
 use serde::Deserialize;
 use thiserror::Error;
 
-use super::model::{CheckRun, FORMAT, Report, ScenarioRun};
+use super::model::{CheckRun, FORMAT, JudgedShard, Report, ScenarioRun};
 use super::plain;
 use crate::check::Finding;
-use crate::text;
+use crate::text::{self, plural};
 
 /// Why a report can't be used.
 #[derive(Debug, Error)]
@@ -35,7 +36,7 @@ pub enum ReportError {
     },
     /// Nothing ran.
     #[error(
-        "{name} is empty: no cassette was replayed for it; leave this shard out, or give it a scenario"
+        "{name} is empty: no cassette was replayed for it; take fewer shards, or give it a scenario"
     )]
     Empty {
         /// The file.
@@ -63,7 +64,22 @@ pub enum ReportError {
         /// The first file.
         other: String,
     },
+    /// The reports are not those of all shards.
+    #[error("{name} is shard {} of {}, and {missing}; {advice}", shard.number, shard.of)]
+    Shards {
+        /// The file.
+        name: String,
+        /// Its shard.
+        shard: JudgedShard,
+        /// What is missing or does not fit, in words.
+        missing: String,
+        /// What to do.
+        advice: &'static str,
+    },
 }
+
+/// The most missing shards that an error names.
+const MISSING: usize = 20;
 
 /// Writes the report as JSON, indented, with escapes for what a terminal would obey.
 ///
@@ -92,7 +108,7 @@ pub fn read(name: &str, text: &[u8]) -> Result<Report, ReportError> {
     }
     let read: Report =
         serde_json::from_slice(text).map_err(|error| no_report(error.to_string()))?;
-    let totals = read.totals;
+    let (totals, shard) = (read.totals, read.shard);
     let scenarios = read.scenarios.into_iter().map(|run| ScenarioRun {
         name: plain(&run.name),
         checks: run.checks.into_iter().map(plain_check).collect(),
@@ -103,7 +119,7 @@ pub fn read(name: &str, text: &[u8]) -> Result<Report, ReportError> {
     if report.totals != totals {
         return Err(no_report("its totals are not what its checks add up to".to_owned()));
     }
-    Ok(report)
+    Ok(report.of_shard(shard))
 }
 
 /// The check with all of its text made safe to print, because anyone can have written the file.
@@ -117,14 +133,16 @@ fn plain_check(mut check: CheckRun) -> CheckRun {
 }
 
 /// Makes one report of several, each with the name of its file; scenarios stand in the order of their
-/// names, so that the order of the files does not matter.
+/// names, so that the order of the files does not matter. Reports of shards have to be those of all shards.
 ///
 /// # Errors
 ///
-/// [`ReportError`] when one is empty, two have the same check, or another clitape judged.
+/// [`ReportError`] when one is empty, a shard is missing, two have the same check, or another clitape judged.
 pub fn merge(parts: Vec<(String, Report)>) -> Result<Report, ReportError> {
-    let mut seen: Vec<(String, String)> = Vec::new();
-    let (mut scenarios, mut workspace): (Vec<ScenarioRun>, Vec<CheckRun>) = Default::default();
+    check_shards(&parts)?;
+    let mut seen: HashMap<String, String> = HashMap::new();
+    let mut scenarios: BTreeMap<String, ScenarioRun> = BTreeMap::new();
+    let mut workspace: Vec<CheckRun> = Vec::new();
     let mut first: Option<(String, String)> = None;
     for (name, part) in parts {
         if part.is_empty() {
@@ -136,23 +154,53 @@ pub fn merge(parts: Vec<(String, Report)>) -> Result<Report, ReportError> {
         }
         for (scenario, check) in part.checks() {
             let check = format!("{scenario}::{}", check.name);
-            if let Some((_, other)) = seen.iter().find(|(known, _)| *known == check) {
-                return Err(ReportError::Twice { name, other: other.clone(), check });
+            if let Some(other) = seen.insert(check.clone(), name.clone()) {
+                return Err(ReportError::Twice { name, other, check });
             }
-            seen.push((check, name.clone()));
         }
         for run in part.scenarios {
-            match scenarios.iter_mut().find(|known| known.name == run.name) {
+            match scenarios.get_mut(&run.name) {
                 Some(known) => {
                     known.pending = known.pending.max(run.pending);
                     known.checks.extend(run.checks);
                 }
-                None => scenarios.push(run),
+                None => {
+                    scenarios.insert(run.name.clone(), run);
+                }
             }
         }
         workspace.extend(part.workspace);
     }
-    scenarios.sort_by(|a, b| a.name.cmp(&b.name));
     let (version, _) = first.unwrap_or_default();
-    Ok(Report::new(&version, scenarios, workspace))
+    Ok(Report::new(&version, scenarios.into_values().collect(), workspace))
+}
+
+/// Checks that reports of shards are those of all shards of one selection.
+fn check_shards(parts: &[(String, Report)]) -> Result<(), ReportError> {
+    let mut shards = parts.iter().filter_map(|(name, part)| Some((name, part.shard?)));
+    let Some((name, shard)) = shards.next() else { return Ok(()) };
+    let refused = |missing: String, advice| {
+        Err(ReportError::Shards { name: name.clone(), shard, missing, advice })
+    };
+    let is_other = |other: JudgedShard| (other.of, other.scenarios) != (shard.of, shard.scenarios);
+    if let Some((other, odd)) = shards.find(|(_, other)| is_other(*other)) {
+        let JudgedShard { number, of, scenarios } = odd;
+        let selected = plural(scenarios, "selected scenario");
+        return refused(
+            format!("{other} is shard {number} of {of}, with {selected} in all"),
+            "merge the shards of one run",
+        );
+    }
+    let has = |number: u64| {
+        parts.iter().any(|(_, part)| part.shard.is_some_and(|shard| shard.number == number))
+    };
+    let missing = (1..=shard.of).filter(|number| !has(*number)).map(|number| number.to_string());
+    let missing: Vec<String> = missing.take(MISSING).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    refused(
+        format!("shard {} is missing", missing.join(", ")),
+        "add its report, or run it again: what it would have found is not known",
+    )
 }

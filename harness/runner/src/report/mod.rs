@@ -16,6 +16,7 @@ mod html;
 mod json;
 mod junit;
 mod markdown;
+mod marks;
 mod model;
 mod page;
 pub mod proof;
@@ -38,7 +39,8 @@ pub use html::{Pages, html};
 pub use json::{ReportError, json, merge, read};
 pub use junit::junit;
 pub use markdown::markdown;
-pub use model::{Cause, CheckRun, FORMAT, Report, ScenarioRun, Tally, Trouble};
+pub use marks::marks;
+pub use model::{Cause, CheckRun, FORMAT, JudgedShard, Report, ScenarioRun, Tally, Trouble};
 #[cfg(test)]
 pub(crate) use page::frames::frames;
 pub use page::{SeenRun, page, seen_page};

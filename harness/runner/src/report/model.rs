@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::check::Finding;
-pub use crate::suite::{Cause, CheckRun, ScenarioRun, Tally, Trouble};
+pub use crate::suite::{Cause, CheckRun, JudgedShard, ScenarioRun, Tally, Trouble};
 use crate::text::plain;
 
 /// Version of the report's format.
@@ -19,6 +19,9 @@ pub struct Report {
     pub format: u32,
     /// Version of clitape that judged.
     pub clitape: String,
+    /// Which shard was judged; none where all that was selected was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<JudgedShard>,
     /// What was run, added up.
     pub totals: Tally,
     /// The scenarios that were judged.
@@ -40,7 +43,14 @@ impl Report {
         for check in &workspace {
             totals.add(check.tally());
         }
-        Self { format: FORMAT, clitape: clitape.to_owned(), totals, scenarios, workspace }
+        let clitape = clitape.to_owned();
+        Self { format: FORMAT, clitape, shard: None, totals, scenarios, workspace }
+    }
+
+    /// The same report of one shard.
+    #[must_use]
+    pub fn of_shard(self, shard: Option<JudgedShard>) -> Self {
+        Self { shard, ..self }
     }
 
     /// Whether it says nothing: no cassette was replayed, and nothing is wrong either.

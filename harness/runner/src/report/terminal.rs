@@ -44,7 +44,11 @@ pub fn scenario_line(out: &mut dyn Write, run: &ScenarioRun) -> io::Result<()> {
     if findings > 0 {
         write!(out, "  {BAD}{}{BAD:#}", plural(findings, "finding"))?;
     }
-    writeln!(out)
+    writeln!(out)?;
+    for note in run.checks.iter().flat_map(|check| &check.notes) {
+        writeln!(out, "       {DIM}{}{DIM:#}", plain(note))?;
+    }
+    Ok(())
 }
 
 /// Writes one finding: the sentence, the diff, and the commands that show it again and mend it.

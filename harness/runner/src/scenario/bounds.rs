@@ -31,7 +31,7 @@ pub const SCENARIO: [Range; 23] = [
     ("chat.faults (entries)", 0..=1_000),
     ("sweep.plans", 0..=1_000_000_000),
     ("sweep.faults (entries)", 0..=50),
-    ("sweep.listed (entries)", 0..=50),
+    ("[[plan]] (entries)", 0..=50),
     ("title and about (bytes)", 0..=10_000),
 ];
 
@@ -135,7 +135,7 @@ mod tests {
         check(&format!("args = [{}]", many("'x'", 201)), Some("`record.args` has 201 entries"));
         check(&format!("[chat]\nfaults = [{}]", many("'1:hang'", 1_001)), Some("`chat.faults`"));
         check(&format!("[sweep]\nfaults = [{}]", many("'hang'", 51)), Some("`sweep.faults`"));
-        check(&format!("[sweep]\nlisted = [{}]", many("'{}'", 51)), Some("`sweep.listed`"));
+        check(&"[[plan]]\nseed = 7\n".repeat(51), Some("`[[plan]]`"));
         let then = "[[record.then]]\nresume = 'id'\nprompt = 'p'\n".repeat(51);
         check(&then, Some("`[[record.then]]` has 51 entries; 50 are the most"));
         let settings = format!("[session]\nfingerprints = [{}]", many("'{}'", 52));

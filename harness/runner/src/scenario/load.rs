@@ -11,6 +11,7 @@ use super::bounds;
 use super::channel::{ChannelSpec, Chat, ChatMode};
 use super::error::ScenarioError;
 use super::fault::Fault;
+use super::pinned::PinnedPlan;
 use super::record::RecordSpec;
 use super::run::RunSpec;
 use super::say::SayStep;
@@ -50,6 +51,8 @@ pub struct Scenario {
     pub variants: Vec<Variant>,
     /// The seeded plans.
     pub sweep: SweepSpec,
+    /// Plans that are replayed before the seeded ones.
+    pub plans: Vec<PinnedPlan>,
     /// Texts for a proof.
     pub proof: Proof,
 }
@@ -73,6 +76,8 @@ struct ScenarioFile {
     variants: Vec<Variant>,
     #[serde(default)]
     sweep: SweepSpec,
+    #[serde(default, rename = "plan")]
+    plans: Vec<PinnedPlan>,
     #[serde(default)]
     proof: Proof,
 }
@@ -125,6 +130,7 @@ impl Scenario {
             chat: file.chat,
             variants: file.variants,
             sweep: file.sweep,
+            plans: file.plans,
             proof: file.proof,
         };
         match scenario.complaint() {
@@ -200,7 +206,7 @@ impl Scenario {
             ("chat.faults (entries)", count(self.chat.faults.len())),
             ("sweep.plans", self.sweep.plans),
             ("sweep.faults (entries)", count(self.sweep.faults.len())),
-            ("sweep.listed (entries)", count(self.sweep.listed.len())),
+            ("[[plan]] (entries)", count(self.plans.len())),
             ("title and about (bytes)", count(self.title.len() + self.about.len())),
         ];
         values.extend(record.say.iter().flat_map(SayStep::numbers));

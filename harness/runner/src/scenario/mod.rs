@@ -9,6 +9,8 @@ mod init;
 mod load;
 mod login;
 mod model;
+mod own_folder;
+mod pinned;
 mod record;
 mod run;
 mod say;
@@ -35,6 +37,8 @@ pub use model::{
     ModelFailure, ModelFailureKind, ModelStopReason, ModelTurn, Pieces, SideRequest, Spare, Spot,
     StepTurns, ToolSide,
 };
+pub(crate) use own_folder::OwnFile;
+pub use pinned::{PinnedPlan, PlanSource};
 pub use record::RecordSpec;
 pub use run::{DeliverySpec, RunSpec, StreamBreak, StreamBreakError};
 pub use say::{

@@ -15,8 +15,6 @@ pub struct SweepSpec {
     pub plans: u64,
     /// Kinds of faults that the plans draw for the chat's server; none by default.
     pub faults: Vec<FaultKind>,
-    /// Plans that are replayed beside the seeded ones, each as a line of JSON; they are for the bytes of one cassette.
-    pub listed: Vec<String>,
     /// The seeds that a command chose instead of those of `plans`.
     #[serde(skip)]
     pub chosen: Option<Seeds>,
@@ -24,7 +22,7 @@ pub struct SweepSpec {
 
 impl Default for SweepSpec {
     fn default() -> Self {
-        Self { plans: 64, faults: Vec::new(), listed: Vec::new(), chosen: None }
+        Self { plans: 64, faults: Vec::new(), chosen: None }
     }
 }
 

@@ -108,9 +108,11 @@ pub fn smallest(
         record.extend(whole.into_iter().filter(|(key, _)| KEPT.contains(&key.as_str())));
     }
     file.insert("record".into(), record.into());
-    let listed = vec![plan.to_owned()];
-    let sweep = [("plans".to_owned(), PLANS.into()), ("listed".to_owned(), listed.into())];
+    let sweep = [("plans".to_owned(), PLANS.into())];
     file.insert("sweep".into(), Table::from_iter(sweep).into());
+    let pinned = [("cli", version.as_str()), ("json", plan)];
+    let pinned = pinned.map(|(key, text)| (key.to_owned(), Value::from(text)));
+    file.insert("plan".into(), vec![Table::from_iter(pinned)].into());
     let text = toml::to_string(&file).map_err(|error| invalid(error.to_string()))?;
     let head =
         format!("# Written by `clitape shrink`: a part of the recording of {of} {version}.\n");

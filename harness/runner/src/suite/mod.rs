@@ -9,12 +9,16 @@ pub mod overview;
 mod pool;
 mod result;
 mod run;
+mod seed_search;
 pub mod select;
 mod watch;
 
 pub use case::{Case, ComparedGolden};
 pub use case_run::CaseRun;
 pub(crate) use pool::{Progress, in_order};
-pub use result::{Cause, CheckRun, ScenarioRun, Tally, Trouble};
+pub use result::{Cause, CheckRun, JudgedShard, ScenarioRun, Tally, Trouble};
 pub use run::{Loaded, SuiteEvent, SuiteOptions, SuiteRun, load, run};
+pub use seed_search::{
+    FailingSeed, SearchEvent, SearchState, SeedSearch, search_fingerprint, search_seeds,
+};
 pub use watch::judge_within;

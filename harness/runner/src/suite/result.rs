@@ -25,6 +25,19 @@ pub struct ScenarioRun {
     pub checks: Vec<CheckRun>,
 }
 
+/// Which part of the selected scenarios a run judged, where several machines take them side by side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct JudgedShard {
+    /// Its number, from 1.
+    pub number: u64,
+    /// The number of all shards.
+    pub of: u64,
+    /// The number of scenarios in all shards.
+    pub scenarios: u64,
+}
+
 /// One check that ran.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -49,6 +62,9 @@ pub struct CheckRun {
     /// The time that it took. It is not part of the JSON report, which is the same from run to run.
     #[serde(skip)]
     pub took: Option<Duration>,
+    /// What is to be said of the plans that are kept. It is not part of the JSON report either.
+    #[serde(skip)]
+    pub notes: Vec<String>,
 }
 
 /// Why a check could not be run.
@@ -125,10 +141,11 @@ impl CheckRun {
     pub fn new(check: &Check, judged: Result<CheckResult, CassetteError>) -> Self {
         let name = check.to_string();
         match judged {
-            Ok(CheckResult { findings, goldens, plans }) => Self {
+            Ok(CheckResult { findings, goldens, plans, notes }) => Self {
                 cassettes: u64::from(matches!(check, Check::Plans { .. })),
                 goldens,
                 plans,
+                notes,
                 ..Self::of(&name, findings)
             },
             Err(error) => {

@@ -10,7 +10,9 @@ use super::result::{CheckRun, ScenarioRun, UNUSABLE};
 use super::select::Selection;
 use super::watch::{Deadline, TimeLimits, hangs, judge_with_limits};
 use crate::cassette::CassetteError;
-use crate::check::{Check, CheckResult, ScenarioChecks, check_workspace, unusable};
+use crate::check::{
+    Check, CheckResult, FailureMemory, Marks, ScenarioChecks, check_workspace, unusable,
+};
 use crate::limits::{CHECK_TIME, ReplayLimits};
 use crate::names::{CliVersion, ScenarioName};
 use crate::scenario::{ScenarioError, Seeds, Workspace};
@@ -36,6 +38,12 @@ pub struct SuiteOptions<'a> {
     pub jobs: Option<usize>,
     /// Whether no further scenario begins after the first one with a finding.
     pub fail_fast: bool,
+    /// What is done with plans that fail.
+    pub memory: FailureMemory,
+    /// Whether only the plans are replayed, and nothing else is checked.
+    pub only_plans: bool,
+    /// Whether what was at stake is gathered.
+    pub marks: bool,
 }
 
 impl<'a> SuiteOptions<'a> {
@@ -51,6 +59,9 @@ impl<'a> SuiteOptions<'a> {
             seeds: None,
             jobs: None,
             fail_fast: false,
+            memory: FailureMemory::Off,
+            only_plans: false,
+            marks: false,
         }
     }
 }
@@ -66,6 +77,8 @@ pub struct SuiteRun {
     pub cases: Vec<Case>,
     /// The number of scenarios that were not judged, because one before them has a finding.
     pub unchecked: usize,
+    /// What was at stake, where it was asked for.
+    pub marks: Marks,
 }
 
 /// What happens while the suite runs.
@@ -158,7 +171,11 @@ pub fn run(
         load(workspace, names, options.limits, options.seeds)?.into_iter().zip(selected)
     {
         match checks {
-            Ok(checks) => scenarios.push((Arc::new(checks), one.versions.as_deref())),
+            Ok(checks) => {
+                let checks = checks.remembering(options.memory);
+                let checks = if options.marks { checks.marking() } else { checks };
+                scenarios.push((Arc::new(checks), one.versions.as_deref()));
+            }
             // The others can be judged all the same.
             Err(error) => run.scenarios.push(ScenarioRun {
                 name: name.to_string(),
@@ -199,11 +216,12 @@ pub fn run(
                 report(SuiteEvent::Check { scenario: &scenario, check: &check, replays })?;
             }
             Progress::Result(judged) => {
-                let (scenario, cases) = judged?;
+                let Judgement { run: scenario, cases, marks } = judged?;
                 report(SuiteEvent::Scenario(&scenario))?;
                 let must_stop = must_stop(&scenario);
                 run.scenarios.push(scenario);
                 run.cases.extend(cases);
+                run.marks.merge(marks);
                 if must_stop {
                     return Err(Stop::FailFast);
                 }
@@ -216,7 +234,12 @@ pub fn run(
         Err(Stop::FailFast) => run.unchecked = of - (run.scenarios.len() - before),
         Err(Stop::Error(error)) => return Err(error),
     }
-    for (check, mut found) in check_workspace(workspace)? {
+    if options.marks {
+        run.marks.merge(Marks::of_every_run());
+    }
+    let of_workspace =
+        if options.only_plans { Vec::new() } else { Vec::from(check_workspace(workspace)?) };
+    for (check, mut found) in of_workspace {
         found.retain(|finding| options.selection.has_place(&finding.place));
         // A check that finds nothing counts only where the whole workspace was looked at.
         if !found.is_empty() || options.selection.is_whole && !run.scenarios.is_empty() {
@@ -224,6 +247,13 @@ pub fn run(
         }
     }
     Ok(run)
+}
+
+/// What came of a scenario.
+struct Judgement {
+    run: ScenarioRun,
+    cases: Vec<Case>,
+    marks: Marks,
 }
 
 /// What came of a check that was run and the time that it took, or why it was left out.
@@ -237,11 +267,13 @@ fn judge(
     options: SuiteOptions<'_>,
     deadline: Option<Deadline>,
     judge_one: impl Fn(&Check) -> Result<CheckResult, CassetteError>,
-) -> Result<(ScenarioRun, Vec<Case>), CassetteError> {
+) -> Result<Judgement, CassetteError> {
     let mut hanging: Vec<&Check> = Vec::new();
     let mut judged: Vec<Judged> = Vec::new();
     let is_asked = |check: &&Check| {
-        versions.is_none_or(|all| check.version().is_some_and(|version| all.contains(version)))
+        (!options.only_plans || matches!(check, Check::Plans { .. }))
+            && versions
+                .is_none_or(|all| check.version().is_some_and(|version| all.contains(version)))
     };
     let asked: Vec<&Check> = checks.checks().iter().filter(is_asked).collect();
     for &check in &asked {
@@ -277,7 +309,7 @@ fn judge(
         checks: asked.into_iter().zip(judged).map(row).collect(),
         pending: checks.pending()?,
     };
-    Ok((run, cases))
+    Ok(Judgement { run, cases, marks: checks.take_marks() })
 }
 
 /// The recordings of which a check finds something, but for those with a check that hangs.
@@ -319,7 +351,8 @@ mod tests {
             let findings = (check.to_string() == "2.1.329::bus").then(hangs).into_iter().collect();
             Ok(CheckResult { findings, ..CheckResult::default() })
         };
-        let (run, cases) = judge((&checks, None), options, None, judge_one).unwrap();
+        let Judgement { run, cases, .. } =
+            judge((&checks, None), options, None, judge_one).unwrap();
         assert!(!run.holds());
         assert!(cases.is_empty(), "a page would replay what hangs");
         for row in &run.checks {

@@ -92,11 +92,12 @@ fn check(scenario: &str, faults: &[&str]) {
         pace_ms: scenario.run.pace_ms,
         bases,
         seeds: Seeds { first: 1, count: 1 },
-        listed: &[],
+        pinned: &[],
         faults: &[],
         drawn: &[],
         place: "x".into(),
         reproduce: &|plan, _, _| plan.to_line(),
+        replayed: &|_, _, _| (),
     };
     let found: Vec<String> = faults
         .iter()

@@ -1,6 +1,6 @@
 //! Reads stdout record by record.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -49,6 +49,8 @@ struct Reader {
     /// The message that streams in each conversation.
     streams: HashMap<Parent, usize>,
     open: HashMap<(Parent, u64), Open>,
+    /// The ids of the messages of turns that have ended.
+    ended: HashSet<String>,
 }
 
 impl Reader {
@@ -236,7 +238,17 @@ impl Reader {
         }
     }
 
+    /// Ends a turn. A result that names only messages of turns that have ended comes again, and ends none (2.1.330).
     fn result(&mut self, record: &Value) {
+        let begun = record["begun_message_ids"].as_array().into_iter().flatten();
+        let begun: Vec<String> = begun.filter_map(text).map(str::to_owned).collect();
+        if !begun.is_empty() && begun.iter().all(|id| self.ended.contains(id)) {
+            return;
+        }
+        match begun.is_empty() {
+            true => self.ended.extend(self.stated.messages.iter().map(|it| it.id.clone())),
+            false => self.ended.extend(begun),
+        }
         let said = string(&record["result"]).trim().to_owned();
         let has_failed = record["is_error"] == true
             || string(&record["subtype"]).starts_with("error_")

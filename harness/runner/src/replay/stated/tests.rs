@@ -134,3 +134,20 @@ fn a_long_line_and_a_result_that_is_said_again_state_nothing() {
     assert_eq!((read(result.len()).turns.len(), read(result.len()).objects), (1, 3));
     assert_eq!(read(result.len() - 1), Stated::default());
 }
+
+/// `clitape test --marks` found that no recording put it at stake, and the plan that does so found this.
+#[test]
+fn issue_20_point_4_a_result_that_comes_again_ends_no_turn() {
+    let started = |id: &str| START.replace("\"m\"", &format!("\"{id}\""));
+    let result = |ids: &str| {
+        format!(
+            r#"{{"type":"result","subtype":"success","result":"x","begun_message_ids":[{ids}]}}"#
+        )
+    };
+    let turns = |records: &[String]| read(records.join("\n").as_bytes(), usize::MAX).turns.len();
+    let first = [started("m1"), result(r#""m1""#), started("m2"), result(r#""m1""#)];
+    assert_eq!(turns(&first), 1);
+    assert_eq!(turns(&[&first[..], &[result(r#""m2""#)]].concat()), 2);
+    assert_eq!(turns(&[started("m1"), result(""), started("m2"), result(r#""m1""#)]), 1);
+    assert_eq!(turns(&[started("m1"), result(r#""m1""#), result(r#""m1","m2""#)]), 2);
+}

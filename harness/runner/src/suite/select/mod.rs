@@ -18,6 +18,7 @@ pub use changed::changed_since;
 pub use error::SelectError;
 pub use pattern::{NamePattern, PatternError, Shard};
 
+use super::result::JudgedShard;
 use crate::names::{CliVersion, ScenarioName};
 use crate::scenario::{Stray, Workspace};
 use crate::text::{did_you_mean, near, plural};
@@ -60,6 +61,8 @@ pub struct Selection {
     /// Whether the checks of the workspace as a whole belong to it: nothing is left out but for other shards, of which
     /// the first one makes these checks.
     pub is_whole: bool,
+    /// Which part of what is selected it is; none where it is all of that.
+    pub shard: Option<JudgedShard>,
     /// The reason, as a sentence, if no scenario is selected.
     pub nothing: Option<String>,
 }
@@ -135,7 +138,12 @@ pub fn select(known: &[Candidate], asked: &Selector) -> Result<Selection, Select
         && asked.changed.is_none());
     let nothing = scenarios.is_empty().then(|| asked.why_nothing(known.len(), before));
     let is_first = asked.shard.is_none_or(|shard| shard.number == 1);
-    Ok(Selection { scenarios, is_whole: !is_filtered && is_first, nothing })
+    let judged = |shard: Shard| {
+        let [number, of, scenarios] = [shard.number, shard.of, before].map(|n| n as u64);
+        JudgedShard { number, of, scenarios }
+    };
+    let shard = asked.shard.map(judged);
+    Ok(Selection { scenarios, is_whole: !is_filtered && is_first, shard, nothing })
 }
 
 /// A pattern that means a candidate.

@@ -1,0 +1,96 @@
+//! `.clitape/`: what clitape keeps of a workspace for itself, from one run to the next. Version control ignores it.
+
+use std::path::{Path, PathBuf};
+
+use fs_err as fs;
+
+use super::workspace::Workspace;
+use crate::files::{self, FileError};
+use crate::names::{CliVersion, ScenarioName};
+
+/// The folder.
+const FOLDER: &str = ".clitape";
+
+/// A file that clitape keeps.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum OwnFile<'a> {
+    /// The plans of a recording that failed: `.clitape/failures/NAME/VERSION.json`.
+    Failures(&'a ScenarioName, &'a CliVersion),
+    /// How far `clitape sweep` is: `.clitape/sweep.json`.
+    Sweep,
+}
+
+/// Why a file of the folder can't be read or written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OwnFileError {
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+}
+
+impl OwnFile<'_> {
+    /// Its place in the workspace.
+    pub(crate) fn path(self, workspace: &Workspace) -> PathBuf {
+        workspace.root().join(FOLDER).join(self.place())
+    }
+
+    /// Its text; none where it is not there.
+    ///
+    /// # Errors
+    ///
+    /// When it can't be read, or a folder on the way is a link.
+    pub(crate) fn read(self, workspace: &Workspace) -> Result<Option<String>, OwnFileError> {
+        self.check_folders(workspace)?;
+        match files::read_text(&self.path(workspace)) {
+            Err(error) if error.is_not_found() => Ok(None),
+            text => Ok(Some(text?)),
+        }
+    }
+
+    /// Writes it whole, and the folders on the way.
+    ///
+    /// # Errors
+    ///
+    /// When it can't be written, or a folder on the way is a link.
+    pub(crate) fn write(self, workspace: &Workspace, text: &str) -> Result<(), OwnFileError> {
+        self.check_folders(workspace)?;
+        fs::create_dir_all(workspace.root().join(self.folder()))?;
+        let ignored = workspace.root().join(FOLDER).join(".gitignore");
+        if !files::is_there(&ignored) {
+            files::replace(&ignored, "*\n")?;
+        }
+        Ok(files::replace(&self.path(workspace), text)?)
+    }
+
+    /// Removes it.
+    ///
+    /// # Errors
+    ///
+    /// When it is not there or can't be removed, or a folder on the way is a link.
+    pub(crate) fn remove(self, workspace: &Workspace) -> Result<(), OwnFileError> {
+        self.check_folders(workspace)?;
+        Ok(fs::remove_file(self.path(workspace))?)
+    }
+
+    /// Its place below the folder.
+    fn place(self) -> PathBuf {
+        match self {
+            Self::Failures(name, version) => {
+                Path::new("failures").join(name.as_str()).join(format!("{version}.json"))
+            }
+            Self::Sweep => PathBuf::from("sweep.json"),
+        }
+    }
+
+    /// The folder that it is in, as seen from the workspace.
+    fn folder(self) -> PathBuf {
+        let mut place = Path::new(FOLDER).join(self.place());
+        place.pop();
+        place
+    }
+
+    fn check_folders(self, workspace: &Workspace) -> Result<(), FileError> {
+        files::check_folders(workspace.root(), &self.folder())
+    }
+}

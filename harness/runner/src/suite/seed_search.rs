@@ -1,0 +1,227 @@
+//! A long search for seeds that fail, in steps: after each step it is written down how far it is, so that the same
+//! search goes on where it was ended.
+
+use std::fmt::Write as _;
+use std::io;
+use std::path::Path;
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use super::run::{SuiteEvent, SuiteOptions, run};
+use super::select::Selection;
+use crate::cassette::{CassetteError, sha256, sha256_of_file};
+use crate::check::{FailureMemory, Finding};
+use crate::files;
+use crate::limits::ReplayLimits;
+use crate::scenario::{OwnFile, Seeds, Workspace};
+use crate::text::plain;
+
+/// The seeds of a step. Every sixteenth has a fault of the agent's side.
+const STEP: u64 = 16;
+/// The format of the file.
+const FORMAT: u32 = 1;
+
+/// What is searched.
+#[derive(Debug, Clone, Copy)]
+pub struct SeedSearch<'a> {
+    /// The scenarios.
+    pub selection: &'a Selection,
+    /// The seeds.
+    pub seeds: Seeds,
+    /// When the search ends at the next step, if it may not go on to the last seed.
+    pub until: Option<Instant>,
+    /// The number of scenarios that are judged at a time; as many as there are cores by default.
+    pub jobs: Option<usize>,
+    /// The most channels that a scenario may have.
+    pub limits: ReplayLimits,
+    /// What tells this program and these recordings from others; a search goes on only where it is the same.
+    pub fingerprint: &'a str,
+}
+
+/// How far a search is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SearchState {
+    format: u32,
+    fingerprint: String,
+    first: u64,
+    count: u64,
+    /// The seeds that were replayed, from the first one on.
+    pub done: u64,
+    /// The plans that were replayed.
+    pub plans: u64,
+    /// The seeds that failed, the first of each recording and step.
+    pub failing: Vec<FailingSeed>,
+}
+
+/// A seed that failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FailingSeed {
+    /// The seed, or what else the plan was made from: `seed 7`.
+    pub name: String,
+    /// What it shows.
+    pub finding: Finding,
+}
+
+/// What happens while seeds are searched.
+#[derive(Debug)]
+pub enum SearchEvent<'a> {
+    /// An earlier search goes on.
+    GoesOn(&'a SearchState),
+    /// What was known of an earlier search can't be used, for this reason.
+    Anew(&'a str),
+    /// A scenario of the step is judged.
+    Judged {
+        /// How far the search was before the step.
+        state: &'a SearchState,
+        /// The number of scenarios of the step that are judged.
+        done: usize,
+        /// The number of all of them.
+        of: usize,
+    },
+    /// A seed failed.
+    Failed(&'a FailingSeed),
+}
+
+impl SearchState {
+    fn new(search: &SeedSearch<'_>) -> Self {
+        let Seeds { first, count } = search.seeds;
+        let fingerprint = search.fingerprint.to_owned();
+        let failing = Vec::new();
+        Self { format: FORMAT, fingerprint, first, count, done: 0, plans: 0, failing }
+    }
+
+    /// Whether every seed was replayed.
+    pub fn is_complete(&self) -> bool {
+        self.done >= self.count
+    }
+
+    /// The next seed.
+    pub fn next(&self) -> u64 {
+        self.first.saturating_add(self.done)
+    }
+
+    /// The search as indented JSON.
+    #[allow(clippy::expect_used, reason = "the state is impossible")]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("numbers and words serialise")
+    }
+
+    /// The seeds of the search.
+    pub fn seeds(&self) -> Seeds {
+        Seeds { first: self.first, count: self.count }
+    }
+}
+
+/// Replays the plans of all seeds, or of as many as there is time for, and writes down after each step how far it is.
+///
+/// # Errors
+///
+/// [`CassetteError`] when a cassette is damaged, a file can't be read or written, or `tell` fails.
+pub fn search_seeds(
+    workspace: &Workspace,
+    search: SeedSearch<'_>,
+    mut tell: impl FnMut(SearchEvent<'_>) -> io::Result<()>,
+) -> Result<SearchState, CassetteError> {
+    let mut state = match begun(workspace, &search) {
+        Ok(Some(state)) => {
+            tell(SearchEvent::GoesOn(&state))?;
+            state
+        }
+        Ok(None) => SearchState::new(&search),
+        Err(why) => {
+            tell(SearchEvent::Anew(&why))?;
+            SearchState::new(&search)
+        }
+    };
+    while !state.is_complete() && search.until.is_none_or(|until| Instant::now() < until) {
+        let count = STEP.min(state.count - state.done);
+        let options = SuiteOptions {
+            limits: search.limits,
+            jobs: search.jobs,
+            seeds: Some(Seeds { first: state.next(), count }),
+            only_plans: true,
+            memory: FailureMemory::Keep,
+            ..SuiteOptions::new(search.selection)
+        };
+        let suite = run(workspace, options, |event| match event {
+            SuiteEvent::Judged { done, of } => {
+                tell(SearchEvent::Judged { state: &state, done, of })
+            }
+            SuiteEvent::Check { .. } | SuiteEvent::Scenario(_) => Ok(()),
+        })?;
+        for check in suite.scenarios.into_iter().flat_map(|scenario| scenario.checks) {
+            if let Some(trouble) = check.error {
+                return Err(io::Error::other(trouble.sentence).into());
+            }
+            state.plans += check.plans;
+            for finding in check.findings {
+                let name = finding.sentence.split(':').next().unwrap_or_default().to_owned();
+                // What is wrong with the scenario itself shows in each step.
+                if state.failing.iter().all(|known| known.finding != finding) {
+                    let failed = FailingSeed { name, finding };
+                    tell(SearchEvent::Failed(&failed))?;
+                    state.failing.push(failed);
+                }
+            }
+        }
+        state.done += count;
+        write(workspace, &state)?;
+    }
+    Ok(state)
+}
+
+/// What tells a program and the selected recordings from others: the hash of the program, of the scenarios and of the
+/// manifests, which have the hashes of all that is recorded.
+///
+/// # Errors
+///
+/// When a file can't be read.
+pub fn search_fingerprint(
+    workspace: &Workspace,
+    program: &Path,
+    selection: &Selection,
+) -> io::Result<String> {
+    let mut text = sha256_of_file(program)?;
+    for one in &selection.scenarios {
+        let scenario = files::read(&workspace.scenario(&one.name).join("scenario.toml"))?;
+        let _ = write!(text, "\n{} {}", one.name, sha256(&scenario));
+        let recorded = workspace.recorded(&one.name)?;
+        for version in one.versions.as_ref().unwrap_or(&recorded) {
+            let manifest = workspace.cassette(&one.name, version).join("cassette.toml");
+            let _ = write!(text, " {version} {}", sha256(&files::read(&manifest)?));
+        }
+    }
+    Ok(sha256(text.as_bytes()))
+}
+
+/// How far the same search is, if it has begun and is not over.
+fn begun(workspace: &Workspace, search: &SeedSearch<'_>) -> Result<Option<SearchState>, String> {
+    let path = || workspace.shown(&OwnFile::Sweep.path(workspace));
+    let text = OwnFile::Sweep.read(workspace).map_err(|error| error.to_string())?;
+    let Some(text) = text else { return Ok(None) };
+    let state: SearchState = serde_json::from_str(&text)
+        .map_err(|error| format!("{} is not what a search writes: {error}", path()))?;
+    let fresh = SearchState::new(search);
+    let is_same = state.format == FORMAT && state.seeds() == fresh.seeds();
+    if !is_same || state.is_complete() {
+        return Ok(None);
+    }
+    if state.fingerprint != fresh.fingerprint {
+        return Err("the program or the recordings changed since these seeds were searched".into());
+    }
+    let mut state = state;
+    for failed in &mut state.failing {
+        failed.finding = failed.finding.clone().safe();
+        failed.name = plain(&failed.name);
+    }
+    Ok(Some(state))
+}
+
+fn write(workspace: &Workspace, state: &SearchState) -> Result<(), CassetteError> {
+    let text = serde_json::to_string(state).map_err(io::Error::other)?;
+    OwnFile::Sweep.write(workspace, &(text + "\n")).map_err(io::Error::other)?;
+    Ok(())
+}
