@@ -211,7 +211,7 @@ mod tests {
                 &*format!("{HEAD}[swep]\n"),
                 "5: unknown field `swep`, expected one of `title`, \
               `about`, `tracks`, `record`, `run`, `session`, `channel`, `chat`, `variant`, `sweep`, \
-              `proof`; did you mean `sweep`?",
+              `plan`, `proof`; did you mean `sweep`?",
             ),
         ] {
             check(text, expect);

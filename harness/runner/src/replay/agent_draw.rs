@@ -20,7 +20,7 @@ impl Plan {
     /// their places. The same seed gives the same plan for the same capture on every machine.
     pub(crate) fn seeded_agent_fault(capture: Capture<'_>, seed: u64, pace_ms: u64) -> Self {
         let total = capture.stdout.len() as u64;
-        let mut plan = Self::random(total, seed).with_dialogue(capture.stdin, pace_ms);
+        let mut plan = Self::random(capture.stdout, seed).with_dialogue(capture.stdin, pace_ms);
         plan.agent = drawn(capture, &mut AgentDraw::new(seed, total)).into_iter().collect();
         plan
     }

@@ -76,7 +76,7 @@ impl Plan {
     /// same ones for the same seed on every machine.
     pub fn seeded<'a>(capture: impl Into<Capture<'a>>, seed: u64) -> Self {
         let capture = capture.into();
-        Self::random(capture.stdout.len() as u64, seed).with_random_dialogue(capture, seed)
+        Self::random(capture.stdout, seed).with_random_dialogue(capture, seed)
     }
 
     /// The same plan with the lines of the host at their places: a person takes 3 s for an answer, and the

@@ -240,8 +240,9 @@ impl Plan {
     }
 
     /// Random cuts and delays, the same ones for the same seed on every machine, without the host's lines.
-    pub(super) fn random(total: u64, seed: u64) -> Self {
-        let steps = random::pieces(total, seed).into_iter().map(PlanStep::from).collect();
+    pub(super) fn random(stdout: &[u8], seed: u64) -> Self {
+        let steps =
+            random::pieces(&line_ends(stdout), seed).into_iter().map(PlanStep::from).collect();
         Self { seed: Some(seed), steps, ..Self::empty() }
     }
 

@@ -10,33 +10,83 @@ use crate::scenario::{Fault, FaultKind};
 /// Largest piece of a stretch; a stretch of small pieces cuts inside records and characters, one
 /// of large pieces glues records together.
 const SIZES: [u32; 6] = [1, 4, 16, 128, 1024, 65_536];
-/// Pieces of one size before another is drawn.
-const STRETCH: u32 = 40;
-/// Longest delay of a class in ms, and how many of 64 draws fall into it. The long ones cross a
-/// channel's throttle window.
+/// Pieces of one size before another is drawn, at most; each seed has one of these.
+const STRETCHES: [u32; 3] = [4, 40, 400];
+/// Longest delay of a class in ms, and how many of 64 draws fall into it where the seed does not say otherwise. The
+/// long ones cross a channel's throttle window.
 const DELAYS: [(u32, u32); 4] = [(1, 44), (20, 14), (400, 5), (3_000, 1)];
+/// What the delays within a line add up to at most, in ms; each seed has one of these. They are short, because a gateway
+/// gives an agent up that prints no line for long.
+const BUDGETS_MS: [u64; 3] = [100, 1_000, 3_000];
+/// After this number of pieces the rest of a long run comes in large ones, because each piece takes time.
+const MOST_PIECES: [usize; 2] = [150, 600];
+/// How much more or less often than usual a seed draws a class of delays.
+const FACTORS: [u32; 4] = [0, 1, 1, 6];
 
 /// Most faults of a plan, and the last call that may fail.
 const MOST_FAULTS: u32 = 4;
 const LAST_CALL: u32 = 8;
-/// Longest wait that a 429 asks for, in s, and the slowest answer, in ms.
-const LONGEST_WAIT_S: u32 = 5;
+/// Of this number of seeds, one has no fault.
+const ONE_WITHOUT_FAULTS: u32 = 8;
+/// Longest wait that a 429 asks for, and the most that the waits of a plan add up to, in s: the final message is
+/// tried for 300 s.
+const LONGEST_WAIT_S: u32 = 150;
+const MOST_WAITS_S: u32 = 240;
+/// The slowest answer, in ms.
 const SLOWEST_MS: u32 = 4_000;
 
-/// Delay in ms and size of each piece of the plan of `seed` for `total` bytes.
-pub(super) fn pieces(total: u64, seed: u64) -> Vec<(u64, u64)> {
+/// What the pieces of a seed are like. Seeds differ in it, so that some have what others never do: only large pieces, no
+/// pause at all, many long ones.
+struct Weights {
+    sizes: [u32; SIZES.len()],
+    stretch: u32,
+    delays: [u32; DELAYS.len()],
+    budget_ms: u64,
+    most_pieces: usize,
+}
+
+impl Weights {
+    fn draw(rng: &mut ChaCha8Rng) -> Self {
+        let mut sizes = SIZES.map(|_| below(rng, 2) * (1 + below(rng, 8)));
+        if sizes.iter().all(|weight| *weight == 0) {
+            sizes[below(rng, SIZES.len() as u32) as usize] = 1;
+        }
+        let stretch = STRETCHES[below(rng, STRETCHES.len() as u32) as usize];
+        let mut delays = DELAYS.map(|(_, weight)| weight * FACTORS[below(rng, 4) as usize]);
+        // Some pieces come at once.
+        delays[0] = delays[0].max(1);
+        let budget_ms = BUDGETS_MS[below(rng, BUDGETS_MS.len() as u32) as usize];
+        let most_pieces = MOST_PIECES[below(rng, MOST_PIECES.len() as u32) as usize];
+        Self { sizes, stretch, delays, budget_ms, most_pieces }
+    }
+}
+
+/// Delay in ms and size of each piece of the plan of `seed` for bytes whose lines end at `ends`, of which the last one is
+/// their number.
+pub(super) fn pieces(ends: &[u64], seed: u64) -> Vec<(u64, u64)> {
     let mut rng = generator(seed, "");
+    let weights = Weights::draw(&mut rng);
     let mut pieces = Vec::new();
-    let (mut left, mut in_stretch, mut largest) = (total, 0, 1);
-    while left > 0 {
+    let (mut in_stretch, mut largest) = (0, 1);
+    let (mut lines, mut budget_ms) = (ends.iter().peekable(), weights.budget_ms);
+    let (mut at, total) = (0, ends.last().copied().unwrap_or_default());
+    while at < total {
         if in_stretch == 0 {
-            in_stretch = 1 + below(&mut rng, STRETCH);
-            largest = SIZES[below(&mut rng, SIZES.len() as u32) as usize];
+            in_stretch = 1 + below(&mut rng, weights.stretch);
+            largest = SIZES[weighted(&mut rng, &weights.sizes)];
         }
         in_stretch -= 1;
-        let bytes = u64::from(1 + below(&mut rng, largest)).min(left);
-        left -= bytes;
-        pieces.push((delay(&mut rng), bytes));
+        let is_long = pieces.len() >= weights.most_pieces;
+        let largest = if is_long { SIZES[SIZES.len() - 1] } else { largest };
+        let bytes = u64::from(1 + below(&mut rng, largest)).min(total - at);
+        at += bytes;
+        let (longest, _) = DELAYS[weighted(&mut rng, &weights.delays)];
+        let delay = u64::from(below(&mut rng, longest)).min(budget_ms);
+        budget_ms -= delay;
+        while lines.next_if(|end| **end <= at).is_some() {
+            budget_ms = weights.budget_ms;
+        }
+        pieces.push((delay, bytes));
     }
     pieces
 }
@@ -44,24 +94,37 @@ pub(super) fn pieces(total: u64, seed: u64) -> Vec<(u64, u64)> {
 /// Faults of `kinds` at different calls, in the order of the calls.
 pub(super) fn faults(seed: u64, kinds: &[FaultKind]) -> Vec<Fault> {
     let mut faults: Vec<Fault> = Vec::new();
-    if kinds.is_empty() {
+    let mut rng = generator(seed, "faults");
+    if kinds.is_empty() || below(&mut rng, ONE_WITHOUT_FAULTS) == 0 {
         return faults;
     }
-    let mut rng = generator(seed, "faults");
+    let mut waits_left = MOST_WAITS_S;
     for _ in 0..=below(&mut rng, MOST_FAULTS) {
         let call = u64::from(1 + below(&mut rng, LAST_CALL));
         let kind = kinds[below(&mut rng, kinds.len() as u32) as usize];
         let amount = match kind {
-            FaultKind::RateLimit => 1 + below(&mut rng, LONGEST_WAIT_S),
+            FaultKind::RateLimit => wait_s(&mut rng).min(waits_left),
             FaultKind::Slow => 1 + below(&mut rng, SLOWEST_MS),
             _ => 0,
         };
-        if faults.iter().all(|fault| fault.call != call) {
+        let is_over = kind == FaultKind::RateLimit && amount == 0;
+        if !is_over && faults.iter().all(|fault| fault.call != call) {
+            if kind == FaultKind::RateLimit {
+                waits_left -= amount;
+            }
             faults.push(Fault { call, kind, amount: amount.into() });
         }
     }
     faults.sort_by_key(|fault| fault.call);
     faults
+}
+
+/// The wait that a 429 asks for, in s, as services do: mostly a few seconds, each twice as long half as often, and a
+/// minute or two now and then.
+fn wait_s(rng: &mut ChaCha8Rng) -> u32 {
+    let doublings = below(rng, 256).leading_zeros() - 24;
+    let shortest = 1 << doublings;
+    (shortest + below(rng, shortest)).min(LONGEST_WAIT_S)
 }
 
 /// Longest time that the host takes for a line, in ms.
@@ -115,11 +178,12 @@ fn generator(seed: u64, purpose: &str) -> ChaCha8Rng {
     ChaCha8Rng::from_seed(key)
 }
 
-fn delay(rng: &mut ChaCha8Rng) -> u64 {
-    let mut draw = below(rng, DELAYS.iter().map(|(_, weight)| weight).sum());
-    for (longest, weight) in DELAYS {
+/// An index of `weights`, as often as its weight says; they are not all 0.
+fn weighted(rng: &mut ChaCha8Rng, weights: &[u32]) -> usize {
+    let mut draw = below(rng, weights.iter().sum());
+    for (index, &weight) in weights.iter().enumerate() {
         if draw < weight {
-            return u64::from(below(rng, longest));
+            return index;
         }
         draw -= weight;
     }

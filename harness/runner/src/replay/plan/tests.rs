@@ -38,16 +38,16 @@ fn uncut_keeps_when_every_line_is_complete() {
 
 #[test]
 fn a_seed_is_the_same_plan_everywhere() {
-    let plan = Plan::random(60, 9);
-    assert_eq!(plan, Plan::random(60, 9));
+    let plan = Plan::random(&[b'x'; 60], 10);
+    assert_eq!(plan, Plan::random(&[b'x'; 60], 10));
     assert_eq!(plan.steps.iter().map(|step| step.bytes).sum::<u64>(), 60);
-    check(&plan, "0:1 0:4 2079:1 18:3 14:10 20:4 0:8 0:29");
-    assert_ne!(Plan::random(9_000, 5).steps, Plan::random(9_000, 6).steps);
+    check(&plan, "11:4 2:4 2:2 19:50");
+    assert_ne!(Plan::random(&[b'x'; 9_000], 5).steps, Plan::random(&[b'x'; 9_000], 6).steps);
 }
 
 #[test]
 fn a_printed_plan_reads_back_and_a_foreign_one_is_refused() {
-    let plan = Plan::random(5_000, 3);
+    let plan = Plan::random(&[b'x'; 5_000], 3);
     assert_eq!(Plan::parse(&plan.to_line(), 5_000).unwrap(), plan);
     let error = Plan::parse(&plan.to_line(), 4_000).unwrap_err().to_string();
     assert_eq!(
@@ -113,7 +113,50 @@ fn v6_a_seed_draws_the_same_faults_everywhere() {
         faults.collect::<Vec<_>>().join(" ")
     };
     let kinds = [FaultKind::RateLimit, FaultKind::Slow, FaultKind::LostReply];
-    assert_eq!(drawn(3, &kinds), "5:rate-limit:5s 6:slow:3404ms");
+    assert_eq!(drawn(3, &kinds), "1:slow:3980ms 5:lost-reply");
     assert_ne!(drawn(4, &kinds), drawn(5, &kinds));
     assert_eq!(drawn(3, &[]), "");
+}
+
+/// Seeds differ in what they draw at all, and none keeps a gateway waiting so long that it gives the agent or the final
+/// message up.
+#[test]
+fn issue_20_point_4_each_seed_draws_its_own_weights_within_bounds() {
+    let stdout = [b"x".repeat(4_000), b"\n".to_vec()].concat().repeat(8);
+    let (mut whole, mut in_pieces, mut unhurried) = (0, 0, 0);
+    for seed in 0..400 {
+        let steps = Plan::random(&stdout, seed).steps;
+        let (mut at, mut waited) = (0, 0);
+        for step in &steps {
+            waited += step.after_ms;
+            assert!(waited <= 3_000, "seed {seed}: a line takes {waited} ms");
+            at += step.bytes;
+            let is_line_end = (at - step.bytes) / 4_001 < at / 4_001;
+            waited = if is_line_end { 0 } else { waited };
+        }
+        assert!(steps.len() <= 700, "seed {seed} has {} pieces", steps.len());
+        whole += usize::from(steps.len() <= 2);
+        in_pieces += usize::from(steps.iter().take(100).all(|step| step.bytes <= 16));
+        unhurried += usize::from(steps.iter().all(|step| step.after_ms < 20));
+    }
+    assert!(whole > 20 && in_pieces > 10 && unhurried > 10, "{whole} {in_pieces} {unhurried}");
+}
+
+#[test]
+fn issue_20_point_4_waits_are_mostly_short_and_sometimes_minutes() {
+    let (mut waits, mut without) = (Vec::new(), 0);
+    for seed in 0..1_000 {
+        let faults = Plan::random_faults(seed, &[FaultKind::RateLimit]);
+        without += usize::from(faults.is_empty());
+        let all: Vec<u64> = faults.iter().map(|fault| fault.amount).collect();
+        assert!(all.iter().sum::<u64>() <= 240 && !all.contains(&0), "seed {seed}: {all:?}");
+        waits.extend(all);
+    }
+    waits.sort_unstable();
+    assert_eq!((waits.first(), waits.last()), (Some(&1), Some(&150)));
+    let most = waits[waits.len() / 2];
+    assert!(most <= 3, "half of the waits are at most {most} s");
+    let long = waits.iter().filter(|wait| **wait >= 60).count();
+    assert!(long * 100 > waits.len() && long * 10 < waits.len(), "{long} of {}", waits.len());
+    assert!(without > 60, "{without} seeds have no fault");
 }
