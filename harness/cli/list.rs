@@ -1,7 +1,8 @@
 //! `clitape list`: the scenarios of a workspace, with their versions, channels and issues.
 
+use clitape_runner::names::ScenarioName;
 use clitape_runner::scenario::Workspace;
-use clitape_runner::suite::overview::ScenarioOverview;
+use clitape_runner::suite::overview::{ScenarioOverview, overviews};
 use clitape_runner::text::plural;
 use serde_json::json;
 
@@ -24,13 +25,12 @@ pub(crate) struct Args {
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStatus> {
     let names = Names { parts: true, ..Names::default() };
     let selection = args.selection.select(workspace, names)?;
-    let mut scenarios = Vec::new();
-    for one in &selection.scenarios {
-        let mut overview = ScenarioOverview::of(workspace, &one.name)?;
+    let names: Vec<ScenarioName> = selection.scenarios.iter().map(|one| one.name.clone()).collect();
+    let mut scenarios = overviews(workspace, &names)?;
+    for (overview, one) in scenarios.iter_mut().zip(&selection.scenarios) {
         if let Some(versions) = &one.versions {
             overview.recordings.retain(|it| versions.contains(&it.version));
         }
-        scenarios.push(overview);
     }
     let mut out = terminal::stdout();
     if args.json {

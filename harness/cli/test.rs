@@ -63,7 +63,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// List what was at stake: each rule, kind of finding and diagnostic, with the first scenario and plan that could have
-    /// shown it. Where all scenarios run, what never was at stake makes the run fail
+    /// shown it. Where all scenarios run with all their plans, what never was at stake makes the run fail
     #[arg(long, conflicts_with_all = ["subject", "shard"])]
     marks: bool,
     #[command(flatten)]

@@ -19,6 +19,7 @@ mod limits;
 mod limits_of_runs;
 mod limits_reached;
 mod machines;
+mod marks;
 mod processes;
 mod proof;
 mod report;

@@ -153,8 +153,9 @@ pub(super) fn test_own(
         terminal::note(timings(&report, began.elapsed()));
     }
     outputs::complain(&report);
-    // A part of the scenarios need not have everything.
-    let is_missed = options.marks && options.selection.is_whole && suite.marks.never().count() > 0;
+    // A part of the scenarios, or of the plans, need not have everything.
+    let is_all = options.selection.is_whole && options.seeds.is_none();
+    let is_missed = options.marks && is_all && suite.marks.never().count() > 0;
     Ok(match outputs::exit(&report) {
         ExitStatus::Ok if is_missed => ExitStatus::Findings,
         exit => exit,

@@ -235,8 +235,11 @@ pub(crate) const UNFINISHED: &str = ".clitape-";
 ///
 /// When the size of one can't be told.
 pub(crate) fn bytes(paths: &[PathBuf]) -> io::Result<u64> {
-    let there = paths.iter().filter(|path| is_there(path));
-    there.map(|path| Ok(fs_err::symlink_metadata(path)?.len())).sum()
+    let size = |path: &PathBuf| match fs_err::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
+        metadata => Ok(metadata?.len()),
+    };
+    paths.iter().map(size).sum()
 }
 
 /// What is in a folder and in those in it, sorted, without hidden files; nothing where there is no such folder. A

@@ -6,9 +6,9 @@ use std::fmt;
 
 use clitape_stream::DiagnosticCode;
 
+use super::checks::Check;
 use super::finding::FindingKind;
 use super::invariant::{INVARIANTS, SESSION_RULES};
-use super::judge::Check;
 use crate::replay::{Lane, Replay};
 
 /// What can be at stake.

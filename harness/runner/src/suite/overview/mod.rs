@@ -9,6 +9,7 @@ use serde::Serialize;
 
 pub use script::{ScriptPart, script};
 
+use super::pool::{Progress, in_order};
 use crate::cassette::{Cassette, Origin};
 use crate::check::{Golden, View};
 use crate::files;
@@ -100,6 +101,26 @@ impl ScenarioOverview {
     pub fn last_recorded(&self) -> Option<&str> {
         self.recordings.iter().filter_map(|it| it.date.as_deref()).max()
     }
+}
+
+/// What there is of each of these scenarios, in their order; all cores read.
+///
+/// # Errors
+///
+/// When a folder can't be read.
+pub fn overviews(
+    workspace: &Workspace,
+    names: &[ScenarioName],
+) -> io::Result<Vec<ScenarioOverview>> {
+    let mut overviews = Vec::with_capacity(names.len());
+    let read = |name: &ScenarioName| ScenarioOverview::of(workspace, name);
+    in_order(names, read, |progress| {
+        if let Progress::Result(overview) = progress {
+            overviews.push(overview?);
+        }
+        Ok::<(), io::Error>(())
+    })?;
+    Ok(overviews)
 }
 
 /// The names of a scenario's goldens, as far as they follow `golden/`, sorted: `bus.2.1.330.snap`.

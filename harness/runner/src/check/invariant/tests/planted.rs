@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::check::judge::{Check, ScenarioChecks};
+use crate::check::{Check, ScenarioChecks};
 use crate::replay::PlantedFault;
 use crate::scenario::Workspace;
 
