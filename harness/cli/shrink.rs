@@ -7,7 +7,7 @@ use clitape_runner::cassette::reduced;
 use clitape_runner::check::{Recording, shrink};
 use clitape_runner::files;
 use clitape_runner::names::ScenarioName;
-use clitape_runner::replay::{Plan, PlanArg, ReplayRequest};
+use clitape_runner::replay::PlanArg;
 use clitape_runner::scenario::{Workspace, template};
 use clitape_runner::suite::select::{NamePattern, Selected, Selector};
 use clitape_runner::text::{plural, shell_quote};
@@ -46,7 +46,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStat
         }
     }
     let recording = Recording::load(workspace, &scenario, version)?;
-    let plan = given(&recording, args.plan.clone())?;
+    let plan = args.plan.clone().map(|plan| recording.given_plan(plan)).transpose()?;
     let mut out = terminal::stdout();
     let Some(shrunk) = shrink(&recording, plan) else {
         let which = if args.plan.is_some() { "the plan does not fail" } else { "no plan fails" };
@@ -80,11 +80,4 @@ fn one(workspace: &Workspace, pattern: &NamePattern) -> anyhow::Result<Selected>
             bail!("`{pattern}` means several recordings; name one, such as three-tools/2.1.329")
         }
     }
-}
-
-/// The plan that was given, checked against the recording.
-fn given(recording: &Recording, plan: Option<PlanArg>) -> anyhow::Result<Option<Plan>> {
-    let Some(plan) = plan else { return Ok(None) };
-    let request = ReplayRequest { plan: Some(plan), ..ReplayRequest::new("") };
-    Ok(Some(recording.plan(&request)?))
 }

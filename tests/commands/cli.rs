@@ -3,6 +3,7 @@
 use std::fs;
 
 use crate::common::{self, files, root, run, workspace};
+use crate::kept_plans::failing_plan;
 use clitape_runner::check::{Check, FindingKind, Golden, ScenarioChecks};
 use clitape_runner::replay::Entry;
 use clitape_runner::scenario::Workspace;
@@ -387,11 +388,7 @@ fn b2_what_was_masked_is_told_by_rule() {
 fn issue_17_point_4_what_fails_is_made_small_and_kept_as_a_scenario() {
     let workspace = workspace(&["plain-text"]);
     let dir = workspace.path();
-    let cassette = dir.join("cassettes/plain-text/2.1.329/stdout.jsonl");
-    let size = fs::metadata(cassette).unwrap().len();
-    let faults: Vec<String> = (1..=6).map(|call| format!("\"{call}:server-error\"")).collect();
-    let faults = faults.join(",");
-    let plan = format!(r#"{{"format":1,"steps":[[0,9],[40,{}]],"faults":[{faults}]}}"#, size - 9);
+    let plan = failing_plan(dir);
     let args = ["shrink", "plain-text/2.1.329", "small"];
     let nothing = "plain-text 2.1.329: no plan fails, so that there is nothing to shrink";
     common::check(dir, &args, 4, &[nothing], &[]);

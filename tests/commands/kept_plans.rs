@@ -11,23 +11,25 @@ use crate::common::{check, run, workspace};
 const KEPT: &str = ".clitape/failures/plain-text/2.1.329.json";
 
 /// Pins plans in the scenario of the workspace at `dir`.
-fn pin(dir: &Path, plans: &str) {
+pub(crate) fn pin(dir: &Path, plans: &str) {
     let path = dir.join("scenarios/plain-text/scenario.toml");
     let text = fs::read_to_string(&path).unwrap();
     let whole = text.split("\n[[plan]]").next().unwrap();
     fs::write(&path, format!("{whole}\n{plans}")).unwrap();
 }
 
-/// A `[[plan]]` under which the chat's server refuses every attempt to send the answer.
-fn failing(dir: &Path) -> String {
+/// A plan of the recording under which the chat's server refuses every attempt to send the answer.
+pub(crate) fn failing_plan(dir: &Path) -> String {
     let stdout = dir.join("cassettes/plain-text/2.1.329/stdout.jsonl");
     let size = fs::metadata(stdout).unwrap().len();
     let faults: Vec<String> = (1..=6).map(|call| format!("\"{call}:server-error\"")).collect();
     let faults = faults.join(",");
-    format!(
-        "[[plan]]\ncli = '2.1.329'\njson = '{{\"format\":1,\"steps\":[[0,9],[40,{}]],\"faults\":[{faults}]}}'\n",
-        size - 9
-    )
+    format!(r#"{{"format":1,"steps":[[0,9],[40,{}]],"faults":[{faults}]}}"#, size - 9)
+}
+
+/// The same as a `[[plan]]`.
+pub(crate) fn failing(dir: &Path) -> String {
+    format!("[[plan]]\ncli = '2.1.329'\njson = '{}'\n", failing_plan(dir))
 }
 
 #[test]

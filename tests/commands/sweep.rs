@@ -5,6 +5,7 @@
 use std::fs;
 
 use crate::common::{check, workspace};
+use crate::kept_plans::{failing, pin};
 
 #[test]
 fn issue_20_point_5_a_sweep_goes_on_where_it_was_ended() {
@@ -51,14 +52,7 @@ fn issue_20_point_5_a_sweep_lists_the_seeds_that_fail_and_keeps_their_plans() {
     let workspace = workspace(&["plain-text"]);
     let dir = workspace.path();
     // A plan that fails in each step stands for seeds that do.
-    let stdout = dir.join("cassettes/plain-text/2.1.329/stdout.jsonl");
-    let size = fs::metadata(stdout).unwrap().len();
-    let faults: Vec<String> = (1..=6).map(|call| format!("\"{call}:server-error\"")).collect();
-    let plan = format!(r#"{{"format":1,"steps":[[0,{size}]],"faults":[{}]}}"#, faults.join(","));
-    let scenario = dir.join("scenarios/plain-text/scenario.toml");
-    let text = fs::read_to_string(&scenario).unwrap();
-    let pinned = format!("{text}\n[[plan]]\ncli = '2.1.329'\njson = '{plan}'\n");
-    fs::write(&scenario, pinned).unwrap();
+    pin(dir, &failing(dir));
     let args = ["sweep", "--seeds", "1..32", "--json", "-"];
     let args = [&args[..1], &["plain-text/2.1.329", "plain-text/2.1.148"], &args[1..]].concat();
     let told =

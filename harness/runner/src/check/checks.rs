@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::view::View;
-use crate::names::CliVersion;
+use crate::names::{CliVersion, ScenarioName};
 
 /// One check of a scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +45,11 @@ impl Check {
             }
             Self::Variants { .. } | Self::Complete => None,
         }
+    }
+
+    /// The place of its findings, as a check of this scenario: `three-tools 2.1.330 bus`.
+    pub(crate) fn place(&self, scenario: &ScenarioName) -> String {
+        format!("{scenario} {}", self.to_string().replace("::", " "))
     }
 }
 

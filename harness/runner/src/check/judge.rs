@@ -143,11 +143,7 @@ impl ScenarioChecks {
     ///
     /// [`CassetteError`] when a cassette is damaged or a file can't be read or written.
     pub fn judge(&self, check: &Check, update: bool) -> Result<CheckResult, CassetteError> {
-        self.mark(|marks| {
-            let place =
-                format!("{} {}", self.scenario().name, check.to_string().replace("::", " "));
-            marks.add_check(check, &place);
-        });
+        self.mark(|marks| marks.add_check(check, &check.place(&self.scenario().name)));
         let judged = match check {
             Check::Golden { version, view } => self.golden(version, *view, update),
             Check::Plans { version } => self.plans(version),
@@ -175,15 +171,12 @@ impl ScenarioChecks {
         let mut verdict = CheckResult { goldens: 1, ..CheckResult::default() };
         verdict.findings.extend(self.broken(&replay, &place, &recording.request(setup)));
         if !scenario.chat.faults.is_empty() {
-            self.mark(|marks| marks.add(FindingKind::WrongFinalText, &place));
-        }
-        if !scenario.chat.faults.is_empty()
-            && let Some((sentence, _)) =
-                wrong_final_text(&recording.fault_free(setup).entries, &replay.entries)
-        {
-            let reproduce = self.line(&recording.request(setup));
             let kind = FindingKind::WrongFinalText;
-            verdict.findings.push(Finding::new(kind, &place, sentence, reproduce));
+            self.mark(|marks| marks.add(kind, &place));
+            let wrong = wrong_final_text(&recording.fault_free(setup).entries, &replay.entries);
+            verdict.findings.extend(wrong.map(|(sentence, _)| {
+                Finding::new(kind, &place, sentence, self.line(&recording.request(setup)))
+            }));
         }
         if view == View::Session {
             let spec = scenario.session.as_ref();

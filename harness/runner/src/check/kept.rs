@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::recording::Recording;
 use crate::cassette::sha256;
-use crate::replay::{Plan, PlanArg, ReplayRequest};
+use crate::replay::{Plan, PlanArg};
 use crate::scenario::{OwnFile, Workspace};
 
 /// The format of a file.
@@ -111,9 +111,8 @@ impl<'a> KeptPlans<'a> {
         let is_same = file.stdout_sha256 == sha256(self.recording.capture().stdout);
         self.before.clone_from(&file.plans);
         for kept in file.plans {
-            let plan = Some(PlanArg::Json(kept.plan.to_line()));
-            let request = ReplayRequest { plan, ..ReplayRequest::new("") };
-            if is_same && self.recording.plan(&request).is_ok() {
+            let plan = PlanArg::Json(kept.plan.to_line());
+            if is_same && self.recording.given_plan(plan).is_ok() {
                 self.plans.push(kept);
             } else {
                 let KeptPlan { name: seed, finding, .. } = kept;

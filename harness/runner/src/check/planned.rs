@@ -18,6 +18,7 @@ impl ScenarioChecks {
     pub(super) fn plans(&self, version: &CliVersion) -> Result<CheckResult, CassetteError> {
         let recording = self.recordings.get(version)?;
         let mut notes = Vec::new();
+        let (pinned, unusable) = recording.pinned_plans();
         let keeps = self.memory != FailureMemory::Off;
         let mut kept = keeps.then(|| KeptPlans::read(self.workspace(), &recording, &mut notes));
         let first = kept.as_mut().filter(|_| self.memory == FailureMemory::KeepAndTryFirst);
@@ -25,12 +26,11 @@ impl ScenarioChecks {
         let mut result = match again {
             // What failed before and still does is enough to know.
             Some(finding) => CheckResult { findings: vec![finding], ..CheckResult::default() },
-            None => self.swept(&recording, kept.as_mut(), &mut notes),
+            None => self.swept((&recording, &pinned), kept.as_mut(), &mut notes),
         };
         if let Some(kept) = kept {
             kept.write(&mut notes);
         }
-        let (_, unusable) = recording.pinned_plans();
         result.findings.extend(unusable.into_iter().map(|what| {
             let kind = FindingKind::ScenarioUnusable;
             Finding::new(kind, &place(&recording), what, self.recordings.test())
@@ -57,7 +57,9 @@ impl ScenarioChecks {
             let told = format!("{} (kept)", plan.name);
             let all = setups(self.scenario());
             let found = all.chunks(recording.at_once()).find_map(|setups| {
-                self.with_sweep(recording, setups, |sweep| sweep.finding_of(&told, &plan.plan))
+                self.with_sweep((recording, &[]), setups, |sweep| {
+                    sweep.finding_of(&told, &plan.plan)
+                })
             });
             match found {
                 Some((_, finding)) => {
@@ -74,18 +76,19 @@ impl ScenarioChecks {
         None
     }
 
-    /// Replays the plans of the scenario and of the seeds.
+    /// Replays the pinned plans and those of the seeds.
     fn swept(
         &self,
-        recording: &Recording,
+        (recording, pinned): (&Recording, &[(String, Plan)]),
         kept: Option<&mut KeptPlans<'_>>,
         notes: &mut Vec<String>,
     ) -> CheckResult {
         let (scenario, version) = (self.scenario(), recording.version());
         let place = place(recording);
         let mut met = Vec::new();
-        let run =
-            |setups: &[Setup]| self.with_sweep(recording, setups, |sweep| sweep.run(&mut met));
+        let run = |setups: &[Setup]| {
+            self.with_sweep((recording, pinned), setups, |sweep| sweep.run(&mut met))
+        };
         // What diverges before the channels would be found in each of them.
         let found = setups(scenario).chunks(recording.at_once()).find_map(run);
         // After a finding, the rest of the plans was not replayed.
@@ -104,15 +107,14 @@ impl ScenarioChecks {
         CheckResult { findings, ..CheckResult::default() }
     }
 
-    /// Uses the sweep of a recording in these setups.
+    /// Uses the sweep of a recording with these pinned plans in these setups.
     fn with_sweep<T>(
         &self,
-        recording: &Recording,
+        (recording, pinned): (&Recording, &[(String, Plan)]),
         setups: &[Setup],
         use_it: impl FnOnce(&PlanSweep<'_>) -> T,
     ) -> T {
         let (scenario, version) = (self.scenario(), recording.version());
-        let (pinned, _) = recording.pinned_plans();
         let reproduce = |plan: &Plan, setup: Setup, lane: Option<Lane>| {
             let request = ReplayRequest::planned(scenario, version, setup, plan);
             self.line(&match lane {
@@ -125,7 +127,7 @@ impl ScenarioChecks {
             pace_ms: scenario.run.pace_ms,
             bases: setups.iter().map(|setup| recording.fault_free(*setup)).collect(),
             seeds: scenario.sweep.seeds(),
-            pinned: &pinned,
+            pinned,
             faults: &scenario.chat.faults,
             drawn: &scenario.sweep.faults,
             place: place(recording),

@@ -59,12 +59,13 @@ impl Recording {
         &self.cassette.manifest
     }
 
-    /// The plan that `request` asks for, checked against the recording.
+    /// The plan that is given itself, checked against the recording.
     ///
     /// # Errors
     ///
     /// [`RequestError`] when the plan can't be read or is for another recording.
-    pub fn plan(&self, request: &ReplayRequest) -> Result<Plan, RequestError> {
+    pub fn given_plan(&self, plan: PlanArg) -> Result<Plan, RequestError> {
+        let request = ReplayRequest { plan: Some(plan), ..ReplayRequest::new("") };
         request.plan(self.capture(), &self.cassette.timeline)
     }
 
@@ -79,10 +80,7 @@ impl Recording {
                 PlanSource::Seed(seed) => {
                     Ok(seeded(self.capture(), (&chat.faults, &sweep.faults), *seed))
                 }
-                PlanSource::Json(text) => {
-                    let plan = Some(PlanArg::Json(text.clone()));
-                    self.plan(&ReplayRequest { plan, ..ReplayRequest::new("") })
-                }
+                PlanSource::Json(text) => self.given_plan(PlanArg::Json(text.clone())),
             };
             match plan {
                 Ok(plan) => plans.push((format!("pinned plan {number}"), plan)),

@@ -89,7 +89,7 @@ pub(super) fn hangs(result: &CheckResult) -> bool {
 /// The result of a check that was given up.
 fn given_up(why: GivenUp, checks: &ScenarioChecks, check: &Check) -> CheckResult {
     let name = &checks.scenario().name;
-    let place = format!("{name} {}", check.to_string().replace("::", " "));
+    let place = check.place(name);
     let sentence = match why {
         GivenUp::Hangs(limit) => format!(
             "the check hangs: no replay of it has ended for {} s; it was given up",
