@@ -49,8 +49,9 @@ enum LineClass {
 /// The counters of a run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LineCounts {
-    /// All counts except the kinds of records, which are in `kinds` and `events`.
+    /// All counts except the kinds of records that are in `kinds` and `events`.
     stats: Stats,
+    /// The first kinds, at most [`FEW`].
     kinds: Vec<(Cow<'static, str>, u64)>,
     /// Counts of stream events, in the order of [`EVENTS`].
     events: [u64; EVENTS.len()],
@@ -65,6 +66,9 @@ const EVENTS: [(&str, &str); 6] = [
     ("message_delta", "stream_event/message_delta"),
     ("message_stop", "stream_event/message_stop"),
 ];
+
+/// The kinds of which each is looked at to find one. A run has fewer than these, and a few are found faster so than in a map.
+const FEW: usize = 32;
 
 /// Kinds that nearly every run has, so that their names need no allocation.
 const OFTEN: [&str; 5] = ["assistant", "user", "system/init", "system/status", "result/success"];
@@ -87,10 +91,10 @@ impl LineCounts {
     /// Turns the counters into the final counts.
     pub(crate) fn into_stats(self) -> Stats {
         let events = EVENTS.iter().zip(self.events).filter(|(_, count)| *count > 0);
-        let mut kinds = self.kinds;
-        kinds.reserve(EVENTS.len());
-        kinds.extend(events.map(|((_, name), count)| (Cow::Borrowed(*name), count)));
-        Stats { by_kind: kinds.into_iter().collect(), ..self.stats }
+        let mut stats = self.stats;
+        stats.by_kind.extend(self.kinds);
+        stats.by_kind.extend(events.map(|((_, name), count)| (Cow::Borrowed(*name), count)));
+        stats
     }
 
     /// Counts bytes that were fed.
@@ -116,6 +120,8 @@ impl LineCounts {
     fn count(&mut self, kind: &str, part: Option<&str>) {
         if let Some((_, count)) = self.kinds.iter_mut().find(|(n, _)| is_named(n, kind, part)) {
             *count += 1;
+        } else if self.kinds.len() == FEW {
+            *self.stats.by_kind.entry(name(kind, part).into()).or_default() += 1;
         } else {
             let often = OFTEN.iter().find(|name| is_named(name, kind, part));
             let name = often.map_or_else(|| name(kind, part).into(), |name| Cow::Borrowed(*name));

@@ -1,7 +1,7 @@
 //! Collects what a stream says of one or several turns ([S2](crate::rules::S2)).
 
 use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::hash::{DefaultHasher, Hash, Hasher as _};
 
 use clitape_stream::plant::{Plant, planted};
 use serde::Serialize;
@@ -39,7 +39,7 @@ pub struct Metadata {
 }
 
 /// One call.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Hash, Serialize)]
 #[non_exhaustive]
 pub struct CollectedCall {
     /// Name of the tool.
@@ -58,7 +58,7 @@ pub struct CollectedCall {
 }
 
 /// What a result says in short; at least one of its fields says something.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Hash, Default, Serialize)]
 #[non_exhaustive]
 pub struct ResultSummary {
     /// Ids of what a search found.
@@ -73,7 +73,7 @@ pub struct ResultSummary {
 }
 
 /// A text that a search found.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Hash, Serialize)]
 #[non_exhaustive]
 pub struct Snippet {
     /// Its id.
@@ -101,8 +101,8 @@ pub struct Collector {
     message_id: Option<String>,
     /// Hashes of the frames with ids: one that comes again, after a reconnect, does not count again.
     frames: HashSet<u64>,
-    /// Calls of the turns before this one.
-    settled: usize,
+    /// Hashes of the calls of this turn that have ids: a backlog may repeat one.
+    calls: HashSet<u64>,
     found: HashSet<Number>,
     /// Bytes of the events of the calls that are kept.
     retained: u64,
@@ -141,22 +141,19 @@ impl Collector {
     /// Begins the next turn. With a `message_id` only the events count that bear it.
     pub fn begin(&mut self, message_id: Option<String>) {
         self.message_id = message_id;
-        self.settled = self.collected.metadata.tool_calls.len();
+        self.calls.clear();
         self.collected.output.clear();
         if planted(Plant::LastTurnOnly) {
             self.collected.metadata.tool_calls.clear();
-            self.settled = 0;
         }
         self.collected.error = None;
     }
 
     /// Takes the next frame. One that is no JSON object counts for nothing (Δ: nor does its name).
     pub fn on(&mut self, frame: &SseFrame) -> TurnProgress {
-        let is_new = frame.id.is_none() || planted(Plant::RepeatedFrameCounts) || {
-            let mut hasher = DefaultHasher::new();
-            frame.hash(&mut hasher);
-            self.frames.insert(hasher.finish())
-        };
+        let is_new = frame.id.is_none()
+            || planted(Plant::RepeatedFrameCounts)
+            || self.frames.insert(hash(frame));
         let data: Map<String, Value> = match serde_json::from_str(&frame.data) {
             Ok(Value::Object(data)) if is_new => data,
             _ => return TurnProgress::Open,
@@ -241,9 +238,8 @@ impl Collector {
     fn tool_use(&mut self, data: &Map<String, Value>, size: usize) {
         let Some(call) = tool_call(data) else { return };
         let Metadata { tool_calls, retrieved_context } = &mut self.collected.metadata;
-        // A backlog may repeat a call; an id that another call has too is no repetition.
-        let turn = &tool_calls[self.settled..];
-        if call.id.is_some() && turn.contains(&call) {
+        // An id that another call has too is no repetition.
+        if call.id.is_some() && !self.calls.insert(hash(&call)) {
             return;
         }
         let summary = call.summary.iter().filter(|_| is_retrieval(&call.name));
@@ -259,6 +255,12 @@ impl Collector {
         tool_calls.push(call);
         self.retained += size as u64;
     }
+}
+
+fn hash(of: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    of.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// What to do about a limit.

@@ -1,6 +1,6 @@
 //! From the bus events of a run to the events of its stream ([S1](crate::rules::S1)).
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use clitape_stream::Incomplete;
 use clitape_stream::plant::{Plant, planted};
@@ -31,14 +31,24 @@ const HEARD_LIMIT: usize = 200;
 /// the `complete`, which is the last event, also after an `error`.
 #[derive(Debug, Default)]
 pub struct SseConverter {
-    /// Calls that have begun and not ended, in their order.
-    open: Vec<OpenCall>,
+    open: OpenCalls,
     /// Ids of calls that have ended.
     ended: HashSet<String>,
     /// Characters of the answer that were sent.
     length: u64,
     /// The last status, if no other event was sent after it.
     status: Option<String>,
+}
+
+/// Calls that have begun and not ended.
+#[derive(Debug, Default)]
+struct OpenCalls {
+    /// By number, which is their order.
+    calls: BTreeMap<u64, OpenCall>,
+    /// The numbers, by id.
+    numbers: HashMap<String, u64>,
+    /// The number of the next one.
+    next: u64,
 }
 
 #[derive(Debug)]
@@ -120,8 +130,8 @@ impl SseConverter {
                 // Arguments that never became JSON are sent as they came.
                 let input = truncated.as_ref().map_or_else(|| args.clone(), |raw| json!(raw));
                 let parent = parent.clone();
-                self.take(id);
-                self.open.push(OpenCall { id: id.clone(), name: name.clone(), input, parent });
+                let call = OpenCall { id: id.clone(), name: name.clone(), input, parent };
+                self.open.add(call);
                 None
             }
             Tool::Update { id, args, .. } => {
@@ -129,7 +139,7 @@ impl SseConverter {
                 None
             }
             Tool::Result { id, name, is_error, result, incomplete, parent } => {
-                let call = self.take(id);
+                let call = self.open.take(id);
                 if call.is_none() && self.ended.contains(id) {
                     return None;
                 }
@@ -153,7 +163,7 @@ impl SseConverter {
 
     /// Corrects the input that the start of a call had; before the start there is no call.
     fn correct(&mut self, id: &str, args: &Map<String, Value>) {
-        if let Some(call) = self.open.iter_mut().find(|call| call.id == id) {
+        if let Some(call) = self.open.get_mut(id) {
             match &mut call.input {
                 Value::Object(input) => input.extend(args.clone()),
                 input => *input = Value::Object(args.clone()),
@@ -161,18 +171,33 @@ impl SseConverter {
         }
     }
 
-    fn take(&mut self, id: &str) -> Option<OpenCall> {
-        let place = self
-            .open
-            .iter()
-            .position(|call| call.id == id || planted(Plant::ParallelCallsMixed))?;
-        Some(self.open.remove(place))
-    }
-
     /// The calls that are open when the run ends.
     fn unanswered(&mut self) -> Vec<SseEvent> {
-        let calls = self.open.drain(..);
-        calls.map(|call| no_result(call, Incomplete::Incomplete)).collect()
+        let calls = std::mem::take(&mut self.open).calls;
+        calls.into_values().map(|call| no_result(call, Incomplete::Incomplete)).collect()
+    }
+}
+
+impl OpenCalls {
+    /// Adds a call; one of the same id goes.
+    fn add(&mut self, call: OpenCall) {
+        self.take(&call.id);
+        self.numbers.insert(call.id.clone(), self.next);
+        self.calls.insert(self.next, call);
+        self.next += 1;
+    }
+
+    fn get_mut(&mut self, id: &str) -> Option<&mut OpenCall> {
+        self.calls.get_mut(self.numbers.get(id)?)
+    }
+
+    fn take(&mut self, id: &str) -> Option<OpenCall> {
+        if planted(Plant::ParallelCallsMixed) {
+            let (_, first) = self.calls.pop_first()?;
+            self.numbers.remove(&first.id);
+            return Some(first);
+        }
+        self.calls.remove(&self.numbers.remove(id)?)
     }
 }
 

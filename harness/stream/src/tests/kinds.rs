@@ -156,3 +156,15 @@ pub(crate) fn unknown_kinds_are_kept_raw_and_counted() {
     let listed: Vec<_> = stats.unknown_kinds.iter().map(|(k, n)| format!("{k} {n}")).collect();
     assert_eq!(listed, [" 1", "control_request/holo 1", "holo 1", "system 1", "system/holo 2"]);
 }
+
+#[test]
+fn issue_20_many_kinds_are_counted_as_few_are() {
+    let record = |n: usize| format!(r#"{{"type":"holo","subtype":"{}"}}"#, n % 100);
+    let records: Vec<String> = (0..250).map(record).collect();
+    let (_, stats) = run(records.join("\n").as_bytes(), || usize::MAX);
+    let count = |n: usize| stats.by_kind.get(format!("holo/{n}").as_str()).copied();
+    for n in 0..100 {
+        assert_eq!(count(n), Some(if n < 50 { 3 } else { 2 }), "{n}");
+    }
+    assert_eq!(stats.by_kind.len(), 100);
+}

@@ -19,13 +19,6 @@ const TICK: Duration = Duration::from_secs(20);
 /// Seconds of a day.
 const DAY: u64 = 24 * 60 * 60;
 
-/// A count of parts, as it was when there had been so many moves.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Known {
-    pub(super) moves: u64,
-    pub(super) count: usize,
-}
-
 /// The line of one tool call.
 #[derive(Debug)]
 pub(super) struct ToolLine {
@@ -36,12 +29,8 @@ pub(super) struct ToolLine {
     pub(super) began: Instant,
     /// What it looked like last, and after how many ticks.
     shown: Option<(u32, String)>,
-    /// The number of equal lines of ended calls right above it.
-    pub(super) equal_above: Option<Known>,
-    /// The number of lines up to it, with itself, that no text is between.
-    pub(super) streak: Option<Known>,
-    /// The place behind the lines below it.
-    pub(super) below: Option<Known>,
+    /// The place of a line below it; of the newest one when it was looked for last.
+    pub(super) newest_below: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -65,9 +54,7 @@ impl ToolLine {
             state,
             began: Instant::now(),
             shown: None,
-            equal_above: None,
-            streak: None,
-            below: None,
+            newest_below: None,
         }
     }
 
@@ -79,7 +66,6 @@ impl ToolLine {
     /// Forgets what it looked like, because it looks different now.
     pub(super) fn change(&mut self) {
         self.shown = None;
-        self.equal_above = None;
     }
 
     /// Whether the call has not ended.
@@ -97,10 +83,14 @@ impl ToolLine {
         u32::try_from(ticks).unwrap_or(u32::MAX - 1)
     }
 
+    /// Whether it shows a time that runs.
+    pub(super) fn has_ticks(&self, settings: &TelegramSettings) -> bool {
+        settings.reasoning && self.state == ToolLineState::Running
+    }
+
     /// Writes the line again if it has changed; the channel is at work since `started`.
     pub(super) fn write(&mut self, settings: &TelegramSettings, started: Instant) {
-        let has_ticks = settings.reasoning && self.state == ToolLineState::Running;
-        let ticks = if has_ticks { self.ticks() } else { 0 };
+        let ticks = if self.has_ticks(settings) { self.ticks() } else { 0 };
         if self.shown.as_ref().is_none_or(|(at, _)| *at != ticks) {
             self.shown = Some((ticks, self.text(settings, started)));
         }

@@ -66,11 +66,13 @@ impl ToolLines {
         }
     }
 
-    /// Lets every call have ended.
-    pub(super) fn end_all(&mut self) {
-        for place in std::mem::take(&mut self.open) {
-            self.set(place, ToolLineState::Done);
+    /// Lets every call have ended, and returns the places of the lines of those that had not.
+    pub(super) fn end_all(&mut self) -> BTreeSet<usize> {
+        let ended = std::mem::take(&mut self.open);
+        for place in &ended {
+            self.set(*place, ToolLineState::Done);
         }
+        ended
     }
 
     /// Takes the open lines of a call away, and returns their places.

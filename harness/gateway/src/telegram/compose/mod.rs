@@ -7,13 +7,15 @@
 mod layout;
 mod line;
 mod lines;
+mod parts;
 mod text;
 mod window;
 
 use clitape_stream::plant::{Plant, planted};
 use layout::{DraftBlock, fold, layout};
-use line::{Known, ToolLine, ToolLineState};
+use line::{ToolLine, ToolLineState};
 use lines::ToolLines;
+use parts::{DraftPart, DraftParts, PartPosition};
 pub(super) use text::TextLane;
 use text::TextPart;
 use tokio::time::Instant;
@@ -34,12 +36,8 @@ const HEARD_LIMIT: usize = 200;
 pub(super) struct Compositor {
     settings: TelegramSettings,
     started: Instant,
-    parts: Vec<DraftPart>,
+    parts: DraftParts,
     lines: ToolLines,
-    /// The number of texts among the parts.
-    texts: usize,
-    /// How often a part came or went before others, so that these have other places.
-    moves: u64,
     /// Bytes of the answer and of the reasoning so far that are in `parts`.
     seen: [usize; 2],
     /// Whether the last draft had no space for more of the last part.
@@ -48,22 +46,13 @@ pub(super) struct Compositor {
     status: Option<ToolLine>,
 }
 
-#[derive(Debug)]
-enum DraftPart {
-    Text(TextPart),
-    /// A line, by its place among the lines.
-    Line(usize),
-}
-
 impl Compositor {
     pub(super) fn new(settings: TelegramSettings) -> Self {
         Self {
             settings,
             started: Instant::now(),
-            parts: Vec::new(),
+            parts: DraftParts::default(),
             lines: ToolLines::default(),
-            texts: 0,
-            moves: 0,
             seen: [0; 2],
             is_full: false,
             status: None,
@@ -106,7 +95,6 @@ impl Compositor {
             }
             _ => {
                 self.parts.push(DraftPart::Text(TextPart::new(lane, new)));
-                self.texts += 1;
                 true
             }
         }
@@ -115,7 +103,7 @@ impl Compositor {
     /// Keeps of the text what still is the beginning of `left`.
     fn take_back(&mut self, lane: TextLane, left: &str) {
         let mut rest = left;
-        self.retain(|part| match part {
+        self.parts.retain(|part| match part {
             DraftPart::Text(text) if text.lane == lane => {
                 rest = text.keep_beginning_of(rest);
                 !text.is_empty()
@@ -130,17 +118,6 @@ impl Compositor {
             if self.shows(lane) { self.parts.iter().map(kept).sum() } else { left.len() };
     }
 
-    /// Takes parts away.
-    fn retain(&mut self, keep: impl FnMut(&mut DraftPart) -> bool) {
-        let before = self.parts.len();
-        self.parts.retain_mut(keep);
-        if self.parts.len() < before {
-            self.moves += 1;
-            let is_text = |part: &&DraftPart| matches!(part, DraftPart::Text(_));
-            self.texts = self.parts.iter().filter(is_text).count();
-        }
-    }
-
     /// Takes what goes on while the run seems to stand still, until something else comes
     /// (openclaw#134697). Says whether there is anything to show of it.
     pub(super) fn notice(&mut self, notice: &Notice) -> bool {
@@ -153,7 +130,8 @@ impl Compositor {
     pub(super) fn heard(&mut self, text: &str) {
         self.status = None;
         let words = format!("💬 Heard: {}", short(text, HEARD_LIMIT));
-        self.parts.push(DraftPart::Line(self.lines.add(ToolLine::of_no_call(&words))));
+        let line = self.lines.add(ToolLine::of_no_call(&words));
+        self.parts.push(DraftPart::Line(line));
     }
 
     /// A question holds the call `id` back, or does so no longer.
@@ -163,8 +141,13 @@ impl Compositor {
             false => (ToolLineState::Waiting, ToolLineState::Running),
         };
         if let Some(place) = self.lines.newest(id, |line| line.state == from) {
-            self.lines.set(place, to);
+            self.set(place, to);
         }
+    }
+
+    fn set(&mut self, place: usize, state: ToolLineState) {
+        self.lines.set(place, state);
+        self.parts.changed(place);
     }
 
     /// Takes the start or the result of a call. A line belongs to a call: the result changes the
@@ -182,7 +165,7 @@ impl Compositor {
                     (None, false) => ToolLineState::Done,
                 };
                 if let Some(place) = self.lines.newest(id, ToolLine::is_open) {
-                    self.lines.set(place, state);
+                    self.set(place, state);
                 }
             }
         }
@@ -190,15 +173,16 @@ impl Compositor {
 
     /// Takes away the lines of calls that will never start.
     pub(super) fn drop_calls(&mut self, calls: &[String]) {
-        let dropped: Vec<usize> = calls.iter().flat_map(|id| self.lines.drop_open(id)).collect();
-        if !dropped.is_empty() {
-            self.retain(|part| !matches!(part, DraftPart::Line(place) if dropped.contains(place)));
+        for place in calls.iter().flat_map(|id| self.lines.drop_open(id)) {
+            self.parts.remove(place);
         }
     }
 
     /// Returns the draft that stays when no more events come: running calls lose their mark.
     pub(super) fn last_draft(&mut self) -> Option<String> {
-        self.lines.end_all();
+        for place in self.lines.end_all() {
+            self.parts.changed(place);
+        }
         self.draft()
     }
 
@@ -208,41 +192,35 @@ impl Compositor {
         let known = self.lines.newest(id, ToolLine::is_open);
         if let Some(place) = known.filter(|_| !planted(Plant::StartAndUpdateAsRows)) {
             self.lines.set_title(place, title);
+            self.parts.changed(place);
             return;
         }
-        if planted(Plant::NoLinesAfterText) && self.texts > 0 {
+        if planted(Plant::NoLinesAfterText) && self.parts.texts() > 0 {
             return;
         }
         let parent_line = parent.and_then(|parent| self.lines.newest(parent, |_| true));
         let (at, depth) = match parent_line {
-            Some(parent) => (self.below(parent), self.lines.get(parent).depth + 1),
-            None => (self.parts.len(), usize::from(parent.is_some())),
+            Some(parent) => (self.newest_below(parent), self.lines.get(parent).depth + 1),
+            None => (self.parts.newest(), usize::from(parent.is_some())),
         };
         let place = self.lines.add(ToolLine::new(id, title, depth));
-        self.moves += u64::from(at < self.parts.len());
-        self.parts.insert(at, DraftPart::Line(place));
+        self.parts.insert_behind(at, DraftPart::Line(place));
     }
 
-    /// The place behind the line of a parent and the lines below it.
-    fn below(&mut self, parent: usize) -> usize {
+    /// The position of the newest of the lines below the line of a parent; the parent's own if there is none.
+    fn newest_below(&mut self, parent: usize) -> Option<PartPosition> {
         let line = self.lines.get(parent);
         let depth = line.depth;
-        let mut at = match line.below.filter(|below| below.moves == self.moves) {
-            Some(known) => known.count,
-            None => {
-                let is_parent =
-                    |part: &DraftPart| matches!(part, DraftPart::Line(place) if *place == parent);
-                self.parts.iter().rposition(is_parent).map_or(self.parts.len(), |place| place + 1)
-            }
-        };
-        while let Some(DraftPart::Line(place)) = self.parts.get(at) {
-            if self.lines.get(*place).depth <= depth {
-                break;
-            }
-            at += 1;
+        let known = line.newest_below.and_then(|place| self.parts.position(place));
+        let mut at = known.or_else(|| self.parts.position(parent))?;
+        let mut newest = line.newest_below;
+        while let Some(behind) = self.parts.behind(at) {
+            let below = self.parts.line(behind).filter(|line| self.lines.get(*line).depth > depth);
+            let Some(below) = below else { break };
+            (at, newest) = (behind, Some(below));
         }
-        self.lines.get_mut(parent).below = Some(Known { moves: self.moves, count: at });
-        at
+        self.lines.get_mut(parent).newest_below = newest;
+        Some(at)
     }
 
     /// The draft as the profile writes it; `None` while there is nothing worth a first message.

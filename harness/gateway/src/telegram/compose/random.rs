@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::layout::{DraftBlock, fold, layout};
+use super::parts::DraftPart;
 use super::window::WindowLimits;
 use super::{Compositor, DraftMode, TelegramSettings, TextLane};
 use crate::bus::Tool;
@@ -56,6 +57,25 @@ fn drawn(blocks: (Vec<DraftBlock>, usize)) -> (String, bool) {
     layout(&blocks, &TELEGRAM)
 }
 
+/// Every row of the blocks, as often as it counts.
+fn rows(blocks: &[DraftBlock]) -> Vec<String> {
+    let rows = blocks.iter().filter_map(|block| match block {
+        DraftBlock::Rows(rows) => Some(rows),
+        DraftBlock::Text(_) => None,
+    });
+    rows.flatten().flat_map(|row| vec![row.html.clone(); row.times]).collect()
+}
+
+/// Every line, each written on its own, and the status.
+fn written(compositor: &Compositor) -> Vec<String> {
+    let lines = compositor.parts.iter().filter_map(|part| match part {
+        DraftPart::Line(place) => Some(compositor.lines.get(*place)),
+        DraftPart::Text(_) => None,
+    });
+    let text = |line: &super::ToolLine| line.text(&compositor.settings, compositor.started);
+    lines.chain(&compositor.status).map(text).collect()
+}
+
 async fn check(settings: TelegramSettings, turn: &[Happens]) {
     let mut compositor = Compositor::new(settings);
     let (mut answer, mut thought) = (String::new(), String::new());
@@ -92,6 +112,7 @@ async fn check(settings: TelegramSettings, turn: &[Happens]) {
         compositor.text(TextLane::Thought, &thought);
         let newest = compositor.window();
         let everything = compositor.window_within(EVERYTHING);
+        assert_eq!(rows(&everything.0), written(&compositor), "after {happens:?}");
         assert_eq!(drawn(newest), drawn(everything), "after {happens:?}");
     }
 }

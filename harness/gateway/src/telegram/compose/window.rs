@@ -1,13 +1,13 @@
 //! The newest parts of a draft, back to where nothing more can show.
 //!
 //! A message shows [`LINES`] rows and one page of text. The parts are looked at from the end, until there is a row more
-//! and more text than that. What was counted of the parts before them is kept with their lines, so that a long row of
-//! lines is passed over in one step.
+//! and more text than that. A long row of lines that look the same, or that can't show, is passed over by the chunk.
 
+use super::Compositor;
 use super::layout::{DraftBlock, DraftRow, GAP, LINES, LITTLE_ROOM};
-use super::line::{Known, ToolLine};
+use super::line::ToolLine;
+use super::parts::{DraftPart, PartPosition};
 use super::text::Shown;
-use super::{Compositor, DraftPart};
 
 /// How much of a draft is looked at.
 #[derive(Debug, Clone, Copy)]
@@ -33,19 +33,20 @@ impl Compositor {
         let mut rows = usize::from(status.is_some());
         let (mut calls, mut texts) = (0, 0);
         let (mut room, mut has_more_text) = (limits.letters, false);
-        let mut end = self.parts.len();
-        while let Some(at) = end.checked_sub(1) {
+        let newest = self.parts.newest();
+        let mut next = newest;
+        while let Some(at) = next {
             let has_rows = rows >= limits.rows || calls == self.lines.len();
-            if has_rows && (has_more_text || texts == self.texts) {
+            if has_rows && (has_more_text || texts == self.parts.texts()) {
                 break;
             }
-            if let DraftPart::Line(_) = self.parts[at] {
+            if let DraftPart::Line(_) = self.parts.get(at) {
                 if has_rows {
-                    end -= self.streak(at);
+                    next = self.parts.text_up_to(at);
                     continue;
                 }
-                let row = self.row(at);
-                (end, calls) = (end - row.times, calls + row.times);
+                let (row, top) = self.row(at);
+                (next, calls) = (self.parts.before(top), calls + row.times);
                 match blocks.last_mut() {
                     // Blank text is nothing between rows.
                     Some(DraftBlock::Rows(all)) => match all.last_mut() {
@@ -62,9 +63,8 @@ impl Compositor {
                 }
                 continue;
             }
-            let is_open = end == self.parts.len();
-            (end, texts) = (at, texts + 1);
-            let DraftPart::Text(text) = &mut self.parts[at] else { continue };
+            (next, texts) = (self.parts.before(at), texts + 1);
+            let DraftPart::Text(text) = self.parts.get_mut(at) else { continue };
             if has_more_text {
                 // It has no place, but rows above it are no neighbours of those below it.
                 let parts_rows = matches!(blocks.last(), Some(DraftBlock::Rows(_)));
@@ -73,7 +73,7 @@ impl Compositor {
                 }
                 continue;
             }
-            let shown = match is_open {
+            let shown = match Some(at) == newest {
                 true => text.growing(how),
                 false => text.ended(how).map(|(pieces, letters)| (pieces.to_vec(), letters)),
             };
@@ -94,63 +94,49 @@ impl Compositor {
         (blocks, self.lines.len() - calls)
     }
 
-    /// The row of the line at a place of the parts, with the equal ones above it.
-    fn row(&mut self, at: usize) -> DraftRow {
+    /// The row of the line at a position with the equal ones above it, and the position of the uppermost of them.
+    fn row(&mut self, at: PartPosition) -> (DraftRow, PartPosition) {
+        let html = self.written(at).map_or_else(String::new, |line| line.shown().to_owned());
         let (mut top, mut times) = (at, 1);
-        self.write(at);
-        while let Some(line) = self.line(top) {
-            if let Some(known) = line.equal_above.filter(|known| known.moves == self.moves) {
-                times += known.count;
+        while let Some(above) = self.parts.before(top) {
+            if self.written(above).is_none_or(|line| line.shown() != html) {
                 break;
             }
-            let Some(above) = top.checked_sub(1) else { break };
-            self.write(above);
-            let is_equal =
-                |line: &ToolLine| Some(line.shown()) == self.line(at).map(ToolLine::shown);
-            if !self.line(above).is_some_and(is_equal) {
-                break;
-            }
-            (top, times) = (above, times + 1);
+            (top, times) = match self.uniform_chunk(above) {
+                Some((first, length)) => (first, times + length),
+                None => (above, times + 1),
+            };
         }
-        let moves = self.moves;
-        let DraftPart::Line(place) = self.parts[at] else {
-            return DraftRow { html: String::new(), times };
+        (DraftRow { html, times }, top)
+    }
+
+    /// The first position and the length of the chunk of which `last` is the last position, if all its parts are lines that
+    /// look the same.
+    fn uniform_chunk(&mut self, last: PartPosition) -> Option<(PartPosition, usize)> {
+        let (chunk, known) = self.parts.chunk_up_to(last)?;
+        let first = chunk.positions().next()?;
+        let is_uniform = match known {
+            Some(known) => known,
+            None => {
+                let html = self.written(last)?.shown().to_owned();
+                // Lines with a time that runs are looked at one by one.
+                let is_so = chunk.positions().all(|at| {
+                    let settings = self.settings;
+                    let is_equal =
+                        |line: &ToolLine| !line.has_ticks(&settings) && line.shown() == html;
+                    self.written(at).is_some_and(is_equal)
+                });
+                self.parts.set_uniform(chunk, is_so);
+                is_so
+            }
         };
-        let line = self.lines.get_mut(place);
-        // A call that has ended stays as it is, and so do those that look the same.
-        line.equal_above = (!line.is_open()).then_some(Known { moves, count: times - 1 });
-        DraftRow { html: line.shown().to_owned(), times }
+        is_uniform.then_some((first, chunk.length))
     }
 
-    /// The number of lines up to a place, with it, that no text is between.
-    fn streak(&mut self, at: usize) -> usize {
-        let mut count = 0;
-        while let Some(line) = (at + 1).checked_sub(count + 1).and_then(|place| self.line(place)) {
-            if let Some(known) = line.streak.filter(|known| known.moves == self.moves) {
-                count += known.count;
-                break;
-            }
-            count += 1;
-        }
-        let moves = self.moves;
-        if let DraftPart::Line(place) = self.parts[at] {
-            self.lines.get_mut(place).streak = Some(Known { moves, count });
-        }
-        count
-    }
-
-    /// The line at a place of the parts, if there is one.
-    fn line(&self, at: usize) -> Option<&ToolLine> {
-        match self.parts.get(at)? {
-            DraftPart::Line(place) => Some(self.lines.get(*place)),
-            DraftPart::Text(_) => None,
-        }
-    }
-
-    /// Writes the line at a place of the parts, if there is one and it has changed.
-    fn write(&mut self, at: usize) {
-        if let Some(DraftPart::Line(place)) = self.parts.get(at) {
-            self.lines.get_mut(*place).write(&self.settings, self.started);
-        }
+    /// The line at a position as it looks now, if there is one.
+    fn written(&mut self, at: PartPosition) -> Option<&ToolLine> {
+        let line = self.lines.get_mut(self.parts.line(at)?);
+        line.write(&self.settings, self.started);
+        Some(line)
     }
 }
