@@ -8,6 +8,7 @@ use clitape_runner::cassette::CassetteError;
 use clitape_runner::compare::CompareError;
 use clitape_runner::record::RecordError;
 use clitape_runner::report::proof::PhotoError;
+use clitape_runner::suite::{Cause, SearchError};
 
 use crate::terminal;
 
@@ -59,8 +60,13 @@ pub(crate) fn as_documented(command: impl FnOnce() -> anyhow::Result<ExitStatus>
 /// The exit code of an error. The first cause that has one decides.
 pub(crate) fn classify(error: &anyhow::Error) -> ExitStatus {
     for cause in error.chain() {
-        if let Some(tape) = cause.downcast_ref::<CassetteError>() {
-            return if tape.is_damage() { ExitStatus::Damaged } else { ExitStatus::Usage };
+        let is_damage = match cause.downcast_ref::<SearchError>() {
+            Some(SearchError::Check(trouble)) => Some(trouble.cause == Cause::Damaged),
+            Some(SearchError::Cassette(error)) => Some(error.is_damage()),
+            None => cause.downcast_ref::<CassetteError>().map(CassetteError::is_damage),
+        };
+        if let Some(is_damage) = is_damage {
+            return if is_damage { ExitStatus::Damaged } else { ExitStatus::Usage };
         }
         if cause.is::<RecordError>()
             || matches!(cause.downcast_ref::<CompareError>(), Some(CompareError::Stopped))

@@ -67,3 +67,15 @@ fn issue_20_point_5_a_sweep_lists_the_seeds_that_fail_and_keeps_their_plans() {
     let kept = ["pinned plan 1 (kept): "];
     check(dir, &["test", "plain-text/2.1.329"], 3, &kept, &[]);
 }
+
+#[test]
+fn issue_20_point_5_a_damaged_cassette_ends_a_sweep_as_it_ends_a_test() {
+    let workspace = workspace(&["plain-text"]);
+    let dir = workspace.path();
+    let path = dir.join("cassettes/plain-text/2.1.329/stdout.jsonl");
+    let mut stdout = fs::read(&path).unwrap();
+    stdout[0] = b' ';
+    fs::write(&path, stdout).unwrap();
+    let args = ["sweep", "plain-text/2.1.329", "--seeds", "1..2"];
+    check(dir, &args, 5, &[], &["is damaged", "record the scenario again"]);
+}

@@ -14,6 +14,7 @@ use super::divergence::Divergence;
 use super::final_text::wrong_final_text;
 use super::finding::{CheckResult, Finding, FindingKind};
 use super::golden::Golden;
+use super::idle_cores::IdleCores;
 use super::invariant::{self, BrokenInvariant};
 use super::kept::FailureMemory;
 use super::marks::Marks;
@@ -34,6 +35,8 @@ pub struct ScenarioChecks {
     pub(super) recordings: Recordings,
     /// What is done with plans that fail.
     pub(super) memory: FailureMemory,
+    /// The cores that the plans of a recording may use beside that of their check.
+    pub(super) cores: IdleCores,
     /// What was at stake so far, if somebody asks.
     marks: Option<Mutex<Marks>>,
 }
@@ -67,13 +70,20 @@ impl ScenarioChecks {
         };
         let versions: Vec<_> = versions.into_iter().map(uses).collect();
         let recordings = Recordings::new(workspace, scenario, versions);
-        Ok(Self { checks, recordings, memory: FailureMemory::Off, marks: None })
+        let cores = IdleCores::default();
+        Ok(Self { checks, recordings, memory: FailureMemory::Off, cores, marks: None })
     }
 
     /// The same checks, which do this with plans that fail.
     #[must_use]
     pub fn remembering(self, memory: FailureMemory) -> Self {
         Self { memory, ..self }
+    }
+
+    /// The same checks, which also use the idle ones of these cores.
+    #[must_use]
+    pub fn on_idle(self, cores: IdleCores) -> Self {
+        Self { cores, ..self }
     }
 
     /// The same checks, which also say what was at stake.
@@ -90,6 +100,11 @@ impl ScenarioChecks {
             std::mem::take(&mut *marks.lock().unwrap_or_else(PoisonError::into_inner))
         };
         marks.map(lock).unwrap_or_default()
+    }
+
+    /// Whether somebody asks what was at stake.
+    pub(super) fn is_marking(&self) -> bool {
+        self.marks.is_some()
     }
 
     /// Adds to what was at stake, if somebody asks.

@@ -2,6 +2,7 @@
 //! of the seeds.
 
 use super::finding::{CheckResult, Finding, FindingKind};
+use super::idle_cores::IdleCores;
 use super::judge::ScenarioChecks;
 use super::kept::{FailureMemory, KeptPlan, KeptPlans};
 use super::recording::{Recording, setup, setups};
@@ -122,6 +123,9 @@ impl ScenarioChecks {
                 None => request,
             })
         };
+        // The first place at which something was at stake is known only where one plan is replayed after another.
+        let alone = IdleCores::default();
+        let cores = if self.is_marking() { &alone } else { &self.cores };
         use_it(&PlanSweep {
             capture: recording.capture(),
             pace_ms: scenario.run.pace_ms,
@@ -141,6 +145,7 @@ impl ScenarioChecks {
                     }
                 });
             },
+            cores,
         })
     }
 

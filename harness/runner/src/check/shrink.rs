@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::finding::Finding;
+use super::idle_cores::IdleCores;
 use super::recording::{Recording, setups};
 use super::sweep::{PlanSweep, smallest};
 use crate::replay::{
@@ -85,6 +86,7 @@ fn sweep<T>(
         place: scenario.name.to_string(),
         reproduce: &|plan: &Plan, _: Setup, _| plan.to_line(),
         replayed: &|_, _, _| (),
+        cores: &IdleCores::default(),
     })
 }
 

@@ -16,6 +16,7 @@ use super::context::context;
 use super::divergence::Divergence;
 use super::final_text::{FinalTextDiff, wrong_final_text};
 use super::finding::{Finding, FindingKind};
+use super::idle_cores::IdleCores;
 use super::invariant::{self, BrokenInvariant};
 use super::trace_diff::{Times, TraceDiff};
 use super::unmet;
@@ -48,9 +49,11 @@ pub(super) struct PlanSweep<'a> {
     /// The place of the cassette in a finding.
     pub(super) place: String,
     /// The line that replays the cassette under a plan in a setup and shows a lane.
-    pub(super) reproduce: &'a dyn Fn(&Plan, Setup, Option<Lane>) -> String,
-    /// Gets the name, the plan and the replay of every plan that is replayed.
-    pub(super) replayed: &'a dyn Fn(&str, &Plan, &Replay),
+    pub(super) reproduce: &'a (dyn Fn(&Plan, Setup, Option<Lane>) -> String + Sync),
+    /// Gets the name, the plan and the replay of every plan that is replayed; in their order if there are no `cores`.
+    pub(super) replayed: &'a (dyn Fn(&str, &Plan, &Replay) + Sync),
+    /// The cores that may be used beside this thread's.
+    pub(super) cores: &'a IdleCores,
 }
 
 /// A plan that fails, made as small as it gets.
@@ -98,25 +101,46 @@ impl PlanSweep<'_> {
     /// The first plan that fails, with its name and the setup in which it does.
     pub(super) fn first(&self, met: &mut Vec<FaultKind>) -> Option<(String, Plan, Setup)> {
         let setups: Vec<Setup> = self.bases.iter().map(|base| base.setup).collect();
-        self.all_plans().find_map(|(name, plan)| {
-            let played = plan.played(self.capture);
-            let mut cuts = replay_played(&played, &setups);
-            cuts.iter_mut().zip(&self.bases).for_each(|(cut, base)| cut.share_stated(base));
-            for fault in cuts.iter().flat_map(|cut| unmet::met(cut, &plan.faults)) {
-                if !met.contains(&fault.kind) {
-                    met.push(fault.kind);
+        let mut plans = self.all_plans();
+        loop {
+            let cores = self.cores.take();
+            let batch: Vec<_> = plans.by_ref().take(cores.batch()).collect();
+            if batch.is_empty() {
+                return None;
+            }
+            let judged = cores.map(&batch, |(name, plan)| self.judge_all(&setups, name, plan));
+            for ((name, plan), (kinds, failing)) in batch.into_iter().zip(judged) {
+                for kind in kinds {
+                    if !met.contains(&kind) {
+                        met.push(kind);
+                    }
+                }
+                if let Some(setup) = failing {
+                    return Some((name, plan, setup));
                 }
             }
-            cuts.iter().for_each(|cut| (self.replayed)(&name, &plan, cut));
-            let twins = replay_played(&played.uncut(), &setups);
-            let mut replays = self.bases.iter().zip(cuts.iter().zip(&twins));
-            let (base, _) = replays.find(|(base, (cut, twin))| {
-                self.mismatch(&played, &PlannedReplays { base, cut, twin }).is_some()
-            })?;
-            let setup = base.setup;
-            drop(played);
-            Some((name, plan, setup))
-        })
+        }
+    }
+
+    /// Replays a plan in all setups. Returns the kinds of its faults that a call got, and the first setup in which it fails.
+    fn judge_all(
+        &self,
+        setups: &[Setup],
+        name: &str,
+        plan: &Plan,
+    ) -> (Vec<FaultKind>, Option<Setup>) {
+        let played = plan.played(self.capture);
+        let mut cuts = replay_played(&played, setups);
+        cuts.iter_mut().zip(&self.bases).for_each(|(cut, base)| cut.share_stated(base));
+        let met = cuts.iter().flat_map(|cut| unmet::met(cut, &plan.faults));
+        let met: Vec<FaultKind> = met.map(|fault| fault.kind).collect();
+        cuts.iter().for_each(|cut| (self.replayed)(name, plan, cut));
+        let twins = replay_played(&played.uncut(), setups);
+        let mut replays = self.bases.iter().zip(cuts.iter().zip(&twins));
+        let failing = replays.find(|(base, (cut, twin))| {
+            self.mismatch(&played, &PlannedReplays { base, cut, twin }).is_some()
+        });
+        (met, failing.map(|(base, _)| base.setup))
     }
 
     /// The first setup in which the replay of a plan is wrong, and what is wrong with it.
@@ -317,72 +341,4 @@ pub(super) fn smallest(mut plan: Plan, shows: impl Fn(&Plan) -> bool) -> Plan {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
-    use super::*;
-    use crate::replay::{AcpClient, replay};
-    use crate::scenario::{Chat, ChatMode, RunSpec};
-
-    /// The output of a run with one answer.
-    pub(in crate::check) const RUN: &str = concat!(
-        r#"{"type":"system","subtype":"init","session_id":"s","model":"m"}"#,
-        "\n",
-        r#"{"type":"assistant","message":{"id":"m1","content":[{"type":"text","#,
-        r#""text":"Grüße aus 世界 🌍, und noch ein paar Worte mehr."}],"stop_reason":null},"#,
-        r#""session_id":"s"}"#,
-        "\n",
-        r#"{"type":"result","subtype":"success","is_error":false,"#,
-        r#""result":"Grüße aus 世界 🌍, und noch ein paar Worte mehr.","session_id":"s"}"#,
-        "\n",
-    );
-
-    /// Sweeps [`RUN`] with a chat in `mode` against the canonical replay of `base`.
-    fn sweep(mode: ChatMode, base: &str, plans: u64, faults: &[&str]) -> Option<Finding> {
-        let acp = Some(AcpClient { terminal: false });
-        let setup = Setup { run: RunSpec::default(), channel: Some(Chat::of(mode)), acp };
-        let base = replay(base.as_bytes(), &Plan::canonical(base.as_bytes(), 200), setup);
-        let faults: Vec<Fault> = faults.iter().map(|fault| fault.parse().unwrap()).collect();
-        PlanSweep {
-            capture: RUN.as_bytes().into(),
-            pace_ms: 200,
-            bases: vec![Arc::new(base)],
-            seeds: Seeds { first: 1, count: plans },
-            pinned: &[],
-            faults: &faults,
-            drawn: if faults.is_empty() { &[] } else { &[FaultKind::Slow] },
-            place: "x 1.0 plans".into(),
-            reproduce: &|plan, _, lane| format!("{} {lane:?}", plan.to_line()),
-            replayed: &|_, _, _| (),
-        }
-        .run(&mut Vec::new())
-        .map(|failed| failed.finding)
-    }
-
-    #[test]
-    fn every_plan_tells_what_the_uncut_replay_does() {
-        assert_eq!(sweep(ChatMode::Partial, RUN, 16, &[]), None);
-    }
-
-    #[test]
-    fn a_divergence_is_told_with_the_smallest_plan() {
-        let base = RUN.replace("Worte", "Wörter");
-        let finding = sweep(ChatMode::Partial, &base, 16, &[]).unwrap();
-        assert_eq!(finding.id, FindingKind::PlanDiverges);
-        let plan = format!(r#"{{"format":1,"seed":1,"steps":[[0,{}]]}}"#, RUN.len());
-        assert!(finding.sentence.contains("`delta` of text should be"), "{}", finding.sentence);
-        assert!(finding.sentence.starts_with("seed 1: turn 1, +0 ms: "), "{}", finding.sentence);
-        assert_eq!(finding.reproduce, format!("{plan} Some(Lifecycle)"));
-    }
-
-    #[test]
-    fn v6_a_finding_names_the_faults_it_takes() {
-        let errors = ["1", "2", "3", "4", "5"].map(|call| format!("{call}:server-error"));
-        let mut faults: Vec<&str> = errors.iter().map(String::as_str).collect();
-        faults.push("7:hang");
-        let found = sweep(ChatMode::Off, RUN, 4, &faults[1..]);
-        assert_eq!(found, None, "the final message is tried five times");
-        let finding = sweep(ChatMode::Off, RUN, 4, &faults).unwrap();
-        assert_eq!(finding.id, FindingKind::FinalNotOnce);
-        let listed = format!(r#""faults":["{}"]}}"#, errors.join("\",\""));
-        assert!(finding.reproduce.contains(&listed), "{}", finding.reproduce);
-    }
-}
+pub(super) mod tests;

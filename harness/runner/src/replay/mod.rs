@@ -45,9 +45,9 @@ pub use plan::{Cut, CutError, PLAN_FORMAT, Plan, PlanError, PlanStep};
 #[cfg(test)]
 pub(crate) use planted_tests::{PlantedFault, replay_planted};
 pub(crate) use played::PlayedPlan;
-pub(crate) use pulse::count_replays;
 #[cfg(test)]
 pub(crate) use pulse::replay_ended;
+pub(crate) use pulse::{count_of_this_thread, count_replays};
 pub use request::{PlanArg, ReplayRequest, RequestError};
 pub use setup::{AcpClient, Setup};
 pub use stated::{LazyStated, Stated, StatedBlock, StatedCall, StatedMessage, StatedTurn};

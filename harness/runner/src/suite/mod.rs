@@ -19,6 +19,7 @@ pub(crate) use pool::{Progress, in_order};
 pub use result::{Cause, CheckRun, JudgedShard, ScenarioRun, Tally, Trouble};
 pub use run::{Loaded, SuiteEvent, SuiteOptions, SuiteRun, load, run};
 pub use seed_search::{
-    FailingSeed, SearchEvent, SearchState, SeedSearch, search_fingerprint, search_seeds,
+    FailingSeed, SearchError, SearchEvent, SearchState, SeedSearch, search_fingerprint,
+    search_seeds,
 };
 pub use watch::judge_within;

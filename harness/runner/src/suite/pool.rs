@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
+use crate::check::IdleCores;
+
 /// What happens while jobs run.
 pub(crate) enum Progress<R, N = Infallible> {
     /// What a job says while it runs.
@@ -31,21 +33,24 @@ pub(crate) fn in_order<T: Sync, R: Send, E>(
     job: impl Fn(&T) -> R + Sync,
     take: impl FnMut(Progress<R>) -> Result<(), E>,
 ) -> Result<(), E> {
-    in_order_noting(items, None, |item, _| job(item), take)
+    in_order_noting(items, None, &IdleCores::default(), |item, _| job(item), take)
 }
 
-/// Like [`in_order`], on `workers` threads if it is a number. A job also gets a function that passes what it says
-/// to `take`, at once and in no order.
+/// Like [`in_order`], on `workers` threads if it is a number. Those for which there is no item are added to `idle`. A job
+/// also gets a function that passes what it says to `take`, at once and in no order.
 pub(crate) fn in_order_noting<T: Sync, R: Send, N: Send, E>(
     items: &[T],
     workers: Option<usize>,
+    idle: &IdleCores,
     job: impl Fn(&T, &dyn Fn(N)) -> R + Sync,
     mut take: impl FnMut(Progress<R, N>) -> Result<(), E>,
 ) -> Result<(), E> {
     let next = AtomicUsize::new(0);
     let (sender, receiver) = mpsc::channel();
     let cores = || thread::available_parallelism().map_or(1, usize::from);
-    let workers = workers.unwrap_or_else(cores).clamp(1, items.len().max(1));
+    let allowed = workers.unwrap_or_else(cores).max(1);
+    let workers = allowed.min(items.len().max(1));
+    idle.add(allowed - workers);
     thread::scope(|scope| {
         for _ in 0..workers {
             let (sender, next, job) = (sender.clone(), &next, &job);
@@ -59,6 +64,7 @@ pub(crate) fn in_order_noting<T: Sync, R: Send, N: Send, E>(
                         break;
                     }
                 }
+                idle.add(1);
             });
         }
         drop(sender);
@@ -120,7 +126,8 @@ mod tests {
         };
         for (workers, expect) in [(1, 1), (3, 3)] {
             let (items, mut notes) = ((0..30).collect::<Vec<_>>(), Vec::new());
-            let taken = in_order_noting(&items, Some(workers), job, |progress| {
+            let idle = IdleCores::default();
+            let taken = in_order_noting(&items, Some(workers), &idle, job, |progress| {
                 if let Progress::Note(item) = progress {
                     notes.push(item);
                 }

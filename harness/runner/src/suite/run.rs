@@ -11,7 +11,7 @@ use super::select::Selection;
 use super::watch::{Deadline, TimeLimits, hangs, judge_with_limits};
 use crate::cassette::CassetteError;
 use crate::check::{
-    Check, CheckResult, FailureMemory, Marks, ScenarioChecks, check_workspace, unusable,
+    Check, CheckResult, FailureMemory, IdleCores, Marks, ScenarioChecks, check_workspace, unusable,
 };
 use crate::limits::{CHECK_TIME, ReplayLimits};
 use crate::names::{CliVersion, ScenarioName};
@@ -165,6 +165,7 @@ pub fn run(
 ) -> Result<SuiteRun, CassetteError> {
     let mut run = SuiteRun::default();
     let mut scenarios = Vec::new();
+    let idle = IdleCores::default();
     let selected = &options.selection.scenarios;
     let names = selected.iter().map(|one| one.name.clone());
     for ((name, checks), one) in
@@ -172,7 +173,7 @@ pub fn run(
     {
         match checks {
             Ok(checks) => {
-                let checks = checks.remembering(options.memory);
+                let checks = checks.remembering(options.memory).on_idle(idle.clone());
                 let checks = if options.marks { checks.marking() } else { checks };
                 scenarios.push((Arc::new(checks), one.versions.as_deref()));
             }
@@ -209,7 +210,7 @@ pub fn run(
         run.unchecked = of;
     }
     let before = run.scenarios.len();
-    let judged = in_order_noting(&scenarios, options.jobs, judge, |progress| {
+    let judged = in_order_noting(&scenarios, options.jobs, &idle, judge, |progress| {
         match progress {
             Progress::Ended(done) => report(SuiteEvent::Judged { done, of })?,
             Progress::Note(Note { scenario, check, replays }) => {

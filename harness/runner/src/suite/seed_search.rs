@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+use super::result::Trouble;
 use super::run::{SuiteEvent, SuiteOptions, run};
 use super::select::Selection;
 use crate::cassette::{CassetteError, sha256, sha256_of_file};
@@ -115,16 +116,33 @@ impl SearchState {
     }
 }
 
+/// Why a search can't go on.
+#[derive(Debug, thiserror::Error)]
+pub enum SearchError {
+    /// A file can't be read or written.
+    #[error(transparent)]
+    Cassette(#[from] CassetteError),
+    /// A check could not be run.
+    #[error("{}", .0.sentence)]
+    Check(Trouble),
+}
+
+impl From<io::Error> for SearchError {
+    fn from(error: io::Error) -> Self {
+        Self::Cassette(error.into())
+    }
+}
+
 /// Replays the plans of all seeds, or of as many as there is time for, and writes down after each step how far it is.
 ///
 /// # Errors
 ///
-/// [`CassetteError`] when a cassette is damaged, a file can't be read or written, or `tell` fails.
+/// [`SearchError`] when a cassette is damaged, a file can't be read or written, or `tell` fails.
 pub fn search_seeds(
     workspace: &Workspace,
     search: SeedSearch<'_>,
     mut tell: impl FnMut(SearchEvent<'_>) -> io::Result<()>,
-) -> Result<SearchState, CassetteError> {
+) -> Result<SearchState, SearchError> {
     let mut state = match begun(workspace, &search) {
         Ok(Some(state)) => {
             tell(SearchEvent::GoesOn(&state))?;
@@ -154,7 +172,7 @@ pub fn search_seeds(
         })?;
         for check in suite.scenarios.into_iter().flat_map(|scenario| scenario.checks) {
             if let Some(trouble) = check.error {
-                return Err(io::Error::other(trouble.sentence).into());
+                return Err(SearchError::Check(trouble));
             }
             state.plans += check.plans;
             for finding in check.findings {

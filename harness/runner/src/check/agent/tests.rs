@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::cassette::Cassette;
+use crate::check::idle_cores::IdleCores;
 use crate::check::recording::{Recording, setups};
 use crate::check::sweep::PlanSweep;
 use crate::replay::{AGENT_FAULTS, Capture, Plan, PlanStep, Setup, replay, stdin_lines};
@@ -98,6 +99,7 @@ fn check(scenario: &str, faults: &[&str]) {
         place: "x".into(),
         reproduce: &|plan, _, _| plan.to_line(),
         replayed: &|_, _, _| (),
+        cores: &IdleCores::default(),
     };
     let found: Vec<String> = faults
         .iter()

@@ -3,11 +3,11 @@
 //! What must come is what stdout states (`replay/stated`) and what the bus has; no golden is needed. The texts of the
 //! answer are not masked on any channel, so that they must be there as they are.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::texts::{beginning, missing, repeated, whole_texts};
+use super::texts::{TextsSoFar, beginning, missing, repeated, whole_texts};
 use super::violation::{Violation, by, by_turn, is_run_end, whole};
 use crate::replay::{Entry, Lane, Replay};
 
@@ -44,17 +44,23 @@ pub(super) fn text_after_call(replay: &Replay) -> Option<Violation<'_>> {
     let texts = whole_texts(stated);
     let main = stated.calls.iter().filter(|call| call.parent.is_none());
     let places: HashMap<&str, usize> = main.map(|call| call.id.as_str()).zip(0..).collect();
-    let mut shown = StreamedText::default();
+    let single = stated.single_calls_by_id();
+    let mut so_far = TextsSoFar::new(&texts);
+    let (mut shown, mut last) = (String::new(), 1);
     for event in replay.lane(Lane::Sse) {
-        shown.apply(event);
+        if event.kind == "output" {
+            // What is replaced stays: a message that broke off may have had a whole text.
+            let parts = event.text("type") == "replace" || event.turn() != last;
+            shown.push_str(if parts { "\n\n" } else { "" });
+            shown.push_str(event.text("content"));
+            last = event.turn();
+        }
         if event.kind != "tool_use" {
             continue;
         }
         let id = event.text("toolCallId");
-        let place = places.get(id).filter(|_| stated.single_call(id).is_some());
-        let Some(place) = place else { continue };
-        let before = texts.iter().filter(|text| text.calls_before <= *place);
-        if let Some(text) = missing(before, &shown.ever()) {
+        let Some(place) = places.get(id).filter(|_| single.contains_key(id)) else { continue };
+        if let Some(text) = so_far.missing_before(*place, &shown) {
             let call = event.text("name");
             return by(event, format!("{call} comes before the text “{}”", beginning(text)));
         }
@@ -66,14 +72,13 @@ pub(super) fn text_after_call(replay: &Replay) -> Option<Violation<'_>> {
 pub(super) fn streamed_call_not_once(replay: &Replay) -> Option<Violation<'_>> {
     let streams = by_turn(replay, Lane::Sse);
     by_turn(replay, Lane::Bus).into_iter().find_map(|(turn, bus)| {
-        let stream = streams.get(&turn)?;
+        let uses = uses_by_call(streams.get(&turn)?);
         let end = bus.iter().find(|event| is_run_end(event))?;
         calls_of(&bus).into_iter().filter(|(_, events)| is_one_call(events)).find_map(|(id, _)| {
-            let mut uses = uses_of(stream, id);
-            match (uses.next(), uses.next()) {
-                (Some(_), None) => None,
-                (None, _) => by(end, format!("the stream has no `tool_use` of call {id}")),
-                (Some(_), Some(again)) => by(again, format!("call {id} is told a second time")),
+            match uses.get(id).map_or(&[][..], Vec::as_slice) {
+                [_] => None,
+                [] => by(end, format!("the stream has no `tool_use` of call {id}")),
+                [_, again, ..] => by(again, format!("call {id} is told a second time")),
             }
         })
     })
@@ -83,10 +88,10 @@ pub(super) fn streamed_call_not_once(replay: &Replay) -> Option<Violation<'_>> {
 pub(super) fn streamed_call_altered(replay: &Replay) -> Option<Violation<'_>> {
     let streams = by_turn(replay, Lane::Sse);
     by_turn(replay, Lane::Bus).into_iter().find_map(|(turn, bus)| {
-        let stream = streams.get(&turn)?;
+        let uses = uses_by_call(streams.get(&turn)?);
         calls_of(&bus).into_iter().filter(|(_, events)| is_one_call(events)).find_map(
             |(id, events)| {
-                let told = uses_of(stream, id).next()?;
+                let told = *uses.get(id)?.first()?;
                 let start = events.iter().find(|event| event.text("phase") == "start")?;
                 let is_corrected = events
                     .iter()
@@ -129,10 +134,10 @@ pub(super) fn call_uncollected(replay: &Replay) -> Option<Violation<'_>> {
         let collected = events.iter().find(|event| event.kind == "collected")?;
         let calls = collected.data.get("metadata").and_then(|all| all.get("toolCalls"));
         let calls = calls.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        let is_kept = |event: &Entry| {
-            let id = event.text("toolCallId");
-            calls.iter().any(|call| call["toolCallId"] == id && call["name"] == event.text("name"))
-        };
+        let kept: HashSet<[Option<&str>; 2]> =
+            calls.iter().map(|call| ["toolCallId", "name"].map(|key| call[key].as_str())).collect();
+        let is_kept =
+            |event: &Entry| kept.contains(&["toolCallId", "name"].map(|key| Some(event.text(key))));
         let is_named = |event: &&&Entry| event.kind == "tool_use" && !event.text("name").is_empty();
         let lost = events.iter().filter(is_named).find(|event| !is_kept(event))?;
         let id = lost.text("toolCallId");
@@ -228,10 +233,13 @@ fn is_one_call(events: &[&Entry]) -> bool {
     of("start") == 1 && of("result") <= 1
 }
 
-/// The events of a stream with the end of a call.
-fn uses_of<'r, 's>(stream: &'s [&'r Entry], id: &'s str) -> impl Iterator<Item = &'r Entry> + 's {
-    let is_it = move |event: &&&Entry| event.kind == "tool_use" && event.text("toolCallId") == id;
-    stream.iter().filter(is_it).copied()
+/// The events of a stream with the ends of calls, by the ids of these.
+fn uses_by_call<'r>(stream: &[&'r Entry]) -> HashMap<&'r str, Vec<&'r Entry>> {
+    let mut uses: HashMap<&str, Vec<&Entry>> = HashMap::new();
+    for event in stream.iter().filter(|event| event.kind == "tool_use") {
+        uses.entry(event.text("toolCallId")).or_default().push(event);
+    }
+    uses
 }
 
 /// Whether the results of a tool are summarised.

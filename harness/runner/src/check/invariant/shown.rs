@@ -1,7 +1,7 @@
 //! What a chat shows of a turn beside the answer: no reasoning and no words of a subagent, a line for each call, a word
 //! about a pause, and no page that the server would refuse.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -79,9 +79,8 @@ pub(super) fn lines_miscounted(replay: &Replay) -> Option<Violation<'_>> {
     if replay.setup.run.delivery == DeliverySpec::MessageToolOnly || replay.stated.objects == 0 {
         return None;
     }
-    // The calls of each turn with the moments at which the bus has them and whether they have ended, and the words
-    // with which lines begin.
-    let mut calls: HashMap<u64, Vec<KnownCall<'_>>> = HashMap::new();
+    // The calls of each turn, and the words with which lines begin.
+    let mut calls: HashMap<u64, KnownCalls<'_>> = HashMap::new();
     let mut labels: BTreeSet<&str> = BTreeSet::new();
     replay.entries.iter().find_map(|entry| {
         let known = calls.entry(entry.turn()).or_default();
@@ -90,24 +89,27 @@ pub(super) fn lines_miscounted(replay: &Replay) -> Option<Violation<'_>> {
                 let id = entry.text("id");
                 let title = entry.text("title");
                 labels.extend(label(title));
-                let has_ended = entry.text("phase") == "result";
-                match known.iter_mut().find(|call| call.id == id && !call.has_ended) {
-                    Some(call) => call.has_ended = has_ended,
-                    None => known.push(KnownCall { id, at: entry.at, has_ended }),
+                if !known.open.contains(id) {
+                    known.begun.push((id, entry.at));
                 }
+                match entry.text("phase") {
+                    "result" => known.open.remove(id),
+                    _ => known.open.insert(id),
+                };
                 None
             }
             Lane::Bus if entry.data.contains_key("calls") => {
                 let gone = entry.data.get("calls").and_then(Value::as_array);
                 let gone: Vec<&str> =
                     gone.into_iter().flatten().filter_map(Value::as_str).collect();
-                known.retain(|call| !gone.contains(&call.id));
+                known.begun.retain(|(id, _)| !gone.contains(id));
+                known.open.retain(|id| !gone.contains(id));
                 None
             }
             Lane::Telegram if is_draft(entry) && !entry.data.contains_key("question") => {
                 let lines = lines(&plain(entry.text("text")), &labels);
-                let most = known.len();
-                let least = known.iter().filter(|call| call.at + WINDOW_MS < entry.at).count();
+                let most = known.begun.len();
+                let least = known.begun.partition_point(|(_, at)| at + WINDOW_MS < entry.at);
                 if (least..=most).contains(&lines) {
                     return None;
                 }
@@ -119,12 +121,13 @@ pub(super) fn lines_miscounted(replay: &Replay) -> Option<Violation<'_>> {
     })
 }
 
-/// A call that the bus has.
-struct KnownCall<'r> {
-    id: &'r str,
-    /// Milliseconds since the replay began.
-    at: u64,
-    has_ended: bool,
+/// The calls that the bus has of a turn.
+#[derive(Default)]
+struct KnownCalls<'r> {
+    /// Their ids and when they came, in milliseconds since the replay began, in their order.
+    begun: Vec<(&'r str, u64)>,
+    /// The ids of those that have not ended.
+    open: HashSet<&'r str>,
 }
 
 /// The emoji and the name with which the line of a call begins.

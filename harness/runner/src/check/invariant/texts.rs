@@ -48,6 +48,34 @@ pub(super) fn missing<'t>(
     })
 }
 
+/// The first of `texts` that is not in `shown` behind those before it, while more of `shown` comes.
+pub(super) struct TextsSoFar<'t> {
+    left: std::slice::Iter<'t, WholeText<'t>>,
+    /// The bytes of `shown` up to the end of the last text that is there.
+    end: usize,
+}
+
+impl<'t> TextsSoFar<'t> {
+    pub(super) fn new(texts: &'t [WholeText<'t>]) -> Self {
+        Self { left: texts.iter(), end: 0 }
+    }
+
+    /// The first missing one of the texts before the call with a number. `shown` begins with what it was before.
+    pub(super) fn missing_before(&mut self, call: usize, shown: &str) -> Option<&'t str> {
+        while let [next, ..] = self.left.as_slice() {
+            if next.calls_before > call {
+                break;
+            }
+            let Some(at) = shown.get(self.end..).and_then(|rest| rest.find(next.text)) else {
+                return Some(next.text);
+            };
+            self.end += at + next.text.len();
+            self.left.next();
+        }
+        None
+    }
+}
+
 /// The first text that is in `shown` more often than stdout says it: in a message, or in the result of a turn in which
 /// no message has it.
 pub(super) fn repeated<'s>(stated: &'s Stated, shown: &str) -> Option<&'s str> {
@@ -65,7 +93,11 @@ pub(super) fn repeated<'s>(stated: &'s Stated, shown: &str) -> Option<&'s str> {
     };
     let texts = whole_texts(stated).into_iter().map(|text| text.text);
     let mut long = texts.filter(|text| text.chars().count() >= REPEATED_LENGTH);
-    long.find(|text| shown.matches(text).count() > times(text))
+    // Stdout says each of them once at least.
+    long.find(|text| {
+        let shown = shown.matches(text).count();
+        shown > 1 && shown > times(text)
+    })
 }
 
 /// The beginning of a text, for a sentence about it.

@@ -1,5 +1,7 @@
 //! What stdout states: messages, calls, results.
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::{Map, Value};
 
 use super::json;
@@ -120,22 +122,26 @@ impl StatedBlock {
 }
 
 impl Stated {
-    /// The call with this id; none where stdout uses the id for no call or for several, because nobody knows then which
-    /// of them is meant.
-    pub fn single_call(&self, id: &str) -> Option<&StatedCall> {
-        let mut own = self.calls.iter().filter(|call| call.id == id);
-        own.next().filter(|_| own.next().is_none())
+    /// The calls whose id no other call has, by their ids. Of an id that several have, nobody knows which is meant.
+    pub fn single_calls_by_id(&self) -> HashMap<&str, &StatedCall> {
+        let mut calls: HashMap<&str, Option<&StatedCall>> = HashMap::new();
+        for call in &self.calls {
+            calls.entry(&call.id).and_modify(|known| *known = None).or_insert(Some(call));
+        }
+        calls.into_iter().filter_map(|(id, call)| Some((id, call?))).collect()
     }
 
-    /// The calls whose id no other call has.
+    /// The calls whose id no other call has, in the order in which they begin.
     pub fn single_calls(&self) -> impl Iterator<Item = &StatedCall> {
-        self.calls.iter().filter(|call| self.single_call(&call.id).is_some())
+        let single = self.single_calls_by_id();
+        self.calls.iter().filter(move |call| single.contains_key(call.id.as_str()))
     }
 
-    /// Whether the message with this number broke off: stdout has a block of it that never became whole.
-    pub fn broke_off(&self, message: usize) -> bool {
-        let is_cut = |call: &StatedCall| call.message == message && call.whole.is_none();
-        self.messages[message].has_open_text() || self.calls.iter().any(is_cut)
+    /// The numbers of the messages that broke off: stdout has a block of them that never became whole.
+    pub fn broken_off(&self) -> HashSet<usize> {
+        let cut = self.calls.iter().filter(|call| call.whole.is_none()).map(|call| call.message);
+        let open = (0..).zip(&self.messages).filter(|(_, message)| message.has_open_text());
+        cut.chain(open.map(|(number, _)| number)).collect()
     }
 }
 

@@ -51,6 +51,14 @@ struct Reader {
     open: HashMap<(Parent, u64), Open>,
     /// The ids of the messages of turns that have ended.
     ended: HashSet<String>,
+    /// The number of messages that had begun when the last turn ended.
+    begun_before: usize,
+    /// The newest message of each conversation and id.
+    messages: HashMap<(Parent, String), usize>,
+    /// The calls of each id, the newest last.
+    calls: HashMap<String, Vec<usize>>,
+    /// The number of calls of the main conversation.
+    main_calls: usize,
 }
 
 impl Reader {
@@ -154,24 +162,30 @@ impl Reader {
 
     fn begin(&mut self, id: String, parent: Parent) -> usize {
         let turn = self.turn();
+        let number = self.stated.messages.len();
+        self.messages.insert((parent.clone(), id.clone()), number);
         self.stated.messages.push(StatedMessage { id, parent, turn, ..StatedMessage::default() });
-        self.stated.messages.len() - 1
+        number
     }
 
     fn block(&self, streamed: &str) -> StatedBlock {
-        let calls_before = self.stated.calls.iter().filter(|call| call.parent.is_none()).count();
-        StatedBlock { streamed: streamed.to_owned(), whole: None, calls_before }
+        StatedBlock { streamed: streamed.to_owned(), whole: None, calls_before: self.main_calls }
     }
 
     /// A call that begins, or goes on in the whole message: its number.
     fn call(&mut self, block: &Value, message: usize) -> Option<usize> {
         let id = text(&block["id"])?;
-        let is_it =
-            |call: &StatedCall| call.id == id && (call.message == message || call.result.is_none());
-        if let Some(known) = self.stated.calls.iter().rposition(is_it) {
-            return Some(known);
+        let own = self.calls.entry(id.to_owned()).or_default();
+        let is_it = |call: &&usize| {
+            let call = &self.stated.calls[**call];
+            call.message == message || call.result.is_none()
+        };
+        if let Some(known) = own.iter().rev().find(is_it) {
+            return Some(*known);
         }
+        own.push(self.stated.calls.len());
         let StatedMessage { parent, turn, .. } = &self.stated.messages[message];
+        self.main_calls += usize::from(parent.is_none());
         let seed = Some(&block["input"])
             .filter(|input| input.as_object().is_some_and(|map| !map.is_empty()));
         self.stated.calls.push(StatedCall {
@@ -191,8 +205,7 @@ impl Reader {
     fn snapshot(&mut self, record: &Value, parent: Parent) {
         let message = &record["message"];
         let id = text(&message["id"]).unwrap_or_default();
-        let is_it = |known: &StatedMessage| known.id == id && known.parent == parent;
-        let known = self.stated.messages.iter().rposition(is_it);
+        let known = self.messages.get(&(parent.clone(), id.to_owned())).copied();
         let at = known.unwrap_or_else(|| self.begin(id.to_owned(), parent));
         let is_marked = record["isApiErrorMessage"] == true || !record["error"].is_null();
         let is_of_cli = message["model"] == SYNTHETIC;
@@ -229,8 +242,9 @@ impl Reader {
     fn result_of_call(&mut self, block: &Value) {
         let is_one = block["type"].as_str().is_some_and(|kind| kind.ends_with("tool_result"));
         let Some(id) = text(&block["tool_use_id"]).filter(|_| is_one) else { return };
-        let mut calls = self.stated.calls.iter_mut().rev();
-        if let Some(call) = calls.find(|call| call.id == id && call.result.is_none()) {
+        let own = self.calls.get(id).map_or(&[][..], Vec::as_slice);
+        let open = own.iter().rev().find(|call| self.stated.calls[**call].result.is_none());
+        if let Some(call) = open.map(|call| &mut self.stated.calls[*call]) {
             let content = &block["content"];
             let is_error =
                 block["is_error"] == true || string(&content["type"]).ends_with("_error");
@@ -246,7 +260,11 @@ impl Reader {
             return;
         }
         match begun.is_empty() {
-            true => self.ended.extend(self.stated.messages.iter().map(|it| it.id.clone())),
+            true => {
+                let new = &self.stated.messages[self.begun_before..];
+                self.ended.extend(new.iter().map(|it| it.id.clone()));
+                self.begun_before = self.stated.messages.len();
+            }
             false => self.ended.extend(begun),
         }
         let said = string(&record["result"]).trim().to_owned();

@@ -105,7 +105,7 @@ fn a_single_call_has_an_id_of_its_own() {
     assert_eq!(stated.calls.len(), 3);
     assert_eq!(stated.single_calls().map(|call| &*call.id).collect::<Vec<_>>(), ["u"]);
     let check = |id: &str, expect: Option<&str>| {
-        assert_eq!(stated.single_call(id).map(|call| &*call.id), expect, "{id}");
+        assert_eq!(stated.single_calls_by_id().get(id).map(|call| &*call.id), expect, "{id}");
     };
     check("u", Some("u"));
     check("t", None);

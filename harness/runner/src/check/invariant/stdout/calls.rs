@@ -1,5 +1,7 @@
 //! Calls of tools: each one that stdout states starts once, with its arguments, and ends with its result.
 
+use std::collections::{HashMap, VecDeque};
+
 use serde_json::Value;
 
 use super::super::super::divergence::{quoted, zoom};
@@ -8,20 +10,25 @@ use crate::replay::{Entry, Lane, Replay, StatedCall};
 
 /// U1: each call that stdout has as a whole starts once, and no other does.
 pub(in super::super) fn call_not_stated(replay: &Replay) -> Option<Violation<'_>> {
-    let mut left: Vec<&StatedCall> = replay.stated.calls.iter().collect();
+    let mut left = by_id(replay);
     if replay.stated.objects == 0 {
         return None;
     }
     for start in starts(replay) {
         let id = start.text("id");
-        match left.iter().position(|call| call.id == id) {
-            Some(at) => left.remove(at),
-            None => {
-                return by(start, format!("call {id} starts, and stdout has no such call left"));
-            }
-        };
+        if left.get_mut(id).and_then(VecDeque::pop_front).is_none() {
+            return by(start, format!("call {id} starts, and stdout has no such call left"));
+        }
     }
-    let missing = left.into_iter().find(|call| call.whole.is_some())?;
+    let left: HashMap<&str, usize> = left.into_iter().map(|(id, left)| (id, left.len())).collect();
+    let mut seen: HashMap<&str, usize> = HashMap::new();
+    // The last ones of an id are left.
+    let mut missing = replay.stated.calls.iter().rev().filter(|call| {
+        let seen = seen.entry(&call.id).or_default();
+        *seen += 1;
+        *seen <= left[call.id.as_str()] && call.whole.is_some()
+    });
+    let missing = missing.by_ref().last()?;
     whole(format!("stdout has the call {} of {}, and it never starts", missing.id, missing.name))
 }
 
@@ -77,10 +84,16 @@ fn pairs<'r>(
     replay: &'r Replay,
     kind: &'static str,
 ) -> impl Iterator<Item = (&'r Entry, &'r StatedCall)> {
-    let mut left: Vec<&StatedCall> = replay.stated.calls.iter().collect();
+    let mut left = by_id(replay);
     let events = replay.lane(Lane::Lifecycle).filter(move |entry| entry.kind == kind);
-    events.filter_map(move |event| {
-        let at = left.iter().position(|call| call.id == event.text("id"))?;
-        Some((event, left.remove(at)))
-    })
+    events.filter_map(move |event| Some((event, left.get_mut(event.text("id"))?.pop_front()?)))
+}
+
+/// The calls of stdout by their ids, the first of an id first.
+fn by_id(replay: &Replay) -> HashMap<&str, VecDeque<&StatedCall>> {
+    let mut calls: HashMap<&str, VecDeque<&StatedCall>> = HashMap::new();
+    for call in &replay.stated.calls {
+        calls.entry(&call.id).or_default().push_back(call);
+    }
+    calls
 }

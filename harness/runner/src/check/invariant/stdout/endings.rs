@@ -79,7 +79,8 @@ fn said(replay: &Replay, turn: usize) -> Option<[Vec<(usize, &StatedBlock)>; 2]>
     let own = stated.messages.iter().enumerate().filter(|(_, message)| is_own(message));
     let blocks = own.flat_map(|(at, message)| message.texts.iter().map(move |block| (at, block)));
     let all: Vec<_> = blocks.filter(|(_, block)| block.whole.is_some()).collect();
-    let whole = all.iter().copied().filter(|(at, _)| !stated.broke_off(*at)).collect();
+    let broken_off = stated.broken_off();
+    let whole = all.iter().copied().filter(|(at, _)| !broken_off.contains(at)).collect();
     all.iter().all(|(_, block)| block.is_plain()).then_some([whole, all])
 }
 

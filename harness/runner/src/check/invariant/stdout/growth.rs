@@ -35,7 +35,8 @@ pub(in super::super) fn input_misread(replay: &Replay) -> Option<Violation<'_>> 
 
 /// U2: a field that is whole while the input goes on is reported before the call starts.
 pub(in super::super) fn field_unreported(replay: &Replay) -> Option<Violation<'_>> {
-    let told: Vec<(&Entry, &StatedCall)> = reports(replay).collect();
+    let mut told: HashMap<&str, Vec<&Entry>> = HashMap::new();
+    reports(replay).for_each(|(report, call)| told.entry(&call.id).or_default().push(report));
     replay.stated.single_calls().find_map(|call| {
         let input = call.input().filter(|_| !call.streamed.is_empty())?;
         let place = |key: &String| call.streamed.find(&format!("{}:", Value::from(key.as_str())));
@@ -45,8 +46,10 @@ pub(in super::super) fn field_unreported(replay: &Replay) -> Option<Violation<'_
         keys.windows(2).find_map(|pair| {
             let (next, key) = (pair[1].0, pair[0].1);
             let came = call.pieces.iter().any(|end| *end > next && *end < call.streamed.len());
-            let is_told =
-                || told.iter().any(|(report, of)| of.id == call.id && has_field(report, key));
+            let is_told = || {
+                told.get(call.id.as_str())
+                    .is_some_and(|all| all.iter().any(|it| has_field(it, key)))
+            };
             let name = &call.name;
             let sentence =
                 || format!("`{key}` of {name} is whole before its input is, and not reported");
@@ -86,7 +89,8 @@ const SHARE: usize = 4;
 /// out.
 fn reports(replay: &Replay) -> impl Iterator<Item = (&Entry, &StatedCall)> {
     let inputs = replay.lane(Lane::Lifecycle).filter(|entry| entry.kind == "tool_input");
-    inputs.filter_map(|report| Some((report, replay.stated.single_call(report.text("id"))?)))
+    let calls = replay.stated.single_calls_by_id();
+    inputs.filter_map(move |report| Some((report, *calls.get(report.text("id"))?)))
 }
 
 /// Whether `part` is a beginning of `value`.
