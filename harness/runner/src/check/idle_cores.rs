@@ -46,7 +46,6 @@ impl TakenCores<'_> {
     }
 
     /// Runs `job` on every item, on these cores and on this thread's. The results are in the order of the items.
-    #[allow(clippy::expect_used, reason = "the state is impossible")]
     pub(super) fn map<T: Sync, R: Send>(
         &self,
         items: &[T],
@@ -55,13 +54,11 @@ impl TakenCores<'_> {
         let next = AtomicUsize::new(0);
         let work = || {
             let mut done = Vec::new();
-            while let Some((index, item)) = {
+            loop {
                 let index = next.fetch_add(1, Ordering::Relaxed);
-                items.get(index).map(|item| (index, item))
-            } {
+                let Some(item) = items.get(index) else { return done };
                 done.push((index, job(item)));
             }
-            done
         };
         let mut done = thread::scope(|scope| {
             let helper = || {

@@ -34,21 +34,11 @@ fn whole_text(block: &StatedBlock) -> Option<WholeText<'_>> {
 }
 
 /// The first of `texts` that is not in `shown`, in their order.
-pub(super) fn missing<'t>(
-    texts: impl IntoIterator<Item = &'t WholeText<'t>>,
-    shown: &str,
-) -> Option<&'t str> {
-    let mut rest = shown;
-    texts.into_iter().map(|text| text.text).find(|text| match rest.find(text) {
-        Some(at) => {
-            rest = &rest[at + text.len()..];
-            false
-        }
-        None => true,
-    })
+pub(super) fn missing<'t>(texts: &'t [WholeText<'t>], shown: &str) -> Option<&'t str> {
+    TextsSoFar::new(texts).missing_before(usize::MAX, shown)
 }
 
-/// The first of `texts` that is not in `shown` behind those before it, while more of `shown` comes.
+/// Looks for texts in what is shown, one behind the other, while more is shown.
 pub(super) struct TextsSoFar<'t> {
     left: std::slice::Iter<'t, WholeText<'t>>,
     /// The bytes of `shown` up to the end of the last text that is there.

@@ -1,6 +1,7 @@
 //! Calls of tools: each one that stdout states starts once, with its arguments, and ends with its result.
 
 use std::collections::{HashMap, VecDeque};
+use std::ptr;
 
 use serde_json::Value;
 
@@ -20,15 +21,8 @@ pub(in super::super) fn call_not_stated(replay: &Replay) -> Option<Violation<'_>
             return by(start, format!("call {id} starts, and stdout has no such call left"));
         }
     }
-    let left: HashMap<&str, usize> = left.into_iter().map(|(id, left)| (id, left.len())).collect();
-    let mut seen: HashMap<&str, usize> = HashMap::new();
-    // The last ones of an id are left.
-    let mut missing = replay.stated.calls.iter().rev().filter(|call| {
-        let seen = seen.entry(&call.id).or_default();
-        *seen += 1;
-        *seen <= left[call.id.as_str()] && call.whole.is_some()
-    });
-    let missing = missing.by_ref().last()?;
+    let is_left = |call: &StatedCall| left[call.id.as_str()].iter().any(|it| ptr::eq(*it, call));
+    let missing = replay.stated.calls.iter().find(|call| call.whole.is_some() && is_left(call))?;
     whole(format!("stdout has the call {} of {}, and it never starts", missing.id, missing.name))
 }
 
