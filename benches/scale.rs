@@ -1,28 +1,35 @@
 //! How the time and the memory of a replay grow: `cargo bench --bench scale` prints the table of docs/performance.md.
 //!
 //! Each row is a run that has much of one thing, which is replayed in every channel with 1, 10 and 100 MB, each in a
-//! process of its own, so that its peak of memory is its own. `cargo bench --bench scale -- Calls Text` measures some.
+//! process of its own, so that its peak of memory is its own. The process reads the run from a file while it replays it.
+//! `cargo bench --bench scale -- Calls Text` measures some, and `cargo bench --bench scale -- --gigabyte Session` with 1 GB
+//! as well, which takes minutes for each.
 
 #[path = "../tests/scale/shapes.rs"]
 mod shapes;
 
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
-use shapes::{Shape, entries};
+use shapes::{Shape, entries_of};
 use strum::IntoEnumIterator as _;
 
 /// The megabytes of the runs.
 const SIZES: [usize; 3] = [1, 10, 100];
+/// The megabytes of the run that `--gigabyte` adds.
+const GIGABYTE: usize = 1_000;
 const MEGABYTE: usize = 1_000_000;
-/// The variable that makes this program replay one run: its shape and its megabytes.
+/// The variable that makes this program replay one run: its file.
 const RUN: &str = "CLITAPE_SCALE_RUN";
 
 fn main() -> ExitCode {
-    let done = match std::env::var(RUN) {
-        Ok(run) => measured(&run),
-        Err(_) => table(),
+    let done = match std::env::var_os(RUN) {
+        Some(run) => measured(Path::new(&run)),
+        None => table(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -35,18 +42,23 @@ fn main() -> ExitCode {
 
 /// Prints a row for each shape.
 fn table() -> Result<()> {
-    let asked: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
-    println!("| much of | 1 MB | 10 MB | 100 MB | time grows by the power of |");
-    println!("|---|---|---|---|---|");
-    for shape in Shape::iter().filter(|it| asked.is_empty() || asked.contains(&it.to_string())) {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let with_gigabyte = args.iter().any(|arg| arg == "--gigabyte");
+    let asked: Vec<&String> = args.iter().filter(|arg| !arg.starts_with('-')).collect();
+    let sizes: Vec<usize> = SIZES.into_iter().chain(with_gigabyte.then_some(GIGABYTE)).collect();
+    let heads: Vec<String> = sizes.iter().map(|size| format!("{size} MB")).collect();
+    println!("| much of | {} | time grows by the power of |", heads.join(" | "));
+    println!("|---{}|---|", "|---".repeat(sizes.len()));
+    for shape in Shape::iter().filter(|it| asked.is_empty() || asked.contains(&&it.to_string())) {
         let mut cells = Vec::new();
         let mut seconds = Vec::new();
-        for size in SIZES {
+        for &size in &sizes {
             let (took, peak) = in_a_process(shape, size)?;
             cells.push(format!("{took:.2} s, {peak} MiB"));
             seconds.push(took);
         }
-        let power = (seconds[2] / seconds[1]).log10();
+        // Each run has ten times the bytes of the one before.
+        let power = (seconds[seconds.len() - 1] / seconds[seconds.len() - 2]).log10();
         println!("| {shape} | {} | {power:.2} |", cells.join(" | "));
     }
     Ok(())
@@ -54,8 +66,12 @@ fn table() -> Result<()> {
 
 /// The seconds that a run takes and the MiB that it needs at most.
 fn in_a_process(shape: Shape, megabytes: usize) -> Result<(f64, u64)> {
+    let run = tempfile::NamedTempFile::new()?;
+    let mut out = BufWriter::new(run.as_file());
+    shape.print(megabytes * MEGABYTE, &mut out);
+    out.flush()?;
     let output = Command::new(std::env::current_exe()?)
-        .env(RUN, format!("{shape} {megabytes}"))
+        .env(RUN, run.path())
         .output()
         .context("this program can call itself")?;
     let said = String::from_utf8(output.stdout)?;
@@ -65,12 +81,9 @@ fn in_a_process(shape: Shape, megabytes: usize) -> Result<(f64, u64)> {
 }
 
 /// Replays a run, and prints its seconds and the most MiB that the process had.
-fn measured(run: &str) -> Result<()> {
-    let (shape, megabytes) = run.split_once(' ').context("a shape and megabytes")?;
-    let shape = Shape::iter().find(|it| it.to_string() == shape).context("no such shape")?;
-    let stdout = shape.stdout(megabytes.parse::<usize>()? * MEGABYTE);
+fn measured(run: &Path) -> Result<()> {
     let begun = Instant::now();
-    let shown = entries(&stdout);
+    let shown = entries_of(File::open(run)?);
     let took = begun.elapsed().as_secs_f64();
     ensure!(shown > 1, "the run shows something");
     let status = std::fs::read_to_string("/proc/self/status")?;

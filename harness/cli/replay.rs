@@ -1,26 +1,28 @@
 //! `clitape replay`: prints what happens when a cassette is replayed.
 
-use std::io;
-use std::ops::RangeInclusive;
+use std::io::BufReader;
+use std::ops::{ControlFlow, RangeInclusive};
 use std::path::Path;
-use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use clitape_runner::cassette::{Cassette, Tick, line_by_line};
+use clitape_runner::cassette::Cassette;
 use clitape_runner::replay::{
-    Capture, Entry, Lane, PlanArg, Replay, ReplayRequest, StdinLine, replay, stdin_lines,
+    Capture, Entry, Lane, PlanArg, Replay, ReplayRequest, replay, replay_streamed,
 };
-use clitape_runner::report::{Screen, footer, write_entry};
+use clitape_runner::report::footer;
 use clitape_runner::scenario::{Scenario, Workspace};
-use clitape_runner::{files, input};
 
 use crate::exit::ExitStatus;
 use crate::input::{STANDARD, is_standard, named};
 use crate::live;
-use crate::terminal::{self, Terminal};
+use crate::terminal;
+use given::{CaptureFile, Given, WholeInput, load};
 use of_scenario::of_scenario;
+use shown::{EntryForm, EntryPrinter};
 
+mod given;
 mod of_scenario;
+mod shown;
 
 /// Replays a cassette or a capture and prints its trace
 ///
@@ -74,31 +76,76 @@ pub(crate) fn run(
     args: &Args,
     is_given: impl Fn(&str) -> bool,
 ) -> anyhow::Result<ExitStatus> {
-    let Args { request, speed, .. } = args;
+    let request = &args.request;
     let stdin_twice = Some(PlanArg::File(named(Path::new(STANDARD)).to_owned()));
     if is_standard(&request.input) && request.plan == stdin_twice {
         bail!("standard input can be read only once; name a file for the capture or for the plan");
     }
-    let ReplayInput { stdout, stdin, timeline, cassette, scenario } =
-        load(workspace, &request.input)?;
-    let request = match &scenario {
-        Some(scenario) => &of_scenario(request, scenario, is_given),
-        None => request,
+    match load(workspace, &request.input)? {
+        Given::Cassette { cassette, scenario } => {
+            let request = match &scenario {
+                Some(scenario) => of_scenario(request, scenario, is_given),
+                None => request.clone(),
+            };
+            let input = WholeInput::of_cassette(&cassette);
+            let recorded = Some((*cassette, scenario.map(|it| *it)));
+            replay_whole(workspace, args, &request, &input, recorded)
+        }
+        Given::Capture(file) => {
+            let is_whole = args.print_plan || args.live.is_named() || request.plan.is_some();
+            match is_whole {
+                true => replay_whole(workspace, args, request, &file.read()?, None),
+                false => replay_read(args, &file),
+            }
+        }
+    }
+}
+
+/// Replays a capture while it is read.
+fn replay_read(args: &Args, file: &CaptureFile) -> anyhow::Result<ExitStatus> {
+    let request = &args.request;
+    let pieces = request.pieces(BufReader::new(file.open()?))?;
+    let mut printer = args.printer(request);
+    let lanes = printer.lanes().to_vec();
+    let mut shown = Ok(());
+    let take = |entry: Entry| match printer.show(&entry) {
+        Ok(flow) => flow,
+        Err(error) => {
+            shown = Err(error);
+            ControlFlow::Break(())
+        }
     };
-    let capture = Capture { stdout: &stdout, stdin: &stdin };
-    let plan = request.plan(capture, &timeline)?;
-    let mut out = terminal::stdout();
+    let replayed = replay_streamed(pieces, request.all_faults(), request.setup(), &lanes, take);
+    shown?;
+    let summary = replayed.with_context(|| file.unread())?;
+    if args.speed.is_none() && !request.json {
+        footer(printer.out.styled(), &summary)?;
+    }
+    Ok(ExitStatus::Ok)
+}
+
+/// Replays, or plays in a real chat, what has a plan, or prints the plan. A cassette comes with its scenario, if that is
+/// played.
+fn replay_whole(
+    workspace: &Workspace,
+    args: &Args,
+    request: &ReplayRequest,
+    input: &WholeInput,
+    recorded: Option<(Cassette, Option<Scenario>)>,
+) -> anyhow::Result<ExitStatus> {
+    let capture = Capture { stdout: &input.stdout, stdin: &input.stdin };
+    let plan = request.plan(capture, &input.timeline)?;
     if args.print_plan {
-        out.json(&plan.to_line())?;
+        terminal::stdout().json(&plan.to_line())?;
         return Ok(ExitStatus::Ok);
     }
     let setup = request.setup();
     if args.live.is_named() {
-        return live::run(&args.live, capture, &plan, setup, speed.unwrap_or(1.0));
+        return live::run(&args.live, capture, &plan, setup, args.speed.unwrap_or(1.0));
     }
-    let mut first = replay(capture, &plan, setup);
-    if let Some(cassette) = &cassette {
-        let session = match &scenario {
+    let mut runs = vec![replay(capture, &plan, setup)];
+    if let Some((cassette, scenario)) = &recorded {
+        let session = match scenario {
             Some(scenario) => scenario.session.clone(),
             // A cassette may be of another workspace, where its scenario is not.
             None => {
@@ -106,42 +153,47 @@ pub(crate) fn run(
                 scenario.and_then(|scenario| scenario.session)
             }
         };
-        first.add_session(cassette, session.as_ref());
-    }
-    let mut runs = vec![first];
-    // A plan is of the bytes of one run.
-    if let Some(cassette) = cassette.filter(|_| scenario.is_some() && request.plan.is_none()) {
-        add_further(&mut runs, &cassette, request)?;
-    }
-    let Some(speed) = *speed else {
-        for (number, replay) in (1..).zip(&runs) {
-            if number > 1 && !request.json {
-                out.line(format_args!("run {number}, which resumes the session:"))?;
-            }
-            print(replay, request, &mut out)?;
+        runs[0].add_session(cassette, session.as_ref());
+        // A plan is of the bytes of one run.
+        if scenario.is_some() && request.plan.is_none() {
+            add_further(&mut runs, cassette, request)?;
         }
-        return Ok(ExitStatus::Ok);
-    };
-    let channel = args.channel.lane();
-    let lanes = match channel {
-        Lane::Telegram => &request.lanes[..],
-        _ if request.json => &request.lanes,
-        _ => &[channel],
-    };
-    let entries = runs.iter().flat_map(|replay| &replay.entries);
-    let entries = entries.filter(|entry| lanes.contains(&entry.lane));
-    if request.json {
-        play(&mut out, entries, speed, |out, entry| out.json(&entry.to_line()))?;
-    } else if channel == Lane::Telegram {
-        let mut screen = Screen::default();
-        play(&mut out, entries, speed, |out, entry| match screen.apply(entry) {
-            true => screen.draw(out.styled(), entry.at),
-            false => Ok(()),
-        })?;
-    } else {
-        play(&mut out, entries, speed, |out, entry| write_entry(out.styled(), entry))?;
+    }
+    let mut printer = args.printer(request);
+    let is_footed = args.speed.is_none() && !request.json;
+    for (number, replay) in (1..).zip(&runs) {
+        if number > 1 && is_footed {
+            printer.out.line(format_args!("run {number}, which resumes the session:"))?;
+        }
+        for entry in &replay.entries {
+            if printer.show(entry)?.is_break() {
+                return Ok(ExitStatus::Ok);
+            }
+        }
+        if is_footed {
+            let summary = replay.summary(printer.lanes());
+            footer(printer.out.styled(), &summary)?;
+        }
     }
     Ok(ExitStatus::Ok)
+}
+
+impl Args {
+    /// Shows the entries of a replay as the options say.
+    fn printer(&self, request: &ReplayRequest) -> EntryPrinter {
+        let channel = self.channel.lane();
+        let is_played = self.speed.is_some();
+        let form = match (request.json, is_played && channel == Lane::Telegram) {
+            (true, _) => EntryForm::Json,
+            (false, true) => EntryForm::Chat(Box::default()),
+            (false, false) => EntryForm::Line,
+        };
+        let lanes = match is_played && channel != Lane::Telegram && !request.json {
+            true => &[channel][..],
+            false => &request.lanes,
+        };
+        EntryPrinter::new(form, lanes, self.speed)
+    }
 }
 
 /// Adds the replays of the further runs of a cassette. Each begins when the one before is over.
@@ -161,112 +213,11 @@ fn add_further(
     Ok(())
 }
 
-/// Prints the lanes of a replay.
-fn print(replay: &Replay, request: &ReplayRequest, out: &mut Terminal) -> anyhow::Result<()> {
-    for entry in replay.entries.iter().filter(|entry| request.lanes.contains(&entry.lane)) {
-        match request.json {
-            true => out.json(&entry.to_line())?,
-            false => write_entry(out.styled(), entry)?,
-        }
-    }
-    if !request.json {
-        footer(out.styled(), replay)?;
-    }
-    Ok(())
-}
-
 /// Parses the speed.
 fn speed(word: &str) -> Result<f64, String> {
     let speed = word.parse().ok().filter(|speed| SPEEDS.contains(speed));
     speed.ok_or_else(|| {
         let (slowest, fastest) = (SPEEDS.start(), SPEEDS.end());
         format!("write a number from {slowest} to {fastest}; 2 is twice as fast as the recording")
-    })
-}
-
-/// Shows entries in real time.
-fn play<'a>(
-    out: &mut Terminal,
-    entries: impl Iterator<Item = &'a Entry>,
-    speed: f64,
-    mut show: impl FnMut(&mut Terminal, &Entry) -> io::Result<()>,
-) -> io::Result<()> {
-    let mut now = 0;
-    for entry in entries {
-        if terminal::reader_is_gone() {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(entry.at - now).div_f64(speed));
-        now = entry.at;
-        show(out, entry)?;
-        out.flush()?;
-    }
-    Ok(())
-}
-
-/// What is replayed.
-struct ReplayInput {
-    stdout: Vec<u8>,
-    stdin: Vec<StdinLine>,
-    timeline: Vec<Tick>,
-    /// The cassette; a plain capture has none.
-    cassette: Option<Cassette>,
-    /// The scenario that is played; none for a cassette that is named by its folder.
-    scenario: Option<Scenario>,
-}
-
-/// Reads the bytes and times of a cassette, or of a plain capture, whose lines come one by one.
-fn load(workspace: &Workspace, given: &Path) -> anyhow::Result<ReplayInput> {
-    // A line that a finding prints names the cassette from the workspace's root, wherever it is pasted.
-    let from_root = workspace.root().join(given);
-    let recording = workspace.cassettes().join(given);
-    let (path, scenario) = if is_standard(given) {
-        (named(given), None)
-    } else if given.exists() {
-        (given, None)
-    } else if from_root.exists() {
-        (&*from_root, None)
-    } else if recording.exists() {
-        (&*recording, scenario_of(workspace, given))
-    } else {
-        (given, None)
-    };
-    if path.is_dir() {
-        // Without its manifest, a folder that holds a recording is a damaged cassette.
-        if !path.join("cassette.toml").exists() && !path.join("stdout.jsonl").exists() {
-            bail!("{} has no cassette.toml; {}", path.display(), inside(path)?);
-        }
-        let cassette = Cassette::load(path)?;
-        let (stdout, timeline) = (cassette.stdout.clone(), cassette.timeline.clone());
-        let stdin = stdin_lines(&cassette.stdin, &timeline);
-        return Ok(ReplayInput { stdout, stdin, timeline, cassette: Some(cassette), scenario });
-    }
-    let stdout = files::read_named(path).with_context(|| {
-        format!("{}: neither a cassette nor a file of stream-json lines", given.display())
-    })?;
-    input::check(path, &stdout)?;
-    let timeline = line_by_line(&stdout);
-    Ok(ReplayInput { stdout, stdin: Vec::new(), timeline, cassette: None, scenario: None })
-}
-
-/// The scenario of SCENARIO/VERSION. One that can't be read is none, and its recording is replayed all the same.
-fn scenario_of(workspace: &Workspace, given: &Path) -> Option<Scenario> {
-    let name = given.parent().filter(|name| name.components().count() == 1)?;
-    workspace.scenario_of(&name.to_str()?.parse().ok()?).ok()
-}
-
-/// A hint that lists the cassettes in a folder, for a user who named the folder above them.
-fn inside(dir: &Path) -> anyhow::Result<String> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(dir)? {
-        let path = entry?.path();
-        if path.join("cassette.toml").exists() {
-            found.push(path.display().to_string());
-        }
-    }
-    found.sort();
-    Ok(match found.as_slice() {
-        [] => "name a cassette's folder, such as cassettes/plain-text/2.1.329".to_owned(),
-        found => format!("name one of {}", found.join(", ")),
     })
 }

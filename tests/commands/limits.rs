@@ -274,14 +274,22 @@ fn issue_13_finding_30_what_is_replayed_has_a_limit() {
     write("short.jsonl", "{}\n".repeat(200));
     let pieces = "has 500001 lines, and 500000 are the most that is taken; raise the limit with \
                   `--max-pieces`";
-    check(dir.path(), &["replay", "records.jsonl"], 2, pieces);
-    check(dir.path(), &["replay", "blank.jsonl"], 2, pieces);
+    let import =
+        |file: &'static str| ["import", file, "--scenario", "x", "--cli-version", "2.1.329"];
+    let planned = |file: &'static str| ["replay", file, "--print-plan"];
+    for file in ["records.jsonl", "blank.jsonl"] {
+        check(dir.path(), &planned(file), 2, pieces);
+        check(dir.path(), &import(file), 2, pieces);
+    }
     let bytes = "has 67108865 bytes, and 64MiB are the most that is taken; raise the limit with \
                  `--max-input`";
-    check(dir.path(), &["replay", "large.jsonl"], 2, bytes);
-    let import = ["import", "blank.jsonl", "--scenario", "x", "--cli-version", "2.1.329"];
-    check(dir.path(), &import, 2, pieces);
-    check(dir.path(), &["replay", "/dev/zero", "--max-file", "1000000"], 2, "--max-file");
+    check(dir.path(), &planned("large.jsonl"), 2, bytes);
+    check(
+        dir.path(),
+        &[&import("/dev/zero")[..], &["--max-file", "1000000"]].concat(),
+        2,
+        "--max-file",
+    );
     check(dir.path(), &["session", "/dev/zero", "--max-file", "1000000"], 2, "--max-file");
     check(
         root(),
@@ -289,7 +297,7 @@ fn issue_13_finding_30_what_is_replayed_has_a_limit() {
         2,
         "raise the limit with `--max-pieces`",
     );
-    let short = |more: &[&'static str]| [&["replay", "short.jsonl"], more].concat();
+    let short = |more: &[&'static str]| [&planned("short.jsonl")[..], more].concat();
     check(dir.path(), &short(&["--max-pieces", "199"]), 2, "has 200 lines");
     check(dir.path(), &short(&["--max-pieces", "200"]), 0, "");
     check(dir.path(), &short(&["--max-input", "599"]), 2, "has 600 bytes");

@@ -1,7 +1,12 @@
 //! What a CLI prints in runs that are long in one way: many calls, one long text, one large result, and so on; and the
 //! replay of such a run in every channel.
 
-use clitape_runner::replay::{AcpClient, Plan, Setup, replay};
+use std::io::{BufReader, Read, Write};
+use std::ops::ControlFlow;
+
+use clitape_runner::replay::{
+    AcpClient, CapturePieces, Lane, Plan, Setup, replay, replay_streamed,
+};
 use clitape_runner::scenario::{Chat, ChatMode, RunSpec};
 use serde_json::{Value, json};
 use strum::{Display, EnumIter};
@@ -15,12 +20,25 @@ const INPUT_DELTA: usize = 64;
 /// The milliseconds between two lines of a replay.
 const PACE_MS: u64 = 200;
 
-/// Replays a run in every channel, and returns the number of entries of its trace.
-pub(crate) fn entries(stdout: &[u8]) -> usize {
+/// A run in every channel.
+fn setup() -> Setup {
     let chat = Some(Chat::of(ChatMode::Partial));
     let acp = Some(AcpClient { terminal: false });
-    let setup = Setup { run: RunSpec::default(), channel: chat, acp };
-    replay(stdout, &Plan::canonical(stdout, PACE_MS), setup).entries.len()
+    Setup { run: RunSpec::default(), channel: chat, acp }
+}
+
+/// Replays a run in every channel, and returns the number of entries of its trace, which is kept.
+#[allow(dead_code, reason = "only the test keeps traces")]
+pub(crate) fn entries(stdout: &[u8]) -> u64 {
+    replay(stdout, &Plan::canonical(stdout, PACE_MS), setup()).entries.len() as u64
+}
+
+/// The same while the run is read. Nothing of the trace is kept.
+pub(crate) fn entries_of(stdout: impl Read) -> u64 {
+    let pieces = CapturePieces::paced(BufReader::new(stdout), PACE_MS);
+    let pass = |_| ControlFlow::Continue(());
+    let replayed = replay_streamed(pieces, Vec::new(), setup(), &Lane::ALL, pass);
+    replayed.expect("the run can be read").entries
 }
 
 /// What there is much of.
@@ -70,12 +88,22 @@ pub(crate) enum Shape {
     UnknownKinds,
     /// Turns of one session.
     Turns,
+    /// A live session: turns, each of which has some of everything.
+    Session,
 }
 
 impl Shape {
     /// The stdout of a run of about so many bytes.
+    #[allow(dead_code, reason = "the benchmark has runs in files")]
     pub(crate) fn stdout(self, bytes: usize) -> Vec<u8> {
-        let mut run = PrintedRun::default();
+        let mut out = Vec::new();
+        self.print(bytes, &mut out);
+        out
+    }
+
+    /// Prints a run of about so many bytes.
+    pub(crate) fn print(self, bytes: usize, out: &mut dyn Write) {
+        let mut run = PrintedRun::new(out);
         run.record(json!({"type": "system", "subtype": "init", "cwd": "/project", "tools": ["Bash"], "model": "m"}));
         match self {
             Self::Text => run.one_text(&"lorem ipsum ".repeat(bytes / 240), TEXT_DELTA),
@@ -182,12 +210,28 @@ impl Shape {
                 run.message(None, |run| run.text(&text, TEXT_DELTA));
                 run.end(&text);
             }),
+            Self::Session => run.until(bytes, |run, n| {
+                run.message(None, |run| run.thinking(&format!("What is {n}?")));
+                for call in n * 10..n * 10 + 5 {
+                    run.call(None, call, "Bash", &json!({ "command": format!("echo {call}") }));
+                }
+                let (old, new) = (format!("line {n}"), format!("line {}", n + 1));
+                let path = format!("/project/{}.txt", n % 100);
+                let input = json!({ "file_path": path, "old_string": old, "new_string": new });
+                run.call(None, n * 10 + 5, "Edit", &input);
+                run.message(None, |run| run.tool(n * 10 + 6, "Task", &task(n)));
+                let parent = id(n * 10 + 6);
+                run.call(Some(&parent), n * 10 + 7, "Bash", &json!({ "command": "ls" }));
+                run.result(None, &parent, "done");
+                let text = format!("This is what came of turn {n}. ").repeat(20);
+                run.message(None, |run| run.text(&text, TEXT_DELTA));
+                run.end(&text);
+            }),
         }
-        if self != Self::Turns {
+        if !matches!(self, Self::Turns | Self::Session) {
             run.message(None, |run| run.text("Done.", TEXT_DELTA));
             run.end("Done.");
         }
-        run.out
     }
 }
 
@@ -202,9 +246,10 @@ fn id(number: usize) -> String {
 }
 
 /// What a run prints, record by record.
-#[derive(Default)]
-struct PrintedRun {
-    out: Vec<u8>,
+struct PrintedRun<'a> {
+    out: &'a mut dyn Write,
+    /// The bytes that are printed.
+    printed: usize,
     messages: usize,
     /// The message that is printed, the number of its blocks, and the subagent's call that it is of.
     message: String,
@@ -212,17 +257,22 @@ struct PrintedRun {
     parent: Option<String>,
 }
 
-impl PrintedRun {
+impl<'a> PrintedRun<'a> {
+    fn new(out: &'a mut dyn Write) -> Self {
+        Self { out, printed: 0, messages: 0, message: String::new(), blocks: 0, parent: None }
+    }
+
     fn record(&mut self, mut record: Value) {
         record["session_id"] = "00000000-0000-4000-8000-000000000001".into();
-        self.out.extend(record.to_string().as_bytes());
-        self.out.push(b'\n');
+        let line = format!("{record}\n");
+        self.out.write_all(line.as_bytes()).expect("there is room for the run");
+        self.printed += line.len();
     }
 
     /// Goes on until there are so many bytes; a step gets its number.
     fn until(&mut self, bytes: usize, mut step: impl FnMut(&mut Self, usize)) {
         let mut number = 0;
-        while self.out.len() < bytes {
+        while self.printed < bytes {
             step(self, number);
             number += 1;
         }
@@ -318,7 +368,7 @@ impl PrintedRun {
         let mut calls = 0;
         self.message(None, |run| {
             // The results take a third.
-            while run.out.len() < bytes / 3 * 2 {
+            while run.printed < bytes / 3 * 2 {
                 call(run, calls);
                 calls += 1;
             }

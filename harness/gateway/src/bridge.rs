@@ -4,7 +4,9 @@
 mod delivered;
 mod worker;
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
@@ -29,6 +31,15 @@ impl<T: Send + 'static> Task<T> {
 
     pub(crate) async fn join(mut self) -> Result<T, JoinError> {
         (&mut self.0).await
+    }
+
+    /// What came of it, if it is over. It is not to be asked again then.
+    pub(crate) fn outcome(&mut self) -> Option<Result<T, JoinError>> {
+        let mut nobody = Context::from_waker(Waker::noop());
+        match Pin::new(&mut self.0).poll(&mut nobody) {
+            Poll::Ready(outcome) => Some(outcome),
+            Poll::Pending => None,
+        }
     }
 }
 

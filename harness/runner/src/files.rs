@@ -135,12 +135,21 @@ pub fn read_text(path: &Path) -> Result<String, FileError> {
 ///
 /// [`FileError`], which names the file and what to do.
 pub fn read_named(path: &Path) -> Result<Vec<u8>, FileError> {
+    read_all(path, open_named(path)?)
+}
+
+/// Opens what the user names, to read it piece by piece: a link is followed, and it may be a pipe.
+///
+/// # Errors
+///
+/// [`FileError`], which names the file and what to do.
+pub fn open_named(path: &Path) -> Result<File, FileError> {
     let refused = |error| FileError::Read { path: path.to_owned(), error };
     let file = File::open(path).map_err(refused)?;
     if file.metadata().map_err(refused)?.is_dir() {
         return Err(FileError::NotRegular(path.to_owned()));
     }
-    read_all(path, file)
+    Ok(file)
 }
 
 /// [`read_named`] as text.

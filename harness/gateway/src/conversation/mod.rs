@@ -5,10 +5,12 @@
 //! delivering then, and the next run begins all the same: its bus has every event at once, and its
 //! channels wait until those before have delivered the final message ([Q8](crate::rules::Q8)).
 
+use std::collections::VecDeque;
 use std::fmt;
 
 use clitape_stream::plant::{Plant, planted};
 use clitape_stream::{Event, Outcome, RunStatus};
+use tokio::task::JoinError;
 use tokio::time::sleep_until;
 
 use crate::bridge::{Delivered, Task};
@@ -64,7 +66,7 @@ pub struct Conversation {
     /// Runs that were started.
     runs: u64,
     /// The runs that have ended, in order; they may still be delivering.
-    ended: Vec<Task<RunReport>>,
+    ended: VecDeque<Task<RunReport>>,
     /// The delivery of the last of them.
     delivered: Option<Delivered>,
 }
@@ -146,7 +148,7 @@ impl Conversation {
             current: None,
             is_answering: true,
             runs: 0,
-            ended: Vec::new(),
+            ended: VecDeque::new(),
             delivered: None,
         };
         conversation.run();
@@ -268,7 +270,7 @@ impl Conversation {
         self.run().give_up(patience);
     }
 
-    /// Ends the run at work and waits until every turn is delivered; the reports, turn by turn. A turn
+    /// Ends the run at work and waits until every turn is delivered; the reports that were not taken, turn by turn. A turn
     /// without an outcome ends as stopped. A run that only shows what a subagent did after the last
     /// turn ends without a final message, because it answers nobody.
     pub async fn finish(mut self) -> Vec<RunReport> {
@@ -278,7 +280,18 @@ impl Conversation {
         }
         let mut reports = Vec::with_capacity(self.ended.len());
         for run in std::mem::take(&mut self.ended) {
-            reports.push(run.join().await.unwrap_or_else(|error| broken(&error.to_string())));
+            reports.push(run.join().await.unwrap_or_else(|error| broken(&error)));
+        }
+        reports
+    }
+
+    /// The reports of the turns that are delivered, turn by turn, up to one that is not. [`finish`](Self::finish) does
+    /// not have them again: whoever keeps a process for long takes them on the way, so that they take no memory.
+    pub fn take_delivered(&mut self) -> Vec<RunReport> {
+        let mut reports = Vec::new();
+        while let Some(outcome) = self.ended.front_mut().and_then(Task::outcome) {
+            reports.push(outcome.unwrap_or_else(|error| broken(&error)));
+            self.ended.pop_front();
         }
         reports
     }
@@ -303,7 +316,7 @@ impl Conversation {
         let (said, delivered) = Delivered::new();
         let rest = run.close(last);
         self.delivered = Some(delivered);
-        self.ended.push(Task::spawn(async move {
+        self.ended.push_back(Task::spawn(async move {
             let report = rest.await;
             on_delivered(&report);
             said.send_replace(true);
@@ -313,7 +326,7 @@ impl Conversation {
 }
 
 /// The report of a run whose task broke.
-fn broken(why: &str) -> RunReport {
+fn broken(why: &JoinError) -> RunReport {
     let mut report = ChannelReport::new();
     let reason = format!("the run broke: {why}; start the agent again");
     report.failed(reason.clone());

@@ -18,6 +18,13 @@ impl Masked {
         self.0.values().sum()
     }
 
+    /// Counts what another one counted, too.
+    pub fn extend(&mut self, other: &Self) {
+        for (id, count) in other.iter() {
+            *self.0.entry(id).or_default() += count;
+        }
+    }
+
     /// Counts one more for the rule `id`.
     pub(super) fn add(&mut self, id: &'static str) {
         *self.0.entry(id).or_default() += 1;

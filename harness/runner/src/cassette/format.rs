@@ -264,12 +264,13 @@ fn parse_exit(value: &serde_json::Value) -> Result<Exit, String> {
 }
 
 /// Milliseconds between two lines of a capture that does not say when they came.
-const PACE_MS: u64 = 200;
+pub(crate) const LINE_PACE_MS: u64 = 200;
 
 /// A timeline for bytes without one: whole lines, one after another.
 pub fn line_by_line(stdout: &[u8]) -> Vec<Tick> {
     let lines = stdout.split_inclusive(|&byte| byte == b'\n');
-    let tick = |line: &[u8]| Tick { after_ms: PACE_MS, kind: TickKind::Out(line.len() as u64) };
+    let tick =
+        |line: &[u8]| Tick { after_ms: LINE_PACE_MS, kind: TickKind::Out(line.len() as u64) };
     lines.map(tick).collect()
 }
 

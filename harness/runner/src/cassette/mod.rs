@@ -11,6 +11,7 @@ mod take;
 mod timeline;
 mod write;
 
+pub(crate) use format::LINE_PACE_MS;
 pub use format::{
     Cli, Confinement, FORMAT, Manifest, Origin, RecordCounts, RunFacts, Tick, TickKind,
     line_by_line, parse_timeline, render_timeline, today,

@@ -2,6 +2,7 @@
 //! the plan's faults say.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use clitape_gateway::telegram::{
 };
 use serde_json::{Map, Value};
 
-use super::log::{Log, turn_field};
+use super::log::{Log, OpenEntry, turn_field};
 use super::person::AskingMessage;
 use super::trace::{Entry, Lane, millis};
 use crate::scenario::{Fault, FaultKind};
@@ -28,7 +29,8 @@ pub(super) struct ChatServer {
 #[derive(Default)]
 struct ChatState {
     calls: u64,
-    texts: BTreeMap<i64, String>,
+    /// The hash of each message's text, which tells an edit that changes nothing.
+    texts: BTreeMap<i64, u64>,
     /// The messages that ask a question, with its id.
     asking: BTreeMap<i64, (String, AskingMessage)>,
     /// The calls that are made and not answered, by their numbers; those that the client gave up are left out.
@@ -111,12 +113,15 @@ impl ChatServer {
             return CallOutcome { message_id: call.message_id, fault };
         }
         let id = call.message_id.unwrap_or(chat.texts.len() as i64 + 1);
-        let before = chat.texts.insert(id, call.text.clone());
+        let mut hasher = DefaultHasher::new();
+        call.text.hash(&mut hasher);
+        let text = hasher.finish();
+        let before = chat.texts.insert(id, text);
         if let Some(question) = &call.question {
             let buttons = call.buttons.iter().flatten().cloned().collect();
             chat.asking.insert(id, (question.clone(), AskingMessage { id, buttons }));
         }
-        let same = (before.as_ref() == Some(&call.text)).then_some(Fault {
+        let same = (before == Some(text)).then_some(Fault {
             call: number,
             kind: FaultKind::NotModified,
             amount: 0,
@@ -134,8 +139,8 @@ struct CallUnderWay {
     call: BotCall,
     turn: u64,
     number: u64,
-    /// The index of its entry, which says at first only what the client sent.
-    entry: usize,
+    /// Its entry, which says at first only what the client sent.
+    entry: OpenEntry,
     fault: Option<Fault>,
     outcome: Option<CallOutcome>,
 }
@@ -146,7 +151,7 @@ impl CallUnderWay {
         let (number, fault) = server.take(&call);
         let mut data = data(&call, CallOutcome { message_id: call.message_id, fault: None });
         data.extend(turn_field(turn));
-        let entry = server.log.add(Lane::Telegram, call.method.as_str(), data);
+        let entry = server.log.add_open(Lane::Telegram, call.method.as_str(), data);
         Self { server, call, turn, number, entry, fault, outcome: None }
     }
 
@@ -191,6 +196,7 @@ impl Drop for CallUnderWay {
                 entry.insert("done_at".into(), at.into());
             });
         }
+        self.server.log.close(self.entry);
     }
 }
 
@@ -313,7 +319,7 @@ mod tests {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
         let entries = runtime.unwrap().block_on(async {
-            let log = Log::new();
+            let log = Log::new(&Lane::ALL);
             let faults = faults.iter().map(|fault| fault.parse().unwrap()).collect();
             let server = Arc::new(ChatServer::new(log.clone(), faults));
             script(TurnChat::new(server, 1)).await;

@@ -1,6 +1,7 @@
 //! The trace of a replay as it is written, in the order in which things happen.
 
 use std::borrow::Cow;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clitape_gateway::{Delivery, RunReport};
@@ -13,12 +14,33 @@ use super::trace::{Entry, Lane, millis, object};
 #[derive(Clone)]
 pub(super) struct Log {
     began: Instant,
-    entries: Arc<Mutex<Vec<Entry>>>,
+    lanes: Arc<[Lane]>,
+    written: Arc<Mutex<Written>>,
 }
 
+/// What is written and not yet given away.
+#[derive(Default)]
+struct Written {
+    entries: VecDeque<Entry>,
+    /// The number of entries that were given away before them.
+    given: usize,
+    /// The indices of the entries that may still change.
+    open: BTreeSet<usize>,
+}
+
+/// The index of an entry that may still change; none when it is left out.
+#[derive(Clone, Copy)]
+pub(super) struct OpenEntry(Option<usize>);
+
 impl Log {
-    pub(super) fn new() -> Self {
-        Self { began: Instant::now(), entries: Arc::default() }
+    /// A trace of these lanes; entries of others are left out.
+    pub(super) fn new(lanes: &[Lane]) -> Self {
+        Self { began: Instant::now(), lanes: lanes.into(), written: Arc::default() }
+    }
+
+    /// Whether the trace has this lane. Without it, what only its entries need can be left undone.
+    pub(super) fn has(&self, lane: Lane) -> bool {
+        self.lanes.contains(&lane)
     }
 
     /// The milliseconds since the replay began.
@@ -26,24 +48,68 @@ impl Log {
         millis(self.began.elapsed())
     }
 
-    /// Adds an entry, and returns its index.
+    /// Adds an entry.
     pub(super) fn add(
         &self,
         lane: Lane,
         kind: impl Into<Cow<'static, str>>,
         data: Map<String, Value>,
-    ) -> usize {
-        let at = self.now();
-        let mut entries = self.entries();
-        entries.push(Entry { at, lane, kind: kind.into(), data });
-        entries.len() - 1
+    ) {
+        self.push(lane, kind.into(), data);
     }
 
-    /// Changes the data of the entry with this index; nothing once the trace is taken.
-    pub(super) fn change(&self, index: usize, change: impl FnOnce(&mut Map<String, Value>)) {
-        if let Some(entry) = self.entries().get_mut(index) {
+    /// Adds an entry that may still change, until [`close`](Self::close).
+    pub(super) fn add_open(
+        &self,
+        lane: Lane,
+        kind: impl Into<Cow<'static, str>>,
+        data: Map<String, Value>,
+    ) -> OpenEntry {
+        let index = self.push(lane, kind.into(), data);
+        self.written().open.extend(index);
+        OpenEntry(index)
+    }
+
+    /// Adds an entry, and returns its index in the trace; none when it is left out.
+    fn push(&self, lane: Lane, kind: Cow<'static, str>, data: Map<String, Value>) -> Option<usize> {
+        if !self.has(lane) {
+            return None;
+        }
+        let at = self.now();
+        let mut written = self.written();
+        written.entries.push_back(Entry { at, lane, kind, data });
+        Some(written.given + written.entries.len() - 1)
+    }
+
+    /// Changes the data of an entry; nothing once the trace is taken.
+    pub(super) fn change(
+        &self,
+        OpenEntry(index): OpenEntry,
+        change: impl FnOnce(&mut Map<String, Value>),
+    ) {
+        let mut written = self.written();
+        let place = index.and_then(|index| index.checked_sub(written.given));
+        if let Some(entry) = place.and_then(|place| written.entries.get_mut(place)) {
             change(&mut entry.data);
         }
+    }
+
+    /// Says that an entry does not change any more.
+    pub(super) fn close(&self, OpenEntry(index): OpenEntry) {
+        if let Some(index) = index {
+            self.written().open.remove(&index);
+        }
+    }
+
+    /// Gives the next entry away, unless it or one before it may still change.
+    pub(super) fn settled(&self) -> Option<Entry> {
+        let mut written = self.written();
+        if written.open.first() == Some(&written.given) {
+            return None;
+        }
+        let entry = written.entries.pop_front()?;
+        written.given += 1;
+        Some(entry)
     }
 
     /// Adds the entry that names the messages with the final text of a turn, for the one channel.
@@ -68,12 +134,16 @@ impl Log {
         self.add(Lane::Telegram, "final", data);
     }
 
+    /// Gives away what is left.
     pub(super) fn take(&self) -> Vec<Entry> {
-        std::mem::take(&mut *self.entries())
+        let mut written = self.written();
+        written.given += written.entries.len();
+        written.open.clear();
+        std::mem::take(&mut written.entries).into()
     }
 
-    fn entries(&self) -> MutexGuard<'_, Vec<Entry>> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    fn written(&self) -> MutexGuard<'_, Written> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

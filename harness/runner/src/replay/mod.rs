@@ -7,12 +7,14 @@ mod capture;
 mod chat;
 mod chat_view;
 mod dialogue;
+mod driver;
 mod headline;
 mod host_step;
 mod lanes;
 mod live;
 mod log;
 mod person;
+mod pieces;
 mod plan;
 #[cfg(test)]
 mod planted_tests;
@@ -24,6 +26,7 @@ mod session;
 mod setup;
 mod stated;
 mod stream_reading;
+mod streamed;
 mod stuck;
 mod trace;
 mod turns;
@@ -32,15 +35,17 @@ mod wiring;
 pub use agent_fault::{
     AgentFault, AgentFaultError, AgentFaultKind, AgentFaultRow, MustSee, ROWS as AGENT_FAULTS,
 };
-pub use builtin::{Replay, ReplayCounts, replay};
+pub use builtin::{Replay, replay};
 pub(crate) use builtin::{replay_all, replay_played};
 pub use capture::{Capture, StdinLine, stdin_lines};
 pub(crate) use chat::LATENCY;
 pub use chat::call_entry;
 pub use chat_view::{ChatChange, ChatView, SeenMessage};
+pub use driver::ReplayCounts;
 pub(crate) use headline::shortened;
 pub use host_step::HostStep;
 pub use live::live;
+pub use pieces::CapturePieces;
 pub use plan::{Cut, CutError, PLAN_FORMAT, Plan, PlanError, PlanStep};
 #[cfg(test)]
 pub(crate) use planted_tests::{PlantedFault, replay_planted};
@@ -52,4 +57,5 @@ pub use request::{PlanArg, ReplayRequest, RequestError};
 pub use setup::{AcpClient, Setup};
 pub use stated::{LazyStated, Stated, StatedBlock, StatedCall, StatedMessage, StatedTurn};
 pub(crate) use stated::{read_record, records, texts_in};
+pub use streamed::{ReplaySummary, replay_streamed};
 pub use trace::{Entry, Lane};

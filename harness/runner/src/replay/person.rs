@@ -6,7 +6,7 @@
 //! of the question, because its server refused it or the answer is late, there is nothing to press. Options are not
 //! chosen, because each choice changes the message of its question.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clitape_gateway::question::{Answer, OpenQuestions, Press, PressedButton, QuestionTimes};
@@ -17,13 +17,20 @@ use serde_json::Value;
 /// What the model reads when a person denies a call and gives no reason.
 const DENIED: &str = "The person said no.";
 
-/// The keyboards of all turns; a clone has the same ones.
+/// The turns whose keyboards are kept. A question that is still open when its turn ends is asked again in the next one.
+const KEYBOARDS: usize = 64;
+
+/// The keyboards of the last turns; a clone has the same ones.
 #[derive(Clone, Default)]
-pub(super) struct Keyboards(Arc<Mutex<Vec<Keyboard>>>);
+pub(super) struct Keyboards(Arc<Mutex<VecDeque<Keyboard>>>);
 
 impl Keyboards {
     pub(super) fn add(&self, keyboard: Keyboard) {
-        self.lock().push(keyboard);
+        let mut keyboards = self.lock();
+        if keyboards.len() == KEYBOARDS {
+            keyboards.pop_front();
+        }
+        keyboards.push_back(keyboard);
     }
 
     /// Hands an action to the keyboard of each turn until one of them knows it.
@@ -32,7 +39,7 @@ impl Keyboards {
         pressings.unwrap_or(Pressing::Unknown)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Keyboard>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Keyboard>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

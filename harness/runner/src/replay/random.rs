@@ -37,6 +37,7 @@ const SLOWEST_MS: u32 = 4_000;
 
 /// What the pieces of a seed are like. Seeds differ in it, so that some have what others never do: only large pieces, no
 /// pause at all, many long ones.
+#[derive(Debug)]
 struct Weights {
     sizes: [u32; SIZES.len()],
     stretch: u32,
@@ -61,32 +62,66 @@ impl Weights {
     }
 }
 
+/// Draws the pieces of the plan of a seed one by one.
+#[derive(Debug)]
+pub(super) struct PieceDraw {
+    rng: ChaCha8Rng,
+    weights: Weights,
+    /// The pieces that are left of a stretch, and the size of its largest ones.
+    in_stretch: u32,
+    largest: u32,
+    drawn: usize,
+    /// The delays that the line may still have.
+    budget_ms: u64,
+}
+
+impl PieceDraw {
+    pub(super) fn new(seed: u64) -> Self {
+        let mut rng = generator(seed, "");
+        let weights = Weights::draw(&mut rng);
+        let budget_ms = weights.budget_ms;
+        Self { rng, weights, in_stretch: 0, largest: 1, drawn: 0, budget_ms }
+    }
+
+    /// The size of the next piece, if as many bytes are left. Its delay is drawn then.
+    pub(super) fn bytes(&mut self) -> u64 {
+        let Self { rng, weights, .. } = self;
+        if self.in_stretch == 0 {
+            self.in_stretch = 1 + below(rng, weights.stretch);
+            self.largest = SIZES[weighted(rng, &weights.sizes)];
+        }
+        self.in_stretch -= 1;
+        let is_long = self.drawn >= weights.most_pieces;
+        let largest = if is_long { SIZES[SIZES.len() - 1] } else { self.largest };
+        self.drawn += 1;
+        u64::from(1 + below(rng, largest))
+    }
+
+    /// The delay of that piece in ms. `ends_line` says whether a line ends in it.
+    pub(super) fn delay(&mut self, ends_line: bool) -> u64 {
+        let Self { rng, weights, .. } = self;
+        let (longest, _) = DELAYS[weighted(rng, &weights.delays)];
+        let delay = u64::from(below(rng, longest)).min(self.budget_ms);
+        self.budget_ms = if ends_line { weights.budget_ms } else { self.budget_ms - delay };
+        delay
+    }
+}
+
 /// Delay in ms and size of each piece of the plan of `seed` for bytes whose lines end at `ends`, of which the last one is
 /// their number.
 pub(super) fn pieces(ends: &[u64], seed: u64) -> Vec<(u64, u64)> {
-    let mut rng = generator(seed, "");
-    let weights = Weights::draw(&mut rng);
+    let mut draw = PieceDraw::new(seed);
     let mut pieces = Vec::new();
-    let (mut in_stretch, mut largest) = (0, 1);
-    let (mut lines, mut budget_ms) = (ends.iter().peekable(), weights.budget_ms);
+    let mut lines = ends.iter().peekable();
     let (mut at, total) = (0, ends.last().copied().unwrap_or_default());
     while at < total {
-        if in_stretch == 0 {
-            in_stretch = 1 + below(&mut rng, weights.stretch);
-            largest = SIZES[weighted(&mut rng, &weights.sizes)];
-        }
-        in_stretch -= 1;
-        let is_long = pieces.len() >= weights.most_pieces;
-        let largest = if is_long { SIZES[SIZES.len() - 1] } else { largest };
-        let bytes = u64::from(1 + below(&mut rng, largest)).min(total - at);
+        let bytes = draw.bytes().min(total - at);
         at += bytes;
-        let (longest, _) = DELAYS[weighted(&mut rng, &weights.delays)];
-        let delay = u64::from(below(&mut rng, longest)).min(budget_ms);
-        budget_ms -= delay;
+        let mut ends_line = false;
         while lines.next_if(|end| **end <= at).is_some() {
-            budget_ms = weights.budget_ms;
+            ends_line = true;
         }
-        pieces.push((delay, bytes));
+        pieces.push((draw.delay(ends_line), bytes));
     }
     pieces
 }

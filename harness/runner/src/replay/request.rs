@@ -4,10 +4,12 @@
 use std::convert::Infallible;
 use std::ffi::OsString;
 use std::fmt;
+use std::io::BufRead;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use super::capture::Capture;
+use super::pieces::CapturePieces;
 use super::plan::{Cut, Plan, PlanError};
 use super::setup::{AcpClient, Setup};
 use super::trace::Lane;
@@ -212,20 +214,45 @@ impl ReplayRequest {
                 .map_err(|source| RequestError::PlanFile { path: path.clone(), source })?,
             (None, Some(pace)) => Plan::canonical(capture, pace),
             (None, None) => {
-                let cut = self.cut.unwrap_or(self.seed.map_or(Cut::None, |_| Cut::Random));
-                if self.seed.is_some() && cut != Cut::Random {
-                    return Err(RequestError::SeedWithoutRandom);
-                }
+                let (cut, seed) = self.cut_and_seed()?;
                 // A plan of many pieces is refused before it takes memory.
                 input::check_pieces(&self.input, cut.pieces(total))?;
-                Plan::cut(capture, timeline, cut, self.seed.unwrap_or(1))
+                Plan::cut(capture, timeline, cut, seed)
             }
         };
         plan.check_dialogue(capture)?;
         plan.check_agent(capture.stdout)?;
         input::check_pieces(&self.input, plan.pieces_and_lines())?;
+        Ok(plan.with_faults(self.all_faults()))
+    }
+
+    /// The pieces of a capture that is cut while it is read. They are those of [`plan`](Self::plan), if the request has
+    /// no plan of its own.
+    ///
+    /// # Errors
+    ///
+    /// [`RequestError::SeedWithoutRandom`].
+    pub fn pieces<R: BufRead>(&self, reader: R) -> Result<CapturePieces<R>, RequestError> {
+        if let Some(pace) = self.pace {
+            return Ok(CapturePieces::paced(reader, pace));
+        }
+        let (cut, seed) = self.cut_and_seed()?;
+        Ok(CapturePieces::cut(reader, cut, seed))
+    }
+
+    /// The faults of the chat's server: those that are named, and those that the seed draws.
+    pub fn all_faults(&self) -> Vec<Fault> {
         let drawn = self.seed.map(|seed| Plan::random_faults(seed, &self.seed_faults));
-        Ok(plan.with_faults(self.faults.iter().copied()).with_faults(drawn.unwrap_or_default()))
+        self.faults.iter().copied().chain(drawn.unwrap_or_default()).collect()
+    }
+
+    /// How it cuts, and with which seed.
+    fn cut_and_seed(&self) -> Result<(Cut, u64), RequestError> {
+        let cut = self.cut.unwrap_or(self.seed.map_or(Cut::None, |_| Cut::Random));
+        if self.seed.is_some() && cut != Cut::Random {
+            return Err(RequestError::SeedWithoutRandom);
+        }
+        Ok((cut, self.seed.unwrap_or(1)))
     }
 
     /// The arguments after the program's name. What has its default is left out, except for the mode, which a

@@ -26,12 +26,32 @@ use super::stuck::{Stuck, StuckCallback};
 use super::trace::{Lane, object};
 use super::wiring::{OnBus, OpenChat};
 
+/// The buses of the turns, and who listens to them.
+#[derive(Default)]
+struct Buses {
+    /// The buses of the turns that are not delivered, with the subscriptions of the harness, which end when they are
+    /// dropped.
+    open: BTreeMap<u64, (Bus, Vec<Subscription>)>,
+    /// The listeners that were left on the bus of a turn that is delivered, the harness aside. Nothing more comes there.
+    left: u64,
+}
+
+impl Buses {
+    /// Takes the harness off the bus of a turn that is over.
+    fn leave(&mut self, turn: u64) {
+        if let Some((bus, listeners)) = self.open.remove(&turn) {
+            drop(listeners);
+            self.left += bus.listeners() as u64;
+        }
+    }
+}
+
 /// What outlives the conversation: the server of its chats, and the buses of all turns.
 #[derive(Clone)]
 pub(super) struct Outside {
     pub(super) chat: Arc<ChatServer>,
     pub(super) keyboards: Keyboards,
-    buses: Arc<Mutex<Vec<Bus>>>,
+    buses: Arc<Mutex<Buses>>,
     /// The callbacks of the first turn's channel that go wrong.
     callbacks: Arc<[StuckCallback]>,
     /// The reader of the event stream of all turns, if there is one.
@@ -41,7 +61,8 @@ pub(super) struct Outside {
 impl Outside {
     pub(super) fn new(setup: Setup, plan: &Plan, log: Log) -> Self {
         // A silent run has no stream.
-        let at = setup.run.stream_break.filter(|_| !setup.run.silent);
+        let has_stream = !setup.run.silent && log.has(Lane::Sse);
+        let at = setup.run.stream_break.filter(|_| has_stream);
         let reading = at.and_then(|at| StreamReading::new(at, log.clone()));
         let reader = reading.map(|reading| Arc::new(Mutex::new(TurnByTurn::new(reading))));
         let chat = Arc::new(ChatServer::new(log, plan.faults.clone()));
@@ -56,9 +77,13 @@ impl Outside {
         }
     }
 
-    /// The number of listeners on all buses.
-    pub(super) fn listeners(&self) -> u64 {
-        lock(&self.buses).iter().map(|bus| bus.listeners() as u64).sum()
+    /// Takes the harness off all buses, and returns how many listeners are left on them.
+    pub(super) fn listeners_left(&self) -> u64 {
+        let mut buses = lock(&self.buses);
+        while let Some((&turn, _)) = buses.open.first_key_value() {
+            buses.leave(turn);
+        }
+        buses.left
     }
 }
 
@@ -71,8 +96,6 @@ struct TurnOpener {
     on_bus: OnBus,
     /// The session of the ACP client, if there is one.
     acp: Option<Arc<Mutex<TurnByTurn<AcpConverter>>>>,
-    /// The subscriptions to the buses, which end when they are dropped.
-    listeners: Arc<Mutex<Vec<Subscription>>>,
 }
 
 /// Starts the conversation of a replay in `setup`; its entries go to `log`. The first of `wired` makes its chats, the
@@ -82,14 +105,13 @@ pub(super) fn conversation(
     log: Log,
     (open_chat, on_bus, outside): (OpenChat, OnBus, Outside),
 ) -> Conversation {
-    let acp = setup.acp.filter(|_| !setup.run.silent);
+    let acp = setup.acp.filter(|_| !setup.run.silent && log.has(Lane::Acp));
     let opener = TurnOpener {
         setup,
         outside,
         open_chat,
         on_bus,
         acp: acp.map(|client| Arc::new(Mutex::new(TurnByTurn::new(acp_session(client))))),
-        listeners: Arc::default(),
         log,
     };
     Conversation::new(settings(setup.run), move |turn| opener.open(turn))
@@ -107,11 +129,13 @@ impl TurnOpener {
         let Self { setup, log, .. } = self;
         let bus = Bus::new(run_id(turn));
         (self.on_bus)(&bus);
-        lock(&self.outside.buses).push(bus.clone());
-        let listener = log.clone();
-        let mut listeners = vec![bus.subscribe(move |event: &BusEvent| {
-            listener.add(Lane::Bus, event.stream(), bus_data(event));
-        })];
+        let mut listeners = Vec::new();
+        if log.has(Lane::Bus) {
+            let log = log.clone();
+            listeners.push(bus.subscribe(move |event: &BusEvent| {
+                log.add(Lane::Bus, event.stream(), bus_data(event));
+            }));
+        }
         if let Some(acp) = &self.acp {
             let (acp, log) = (acp.clone(), log.clone());
             listeners.push(bus.subscribe(move |event: &BusEvent| {
@@ -123,7 +147,8 @@ impl TurnOpener {
             }));
         }
         // A silent run has no stream.
-        let collector = (!setup.run.silent).then(|| Arc::new(Mutex::new(TurnCollector::default())));
+        let has_stream = !setup.run.silent && log.has(Lane::Sse);
+        let collector = has_stream.then(|| Arc::new(Mutex::new(TurnCollector::default())));
         if let Some(collector) = &collector {
             let (collector, log) = (collector.clone(), log.clone());
             let mut converter = SseConverter::new();
@@ -141,7 +166,7 @@ impl TurnOpener {
                 lock(&reader).on(turn, event, StreamReading::on);
             }));
         }
-        lock(&self.listeners).extend(listeners);
+        lock(&self.outside.buses).open.insert(turn, (bus.clone(), listeners));
         let channel = setup.channel.map(|chat| {
             let api = Arc::new(TurnChat::new(self.outside.chat.clone(), turn));
             let (chat, keyboard) = (self.open_chat)(chat_settings(chat), api);
@@ -153,8 +178,9 @@ impl TurnOpener {
                 false => Box::new(Stuck::new(chat, callbacks)),
             }
         });
-        let log = log.clone();
+        let (log, buses) = (log.clone(), self.outside.buses.clone());
         let delivered = move |report: &RunReport| {
+            lock(&buses).leave(turn);
             log.final_message(report, turn);
             let collected = collector.and_then(|collector| lock(&collector).collected());
             if let Some(mut data) = collected {

@@ -1,12 +1,11 @@
 //! A trace as a timeline: one line an entry, the time first.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use anstyle::Style;
 
 use super::style::{BAD, BOLD, COOL, DIM, GOOD, ODD, WARM};
-use crate::replay::{Entry, Lane, Replay};
+use crate::replay::{Entry, Lane, ReplaySummary};
 use crate::text::plain;
 use crate::text::plural;
 
@@ -40,8 +39,8 @@ fn style(entry: &Entry) -> Style {
 /// # Errors
 ///
 /// When `out` can't be written to.
-pub fn footer(out: &mut dyn Write, replay: &Replay) -> io::Result<()> {
-    let stats = &replay.stats;
+pub fn footer(out: &mut dyn Write, replay: &ReplaySummary) -> io::Result<()> {
+    let ReplaySummary { entries, stats, masked } = replay;
     let style = if stats.unusable + stats.unknown > 0 { ODD } else { DIM };
     writeln!(
         out,
@@ -52,7 +51,7 @@ pub fn footer(out: &mut dyn Write, replay: &Replay) -> io::Result<()> {
         stats.unknown,
         stats.unusable,
         stats.blank,
-        plural(replay.entries.len(), "trace entry"),
+        plural(*entries, "trace entry"),
     )?;
     for (kind, count) in &stats.unknown_kinds {
         writeln!(out, "{ODD}unknown: {} ×{count}{ODD:#}", plain(kind))?;
@@ -62,11 +61,7 @@ pub fn footer(out: &mut dyn Write, replay: &Replay) -> io::Result<()> {
             writeln!(out, "{ODD}{what}: {count}{ODD:#}")?;
         }
     }
-    let mut masked = BTreeMap::new();
-    for (rule, count) in replay.reports.iter().flat_map(|report| report.masked.iter()) {
-        *masked.entry(rule).or_insert(0) += count;
-    }
-    for (rule, count) in masked {
+    for (rule, count) in masked.iter() {
         writeln!(out, "{DIM}masked: {rule} ×{count}{DIM:#}")?;
     }
     Ok(())

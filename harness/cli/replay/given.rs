@@ -1,0 +1,115 @@
+//! What `clitape replay` is given: a cassette, or a capture, which is read while it is replayed where that is possible.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use clitape_runner::cassette::{Cassette, Tick, line_by_line};
+use clitape_runner::replay::{StdinLine, stdin_lines};
+use clitape_runner::scenario::{Scenario, Workspace};
+use clitape_runner::{files, input};
+
+use crate::input::{is_standard, named};
+
+/// What is named on the command line.
+pub(super) enum Given {
+    /// A recording, with the scenario that is played; none for a cassette that is named by its folder.
+    Cassette { cassette: Box<Cassette>, scenario: Option<Box<Scenario>> },
+    /// A file of stream-json lines, or standard input.
+    Capture(CaptureFile),
+}
+
+/// A plain capture.
+pub(super) struct CaptureFile {
+    path: PathBuf,
+    given: PathBuf,
+}
+
+/// The two sides of a process and its times, for a replay that has a plan.
+pub(super) struct WholeInput {
+    pub(super) stdout: Vec<u8>,
+    pub(super) stdin: Vec<StdinLine>,
+    pub(super) timeline: Vec<Tick>,
+}
+
+impl WholeInput {
+    /// That of a cassette.
+    pub(super) fn of_cassette(cassette: &Cassette) -> Self {
+        let (stdout, timeline) = (cassette.stdout.clone(), cassette.timeline.clone());
+        let stdin = stdin_lines(&cassette.stdin, &timeline);
+        Self { stdout, stdin, timeline }
+    }
+}
+
+impl CaptureFile {
+    /// Opens it, to be read piece by piece.
+    pub(super) fn open(&self) -> anyhow::Result<File> {
+        files::open_named(&self.path).with_context(|| self.refused())
+    }
+
+    /// Reads it to its end. Its lines come one by one.
+    pub(super) fn read(&self) -> anyhow::Result<WholeInput> {
+        let stdout = files::read_named(&self.path).with_context(|| self.refused())?;
+        input::check(&self.path, &stdout)?;
+        let timeline = line_by_line(&stdout);
+        Ok(WholeInput { stdout, stdin: Vec::new(), timeline })
+    }
+
+    /// What to say when reading it fails on the way.
+    pub(super) fn unread(&self) -> String {
+        format!("can't read {}", self.path.display())
+    }
+
+    fn refused(&self) -> String {
+        format!("{}: neither a cassette nor a file of stream-json lines", self.given.display())
+    }
+}
+
+/// Finds what is named on the command line, and reads a cassette.
+pub(super) fn load(workspace: &Workspace, given: &Path) -> anyhow::Result<Given> {
+    // A line that a finding prints names the cassette from the workspace's root, wherever it is pasted.
+    let from_root = workspace.root().join(given);
+    let recording = workspace.cassettes().join(given);
+    let (path, scenario) = if is_standard(given) {
+        (named(given), None)
+    } else if given.exists() {
+        (given, None)
+    } else if from_root.exists() {
+        (&*from_root, None)
+    } else if recording.exists() {
+        (&*recording, scenario_of(workspace, given))
+    } else {
+        (given, None)
+    };
+    if !path.is_dir() {
+        return Ok(Given::Capture(CaptureFile { path: path.to_owned(), given: given.to_owned() }));
+    }
+    // Without its manifest, a folder that holds a recording is a damaged cassette.
+    if !path.join("cassette.toml").exists() && !path.join("stdout.jsonl").exists() {
+        bail!("{} has no cassette.toml; {}", path.display(), inside(path)?);
+    }
+    let cassette = Box::new(Cassette::load(path)?);
+    Ok(Given::Cassette { cassette, scenario: scenario.map(Box::new) })
+}
+
+/// The scenario of SCENARIO/VERSION. One that can't be read is none, and its recording is replayed all the same.
+fn scenario_of(workspace: &Workspace, given: &Path) -> Option<Scenario> {
+    let name = given.parent().filter(|name| name.components().count() == 1)?;
+    workspace.scenario_of(&name.to_str()?.parse().ok()?).ok()
+}
+
+/// A hint that lists the cassettes in a folder, for a user who named the folder above them.
+fn inside(dir: &Path) -> anyhow::Result<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(dir)? {
+        let path = entry?.path();
+        if path.join("cassette.toml").exists() {
+            found.push(path.display().to_string());
+        }
+    }
+    found.sort();
+    Ok(match found.as_slice() {
+        [] => "name a cassette's folder, such as cassettes/plain-text/2.1.329".to_owned(),
+        found => format!("name one of {}", found.join(", ")),
+    })
+}

@@ -1,0 +1,228 @@
+//! Drives a replay step by step: one parser feeds the gateway's conversations, each in a setup of its own.
+//!
+//! The whole replay runs on a paused tokio runtime without any IO. At one virtual millisecond what is due in the channel happens before the bytes that arrive, so that the trace does
+//! not hang on which timer was set first.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use clitape_gateway::{Conversation, RunReport};
+use clitape_stream::{Event, Parser, ParserLimits, Stats};
+use futures_util::future::join_all;
+use serde_json::json;
+
+use super::dialogue::Action;
+use super::lanes::lifecycle_entry;
+use super::log::Log;
+use super::person::Person;
+use super::plan::Plan;
+use super::setup::Setup;
+use super::trace::{Entry, Lane, object};
+use super::turns::{Outside, conversation, given_up};
+use super::wiring::{OnEvent, Wiring};
+
+/// How long a replay goes on after the end of the last run, in virtual time: no call may come any more.
+const AFTERMATH: Duration = Duration::from_secs(60);
+/// Turns given to the channel before bytes that arrive at the same millisecond are fed.
+const SETTLE: u32 = 16;
+
+/// The counts of a replay that neither the parser nor the gateway made.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ReplayCounts {
+    /// Bytes of stdout that were handed to the parser.
+    pub bytes: u64,
+    /// Line feeds among them.
+    pub line_feeds: u64,
+    /// Whether bytes without a line feed came last.
+    pub is_line_open: bool,
+    /// Listeners that are on the buses when the runs are over and the harness no longer listens.
+    pub listeners_left: u64,
+    /// The numbers, from 1, of the calls of the chat that were made while another one was under way.
+    pub overlapping_calls: Vec<u64>,
+    /// A sentence for each recorded answer that the chat's buttons and replies made another one of.
+    pub misunderstood: Vec<String>,
+}
+
+impl ReplayCounts {
+    /// The lines that were handed to the parser; a last one without a line feed counts.
+    pub fn lines(&self) -> u64 {
+        self.line_feeds + u64::from(self.is_line_open)
+    }
+
+    fn add(&mut self, piece: &[u8]) {
+        self.bytes += piece.len() as u64;
+        self.line_feeds += piece.iter().filter(|&&byte| byte == b'\n').count() as u64;
+        self.is_line_open = piece.last().map_or(self.is_line_open, |&last| last != b'\n');
+    }
+}
+
+/// A replay whose input still comes. It works on the current tokio runtime, whose time is paused.
+pub(super) struct ReplayDriver {
+    runs: Vec<ObservedConversation>,
+    parser: Parser,
+    counted: ReplayCounts,
+}
+
+/// What the runs of one parse share when the input is over.
+#[derive(Clone)]
+pub(super) struct ReplayInput {
+    pub(super) stats: Stats,
+    pub(super) counted: ReplayCounts,
+}
+
+/// A replay that is over: the fields of [`Replay`](super::Replay) with these names.
+pub(super) struct OverReplay {
+    pub(super) entries: Vec<Entry>,
+    pub(super) stats: Stats,
+    pub(super) counted: ReplayCounts,
+    pub(super) reports: Vec<RunReport>,
+}
+
+impl ReplayDriver {
+    /// Starts a conversation in each of `setups`, whose chats and agents have the faults of `plan`. The traces have
+    /// the entries of `lanes`.
+    pub(super) fn start(
+        setups: &[Setup],
+        lanes: &[Lane],
+        plan: &Plan,
+        limits: ParserLimits,
+        wiring: impl Fn() -> Wiring,
+    ) -> Self {
+        let start =
+            |setup: &Setup| ObservedConversation::start(*setup, Log::new(lanes), plan, wiring());
+        let runs = setups.iter().map(start).collect();
+        Self { runs, parser: Parser::with_limits(limits), counted: ReplayCounts::default() }
+    }
+
+    /// Waits, and then does what comes next; breaks when the gateway has given the agent up, so that what it would
+    /// print is never read.
+    pub(super) async fn step(&mut self, after_ms: u64, action: &Action<'_>) -> ControlFlow<()> {
+        let Self { runs, parser, counted } = self;
+        if after_ms > 0 {
+            tokio::select! {
+                biased;
+                () = tokio::time::sleep(Duration::from_millis(after_ms)) => settle().await,
+                () = all_given_up(runs) => return ControlFlow::Break(()),
+            }
+        }
+        let (kind, bytes) = match action {
+            Action::Print(piece) => ("chunk", piece.len()),
+            Action::Write(line) => ("written", line.len()),
+        };
+        for run in runs.iter().filter(|run| run.log.has(Lane::Read)) {
+            run.log.add(Lane::Read, kind, object(json!({ "bytes": bytes })));
+        }
+        match action {
+            Action::Print(piece) => {
+                counted.add(piece);
+                runs.iter_mut().for_each(|run| run.conversation.on_bytes());
+                parser.feed_with(piece, &mut |event| dispatch(runs, &event));
+            }
+            Action::Write(line) => {
+                runs.iter_mut().for_each(|run| run.answer(line));
+                parser.feed_stdin_with(line, &mut |event| dispatch(runs, &event));
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// The entries of the first setup that nothing changes any more, which the trace gives away.
+    pub(super) fn settled(&self) -> impl Iterator<Item = Entry> {
+        let log = self.runs.first().map(|run| run.log.clone());
+        std::iter::from_fn(move || log.as_ref()?.settled())
+    }
+
+    /// The reports of the turns of the first setup that are delivered, which [`end_of_input`](Self::end_of_input) does not
+    /// have again.
+    pub(super) fn delivered(&mut self) -> Vec<RunReport> {
+        let run = self.runs.first_mut();
+        run.map(|run| run.conversation.take_delivered()).unwrap_or_default()
+    }
+
+    /// Says that nothing more comes; the runs are to be finished.
+    pub(super) fn end_of_input(mut self) -> (ReplayInput, Vec<ObservedConversation>) {
+        let runs = &mut self.runs;
+        let stats = self.parser.finish_with(&mut |event| dispatch(runs, &event));
+        (ReplayInput { stats, counted: self.counted }, self.runs)
+    }
+}
+
+/// Settles when the gateway has given the agent up in every run. The runs share the watchdog's settings and the
+/// bytes, so that they do it at the same moment.
+async fn all_given_up(runs: &mut [ObservedConversation]) {
+    join_all(runs.iter_mut().map(|run| given_up(&mut run.conversation))).await;
+}
+
+/// Hands an event of the parser to every run.
+fn dispatch(runs: &mut [ObservedConversation], event: &Event<'_>) {
+    let has_lane = runs.first().is_some_and(|run| run.log.has(Lane::Lifecycle));
+    let entry = has_lane.then(|| lifecycle_entry(event)).flatten();
+    let entries = std::iter::repeat_n(entry, runs.len());
+    for (run, entry) in runs.iter_mut().zip(entries) {
+        if let Some((kind, data)) = entry {
+            run.log.add(Lane::Lifecycle, kind, data);
+        }
+        run.person.on_event(event);
+        (run.on_event)(&mut run.conversation, event);
+    }
+}
+
+/// The gateway's conversation in one setup, and the trace of it.
+pub(super) struct ObservedConversation {
+    log: Log,
+    conversation: Conversation,
+    on_event: OnEvent,
+    outside: Outside,
+    person: Person,
+}
+
+impl ObservedConversation {
+    fn start(setup: Setup, log: Log, plan: &Plan, wiring: Wiring) -> Self {
+        let Wiring { on_event, open_chat, on_bus } = wiring;
+        let outside = Outside::new(setup, plan, log.clone());
+        let wired = (open_chat, on_bus, outside.clone());
+        let conversation = conversation(setup, log.clone(), wired);
+        let person = Person::new(outside.keyboards.clone());
+        Self { log, conversation, on_event, outside, person }
+    }
+
+    /// The host writes a line; if it is an answer, the person gives it in the chat.
+    fn answer(&mut self, line: &[u8]) {
+        let Self { person, outside, .. } = self;
+        person.answer(line, |question| outside.chat.asking(question));
+    }
+
+    /// Ends the conversation, and waits for calls that come too late.
+    pub(super) async fn finish(self, input: ReplayInput) -> OverReplay {
+        let Self { log, conversation, on_event: _, outside, person } = self;
+        let reports = conversation.finish().await;
+        outside.end_of_stream();
+        tokio::time::sleep(AFTERMATH).await;
+        let ReplayInput { stats, counted } = input;
+        let counted = ReplayCounts {
+            listeners_left: outside.listeners_left(),
+            overlapping_calls: outside.chat.overlapping_calls(),
+            misunderstood: person.misunderstood,
+            ..counted
+        };
+        OverReplay { entries: log.take(), stats, counted, reports }
+    }
+}
+
+/// Runs a replay to its end, in virtual time.
+pub(super) fn in_virtual_time<T>(replay: impl Future<Output = T>) -> T {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    match runtime {
+        Ok(runtime) => runtime.block_on(replay),
+        // A runtime without IO asks nothing of the system that could fail.
+        Err(error) => unreachable!("no runtime in memory: {error}"),
+    }
+}
+
+/// Lets every other task do what is due now.
+async fn settle() {
+    for _ in 0..SETTLE {
+        tokio::task::yield_now().await;
+    }
+}
