@@ -88,8 +88,8 @@ pub(crate) fn run(
                 None => request.clone(),
             };
             let input = WholeInput::of_cassette(&cassette);
-            let recorded = Some((*cassette, scenario.map(|it| *it)));
-            replay_whole(workspace, args, &request, &input, recorded)
+            let recorded = (*cassette, scenario.map(|it| *it));
+            replay_whole(workspace, args, &request, &input, Some(&recorded))
         }
         Given::Capture(file) => {
             let is_whole = args.print_plan || args.live.is_named() || request.plan.is_some();
@@ -131,7 +131,7 @@ fn replay_whole(
     args: &Args,
     request: &ReplayRequest,
     input: &WholeInput,
-    recorded: Option<(Cassette, Option<Scenario>)>,
+    recorded: Option<&(Cassette, Option<Scenario>)>,
 ) -> anyhow::Result<ExitStatus> {
     let capture = Capture { stdout: &input.stdout, stdin: &input.stdin };
     let plan = request.plan(capture, &input.timeline)?;
@@ -144,7 +144,7 @@ fn replay_whole(
         return live::run(&args.live, capture, &plan, setup, args.speed.unwrap_or(1.0));
     }
     let mut runs = vec![replay(capture, &plan, setup)];
-    if let Some((cassette, scenario)) = &recorded {
+    if let Some((cassette, scenario)) = recorded {
         let session = match scenario {
             Some(scenario) => scenario.session.clone(),
             // A cassette may be of another workspace, where its scenario is not.

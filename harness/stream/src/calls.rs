@@ -42,20 +42,27 @@ pub(crate) struct CallSite<'a> {
     pub(crate) streamed: bool,
 }
 
+/// A call. A run has many, of which few are open: one that has ended is small.
 #[derive(Debug)]
 struct CallState {
+    parent: Option<String>,
+    message: String,
+    /// What is known of it as long as it is open.
+    open: Option<Box<OpenCall>>,
+    ended: Option<ResultSource>,
+}
+
+/// A call without a result.
+#[derive(Debug)]
+struct OpenCall {
     id: String,
     name: String,
     kind: ToolKind,
-    parent: Option<String>,
-    message: String,
-    /// The arguments, as long as the call is open.
-    arguments: Option<SourceArguments<'static>>,
+    arguments: SourceArguments<'static>,
     /// Whether only the stream has provided the arguments.
     is_streamed: bool,
     /// Whether the CLI has asked its host about the call.
     is_asked: bool,
-    ended: Option<ResultSource>,
 }
 
 impl CallState {
@@ -124,15 +131,18 @@ impl CallTable {
         });
         self.latest.insert(id.to_owned(), self.list.len());
         self.open.insert(self.list.len());
-        self.list.push(CallState {
+        let open = OpenCall {
             id: id.to_owned(),
             name: name.to_owned(),
             kind,
-            parent: place.parent.map(str::to_owned),
-            message: place.message.to_owned(),
-            arguments: Some(arguments.clone().into_owned()),
+            arguments: arguments.clone().into_owned(),
             is_streamed: from == CallOrigin::Stream,
             is_asked: false,
+        };
+        self.list.push(CallState {
+            parent: place.parent.map(str::to_owned),
+            message: place.message.to_owned(),
+            open: Some(Box::new(open)),
             ended: None,
         });
         let early = self.early_by_id.remove(id).and_then(|at| self.early[at].take());
@@ -162,8 +172,9 @@ impl CallTable {
 
     /// Records that the CLI asks its host about the call with this id.
     pub(crate) fn ask(&mut self, id: &str) {
-        if let Some(at) = self.newest(id) {
-            self.list[at].is_asked = true;
+        let newest = self.newest(id);
+        if let Some(call) = newest.and_then(|at| self.list[at].open.as_mut()) {
+            call.is_asked = true;
         }
     }
 
@@ -172,13 +183,15 @@ impl CallTable {
     /// there is none, or if calls of different askers are equal.
     pub(crate) fn asked_about(&self, name: &str, input: &Json<'_>) -> Option<&str> {
         let calls = self.open.iter().map(|at| &self.list[*at]);
-        let equal: Vec<_> = calls.filter(|call| call.is_of(name, input)).collect();
-        let last = equal.last()?;
-        if equal.iter().any(|call| call.parent != last.parent) {
+        let calls = calls.filter_map(|call| Some((call, call.open.as_ref()?)));
+        let equal: Vec<_> = calls.filter(|(_, open)| open.is_of(name, input)).collect();
+        let (last, last_open) = equal.last()?;
+        if equal.iter().any(|(call, _)| call.parent != last.parent) {
             return None;
         }
-        let mut of_message = equal.iter().filter(|call| call.message == last.message);
-        Some(&of_message.find(|call| !call.is_asked).unwrap_or(last).id)
+        let mut of_message = equal.iter().filter(|(call, _)| call.message == last.message);
+        let not_asked = of_message.find(|(_, open)| !open.is_asked);
+        Some(not_asked.map_or(&last_open.id, |(_, open)| &open.id))
     }
 
     /// Emits a result, retains it until its call starts, or reports it as a duplicate.
@@ -292,14 +305,14 @@ impl CallTable {
 
     fn abandon(&mut self, at: usize, emitter: &mut Emitter<'_>) {
         let call = &mut self.list[at];
-        if call.ended.is_none() {
-            (call.ended, call.arguments) = (Some(ResultSource::User), None);
+        if let Some(open) = call.open.take() {
+            call.ended = Some(ResultSource::User);
             self.open.remove(&at);
-            let incomplete = match call.kind {
+            let incomplete = match open.kind {
                 ToolKind::ToolUse => Incomplete::Incomplete,
                 ToolKind::ServerToolUse | ToolKind::McpToolUse => Incomplete::Ambiguous,
             };
-            emitter.emit(call.result(false, Json::NULL, Some(incomplete)));
+            emitter.emit(call.result(&open, false, Json::NULL, Some(incomplete)));
         }
     }
 
@@ -312,10 +325,12 @@ impl CallTable {
         emitter: &mut Emitter<'_>,
     ) {
         let call = &mut self.list[at];
-        (call.ended, call.arguments) = (Some(side), None);
+        call.ended = Some(side);
         self.open.remove(&at);
-        if !planted(Plant::ResultsDropped) {
-            emitter.emit(call.result(is_error, result, None));
+        if let Some(open) = call.open.take()
+            && !planted(Plant::ResultsDropped)
+        {
+            emitter.emit(call.result(&open, is_error, result, None));
         }
     }
 }
@@ -329,13 +344,14 @@ fn names_error(block: &RecordBlock<'_>) -> bool {
 impl CallState {
     fn result<'a>(
         &'a self,
+        call: &'a OpenCall,
         is_error: bool,
         result: Json<'a>,
         incomplete: Option<Incomplete>,
     ) -> Event<'a> {
         Event::ToolResult {
-            id: self.id.as_str().into(),
-            name: self.name.as_str().into(),
+            id: call.id.as_str().into(),
+            name: call.name.as_str().into(),
             is_error,
             result,
             incomplete,
@@ -343,31 +359,30 @@ impl CallState {
         }
     }
 
-    /// Whether the CLI runs this tool with this input.
-    fn is_of(&self, name: &str, input: &Json<'_>) -> bool {
-        self.name == name
-            && self.kind == ToolKind::ToolUse
-            && self.arguments.as_ref().is_some_and(|arguments| arguments.is_same(input))
-    }
-
     /// Compares the arguments of a snapshot with those of the stream. The snapshot wins, and a
     /// difference is reported (U1).
     fn correct(&mut self, arguments: &SourceArguments<'_>, emitter: &mut Emitter<'_>) {
-        if !std::mem::take(&mut self.is_streamed) || self.arguments.is_none() {
+        let Some(call) = &mut self.open else { return };
+        if !std::mem::take(&mut call.is_streamed) {
             return;
         }
-        let streamed = self.arguments.replace(arguments.clone().into_owned());
-        let Some((new, what)) = streamed.and_then(|streamed| streamed.difference(arguments)) else {
-            return;
-        };
-        emitter.differs(&self.name, &what);
+        let streamed = std::mem::replace(&mut call.arguments, arguments.clone().into_owned());
+        let Some((new, what)) = streamed.difference(arguments) else { return };
+        emitter.differs(&call.name, &what);
         if !new.is_empty() {
             emitter.emit(Event::ToolInput {
-                id: self.id.as_str().into(),
-                name: self.name.as_str().into(),
+                id: call.id.as_str().into(),
+                name: call.name.as_str().into(),
                 args: new,
                 parent: self.parent.as_deref().map(Into::into),
             });
         }
+    }
+}
+
+impl OpenCall {
+    /// Whether the CLI runs this tool with this input.
+    fn is_of(&self, name: &str, input: &Json<'_>) -> bool {
+        self.name == name && self.kind == ToolKind::ToolUse && self.arguments.is_same(input)
     }
 }

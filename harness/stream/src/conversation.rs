@@ -7,7 +7,7 @@ use crate::block::{BlockContent, BlockState};
 use crate::calls::CallSite;
 use crate::emitter::Emitter;
 use crate::event::Event;
-use crate::message::MessageState;
+use crate::message::{MessageState, MessageText};
 use crate::plant::{Plant, planted};
 use crate::transcript::{BlockId, TextKind, TextPiece, Transcript};
 
@@ -143,12 +143,10 @@ impl ConversationState {
 
     fn add(&mut self, id: &str) -> usize {
         let at = self.messages.len();
-        self.messages.push(MessageState { id: id.to_owned(), ..MessageState::default() });
+        self.messages.push(MessageState::new(id));
         self.by_id.insert(id.to_owned(), at);
         if let Some(old) = at.checked_sub(RETAINED_MESSAGES) {
-            let old = &mut self.messages[old];
-            (old.consumed, old.blocks) = Default::default();
-            old.evicted = true;
+            self.messages[old].evict();
         }
         at
     }
@@ -173,9 +171,10 @@ impl ConversationState {
         write: impl FnOnce(&mut [BlockState], &mut String),
         emitter: &mut Emitter<'_>,
     ) {
-        let MessageState { id, blocks, consumed, think_tags, .. } = &mut self.messages[by.message];
+        let (id, blocks, text) = self.messages[by.message].parts();
+        let MessageText { consumed, think_tags, .. } = text;
         let piece = consumed[kind as usize].append(|out| write(blocks, out));
-        let (transcript, place) = (&mut self.transcript, (id.as_str(), self.parent.as_deref()));
+        let (transcript, place) = (&mut self.transcript, (id, self.parent.as_deref()));
         match kind {
             TextKind::Answer => think_tags
                 .push(piece, &mut |kind, piece| transcript.emit(kind, by, place, piece, emitter)),
@@ -186,9 +185,10 @@ impl ConversationState {
     /// Ends a block of this kind of text: the think-tag filter releases what it withholds.
     pub(crate) fn end_text(&mut self, kind: TextKind, by: BlockId, emitter: &mut Emitter<'_>) {
         if kind == TextKind::Answer {
-            let MessageState { id, think_tags, .. } = &mut self.messages[by.message];
-            let (transcript, place) = (&mut self.transcript, (id.as_str(), self.parent.as_deref()));
-            think_tags.end(&mut |kind, piece| transcript.emit(kind, by, place, piece, emitter));
+            let (id, _, text) = self.messages[by.message].parts();
+            let (transcript, place) = (&mut self.transcript, (id, self.parent.as_deref()));
+            text.think_tags
+                .end(&mut |kind, piece| transcript.emit(kind, by, place, piece, emitter));
         }
     }
 

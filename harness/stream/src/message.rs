@@ -6,26 +6,64 @@ use crate::outcome::Usage;
 use crate::think_tags::ThinkTagFilter;
 use crate::transcript::ROOM;
 
-/// The state of one message.
+/// The state of one message. A run has many, of which only the newest have their text: an evicted one is small.
 #[derive(Debug, Default)]
 pub(crate) struct MessageState {
     pub(crate) id: String,
     /// The message came as stream events.
     pub(crate) streamed: bool,
-    /// The consumed text of each kind.
-    pub(crate) consumed: [SnapshotReconciler; 2],
-    pub(crate) think_tags: ThinkTagFilter,
+    /// The message was evicted from the bounded history; its text is no longer available.
+    pub(crate) evicted: bool,
     /// The blocks that have started and are not settled yet.
     pub(crate) blocks: Vec<BlockState>,
     /// Number of blocks that snapshots have shown.
     pub(crate) shown: u64,
+    text: Option<Box<MessageText>>,
+}
+
+/// What there is of a message beside its blocks.
+#[derive(Debug, Default)]
+pub(crate) struct MessageText {
+    /// The consumed text of each kind.
+    pub(crate) consumed: [SnapshotReconciler; 2],
+    pub(crate) think_tags: ThinkTagFilter,
     /// Token counts of `message_start`.
     pub(crate) usage: Usage,
-    /// The message was evicted from the bounded history; its text is no longer available.
-    pub(crate) evicted: bool,
 }
 
 impl MessageState {
+    /// A message of which nothing but the id is known.
+    pub(crate) fn new(id: &str) -> Self {
+        Self { id: id.to_owned(), ..Self::default() }
+    }
+
+    /// Its text so far.
+    pub(crate) fn text(&mut self) -> &mut MessageText {
+        self.parts().2
+    }
+
+    /// Its id, its open blocks and its text, each of which can be changed while the others are read.
+    pub(crate) fn parts(&mut self) -> (&str, &mut [BlockState], &mut MessageText) {
+        (&self.id, &mut self.blocks, self.text.get_or_insert_default())
+    }
+
+    /// Token counts of `message_start`.
+    pub(crate) fn usage(&self) -> Usage {
+        self.text.as_ref().map(|text| text.usage).unwrap_or_default()
+    }
+
+    /// Forgets the text and the blocks.
+    pub(crate) fn evict(&mut self) {
+        (self.text, self.blocks) = Default::default();
+        self.evicted = true;
+    }
+
+    /// Forgets the text, and that it was streamed, because it was taken back.
+    pub(crate) fn begin_again(&mut self) {
+        self.text().consumed = Default::default();
+        self.streamed = false;
+    }
+
     /// Returns the index of the block of this type that a snapshot shows now, and counts the block
     /// as shown.
     ///

@@ -129,8 +129,7 @@ pub(crate) fn retract(
     emitter: &mut Emitter<'_>,
 ) {
     conversation.retract(shown.message, |block| shown.blocks.contains(&block), emitter);
-    let message = &mut conversation.messages[shown.message];
-    (message.consumed, message.streamed) = Default::default();
+    conversation.messages[shown.message].begin_again();
     for id in &shown.calls {
         calls.give_up(id, emitter);
     }
@@ -216,7 +215,7 @@ impl SnapshotRecord {
             false => SnapshotContext::Plain,
         };
         let cursor = &mut self.cursors[kind as usize];
-        match message.consumed[kind as usize].fit(text, context, cursor) {
+        match message.text().consumed[kind as usize].fit(text, context, cursor) {
             None => emitter.diagnostic(DiagnosticCode::TextMismatch, MISMATCH, text),
             Some(known) if known == text.len() => {}
             Some(known) => {
@@ -233,7 +232,7 @@ impl SnapshotRecord {
                 }
                 conversation.add_text(kind, here, |_, out| out.push_str(&text[known..]), emitter);
                 let message = &mut conversation.messages[self.at];
-                message.consumed[kind as usize].confirm_all(cursor);
+                message.text().consumed[kind as usize].confirm_all(cursor);
                 message.blocks.iter_mut().for_each(BlockState::clear_carry);
             }
         }

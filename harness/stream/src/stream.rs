@@ -78,13 +78,13 @@ pub(crate) fn event(
             let id = message.and_then(|message| json::trimmed(message.id));
             let at = conversation.start_message(&id.unwrap_or_default());
             let counts = message.and_then(|message| message.usage.as_ref());
-            conversation.messages[at].usage =
+            conversation.messages[at].text().usage =
                 counts.map_or_else(Usage::default, |counts| counts.usage(Usage::default()));
             return EventEffect::Start;
         }
         ("message_delta", _) => {
             let at = conversation.current_or_new();
-            let base = conversation.messages[at].usage;
+            let base = conversation.messages[at].usage();
             let counts = api.usage.as_ref().map(|counts| counts.usage(base));
             let reason = api.delta.as_ref().and_then(|delta| delta.stop_reason);
             return EventEffect::End(MessageEnd::read(reason), counts);

@@ -22,7 +22,6 @@ const DAY: u64 = 24 * 60 * 60;
 /// The line of one tool call.
 #[derive(Debug)]
 pub(super) struct ToolLine {
-    pub(super) id: String,
     pub(super) title: String,
     pub(super) depth: usize,
     pub(super) state: ToolLineState,
@@ -31,6 +30,8 @@ pub(super) struct ToolLine {
     shown: Option<(u32, String)>,
     /// The place of a line below it; of the newest one when it was looked for last.
     pub(super) newest_below: Option<usize>,
+    /// The place of the line before it that has the same id.
+    pub(super) before: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -45,22 +46,22 @@ pub(super) enum ToolLineState {
 
 impl ToolLine {
     /// The line of a call that begins now.
-    pub(super) fn new(id: &str, title: &str, depth: usize) -> Self {
+    pub(super) fn new(title: &str, depth: usize) -> Self {
         let state = ToolLineState::Running;
         Self {
-            id: id.to_owned(),
             title: title.to_owned(),
             depth,
             state,
             began: Instant::now(),
             shown: None,
             newest_below: None,
+            before: None,
         }
     }
 
     /// A line of words that are no call's.
     pub(super) fn of_no_call(words: &str) -> Self {
-        Self { state: ToolLineState::Done, ..Self::new("", words, 0) }
+        Self { state: ToolLineState::Done, ..Self::new(words, 0) }
     }
 
     /// Forgets what it looked like, because it looks different now.

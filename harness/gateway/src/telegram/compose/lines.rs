@@ -10,8 +10,8 @@ use super::line::{ToolLine, ToolLineState};
 #[derive(Debug, Default)]
 pub(super) struct ToolLines {
     all: Vec<ToolLine>,
-    /// The places of the lines of each id, the newest last.
-    of: HashMap<String, Vec<usize>>,
+    /// The place of the newest line of each id, which names the one before it.
+    newest: HashMap<String, usize>,
     /// The places of the lines whose calls have not ended.
     open: BTreeSet<usize>,
     /// The number of lines that were taken away.
@@ -19,10 +19,10 @@ pub(super) struct ToolLines {
 }
 
 impl ToolLines {
-    /// Adds a line, and returns its place.
-    pub(super) fn add(&mut self, line: ToolLine) -> usize {
+    /// Adds the line of a call, and returns its place; words that are no call's have no id.
+    pub(super) fn add(&mut self, id: &str, mut line: ToolLine) -> usize {
         let place = self.all.len();
-        self.of.entry(line.id.clone()).or_default().push(place);
+        line.before = self.newest.insert(id.to_owned(), place);
         if line.is_open() {
             self.open.insert(place);
         }
@@ -45,8 +45,13 @@ impl ToolLines {
 
     /// The newest line of a call that is so.
     pub(super) fn newest(&self, id: &str, is_so: impl Fn(&ToolLine) -> bool) -> Option<usize> {
-        let mut places = self.of.get(id)?.iter().rev().copied();
-        places.find(|place| is_so(&self.all[*place]))
+        self.of(id).find(|place| is_so(&self.all[*place]))
+    }
+
+    /// The places of the lines of a call, the newest first.
+    fn of(&self, id: &str) -> impl Iterator<Item = usize> {
+        let newest = self.newest.get(id).copied();
+        std::iter::successors(newest, |place| self.all[*place].before)
     }
 
     pub(super) fn set(&mut self, place: usize, state: ToolLineState) {
@@ -77,10 +82,23 @@ impl ToolLines {
 
     /// Takes the open lines of a call away, and returns their places.
     pub(super) fn drop_open(&mut self, id: &str) -> Vec<usize> {
-        let Some(places) = self.of.get_mut(id) else { return Vec::new() };
-        let dropped: Vec<usize> = places.extract_if(.., |place| self.open.remove(place)).collect();
+        let (dropped, kept): (Vec<usize>, Vec<usize>) =
+            self.of(id).partition(|place| self.open.contains(place));
+        let Some(newest) = self.newest.get_mut(id) else { return Vec::new() };
+        match kept.first() {
+            Some(kept) => *newest = *kept,
+            None => {
+                self.newest.remove(id);
+            }
+        }
+        for (index, place) in kept.iter().enumerate() {
+            self.all[*place].before = kept.get(index + 1).copied();
+        }
+        for place in &dropped {
+            self.open.remove(place);
+        }
         self.dropped += dropped.len();
-        dropped
+        dropped.into_iter().rev().collect()
     }
 
     /// When the first of the running calls shows its time again.

@@ -130,7 +130,7 @@ impl Compositor {
     pub(super) fn heard(&mut self, text: &str) {
         self.status = None;
         let words = format!("💬 Heard: {}", short(text, HEARD_LIMIT));
-        let line = self.lines.add(ToolLine::of_no_call(&words));
+        let line = self.lines.add("", ToolLine::of_no_call(&words));
         self.parts.push(DraftPart::Line(line));
     }
 
@@ -203,7 +203,7 @@ impl Compositor {
             Some(parent) => (self.newest_below(parent), self.lines.get(parent).depth + 1),
             None => (self.parts.newest(), usize::from(parent.is_some())),
         };
-        let place = self.lines.add(ToolLine::new(id, title, depth));
+        let place = self.lines.add(id, ToolLine::new(title, depth));
         self.parts.insert_behind(at, DraftPart::Line(place));
     }
 
