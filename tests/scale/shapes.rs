@@ -1,6 +1,8 @@
 //! What a CLI prints in runs that are long in one way: many calls, one long text, one large result, and so on; and the
 //! replay of such a run in every channel.
 
+#![allow(clippy::expect_used, reason = "a run that can't be printed or read fails")]
+
 use std::io::{BufReader, Read, Write};
 use std::ops::ControlFlow;
 
