@@ -171,8 +171,7 @@ fn replay_whole(
             }
         }
         if is_footed {
-            let summary = replay.summary(printer.lanes());
-            footer(printer.out.styled(), &summary)?;
+            footer(printer.out.styled(), &replay.summary())?;
         }
     }
     Ok(ExitStatus::Ok)

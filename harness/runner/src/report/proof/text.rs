@@ -166,9 +166,7 @@ pub(crate) fn last_seen(entries: &[Entry]) -> String {
 fn terminal(replay: &Replay) -> String {
     let mut out = Vec::new();
     let written = replay.lane(Lane::Telegram).try_for_each(|entry| write_entry(&mut out, entry));
-    written
-        .and_then(|()| footer(&mut out, &replay.summary(&Lane::ALL)))
-        .expect("memory takes every write");
+    written.and_then(|()| footer(&mut out, &replay.summary())).expect("memory takes every write");
     anstream::adapter::strip_str(&String::from_utf8_lossy(&out)).to_string()
 }
 
