@@ -106,7 +106,6 @@ fn replay_read(args: &Args, file: &CaptureFile) -> anyhow::Result<ExitStatus> {
     let request = &args.request;
     let pieces = request.pieces(BufReader::new(file.open()?))?;
     let mut printer = args.printer(request);
-    let lanes = printer.lanes().to_vec();
     let mut shown = Ok(());
     let take = |entry: Entry| match printer.show(&entry) {
         Ok(flow) => flow,
@@ -115,7 +114,7 @@ fn replay_read(args: &Args, file: &CaptureFile) -> anyhow::Result<ExitStatus> {
             ControlFlow::Break(())
         }
     };
-    let replayed = replay_streamed(pieces, request.all_faults(), request.setup(), &lanes, take);
+    let replayed = replay_streamed(pieces, request.all_faults(), request.setup(), &Lane::ALL, take);
     shown?;
     let summary = replayed.with_context(|| file.unread())?;
     if args.speed.is_none() && !request.json {

@@ -35,11 +35,6 @@ impl EntryPrinter {
         Self { out: terminal::stdout(), form, lanes: lanes.to_vec(), speed, now: 0 }
     }
 
-    /// The lanes that are shown.
-    pub(super) fn lanes(&self) -> &[Lane] {
-        &self.lanes
-    }
-
     /// Shows an entry, when its time has come. Breaks when nobody reads any more.
     pub(super) fn show(&mut self, entry: &Entry) -> io::Result<ControlFlow<()>> {
         if terminal::reader_is_gone() {
