@@ -10,13 +10,13 @@ use clitape_runner::replay::{
     Capture, Entry, Lane, PlanArg, Replay, ReplayRequest, replay, replay_streamed,
 };
 use clitape_runner::report::footer;
-use clitape_runner::scenario::{Scenario, Workspace};
+use clitape_runner::scenario::Workspace;
 
 use crate::exit::ExitStatus;
 use crate::input::{STANDARD, is_standard, named};
 use crate::live;
 use crate::terminal;
-use given::{CaptureFile, Given, WholeInput, load};
+use given::{CaptureFile, Given, Recording, WholeInput, load};
 use of_scenario::of_scenario;
 use shown::{EntryForm, EntryPrinter};
 
@@ -82,14 +82,13 @@ pub(crate) fn run(
         bail!("standard input can be read only once; name a file for the capture or for the plan");
     }
     match load(workspace, &request.input)? {
-        Given::Cassette { cassette, scenario } => {
-            let request = match &scenario {
-                Some(scenario) => of_scenario(request, scenario, is_given),
-                None => request.clone(),
+        Given::Recording(recording) => {
+            let request = match &recording.scenario {
+                Some(scenario) => &of_scenario(request, scenario, is_given),
+                None => request,
             };
-            let input = WholeInput::of_cassette(&cassette);
-            let recorded = (*cassette, scenario.map(|it| *it));
-            replay_whole(workspace, args, &request, &input, Some(&recorded))
+            let input = WholeInput::of_cassette(&recording.cassette);
+            replay_whole(workspace, args, request, &input, Some(&recording))
         }
         Given::Capture(file) => {
             let is_whole = args.print_plan || args.live.is_named() || request.plan.is_some();
@@ -114,23 +113,23 @@ fn replay_read(args: &Args, file: &CaptureFile) -> anyhow::Result<ExitStatus> {
             ControlFlow::Break(())
         }
     };
-    let replayed = replay_streamed(pieces, request.all_faults(), request.setup(), &Lane::ALL, take);
+    let replayed = replay_streamed(pieces, request.all_faults(), request.setup(), take);
     shown?;
     let summary = replayed.with_context(|| file.unread())?;
-    if args.speed.is_none() && !request.json {
+    if let Some(summary) = summary.filter(|_| args.has_footer()) {
         footer(printer.out.styled(), &summary)?;
     }
     Ok(ExitStatus::Ok)
 }
 
-/// Replays, or plays in a real chat, what has a plan, or prints the plan. A cassette comes with its scenario, if that is
-/// played.
+/// Replays, or plays in a real chat, what has a plan, or prints the plan. `recording` is what `input` is of, unless that
+/// is a plain capture.
 fn replay_whole(
     workspace: &Workspace,
     args: &Args,
     request: &ReplayRequest,
     input: &WholeInput,
-    recorded: Option<&(Cassette, Option<Scenario>)>,
+    recording: Option<&Recording>,
 ) -> anyhow::Result<ExitStatus> {
     let capture = Capture { stdout: &input.stdout, stdin: &input.stdin };
     let plan = request.plan(capture, &input.timeline)?;
@@ -143,7 +142,7 @@ fn replay_whole(
         return live::run(&args.live, capture, &plan, setup, args.speed.unwrap_or(1.0));
     }
     let mut runs = vec![replay(capture, &plan, setup)];
-    if let Some((cassette, scenario)) = recorded {
+    if let Some(Recording { cassette, scenario }) = recording {
         let session = match scenario {
             Some(scenario) => scenario.session.clone(),
             // A cassette may be of another workspace, where its scenario is not.
@@ -159,9 +158,8 @@ fn replay_whole(
         }
     }
     let mut printer = args.printer(request);
-    let is_footed = args.speed.is_none() && !request.json;
     for (number, replay) in (1..).zip(&runs) {
-        if number > 1 && is_footed {
+        if number > 1 && args.has_footer() {
             printer.out.line(format_args!("run {number}, which resumes the session:"))?;
         }
         for entry in &replay.entries {
@@ -169,7 +167,7 @@ fn replay_whole(
                 return Ok(ExitStatus::Ok);
             }
         }
-        if is_footed {
+        if args.has_footer() {
             footer(printer.out.styled(), &replay.summary())?;
         }
     }
@@ -177,6 +175,11 @@ fn replay_whole(
 }
 
 impl Args {
+    /// Whether people read, below a replay, what became of its lines.
+    fn has_footer(&self) -> bool {
+        self.speed.is_none() && !self.request.json
+    }
+
     /// Shows the entries of a replay as the options say.
     fn printer(&self, request: &ReplayRequest) -> EntryPrinter {
         let channel = self.channel.lane();

@@ -6,9 +6,7 @@
 use std::io::{BufReader, Read, Write};
 use std::ops::ControlFlow;
 
-use clitape_runner::replay::{
-    AcpClient, CapturePieces, Lane, Plan, Setup, replay, replay_streamed,
-};
+use clitape_runner::replay::{AcpClient, CapturePieces, Plan, Setup, replay, replay_streamed};
 use clitape_runner::scenario::{Chat, ChatMode, RunSpec};
 use serde_json::{Value, json};
 use strum::{Display, EnumIter};
@@ -39,8 +37,8 @@ pub(crate) fn entries(stdout: &[u8]) -> u64 {
 pub(crate) fn entries_of(stdout: impl Read) -> u64 {
     let pieces = CapturePieces::paced(BufReader::new(stdout), PACE_MS);
     let pass = |_| ControlFlow::Continue(());
-    let replayed = replay_streamed(pieces, Vec::new(), setup(), &Lane::ALL, pass);
-    replayed.expect("the run can be read").entries
+    let replayed = replay_streamed(pieces, Vec::new(), setup(), pass);
+    replayed.expect("the run can be read").expect("all of it is taken").entries
 }
 
 /// What there is much of.

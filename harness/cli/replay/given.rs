@@ -13,10 +13,16 @@ use crate::input::{is_standard, named};
 
 /// What is named on the command line.
 pub(super) enum Given {
-    /// A recording, with the scenario that is played; none for a cassette that is named by its folder.
-    Cassette { cassette: Box<Cassette>, scenario: Option<Box<Scenario>> },
+    /// A recording.
+    Recording(Box<Recording>),
     /// A file of stream-json lines, or standard input.
     Capture(CaptureFile),
+}
+
+/// A cassette, with the scenario that is played; none if the cassette is named by its folder.
+pub(super) struct Recording {
+    pub(super) cassette: Cassette,
+    pub(super) scenario: Option<Scenario>,
 }
 
 /// A plain capture.
@@ -88,8 +94,8 @@ pub(super) fn load(workspace: &Workspace, given: &Path) -> anyhow::Result<Given>
     if !path.join("cassette.toml").exists() && !path.join("stdout.jsonl").exists() {
         bail!("{} has no cassette.toml; {}", path.display(), inside(path)?);
     }
-    let cassette = Box::new(Cassette::load(path)?);
-    Ok(Given::Cassette { cassette, scenario: scenario.map(Box::new) })
+    let cassette = Cassette::load(path)?;
+    Ok(Given::Recording(Box::new(Recording { cassette, scenario })))
 }
 
 /// The scenario of SCENARIO/VERSION. One that can't be read is none, and its recording is replayed all the same.

@@ -47,9 +47,15 @@ pub(crate) struct CallSite<'a> {
 struct CallState {
     parent: Option<String>,
     message: String,
-    /// What is known of it as long as it is open.
-    open: Option<Box<OpenCall>>,
-    ended: Option<ResultSource>,
+    progress: CallProgress,
+}
+
+/// How far a call is.
+#[derive(Debug)]
+enum CallProgress {
+    Open(Box<OpenCall>),
+    /// It has its result, from here.
+    Ended(ResultSource),
 }
 
 /// A call without a result.
@@ -66,13 +72,30 @@ struct OpenCall {
 }
 
 impl CallState {
+    /// What is known of it as long as it is open.
+    fn open(&self) -> Option<&OpenCall> {
+        match &self.progress {
+            CallProgress::Open(open) => Some(open),
+            CallProgress::Ended(_) => None,
+        }
+    }
+
+    /// Ends it, unless it has ended, and returns what was known of it.
+    fn end(&mut self, by: ResultSource) -> Option<Box<OpenCall>> {
+        self.open()?;
+        match std::mem::replace(&mut self.progress, CallProgress::Ended(by)) {
+            CallProgress::Open(open) => Some(open),
+            CallProgress::Ended(_) => None,
+        }
+    }
+
     /// Whether an announcement at `place` repeats this call instead of making a new one (U4).
     fn is_repeated(&self, place: CallSite<'_>) -> bool {
         let same_message =
             self.message == place.message || self.message.is_empty() || place.message.is_empty();
         self.parent.as_deref() == place.parent
             && same_message
-            && (self.ended.is_none() || place.streamed && !planted(Plant::StartAgainAfterResult))
+            && (self.open().is_some() || place.streamed && !planted(Plant::StartAgainAfterResult))
     }
 }
 
@@ -142,8 +165,7 @@ impl CallTable {
         self.list.push(CallState {
             parent: place.parent.map(str::to_owned),
             message: place.message.to_owned(),
-            open: Some(Box::new(open)),
-            ended: None,
+            progress: CallProgress::Open(Box::new(open)),
         });
         let early = self.early_by_id.remove(id).and_then(|at| self.early[at].take());
         if let Some(early) = early {
@@ -161,7 +183,7 @@ impl CallTable {
 
     /// Whether a result for this id has no open call, so that it must be retained.
     pub(crate) fn has_no_open_call(&self, id: &str) -> bool {
-        self.newest(id).is_none_or(|at| self.list[at].ended.is_some())
+        self.newest(id).is_none_or(|at| self.list[at].open().is_none())
     }
 
     /// The subagent that has made the call with this id, or `None` on the main thread; `None` if
@@ -173,7 +195,7 @@ impl CallTable {
     /// Records that the CLI asks its host about the call with this id.
     pub(crate) fn ask(&mut self, id: &str) {
         let newest = self.newest(id);
-        if let Some(call) = newest.and_then(|at| self.list[at].open.as_mut()) {
+        if let Some(CallProgress::Open(call)) = newest.map(|at| &mut self.list[at].progress) {
             call.is_asked = true;
         }
     }
@@ -183,7 +205,7 @@ impl CallTable {
     /// there is none, or if calls of different askers are equal.
     pub(crate) fn asked_about(&self, name: &str, input: &Json<'_>) -> Option<&str> {
         let calls = self.open.iter().map(|at| &self.list[*at]);
-        let calls = calls.filter_map(|call| Some((call, call.open.as_ref()?)));
+        let calls = calls.filter_map(|call| Some((call, call.open()?)));
         let equal: Vec<_> = calls.filter(|(_, open)| open.is_of(name, input)).collect();
         let (last, last_open) = equal.last()?;
         if equal.iter().any(|(call, _)| call.parent != last.parent) {
@@ -206,9 +228,9 @@ impl CallTable {
             json::is_true(block.is_error) || side == ResultSource::Assistant && names_error(block);
         let result = block.content.map_or(Json::NULL, Json::from);
         let earlier = match self.newest(id) {
-            Some(at) => match self.list[at].ended {
-                None => return self.end(at, side, is_error, result, emitter),
-                Some(earlier) => Some(earlier),
+            Some(at) => match self.list[at].progress {
+                CallProgress::Open(_) => return self.end(at, side, is_error, result, emitter),
+                CallProgress::Ended(earlier) => Some(earlier),
             },
             None => {
                 let at = self.early_by_id.get(id).copied();
@@ -256,7 +278,7 @@ impl CallTable {
 
     /// Whether the call with this id is open and goes on after the end of the turn.
     pub(crate) fn is_next(&self, id: &str, next: &[String]) -> bool {
-        self.newest(id).is_some_and(|at| self.list[at].ended.is_none() && self.outlives(at, next))
+        self.newest(id).is_some_and(|at| self.list[at].open().is_some() && self.outlives(at, next))
     }
 
     /// Whether the subagent of the call `parent` outlives the turn: the call has its result already,
@@ -266,7 +288,7 @@ impl CallTable {
         for _ in 0..NESTED_SUBAGENTS {
             let Some(call) = self.newest(asked).map(|at| &self.list[at]) else { return false };
             match &call.parent {
-                _ if call.ended.is_some() => return true,
+                _ if call.open().is_none() => return true,
                 Some(parent) => asked = parent,
                 None => return next.contains(&call.message),
             }
@@ -305,8 +327,7 @@ impl CallTable {
 
     fn abandon(&mut self, at: usize, emitter: &mut Emitter<'_>) {
         let call = &mut self.list[at];
-        if let Some(open) = call.open.take() {
-            call.ended = Some(ResultSource::User);
+        if let Some(open) = call.end(ResultSource::User) {
             self.open.remove(&at);
             let incomplete = match open.kind {
                 ToolKind::ToolUse => Incomplete::Incomplete,
@@ -325,9 +346,8 @@ impl CallTable {
         emitter: &mut Emitter<'_>,
     ) {
         let call = &mut self.list[at];
-        call.ended = Some(side);
         self.open.remove(&at);
-        if let Some(open) = call.open.take()
+        if let Some(open) = call.end(side)
             && !planted(Plant::ResultsDropped)
         {
             emitter.emit(call.result(&open, is_error, result, None));
@@ -362,7 +382,7 @@ impl CallState {
     /// Compares the arguments of a snapshot with those of the stream. The snapshot wins, and a
     /// difference is reported (U1).
     fn correct(&mut self, arguments: &SourceArguments<'_>, emitter: &mut Emitter<'_>) {
-        let Some(call) = &mut self.open else { return };
+        let CallProgress::Open(call) = &mut self.progress else { return };
         if !std::mem::take(&mut call.is_streamed) {
             return;
         }

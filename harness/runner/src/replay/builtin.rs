@@ -9,13 +9,14 @@ use clitape_stream::Stats;
 use futures_util::future::join_all;
 
 use super::capture::Capture;
-use super::driver::{OverReplay, ReplayCounts, ReplayDriver, in_virtual_time};
+use super::driver::{OverReplay, ReplayCounts, ReplayDriver};
 use super::plan::Plan;
 use super::played::PlayedPlan;
 use super::pulse::replay_ended;
 use super::setup::Setup;
 use super::stated::LazyStated;
 use super::trace::{Entry, Lane};
+use super::virtual_time::in_virtual_time;
 use super::wiring::Wiring;
 
 /// The result of a replay.
@@ -88,7 +89,7 @@ async fn run(
     let plan = &*played.plan;
     let limits = played.limits();
     let line_limit = limits.line;
-    let mut driver = ReplayDriver::start(setups, &Lane::ALL, plan, limits, wiring);
+    let mut driver = ReplayDriver::start(setups, plan, limits, wiring);
     for (after_ms, action) in plan.actions(played.capture()) {
         if driver.step(after_ms, &action).await.is_break() {
             break;

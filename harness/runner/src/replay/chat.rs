@@ -2,7 +2,7 @@
 //! the plan's faults say.
 
 use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use clitape_gateway::telegram::{
 };
 use serde_json::{Map, Value};
 
-use super::log::{Log, OpenEntry, turn_field};
+use super::log::{Log, turn_field};
 use super::person::AskingMessage;
 use super::trace::{Entry, Lane, millis};
 use crate::scenario::{Fault, FaultKind};
@@ -113,9 +113,7 @@ impl ChatServer {
             return CallOutcome { message_id: call.message_id, fault };
         }
         let id = call.message_id.unwrap_or(chat.texts.len() as i64 + 1);
-        let mut hasher = DefaultHasher::new();
-        call.text.hash(&mut hasher);
-        let text = hasher.finish();
+        let text = BuildHasherDefault::<DefaultHasher>::default().hash_one(&call.text);
         let before = chat.texts.insert(id, text);
         if let Some(question) = &call.question {
             let buttons = call.buttons.iter().flatten().cloned().collect();
@@ -139,8 +137,8 @@ struct CallUnderWay {
     call: BotCall,
     turn: u64,
     number: u64,
-    /// Its entry, which says at first only what the client sent.
-    entry: OpenEntry,
+    /// The index of its entry, which says at first only what the client sent.
+    entry: usize,
     fault: Option<Fault>,
     outcome: Option<CallOutcome>,
 }
@@ -296,6 +294,7 @@ mod tests {
     use tokio::time::{sleep, timeout};
 
     use super::super::ChatView;
+    use super::super::virtual_time::in_virtual_time;
     use super::*;
 
     /// A call that sends `text` as a new message, or edits the message with this number.
@@ -316,10 +315,8 @@ mod tests {
         seen: &[&str],
         done_at: &[Option<u64>],
     ) {
-        let runtime =
-            tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-        let entries = runtime.unwrap().block_on(async {
-            let log = Log::new(&Lane::ALL);
+        let entries = in_virtual_time(async {
+            let log = Log::new();
             let faults = faults.iter().map(|fault| fault.parse().unwrap()).collect();
             let server = Arc::new(ChatServer::new(log.clone(), faults));
             script(TurnChat::new(server, 1)).await;

@@ -1,7 +1,7 @@
 //! Drives a replay step by step: one parser feeds the gateway's conversations, each in a setup of its own.
 //!
-//! The whole replay runs on a paused tokio runtime without any IO. At one virtual millisecond what is due in the channel happens before the bytes that arrive, so that the trace does
-//! not hang on which timer was set first.
+//! At one virtual millisecond what is due in the channel happens before the bytes that arrive, so that the trace does not
+//! hang on which timer was set first.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -15,6 +15,7 @@ use super::dialogue::Action;
 use super::lanes::lifecycle_entry;
 use super::log::Log;
 use super::person::Person;
+use super::pieces::line_feeds;
 use super::plan::Plan;
 use super::setup::Setup;
 use super::trace::{Entry, Lane, object};
@@ -51,7 +52,7 @@ impl ReplayCounts {
 
     fn add(&mut self, piece: &[u8]) {
         self.bytes += piece.len() as u64;
-        self.line_feeds += piece.iter().filter(|&&byte| byte == b'\n').count() as u64;
+        self.line_feeds += line_feeds(piece);
         self.is_line_open = piece.last().map_or(self.is_line_open, |&last| last != b'\n');
     }
 }
@@ -79,17 +80,14 @@ pub(super) struct OverReplay {
 }
 
 impl ReplayDriver {
-    /// Starts a conversation in each of `setups`, whose chats and agents have the faults of `plan`. The traces have
-    /// the entries of `lanes`.
+    /// Starts a conversation in each of `setups`, whose chats and agents have the faults of `plan`.
     pub(super) fn start(
         setups: &[Setup],
-        lanes: &[Lane],
         plan: &Plan,
         limits: ParserLimits,
         wiring: impl Fn() -> Wiring,
     ) -> Self {
-        let start =
-            |setup: &Setup| ObservedConversation::start(*setup, Log::new(lanes), plan, wiring());
+        let start = |setup: &Setup| ObservedConversation::start(*setup, plan, wiring());
         let runs = setups.iter().map(start).collect();
         Self { runs, parser: Parser::with_limits(limits), counted: ReplayCounts::default() }
     }
@@ -109,7 +107,7 @@ impl ReplayDriver {
             Action::Print(piece) => ("chunk", piece.len()),
             Action::Write(line) => ("written", line.len()),
         };
-        for run in runs.iter().filter(|run| run.log.has(Lane::Read)) {
+        for run in runs.iter() {
             run.log.add(Lane::Read, kind, object(json!({ "bytes": bytes })));
         }
         match action {
@@ -155,9 +153,7 @@ async fn all_given_up(runs: &mut [ObservedConversation]) {
 
 /// Hands an event of the parser to every run.
 fn dispatch(runs: &mut [ObservedConversation], event: &Event<'_>) {
-    let has_lane = runs.first().is_some_and(|run| run.log.has(Lane::Lifecycle));
-    let entry = has_lane.then(|| lifecycle_entry(event)).flatten();
-    let entries = std::iter::repeat_n(entry, runs.len());
+    let entries = std::iter::repeat_n(lifecycle_entry(event), runs.len());
     for (run, entry) in runs.iter_mut().zip(entries) {
         if let Some((kind, data)) = entry {
             run.log.add(Lane::Lifecycle, kind, data);
@@ -177,7 +173,8 @@ pub(super) struct ObservedConversation {
 }
 
 impl ObservedConversation {
-    fn start(setup: Setup, log: Log, plan: &Plan, wiring: Wiring) -> Self {
+    fn start(setup: Setup, plan: &Plan, wiring: Wiring) -> Self {
+        let log = Log::new();
         let Wiring { on_event, open_chat, on_bus } = wiring;
         let outside = Outside::new(setup, plan, log.clone());
         let wired = (open_chat, on_bus, outside.clone());
@@ -206,17 +203,6 @@ impl ObservedConversation {
             ..counted
         };
         OverReplay { entries: log.take(), stats, counted, reports }
-    }
-}
-
-/// Runs a replay to its end, in virtual time.
-pub(super) fn in_virtual_time<T>(replay: impl Future<Output = T>) -> T {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-    match runtime {
-        Ok(runtime) => runtime.block_on(replay),
-        // A runtime without IO asks nothing of the system that could fail.
-        Err(error) => unreachable!("no runtime in memory: {error}"),
     }
 }
 

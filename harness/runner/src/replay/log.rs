@@ -14,7 +14,6 @@ use super::trace::{Entry, Lane, millis, object};
 #[derive(Clone)]
 pub(super) struct Log {
     began: Instant,
-    lanes: Arc<[Lane]>,
     written: Arc<Mutex<Written>>,
 }
 
@@ -28,19 +27,9 @@ struct Written {
     open: BTreeSet<usize>,
 }
 
-/// The index of an entry that may still change; none when it is left out.
-#[derive(Clone, Copy)]
-pub(super) struct OpenEntry(Option<usize>);
-
 impl Log {
-    /// A trace of these lanes; entries of others are left out.
-    pub(super) fn new(lanes: &[Lane]) -> Self {
-        Self { began: Instant::now(), lanes: lanes.into(), written: Arc::default() }
-    }
-
-    /// Whether the trace has this lane. Without it, what only its entries need can be left undone.
-    pub(super) fn has(&self, lane: Lane) -> bool {
-        self.lanes.contains(&lane)
+    pub(super) fn new() -> Self {
+        Self { began: Instant::now(), written: Arc::default() }
     }
 
     /// The milliseconds since the replay began.
@@ -48,57 +37,43 @@ impl Log {
         millis(self.began.elapsed())
     }
 
-    /// Adds an entry.
+    /// Adds an entry, and returns its index in the trace.
     pub(super) fn add(
         &self,
         lane: Lane,
         kind: impl Into<Cow<'static, str>>,
         data: Map<String, Value>,
-    ) {
-        self.push(lane, kind.into(), data);
+    ) -> usize {
+        let at = self.now();
+        let mut written = self.written();
+        written.entries.push_back(Entry { at, lane, kind: kind.into(), data });
+        written.given + written.entries.len() - 1
     }
 
-    /// Adds an entry that may still change, until [`close`](Self::close).
+    /// Adds an entry that may still change, until [`close`](Self::close). Returns its index in the trace.
     pub(super) fn add_open(
         &self,
         lane: Lane,
         kind: impl Into<Cow<'static, str>>,
         data: Map<String, Value>,
-    ) -> OpenEntry {
-        let index = self.push(lane, kind.into(), data);
-        self.written().open.extend(index);
-        OpenEntry(index)
+    ) -> usize {
+        let index = self.add(lane, kind, data);
+        self.written().open.insert(index);
+        index
     }
 
-    /// Adds an entry, and returns its index in the trace; none when it is left out.
-    fn push(&self, lane: Lane, kind: Cow<'static, str>, data: Map<String, Value>) -> Option<usize> {
-        if !self.has(lane) {
-            return None;
-        }
-        let at = self.now();
+    /// Changes the data of the entry with this index; nothing once the trace is taken.
+    pub(super) fn change(&self, index: usize, change: impl FnOnce(&mut Map<String, Value>)) {
         let mut written = self.written();
-        written.entries.push_back(Entry { at, lane, kind, data });
-        Some(written.given + written.entries.len() - 1)
-    }
-
-    /// Changes the data of an entry; nothing once the trace is taken.
-    pub(super) fn change(
-        &self,
-        OpenEntry(index): OpenEntry,
-        change: impl FnOnce(&mut Map<String, Value>),
-    ) {
-        let mut written = self.written();
-        let place = index.and_then(|index| index.checked_sub(written.given));
+        let place = index.checked_sub(written.given);
         if let Some(entry) = place.and_then(|place| written.entries.get_mut(place)) {
             change(&mut entry.data);
         }
     }
 
-    /// Says that an entry does not change any more.
-    pub(super) fn close(&self, OpenEntry(index): OpenEntry) {
-        if let Some(index) = index {
-            self.written().open.remove(&index);
-        }
+    /// Says that the entry with this index does not change any more.
+    pub(super) fn close(&self, index: usize) {
+        self.written().open.remove(&index);
     }
 
     /// Gives the next entry away, unless it or one before it may still change.

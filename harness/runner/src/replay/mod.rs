@@ -30,6 +30,7 @@ mod streamed;
 mod stuck;
 mod trace;
 mod turns;
+mod virtual_time;
 mod wiring;
 
 pub use agent_fault::{

@@ -83,7 +83,8 @@ impl<R: BufRead> Iterator for CapturePieces<R> {
     }
 }
 
-fn line_feeds(bytes: &[u8]) -> u64 {
+/// The number of line feeds.
+pub(super) fn line_feeds(bytes: &[u8]) -> u64 {
     bytes.iter().filter(|&&byte| byte == b'\n').count() as u64
 }
 

@@ -29,6 +29,7 @@ use serde_json::{Value, json};
 
 use super::builtin::Replay;
 use super::trace::{Entry, Lane, object};
+use super::virtual_time::in_virtual_time;
 use crate::cassette::canon::MachineFolder;
 use crate::cassette::{Cassette, Exit, FurtherRun, Resume};
 use crate::scenario::SessionSpec;
@@ -137,13 +138,7 @@ fn stored(spec: &SessionSpec, run: usize, id: Option<&str>, verdict: &Resumabili
         looked += 1;
         std::future::ready(verdict.rules.has_assistant)
     };
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-    let retention = match runtime {
-        Ok(runtime) => runtime.block_on(flushed(&spec.provider, session, probe)),
-        // A runtime without IO asks nothing of the system that could fail.
-        Err(error) => unreachable!("no runtime in memory: {error}"),
-    };
+    let retention = in_virtual_time(flushed(&spec.provider, session, probe));
     let kept = matches!(retention, SessionRetention::Retained(_));
     json!({ "run": run, "provider": spec.provider, "kept": kept, "looked": looked })
 }

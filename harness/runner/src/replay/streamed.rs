@@ -10,11 +10,12 @@ use clitape_stream::{ParserLimits, Stats};
 
 use super::builtin::Replay;
 use super::dialogue::Action;
-use super::driver::{OverReplay, ReplayDriver, in_virtual_time};
+use super::driver::{OverReplay, ReplayDriver};
 use super::pieces::CapturePieces;
 use super::plan::Plan;
 use super::setup::Setup;
-use super::trace::{Entry, Lane};
+use super::trace::Entry;
+use super::virtual_time::in_virtual_time;
 use super::wiring::Wiring;
 use crate::scenario::Fault;
 
@@ -32,45 +33,41 @@ pub struct ReplaySummary {
 impl Replay {
     /// The replay in short.
     pub fn summary(&self) -> ReplaySummary {
-        let (entries, stats) = (self.entries.len() as u64, self.stats.clone());
-        let mut summary = ReplaySummary { entries, stats, masked: Masked::default() };
-        summary.add_masked(&self.reports);
-        summary
+        let mut masked = Masked::default();
+        add_masked(&mut masked, &self.reports);
+        ReplaySummary { entries: self.entries.len() as u64, stats: self.stats.clone(), masked }
     }
 }
 
-impl ReplaySummary {
-    fn add_masked(&mut self, reports: &[RunReport]) {
-        reports.iter().for_each(|report| self.masked.extend(&report.masked));
-    }
+/// Adds what was masked in some turns.
+fn add_masked(masked: &mut Masked, reports: &[RunReport]) {
+    reports.iter().for_each(|report| masked.extend(&report.masked));
 }
 
-/// Replays a capture without lines of a host, while it is read. Calls of the chat's server have `faults`. The entries
-/// of `lanes` are given to `take` in their order, each once nothing changes it any more, until it breaks.
+/// Replays a capture without lines of a host, while it is read. Calls of the chat's server have `faults`. The entries of
+/// the trace are given to `take` in their order, each once nothing changes it any more, until it breaks.
 ///
-/// Returns the replay in short, without the counts of the lines if `take` broke.
+/// Returns the replay in short; none if `take` broke.
 ///
 /// # Errors
 ///
 /// When the capture can't be read. What was replayed before is given away.
+#[allow(clippy::expect_used, reason = "the state is impossible")]
 pub fn replay_streamed(
     pieces: CapturePieces<impl BufRead>,
     faults: Vec<Fault>,
     setup: Setup,
-    lanes: &[Lane],
     mut take: impl FnMut(Entry) -> ControlFlow<()>,
-) -> io::Result<ReplaySummary> {
+) -> io::Result<Option<ReplaySummary>> {
     let plan = Plan::at_once(0).with_faults(faults);
-    let mut summary =
-        ReplaySummary { entries: 0, stats: Stats::default(), masked: Masked::default() };
-    let mut count = 0;
+    let (mut entries, mut masked) = (0, Masked::default());
     let mut take = |entry| {
-        count += 1;
+        entries += 1;
         take(entry)
     };
-    let read = in_virtual_time(async {
+    let (read, stats) = in_virtual_time(async {
         let limits = ParserLimits::default();
-        let mut driver = ReplayDriver::start(&[setup], lanes, &plan, limits, Wiring::built_in);
+        let mut driver = ReplayDriver::start(&[setup], &plan, limits, Wiring::built_in);
         let mut read = Ok(());
         for piece in pieces {
             let (after_ms, piece) = match piece {
@@ -81,25 +78,20 @@ pub fn replay_streamed(
                 }
             };
             let step = driver.step(after_ms, &Action::Print(&piece)).await;
-            summary.add_masked(&driver.delivered());
+            add_masked(&mut masked, &driver.delivered());
             if driver.settled().try_for_each(&mut take).is_break() {
-                return Ok(());
+                return (read, None);
             }
             if step.is_break() {
                 break;
             }
         }
-        let (input, runs) = driver.end_of_input();
-        for run in runs {
-            let OverReplay { entries, stats, reports, .. } = run.finish(input.clone()).await;
-            summary.stats = stats;
-            summary.add_masked(&reports);
-            if entries.into_iter().try_for_each(&mut take).is_break() {
-                break;
-            }
-        }
-        read
+        let (input, mut runs) = driver.end_of_input();
+        let run = runs.pop().expect("one setup has one run");
+        let OverReplay { entries, stats, reports, .. } = run.finish(input).await;
+        add_masked(&mut masked, &reports);
+        let taken = entries.into_iter().try_for_each(&mut take);
+        (read, taken.is_continue().then_some(stats))
     });
-    summary.entries = count;
-    read.map(|()| summary)
+    read.map(|()| stats.map(|stats| ReplaySummary { entries, stats, masked }))
 }

@@ -61,8 +61,7 @@ pub(super) struct Outside {
 impl Outside {
     pub(super) fn new(setup: Setup, plan: &Plan, log: Log) -> Self {
         // A silent run has no stream.
-        let has_stream = !setup.run.silent && log.has(Lane::Sse);
-        let at = setup.run.stream_break.filter(|_| has_stream);
+        let at = setup.run.stream_break.filter(|_| !setup.run.silent);
         let reading = at.and_then(|at| StreamReading::new(at, log.clone()));
         let reader = reading.map(|reading| Arc::new(Mutex::new(TurnByTurn::new(reading))));
         let chat = Arc::new(ChatServer::new(log, plan.faults.clone()));
@@ -105,7 +104,7 @@ pub(super) fn conversation(
     log: Log,
     (open_chat, on_bus, outside): (OpenChat, OnBus, Outside),
 ) -> Conversation {
-    let acp = setup.acp.filter(|_| !setup.run.silent && log.has(Lane::Acp));
+    let acp = setup.acp.filter(|_| !setup.run.silent);
     let opener = TurnOpener {
         setup,
         outside,
@@ -129,13 +128,10 @@ impl TurnOpener {
         let Self { setup, log, .. } = self;
         let bus = Bus::new(run_id(turn));
         (self.on_bus)(&bus);
-        let mut listeners = Vec::new();
-        if log.has(Lane::Bus) {
-            let log = log.clone();
-            listeners.push(bus.subscribe(move |event: &BusEvent| {
-                log.add(Lane::Bus, event.stream(), bus_data(event));
-            }));
-        }
+        let listener = log.clone();
+        let mut listeners = vec![bus.subscribe(move |event: &BusEvent| {
+            listener.add(Lane::Bus, event.stream(), bus_data(event));
+        })];
         if let Some(acp) = &self.acp {
             let (acp, log) = (acp.clone(), log.clone());
             listeners.push(bus.subscribe(move |event: &BusEvent| {
@@ -147,8 +143,7 @@ impl TurnOpener {
             }));
         }
         // A silent run has no stream.
-        let has_stream = !setup.run.silent && log.has(Lane::Sse);
-        let collector = has_stream.then(|| Arc::new(Mutex::new(TurnCollector::default())));
+        let collector = (!setup.run.silent).then(|| Arc::new(Mutex::new(TurnCollector::default())));
         if let Some(collector) = &collector {
             let (collector, log) = (collector.clone(), log.clone());
             let mut converter = SseConverter::new();
