@@ -29,10 +29,11 @@ pub(crate) struct InputLimits {
     /// Size of the largest file that is read: of a workspace, a capture, a report
     #[arg(long, global = true, value_name = "SIZE", default_value_t = files::LARGEST)]
     max_file: ByteSize,
-    /// Bytes that a recording or a capture may have; a replay takes up to twenty times as much memory
+    /// Bytes that a recording may have, and a capture that is read as a whole; a replay takes up to twenty times as much
+    /// memory
     #[arg(long, global = true, value_name = "SIZE", default_value_t = CAPTURE)]
     max_input: ByteSize,
-    /// Lines that a recording or a capture may have, and pieces into which a plan may cut it
+    /// Lines that such a recording or capture may have, and pieces into which a plan may cut it
     #[arg(long, global = true, value_name = "N", default_value_t = PIECES,
         value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     max_pieces: u64,

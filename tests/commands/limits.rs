@@ -4,7 +4,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::ops::RangeInclusive;
+use std::process::Stdio;
+use std::thread;
 use std::time::Duration;
 
 use crate::common::{self, clitape, put_program, root, workspace};
@@ -281,6 +284,9 @@ fn issue_13_finding_30_what_is_replayed_has_a_limit() {
         check(dir.path(), &planned(file), 2, pieces);
         check(dir.path(), &import(file), 2, pieces);
     }
+    // What is replayed while it is read has none.
+    check(dir.path(), &["replay", "blank.jsonl", "--lane", "bus"], 0, "500001 blank");
+    check(dir.path(), &["replay", "large.jsonl", "--lane", "bus"], 0, "67108865 bytes");
     let bytes = "has 67108865 bytes, and 64MiB are the most that is taken; raise the limit with \
                  `--max-input`";
     check(dir.path(), &planned("large.jsonl"), 2, bytes);
@@ -311,6 +317,20 @@ fn issue_13_finding_30_what_is_replayed_has_a_limit() {
     let hosts = ["replay", cassette, "--plan", &plan, "--max-pieces"];
     check(root(), &[&hosts[..], &["199"]].concat(), 2, "has 200 pieces");
     check(root(), &[&hosts[..], &["200"]].concat(), 0, "");
+}
+
+#[test]
+fn issue_20_point_2_a_capture_without_an_end_is_replayed_as_far_as_somebody_reads() {
+    let run = fs::read(root().join("cassettes/plain-text/2.1.329/stdout.jsonl")).unwrap();
+    let mut replay = clitape();
+    replay.args(["replay", "-", "--json"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut replay = replay.spawn().unwrap();
+    let mut stdin = replay.stdin.take().unwrap();
+    let writer = thread::spawn(move || while stdin.write_all(&run).is_ok() {});
+    let trace = BufReader::new(replay.stdout.take().unwrap());
+    assert_eq!(trace.lines().map_while(Result::ok).take(1_000).count(), 1_000);
+    assert!(replay.wait().unwrap().success());
+    writer.join().unwrap();
 }
 
 #[cfg(unix)]

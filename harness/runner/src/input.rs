@@ -1,5 +1,5 @@
-//! How much of a recording or a capture is taken: a replay keeps its whole trace in memory, and a few
-//! bytes of input, such as a blank line, take a thousand there.
+//! How much of a recording, or of a capture that is read as a whole, is taken: the replay of one keeps its whole trace in
+//! memory, and a few bytes of input, such as a blank line, take a thousand there.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
