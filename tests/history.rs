@@ -11,6 +11,8 @@
 mod invariants;
 #[path = "history/page.rs"]
 mod page;
+#[path = "history/plans.rs"]
+mod plans;
 #[path = "history/rules.rs"]
 mod rules;
 #[path = "history/table.rs"]
@@ -84,6 +86,9 @@ fn trials() -> Vec<Trial> {
     };
     trials.push(Trial::test("the page is up to date", move || {
         held(PAGE, &page(&ROWS.iter().map(convicted).collect::<Vec<_>>()))
+    }));
+    trials.push(Trial::test("issue_20_point_3_plans_that_share_replays_find_the_same", || {
+        plans::find_the_same(&workspace())
     }));
     trials.push(Trial::test("every invariant can be broken", move || {
         plant(None);

@@ -20,6 +20,7 @@ use super::kept::FailureMemory;
 use super::marks::Marks;
 use super::recorded;
 use super::recording::{Recording, Recordings, setup};
+use super::sweep::PlanSharing;
 use super::trace_diff::{Times, TraceDiff};
 use super::variant;
 use super::view::View;
@@ -37,6 +38,8 @@ pub struct ScenarioChecks {
     pub(super) memory: FailureMemory,
     /// The cores that the plans of a recording may use beside that of their check.
     pub(super) cores: IdleCores,
+    /// What the replays of a plan share.
+    pub(super) sharing: PlanSharing,
     /// What was at stake so far, if somebody asks.
     marks: Option<Mutex<Marks>>,
 }
@@ -70,8 +73,14 @@ impl ScenarioChecks {
         };
         let versions: Vec<_> = versions.into_iter().map(uses).collect();
         let recordings = Recordings::new(workspace, scenario, versions);
-        let cores = IdleCores::default();
-        Ok(Self { checks, recordings, memory: FailureMemory::Off, cores, marks: None })
+        Ok(Self {
+            checks,
+            recordings,
+            memory: FailureMemory::Off,
+            cores: IdleCores::default(),
+            sharing: PlanSharing::default(),
+            marks: None,
+        })
     }
 
     /// The same checks, which do this with plans that fail.
@@ -84,6 +93,12 @@ impl ScenarioChecks {
     #[must_use]
     pub fn on_idle(self, cores: IdleCores) -> Self {
         Self { cores, ..self }
+    }
+
+    /// The same checks, whose replays of a plan share this.
+    #[must_use]
+    pub fn sharing(self, sharing: PlanSharing) -> Self {
+        Self { sharing, ..self }
     }
 
     /// The same checks, which also say what was at stake.

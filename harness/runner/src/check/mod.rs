@@ -56,6 +56,7 @@ pub use recording::Recording;
 pub(crate) use recording::setups;
 pub use shrink::{Shrunk, shrink};
 pub use snap_file::body;
+pub use sweep::PlanSharing;
 pub use trace_diff::{Times, TraceDiff};
 pub use view::View;
 pub use workspace::{check_workspace, unusable};

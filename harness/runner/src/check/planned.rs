@@ -6,7 +6,7 @@ use super::idle_cores::IdleCores;
 use super::judge::ScenarioChecks;
 use super::kept::{FailureMemory, KeptPlan, KeptPlans};
 use super::recording::{Recording, setup, setups};
-use super::sweep::{FailedPlan, PlanSweep};
+use super::sweep::{FailedPlan, PlanSharing, PlanSweep};
 use super::unmet;
 use super::view::View;
 use crate::cassette::CassetteError;
@@ -125,7 +125,8 @@ impl ScenarioChecks {
         };
         // The first place at which something was at stake is known only where one plan is replayed after another.
         let alone = IdleCores::default();
-        let cores = if self.is_marking() { &alone } else { &self.cores };
+        let is_alone = self.is_marking() || self.sharing == PlanSharing::Nothing;
+        let cores = if is_alone { &alone } else { &self.cores };
         use_it(&PlanSweep {
             capture: recording.capture(),
             pace_ms: scenario.run.pace_ms,
@@ -146,6 +147,7 @@ impl ScenarioChecks {
                 });
             },
             cores,
+            sharing: self.sharing,
         })
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::finding::Finding;
 use super::idle_cores::IdleCores;
 use super::recording::{Recording, setups};
-use super::sweep::{PlanSweep, smallest};
+use super::sweep::{PlanSharing, PlanSweep, smallest};
 use crate::replay::{
     AgentFaultKind, Capture, HostStep, Plan, PlanStep, Replay, Setup, StdinLine, replay,
 };
@@ -87,6 +87,7 @@ fn sweep<T>(
         reproduce: &|plan: &Plan, _: Setup, _| plan.to_line(),
         replayed: &|_, _, _| (),
         cores: &IdleCores::default(),
+        sharing: PlanSharing::default(),
     })
 }
 

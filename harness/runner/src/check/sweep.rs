@@ -54,6 +54,19 @@ pub(super) struct PlanSweep<'a> {
     pub(super) replayed: &'a (dyn Fn(&str, &Plan, &Replay) + Sync),
     /// The cores that may be used beside this thread's.
     pub(super) cores: &'a IdleCores,
+    /// What the replays of a plan share.
+    pub(super) sharing: PlanSharing,
+}
+
+/// What the replays of a plan in several setups share. It changes how long a sweep takes and nothing else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PlanSharing {
+    /// One parse for all setups, and what the bytes state, which is read once for all plans. Plans are replayed on several
+    /// cores.
+    #[default]
+    Shared,
+    /// Nothing: each plan is parsed and read anew in each setup, and one replay comes after another.
+    Nothing,
 }
 
 /// A plan that fails, made as small as it gets.
@@ -100,7 +113,6 @@ impl PlanSweep<'_> {
 
     /// The first plan that fails, with its name and the setup in which it does.
     pub(super) fn first(&self, met: &mut Vec<FaultKind>) -> Option<(String, Plan, Setup)> {
-        let setups: Vec<Setup> = self.bases.iter().map(|base| base.setup).collect();
         let mut plans = self.all_plans();
         loop {
             let cores = self.cores.take();
@@ -108,7 +120,7 @@ impl PlanSweep<'_> {
             if batch.is_empty() {
                 return None;
             }
-            let judged = cores.map(&batch, |(name, plan)| self.judge_all(&setups, name, plan));
+            let judged = cores.map(&batch, |(name, plan)| self.judge_all(name, plan));
             for ((name, plan), (kinds, failing)) in batch.into_iter().zip(judged) {
                 for kind in kinds {
                     if !met.contains(&kind) {
@@ -123,20 +135,38 @@ impl PlanSweep<'_> {
     }
 
     /// Replays a plan in all setups. Returns the kinds of its faults that a call got, and the first setup in which it fails.
-    fn judge_all(
+    fn judge_all(&self, name: &str, plan: &Plan) -> (Vec<FaultKind>, Option<Setup>) {
+        let at_once = match self.sharing {
+            PlanSharing::Shared => self.bases.len(),
+            PlanSharing::Nothing => 1,
+        };
+        let (mut met, mut failing) = (Vec::new(), None);
+        for bases in self.bases.chunks(at_once.max(1)) {
+            let (kinds, setup) = self.judge_in(bases, name, plan);
+            met.extend(kinds);
+            failing = failing.or(setup);
+        }
+        (met, failing)
+    }
+
+    /// The same in the setups of `bases`, which one parse feeds.
+    fn judge_in(
         &self,
-        setups: &[Setup],
+        bases: &[Arc<Replay>],
         name: &str,
         plan: &Plan,
     ) -> (Vec<FaultKind>, Option<Setup>) {
+        let setups: Vec<Setup> = bases.iter().map(|base| base.setup).collect();
         let played = plan.played(self.capture);
-        let mut cuts = replay_played(&played, setups);
-        cuts.iter_mut().zip(&self.bases).for_each(|(cut, base)| cut.share_stated(base));
+        let mut cuts = replay_played(&played, &setups);
+        if self.sharing == PlanSharing::Shared {
+            cuts.iter_mut().zip(bases).for_each(|(cut, base)| cut.share_stated(base));
+        }
         let met = cuts.iter().flat_map(|cut| unmet::met(cut, &plan.faults));
         let met: Vec<FaultKind> = met.map(|fault| fault.kind).collect();
         cuts.iter().for_each(|cut| (self.replayed)(name, plan, cut));
-        let twins = replay_played(&played.uncut(), setups);
-        let mut replays = self.bases.iter().zip(cuts.iter().zip(&twins));
+        let twins = replay_played(&played.uncut(), &setups);
+        let mut replays = bases.iter().zip(cuts.iter().zip(&twins));
         let failing = replays.find(|(base, (cut, twin))| {
             self.mismatch(&played, &PlannedReplays { base, cut, twin }).is_some()
         });

@@ -52,6 +52,7 @@ fn sweep_on(
         reproduce: &|plan, _, lane| format!("{} {lane:?}", plan.to_line()),
         replayed: &|_, _, _| (),
         cores,
+        sharing: PlanSharing::default(),
     }
     .run(&mut Vec::new())
     .map(|failed| failed.finding)

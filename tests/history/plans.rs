@@ -1,0 +1,54 @@
+//! What a sweep finds does not depend on what its replays share, nor on the cores: held against the slow way on planted bugs.
+
+use clitape_runner::check::{Check, Finding, IdleCores, PlanSharing, ScenarioChecks};
+use clitape_runner::scenario::Workspace;
+use clitape_stream::plant::{Plant, plant};
+use libtest_mimic::Failed;
+
+use super::PLANS;
+use super::table::ROWS;
+
+/// The number of bugs that the plans have to find.
+const BUGS: usize = 20;
+/// The cores that the fast way may take beside that of the test.
+const CORES: usize = 3;
+
+/// The first bugs of the history that the plans of a scenario find, until there are enough of them, are found
+/// the slow way too: the same finding, with the same plan, sentence and line to reproduce it.
+pub(crate) fn find_the_same(workspace: &Workspace) -> Result<(), Failed> {
+    let mut found = 0;
+    for row in ROWS {
+        let Some(scenario) = row.scenarios.first() else { continue };
+        let [fast, slow] = [PlanSharing::Shared, PlanSharing::Nothing]
+            .map(|sharing| with_bug(workspace, (row.plant, scenario), sharing));
+        if fast != slow {
+            let bug = row.plant;
+            return Err(format!("{bug:?} in {scenario}: {fast:#?}\nthe slow way: {slow:#?}").into());
+        }
+        found += usize::from(!fast.is_empty());
+        if found == BUGS {
+            return Ok(());
+        }
+    }
+    Err(format!("the plans find {found} bugs, and not {BUGS}").into())
+}
+
+/// What the plans of the newest recording of a scenario find in a gateway with a bug.
+fn with_bug(
+    workspace: &Workspace,
+    (bug, scenario): (Plant, &str),
+    sharing: PlanSharing,
+) -> Vec<Finding> {
+    let mut scenario = workspace.load(scenario).expect("the scenario can be used");
+    scenario.sweep.plans = scenario.sweep.plans.min(PLANS);
+    let cores = IdleCores::default();
+    cores.add(CORES);
+    let checks = ScenarioChecks::new(workspace, scenario).expect("its folders can be read");
+    let checks = checks.on_idle(cores).sharing(sharing);
+    let is_plans = |check: &&Check| matches!(check, Check::Plans { .. });
+    let check = checks.checks().iter().find(is_plans).expect("it is recorded");
+    plant(Some(bug));
+    let judged = checks.judge(check, false);
+    plant(None);
+    judged.expect("its cassette can be read").findings
+}
