@@ -1,8 +1,9 @@
 //! Every check of every scenario as a test of its own: `cargo test` and `cargo nextest run` hold
 //! what `clitape test` holds.
 
+use std::env;
 use std::error::Error;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -15,8 +16,15 @@ use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let args = Arguments::from_args();
-    let workspace = Workspace::at(Path::new(env!("CARGO_MANIFEST_DIR")));
+    let workspace = Workspace::at(&root());
     Ok(libtest_mimic::run(&args, trials(&workspace)?).exit_code())
+}
+
+/// The checkout. `cargo test` and `cargo nextest run` name it when they run a test, so that an archive of tests that was
+/// built elsewhere judges the scenarios that lie beside it.
+fn root() -> PathBuf {
+    let at_run_time = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    at_run_time.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")))
 }
 
 fn trials(workspace: &Workspace) -> Result<Vec<Trial>, Box<dyn Error>> {

@@ -2,7 +2,7 @@
 
 use clitape_runner::names::ScenarioName;
 use clitape_runner::scenario::Workspace;
-use clitape_runner::suite::overview::{ScenarioOverview, overviews};
+use clitape_runner::suite::overview::{Counting, ScenarioOverview, overviews};
 use clitape_runner::text::plural;
 use serde_json::json;
 
@@ -26,7 +26,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStat
     let names = Names { parts: true, ..Names::default() };
     let selection = args.selection.select(workspace, names)?;
     let names: Vec<ScenarioName> = selection.scenarios.iter().map(|one| one.name.clone()).collect();
-    let mut scenarios = overviews(workspace, &names)?;
+    // The table has no such column.
+    let counting = if args.json { Counting::Files } else { Counting::Nothing };
+    let mut scenarios = overviews(workspace, &names, counting)?;
     for (overview, one) in scenarios.iter_mut().zip(&selection.scenarios) {
         if let Some(versions) = &one.versions {
             overview.recordings.retain(|it| versions.contains(&it.version));

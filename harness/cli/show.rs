@@ -1,7 +1,9 @@
 //! `clitape show`: one scenario in words, with what is recorded of it and the commands that use it.
 
 use clitape_runner::scenario::Workspace;
-use clitape_runner::suite::overview::{RecordingOverview, ScenarioOverview, goldens, script};
+use clitape_runner::suite::overview::{
+    Counting, RecordingOverview, ScenarioOverview, goldens, script,
+};
 use clitape_runner::suite::select::{NamePattern, Selector};
 use clitape_runner::text::plural;
 
@@ -27,7 +29,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStat
         if i > 0 {
             out.line("")?;
         }
-        let overview = ScenarioOverview::of(workspace, &one.name)?;
+        let overview = ScenarioOverview::of(workspace, &one.name, Counting::Files)?;
         show(workspace, &overview, &mut out)?;
     }
     Ok(ExitStatus::Ok)
@@ -114,8 +116,8 @@ fn recording(one: &RecordingOverview) -> String {
         None | Some(clitape_runner::cassette::Origin::Recorded) => String::new(),
         Some(origin) => format!(", {}", format!("{origin:?}").to_lowercase()),
     };
-    let kilobytes = one.bytes.div_ceil(1_000);
-    format!("{:<10} {date}  {kilobytes:>6} kB{origin}", one.version)
+    let kilobytes = one.bytes.map(|bytes| format!("  {:>6} kB", bytes.div_ceil(1_000)));
+    format!("{:<10} {date}{}{origin}", one.version, kilobytes.unwrap_or_default())
 }
 
 /// The commands that use the scenario.

@@ -114,10 +114,11 @@ pub fn read(path: &Path) -> Result<Vec<u8>, FileError> {
         Some(code) if code == Errno::ELOOP as i32 => FileError::Link(path.to_owned()),
         _ => refused(error),
     })?;
-    if !file.metadata().map_err(refused)?.is_file() {
+    let metadata = file.metadata().map_err(refused)?;
+    if !metadata.is_file() {
         return Err(FileError::NotRegular(path.to_owned()));
     }
-    read_all(path, file)
+    read_all(path, file, metadata.len())
 }
 
 /// [`read`] as text.
@@ -135,7 +136,10 @@ pub fn read_text(path: &Path) -> Result<String, FileError> {
 ///
 /// [`FileError`], which names the file and what to do.
 pub fn read_named(path: &Path) -> Result<Vec<u8>, FileError> {
-    read_all(path, open_named(path)?)
+    let file = open_named(path)?;
+    // A pipe has none.
+    let size = file.metadata().map_or(0, |metadata| metadata.len());
+    read_all(path, file, size)
 }
 
 /// Opens what the user names, to read it piece by piece: a link is followed, and it may be a pipe.
@@ -166,9 +170,11 @@ fn text(path: &Path, bytes: Vec<u8>) -> Result<String, FileError> {
         .map_err(|error| FileError::NotText { path: path.to_owned(), error: error.utf8_error() })
 }
 
-fn read_all(path: &Path, file: File) -> Result<Vec<u8>, FileError> {
+/// Reads a file that is said to have `size` bytes; it may have more.
+fn read_all(path: &Path, file: File, size: u64) -> Result<Vec<u8>, FileError> {
     let limit = largest();
-    let mut bytes = Vec::new();
+    let expected = usize::try_from(size.min(limit.get())).unwrap_or_default();
+    let mut bytes = Vec::with_capacity(expected);
     file.take(limit.get().saturating_add(1))
         .read_to_end(&mut bytes)
         .map_err(|error| FileError::Read { path: path.to_owned(), error })?;

@@ -8,6 +8,9 @@ use std::thread;
 
 use crate::check::IdleCores;
 
+/// The items that a worker takes at a time where jobs are short.
+const SHORT: usize = 64;
+
 /// What happens while jobs run.
 pub(crate) enum Progress<R, N = Infallible> {
     /// What a job says while it runs.
@@ -34,6 +37,24 @@ pub(crate) fn in_order<T: Sync, R: Send, E>(
     take: impl FnMut(Progress<R>) -> Result<(), E>,
 ) -> Result<(), E> {
     in_order_noting(items, None, &IdleCores::default(), |item, _| job(item), take)
+}
+
+/// The results of jobs that are so short that to hand each on by itself would cost as much as the job, in the order of the items;
+/// or the first error.
+pub(crate) fn short_jobs<T: Sync, R: Send, E: Send>(
+    items: &[T],
+    job: impl Fn(&T) -> Result<R, E> + Sync,
+) -> Result<Vec<R>, E> {
+    let chunks: Vec<&[T]> = items.chunks(SHORT).collect();
+    let mut results = Vec::with_capacity(items.len());
+    let read = |chunk: &&[T]| chunk.iter().map(&job).collect::<Result<Vec<R>, E>>();
+    in_order(&chunks, read, |progress| {
+        if let Progress::Result(chunk) = progress {
+            results.extend(chunk?);
+        }
+        Ok(())
+    })?;
+    Ok(results)
 }
 
 /// Like [`in_order`], on `workers` threads if it is a number. Those for which there is no item are added to `idle`. A job
@@ -136,6 +157,17 @@ mod tests {
             notes.sort_unstable();
             assert_eq!((taken, notes), (Ok(()), items));
             assert!(most.swap(0, Ordering::SeqCst) <= expect);
+        }
+    }
+
+    #[test]
+    fn issue_20_point_5_short_jobs_have_their_results_in_order_or_the_first_error() {
+        for count in [0, 1, 64, 65, 1_000] {
+            let items: Vec<u64> = (0..count).collect();
+            assert_eq!(short_jobs(&items, |item| Ok::<u64, ()>(*item)), Ok(items.clone()));
+            let odd = |item: &u64| if item % 100 < 70 { Ok(*item) } else { Err(*item) };
+            let first = items.iter().find(|item| odd(item).is_err());
+            assert_eq!(short_jobs(&items, odd).err(), first.copied());
         }
     }
 

@@ -9,13 +9,22 @@ use serde::Serialize;
 
 pub use script::{ScriptPart, script};
 
-use super::pool::{Progress, in_order};
+use super::pool::short_jobs;
 use crate::cassette::{Cassette, Origin};
 use crate::check::{Golden, View};
 use crate::files;
 use crate::names::{CliVersion, ScenarioName};
 use crate::scenario::{Scenario, Workspace};
 use crate::text::plain;
+
+/// Whether an overview counts files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counting {
+    /// The goldens are counted, and the bytes of the recordings.
+    Files,
+    /// Nothing is counted, so that fewer folders are read.
+    Nothing,
+}
 
 /// A scenario and what is kept of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -32,8 +41,9 @@ pub struct ScenarioOverview {
     pub channels: Vec<String>,
     /// Its recordings, the oldest version first.
     pub recordings: Vec<RecordingOverview>,
-    /// The number of its goldens.
-    pub goldens: usize,
+    /// The number of its goldens; absent if they were not counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub goldens: Option<usize>,
     /// Why the scenario can't be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
@@ -48,8 +58,9 @@ pub struct RecordingOverview {
     pub date: Option<String>,
     /// The origin of its bytes; absent if `cassette.toml` can't be read.
     pub origin: Option<Origin>,
-    /// The bytes of its files.
-    pub bytes: u64,
+    /// The bytes of its files; absent if they were not counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
 }
 
 impl ScenarioOverview {
@@ -58,7 +69,8 @@ impl ScenarioOverview {
     /// # Errors
     ///
     /// When a folder can't be read.
-    pub fn of(workspace: &Workspace, name: &ScenarioName) -> io::Result<Self> {
+    pub fn of(workspace: &Workspace, name: &ScenarioName, counting: Counting) -> io::Result<Self> {
+        let counts = counting == Counting::Files;
         let mut overview = Self {
             name: name.clone(),
             title: String::new(),
@@ -66,7 +78,10 @@ impl ScenarioOverview {
             tracks: Vec::new(),
             channels: Vec::new(),
             recordings: Vec::new(),
-            goldens: goldens(workspace, name)?.len(),
+            goldens: match counts {
+                true => Some(goldens(workspace, name)?.len()),
+                false => None,
+            },
             problem: None,
         };
         match workspace.scenario_of(name) {
@@ -81,7 +96,10 @@ impl ScenarioOverview {
             overview.recordings.push(RecordingOverview {
                 date: manifest.as_ref().map(|it| plain(&it.cli.date)),
                 origin: manifest.as_ref().map(|it| it.origin),
-                bytes: files::bytes(&files::below(&dir)?)?,
+                bytes: match counts {
+                    true => Some(files::bytes(&files::below(&dir)?)?),
+                    false => None,
+                },
                 version,
             });
         }
@@ -111,16 +129,9 @@ impl ScenarioOverview {
 pub fn overviews(
     workspace: &Workspace,
     names: &[ScenarioName],
+    counting: Counting,
 ) -> io::Result<Vec<ScenarioOverview>> {
-    let mut overviews = Vec::with_capacity(names.len());
-    let read = |name: &ScenarioName| ScenarioOverview::of(workspace, name);
-    in_order(names, read, |progress| {
-        if let Progress::Result(overview) = progress {
-            overviews.push(overview?);
-        }
-        Ok::<(), io::Error>(())
-    })?;
-    Ok(overviews)
+    short_jobs(names, |name| ScenarioOverview::of(workspace, name, counting))
 }
 
 /// The names of a scenario's goldens, as far as they follow `golden/`, sorted: `bus.2.1.330.snap`.
@@ -148,19 +159,27 @@ mod tests {
     fn issue_19_point_9_an_overview_reads_what_is_there() {
         let workspace = Workspace::at(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")));
         let name: ScenarioName = "three-tools".parse().unwrap();
-        let overview = ScenarioOverview::of(&workspace, &name).unwrap();
+        let overview = ScenarioOverview::of(&workspace, &name, Counting::Files).unwrap();
         assert!(overview.tracks.contains(&"openclaw#80046".to_owned()));
         assert!(overview.channels.contains(&"telegram-partial".to_owned()));
         let oldest = &overview.recordings[0];
         assert_eq!((oldest.version.as_str(), oldest.origin), ("1.0.128", Some(Origin::Recorded)));
-        assert!(oldest.bytes > 1_000, "{oldest:?}");
+        assert!(oldest.bytes > Some(1_000), "{oldest:?}");
         assert!(overview.last_recorded() >= oldest.date.as_deref());
-        assert!(overview.goldens > 4, "{overview:?}");
+        assert!(overview.goldens > Some(4), "{overview:?}");
         assert_eq!(overview.problem, None);
+        let mut brief = ScenarioOverview::of(&workspace, &name, Counting::Nothing).unwrap();
+        assert!(brief.goldens.is_none() && brief.recordings.iter().all(|it| it.bytes.is_none()));
+        brief.goldens = overview.goldens;
+        for (brief, full) in brief.recordings.iter_mut().zip(&overview.recordings) {
+            brief.bytes = full.bytes;
+        }
+        assert_eq!(brief, overview, "the rest is the same");
 
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir_all(dir.path().join("scenarios/three-tools")).unwrap();
-        let empty = ScenarioOverview::of(&Workspace::at(dir.path()), &name).unwrap();
+        let empty =
+            ScenarioOverview::of(&Workspace::at(dir.path()), &name, Counting::Files).unwrap();
         assert!(empty.problem.is_some() && empty.recordings.is_empty(), "{empty:?}");
     }
 }

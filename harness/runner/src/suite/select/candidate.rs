@@ -5,6 +5,7 @@ use std::io;
 use super::pattern::{is_glob, matches};
 use crate::names::{CliVersion, ScenarioName};
 use crate::scenario::Workspace;
+use crate::suite::pool::short_jobs;
 
 /// A scenario that may be selected.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,12 +36,12 @@ impl Candidate {
 ///
 /// When a folder can't be read.
 pub fn candidates(workspace: &Workspace, with_tracks: bool) -> io::Result<Vec<Candidate>> {
-    let candidate = |name: ScenarioName| {
+    let candidate = |name: &ScenarioName| {
         let tracks = match with_tracks {
             false => Some(Vec::new()),
-            true => workspace.scenario_of(&name).ok().map(|scenario| scenario.tracks),
+            true => workspace.scenario_of(name).ok().map(|scenario| scenario.tracks),
         };
-        Ok(Candidate { versions: workspace.recorded(&name)?, name, tracks })
+        Ok(Candidate { versions: workspace.recorded(name)?, name: name.clone(), tracks })
     };
-    workspace.names()?.into_iter().map(candidate).collect()
+    short_jobs(&workspace.names()?, candidate)
 }
