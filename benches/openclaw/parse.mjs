@@ -1,0 +1,77 @@
+// Parses the runs of a file with the parser that the published OpenClaw has, as its runner of command lines calls it
+// (`src/agents/cli-runner/execute.ts`): one parser for each run, which gets the text of each piece of stdout as it comes.
+//
+//     node parse.mjs DIST RUNS SIZES TIMES
+//
+// SIZES is a JSON array with the bytes of each run in RUNS. The line that it prints is a JSON object: the `seconds` of
+// the fastest of TIMES, and what was found.
+
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { StringDecoder } from "node:string_decoder";
+import { pathToFileURL } from "node:url";
+
+const PIECE = 64 * 1024;
+const [dist, runs, sizes, times] = process.argv.slice(2);
+
+/** Imports the function with this name from the module of `dist` that defines it; a bundler gives its export a short name. */
+async function published(name) {
+  const defines = new RegExp(`^(?:async )?(?:function|const) ${name}\\b`, "m");
+  const exports = new RegExp(`^export .*\\b${name} as (\\w+)`, "m");
+  for (const file of readdirSync(dist).filter((file) => file.endsWith(".mjs"))) {
+    const text = readFileSync(join(dist, file), "utf8");
+    const short = defines.test(text) && exports.exec(text);
+    if (short) return (await import(pathToFileURL(join(dist, file))))[short[1]];
+  }
+  throw new Error(`${dist} exports no ${name}: look there how this version of OpenClaw parses stdout, and change parse.mjs`);
+}
+
+const createParser = await published("createCliJsonlStreamingParser");
+const parseJsonlEvent = await published("parseClaudeCliJsonlEvent");
+const parseJsonlLifecycleEvent = await published("parseClaudeCliJsonlLifecycleEvent");
+
+const bytes = readFileSync(runs);
+const lengths = JSON.parse(readFileSync(sizes, "utf8"));
+
+/** Parses every run once, and returns what was found. */
+function parseAll() {
+  const found = { texts: 0, characters: 0, calls: 0, results: 0, outputs: 0 };
+  let from = 0;
+  for (const length of lengths) {
+    const parser = createParser({
+      backend: { jsonlDialect: "claude-stream-json" },
+      providerId: "claude-cli",
+      parseJsonlEvent,
+      parseJsonlLifecycleEvent,
+      onAssistantDelta: ({ delta }) => {
+        found.texts += 1;
+        found.characters += delta.length;
+      },
+      onThinkingDelta: () => {},
+      onThinkingProgress: () => {},
+      onToolUseStart: () => (found.calls += 1),
+      onToolResult: () => (found.results += 1),
+      onSessionId: () => {},
+      onUsage: () => {},
+    });
+    const decoder = new StringDecoder("utf8");
+    for (let at = from; at < from + length; at += PIECE) {
+      parser.push(decoder.write(bytes.subarray(at, Math.min(at + PIECE, from + length))));
+    }
+    parser.finish();
+    if (parser.getOutput()?.text) found.outputs += 1;
+    from += length;
+  }
+  return found;
+}
+
+let seconds = Infinity;
+let found;
+for (let time = 0; time < Number(times); time += 1) {
+  const began = process.hrtime.bigint();
+  found = parseAll();
+  seconds = Math.min(seconds, Number(process.hrtime.bigint() - began) / 1e9);
+}
+console.log(JSON.stringify({ seconds, ...found }));
+// The modules of a gateway may leave timers behind.
+process.exit(0);
