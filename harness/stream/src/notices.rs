@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::emitter::Emitter;
 use crate::event::Event;
-use crate::json::{self, RawJson};
+use crate::json::{self, Malformed, RawJson};
 use crate::value;
 
 /// Condition under which a known record becomes a notice.
@@ -141,9 +141,7 @@ pub(crate) fn notice(kind: &str, subtype: Option<&str>, record: &str, emitter: &
     if !is_shown(*when, record) {
         return pass(kind, subtype, record, emitter);
     }
-    let value = value::lenient_value(record).expect("the record was read before");
-    let detail: Map<String, Value> =
-        fields.iter().filter_map(|path| named_field(&value, path)).collect();
+    let detail = named_fields(record, fields.iter()).expect("the record was read before");
     emitter.emit(Event::Notice {
         kind: kind.into(),
         subtype: subtype.map(Into::into),
@@ -207,9 +205,19 @@ pub(crate) fn of_message(
     });
 }
 
-/// Returns the name and the value of the field at a path, if it is present.
-pub(crate) fn named_field(record: &Value, path: &str) -> Option<(String, Value)> {
-    Some((shown_name(path), look_up(record, path)?.clone()))
+/// Returns the fields of a record at these paths that are present; what no path needs is not parsed.
+///
+/// # Errors
+///
+/// Returns [`Malformed`] if the text is not one JSON value.
+pub(crate) fn named_fields<'p>(
+    record: &str,
+    paths: impl Iterator<Item = &'p &'static str> + Clone,
+) -> Result<Map<String, Value>, Malformed> {
+    let begins_a_path = |name: &str| paths.clone().any(|path| path.split('.').next() == Some(name));
+    let fields = Value::Object(value::lenient_fields(record, begins_a_path)?);
+    let named = |path: &&'static str| Some((shown_name(path), look_up(&fields, path)?.clone()));
+    Ok(paths.filter_map(named).collect())
 }
 
 /// Returns the name of a field in the notice: the last name of its path. `type` and `subtype`,

@@ -23,6 +23,29 @@ pub fn lenient_value(raw: &str) -> Result<Value, Malformed> {
     Ok(value)
 }
 
+/// Parses the fields of an object whose names `is_read` takes, as [`lenient_value`] does; the others are only checked. Text
+/// that is no object has none.
+///
+/// # Errors
+///
+/// As [`lenient_value`].
+pub(crate) fn lenient_fields(
+    raw: &str,
+    is_read: impl Fn(&str) -> bool,
+) -> Result<Map<String, Value>, Malformed> {
+    let mut scan = JsonCursor::new(raw);
+    let mut fields = Map::new();
+    scan.object(&mut |key, scan| match is_read(key.get()) {
+        true => {
+            fields.insert(key.get().to_owned(), next(scan, 1)?);
+            Ok(())
+        }
+        false => scan.skip(),
+    })?;
+    scan.end()?;
+    Ok(fields)
+}
+
 /// Reads the value at the cursor, which is nested in `depth` others.
 fn next(scan: &mut JsonCursor<'_>, depth: usize) -> JsonResult<Value> {
     match scan.ahead() {
@@ -59,6 +82,23 @@ pub(crate) mod tests {
     fn check(raw: &str, expect: &str) {
         let printed = lenient_value(raw).map_or_else(|e| e.to_string(), |v| v.to_string());
         assert_eq!(printed, expect, "of {raw:?}");
+    }
+
+    #[test]
+    fn the_other_fields_of_an_object_are_checked_and_not_read() {
+        let read = |raw: &str| lenient_fields(raw, |name| name != "b").map(Value::Object);
+        let check = |raw: &str, expect: &str| {
+            let printed = read(raw).map_or_else(|e| e.to_string(), |v| v.to_string());
+            assert_eq!(printed, expect, "of {raw:?}");
+        };
+        check(r#"{"a":1,"b":{"a":[2]},"c":{"b":"\u00e9"}}"#, r#"{"a":1,"c":{"b":"é"}}"#);
+        check(r#"{"a":1,"a":2}"#, r#"{"a":2}"#);
+        for raw in ["{}", "[1]", "null", r#"{"b":1}"#] {
+            check(raw, "{}");
+        }
+        for raw in [r#"{"b":tru}"#, r#"{"a":1}}"#, r#"{"b":[}"#] {
+            assert!(read(raw).is_err(), "{raw}");
+        }
     }
 
     #[test]

@@ -15,7 +15,6 @@ use crate::notices;
 use crate::payload::Json;
 use crate::plant::{Plant, planted};
 use crate::run::RunState;
-use crate::value;
 
 const REQUEST: &str = "control_request";
 const RESPONSE: &str = "control_response";
@@ -174,10 +173,8 @@ fn withdraw(ids: &[String], emitter: &mut Emitter<'_>) {
 /// Returns the fields at these paths that are present.
 fn shown<'p>(
     body: JsonField<'_>,
-    paths: impl Iterator<Item = &'p &'static str>,
+    paths: impl Iterator<Item = &'p &'static str> + Clone,
 ) -> Map<String, Value> {
-    let Some(body) = body.and_then(|raw| value::lenient_value(raw.get()).ok()) else {
-        return Map::new();
-    };
-    paths.filter_map(|path| notices::named_field(&body, path)).collect()
+    // The answer to `initialize` has tens of kilobytes, of which a few words are shown.
+    body.and_then(|raw| notices::named_fields(raw.get(), paths).ok()).unwrap_or_default()
 }
