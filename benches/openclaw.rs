@@ -5,17 +5,18 @@
 //! all bytes in memory before the clock starts, and get them in pieces of 64 KiB. OpenClaw and a node for it are installed with npm
 //! (700 MB) into Cargo's folder for temporary files, where the next run finds them.
 
+mod cassettes;
+
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use std::{env, fs};
 
 use anyhow::{Context as _, Result, ensure};
+use cassettes::cassettes;
 use clitape_runner::host::HostPaths;
-use clitape_runner::names::CliVersion;
 use clitape_runner::record::{Install, Installed, ResolveLimits};
-use clitape_runner::scenario::Workspace;
 use clitape_stream::{Event, Parser};
 use serde_json::Value;
 
@@ -25,7 +26,7 @@ const VERSION: &str = "2026.9.6";
 const NODE: &str = "24";
 /// The bytes of the runs together, at least.
 const BYTES: usize = 50_000_000;
-/// The bytes that a parser gets at a time; `parse.mjs` has the same number.
+/// The bytes that a parser gets at a time.
 const PIECE: usize = 64 * 1024;
 /// Each program parses everything this many times, and the fastest counts.
 const TIMES: usize = 3;
@@ -42,26 +43,16 @@ struct Parsed {
     calls: u64,
 }
 
-fn main() -> ExitCode {
+fn main() -> Result<()> {
     // `cargo test --benches` runs it without this word.
-    if !env::args().any(|arg| arg == "--bench") {
-        return ExitCode::SUCCESS;
-    }
-    match compared() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    if env::args().any(|arg| arg == "--bench") { compared() } else { Ok(()) }
 }
 
 fn compared() -> Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let runs = runs(&Workspace::at(root))?;
+    let runs = runs();
     let bytes: usize = runs.iter().map(Vec::len).sum();
     let ours = ours(&runs);
-    let theirs = theirs(root, &runs)?;
+    let theirs = theirs(&runs)?;
     println!("{} runs, {bytes} bytes, the fastest of {TIMES}:", runs.len());
     for (name, it) in
         [("clitape-stream".to_owned(), &ours), (format!("openclaw {VERSION}"), &theirs)]
@@ -78,26 +69,15 @@ fn compared() -> Result<()> {
 }
 
 /// The stdout of every cassette, again and again until there are [`BYTES`].
-fn runs(workspace: &Workspace) -> Result<Vec<Vec<u8>>> {
-    let mut recorded = Vec::new();
-    for name in workspace.names()? {
-        let versions: Vec<CliVersion> = workspace.recorded(&name)?;
-        for version in versions {
-            let stdout = workspace.cassette(&name, &version).join("stdout.jsonl");
-            // A cassette of several processes has no stdout of its own.
-            if stdout.is_file() {
-                recorded.push(fs::read(stdout)?);
-            }
-        }
-    }
-    ensure!(!recorded.is_empty(), "there is no cassette");
+fn runs() -> Vec<Vec<u8>> {
     let mut bytes = 0;
-    let enough = |run: &&Vec<u8>| {
+    let is_missing = |run: &Vec<u8>| {
         let more = bytes < BYTES;
         bytes += run.len();
         more
     };
-    Ok(recorded.iter().cycle().take_while(enough).cloned().collect())
+    let recorded = cassettes();
+    recorded.iter().cycle().cloned().take_while(is_missing).collect()
 }
 
 fn ours(runs: &[Vec<u8>]) -> Parsed {
@@ -128,7 +108,7 @@ fn ours(runs: &[Vec<u8>]) -> Parsed {
     best
 }
 
-fn theirs(root: &Path, runs: &[Vec<u8>]) -> Result<Parsed> {
+fn theirs(runs: &[Vec<u8>]) -> Result<Parsed> {
     let Installed { folder, node } = install()?;
     let input = tempfile::tempdir()?;
     let [bytes, sizes] = ["runs.jsonl", "sizes.json"].map(|name| input.path().join(name));
@@ -137,10 +117,10 @@ fn theirs(root: &Path, runs: &[Vec<u8>]) -> Result<Parsed> {
     fs::write(&sizes, serde_json::to_vec(&lengths)?)?;
     let node = node.context("npm has installed no node")?;
     let mut command = Command::new(node);
-    command.arg(root.join("benches/openclaw/parse.mjs"));
+    command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/benches/openclaw/parse.mjs"));
     command.arg(folder.join("node_modules/openclaw/dist"));
-    command.args([&bytes, &sizes]).arg(TIMES.to_string());
-    let output = command.stderr(std::process::Stdio::inherit()).output()?;
+    command.args([&bytes, &sizes]).args([PIECE, TIMES].map(|it| it.to_string()));
+    let output = command.stderr(Stdio::inherit()).output()?;
     ensure!(output.status.success(), "parse.mjs failed: {}", output.status);
     let found: Value = serde_json::from_slice(&output.stdout).context("what parse.mjs prints")?;
     let number = |key: &str| found[key].as_u64().with_context(|| format!("`{key}` of {found}"));

@@ -173,9 +173,7 @@ fn in_threads(
 /// only where no other check has a finding that needs no golden.
 fn found(name: &str, most: usize) -> (BTreeSet<FindingKind>, Vec<Shown>) {
     let workspace = workspace();
-    let mut scenario = workspace.load(name).expect("the scenario can be used");
-    scenario.sweep.plans = scenario.sweep.plans.min(PLANS);
-    let checks = ScenarioChecks::new(&workspace, scenario).expect("its folders can be read");
+    let checks = checks_of(&workspace, name);
     let mut versions = versions(&checks);
     versions.truncate(most);
     let mut kinds = BTreeSet::new();
@@ -196,6 +194,13 @@ fn found(name: &str, most: usize) -> (BTreeSet<FindingKind>, Vec<Shown>) {
     }
     let shown = rules::shown(&workspace, checks.scenario(), &versions);
     (kinds, shown)
+}
+
+/// The checks of a scenario, with few plans.
+fn checks_of(workspace: &Workspace, name: &str) -> ScenarioChecks {
+    let mut scenario = workspace.load(name).expect("the scenario can be used");
+    scenario.sweep.plans = scenario.sweep.plans.min(PLANS);
+    ScenarioChecks::new(workspace, scenario).expect("its folders can be read")
 }
 
 /// The versions that a scenario is recorded with.

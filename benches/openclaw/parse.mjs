@@ -1,9 +1,9 @@
 // Parses the runs of a file with the parser that the published OpenClaw has, as its runner of command lines calls it
 // (`src/agents/cli-runner/execute.ts`): one parser for each run, which gets the text of each piece of stdout as it comes.
 //
-//     node parse.mjs DIST RUNS SIZES TIMES
+//     node parse.mjs DIST RUNS SIZES PIECE TIMES
 //
-// SIZES is a JSON array with the bytes of each run in RUNS. The line that it prints is a JSON object: the `seconds` of
+// SIZES is a JSON array with the bytes of each run in RUNS, and PIECE the bytes that the parser gets at a time. The line that it prints is a JSON object: the `seconds` of
 // the fastest of TIMES, and what was found.
 
 import { readdirSync, readFileSync } from "node:fs";
@@ -11,8 +11,8 @@ import { join } from "node:path";
 import { StringDecoder } from "node:string_decoder";
 import { pathToFileURL } from "node:url";
 
-const PIECE = 64 * 1024;
-const [dist, runs, sizes, times] = process.argv.slice(2);
+const [dist, runs, sizes, ...numbers] = process.argv.slice(2);
+const [piece, times] = numbers.map(Number);
 
 /** Imports the function with this name from the module of `dist` that defines it; a bundler gives its export a short name. */
 async function published(name) {
@@ -35,7 +35,7 @@ const lengths = JSON.parse(readFileSync(sizes, "utf8"));
 
 /** Parses every run once, and returns what was found. */
 function parseAll() {
-  const found = { texts: 0, characters: 0, calls: 0, results: 0, outputs: 0 };
+  const found = { texts: 0, characters: 0, calls: 0 };
   let from = 0;
   for (const length of lengths) {
     const parser = createParser({
@@ -50,16 +50,16 @@ function parseAll() {
       onThinkingDelta: () => {},
       onThinkingProgress: () => {},
       onToolUseStart: () => (found.calls += 1),
-      onToolResult: () => (found.results += 1),
+      onToolResult: () => {},
       onSessionId: () => {},
       onUsage: () => {},
     });
     const decoder = new StringDecoder("utf8");
-    for (let at = from; at < from + length; at += PIECE) {
-      parser.push(decoder.write(bytes.subarray(at, Math.min(at + PIECE, from + length))));
+    for (let at = from; at < from + length; at += piece) {
+      parser.push(decoder.write(bytes.subarray(at, Math.min(at + piece, from + length))));
     }
     parser.finish();
-    if (parser.getOutput()?.text) found.outputs += 1;
+    parser.getOutput();
     from += length;
   }
   return found;
@@ -67,7 +67,7 @@ function parseAll() {
 
 let seconds = Infinity;
 let found;
-for (let time = 0; time < Number(times); time += 1) {
+for (let time = 0; time < times; time += 1) {
   const began = process.hrtime.bigint();
   found = parseAll();
   seconds = Math.min(seconds, Number(process.hrtime.bigint() - began) / 1e9);

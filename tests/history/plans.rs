@@ -1,11 +1,11 @@
 //! What a sweep finds does not depend on what its replays share, nor on the cores: held against the slow way on planted bugs.
 
-use clitape_runner::check::{Check, Finding, IdleCores, PlanSharing, ScenarioChecks};
+use clitape_runner::check::{Check, Finding, IdleCores, PlanSharing};
 use clitape_runner::scenario::Workspace;
 use clitape_stream::plant::{Plant, plant};
 use libtest_mimic::Failed;
 
-use super::PLANS;
+use super::checks_of;
 use super::table::ROWS;
 
 /// The number of bugs that the plans have to find.
@@ -39,12 +39,9 @@ fn with_bug(
     (bug, scenario): (Plant, &str),
     sharing: PlanSharing,
 ) -> Vec<Finding> {
-    let mut scenario = workspace.load(scenario).expect("the scenario can be used");
-    scenario.sweep.plans = scenario.sweep.plans.min(PLANS);
     let cores = IdleCores::default();
     cores.add(CORES);
-    let checks = ScenarioChecks::new(workspace, scenario).expect("its folders can be read");
-    let checks = checks.on_idle(cores).sharing(sharing);
+    let checks = checks_of(workspace, scenario).on_idle(cores).sharing(sharing);
     let is_plans = |check: &&Check| matches!(check, Check::Plans { .. });
     let check = checks.checks().iter().find(is_plans).expect("it is recorded");
     plant(Some(bug));

@@ -78,10 +78,7 @@ impl ScenarioOverview {
             tracks: Vec::new(),
             channels: Vec::new(),
             recordings: Vec::new(),
-            goldens: match counts {
-                true => Some(goldens(workspace, name)?.len()),
-                false => None,
-            },
+            goldens: counts.then(|| goldens(workspace, name)).transpose()?.map(|all| all.len()),
             problem: None,
         };
         match workspace.scenario_of(name) {
@@ -96,10 +93,7 @@ impl ScenarioOverview {
             overview.recordings.push(RecordingOverview {
                 date: manifest.as_ref().map(|it| plain(&it.cli.date)),
                 origin: manifest.as_ref().map(|it| it.origin),
-                bytes: match counts {
-                    true => Some(files::bytes(&files::below(&dir)?)?),
-                    false => None,
-                },
+                bytes: counts.then(|| files::bytes(&files::below(&dir)?)).transpose()?,
                 version,
             });
         }
