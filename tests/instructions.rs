@@ -1,5 +1,6 @@
 //! The instructions that the hot paths take, counted by callgrind, against `benches/instructions.toml`. A path that takes
-//! a good deal more or less fails, so that a change of speed is seen and written down.
+//! a good deal more or less fails, so that a change of speed is seen and written down. The parser by itself is counted in
+//! sessions of two lengths, too: what takes time and asks for no memory is not seen in tests/scale.rs.
 //!
 //! `UPDATE_INSTRUCTIONS=1 cargo test --test instructions` writes the file.
 
@@ -8,10 +9,13 @@
 mod common;
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
+use clitape_stream::Parser;
+use libtest_mimic::{Arguments, Failed, Trial};
 use serde::{Deserialize, Serialize};
 
 use common::{has_program, root};
@@ -30,6 +34,17 @@ const PATHS: [(&str, &[&str]); 3] = [
     ("plans", &["test", "three-tools/2.1.330", "--plans", "4", "--jobs", "1"]),
 ];
 
+/// The version whose recordings the parser reads by itself, which is the path `parser`.
+const PARSED: &str = "2.1.330";
+/// The argument with which this program parses the files behind it, and does nothing else.
+const PARSE: &str = "parse";
+
+/// The turns of the shorter session, how many times as many the longer one has, and how much faster than what the parser
+/// reads its work may grow.
+const TURNS: usize = 500;
+const TIMES: usize = 4;
+const MOST: f64 = 1.2;
+
 /// `benches/instructions.toml`.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -40,21 +55,38 @@ struct Baseline {
     millions: BTreeMap<String, u64>,
 }
 
-#[test]
-fn issue_20_point_6_the_hot_paths_take_as_many_instructions_as_before() {
+fn main() -> ExitCode {
+    let args: Vec<_> = std::env::args().skip(1).collect();
+    if let Some((PARSE, files)) = args.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+        files.iter().for_each(|file| parse(&fs::read(file).unwrap()));
+        return ExitCode::SUCCESS;
+    }
+    let paths = "issue_20_point_6_the_hot_paths_take_as_many_instructions_as_before";
+    let sessions = "issue_20_point_1_a_turn_costs_the_same_in_a_long_session";
+    let trials =
+        vec![Trial::test(paths, hot_paths), Trial::test(sessions, sessions_of_two_lengths)];
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+fn hot_paths() -> Result<(), Failed> {
     if !has_program("valgrind") {
-        return;
+        return Ok(());
     }
     let path = root().join("benches/instructions.toml");
     let mut counted = Baseline { rustc: rustc(), ..Baseline::default() };
     for (name, args) in PATHS {
-        counted.millions.insert(name.to_owned(), instructions(args) / 1_000_000);
+        counted.millions.insert(name.to_owned(), of_command(args) / 1_000_000);
     }
+    let recordings = fs::read_dir(root().join("cassettes")).unwrap();
+    let recordings =
+        recordings.map(|folder| folder.unwrap().path().join(PARSED).join("stdout.jsonl"));
+    let recordings: Vec<_> = recordings.filter(|file| file.is_file()).collect();
+    counted.millions.insert("parser".to_owned(), of_parser(&recordings) / 1_000_000);
     if std::env::var_os("UPDATE_INSTRUCTIONS").is_some() {
-        fs::write(&path, HEAD.to_owned() + &toml::to_string(&counted).unwrap()).unwrap();
-        return;
+        fs::write(&path, HEAD.to_owned() + &toml::to_string(&counted)?)?;
+        return Ok(());
     }
-    let baseline: Baseline = toml::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    let baseline: Baseline = toml::from_str(&fs::read_to_string(&path)?)?;
     let mut told = Vec::new();
     for (name, &now) in &counted.millions {
         let before = baseline.millions.get(name).copied().unwrap_or_default();
@@ -63,32 +95,100 @@ fn issue_20_point_6_the_hot_paths_take_as_many_instructions_as_before() {
             told.push(format!("{name} takes {now} million instructions, not {before}"));
         }
     }
-    assert!(
-        told.is_empty() && counted.millions.len() == baseline.millions.len(),
-        "{}; {} compiled this, {} the baseline. Where that is meant: UPDATE_INSTRUCTIONS=1 cargo test --test \
-         instructions",
+    if told.is_empty() && counted.millions.len() == baseline.millions.len() {
+        return Ok(());
+    }
+    Err(format!(
+        "{}; {} compiled this, {} the baseline. Where that is meant: UPDATE_INSTRUCTIONS=1 cargo test --test instructions",
         told.join("; "),
         counted.rustc,
         baseline.rustc
-    );
+    )
+    .into())
+}
+
+fn sessions_of_two_lengths() -> Result<(), Failed> {
+    if !has_program("valgrind") {
+        return Ok(());
+    }
+    let dir = tempfile::tempdir()?;
+    let file = dir.path().join("stdout.jsonl");
+    let [nothing, short, long] = [0, TURNS, TURNS * TIMES].map(|turns| {
+        fs::write(&file, session(turns)).unwrap();
+        of_parser(&[&file])
+    });
+    let growth = (long - nothing) as f64 / (short - nothing) as f64;
+    println!("{TIMES} times the turns take {growth:.2} times the instructions");
+    if growth > TIMES as f64 * MOST {
+        return Err(format!(
+            "{TIMES} times the turns take {growth:.2} times the instructions, and {:.1} times at most",
+            TIMES as f64 * MOST
+        )
+        .into());
+    }
+    Ok(())
+}
+
+/// What a CLI prints in a session of this many turns, each of which starts a subagent that writes a word.
+fn session(turns: usize) -> String {
+    let mut out = String::new();
+    for n in 0..turns {
+        let events = [
+            format!(r#"{{"type":"message_start","message":{{"id":"msg_{n}","role":"assistant","content":[]}}}}"#),
+            r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#.to_owned(),
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Yes."}}"#.to_owned(),
+            r#"{"type":"content_block_stop","index":0}"#.to_owned(),
+            r#"{"type":"message_stop"}"#.to_owned(),
+        ];
+        for event in events {
+            writeln!(
+                out,
+                r#"{{"type":"stream_event","event":{event},"parent_tool_use_id":"toolu_{n}"}}"#
+            )
+            .unwrap();
+        }
+        writeln!(out, r#"{{"type":"result","subtype":"success","is_error":false,"num_turns":1,"result":"{n}"}}"#).unwrap();
+    }
+    out
+}
+
+/// Reads the bytes with a parser, and asks for nothing of what they say.
+fn parse(bytes: &[u8]) {
+    let mut parser = Parser::new();
+    bytes.chunks(65_536).for_each(|piece| parser.feed_with(piece, &mut |_| ()));
+    parser.finish_with(&mut |_| ());
 }
 
 const HEAD: &str = "# Instructions of the hot paths, built as `cargo test` builds them; tests/instructions.rs counts them.\n\
                     # Written by `UPDATE_INSTRUCTIONS=1 cargo test --test instructions`.\n";
 
 /// The instructions of a command in a copy of the workspace, threads added up.
-fn instructions(args: &[&str]) -> u64 {
+fn of_command(args: &[&str]) -> u64 {
     let dir = common::workspace(&["long-answer", "plain-text", "three-tools"]);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_clitape"));
+    command.current_dir(dir.path()).args(args);
+    instructions(&command)
+}
+
+/// The instructions of the parser, while it reads these files.
+fn of_parser(files: &[impl AsRef<Path>]) -> u64 {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.arg(PARSE).args(files.iter().map(AsRef::as_ref));
+    instructions(&command)
+}
+
+/// The instructions of a program, threads added up.
+fn instructions(program: &Command) -> u64 {
+    let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("callgrind.out");
-    let output = Command::new("valgrind")
-        .current_dir(dir.path())
-        .arg("--tool=callgrind")
-        .arg(format!("--callgrind-out-file={}", out.display()))
-        .arg(env!("CARGO_BIN_EXE_clitape"))
-        .args(args)
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let mut command = Command::new("valgrind");
+    command.arg("--tool=callgrind").arg(format!("--callgrind-out-file={}", out.display()));
+    command.arg(program.get_program()).args(program.get_args());
+    if let Some(dir) = program.get_current_dir() {
+        command.current_dir(dir);
+    }
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{program:?}: {}", String::from_utf8_lossy(&output.stderr));
     total(&out)
 }
 

@@ -126,6 +126,11 @@ impl ConversationState {
         }
     }
 
+    /// Whether the current message has blocks that have not ended.
+    pub(crate) fn has_open_blocks(&self) -> bool {
+        self.current.is_some_and(|at| !self.messages[at].blocks.is_empty())
+    }
+
     /// Whether the current message was started without an id.
     pub(crate) fn is_nameless(&self) -> bool {
         self.current.is_some_and(|at| self.messages[at].id.is_empty())

@@ -6,7 +6,7 @@ mod host;
 mod user;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde_json::{Map, Value};
 
@@ -39,6 +39,8 @@ pub(crate) struct RunState {
     /// The main thread first, then each subagent.
     conversations: Vec<ConversationState>,
     subagents: BTreeMap<String, usize>,
+    /// The subagents whose current message may have open blocks.
+    streaming: BTreeSet<usize>,
     /// Recent records by uuid, with the index of their conversation and the blocks they showed.
     named: VecDeque<(String, usize, ShownBlocks)>,
     calls: CallTable,
@@ -58,6 +60,7 @@ impl Default for RunState {
         Self {
             conversations: vec![ConversationState::default()],
             subagents: BTreeMap::new(),
+            streaming: BTreeSet::new(),
             named: VecDeque::new(),
             calls: CallTable::default(),
             session: SessionFacts::default(),
@@ -156,6 +159,9 @@ impl RunState {
         abandoned: JsonField<'_>,
         emitter: &mut Emitter<'_>,
     ) {
+        if at != 0 {
+            self.streaming.insert(at);
+        }
         let conversation = &mut self.conversations[at];
         snapshot::release_withheld(conversation, emitter);
         if abandoned.is_some() {
@@ -274,8 +280,7 @@ impl RunState {
             let what = "A result of a turn that has ended comes again, and ends no turn";
             return emitter.diagnostic(DiagnosticCode::LateResult, what, head.raw.get());
         }
-        let (main, subagents) = self.conversations.split_at_mut(1);
-        let main = &mut main[0];
+        let main = &mut self.conversations[0];
         if record.failed {
             main.withheld = None;
         }
@@ -290,12 +295,7 @@ impl RunState {
         if let Some(usage) = record.usage {
             emitter.emit(Event::Usage { usage, is_final: true });
         }
-        for subagent in subagents {
-            let parent = subagent.parent.as_deref();
-            if !parent.is_some_and(|parent| self.calls.runs_on(parent, &ids)) {
-                stream::message_end(subagent, &mut self.calls, emitter);
-            }
-        }
+        self.end_subagents(&ids, emitter);
         self.withdraw_questions(&ids, emitter);
         self.calls.end_turn(&ids, emitter);
         let main = &mut self.conversations[0];
@@ -308,6 +308,21 @@ impl RunState {
         let (transcript, begun) = main.begin_turn(first, emitter);
         let outcome = turn.end(&record, transcript, &mut self.ended, calls);
         self.outcome = Some((self.finished(outcome, number), begun));
+    }
+
+    /// Ends the message of each subagent that does not outlive the turn. `next` are the ids of
+    /// messages of the next turn.
+    fn end_subagents(&mut self, next: &[String], emitter: &mut Emitter<'_>) {
+        let (conversations, calls) = (&mut self.conversations, &mut self.calls);
+        self.streaming.retain(|at| {
+            let subagent = &mut conversations[*at];
+            let parent = subagent.parent.as_deref();
+            let goes_on = parent.is_some_and(|parent| calls.runs_on(parent, next));
+            if !goes_on {
+                stream::message_end(subagent, calls, emitter);
+            }
+            goes_on && subagent.has_open_blocks()
+        });
     }
 
     /// Emits the outcome of the turn that the last record has ended, after all that is to be said
