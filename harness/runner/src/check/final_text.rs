@@ -96,7 +96,7 @@ mod tests {
     use crate::compare::last;
     use crate::replay::{Plan, Replay, Setup, replay};
     use crate::report::proof::last_seen;
-    use crate::report::{Screen, frames};
+    use crate::report::{Screen, last_messages};
     use crate::scenario::{Chat, ChatMode, ChatProfile, Fault, RunSpec};
 
     /// Compares two chats with these messages, and expects this sentence and these consequences.
@@ -175,8 +175,7 @@ mod tests {
             last(&lost).iter().map(|call| call.data["text"].clone()).collect();
         assert_eq!(compared, [Value::from(text.as_str())]);
         assert_eq!(last_seen(&lost), text);
-        let frames = frames(&lost, ChatProfile::Telegram, None);
-        let messages = &frames.last().unwrap().messages;
+        let messages = last_messages(&lost, ChatProfile::Telegram);
         let shown =
             messages.iter().flat_map(|message| &message.spans).map(|span| span.text.as_str());
         assert_eq!(shown.collect::<String>(), text);

@@ -128,7 +128,7 @@ impl ChatView {
     }
 
     /// All messages that a person sees, the oldest first.
-    pub fn messages(&self) -> impl Iterator<Item = &SeenMessage> {
+    pub fn messages(&self) -> impl DoubleEndedIterator<Item = &SeenMessage> + ExactSizeIterator {
         self.messages.values()
     }
 

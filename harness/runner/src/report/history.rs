@@ -59,23 +59,40 @@ impl ChatHistory {
             Some(PersonAct::Writes(text)) => asked(text),
             Some(PersonAct::Interrupts) => literal(&button(STOP), &format!("{OWN} {BUTTON}")),
         };
-        let above = self.view.messages().count();
+        // One that is deleted above it does not move it above what the person wrote before.
+        let above = self.written.last().map_or(0, |before| before.above);
+        let above = above.max(self.view.messages().len());
         self.written.push(WrittenMessage { span, above, entry: number });
         ChatChange::Text
     }
 
     /// All messages in the order in which they came.
     pub(super) fn messages(&self) -> Vec<HistoryMessage<'_>> {
-        let mut written = self.written.iter().peekable();
+        self.latest(usize::MAX)
+    }
+
+    /// The last `most` messages in the order in which they came.
+    pub(super) fn latest(&self, most: usize) -> Vec<HistoryMessage<'_>> {
+        let mut written = self.written.iter().rev().peekable();
         let mut messages = Vec::new();
-        for (place, seen) in self.view.messages().enumerate() {
-            while let Some(message) = written.next_if(|message| message.above <= place) {
+        for (place, seen) in self.view.messages().enumerate().rev() {
+            while let Some(message) = written.next_if(|message| message.above > place) {
                 messages.push(HistoryMessage::Written(message));
             }
             messages.push(HistoryMessage::Seen(seen));
+            if messages.len() >= most {
+                break;
+            }
         }
         messages.extend(written.map(HistoryMessage::Written));
+        messages.truncate(most);
+        messages.reverse();
         messages
+    }
+
+    /// How many messages there are of both sides, and how many of them the person wrote.
+    pub(super) fn count(&self) -> (usize, usize) {
+        (self.view.messages().len() + self.written.len(), self.written.len())
     }
 }
 

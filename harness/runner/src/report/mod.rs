@@ -42,7 +42,7 @@ pub use markdown::markdown;
 pub use marks::marks;
 pub use model::{Cause, CheckRun, FORMAT, JudgedShard, Report, ScenarioRun, Tally, Trouble};
 #[cfg(test)]
-pub(crate) use page::frames::frames;
+pub(crate) use page::frames::last_messages;
 pub use page::{SeenRun, page, seen_page};
 pub use review::{ReviewedGolden, review_page, write_change};
 pub use screen::Screen;

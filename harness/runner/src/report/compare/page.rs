@@ -6,7 +6,7 @@ use maud::{Markup, display, html};
 
 use super::words::{counted, failures};
 use crate::compare::{About, Cell, Chats, Compared, Comparison, DiffRow, LaneDiff};
-use crate::report::page::frames::{bubble, frames};
+use crate::report::page::frames::{bubble, last_messages};
 use crate::report::page::waterfall::seconds;
 use crate::report::page::{PageFrame, badge};
 use crate::text::plural;
@@ -196,18 +196,16 @@ fn cell(cell: Option<&Cell>, mark: impl Fn(&str) -> Markup) -> Markup {
 /// Returns the messages that a person reads at the end, on both sides.
 fn bubbles(chats: &Chats) -> Markup {
     let names: Vec<String> = chats.chats.iter().map(ToString::to_string).collect();
-    let last = chats.last.each_ref().map(|entries| frames(entries, chats.profile(), None).pop());
+    let last = chats.last.each_ref().map(|entries| last_messages(entries, chats.profile()));
     html! {
         h3 { "What a person ends up reading " small { (names.join(", ")) } } "\n"
         div.chats {
-            @for (letter, frame) in ["A", "B"].iter().zip(&last) {
+            @for (letter, messages) in ["A", "B"].iter().zip(&last) {
                 div.phone.(letter.to_lowercase()) {
                     span.tag { (letter) }
                     div.chat {
-                        @for message in frame.iter().flat_map(|frame| &frame.messages) {
-                            (bubble(message))
-                        }
-                        @if frame.is_none() { p.nothing { "nothing" } }
+                        @for message in messages { (bubble(message)) }
+                        @if messages.is_empty() { p.nothing { "nothing" } }
                     }
                 }
                 "\n"

@@ -10,6 +10,18 @@ use crate::report::history::{ChatHistory, HistoryMessage, asked};
 use crate::scenario::ChatProfile;
 use crate::text::markup::Span;
 
+/// The most messages of a frame: the last ones. Those above them are counted.
+const MOST: usize = 30;
+
+/// The frames of a chat, and the messages that they show.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct ChatFrames {
+    /// Each message as it was after each change of it.
+    pub(crate) messages: Vec<ChatMessage>,
+    /// In the order of time.
+    pub(crate) frames: Vec<ChatFrame>,
+}
+
 /// The chat from a moment on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct ChatFrame {
@@ -17,8 +29,13 @@ pub(crate) struct ChatFrame {
     pub(crate) at: u64,
     /// Which entry of the trace made it so; the first one for what the command line asked.
     pub(crate) entry: usize,
-    /// The messages, oldest first.
-    pub(crate) messages: Vec<ChatMessage>,
+    /// How many messages are above those that are shown.
+    pub(crate) earlier: usize,
+    /// How many messages there are of the person.
+    #[serde(skip)]
+    pub(crate) written: usize,
+    /// The last messages, oldest first, as places in the list of all.
+    pub(crate) messages: Vec<usize>,
 }
 
 /// A message.
@@ -36,44 +53,83 @@ pub(crate) struct ChatMessage {
     pub(crate) spans: Vec<Span>,
 }
 
-/// The frames of a trace, one for each change. `prompt` is what the command line asked: it is the person's first
-/// message, and has a frame of its own.
-pub(crate) fn frames(
-    entries: &[Entry],
-    profile: ChatProfile,
-    prompt: Option<&str>,
-) -> Vec<ChatFrame> {
-    let prompt = prompt.map(|prompt| ChatMessage {
-        at: 0,
-        edits: 0,
-        is_final: false,
-        is_own: true,
-        spans: vec![asked(prompt)],
-    });
-    let mut history = ChatHistory::default();
-    // The runs of text of each message, by the entry that gave it its text.
-    let mut runs: BTreeMap<usize, Vec<Span>> = BTreeMap::new();
-    let mut frames = Vec::new();
-    if let Some(prompt) = &prompt {
-        frames.push(ChatFrame { at: 0, entry: 0, messages: vec![prompt.clone()] });
-    }
-    for (number, entry) in entries.iter().enumerate() {
-        if history.apply(number, entry) == ChatChange::Nothing {
-            continue;
-        }
-        let messages = history.messages().into_iter().map(|message| {
-            let spans = runs.entry(message.entry()).or_insert_with(|| message.spans(profile));
-            let (edits, is_final) = match message {
-                HistoryMessage::Written(_) => (0, false),
-                HistoryMessage::Seen(seen) => (seen.edits, seen.is_final),
-            };
-            let at = entries[message.entry()].at;
-            ChatMessage { at, edits, is_final, is_own: message.is_own(), spans: spans.clone() }
+impl ChatFrames {
+    /// The frames of a trace, one for each change. `prompt` is what the command line asked: it is the person's first
+    /// message, and has a frame of its own.
+    pub(crate) fn of(entries: &[Entry], profile: ChatProfile, prompt: Option<&str>) -> Self {
+        let mut all = Self::default();
+        let prompt = prompt.map(|prompt| {
+            all.messages.push(ChatMessage {
+                at: 0,
+                edits: 0,
+                is_final: false,
+                is_own: true,
+                spans: vec![asked(prompt)],
+            });
+            all.frames.push(ChatFrame {
+                at: 0,
+                entry: 0,
+                earlier: 0,
+                written: 1,
+                messages: vec![0],
+            });
+            0
         });
-        let messages = prompt.clone().into_iter().chain(messages).collect();
-        frames.push(ChatFrame { at: entry.at, entry: number, messages });
+        let asked = usize::from(prompt.is_some());
+        let mut history = ChatHistory::default();
+        // The place of each message, by the entry that gave it its text, its edits, and whether it is final.
+        let mut places: BTreeMap<(usize, u64, bool), usize> = BTreeMap::new();
+        for (number, entry) in entries.iter().enumerate() {
+            if history.apply(number, entry) == ChatChange::Nothing {
+                continue;
+            }
+            let latest = history.latest(MOST).into_iter().map(|message| {
+                let (edits, is_final) = state(message);
+                *places.entry((message.entry(), edits, is_final)).or_insert_with(|| {
+                    all.messages.push(seen(message, entries, profile));
+                    all.messages.len() - 1
+                })
+            });
+            let (count, written) = history.count();
+            let mut messages: Vec<usize> = latest.collect();
+            if messages.len() < MOST {
+                messages.splice(..0, prompt);
+            }
+            let earlier = count + asked - messages.len();
+            let written = written + asked;
+            all.frames.push(ChatFrame { at: entry.at, entry: number, earlier, written, messages });
+        }
+        all
     }
-    frames
+
+    /// The messages of a frame, oldest first.
+    pub(crate) fn shown(&self, frame: &ChatFrame) -> impl Iterator<Item = &ChatMessage> {
+        frame.messages.iter().map(|place| &self.messages[*place])
+    }
+}
+
+/// All messages that are in the chat at the end of a trace.
+pub(crate) fn last_messages(entries: &[Entry], profile: ChatProfile) -> Vec<ChatMessage> {
+    let mut history = ChatHistory::default();
+    for (number, entry) in entries.iter().enumerate() {
+        history.apply(number, entry);
+    }
+    let messages = history.messages().into_iter();
+    messages.map(|message| seen(message, entries, profile)).collect()
+}
+
+/// How often a message was edited, and whether it holds the final text.
+fn state(message: HistoryMessage<'_>) -> (u64, bool) {
+    match message {
+        HistoryMessage::Written(_) => (0, false),
+        HistoryMessage::Seen(seen) => (seen.edits, seen.is_final),
+    }
+}
+
+fn seen(message: HistoryMessage<'_>, entries: &[Entry], profile: ChatProfile) -> ChatMessage {
+    let (edits, is_final) = state(message);
+    let (at, spans) = (entries[message.entry()].at, message.spans(profile));
+    ChatMessage { at, edits, is_final, is_own: message.is_own(), spans }
 }
 
 /// Draws a message.
@@ -102,11 +158,11 @@ mod tests {
         .iter()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-        let frames = frames(&entries, ChatProfile::Telegram, None);
-        let seen: Vec<_> = frames.iter().map(|frame| (frame.at, frame.entry)).collect();
+        let chat = ChatFrames::of(&entries, ChatProfile::Telegram, None);
+        let seen: Vec<_> = chat.frames.iter().map(|frame| (frame.at, frame.entry)).collect();
         assert_eq!(seen, [(5, 0), (9, 3)]);
-        assert_eq!(frames[0].messages[0].spans[0].marks, "b");
-        let [last] = &frames[1].messages[..] else { panic!("one message") };
+        let [first, last] = [0, 1].map(|frame| chat.shown(&chat.frames[frame]).next().unwrap());
+        assert_eq!(first.spans[0].marks, "b");
         assert_eq!((last.edits, last.is_final, last.spans[0].text.as_str()), (1, true, "b"));
     }
 
@@ -115,10 +171,12 @@ mod tests {
         let line =
             r#"{"at":5,"lane":"telegram","kind":"sendMessage","data":{"message_id":1,"text":"a"}}"#;
         let entries: Vec<Entry> = vec![serde_json::from_str(line).unwrap()];
-        let seen: Vec<Vec<_>> = frames(&entries, ChatProfile::Telegram, Some("<b>?"))
+        let chat = ChatFrames::of(&entries, ChatProfile::Telegram, Some("<b>?"));
+        let seen: Vec<Vec<_>> = chat
+            .frames
             .iter()
             .map(|frame| {
-                let messages = frame.messages.iter();
+                let messages = chat.shown(frame);
                 messages.map(|one| (one.at, one.is_own, one.spans[0].text.clone())).collect()
             })
             .collect();
@@ -135,9 +193,35 @@ mod tests {
         .iter()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-        let frames = frames(&entries, ChatProfile::Telegram, None);
-        let seen: Vec<_> =
-            frames.iter().map(|frame| (frame.at, frame.messages[0].is_final)).collect();
+        let chat = ChatFrames::of(&entries, ChatProfile::Telegram, None);
+        let is_final = |frame| chat.shown(frame).any(|message| message.is_final);
+        let seen: Vec<_> = chat.frames.iter().map(|frame| (frame.at, is_final(frame))).collect();
         assert_eq!(seen, [(5, false), (6, true)]);
+    }
+
+    #[test]
+    fn issue_20_point_2_a_frame_of_a_long_chat_has_the_last_messages_and_counts_the_others() {
+        let send = |id: usize| {
+            let line = format!(
+                r#"{{"at":5,"lane":"telegram","kind":"sendMessage","data":{{"message_id":{id},"text":"{id}"}}}}"#
+            );
+            serde_json::from_str(&line).unwrap()
+        };
+        let entries: Vec<Entry> = (1..=MOST + 5).map(send).collect();
+        for (prompt, asked) in [(None, 0), (Some("Go."), 1)] {
+            let chat = ChatFrames::of(&entries, ChatProfile::Telegram, prompt);
+            assert_eq!(chat.messages.len(), MOST + 5 + asked, "each message is there once");
+            let of = |sent: usize| {
+                let frame = &chat.frames[asked + sent - 1];
+                let texts = chat.shown(frame).map(|message| message.spans[0].text.clone());
+                (frame.earlier, frame.written, texts.collect::<Vec<_>>())
+            };
+            let texts = |from: usize, to| (from..=to).map(|id| id.to_string()).collect::<Vec<_>>();
+            let full = of(MOST);
+            assert_eq!((full.0, full.1, full.2), (asked, asked, texts(1, MOST)));
+            assert_eq!(of(MOST + 5), (5 + asked, asked, texts(6, MOST + 5)));
+            assert_eq!(of(MOST - 1).2.len(), MOST - 1 + asked);
+        }
+        assert_eq!(last_messages(&entries, ChatProfile::Telegram).len(), MOST + 5);
     }
 }

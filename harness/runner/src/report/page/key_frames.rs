@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::frames::{ChatFrame, bubble};
+use super::frames::{ChatFrame, ChatFrames, bubble};
 use super::waterfall::seconds;
 use crate::replay::{Entry, Lane};
 use crate::text::plural;
@@ -21,17 +21,16 @@ pub(crate) struct KeyFrame {
 
 /// Returns the key frames in their order: the first sign of life, each frame that comes after tool calls began, the
 /// first one with text, a message of the person, and the final text.
-pub(crate) fn key_frames(entries: &[Entry], frames: &[ChatFrame]) -> Vec<KeyFrame> {
+pub(crate) fn key_frames(entries: &[Entry], chat: &ChatFrames) -> Vec<KeyFrame> {
     let mut found = Vec::new();
     let (mut next, mut has_sign, mut has_text, mut own) = (0, false, false, 0);
-    for (number, frame) in frames.iter().enumerate() {
+    for (number, frame) in chat.frames.iter().enumerate() {
         let mut titles: Vec<String> = Vec::new();
-        let written = frame.messages.iter().filter(|message| message.is_own).count();
-        let is_answered = frame.messages.len() > written;
-        if written > own {
+        let is_answered = frame.earlier + chat.shown(frame).count() > frame.written;
+        if frame.written > own {
             titles.push("asked".into());
         }
-        own = written;
+        own = frame.written;
         if is_answered {
             if !has_sign {
                 titles.push("first sign".into());
@@ -50,8 +49,8 @@ pub(crate) fn key_frames(entries: &[Entry], frames: &[ChatFrame]) -> Vec<KeyFram
                 titles.push("text".into());
             }
         }
-        let is_final = |frame: &ChatFrame| frame.messages.iter().any(|message| message.is_final);
-        let before = number.checked_sub(1).and_then(|before| frames.get(before));
+        let is_final = |frame: &ChatFrame| chat.shown(frame).any(|message| message.is_final);
+        let before = number.checked_sub(1).and_then(|before| chat.frames.get(before));
         if is_final(frame) && !before.is_some_and(is_final) {
             titles.push("final".into());
         }
@@ -70,17 +69,17 @@ pub(crate) fn shown(frames: &[KeyFrame]) -> (&[KeyFrame], usize, &[KeyFrame]) {
 }
 
 /// Returns the strip of a run; `place` is the place of the run among all of the page, from 0.
-pub(super) fn strip(place: usize, entries: &[Entry], frames: &[ChatFrame]) -> Markup {
-    let all = key_frames(entries, frames);
+pub(super) fn strip(place: usize, entries: &[Entry], chat: &ChatFrames) -> Markup {
+    let all = key_frames(entries, chat);
     let (first, more, last) = shown(&all);
     let link =
         |at: u64| if place == 0 { format!("#t={at}") } else { format!("#run={place}&t={at}") };
     let one = |key: &KeyFrame| {
-        let ChatFrame { at, messages, .. } = &frames[key.frame];
+        let frame = &chat.frames[key.frame];
         html! {
-            a.moment href=(link(*at)) {
-                b { (key.title) } " " span.when { (seconds(*at)) }
-                div.small { @for message in messages { (bubble(message)) } }
+            a.moment href=(link(frame.at)) {
+                b { (key.title) } " " span.when { (seconds(frame.at)) }
+                div.small { @for message in chat.shown(frame) { (bubble(message)) } }
             }
             "\n"
         }
@@ -100,7 +99,6 @@ pub(super) fn strip(place: usize, entries: &[Entry], frames: &[ChatFrame]) -> Ma
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::page::frames::frames;
     use crate::scenario::ChatProfile;
 
     fn entries(lines: &[(u64, &str, &str)]) -> Vec<Entry> {
@@ -116,10 +114,10 @@ mod tests {
     #[track_caller]
     fn check(lines: &[(u64, &str, &str)], prompt: Option<&str>, expect: &[(u64, &str)]) {
         let entries = entries(lines);
-        let frames = frames(&entries, ChatProfile::Telegram, prompt);
-        let found = key_frames(&entries, &frames);
+        let chat = ChatFrames::of(&entries, ChatProfile::Telegram, prompt);
+        let found = key_frames(&entries, &chat);
         let found: Vec<_> =
-            found.iter().map(|key| (frames[key.frame].at, key.title.as_str())).collect();
+            found.iter().map(|key| (chat.frames[key.frame].at, key.title.as_str())).collect();
         assert_eq!(found, expect);
     }
 
@@ -155,8 +153,8 @@ mod tests {
     #[test]
     fn issue_19_point_15_a_key_frame_leads_to_its_moment() {
         let entries = entries(&[(4200, "sendMessage", r#""message_id":1,"text":"<b>a</b>&lt;""#)]);
-        let frames = frames(&entries, ChatProfile::Telegram, None);
-        let strip = |place| strip(place, &entries, &frames).into_string();
+        let chat = ChatFrames::of(&entries, ChatProfile::Telegram, None);
+        let strip = |place| strip(place, &entries, &chat).into_string();
         assert!(strip(0).contains("href=\"#t=4200\""), "{}", strip(0));
         assert!(strip(2).contains("href=\"#run=2&amp;t=4200\""), "{}", strip(2));
         assert!(strip(0).contains("<span class=\"b\">a</span><span>&lt;</span>"), "{}", strip(0));

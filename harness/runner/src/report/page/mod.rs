@@ -44,7 +44,7 @@ struct PageData {
 #[derive(Serialize)]
 struct RunData {
     entries: Vec<EntryData>,
-    frames: Vec<frames::ChatFrame>,
+    chat: frames::ChatFrames,
     records: Vec<String>,
 }
 
@@ -156,7 +156,7 @@ fn data(run: &CaseRun, profile: ChatProfile) -> RunData {
     });
     RunData {
         entries: entries.collect(),
-        frames: frames::frames(&run.entries, profile, run.prompt()),
+        chat: frames::ChatFrames::of(&run.entries, profile, run.prompt()),
         records: run.records.iter().map(|record| markup::visible(record)).collect(),
     }
 }

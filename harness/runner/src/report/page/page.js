@@ -79,7 +79,7 @@
     return node;
   }
 
-  function view(section, { entries, frames, records }) {
+  function view(section, { entries, chat: { frames, messages }, records }) {
     const find = (selector) => section.querySelector(selector);
     const rows = [...section.querySelectorAll("tr[data-entry]")];
     const cursors = [...section.querySelectorAll("rect.now")];
@@ -94,11 +94,12 @@
     // Shows the moment of an entry; the time may lie after it, before the next.
     function show(entry, at = entries[entry].at) {
       rows[here].classList.remove("here");
+      unfold(rows[here], rows[entry]);
       here = entry;
       rows[here].classList.add("here");
       const table = find(".scroll");
-      const top = rows[here].offsetTop - table.clientHeight / 2;
-      table.scrollTop = Math.max(0, top);
+      const above = rows[here].getBoundingClientRect().top - table.getBoundingClientRect().top;
+      table.scrollTop += above - table.clientHeight / 2;
       slider.value = String(at);
       find(".clock").textContent = seconds(at) + " of " + seconds(end);
       for (const cursor of cursors) cursor.setAttribute("x", String((at * 996) / end));
@@ -111,6 +112,13 @@
       const none = records.length ? "Nothing was read yet" : "The CLI printed nothing on stdout";
       find(".which").textContent = line ? "Line " + line + " of stdout, the last that was read" : none;
       find(".record").textContent = line ? records[line - 1] : "";
+    }
+
+    // Of a long run, only the events around the one that is shown are unfolded: a table of all takes long to lay out.
+    function unfold(before, now) {
+      const [closed, open] = [before, now].map((row) => row.closest("details.chunk"));
+      if (closed !== open) closed.open = false;
+      if (open) open.open = true;
     }
 
     // What the chat says below the agent's name: a call that was refused, or that the agent is typing.
@@ -129,9 +137,11 @@
       if (frame === drawn) return;
       drawn = frame;
       const chat = find(".chat");
-      const messages = frame < 0 ? [] : frames[frame].messages;
+      const { messages: shown, earlier } = frame < 0 ? { messages: [], earlier: 0 } : frames[frame];
       const empty = make("p", "nothing", frames.length ? "nothing to see yet" : "nothing reaches the chat");
-      chat.replaceChildren(...(messages.length ? messages.map(bubble) : [empty]));
+      const above = earlier ? [make("p", "nothing", earlier + " earlier, in the events")] : [];
+      const bubbles = shown.map((place) => bubble(messages[place]));
+      chat.replaceChildren(...above, ...(bubbles.length ? bubbles : [empty]));
       find(".window").scrollTop = find(".window").scrollHeight;
     }
 
@@ -187,7 +197,7 @@
     find(".on").addEventListener("click", () => (stop(), step(1)));
     find(".play").addEventListener("click", play);
     slider.addEventListener("input", () => (stop(), seek(Number(slider.value))));
-    find("tbody").addEventListener("click", (event) => {
+    find(".scroll").addEventListener("click", (event) => {
       const row = event.target.closest("tr[data-entry]");
       if (row) stop(), show(Number(row.dataset.entry));
     });

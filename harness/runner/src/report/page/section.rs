@@ -11,6 +11,7 @@ use super::provenance::{origin, provenance};
 use super::waterfall::{seconds, waterfall};
 use crate::cassette::Origin;
 use crate::check::Finding;
+use crate::replay::Entry;
 use crate::report::groups::nearest;
 use crate::report::history::{PersonAct, STOP, act};
 use crate::suite::{Case, CaseRun, ComparedGolden};
@@ -18,6 +19,8 @@ use crate::text::plural;
 
 /// The most lines of a golden that are shown; further ones are counted.
 const GOLDEN_LINES: usize = 200;
+/// The events of a table. A run that has more has several tables, of which all but the first are folded.
+const EVENTS: usize = 1_000;
 
 /// Returns the section of a case; `place` is the place of its first run among all runs of the page, from 0, and `data`
 /// is what the script draws of the runs from there on.
@@ -90,7 +93,7 @@ pub(super) fn run(place: usize, run: &CaseRun, data: &RunData, alone: bool) -> M
                 }
                 "\n"
             }
-            (strip(place, &run.entries, &data.frames))
+            (strip(place, &run.entries, &data.chat))
             (waterfall(&run.entries))
             (scrubber())
             (events(run))
@@ -130,26 +133,46 @@ fn scrubber() -> Markup {
 
 /// Returns every event, so that it can be read without the script.
 fn events(run: &CaseRun) -> Markup {
+    let chunks = run.entries.chunks(EVENTS).enumerate();
     html! {
         details.events open {
             summary { "Events" }
             div.lanes.js-only {}
             div.scroll {
-                table {
-                    thead { tr { th { "time" } th { "lane" } th { "event" } } }
-                    tbody {
-                        @for (number, entry) in run.entries.iter().enumerate() {
-                            @let lane = entry.lane.as_str();
-                            tr data-entry=(number) class=(lane) {
-                                td { (seconds(entry.at)) } td { (lane) } td { (entry.headline()) }
+                @for (place, chunk) in chunks.map(|(chunk, entries)| (chunk * EVENTS, entries)) {
+                    @if run.entries.len() <= EVENTS {
+                        (table(place, chunk))
+                    } @else {
+                        details.chunk open[place == 0] {
+                            summary {
+                                "Events " (place + 1) " to " (place + chunk.len())
+                                ", from " (seconds(chunk[0].at))
                             }
-                            "\n"
+                            (table(place, chunk))
                         }
                     }
                 }
             }
         }
         "\n"
+    }
+}
+
+/// Returns the table of some events; `place` is the place of the first one among all of the run, from 0.
+fn table(place: usize, entries: &[Entry]) -> Markup {
+    html! {
+        table {
+            thead { tr { th { "time" } th { "lane" } th { "event" } } }
+            tbody {
+                @for (number, entry) in (place..).zip(entries) {
+                    @let lane = entry.lane.as_str();
+                    tr data-entry=(number) class=(lane) {
+                        td { (seconds(entry.at)) } td { (lane) } td { (entry.headline()) }
+                    }
+                    "\n"
+                }
+            }
+        }
     }
 }
 

@@ -2,7 +2,6 @@
 //!
 //! Words stand in HTML beside the strips, so that these can be stretched to any width.
 
-use std::borrow::Borrow;
 use std::collections::HashMap;
 
 use maud::{Markup, html};
@@ -32,6 +31,15 @@ struct Bar<'a> {
     title: String,
 }
 
+/// A bar as it is drawn: its place and its width in units, and the last of the bars that it stands for.
+struct DrawnBar<'a> {
+    x: u64,
+    width: u64,
+    bar: Bar<'a>,
+    /// How many bars that look the same are below it.
+    others: usize,
+}
+
 /// Returns the waterfall of a run.
 pub(super) fn waterfall(entries: &[Entry]) -> Markup {
     let end = entries.iter().map(|entry| entry.at).max().unwrap_or(0).max(1);
@@ -48,8 +56,9 @@ pub(super) fn waterfall(entries: &[Entry]) -> Markup {
     html! {
         div.waterfall {
             @for (lane, name) in LANES { (strip(name, lane.as_str(), end, of(lane))) }
-            @for (name, bar) in calls.iter().take(CALLS) { (strip(name, "call", end, [bar])) }
-            @if let more @ 1.. = calls.len().saturating_sub(CALLS) {
+            @let more = calls.len().saturating_sub(CALLS);
+            @for (name, bar) in calls.into_iter().take(CALLS) { (strip(&name, "call", end, [bar])) }
+            @if more > 0 {
                 p.more { "+" (plural(more, "more tool call")) }
             }
             div.axis {
@@ -65,23 +74,35 @@ pub(crate) fn seconds(ms: u64) -> String {
     format!("{}.{:03} s", ms / 1000, ms % 1000)
 }
 
-fn strip<'a>(
-    name: &str,
-    lane: &str,
-    end: u64,
-    bars: impl IntoIterator<Item = impl Borrow<Bar<'a>>>,
-) -> Markup {
+/// The bars of a strip in their order; of those that would cover each other, one is drawn.
+fn drawn<'a>(bars: impl IntoIterator<Item = Bar<'a>>, end: u64) -> Vec<DrawnBar<'a>> {
     let scale = |time: u64| time * (WIDTH - 4) / end;
+    let mut drawn: Vec<DrawnBar<'a>> = Vec::new();
+    for bar in bars {
+        let (x, width) = (scale(bar.from), scale(bar.to - bar.from).max(4));
+        let place = |bar: &DrawnBar<'a>| (bar.x, bar.width, bar.bar.class);
+        match drawn.last_mut() {
+            Some(last) if place(last) == (x, width, bar.class) => {
+                (last.bar, last.others) = (bar, last.others + 1);
+            }
+            _ => drawn.push(DrawnBar { x, width, bar, others: 0 }),
+        }
+    }
+    drawn
+}
+
+fn strip<'a>(name: &str, lane: &str, end: u64, bars: impl IntoIterator<Item = Bar<'a>>) -> Markup {
     html! {
         div.strip.(lane) {
             span { (name) }
             svg viewBox={ "0 0 " (WIDTH) " 16" } preserveAspectRatio="none" role="img"
                 aria-label=(name) {
-                @for bar in bars {
-                    @let Bar { from, to, class, title } = bar.borrow();
-                    rect class=(class) x=(scale(*from)) y="2" width=(scale(to - from).max(4))
-                        height="12" {
-                        title { (seconds(*from)) " " (title) }
+                @for DrawnBar { x, width, bar, others } in drawn(bars, end) {
+                    rect class=(bar.class) x=(x) y="2" width=(width) height="12" {
+                        title {
+                            (seconds(bar.from)) " " (bar.title)
+                            @if others > 0 { ", and " (plural(others, "event")) " before it" }
+                        }
                     }
                 }
                 rect.now x="-9" y="0" width="2" height="16" {}
@@ -146,5 +167,20 @@ mod tests {
         assert!(svg.contains("<div class=\"strip call\"><span>&lt;Bash&gt;</span>"), "{svg}");
         assert!(svg.contains("<rect class=\"bad\" x=\"99\" y=\"2\" width=\"498\""), "{svg}");
         assert!(svg.contains("<span>1.000 s</span>"), "{svg}");
+    }
+
+    #[test]
+    fn issue_20_point_2_bars_that_would_cover_each_other_are_one() {
+        let bar = |from, class| Bar { from, to: from, class, title: from.to_string() };
+        let bars = [0, 1, 9_000, 9_001, 9_002].map(|from| bar(from, "some"));
+        let bars = bars.into_iter().chain([bar(9_003, "bad"), bar(10_000, "some")]);
+        let drawn = drawn(bars, 1_000_000);
+        let drawn = drawn.iter().map(|one| (one.x, one.bar.from, one.bar.class, one.others));
+        let some = |x, from, others| (x, from, "some", others);
+        let bad = (8, 9_003, "bad", 0);
+        assert_eq!(
+            drawn.collect::<Vec<_>>(),
+            [some(0, 1, 1), some(8, 9_002, 2), bad, some(9, 10_000, 0)]
+        );
     }
 }

@@ -1,11 +1,14 @@
 //! `preview.svg`: the chat as an animated picture without any script, which GitHub shows inline; and the
 //! moments of the chat as wrapped lines, which `preview.cast` draws as well.
 
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
+
 use maud::{Markup, html};
 
 use crate::report::page::chat::{StyledRun, wrap};
 use crate::report::page::document;
-use crate::report::page::frames::{ChatFrame, ChatMessage, frames};
+use crate::report::page::frames::{ChatFrames, ChatMessage};
 use crate::report::page::key_frames::key_frames;
 use crate::report::page::waterfall::seconds;
 use crate::suite::Case;
@@ -29,19 +32,22 @@ const STYLE: &str = ".sky{fill:#cfe0c8}.bubble{fill:#fff}text{fill:#1d2329;font:
 
 /// Time between two runs of a picture, in ms.
 const PAUSE: u64 = 2_000;
+/// The most moments of a run, its key frames and the last one aside.
+const MOMENTS: usize = 300;
+/// The most messages of a moment; there is no place for more.
+const MESSAGES: usize = 30;
 
 /// One moment of a picture.
 pub(super) struct PictureMoment {
     /// Since the beginning, in ms.
     pub(super) at: u64,
-    /// The messages, oldest first.
-    pub(super) messages: Vec<WrappedMessage>,
+    /// The last messages, oldest first.
+    pub(super) messages: Vec<Rc<WrappedMessage>>,
     /// Whether it is a key frame in which the agent says something.
     pub(super) is_key: bool,
 }
 
 /// A message as it is drawn.
-#[derive(Clone)]
 pub(super) struct WrappedMessage {
     /// Whether the person wrote it.
     pub(super) is_own: bool,
@@ -61,27 +67,41 @@ pub(super) fn moments(cases: &[Case], columns: usize) -> (Vec<PictureMoment>, u6
     let mut began = 0;
     for case in cases {
         // What a run left in the chat stays there in the next one.
-        let mut before = Vec::new();
+        let mut before: Vec<Rc<WrappedMessage>> = Vec::new();
         for run in &case.runs {
             let end = run.entries.iter().map(|entry| entry.at).max().unwrap_or(0);
             moments.push(PictureMoment { at: began, messages: before.clone(), is_key: false });
             let mut now = before.clone();
             // Without the prompt: a picture breaks its lines, and the search for secrets takes what follows a word such as
             // `Bearer` at the end of a line for a secret.
-            let frames = frames(&run.entries, case.chat.profile, None);
-            let keys = key_frames(&run.entries, &frames);
-            for (number, ChatFrame { at, messages, .. }) in frames.iter().enumerate() {
-                now.truncate(before.len());
-                now.extend(messages.iter().map(|message| WrappedMessage::new(message, columns)));
-                let is_answered = messages.iter().any(|message| !message.is_own);
-                let is_key = is_answered && keys.iter().any(|key| key.frame == number);
-                moments.push(PictureMoment { at: began + at, messages: now.clone(), is_key });
+            let chat = ChatFrames::of(&run.entries, case.chat.profile, None);
+            let keys = key_frames(&run.entries, &chat);
+            let keys: BTreeSet<_> = keys.iter().map(|key| key.frame).collect();
+            let mut wrapped = HashMap::new();
+            for number in drawn(chat.frames.len(), &keys) {
+                let frame = &chat.frames[number];
+                now = before.clone();
+                now.extend(frame.messages.iter().map(|place| {
+                    let new = || Rc::new(WrappedMessage::new(&chat.messages[*place], columns));
+                    Rc::clone(wrapped.entry(*place).or_insert_with(new))
+                }));
+                now.drain(..now.len().saturating_sub(MESSAGES));
+                let is_answered = chat.shown(frame).any(|message| !message.is_own);
+                let is_key = is_answered && keys.contains(&number);
+                moments.push(PictureMoment { at: began + frame.at, messages: now.clone(), is_key });
             }
             before = now;
             began += end + PAUSE;
         }
     }
     (moments, began)
+}
+
+/// The frames of a run that are drawn, of so many: the key frames, the last one, and others at equal distances.
+fn drawn(frames: usize, keys: &BTreeSet<usize>) -> impl Iterator<Item = usize> {
+    let step = frames.div_ceil(MOMENTS).max(1);
+    (0..frames)
+        .filter(move |frame| frame % step == 0 || frame + 1 == frames || keys.contains(frame))
 }
 
 /// Draws it: animated, and as four key frames for a viewer that does not animate.
@@ -132,7 +152,7 @@ fn tall(message: &WrappedMessage) -> usize {
     message.lines.len() * LINE + 18
 }
 
-fn taken(messages: &[WrappedMessage]) -> usize {
+fn taken(messages: &[Rc<WrappedMessage>]) -> usize {
     messages.iter().map(|message| tall(message) + 8).sum()
 }
 
@@ -145,13 +165,15 @@ fn chat(moment: &PictureMoment, height: usize) -> Markup {
         *top += tall(message) as i64 + 8;
         Some((this, message))
     });
+    let seen = tops.filter(|(top, message)| top + tall(message) as i64 > 0);
     html! {
         text.clock x=(WIDTH - 14) y="20" text-anchor="end" { (seconds(moment.at)) }
-        @for (top, message) in tops {
+        @for (top, message) in seen {
             @let own = message.is_own;
             @let (x, anchor) = if own { (WIDTH - 22, Some("end")) } else { (22, None) };
             rect.bubble.own[own] x="10" y=(top) width=(WIDTH - 20) height=(tall(message)) rx="10" {}
-            @for (number, line) in (1..).zip(&message.lines) {
+            @let lines = (1..).zip(&message.lines);
+            @for (number, line) in lines.skip_while(|(number, _)| top + (number + 1) * LINE as i64 <= 0) {
                 text x=(x) y=(top + number * LINE as i64 + 4) text-anchor=[anchor] {
                     @for styled in line { (run(styled)) }
                 }
@@ -188,6 +210,31 @@ mod tests {
         assert!(animation(500, 1000, 2000).0.contains("keyTimes=\"0;0.25000;0.50000\""));
         assert!(animation(0, 1000, 2000).0.contains("values=\"inline;none\""));
         assert!(animation(1500, 2000, 2000).0.contains("values=\"none;inline\""));
+    }
+
+    #[test]
+    fn issue_20_point_2_of_a_long_run_some_moments_are_drawn() {
+        let keys = BTreeSet::from([1, 7]);
+        let drawn = |frames| drawn(frames, &keys).collect::<Vec<_>>();
+        assert_eq!(drawn(MOMENTS), (0..MOMENTS).collect::<Vec<_>>());
+        let long = drawn(MOMENTS * 100);
+        assert_eq!(long[..5], [0, 1, 7, 100, 200]);
+        assert_eq!((long.len(), long.last()), (MOMENTS + 3, Some(&(MOMENTS * 100 - 1))));
+        assert!(drawn(0).is_empty());
+    }
+
+    #[test]
+    fn issue_20_point_2_what_is_above_the_picture_is_not_drawn() {
+        let message = |name: &str, lines| {
+            let line = vec![(String::new(), name.to_owned())];
+            Rc::new(WrappedMessage { is_own: false, lines: vec![line; lines] })
+        };
+        let messages = vec![message("above", 2), message("cut", 40), message("below", 3)];
+        let moment = PictureMoment { at: 0, messages, is_key: false };
+        let drawn = chat(&moment, 400).into_string();
+        let count = |name: &str| drawn.matches(&format!(">{name}<")).count();
+        assert_eq!((count("above"), count("below")), (0, 3));
+        assert!((10..40).contains(&count("cut")), "{drawn}");
     }
 
     #[test]
