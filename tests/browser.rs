@@ -2,6 +2,8 @@
 //! these tests are reported as ignored; they fail instead when `CLITAPE_REQUIRE` names `chromium`.
 
 mod common;
+#[path = "browser/long_run.rs"]
+mod long_run;
 #[path = "common/page.rs"]
 mod page;
 
@@ -22,7 +24,7 @@ fn main() -> ExitCode {
         trial("issue_19_point_15_the_keyboard_drives_the_run_in_view", in_view),
         trial("issue_19_point_15_the_chat_says_who_types_and_what_was_refused", said),
         trial("lanes_are_filtered_and_events_found_by_a_click", filters),
-        trial("issue_20_point_2_the_events_of_a_long_run_are_folded", folds),
+        trial("issue_20_point_2_the_events_of_a_long_run_are_folded", long_run::folds),
         trial("further_runs_are_parts_of_their_scenario", further),
         trial("v8_hostile_output_stays_text", hostile),
         trial("it_is_readable_on_a_phone_in_the_dark_and_on_paper", fits),
@@ -215,43 +217,6 @@ fn filters() -> Result<(), Failed> {
     )?;
     let chat = browser.text(".chat")?;
     expect(chat.contains("📖 Read running…") && chat.contains("sent"), &chat)
-}
-
-fn folds() -> Result<(), Failed> {
-    let dir = workspace(&[]);
-    let text = |n: usize| {
-        let delta = format!(r#"{{"type":"text_delta","text":"{n} "}}"#);
-        let event = format!(r#"{{"type":"content_block_delta","index":0,"delta":{delta}}}"#);
-        format!(r#"{{"type":"stream_event","event":{event}}}"#)
-    };
-    let end = r#"{"type":"result","subtype":"success","is_error":false,"result":""}"#.to_owned();
-    let lines: Vec<_> = (0..900).map(text).chain([end]).collect();
-    std::fs::write(dir.path().join("long.jsonl"), lines.join("\n") + "\n")?;
-    let version = ["--cli-version", "2.1.329"];
-    let (code, told, err) =
-        run(dir.path(), &[&["import", "long.jsonl", "--scenario", "long"], &version[..]].concat());
-    expect(code == 0, &format!("{told}{err}"))?;
-    run(dir.path(), &["proof", "long", "--no-png", "--out", "."]);
-    let mut browser = Page::open(&dir.path().join("index.html"), WINDOW, false)?;
-    let unfolded = "return [...document.querySelectorAll('.chunk')].map((one) => one.open).join()";
-    let folds = |browser: &mut Page, expected: &str| {
-        let seen = browser.script(unfolded)?;
-        expect(seen == expected, &format!("{seen}, not {expected}"))
-    };
-    folds(&mut browser, "false,false,true")?;
-    browser.key("Home")?;
-    folds(&mut browser, "true,false,false")?;
-    let here = "const row = document.querySelector('.here').getBoundingClientRect(); \
-                const table = document.querySelector('.scroll').getBoundingClientRect(); \
-                return row.top >= table.top && row.bottom <= table.bottom";
-    expect(browser.script(here)? == true, "the event is not in view")?;
-    browser.script("document.querySelectorAll('.chunk summary')[1].click()")?;
-    browser.script("document.querySelectorAll('.chunk')[1].querySelector('tbody tr').click()")?;
-    let what = browser.text(".what")?;
-    expect(what.starts_with("Event 1001: "), &what)?;
-    folds(&mut browser, "false,true,false")?;
-    expect(browser.script(here)? == true, "the event is not in view")?;
-    quiet(&mut browser)
 }
 
 fn further() -> Result<(), Failed> {

@@ -289,7 +289,7 @@ fn meant(replay: &Replay, lane: Lane) -> Vec<&Entry> {
     let mut entries: Vec<&Entry> =
         replay.lane(lane).filter(|entry| lane != Lane::Lifecycle || is_meant(entry)).collect();
     // A turn may begin while the chat still delivers the one before.
-    entries.sort_by_key(|entry| entry.turn());
+    entries.sort_by_cached_key(|entry| entry.turn());
     entries
 }
 

@@ -319,7 +319,7 @@ fn other_lane<'r>(
             let mut entries: Vec<&Entry> = replay.lane(lane).collect();
             if times == Times::Ignored {
                 // A turn may begin while the chat still delivers the one before.
-                entries.sort_by_key(|entry| entry.turn());
+                entries.sort_by_cached_key(|entry| entry.turn());
             }
             entries
         });

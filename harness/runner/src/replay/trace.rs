@@ -33,8 +33,16 @@ impl Entry {
 
     /// The turn to which an entry of the bus, of a chat or of an event stream belongs, from 1.
     pub fn turn(&self) -> u64 {
-        let run = || self.data.get("run_id")?.as_str()?.strip_prefix("run-")?.parse().ok();
-        self.data.get("turn").and_then(Value::as_u64).or_else(run).unwrap_or(1)
+        let (mut said, mut run) = (None, None);
+        // The few fields of an entry are found sooner one by one than by their hashes.
+        for (key, value) in &self.data {
+            match (key.as_str(), value) {
+                ("turn", Value::Number(turn)) => said = turn.as_u64(),
+                ("run_id", Value::String(id)) => run = id.strip_prefix("run-"),
+                _ => {}
+            }
+        }
+        said.or_else(|| run?.parse().ok()).unwrap_or(1)
     }
 
     /// A field that is text; empty when it is not there.
