@@ -24,6 +24,8 @@ pub(crate) struct RecordHead<'a> {
     pub(crate) retracted: JsonField<'a>,
     /// `refused_message_id` of the record that asks the model for another answer.
     pub(crate) refused: JsonField<'a>,
+    /// `response` of an answer to a request.
+    pub(crate) response: JsonField<'a>,
     /// `abandoned_blocks`, beside the end of a message that the CLI made up.
     pub(crate) abandoned: JsonField<'a>,
     /// `isReplay`.
@@ -85,6 +87,7 @@ json_object!(RecordHead {
     "supersedes" => supersedes,
     "retracted_message_uuids" => retracted,
     "refused_message_id" => refused,
+    "response" => response,
     "abandoned_blocks" => abandoned,
     "isReplay" => replay,
     "isSynthetic" => synthetic,

@@ -132,7 +132,7 @@ impl RunState {
                 self.result(&head, emitter);
             }
             ("control_request" | "control_response" | "control_cancel_request", ..) => {
-                self.control(&kind, record, emitter);
+                self.control(&kind, record, head.response, emitter);
             }
             _ if is_init => {
                 emitter.record(&kind, subtype.as_deref());

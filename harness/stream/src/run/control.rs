@@ -21,11 +21,17 @@ const RESPONSE: &str = "control_response";
 const CANCEL: &str = "control_cancel_request";
 
 impl RunState {
-    /// Reads a control record of the CLI.
-    pub(super) fn control(&mut self, kind: &str, record: &str, emitter: &mut Emitter<'_>) {
+    /// Reads a control record of the CLI; `response` is the answer in it.
+    pub(super) fn control(
+        &mut self,
+        kind: &str,
+        record: &str,
+        response: JsonField<'_>,
+        emitter: &mut Emitter<'_>,
+    ) {
         match kind {
             REQUEST => self.request(record, emitter),
-            RESPONSE => self.response(record, emitter),
+            RESPONSE => self.response(record, response, emitter),
             _ => {
                 emitter.record(CANCEL, None);
                 let [id] = json::pick(record, &["request_id"]);
@@ -105,8 +111,7 @@ impl RunState {
     }
 
     /// Reads an answer of the CLI, or the host's own answer, which the CLI repeats.
-    fn response(&mut self, record: &str, emitter: &mut Emitter<'_>) {
-        let [response] = json::pick(record, &["response"]);
+    fn response(&mut self, record: &str, response: JsonField<'_>, emitter: &mut Emitter<'_>) {
         let [subtype, id, error, body, pending] = json::inner(
             response,
             &["subtype", "request_id", "error", "response", "pending_permission_requests"],

@@ -25,7 +25,7 @@ impl RunState {
         match &*kind {
             "user" => host_message(&head, emitter),
             "control_request" => self.host_request(record, emitter),
-            "control_response" => self.answer(record, emitter),
+            "control_response" => self.answer(record, head.response, emitter),
             silent if SILENT.contains(&silent) => emitter.record(silent, None),
             other => emitter.unknown(&format!("stdin/{other}"), None, record),
         }
@@ -46,9 +46,8 @@ impl RunState {
     }
 
     /// Reads an answer to a request of the CLI.
-    fn answer(&mut self, record: &str, emitter: &mut Emitter<'_>) {
+    fn answer(&mut self, record: &str, response: JsonField<'_>, emitter: &mut Emitter<'_>) {
         emitter.record("control_response", None);
-        let [response] = json::pick(record, &["response"]);
         let [subtype, id, error, body] =
             json::inner(response, &["subtype", "request_id", "error", "response"]);
         let Some(id) = json::trimmed(id) else { return bad(record, emitter) };
