@@ -317,11 +317,10 @@ impl RunState {
         self.streaming.retain(|at| {
             let subagent = &mut conversations[*at];
             let parent = subagent.parent.as_deref();
-            let goes_on = parent.is_some_and(|parent| calls.runs_on(parent, next));
-            if !goes_on {
+            if !parent.is_some_and(|parent| calls.runs_on(parent, next)) {
                 stream::message_end(subagent, calls, emitter);
             }
-            goes_on && subagent.has_open_blocks()
+            subagent.has_open_blocks()
         });
     }
 

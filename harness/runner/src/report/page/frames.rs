@@ -10,8 +10,8 @@ use crate::report::history::{ChatHistory, HistoryMessage, asked};
 use crate::scenario::ChatProfile;
 use crate::text::markup::Span;
 
-/// The most messages of a frame: the last ones. Those above them are counted.
-const MOST: usize = 30;
+/// The most messages of a moment of the chat: the last ones. Those above them are counted.
+pub(crate) const MESSAGES: usize = 30;
 
 /// The frames of a chat, and the messages that they show.
 #[derive(Debug, Default, Serialize)]
@@ -83,7 +83,7 @@ impl ChatFrames {
             if history.apply(number, entry) == ChatChange::Nothing {
                 continue;
             }
-            let latest = history.latest(MOST).into_iter().map(|message| {
+            let latest = history.latest(MESSAGES).into_iter().map(|message| {
                 let (edits, is_final) = state(message);
                 *places.entry((message.entry(), edits, is_final)).or_insert_with(|| {
                     all.messages.push(seen(message, entries, profile));
@@ -92,7 +92,7 @@ impl ChatFrames {
             });
             let (count, written) = history.count();
             let mut messages: Vec<usize> = latest.collect();
-            if messages.len() < MOST {
+            if messages.len() < MESSAGES {
                 messages.splice(..0, prompt);
             }
             let earlier = count + asked - messages.len();
@@ -102,9 +102,16 @@ impl ChatFrames {
         all
     }
 
-    /// The messages of a frame, oldest first.
+    /// The messages that a frame shows, oldest first.
     pub(crate) fn shown(&self, frame: &ChatFrame) -> impl Iterator<Item = &ChatMessage> {
         frame.messages.iter().map(|place| &self.messages[*place])
+    }
+}
+
+impl ChatFrame {
+    /// Whether there is a message of the agent.
+    pub(crate) fn is_answered(&self) -> bool {
+        self.earlier + self.messages.len() > self.written
     }
 }
 
@@ -207,21 +214,21 @@ mod tests {
             );
             serde_json::from_str(&line).unwrap()
         };
-        let entries: Vec<Entry> = (1..=MOST + 5).map(send).collect();
+        let entries: Vec<Entry> = (1..=MESSAGES + 5).map(send).collect();
         for (prompt, asked) in [(None, 0), (Some("Go."), 1)] {
             let chat = ChatFrames::of(&entries, ChatProfile::Telegram, prompt);
-            assert_eq!(chat.messages.len(), MOST + 5 + asked, "each message is there once");
+            assert_eq!(chat.messages.len(), MESSAGES + 5 + asked, "each message is there once");
             let of = |sent: usize| {
                 let frame = &chat.frames[asked + sent - 1];
                 let texts = chat.shown(frame).map(|message| message.spans[0].text.clone());
                 (frame.earlier, frame.written, texts.collect::<Vec<_>>())
             };
             let texts = |from: usize, to| (from..=to).map(|id| id.to_string()).collect::<Vec<_>>();
-            let full = of(MOST);
-            assert_eq!((full.0, full.1, full.2), (asked, asked, texts(1, MOST)));
-            assert_eq!(of(MOST + 5), (5 + asked, asked, texts(6, MOST + 5)));
-            assert_eq!(of(MOST - 1).2.len(), MOST - 1 + asked);
+            let full = of(MESSAGES);
+            assert_eq!((full.0, full.1, full.2), (asked, asked, texts(1, MESSAGES)));
+            assert_eq!(of(MESSAGES + 5), (5 + asked, asked, texts(6, MESSAGES + 5)));
+            assert_eq!(of(MESSAGES - 1).2.len(), MESSAGES - 1 + asked);
         }
-        assert_eq!(last_messages(&entries, ChatProfile::Telegram).len(), MOST + 5);
+        assert_eq!(last_messages(&entries, ChatProfile::Telegram).len(), MESSAGES + 5);
     }
 }

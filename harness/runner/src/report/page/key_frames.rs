@@ -26,12 +26,11 @@ pub(crate) fn key_frames(entries: &[Entry], chat: &ChatFrames) -> Vec<KeyFrame> 
     let (mut next, mut has_sign, mut has_text, mut own) = (0, false, false, 0);
     for (number, frame) in chat.frames.iter().enumerate() {
         let mut titles: Vec<String> = Vec::new();
-        let is_answered = frame.earlier + chat.shown(frame).count() > frame.written;
         if frame.written > own {
             titles.push("asked".into());
         }
         own = frame.written;
-        if is_answered {
+        if frame.is_answered() {
             if !has_sign {
                 titles.push("first sign".into());
             }

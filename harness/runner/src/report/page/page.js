@@ -139,7 +139,8 @@
       const chat = find(".chat");
       const { messages: shown, earlier } = frame < 0 ? { messages: [], earlier: 0 } : frames[frame];
       const empty = make("p", "nothing", frames.length ? "nothing to see yet" : "nothing reaches the chat");
-      const above = earlier ? [make("p", "nothing", earlier + " earlier, in the events")] : [];
+      const unseen = earlier === 1 ? "1 earlier message is" : earlier + " earlier messages are";
+      const above = earlier ? [make("p", "nothing", unseen + " not shown")] : [];
       const bubbles = shown.map((place) => bubble(messages[place]));
       chat.replaceChildren(...above, ...(bubbles.length ? bubbles : [empty]));
       find(".window").scrollTop = find(".window").scrollHeight;

@@ -8,7 +8,7 @@ use maud::{Markup, html};
 
 use crate::report::page::chat::{StyledRun, wrap};
 use crate::report::page::document;
-use crate::report::page::frames::{ChatFrames, ChatMessage};
+use crate::report::page::frames::{ChatFrames, ChatMessage, MESSAGES};
 use crate::report::page::key_frames::key_frames;
 use crate::report::page::waterfall::seconds;
 use crate::suite::Case;
@@ -34,8 +34,6 @@ const STYLE: &str = ".sky{fill:#cfe0c8}.bubble{fill:#fff}text{fill:#1d2329;font:
 const PAUSE: u64 = 2_000;
 /// The most moments of a run, its key frames and the last one aside.
 const MOMENTS: usize = 300;
-/// The most messages of a moment; there is no place for more.
-const MESSAGES: usize = 30;
 
 /// One moment of a picture.
 pub(super) struct PictureMoment {
@@ -86,8 +84,7 @@ pub(super) fn moments(cases: &[Case], columns: usize) -> (Vec<PictureMoment>, u6
                     Rc::clone(wrapped.entry(*place).or_insert_with(new))
                 }));
                 now.drain(..now.len().saturating_sub(MESSAGES));
-                let is_answered = chat.shown(frame).any(|message| !message.is_own);
-                let is_key = is_answered && keys.contains(&number);
+                let is_key = frame.is_answered() && keys.contains(&number);
                 moments.push(PictureMoment { at: began + frame.at, messages: now.clone(), is_key });
             }
             before = now;
