@@ -126,7 +126,7 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
         let mut out = terminal::stdout();
         for chat in server.chats() {
             for mut entry in server.entries(chat) {
-                entry.data.insert("chat".into(), chat.into());
+                entry.data_mut().insert("chat".into(), chat.into());
                 out.json(&entry.to_line())?;
             }
         }

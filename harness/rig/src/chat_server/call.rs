@@ -206,7 +206,7 @@ async fn finish(shared: Arc<Shared>, call: BegunCall, params: Params, latency: D
         chat.under_way = chat.under_way.saturating_sub(1);
         chat.last_call = Some((now, call.name.to_owned()));
         if let Some(entry) = chat.entries.get_mut(entry) {
-            entry.data.insert("took_ms".into(), (now - call.asked_at).into());
+            entry.data_mut().insert("took_ms".into(), (now - call.asked_at).into());
         }
     });
     reply

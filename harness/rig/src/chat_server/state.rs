@@ -109,7 +109,12 @@ impl Chat {
 
     /// Adds an entry, and returns its index.
     pub(super) fn enter(&mut self, at: u64, kind: &str, data: Map<String, Value>) -> usize {
-        self.entries.push(Entry { at, lane: Lane::Telegram, kind: kind.to_owned().into(), data });
+        self.entries.push(Entry {
+            at,
+            lane: Lane::Telegram,
+            kind: kind.to_owned().into(),
+            data: data.into(),
+        });
         self.entries.len() - 1
     }
 
@@ -296,7 +301,12 @@ impl ServerState {
     pub(super) fn enter(&mut self, kind: &str, data: Map<String, Value>) {
         if self.bot_entries.len() < MAX_ENTRIES {
             let (at, lane) = (self.now(), Lane::Telegram);
-            self.bot_entries.push(Entry { at, lane, kind: kind.to_owned().into(), data });
+            self.bot_entries.push(Entry {
+                at,
+                lane,
+                kind: kind.to_owned().into(),
+                data: data.into(),
+            });
         }
     }
 

@@ -89,12 +89,12 @@ pub(super) fn timeless(entries: &[Entry]) -> Vec<Entry> {
     shown
         .map(|entry| {
             let mut entry = Entry { at: 0, ..entry.clone() };
-            entry.data.retain(|key, _| !TIMES.contains(&key.as_str()));
+            entry.data_mut().retain(|key, _| !TIMES.contains(&key.as_str()));
             for key in ["message_id", "user_message_id", "reply_to_message_id"] {
                 if let Some(id) = entry.data.get(key).and_then(serde_json::Value::as_u64) {
                     let next = numbers.len() as u64 + 1;
                     let number = *numbers.entry(id).or_insert(next);
-                    entry.data.insert(key.to_owned(), number.into());
+                    entry.data_mut().insert(key.to_owned(), number.into());
                 }
             }
             entry

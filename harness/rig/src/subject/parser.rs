@@ -166,7 +166,7 @@ fn with_fields_of(own: &[Entry], printed: &[Entry]) -> Vec<Entry> {
     let is_printed = |key: &str| printed.iter().any(|entry| entry.data.contains_key(key));
     let mut own = own.to_vec();
     if !printed.is_empty() {
-        own.iter_mut().for_each(|entry| entry.data.retain(|key, _| is_printed(key)));
+        own.iter_mut().for_each(|entry| entry.data_mut().retain(|key, _| is_printed(key)));
     }
     own
 }
@@ -174,7 +174,7 @@ fn with_fields_of(own: &[Entry], printed: &[Entry]) -> Vec<Entry> {
 /// The data of entries without the blanks of joined texts: parsers separate messages as they like.
 fn bare(entries: &[Entry]) -> Vec<Map<String, Value>> {
     let without = |entry: &Entry| {
-        let mut data = entry.data.clone();
+        let mut data = Map::clone(&entry.data);
         if let Some(Value::String(text)) = data.get_mut(DELTA) {
             text.retain(|c| !c.is_whitespace());
         }
@@ -189,7 +189,7 @@ fn by_kind(entries: &[Entry]) -> BTreeMap<String, Vec<Entry>> {
     for entry in entries {
         let list = kinds.entry(entry.kind.to_string()).or_default();
         let delta = entry.data.get(DELTA).and_then(Value::as_str);
-        let before = list.last_mut().and_then(|last| last.data.get_mut(DELTA));
+        let before = list.last_mut().and_then(|last| last.data_mut().get_mut(DELTA));
         match (delta, before) {
             (Some(delta), Some(Value::String(before))) => before.push_str(delta),
             _ => list.push(Entry { at: 0, ..entry.clone() }),

@@ -99,7 +99,7 @@ pub(crate) fn between(a: &Entry, b: &Entry) -> Option<(Class, Option<&'static st
     if old.content == new.content {
         return Some((Class::Contract, Some("with another number")));
     }
-    let (a, b) = (Value::Object(a.data.clone()), Value::Object(b.data.clone()));
+    let (a, b) = (a.value(), b.value());
     Some(match only_texts(&a, &b, false) {
         true => (Class::Text, Some("with another text")),
         false => (Class::Contract, Some("with other fields")),

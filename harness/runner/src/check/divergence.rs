@@ -118,7 +118,7 @@ fn difference(
     if old.lane != new.lane || old.kind != new.kind {
         return format!("expected {}, got {}", in_words(old, sent), in_words(new, sent));
     }
-    let (a, b) = (Value::Object(old.data.clone()), Value::Object(new.data.clone()));
+    let (a, b) = (old.value(), new.value());
     let Some((path, a, b)) = first_difference("", &a, &b) else {
         let (what, expected, got) = (in_words(new, sent), time(time_of(old)), time(time_of(new)));
         return format!("{what} was expected at {expected}, it came at {got}");

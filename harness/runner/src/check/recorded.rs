@@ -235,7 +235,7 @@ mod tests {
             replay.stats.lines += 1;
             replay.stats.records += 1;
             for entry in replay.entries.iter_mut().filter(|entry| entry.is_final()) {
-                entry.data.insert("text".into(), "Something else.".into());
+                entry.data_mut().insert("text".into(), "Something else.".into());
             }
             if replay.setup.channel.is_some() {
                 assert_eq!(kinds(&replay), [FindingKind::RecordedDiverges]);

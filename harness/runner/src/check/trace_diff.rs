@@ -6,8 +6,9 @@
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
+use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::change::{Change, Class, between, change_of, entry_mark};
 use super::chat_diff::ChatDiff;
@@ -48,8 +49,7 @@ impl Times {
         self.at(a) == self.at(b)
             && a.lane == b.lane
             && a.kind == b.kind
-            && a.data.len() == b.data.len()
-            && a.data.iter().zip(&b.data).all(|((key, a), (of, b))| key == of && same_text(a, b))
+            && same_data(&a.data, &b.data)
     }
 
     /// Whether two lists of entries have the same lines.
@@ -72,6 +72,13 @@ impl Times {
             }
         }
     }
+}
+
+/// Whether the particulars of two entries are written in the same way.
+fn same_data(a: &Arc<Map<String, Value>>, b: &Arc<Map<String, Value>>) -> bool {
+    Arc::ptr_eq(a, b)
+        || a.len() == b.len()
+            && a.iter().zip(&**b).all(|((key, a), (of, b))| key == of && same_text(a, b))
 }
 
 /// Whether two values are written in the same way.

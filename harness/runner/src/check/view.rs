@@ -74,7 +74,7 @@ impl View {
                 let name = entry.data.get(*field).filter(|_| entry.kind == *kind);
                 let Some(name) = name.filter(|name| name.is_string()).cloned() else { continue };
                 if before.as_ref().is_none_or(|before| *before == name) {
-                    entry.data.shift_remove(*field);
+                    entry.data_mut().shift_remove(*field);
                 }
                 *before = Some(name);
             }

@@ -269,7 +269,7 @@ fn without_facts_of_the_cli(lanes: &mut [Vec<Entry>; 2], versions: [&CliVersion;
     for (entries, version) in lanes.iter_mut().zip(versions) {
         for entry in entries.iter_mut().filter(|entry| entry.lane == Lane::Lifecycle) {
             let kind = entry.kind.to_string();
-            entry.data.retain(|key, value| {
+            entry.data_mut().retain(|key, value| {
                 let field = (kind.clone(), key.clone());
                 let is_of_both = fields.iter().all(|fields| fields.contains(&field));
                 is_of_both && value.as_str() != Some(version.as_str())

@@ -207,7 +207,7 @@ fn is_refusal(fault: Fault) -> bool {
 pub fn call_entry(after: Duration, call: &BotCall, message_id: i64) -> Entry {
     let outcome = CallOutcome { message_id: Some(message_id), fault: None };
     let (at, kind) = (millis(after), call.method.as_str().into());
-    Entry { at, lane: Lane::Telegram, kind, data: data(call, outcome) }
+    Entry { at, lane: Lane::Telegram, kind, data: data(call, outcome).into() }
 }
 
 /// The data of a call's entry.

@@ -67,7 +67,7 @@ impl Entry {
         let mut words = vec![plain(kind)];
         match fields {
             Some(fields) => words.extend(fields.iter().filter_map(|field| self.word(field))),
-            None => words.push(quote(&Value::Object(self.data.clone()).to_string(), false)),
+            None => words.push(quote(&self.value().to_string(), false)),
         }
         // A notice has fields of its own.
         if kind == "notice" {

@@ -42,11 +42,11 @@ impl Log {
         &self,
         lane: Lane,
         kind: impl Into<Cow<'static, str>>,
-        data: Map<String, Value>,
+        data: impl Into<Arc<Map<String, Value>>>,
     ) -> usize {
         let at = self.now();
         let mut written = self.written();
-        written.entries.push_back(Entry { at, lane, kind: kind.into(), data });
+        written.entries.push_back(Entry { at, lane, kind: kind.into(), data: data.into() });
         written.given + written.entries.len() - 1
     }
 
@@ -55,7 +55,7 @@ impl Log {
         &self,
         lane: Lane,
         kind: impl Into<Cow<'static, str>>,
-        data: Map<String, Value>,
+        data: impl Into<Arc<Map<String, Value>>>,
     ) -> usize {
         let index = self.add(lane, kind, data);
         self.written().open.insert(index);
@@ -67,7 +67,7 @@ impl Log {
         let mut written = self.written();
         let place = index.checked_sub(written.given);
         if let Some(entry) = place.and_then(|place| written.entries.get_mut(place)) {
-            change(&mut entry.data);
+            change(entry.data_mut());
         }
     }
 

@@ -49,7 +49,12 @@ fn entries(cassette: &Cassette, spec: Option<&SessionSpec>, at: u64) -> Vec<Entr
         return entries;
     }
     let mut add = |kind: &'static str, data: Value| {
-        entries.push(Entry { at, lane: Lane::Session, kind: kind.into(), data: object(data) });
+        entries.push(Entry {
+            at,
+            lane: Lane::Session,
+            kind: kind.into(),
+            data: object(data).into(),
+        });
     };
     let told = |run: usize, verdict: &Resumability| {
         let mut data = json!({ "run": run });

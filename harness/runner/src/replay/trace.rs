@@ -4,6 +4,7 @@
 //! `data`.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -20,8 +21,8 @@ pub struct Entry {
     pub lane: Lane,
     /// The kind of the event; each lane has its own kinds.
     pub kind: Cow<'static, str>,
-    /// Its particulars.
-    pub data: Map<String, Value>,
+    /// Its particulars. Traces share those of entries that say the same.
+    pub data: Arc<Map<String, Value>>,
 }
 
 impl Entry {
@@ -35,7 +36,7 @@ impl Entry {
     pub fn turn(&self) -> u64 {
         let (mut said, mut run) = (None, None);
         // The few fields of an entry are found sooner one by one than by their hashes.
-        for (key, value) in &self.data {
+        for (key, value) in &*self.data {
             match (key.as_str(), value) {
                 ("turn", Value::Number(turn)) => said = turn.as_u64(),
                 ("run_id", Value::String(id)) => run = id.strip_prefix("run-"),
@@ -43,6 +44,16 @@ impl Entry {
             }
         }
         said.or_else(|| run?.parse().ok()).unwrap_or(1)
+    }
+
+    /// The particulars, to be changed; entries that shared them with this one keep theirs.
+    pub fn data_mut(&mut self) -> &mut Map<String, Value> {
+        Arc::make_mut(&mut self.data)
+    }
+
+    /// The particulars as a value of their own.
+    pub fn value(&self) -> Value {
+        Value::Object(Map::clone(&self.data))
     }
 
     /// A field that is text; empty when it is not there.
@@ -130,7 +141,7 @@ mod tests {
     fn keys_stand_in_the_schema_s_order() {
         let mut data = Map::new();
         data.insert("delta".into(), "hi".into());
-        let entry = Entry { at: 7, lane: Lane::Lifecycle, kind: "text".into(), data };
+        let entry = Entry { at: 7, lane: Lane::Lifecycle, kind: "text".into(), data: data.into() };
         let line = r#"{"at":7,"lane":"lifecycle","kind":"text","data":{"delta":"hi"}}"#;
         assert_eq!(entry.to_line(), line);
         assert_eq!(serde_json::from_str::<Entry>(line).unwrap(), entry);

@@ -18,7 +18,7 @@ fn root() -> PathBuf {
 
 fn entry(kind: &str, data: Value) -> Entry {
     let Value::Object(data) = data else { panic!("{data} is no object") };
-    Entry { at: 0, lane: Lane::Acp, kind: kind.to_owned().into(), data }
+    Entry { at: 0, lane: Lane::Acp, kind: kind.to_owned().into(), data: data.into() }
 }
 
 fn judged(cassette: &Cassette, entries: Vec<Entry>, ending: RunEnding) -> Vec<Violation> {
@@ -134,7 +134,7 @@ fn each_call_is_told_once_with_its_input_and_ends() {
     check(TOOLS, open, &[K::CallLeftOpen]);
     let failed = |entries: &mut Vec<Entry>| {
         let last = entries.iter().rposition(call).unwrap();
-        entries[last].data.insert("status".into(), "failed".into());
+        entries[last].data_mut().insert("status".into(), "failed".into());
     };
     check(TOOLS, failed, &[K::OutcomeWrong]);
     let twice = |entries: &mut Vec<Entry>| {
@@ -144,8 +144,8 @@ fn each_call_is_told_once_with_its_input_and_ends() {
     check(TOOLS, twice, &[K::CallNotOnce]);
     let empty = |entries: &mut Vec<Entry>| {
         for entry in entries.iter_mut().filter(|entry| call(entry)) {
-            entry.data.retain(|key, _| ["toolCallId", "status"].contains(&key.as_str()));
-            entry.data.insert("rawInput".into(), json!({}));
+            entry.data_mut().retain(|key, _| ["toolCallId", "status"].contains(&key.as_str()));
+            entry.data_mut().insert("rawInput".into(), json!({}));
         }
     };
     let found = check(TOOLS, empty, &[K::InputUntold]);
@@ -159,8 +159,8 @@ fn an_input_may_come_masked() {
         let id = format!("toolu_clitape_main_3_{number}");
         let change = |entries: &mut Vec<Entry>| {
             for entry in entries.iter_mut().filter(|entry| text(entry, "toolCallId") == id) {
-                entry.data.retain(|key, _| ["toolCallId", "status"].contains(&key.as_str()));
-                entry.data.insert("rawInput".into(), raw.clone());
+                entry.data_mut().retain(|key, _| ["toolCallId", "status"].contains(&key.as_str()));
+                entry.data_mut().insert("rawInput".into(), raw.clone());
             }
         };
         check(FORMS, change, expect);
@@ -239,7 +239,7 @@ fn a_prompt_is_answered_with_what_happened() {
     let stop = |reason: &'static str| {
         move |entries: &mut Vec<Entry>| {
             let at = response(entries);
-            entries[at].data.insert("stopReason".into(), reason.into());
+            entries[at].data_mut().insert("stopReason".into(), reason.into());
         }
     };
     check(TOOLS, stop("cancelled"), &[K::StopReasonWrong]);
@@ -276,7 +276,7 @@ fn nothing_comes_after_the_end_and_all_is_valid() {
     check(TOOLS, |entries| entries.push(chunk("More.")), &[K::ToldAfterEnd]);
     check(TOOLS, |entries| entries.push(entry("usage_update", json!({}))), &[]);
     let refused = |entries: &mut Vec<Entry>| {
-        entries[1].data.insert("refused".into(), "missing field `sessionId`".into());
+        entries[1].data_mut().insert("refused".into(), "missing field `sessionId`".into());
     };
     let found = check(TOOLS, refused, &[K::MessageInvalid]);
     assert_eq!(found[0].entry, Some(1));

@@ -163,7 +163,7 @@ fn convict(fault: &str, change: impl Fn(&mut Vec<Entry>), expect: &str) {
 /// Changes the text of the last message of the chat.
 fn say(entries: &mut [Entry], from: &str, to: &str) {
     for entry in entries.iter_mut().filter(|entry| entry.lane == Lane::Telegram) {
-        if let Some(Value::String(text)) = entry.data.get_mut("text") {
+        if let Some(Value::String(text)) = entry.data_mut().get_mut("text") {
             *text = text.replace(from, to);
         }
     }
@@ -188,7 +188,7 @@ fn issue_17_point_4_a_person_who_does_not_see_it_is_a_finding() {
     let well = |entries: &mut Vec<Entry>| {
         for entry in entries.iter_mut().filter(|entry| entry.kind == "response") {
             entry.data = Default::default();
-            entry.data.insert("stopReason".into(), "end_turn".into());
+            entry.data_mut().insert("stopReason".into(), "end_turn".into());
         }
     };
     convict("3:cut:20", well, "acp: turn 1 has no result, and the editor reads that it has ended");

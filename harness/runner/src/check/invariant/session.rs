@@ -219,7 +219,7 @@ mod tests {
             "lines": { "sidechain": sidechain },
         });
         let Value::Object(data) = data else { unreachable!("it is an object") };
-        Entry { at: 9, lane: Lane::Session, kind: "verdict".into(), data }
+        Entry { at: 9, lane: Lane::Session, kind: "verdict".into(), data: data.into() }
     }
 
     #[test]
@@ -264,7 +264,8 @@ mod tests {
                 "run": 2, "how": how, "went_on": went_on, "words": "No conversation found",
             });
             let Value::Object(data) = data else { unreachable!("it is an object") };
-            let resume = Entry { at: 9, lane: Lane::Session, kind: "resume".into(), data };
+            let resume =
+                Entry { at: 9, lane: Lane::Session, kind: "resume".into(), data: data.into() };
             let broken = resume_failed(&verdict(resumable, &[], 0), &resume);
             assert_eq!(broken.as_deref(), expect, "{resumable} {how} {went_on}");
         };

@@ -151,7 +151,7 @@ fn data(run: &CaseRun, profile: ChatProfile) -> RunData {
     let mut line = 0;
     let entries = run.entries.iter().map(|entry| {
         line += usize::from(entry.lane == Lane::Read && entry.kind == "chunk");
-        let data = visible(Value::Object(entry.data.clone()));
+        let data = visible(entry.value());
         EntryData { at: entry.at, lane: entry.lane, kind: markup::visible(&entry.kind), data, line }
     });
     RunData {

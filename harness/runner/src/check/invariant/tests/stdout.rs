@@ -51,7 +51,7 @@ fn check(
 }
 
 fn set(entry: &mut Entry, key: &str, value: Value) -> bool {
-    entry.data.insert(key.to_owned(), value);
+    entry.data_mut().insert(key.to_owned(), value);
     true
 }
 
@@ -110,7 +110,7 @@ fn issue_17_texts_and_endings_are_those_of_stdout() {
 fn issue_17_the_bus_has_what_the_parser_says() {
     let differs = FindingKind::BusDiffers;
     let orphan = |entry: &mut Entry| {
-        entry.data.shift_remove("parent");
+        entry.data_mut().shift_remove("parent");
         true
     };
     check(Lane::Bus, "assistant", orphan, &[(differs, "text of h1 of the subagent t is not")]);
