@@ -66,6 +66,8 @@ struct Sheet<'a> {
     pieces: &'a [StyledText],
     /// The marks around each piece, the outermost first.
     marks: Vec<Vec<(String, String)>>,
+    /// The ASCII characters that are written as they are in each piece, as bits.
+    as_is: Vec<u128>,
     glyphs: Vec<Glyph<'a>>,
     profile: &'a Profile,
     limit: usize,
@@ -75,7 +77,7 @@ impl<'a> Sheet<'a> {
     fn new(pieces: &'a [StyledText], profile: &'a Profile, limit: usize) -> Self {
         let mut glyphs = Vec::new();
         for (piece, p) in pieces.iter().enumerate() {
-            for text in p.text.graphemes(true) {
+            for text in graphemes(&p.text) {
                 if text.len() <= GLYPH_LIMIT {
                     glyphs.push(Glyph { text, piece });
                     continue;
@@ -85,7 +87,17 @@ impl<'a> Sheet<'a> {
             }
         }
         let marks = pieces.iter().map(|piece| piece.style.marks(profile)).collect();
-        Self { pieces, marks, glyphs, profile, limit }
+        let as_is = pieces.iter().map(|piece| as_is(piece, profile)).collect();
+        Self { pieces, marks, as_is, glyphs, profile, limit }
+    }
+
+    /// Whether the glyph at `at` is one ASCII character that is written as it is.
+    fn is_as_is(&self, at: usize) -> bool {
+        let glyph = &self.glyphs[at];
+        match glyph.text.as_bytes() {
+            [byte] if byte.is_ascii() => self.as_is[glyph.piece] >> byte & 1 == 1,
+            _ => false,
+        }
     }
 
     fn is_block(&self, at: usize) -> bool {
@@ -179,10 +191,7 @@ impl<'a> Sheet<'a> {
     fn cost(&self, at: usize, before: Option<usize>) -> usize {
         let glyph = &self.glyphs[at];
         let unit = self.profile.unit;
-        let mut cost = match glyph.text.as_bytes() {
-            [byte] if byte.is_ascii_alphanumeric() => 1,
-            _ => unit.count(&self.glyph(at)),
-        };
+        let mut cost = if self.is_as_is(at) { 1 } else { unit.count(&self.glyph(at)) };
         if before != Some(glyph.piece) {
             let marks = &self.marks[glyph.piece];
             let opened = &marks[self.shared(before, glyph.piece)..];
@@ -203,6 +212,9 @@ impl<'a> Sheet<'a> {
     /// The glyph at `at` as it is written.
     fn glyph(&self, at: usize) -> Cow<'a, str> {
         let glyph = &self.glyphs[at];
+        if self.is_as_is(at) {
+            return Cow::Borrowed(glyph.text);
+        }
         let style = &self.pieces[glyph.piece].style;
         let escapes = style.escapes(self.profile);
         let is_escaped = |c| escapes.iter().any(|(special, _)| *special == c);
@@ -249,6 +261,33 @@ impl<'a> Sheet<'a> {
     }
 }
 
+/// The characters of a text as a person sees them. Two ASCII characters in a row are never one, but for CR LF.
+fn graphemes(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let size = match rest.as_bytes() {
+            [] => return None,
+            [one] if one.is_ascii() => 1,
+            [one, next, ..] if one.is_ascii() && next.is_ascii() && *one != b'\r' => 1,
+            _ => rest.graphemes(true).next()?.len(),
+        };
+        let (grapheme, after) = rest.split_at(size);
+        rest = after;
+        Some(grapheme)
+    })
+}
+
+/// The ASCII characters that are written as they are in a piece: those that are not escaped, do not begin a line of a
+/// quotation, and are no tick of a fence.
+fn as_is(piece: &StyledText, profile: &Profile) -> u128 {
+    let style = &piece.style;
+    let special = style.escapes(profile).iter().map(|(special, _)| *special);
+    let special = special.chain(['\n']).chain(style.is_block().then_some('`'));
+    special
+        .filter(char::is_ascii)
+        .fold(u128::MAX, |mask, special| mask & !(1 << u32::from(special)))
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::super::markup::{Style, piece, read};
@@ -277,6 +316,15 @@ pub(crate) mod tests {
         check(&plain("🦀🦀🦀"), 5, &["🦀🦀", "🦀"]);
         check(&plain("👩‍👩‍👧👩‍👩‍👧é🇩🇪"), 9, &["👩‍👩‍👧", "👩‍👩‍👧é", "🇩🇪"]);
         check(&read("ab **cd ef** gh"), 12, &["ab <b>cd</b>", "<b>ef</b> gh"]);
+    }
+
+    #[test]
+    fn v5_a_character_is_what_a_person_sees() {
+        for text in
+            ["", "a", "a\r\nb", "\r", "\r\r\n", "e\u{301}x", "x\u{200d}", "🇩🇪🇫🇷a", "👩‍👩‍👧b", "日本 語"]
+        {
+            assert!(graphemes(text).eq(text.graphemes(true)), "{text:?}");
+        }
     }
 
     #[test]

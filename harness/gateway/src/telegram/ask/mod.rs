@@ -81,6 +81,8 @@ struct PostedMessage {
     asked: AskedMessage,
     message_id: Option<i64>,
     shown: Option<Face>,
+    /// Whether it may have something else to show than it shows.
+    may_differ: bool,
     /// New messages whose answer was lost.
     lost: u32,
     /// Calls in a row that came to nothing.
@@ -121,6 +123,7 @@ impl QuestionBoard {
             asked: AskedMessage::new(question, part),
             message_id: None,
             shown: None,
+            may_differ: true,
             lost: 0,
             failures: 0,
             given_up: None,
@@ -150,8 +153,13 @@ impl QuestionBoard {
 
     fn change(&self, id: &str, change: impl Fn(&mut AskedMessage)) {
         let mut messages = lock(&self.keyboard.messages);
-        let asked = messages.iter_mut().map(|posted| &mut posted.asked);
-        asked.filter(|asked| asked.question.id == id && asked.closed.is_none()).for_each(change);
+        let is_it = |posted: &&mut PostedMessage| {
+            posted.asked.question.id == id && posted.asked.closed.is_none()
+        };
+        messages.iter_mut().filter(is_it).for_each(|posted| {
+            change(&mut posted.asked);
+            posted.may_differ = true;
+        });
         drop(messages);
         self.keyboard.wake();
     }
@@ -209,6 +217,7 @@ impl Keyboard {
             return Pressing::Unknown;
         };
         let id = posted.asked.question.id.clone();
+        posted.may_differ = true;
         let pressing = match act(&mut posted.asked) {
             Pressed::Nothing => Pressing::Shown,
             Pressed::Answer(answer) => Pressing::Answer { question: id, answer },
@@ -232,9 +241,11 @@ impl Keyboard {
 
     /// The first message that has something to show.
     fn next(&self) -> Option<(usize, Option<i64>, Face, String)> {
-        let messages = lock(&self.messages);
-        messages.iter().enumerate().find_map(|(index, posted)| {
+        let mut messages = lock(&self.messages);
+        let mut changed = messages.iter_mut().enumerate().filter(|(_, posted)| posted.may_differ);
+        changed.find_map(|(index, posted)| {
             let face = posted.asked.face(self.profile);
+            posted.may_differ = posted.shown.as_ref() != Some(&face);
             let id = posted.asked.question.id.clone();
             posted.is_due(&face).then_some((index, posted.message_id, face, id))
         })
@@ -250,6 +261,7 @@ impl Keyboard {
     ) -> Option<std::time::Duration> {
         let mut messages = lock(&self.messages);
         let posted = messages.get_mut(index)?;
+        posted.may_differ = true;
         match submitted {
             Ok(message_id) => {
                 posted.message_id = Some(message_id);
