@@ -14,6 +14,53 @@ pub type OwnedEvent = Event<'static, OmittedText>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OmittedText;
 
+impl<'a, T> Event<'a, T> {
+    /// Leaves the texts so far out, and copies nothing: it can be compared with an [`OwnedEvent`].
+    pub fn without_texts(self) -> Event<'a, OmittedText> {
+        use Event as E;
+        let (text, other) = (OmittedText, OmittedText);
+        match self {
+            E::Session { session_id, model, cli_version } => {
+                E::Session { session_id, model, cli_version }
+            }
+            E::Text { message_id, delta, length, parent, .. } => {
+                E::Text { message_id, delta, length, text, message_text: other, parent }
+            }
+            E::Thinking { message_id, block, delta, length, parent, .. } => {
+                E::Thinking { message_id, block, delta, length, text, block_text: other, parent }
+            }
+            E::Retract { message_id, length, thinking_length, calls, parent, .. } => {
+                let thinking = other;
+                E::Retract { message_id, length, thinking_length, calls, text, thinking, parent }
+            }
+            E::ToolInput { id, name, args, parent } => E::ToolInput { id, name, args, parent },
+            E::ToolStart { id, name, kind, args, parent } => {
+                E::ToolStart { id, name, kind, args, parent }
+            }
+            E::ToolResult { id, name, is_error, result, incomplete, parent } => {
+                E::ToolResult { id, name, is_error, result, incomplete, parent }
+            }
+            E::Usage { usage, is_final } => E::Usage { usage, is_final },
+            E::Notice { kind, subtype, detail } => E::Notice { kind, subtype, detail },
+            E::Record { kind, subtype, raw } => E::Record { kind, subtype, raw },
+            E::Unknown { kind, subtype, raw } => E::Unknown { kind, subtype, raw },
+            E::Diagnostic { code, message, line } => E::Diagnostic { code, message, line },
+            E::Question { id, name, call, input, suggestions, detail, parent } => {
+                E::Question { id, name, call, input, suggestions, detail, parent }
+            }
+            E::QuestionWithdrawn { id } => E::QuestionWithdrawn { id },
+            E::Answered { id, decision, message, input } => {
+                E::Answered { id, decision, message, input }
+            }
+            E::Control { id, subtype, error, detail } => E::Control { id, subtype, error, detail },
+            E::Request { id, subtype, detail } => E::Request { id, subtype, detail },
+            E::HostMessage { id, kind, text } => E::HostMessage { id, kind, text },
+            E::Heard { id, text, folded } => E::Heard { id, text, folded },
+            E::Outcome(outcome) => E::Outcome(outcome),
+        }
+    }
+}
+
 impl<T> Event<'_, T> {
     /// Copies the event so that it outlives the parser, without the texts so far.
     pub fn into_owned(self) -> OwnedEvent {

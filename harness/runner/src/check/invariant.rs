@@ -25,13 +25,26 @@ use super::divergence::moment;
 use crate::replay::{Entry, Replay};
 pub use session::SESSION_RULES;
 pub use stake::Stake;
+use table::Reads;
 pub use table::{INVARIANTS, Invariant};
 pub(super) use violation::BrokenInvariant;
 use violation::Violation;
 
 /// The rules that `replay` breaks.
 pub(super) fn broken(replay: &Replay) -> Vec<BrokenInvariant> {
-    let told = INVARIANTS.iter().filter_map(|rule| Some((rule.kind, (rule.broken)(replay)?)));
+    broken_of(replay, INVARIANTS.iter())
+}
+
+/// The rules that `replay` breaks, which has the same events as another replay that breaks none.
+pub(super) fn broken_beside_events(replay: &Replay) -> Vec<BrokenInvariant> {
+    broken_of(replay, INVARIANTS.iter().filter(|rule| rule.reads != Reads::Events))
+}
+
+fn broken_of<'a>(
+    replay: &Replay,
+    rules: impl Iterator<Item = &'a Invariant>,
+) -> Vec<BrokenInvariant> {
+    let told = rules.filter_map(|rule| Some((rule.kind, (rule.broken)(replay)?)));
     told.map(|(kind, Violation { entry, sentence })| {
         let is_it =
             |index: &usize| entry.is_some_and(|entry| std::ptr::eq(entry, &replay.entries[*index]));

@@ -9,7 +9,7 @@ use crate::cassette::{Cassette, CassetteError, Manifest};
 use crate::names::{CassetteFile, CassettePart, CliVersion};
 use crate::replay::{
     AcpClient, Capture, Plan, PlanArg, Replay, ReplayRequest, RequestError, Setup, StdinLine,
-    replay, replay_all, stdin_lines,
+    replay, replay_all, replay_heard, stdin_lines,
 };
 #[cfg(test)]
 use crate::replay::{PlantedFault, replay_planted};
@@ -120,6 +120,7 @@ impl Recording {
         self.shared(replays, setup, &[])
     }
 
+    #[allow(clippy::expect_used, reason = "the state is impossible")]
     fn shared(
         &self,
         replays: &OnceLock<Vec<Arc<Replay>>>,
@@ -130,10 +131,11 @@ impl Recording {
         let plan = || canonical_plan(&self.scenario, capture, faults);
         let made = replays.get_or_init(|| match all_setups(&self.scenario) {
             setups if setups.len() > self.at_once() => Vec::new(),
-            setups => replay_all(capture, &plan(), &setups).into_iter().map(Arc::new).collect(),
+            setups => replay_heard(capture, &plan(), &setups).into_iter().map(Arc::new).collect(),
         });
         let shared = made.iter().find(|replay| replay.setup == setup).cloned();
-        shared.unwrap_or_else(|| Arc::new(replay(capture, &plan(), setup)))
+        let alone = || replay_heard(capture, &plan(), &[setup]).pop().map(Arc::new);
+        shared.or_else(alone).expect("one setup gives one replay")
     }
 
     /// The canonical replays in `setups`, with the faults that the scenario names, of one parse; for a caller that

@@ -10,6 +10,7 @@ use futures_util::future::join_all;
 
 use super::capture::Capture;
 use super::driver::{OverReplay, ReplayCounts, ReplayDriver};
+use super::heard::{Heard, Hearing};
 use super::plan::Plan;
 use super::played::PlayedPlan;
 use super::pulse::replay_ended;
@@ -36,12 +37,37 @@ pub struct Replay {
     pub is_faithful: bool,
     /// The gateway's reports of the runs, one for each turn.
     pub reports: Vec<RunReport>,
+    /// What it has heard, where another replay is to follow that.
+    pub(crate) heard: Heard,
 }
 
 impl Replay {
     /// The entries of one lane.
     pub fn lane(&self, lane: Lane) -> impl Iterator<Item = &Entry> {
         self.entries.iter().filter(move |entry| entry.lane == lane)
+    }
+
+    /// Whether the parser's events, and those of the buses, of an editor and of the event stream are those of `other`,
+    /// times aside, because they were taken from there; both were run in the same way and read what the same bytes
+    /// state.
+    pub(crate) fn has_events_of(&self, other: &Self) -> bool {
+        let is_shared = |(own, entry): (&Entry, &Entry)| {
+            own.kind == entry.kind && Arc::ptr_eq(&own.data, &entry.data)
+        };
+        let has_lane = |lane: Lane| {
+            let (mut own, mut others) = (self.lane(lane), other.lane(lane));
+            loop {
+                match (own.next(), others.next()) {
+                    (None, None) => return true,
+                    (Some(own), Some(other)) if is_shared((own, other)) => {}
+                    _ => return false,
+                }
+            }
+        };
+        self.setup == other.setup
+            && self.is_faithful == other.is_faithful
+            && Arc::ptr_eq(&self.stated, &other.stated)
+            && [Lane::Lifecycle, Lane::Bus, Lane::Acp, Lane::Sse].into_iter().all(has_lane)
     }
 
     /// Takes what stdout states from `other` if both replays read the same bytes, so that it is read once.
@@ -64,19 +90,35 @@ pub(crate) fn replay_all(capture: Capture<'_>, plan: &Plan, setups: &[Setup]) ->
     replay_played(&plan.played(capture), setups)
 }
 
-/// The same for a plan on the bytes that it plays.
-pub(crate) fn replay_played(played: &PlayedPlan<'_>, setups: &[Setup]) -> Vec<Replay> {
-    replay_wired(played, setups, Wiring::built_in)
+/// The same for replays that others follow.
+pub(crate) fn replay_heard(capture: Capture<'_>, plan: &Plan, setups: &[Setup]) -> Vec<Replay> {
+    replay_wired(&plan.played(capture), setups, Wiring::built_in, Hearing::Kept).0
 }
 
-/// Replays a plan in each of `setups` with a gateway that `wiring` puts together.
+/// The same for a plan on the bytes that it plays.
+pub(crate) fn replay_played(played: &PlayedPlan<'_>, setups: &[Setup]) -> Vec<Replay> {
+    replay_wired(played, setups, Wiring::built_in, Hearing::Alone).0
+}
+
+/// Replays a plan once in the setup of each of `bases`, and takes the entries of what is the same there. The replay is
+/// the one that [`replay_played`] makes. Says also whether each event of the parser and of the buses was that of `bases`, and
+/// those of the parser came with the piece that ended their line.
+pub(crate) fn replay_following(played: &PlayedPlan<'_>, bases: &[&Replay]) -> (Vec<Replay>, bool) {
+    let setups: Vec<Setup> = bases.iter().map(|base| base.setup).collect();
+    let heard: Vec<Heard> = bases.iter().map(|base| base.heard.clone()).collect();
+    replay_wired(played, &setups, Wiring::built_in, Hearing::Following(&heard))
+}
+
+/// Replays a plan in each of `setups` with a gateway that `wiring` puts together. Says also whether each event was
+/// the one that is followed, and in step.
 pub(super) fn replay_wired(
     played: &PlayedPlan<'_>,
     setups: &[Setup],
     wiring: impl Fn() -> Wiring,
-) -> Vec<Replay> {
+    hearing: Hearing<'_>,
+) -> (Vec<Replay>, bool) {
     debug_assert!(setups.iter().all(|setup| setup.run == setups[0].run), "one run: {setups:?}");
-    let replays = in_virtual_time(run(played, setups, wiring));
+    let replays = in_virtual_time(run(played, setups, wiring, hearing));
     replay_ended();
     replays
 }
@@ -85,11 +127,12 @@ async fn run(
     played: &PlayedPlan<'_>,
     setups: &[Setup],
     wiring: impl Fn() -> Wiring,
-) -> Vec<Replay> {
+    hearing: Hearing<'_>,
+) -> (Vec<Replay>, bool) {
     let plan = &*played.plan;
     let limits = played.limits();
     let line_limit = limits.line;
-    let mut driver = ReplayDriver::start(setups, plan, limits, wiring);
+    let mut driver = ReplayDriver::start(setups, plan, limits, wiring, hearing);
     for (after_ms, action) in plan.actions(played.capture()) {
         if driver.step(after_ms, &action).await.is_break() {
             break;
@@ -99,7 +142,7 @@ async fn run(
     let came = played.capture().stdout;
     let read = usize::try_from(input.counted.bytes).map_or(came, |bytes| &came[..bytes]);
     let stated = Arc::new(LazyStated::new(read, line_limit));
-    let replay = |(setup, OverReplay { entries, stats, counted, reports })| Replay {
+    let replay = |(setup, OverReplay { entries, stats, counted, reports, heard, .. })| Replay {
         setup,
         entries,
         stats,
@@ -107,9 +150,11 @@ async fn run(
         stated: stated.clone(),
         is_faithful: played.is_faithful,
         reports,
+        heard,
     };
     let over = join_all(runs.into_iter().map(|run| run.finish(input.clone()))).await;
-    setups.iter().copied().zip(over).map(replay).collect()
+    let has_kept_step = over.iter().all(|over| over.has_kept_step);
+    (setups.iter().copied().zip(over).map(replay).collect(), has_kept_step)
 }
 
 #[cfg(test)]

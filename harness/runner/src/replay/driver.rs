@@ -3,16 +3,19 @@
 //! At one virtual millisecond what is due in the channel happens before the bytes that arrive, so that the trace does not
 //! hang on which timer was set first.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clitape_gateway::{Conversation, RunReport};
 use clitape_stream::{Event, Parser, ParserLimits, Stats};
 use futures_util::future::join_all;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::dialogue::Action;
-use super::lanes::lifecycle_entry;
+use super::heard::{Came, EntryParts, EventEntries, Heard, HeardEvent, HeardRun, Hearing};
+use super::listener::Listeners;
 use super::log::Log;
 use super::person::Person;
 use super::pieces::line_feeds;
@@ -62,6 +65,11 @@ pub(super) struct ReplayDriver {
     runs: Vec<ObservedConversation>,
     parser: Parser,
     counted: ReplayCounts,
+    /// The lines of the host that were written.
+    written: u64,
+    events: EventEntries,
+    /// The particulars of the entries of the lane `read`, by the bytes that they say.
+    read: HashMap<usize, Arc<Map<String, Value>>>,
 }
 
 /// What the runs of one parse share when the input is over.
@@ -69,6 +77,10 @@ pub(super) struct ReplayDriver {
 pub(super) struct ReplayInput {
     pub(super) stats: Stats,
     pub(super) counted: ReplayCounts,
+    /// Whether every event was the one that is followed, and came in step.
+    pub(super) has_kept_step: bool,
+    /// The events, if they are kept.
+    pub(super) heard: Option<Arc<[HeardEvent]>>,
 }
 
 /// A replay that is over: the fields of [`Replay`](super::Replay) with these names.
@@ -77,6 +89,9 @@ pub(super) struct OverReplay {
     pub(super) stats: Stats,
     pub(super) counted: ReplayCounts,
     pub(super) reports: Vec<RunReport>,
+    pub(super) heard: Heard,
+    /// Whether every event of the parser and of the buses was the one that is followed, and in step.
+    pub(super) has_kept_step: bool,
 }
 
 impl ReplayDriver {
@@ -86,20 +101,34 @@ impl ReplayDriver {
         plan: &Plan,
         limits: ParserLimits,
         wiring: impl Fn() -> Wiring,
+        hearing: Hearing<'_>,
     ) -> Self {
-        let start = |setup: &Setup| ObservedConversation::start(*setup, plan, wiring());
-        let runs = setups.iter().map(start).collect();
-        Self { runs, parser: Parser::with_limits(limits), counted: ReplayCounts::default() }
+        let start = |(index, setup): (usize, &Setup)| {
+            ObservedConversation::start(*setup, plan, wiring(), (hearing, index))
+        };
+        let runs = setups.iter().enumerate().map(start).collect();
+        Self {
+            runs,
+            parser: Parser::with_limits(limits),
+            counted: ReplayCounts::default(),
+            written: 0,
+            events: EventEntries::new(hearing),
+            read: HashMap::new(),
+        }
     }
 
     /// Waits, and then does what comes next; breaks when the gateway has given the agent up, so that what it would
     /// print is never read.
     pub(super) async fn step(&mut self, after_ms: u64, action: &Action<'_>) -> ControlFlow<()> {
-        let Self { runs, parser, counted } = self;
+        let Self { runs, parser, counted, written, events, read } = self;
         if after_ms > 0 {
             tokio::select! {
                 biased;
-                () = tokio::time::sleep(Duration::from_millis(after_ms)) => settle().await,
+                () = tokio::time::sleep(Duration::from_millis(after_ms)) => {
+                    if may_bring_events(action) {
+                        settle().await;
+                    }
+                }
                 () = all_given_up(runs) => return ControlFlow::Break(()),
             }
         }
@@ -107,18 +136,27 @@ impl ReplayDriver {
             Action::Print(piece) => ("chunk", piece.len()),
             Action::Write(line) => ("written", line.len()),
         };
+        let said = read.entry(bytes).or_insert_with(|| object(json!({ "bytes": bytes })).into());
         for run in runs.iter() {
-            run.log.add(Lane::Read, kind, object(json!({ "bytes": bytes })));
+            run.log.add(Lane::Read, kind, said.clone());
         }
+        let from = counted.bytes;
         match action {
             Action::Print(piece) => {
                 counted.add(piece);
                 runs.iter_mut().for_each(|run| run.conversation.on_bytes());
-                parser.feed_with(piece, &mut |event| dispatch(runs, &event));
+                let came = Came::Printed(from, counted.bytes);
+                parser.feed_with(piece, &mut |event| {
+                    dispatch(runs, events.entry(&event, came).as_ref(), &event);
+                });
             }
             Action::Write(line) => {
                 runs.iter_mut().for_each(|run| run.answer(line));
-                parser.feed_stdin_with(line, &mut |event| dispatch(runs, &event));
+                *written += 1;
+                let came = Came::Written(*written);
+                parser.feed_stdin_with(line, &mut |event| {
+                    dispatch(runs, events.entry(&event, came).as_ref(), &event);
+                });
             }
         }
         ControlFlow::Continue(())
@@ -139,9 +177,12 @@ impl ReplayDriver {
 
     /// Says that nothing more comes; the runs are to be finished.
     pub(super) fn end_of_input(mut self) -> (ReplayInput, Vec<ObservedConversation>) {
-        let runs = &mut self.runs;
-        let stats = self.parser.finish_with(&mut |event| dispatch(runs, &event));
-        (ReplayInput { stats, counted: self.counted }, self.runs)
+        let (runs, mut events) = (&mut self.runs, self.events);
+        let stats = self.parser.finish_with(&mut |event| {
+            dispatch(runs, events.entry(&event, Came::AtTheEnd).as_ref(), &event);
+        });
+        let (has_kept_step, heard) = (events.has_kept_step(), events.kept());
+        (ReplayInput { stats, counted: self.counted, has_kept_step, heard }, self.runs)
     }
 }
 
@@ -151,12 +192,11 @@ async fn all_given_up(runs: &mut [ObservedConversation]) {
     join_all(runs.iter_mut().map(|run| given_up(&mut run.conversation))).await;
 }
 
-/// Hands an event of the parser to every run.
-fn dispatch(runs: &mut [ObservedConversation], event: &Event<'_>) {
-    let entries = std::iter::repeat_n(lifecycle_entry(event), runs.len());
-    for (run, entry) in runs.iter_mut().zip(entries) {
+/// Hands an event of the parser to every run, with its entry.
+fn dispatch(runs: &mut [ObservedConversation], entry: Option<&EntryParts>, event: &Event<'_>) {
+    for run in runs {
         if let Some((kind, data)) = entry {
-            run.log.add(Lane::Lifecycle, kind, data);
+            run.log.add(Lane::Lifecycle, kind.clone(), data.clone());
         }
         run.person.on_event(event);
         (run.on_event)(&mut run.conversation, event);
@@ -170,17 +210,27 @@ pub(super) struct ObservedConversation {
     on_event: OnEvent,
     outside: Outside,
     person: Person,
+    listeners: Listeners,
 }
 
 impl ObservedConversation {
-    fn start(setup: Setup, plan: &Plan, wiring: Wiring) -> Self {
+    /// Starts the conversation of the setup with an index among those that hear.
+    fn start(
+        setup: Setup,
+        plan: &Plan,
+        wiring: Wiring,
+        (hearing, index): (Hearing<'_>, usize),
+    ) -> Self {
         let log = Log::new();
         let Wiring { on_event, open_chat, on_bus } = wiring;
         let outside = Outside::new(setup, plan, log.clone());
         let wired = (open_chat, on_bus, outside.clone());
-        let conversation = conversation(setup, log.clone(), wired);
+        let client = setup.acp.filter(|_| !setup.run.silent);
+        let keeps = matches!(hearing, Hearing::Kept);
+        let listeners = Listeners::new(log.clone(), client, hearing.followed(index), keeps);
+        let conversation = conversation(setup, log.clone(), wired, listeners.clone());
         let person = Person::new(outside.keyboards.clone());
-        Self { log, conversation, on_event, outside, person }
+        Self { log, conversation, on_event, outside, person, listeners }
     }
 
     /// The host writes a line; if it is an answer, the person gives it in the chat.
@@ -191,18 +241,30 @@ impl ObservedConversation {
 
     /// Ends the conversation, and waits for calls that come too late.
     pub(super) async fn finish(self, input: ReplayInput) -> OverReplay {
-        let Self { log, conversation, on_event: _, outside, person } = self;
+        let Self { log, conversation, on_event: _, outside, person, listeners } = self;
         let reports = conversation.finish().await;
         outside.end_of_stream();
         tokio::time::sleep(AFTERMATH).await;
-        let ReplayInput { stats, counted } = input;
+        let ReplayInput { stats, counted, has_kept_step, heard } = input;
+        let has_kept_step = has_kept_step && listeners.has_followed();
         let counted = ReplayCounts {
             listeners_left: outside.listeners_left(),
             overlapping_calls: outside.chat.overlapping_calls(),
             misunderstood: person.misunderstood,
             ..counted
         };
-        OverReplay { entries: log.take(), stats, counted, reports }
+        let heard = heard.zip(listeners.kept());
+        let heard = heard.map(|(events, turns)| Heard::of(HeardRun { events, turns }));
+        let heard = heard.unwrap_or_default();
+        OverReplay { entries: log.take(), stats, counted, reports, heard, has_kept_step }
+    }
+}
+
+/// Whether the parser may have events of it: it has none before a line ends.
+fn may_bring_events(action: &Action<'_>) -> bool {
+    match action {
+        Action::Print(piece) => memchr::memchr(b'\n', piece).is_some(),
+        Action::Write(_) => true,
     }
 }
 

@@ -9,8 +9,10 @@ mod chat_view;
 mod dialogue;
 mod driver;
 mod headline;
+mod heard;
 mod host_step;
 mod lanes;
+mod listener;
 mod live;
 mod log;
 mod person;
@@ -37,7 +39,7 @@ pub use agent_fault::{
     AgentFault, AgentFaultError, AgentFaultKind, AgentFaultRow, MustSee, ROWS as AGENT_FAULTS,
 };
 pub use builtin::{Replay, replay};
-pub(crate) use builtin::{replay_all, replay_played};
+pub(crate) use builtin::{replay_all, replay_following, replay_heard, replay_played};
 pub use capture::{Capture, StdinLine, stdin_lines};
 pub(crate) use chat::LATENCY;
 pub use chat::call_entry;

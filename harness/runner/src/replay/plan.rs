@@ -390,8 +390,7 @@ fn reads(timeline: &[Tick]) -> Vec<RecordedRead> {
 
 /// Where lines end; an unterminated last one ends with the bytes.
 pub(super) fn line_ends(stdout: &[u8]) -> Vec<u64> {
-    let mut ends: Vec<u64> =
-        (1u64..).zip(stdout).filter(|&(_, &byte)| byte == b'\n').map(|(end, _)| end).collect();
+    let mut ends: Vec<u64> = memchr::memchr_iter(b'\n', stdout).map(|at| at as u64 + 1).collect();
     let total = stdout.len() as u64;
     if total > 0 && ends.last() != Some(&total) {
         ends.push(total);

@@ -11,6 +11,7 @@ use clitape_gateway::{Bus, BusData, BusEvent, Phase};
 use clitape_stream::{Event, Parser};
 
 use super::builtin::replay_wired;
+use super::heard::Hearing;
 use super::wiring::{OnEvent, Wiring, with_keyboard};
 use super::{Capture, Plan, Replay, Setup};
 
@@ -109,7 +110,7 @@ pub(crate) fn replay_planted(
     setups: &[Setup],
     fault: PlantedFault,
 ) -> Vec<Replay> {
-    replay_wired(&plan.played(capture), setups, || fault.wiring(capture))
+    replay_wired(&plan.played(capture), setups, || fault.wiring(capture), Hearing::Kept).0
 }
 
 /// Ends the one run with the last outcome of the process.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use clitape_gateway::telegram::{self, TelegramSettings};
 use clitape_gateway::{DeliveryMode, RunSettings, Watchdog, profile};
 
+use super::trace::millis;
 use crate::scenario::{self, Chat, ChatMode};
 
 /// The id of the run of a turn.
@@ -28,6 +29,13 @@ impl Setup {
     #[must_use]
     pub fn resumed(self) -> Self {
         Self { run: scenario::RunSpec { resume: true, ..self.run }, ..self }
+    }
+}
+
+impl Setup {
+    /// The milliseconds for which the agent may print nothing; none where it may be silent for ever.
+    pub(crate) fn patience_ms(&self) -> Option<u64> {
+        settings(self.run).watchdog.map(|watchdog| millis(watchdog.silence()))
     }
 }
 

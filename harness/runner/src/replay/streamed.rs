@@ -11,6 +11,7 @@ use clitape_stream::{ParserLimits, Stats};
 use super::builtin::Replay;
 use super::dialogue::Action;
 use super::driver::{OverReplay, ReplayDriver};
+use super::heard::Hearing;
 use super::pieces::CapturePieces;
 use super::plan::Plan;
 use super::setup::Setup;
@@ -67,7 +68,8 @@ pub fn replay_streamed(
     };
     let (read, stats) = in_virtual_time(async {
         let limits = ParserLimits::default();
-        let mut driver = ReplayDriver::start(&[setup], &plan, limits, Wiring::built_in);
+        let mut driver =
+            ReplayDriver::start(&[setup], &plan, limits, Wiring::built_in, Hearing::Alone);
         let mut read = Ok(());
         for piece in pieces {
             let (after_ms, piece) = match piece {

@@ -6,24 +6,18 @@
 //! a turn late.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use clitape_gateway::acp::AcpConverter;
-use clitape_gateway::sse::{Collector, SseConverter, SseFrame, TurnProgress};
-use clitape_gateway::{
-    Bus, BusData, BusEvent, Conversation, Phase, RunReport, Subscription, Turn, Waited,
-};
-use serde_json::{Map, Value};
+use clitape_gateway::{Bus, BusEvent, Conversation, RunReport, Subscription, Turn, Waited};
 
 use super::chat::{ChatServer, TurnChat};
-use super::lanes::{acp_entries, acp_session, bus_data, sse_entries};
-use super::log::{Log, turn_field};
+use super::listener::{Listeners, TurnByTurn, lock};
+use super::log::Log;
 use super::person::Keyboards;
 use super::plan::Plan;
 use super::setup::{Setup, chat_settings, run_id, settings};
 use super::stream_reading::StreamReading;
 use super::stuck::{Stuck, StuckCallback};
-use super::trace::{Lane, object};
 use super::wiring::{OnBus, OpenChat};
 
 /// The buses of the turns, and who listens to them.
@@ -93,26 +87,18 @@ struct TurnOpener {
     outside: Outside,
     open_chat: OpenChat,
     on_bus: OnBus,
-    /// The session of the ACP client, if there is one.
-    acp: Option<Arc<Mutex<TurnByTurn<AcpConverter>>>>,
+    listeners: Listeners,
 }
 
 /// Starts the conversation of a replay in `setup`; its entries go to `log`. The first of `wired` makes its chats, the
-/// second prepares its buses, and the last keeps them.
+/// second prepares its buses, and the last keeps them. `listeners` write what comes on the buses.
 pub(super) fn conversation(
     setup: Setup,
     log: Log,
     (open_chat, on_bus, outside): (OpenChat, OnBus, Outside),
+    listeners: Listeners,
 ) -> Conversation {
-    let acp = setup.acp.filter(|_| !setup.run.silent);
-    let opener = TurnOpener {
-        setup,
-        outside,
-        open_chat,
-        on_bus,
-        acp: acp.map(|client| Arc::new(Mutex::new(TurnByTurn::new(acp_session(client))))),
-        log,
-    };
+    let opener = TurnOpener { setup, outside, open_chat, on_bus, listeners, log };
     Conversation::new(settings(setup.run), move |turn| opener.open(turn))
 }
 
@@ -128,33 +114,10 @@ impl TurnOpener {
         let Self { setup, log, .. } = self;
         let bus = Bus::new(run_id(turn));
         (self.on_bus)(&bus);
-        let listener = log.clone();
-        let mut listeners = vec![bus.subscribe(move |event: &BusEvent| {
-            listener.add(Lane::Bus, event.stream(), bus_data(event));
-        })];
-        if let Some(acp) = &self.acp {
-            let (acp, log) = (acp.clone(), log.clone());
-            listeners.push(bus.subscribe(move |event: &BusEvent| {
-                lock(&acp).on(turn, event, |session, event| {
-                    for (kind, data) in acp_entries(session, event) {
-                        log.add(Lane::Acp, kind, data);
-                    }
-                });
-            }));
-        }
         // A silent run has no stream.
-        let collector = (!setup.run.silent).then(|| Arc::new(Mutex::new(TurnCollector::default())));
-        if let Some(collector) = &collector {
-            let (collector, log) = (collector.clone(), log.clone());
-            let mut converter = SseConverter::new();
-            listeners.push(bus.subscribe(move |event: &BusEvent| {
-                for (name, mut data) in sse_entries(&mut converter, event) {
-                    lock(&collector).read(name, Value::Object(data.clone()).to_string());
-                    data.extend(turn_field(turn));
-                    log.add(Lane::Sse, name, data);
-                }
-            }));
-        }
+        let listener = Arc::new(Mutex::new(self.listeners.of_turn(turn, setup.run.silent)));
+        let heard = listener.clone();
+        let mut listeners = vec![bus.subscribe(move |event: &BusEvent| lock(&heard).on(event))];
         if let Some(reader) = &self.outside.reader {
             let reader = reader.clone();
             listeners.push(bus.subscribe(move |event: &BusEvent| {
@@ -177,78 +140,8 @@ impl TurnOpener {
         let delivered = move |report: &RunReport| {
             lock(&buses).leave(turn);
             log.final_message(report, turn);
-            let collected = collector.and_then(|collector| lock(&collector).collected());
-            if let Some(mut data) = collected {
-                data.extend(turn_field(turn));
-                log.add(Lane::Sse, "collected", data);
-            }
+            lock(&listener).collect();
         };
         Turn { bus, channels: channel.into_iter().collect(), delivered: Box::new(delivered) }
     }
-}
-
-/// Something that outlives a turn, such as the session of an ACP client, and gets the turns one after another.
-struct TurnByTurn<S> {
-    state: S,
-    /// The turn whose events it gets.
-    turn: u64,
-    /// The events of later turns.
-    waiting: BTreeMap<u64, Vec<BusEvent>>,
-}
-
-impl<S> TurnByTurn<S> {
-    fn new(state: S) -> Self {
-        Self { state, turn: 1, waiting: BTreeMap::new() }
-    }
-
-    /// Gives `hand` an event of `turn` once it is that turn's time, and later events that waited for it.
-    fn on(&mut self, turn: u64, event: &BusEvent, mut hand: impl FnMut(&mut S, &BusEvent)) {
-        if turn != self.turn {
-            self.waiting.entry(turn).or_default().push(event.clone());
-            return;
-        }
-        hand(&mut self.state, event);
-        let mut is_over = is_end(event);
-        while is_over {
-            self.turn += 1;
-            let events = self.waiting.remove(&self.turn).unwrap_or_default();
-            for event in &events {
-                hand(&mut self.state, event);
-            }
-            is_over = events.last().is_some_and(is_end);
-        }
-    }
-}
-
-/// Whether nothing of the turn comes after this event.
-fn is_end(event: &BusEvent) -> bool {
-    matches!(event.data, BusData::Lifecycle(Phase::End { .. } | Phase::Error { .. }))
-}
-
-/// A collector that reads the event stream of one turn to its end.
-#[derive(Default)]
-struct TurnCollector {
-    collector: Collector,
-    is_over: bool,
-}
-
-impl TurnCollector {
-    fn read(&mut self, name: &str, data: String) {
-        if self.is_over {
-            return;
-        }
-        let frame = SseFrame { id: None, name: name.to_owned(), data };
-        self.is_over = self.collector.on(&frame) != TurnProgress::Open;
-    }
-
-    /// What the collector makes of the stream; none as long as the stream is not over.
-    fn collected(&mut self) -> Option<Map<String, Value>> {
-        let collector = self.is_over.then(|| std::mem::take(&mut self.collector))?;
-        // A struct of texts and numbers always serialises.
-        serde_json::to_value(collector.collected()).ok().map(object)
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -82,7 +82,8 @@ pub(super) fn lines_miscounted(replay: &Replay) -> Option<Violation<'_>> {
     // The calls of each turn, and the words with which lines begin.
     let mut calls: HashMap<u64, KnownCalls<'_>> = HashMap::new();
     let mut labels: BTreeSet<&str> = BTreeSet::new();
-    replay.entries.iter().find_map(|entry| {
+    let of_both = |entry: &&Entry| matches!(entry.lane, Lane::Bus | Lane::Telegram);
+    replay.entries.iter().filter(of_both).find_map(|entry| {
         let known = calls.entry(entry.turn()).or_default();
         match entry.lane {
             Lane::Bus if entry.kind == "tool" => {
@@ -182,6 +183,8 @@ pub(super) fn page_too_long(replay: &Replay) -> Option<Violation<'_>> {
     replay.lane(Lane::Telegram).find_map(|entry| {
         let text = entry.text("text");
         let (size, limit, unit) = match chat.profile {
+            // A text has no more units without its markup.
+            ChatProfile::Telegram if text.encode_utf16().count() <= 4_096 => return None,
             ChatProfile::Telegram => (plain(text).encode_utf16().count(), 4_096, "UTF-16 units"),
             ChatProfile::Discord => (text.chars().count(), 2_000, "characters"),
             ChatProfile::Slack => (text.chars().count(), 4_000, "characters"),

@@ -48,6 +48,7 @@ pub(super) fn check_run(
         stated: Arc::default(),
         is_faithful: true,
         reports: vec![report],
+        heard: Default::default(),
     };
     let broken = broken(&replay);
     // When it was stands before; `a_broken_rule_says_when` holds that.
@@ -324,6 +325,7 @@ fn a_broken_rule_says_when_and_what_was_seen() {
         stated: Arc::default(),
         is_faithful: true,
         reports: vec![report],
+        heard: Default::default(),
     };
     let broken = broken(&replay);
     let [BrokenInvariant { kind, sentence, context }] = &broken[..] else { panic!("{broken:?}") };

@@ -1,8 +1,11 @@
 //! Sweeps of one small run, and what they find.
 
+use std::path::Path;
+
 use super::*;
+use crate::check::recording::{Recording, setups};
 use crate::replay::{AcpClient, replay};
-use crate::scenario::{Chat, ChatMode, RunSpec};
+use crate::scenario::{Chat, ChatMode, RunSpec, Workspace};
 
 /// The output of a run with one answer.
 pub(in crate::check) const RUN: &str = concat!(
@@ -85,4 +88,54 @@ fn v6_a_finding_names_the_faults_it_takes() {
     assert_eq!(finding.id, FindingKind::FinalNotOnce);
     let listed = format!(r#""faults":["{}"]}}"#, errors.join("\",\""));
     assert!(finding.reproduce.contains(&listed), "{}", finding.reproduce);
+}
+
+/// Whether two replays have the same entries in every lane but that of the pieces in which stdout came.
+fn has_same_lanes(a: &Replay, b: &Replay) -> bool {
+    let mut lanes = Lane::ALL.into_iter().filter(|lane| *lane != Lane::Read);
+    lanes.all(|lane| a.lane(lane).eq(b.lane(lane)))
+}
+
+/// The newest recording of every scenario, under plans of each sort: what a sweep leaves out is what it would find to
+/// be the same.
+#[test]
+fn issue_20_point_3_what_a_sweep_does_not_replay_is_the_same() {
+    let workspace = Workspace::at(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")));
+    let (mut in_step, mut off_step) = (0, 0);
+    for name in workspace.names().unwrap() {
+        let scenario = Arc::new(workspace.load(&name).unwrap());
+        let Some(version) = workspace.usual_version(&scenario).unwrap() else { continue };
+        let recording = Recording::load(&workspace, &scenario, &version).unwrap();
+        let setups: Vec<Setup> = setups(&scenario).into_iter().take(recording.at_once()).collect();
+        let bases: Vec<_> = setups.iter().map(|setup| recording.fault_free(*setup)).collect();
+        let followed: Vec<&Replay> = bases.iter().map(|base| &**base).collect();
+        let (capture, pace_ms) = (recording.capture(), scenario.run.pace_ms);
+        let faulty = Plan::canonical(capture, pace_ms).faulty_dialogues(capture);
+        let faulty = faulty.into_iter().take(1).map(|(_, plan)| plan);
+        let seeded = [1, 2].map(|seed| Plan::seeded(capture, seed));
+        let agent = Plan::seeded_agent_fault(capture, 1, pace_ms);
+        for plan in seeded.into_iter().chain(faulty).chain([agent]) {
+            let played = plan.played(capture);
+            let alone = replay_played(&played, &setups);
+            let (mut cuts, has_kept_step) = replay_following(&played, &followed);
+            let must_be_same = has_kept_step && is_heard_in_time(&played, &setups);
+            let twins = must_be_same.then(|| replay_played(&played.uncut(), &setups));
+            *if must_be_same { &mut in_step } else { &mut off_step } += 1;
+            for (index, (cut, base)) in cuts.iter_mut().zip(&bases).enumerate() {
+                let place = format!("{name}: {}", plan.to_line());
+                assert!(*cut == alone[index], "{place}");
+                let is_twin = |twins: &Vec<Replay>| has_same_lanes(cut, &twins[index]);
+                assert!(twins.as_ref().is_none_or(is_twin), "{place}");
+                cut.share_stated(base);
+                if cut.has_events_of(base) && invariant::broken(base).is_empty() {
+                    let kinds = |broken: Vec<BrokenInvariant>| {
+                        broken.into_iter().map(|it| it.kind).collect::<Vec<_>>()
+                    };
+                    let beside = kinds(invariant::broken_beside_events(cut));
+                    assert_eq!(kinds(invariant::broken(cut)), beside, "{place}");
+                }
+            }
+        }
+    }
+    assert!(in_step > 200 && off_step > 100, "{in_step} in step, {off_step} not");
 }

@@ -31,6 +31,7 @@ fn found(stdout: &[&str], entries: &[&str]) -> Vec<(FindingKind, String)> {
         stated: Arc::new(LazyStated::new(stdout.join("\n").as_bytes(), usize::MAX)),
         is_faithful: true,
         reports: Vec::new(),
+        heard: Default::default(),
     };
     // The rules of a lane that a trace leaves out find that all is missing.
     let lanes = [(Lane::Sse, "SE"), (Lane::Acp, "ED")];
