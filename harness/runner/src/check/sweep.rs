@@ -66,8 +66,8 @@ pub(super) struct PlanSweep<'a> {
 /// What the replays of a plan in several setups share. It changes how long a sweep takes and nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PlanSharing {
-    /// One parse for all setups, and what the bytes state, which is read once for all plans. Plans are replayed on several
-    /// cores.
+    /// One parse for all setups, what the bytes state, which is read once for all plans, and what a plan has in common with
+    /// the canonical replay. A twin that must be the same is not replayed. Plans are replayed on several cores.
     #[default]
     Shared,
     /// Nothing: each plan is parsed and read anew in each setup, and one replay comes after another.

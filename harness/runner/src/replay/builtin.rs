@@ -51,19 +51,12 @@ impl Replay {
     /// times aside, because they were taken from there; both were run in the same way and read what the same bytes
     /// state.
     pub(crate) fn has_events_of(&self, other: &Self) -> bool {
-        let is_shared = |(own, entry): (&Entry, &Entry)| {
-            own.kind == entry.kind && Arc::ptr_eq(&own.data, &entry.data)
+        // Entries are the same if they share their particulars.
+        let identity = |entry| {
+            let Entry { kind, data, .. }: &Entry = entry;
+            (&**kind, Arc::as_ptr(data))
         };
-        let has_lane = |lane: Lane| {
-            let (mut own, mut others) = (self.lane(lane), other.lane(lane));
-            loop {
-                match (own.next(), others.next()) {
-                    (None, None) => return true,
-                    (Some(own), Some(other)) if is_shared((own, other)) => {}
-                    _ => return false,
-                }
-            }
-        };
+        let has_lane = |lane| self.lane(lane).map(identity).eq(other.lane(lane).map(identity));
         self.setup == other.setup
             && self.is_faithful == other.is_faithful
             && Arc::ptr_eq(&self.stated, &other.stated)

@@ -30,9 +30,7 @@ impl Setup {
     pub fn resumed(self) -> Self {
         Self { run: scenario::RunSpec { resume: true, ..self.run }, ..self }
     }
-}
 
-impl Setup {
     /// The milliseconds for which the agent may print nothing; none where it may be silent for ever.
     pub(crate) fn patience_ms(&self) -> Option<u64> {
         settings(self.run).watchdog.map(|watchdog| millis(watchdog.silence()))
