@@ -34,7 +34,7 @@ rows! {
     StartAgainAsNew: ["mcp-image", "tool-error"], "";
     StartAndUpdateAsRows: ["tool-error", "hooks"], "";
     StartAgainAfterResult: ["multi-edit", "ask-user-headless"], "";
-    EventsLostAtClose: ["stuck-callback", "permission-deny-interrupt"], "";
+    EventsLostAtClose: ["odd-waits", "odd-turns"], "";
     ListenerLeft: ["cut-off-line", "plain-text"], "";
     EndReportedEarly: ["cut-off-line", "plain-text"], "";
     ThinkingNotOnBus: ["redacted-thinking", "thinking"], "";

@@ -137,10 +137,10 @@ impl ScenarioChecks {
             drawn: &scenario.sweep.faults,
             place: place(recording),
             reproduce: &reproduce,
-            replayed: &|name, plan, replay| {
+            replayed: &|name, plan, replays| {
                 self.mark(|marks| {
                     let place = format!("{} {version} {name}", scenario.name);
-                    marks.add_replay(replay, &place);
+                    replays.iter().for_each(|replay| marks.add_replay(replay, &place));
                     if let [_] = plan.agent[..] {
                         marks.add(FindingKind::FaultUnseen, &place);
                     }

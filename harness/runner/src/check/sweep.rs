@@ -9,6 +9,7 @@
 //! Some further plans have a fault of the agent's side each. The replay is compared with its twin, which has the
 //! same fault, and a person must see what `check/agent.rs` says.
 
+mod same_times;
 mod smallest;
 
 use std::sync::Arc;
@@ -27,13 +28,14 @@ use crate::replay::{
     replay_played,
 };
 use crate::scenario::{Fault, FaultKind, Seeds};
+use same_times::{Groups, NamedPlan, Twin};
 pub(super) use smallest::smallest;
 
 /// The number of seeds for each plan with a fault of the agent's side.
 const SEEDS_PER_AGENT_FAULT: u64 = 16;
 
-/// The number of plans for each one whose twin is replayed although it must be the same.
-const PLANS_PER_TWIN: usize = 64;
+/// Of this number of groups of plans, the first plan of one is replayed although its twin stands for it.
+const GROUPS_PER_REPLAY: usize = 16;
 
 /// One sweep: a cassette under its seeded plans, in every channel.
 pub(super) struct PlanSweep<'a> {
@@ -55,8 +57,8 @@ pub(super) struct PlanSweep<'a> {
     pub(super) place: String,
     /// The line that replays the cassette under a plan in a setup and shows a lane.
     pub(super) reproduce: &'a (dyn Fn(&Plan, Setup, Option<Lane>) -> String + Sync),
-    /// Gets the name, the plan and the replay of every plan that is replayed; in their order if there are no `cores`.
-    pub(super) replayed: &'a (dyn Fn(&str, &Plan, &Replay) + Sync),
+    /// Gets the name, the plan and the replays of every plan that no other one stands for; in their order if there are no `cores`.
+    pub(super) replayed: &'a (dyn Fn(&str, &Plan, &[Replay]) + Sync),
     /// The cores that may be used beside this thread's.
     pub(super) cores: &'a IdleCores,
     /// What the replays of a plan share.
@@ -66,8 +68,9 @@ pub(super) struct PlanSweep<'a> {
 /// What the replays of a plan in several setups share. It changes how long a sweep takes and nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PlanSharing {
-    /// One parse for all setups, what the bytes state, which is read once for all plans, and what a plan has in common with
-    /// the canonical replay. A twin that must be the same is not replayed. Plans are replayed on several cores.
+    /// One parse for all setups, what the bytes state, which is read once for all plans, what a plan has in common with the
+    /// canonical replay, and the twin of plans with the same times. Such a plan is not replayed where the parser says that it
+    /// must be the same. Plans are replayed on several cores.
     #[default]
     Shared,
     /// Nothing: each plan is parsed and read anew in each setup, and one replay comes after another.
@@ -107,7 +110,7 @@ struct PlannedReplays<'a> {
     base: Base<'a>,
     /// The replay of the plan.
     cut: &'a Replay,
-    /// The replay of its uncut twin; none where that must be the same.
+    /// The replay of its uncut twin; none where `cut` is that one.
     twin: Option<&'a Replay>,
 }
 
@@ -129,82 +132,89 @@ impl PlanSweep<'_> {
         let holds = |replay: &Replay| is_shared && invariant::broken(replay).is_empty();
         let bases = self.bases.iter().map(|replay| Base { replay, holds: holds(replay) });
         let bases: Vec<_> = bases.collect();
-        let mut plans = self.all_plans().enumerate();
+        let mut groups = Groups::of(self.all_plans()).enumerate();
         loop {
             let cores = self.cores.take();
-            let batch: Vec<_> = plans.by_ref().take(cores.batch()).collect();
+            let batch: Vec<_> = groups.by_ref().take(cores.batch()).collect();
             if batch.is_empty() {
                 return None;
             }
-            let judged = cores.map(&batch, |(number, (name, plan))| {
-                self.judge_all(&bases, *number, (name, plan))
+            let judged = cores.map(&batch, |(number, plans)| {
+                self.judge_group(&bases, plans, number.is_multiple_of(GROUPS_PER_REPLAY))
             });
-            for ((_, (name, plan)), (kinds, failing)) in batch.into_iter().zip(judged) {
+            for ((_, plans), (kinds, failing)) in batch.into_iter().zip(judged) {
                 for kind in kinds {
                     if !met.contains(&kind) {
                         met.push(kind);
                     }
                 }
-                if let Some(setup) = failing {
-                    return Some((name, plan, setup));
+                if let Some((index, setup)) = failing {
+                    let failed = plans.into_iter().nth(index);
+                    return failed.map(|(name, plan)| (name, plan, setup));
                 }
             }
         }
     }
 
-    /// Replays a plan in all setups. Returns the kinds of its faults that a call got, and the first setup in which it fails.
-    fn judge_all(
+    /// Judges plans that may have the same times in all setups. Returns the kinds of their faults that a call got, and the
+    /// index of the first plan that fails, with the setup in which it does.
+    fn judge_group(
         &self,
         bases: &[Base<'_>],
-        number: usize,
-        plan: (&str, &Plan),
-    ) -> (Vec<FaultKind>, Option<Setup>) {
-        let at_once = match self.sharing {
-            PlanSharing::Shared => bases.len(),
-            PlanSharing::Nothing => 1,
-        };
-        let (mut met, mut failing) = (Vec::new(), None);
-        for bases in bases.chunks(at_once.max(1)) {
-            let (kinds, setup) = self.judge_in(bases, number, plan);
-            met.extend(kinds);
-            failing = failing.or(setup);
+        plans: &[NamedPlan],
+        is_replayed: bool,
+    ) -> (Vec<FaultKind>, Option<(usize, Setup)>) {
+        let mut met = Vec::new();
+        let is_shared = self.sharing == PlanSharing::Shared;
+        // The twin of the plans so far, and whether one holds that it stands for.
+        let mut known: Option<(Twin, bool)> = None;
+        for (index, (name, plan)) in plans.iter().enumerate() {
+            let played = plan.played(self.capture);
+            let uncut = played.uncut();
+            let (twin, holds) = match known.take() {
+                Some((twin, holds)) if is_shared && twin.is_of(&uncut) => (twin, holds),
+                _ => (self.twin(bases, &uncut), false),
+            };
+            let is_twin = is_shared && twin.stands_for(&played);
+            let is_alone = !is_twin || (is_replayed && index == 0);
+            let own = is_alone.then(|| self.replays(bases, &played).0);
+            if let Some(cuts) = own.as_ref().or_else(|| (!holds).then_some(&twin.replays)) {
+                (self.replayed)(name, plan, cuts);
+                let kinds = cuts.iter().flat_map(|cut| unmet::met(cut, &plan.faults));
+                met.extend(kinds.map(|fault| fault.kind));
+                let twins = own.as_ref().map(|_| &twin.replays[..]);
+                let replays = bases.iter().zip(cuts).enumerate().map(|(setup, (&base, cut))| {
+                    PlannedReplays { base, cut, twin: twins.map(|twins| &twins[setup]) }
+                });
+                let mut wrong = replays.filter(|it| self.mismatch(&played, it).is_some());
+                if let Some(PlannedReplays { base, .. }) = wrong.next() {
+                    return (met, Some((index, base.replay.setup)));
+                }
+            }
+            known = Some((twin, holds || is_twin));
         }
-        (met, failing)
+        (met, None)
     }
 
-    /// The same in the setups of `bases`, which one parse feeds.
-    fn judge_in(
-        &self,
-        bases: &[Base<'_>],
-        number: usize,
-        (name, plan): (&str, &Plan),
-    ) -> (Vec<FaultKind>, Option<Setup>) {
-        let followed: Vec<&Replay> = bases.iter().map(|base| &**base.replay).collect();
-        let setups: Vec<Setup> = followed.iter().map(|base| base.setup).collect();
-        let played = plan.played(self.capture);
-        let is_shared = self.sharing == PlanSharing::Shared;
-        let replay = |played: &PlayedPlan<'_>| match is_shared {
-            true => replay_following(played, &followed),
-            false => (replay_played(played, &setups), false),
-        };
-        let (mut cuts, has_kept_step) = replay(&played);
-        if is_shared {
-            cuts.iter_mut().zip(bases).for_each(|(cut, base)| cut.share_stated(base.replay));
+    /// Replays the twin of a plan in all setups.
+    fn twin(&self, bases: &[Base<'_>], uncut: &PlayedPlan<'_>) -> Twin {
+        let (replays, is_in_step) = self.replays(bases, uncut);
+        let followed = bases.first().filter(|_| is_in_step);
+        Twin::new(uncut, replays, followed.map(|base| base.replay.heard.clone()))
+    }
+
+    /// Replays a plan in all setups. Says also whether the parser's events are those of the canonical replays, with the same
+    /// lines.
+    fn replays(&self, bases: &[Base<'_>], played: &PlayedPlan<'_>) -> (Vec<Replay>, bool) {
+        if self.sharing == PlanSharing::Nothing {
+            let each =
+                bases.iter().filter_map(|base| replay_played(played, &[base.replay.setup]).pop());
+            return (each.collect(), false);
         }
-        let met = cuts.iter().flat_map(|cut| unmet::met(cut, &plan.faults));
-        let met: Vec<FaultKind> = met.map(|fault| fault.kind).collect();
-        cuts.iter().for_each(|cut| (self.replayed)(name, plan, cut));
-        // The gateway hears the same of both, at the same times, but for how often the agent prints, by which it tells
-        // only that the agent is alive.
-        let must_be_same = has_kept_step && is_heard_in_time(&played, &setups);
-        let is_replayed = !must_be_same || number.is_multiple_of(PLANS_PER_TWIN);
-        let twins = is_replayed.then(|| replay(&played.uncut()).0);
-        let mut replays = bases.iter().zip(&cuts).enumerate();
-        let failing = replays.find(|(index, (base, cut))| {
-            let (base, twin) = (**base, twins.as_ref().map(|twins| &twins[*index]));
-            self.mismatch(&played, &PlannedReplays { base, cut, twin }).is_some()
-        });
-        (met, failing.map(|(_, (base, _))| base.replay.setup))
+        let followed: Vec<&Replay> = bases.iter().map(|base| &**base.replay).collect();
+        let (mut replays, is_in_step) = replay_following(played, &followed);
+        replays.iter_mut().zip(bases).for_each(|(replay, base)| replay.share_stated(base.replay));
+        (replays, is_in_step)
     }
 
     /// The first setup in which the replay of a plan is wrong, and what is wrong with it.
@@ -345,12 +355,6 @@ pub(super) fn seeded(
 ) -> Plan {
     let plan = Plan::seeded(capture, seed).with_faults(faults.iter().copied());
     plan.with_faults(Plan::random_faults(seed, drawn))
-}
-
-/// Whether no setup gives the agent up while it waits for a line of the plan.
-fn is_heard_in_time(played: &PlayedPlan<'_>, setups: &[Setup]) -> bool {
-    let patience = setups.iter().filter_map(Setup::patience_ms).min();
-    patience.is_none_or(|patience| played.ends_lines_within(patience))
 }
 
 /// The first of `lanes` in which a replay differs from an uncut one.

@@ -94,16 +94,16 @@ pub(crate) fn replay_played(played: &PlayedPlan<'_>, setups: &[Setup]) -> Vec<Re
 }
 
 /// Replays a plan once in the setup of each of `bases`, and takes the entries of what is the same there. The replay is
-/// the one that [`replay_played`] makes. Says also whether each event of the parser and of the buses was that of `bases`, and
-/// those of the parser came with the piece that ended their line.
+/// the one that [`replay_played`] makes. Says also whether each event of the parser was that of `bases`, and came with the
+/// piece that ended its line.
 pub(crate) fn replay_following(played: &PlayedPlan<'_>, bases: &[&Replay]) -> (Vec<Replay>, bool) {
     let setups: Vec<Setup> = bases.iter().map(|base| base.setup).collect();
     let heard: Vec<Heard> = bases.iter().map(|base| base.heard.clone()).collect();
     replay_wired(played, &setups, Wiring::built_in, Hearing::Following(&heard))
 }
 
-/// Replays a plan in each of `setups` with a gateway that `wiring` puts together. Says also whether each event was
-/// the one that is followed, and in step.
+/// Replays a plan in each of `setups` with a gateway that `wiring` puts together. Says also whether each
+/// event of the parser was the one that is followed, and in step.
 pub(super) fn replay_wired(
     played: &PlayedPlan<'_>,
     setups: &[Setup],
@@ -146,8 +146,7 @@ async fn run(
         heard,
     };
     let over = join_all(runs.into_iter().map(|run| run.finish(input.clone()))).await;
-    let has_kept_step = over.iter().all(|over| over.has_kept_step);
-    (setups.iter().copied().zip(over).map(replay).collect(), has_kept_step)
+    (setups.iter().copied().zip(over).map(replay).collect(), input.has_kept_step)
 }
 
 #[cfg(test)]

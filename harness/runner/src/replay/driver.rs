@@ -90,8 +90,6 @@ pub(super) struct OverReplay {
     pub(super) counted: ReplayCounts,
     pub(super) reports: Vec<RunReport>,
     pub(super) heard: Heard,
-    /// Whether every event of the parser and of the buses was the one that is followed, and in step.
-    pub(super) has_kept_step: bool,
 }
 
 impl ReplayDriver {
@@ -245,8 +243,7 @@ impl ObservedConversation {
         let reports = conversation.finish().await;
         outside.end_of_stream();
         tokio::time::sleep(AFTERMATH).await;
-        let ReplayInput { stats, counted, has_kept_step, heard } = input;
-        let has_kept_step = has_kept_step && listeners.has_followed();
+        let ReplayInput { stats, counted, has_kept_step: _, heard } = input;
         let counted = ReplayCounts {
             listeners_left: outside.listeners_left(),
             overlapping_calls: outside.chat.overlapping_calls(),
@@ -256,7 +253,7 @@ impl ObservedConversation {
         let heard = heard.zip(listeners.kept());
         let heard = heard.map(|(events, turns)| Heard::of(HeardRun { events, turns }));
         let heard = heard.unwrap_or_default();
-        OverReplay { entries: log.take(), stats, counted, reports, heard, has_kept_step }
+        OverReplay { entries: log.take(), stats, counted, reports, heard }
     }
 }
 

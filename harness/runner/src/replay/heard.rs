@@ -56,6 +56,12 @@ pub(super) struct HeardEvent {
     entry: Option<EntryParts>,
 }
 
+impl HeardEvent {
+    pub(super) fn new(event: &Event<'_>, came: Came, entry: Option<EntryParts>) -> Self {
+        Self { event: event.clone().into_owned(), came, entry }
+    }
+}
+
 /// With what an event of the parser comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Came {
@@ -128,45 +134,66 @@ impl Hearing<'_> {
     }
 }
 
-/// Makes the entries of the parser's events.
-pub(super) struct EventEntries {
-    followed: Option<Arc<[HeardEvent]>>,
+/// Compares the parser's events with those that are followed.
+pub(super) struct EventComparison {
+    followed: Arc<[HeardEvent]>,
     /// The number of events that came.
     came: usize,
     /// Whether each of them was the one that is followed, and in step.
     is_in_step: bool,
+}
+
+impl EventComparison {
+    /// Follows the events of a replay, if they were kept.
+    pub(super) fn with(heard: &Heard) -> Option<Self> {
+        Some(Self { followed: heard.get()?.events.clone(), came: 0, is_in_step: true })
+    }
+
+    /// The event that is followed, if `event` is the same.
+    pub(super) fn next(&mut self, event: &Event<'_>, came: Came) -> Option<&HeardEvent> {
+        let known = self.followed.get(self.came);
+        self.came += 1;
+        let known = known.filter(|known| event.clone().without_texts() == known.event);
+        self.is_in_step &= known.is_some_and(|known| came.is_in_step(known.came));
+        known
+    }
+
+    /// Whether all events that are followed have come, each in step.
+    pub(super) fn has_kept_step(&self) -> bool {
+        self.is_in_step && self.came == self.followed.len()
+    }
+}
+
+/// Makes the entries of the parser's events.
+pub(super) struct EventEntries {
+    followed: Option<EventComparison>,
     kept: Option<Vec<HeardEvent>>,
 }
 
 impl EventEntries {
     pub(super) fn new(hearing: Hearing<'_>) -> Self {
-        let followed = hearing.followed(0).map(|run| run.events.clone());
-        let kept = matches!(hearing, Hearing::Kept).then(Vec::new);
-        Self { is_in_step: followed.is_some(), followed, came: 0, kept }
+        let followed = match hearing {
+            Hearing::Following(all) => all.first().and_then(EventComparison::with),
+            Hearing::Alone | Hearing::Kept => None,
+        };
+        Self { followed, kept: matches!(hearing, Hearing::Kept).then(Vec::new) }
     }
 
     /// Kind and data of the entry for `event`; none for a record without an event of its own.
     pub(super) fn entry(&mut self, event: &Event<'_>, came: Came) -> Option<EntryParts> {
-        let known = self.followed.as_ref().and_then(|events| events.get(self.came));
-        self.came += 1;
-        if let Some(known) = known
-            && event.clone().without_texts() == known.event
-        {
-            self.is_in_step &= came.is_in_step(known.came);
+        if let Some(known) = self.followed.as_mut().and_then(|it| it.next(event, came)) {
             return known.entry.clone();
         }
-        self.is_in_step = false;
         let entry = lifecycle_entry(event).map(|(kind, data)| (Cow::from(kind), Arc::new(data)));
         if let Some(kept) = &mut self.kept {
-            kept.push(HeardEvent { event: event.clone().into_owned(), came, entry: entry.clone() });
+            kept.push(HeardEvent::new(event, came, entry.clone()));
         }
         entry
     }
 
     /// Whether all events that are followed have come, each in step.
     pub(super) fn has_kept_step(&self) -> bool {
-        let all = self.followed.as_ref().map_or(0, |events| events.len());
-        self.is_in_step && self.came == all
+        self.followed.as_ref().is_some_and(EventComparison::has_kept_step)
     }
 
     /// The events that were kept.

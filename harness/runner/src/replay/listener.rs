@@ -6,7 +6,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clitape_gateway::acp::AcpConverter;
@@ -27,8 +26,6 @@ pub(super) struct Listeners {
     /// The session of the ACP client, if there is one.
     editor: Option<Arc<Mutex<TurnByTurn<Editor>>>>,
     followed: Option<Arc<HeardRun>>,
-    /// Whether an event came that is not the one that is followed.
-    has_strayed: Arc<AtomicBool>,
     kept: Option<Arc<Mutex<HeardTurns>>>,
 }
 
@@ -43,7 +40,7 @@ impl Listeners {
         let editor =
             |client| Editor { session: acp_session(client), passed: followed.as_ref().map(|_| 0) };
         let editor = client.map(|client| Arc::new(Mutex::new(TurnByTurn::new(editor(client)))));
-        Self { log, editor, followed, has_strayed: Arc::default(), kept: keeps.then(Arc::default) }
+        Self { log, editor, followed, kept: keeps.then(Arc::default) }
     }
 
     /// The listener of the bus of a turn, with an event stream unless the run is silent.
@@ -59,11 +56,6 @@ impl Listeners {
                 is_in_step: self.followed.is_some(),
             }),
         }
-    }
-
-    /// Whether every event was the one that is followed.
-    pub(super) fn has_followed(&self) -> bool {
-        self.followed.is_some() && !self.has_strayed.load(Ordering::Relaxed)
     }
 
     /// What was heard, if it was to be kept.
@@ -85,17 +77,14 @@ impl TurnListener {
     /// Takes an event of the bus, and writes its entries.
     pub(super) fn on(&mut self, event: &BusEvent) {
         let Self { shared, turn, came, stream } = self;
-        let Listeners { log, editor, followed, has_strayed, kept } = shared;
+        let Listeners { log, editor, followed, kept } = shared;
         let turn = *turn;
         let heard = followed.as_ref().and_then(|run| run.turns.turns.get(&turn));
         let known = heard.and_then(|heard| heard.events.get(*came));
         let known = known.filter(|known| is_same(&known.event, event));
         let entry: EntryParts = match known {
             Some(known) => known.entry.clone(),
-            None => {
-                has_strayed.store(true, Ordering::Relaxed);
-                (event.stream().into(), bus_data(event).into())
-            }
+            None => (event.stream().into(), bus_data(event).into()),
         };
         add(log, Lane::Bus, &entry);
         if let Some(editor) = editor {

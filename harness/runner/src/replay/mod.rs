@@ -15,6 +15,7 @@ mod lanes;
 mod listener;
 mod live;
 mod log;
+mod parsed;
 mod person;
 mod pieces;
 mod plan;
@@ -46,8 +47,10 @@ pub use chat::call_entry;
 pub use chat_view::{ChatChange, ChatView, SeenMessage};
 pub use driver::ReplayCounts;
 pub(crate) use headline::shortened;
+pub(crate) use heard::Heard;
 pub use host_step::HostStep;
 pub use live::live;
+pub(crate) use parsed::{parsed, parsed_in_step};
 pub use pieces::CapturePieces;
 pub use plan::{Cut, CutError, PLAN_FORMAT, Plan, PlanError, PlanStep};
 #[cfg(test)]
@@ -56,6 +59,7 @@ pub(crate) use played::PlayedPlan;
 #[cfg(test)]
 pub(crate) use pulse::replay_ended;
 pub(crate) use pulse::{count_of_this_thread, count_replays};
+pub(crate) use random::SEEDS_PER_TIMES;
 pub use request::{PlanArg, ReplayRequest, RequestError};
 pub use setup::{AcpClient, Setup};
 pub use stated::{LazyStated, Stated, StatedBlock, StatedCall, StatedMessage, StatedTurn};

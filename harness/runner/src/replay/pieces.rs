@@ -7,7 +7,7 @@
 use std::io::{self, BufRead, Read as _};
 
 use super::plan::Cut;
-use super::random::PieceDraw;
+use super::random::{LineBytes, PieceDraw};
 use crate::cassette::LINE_PACE_MS;
 
 /// The most bytes of a line that come as one piece.
@@ -63,13 +63,42 @@ impl<R: BufRead> CapturePieces<R> {
                 let before_last = piece.split_last().map_or(&[][..], |(_, before)| before);
                 (u64::from(*line_ended) + line_feeds(before_last)) * LINE_PACE_MS
             }
-            ReadCut::Random(draw) => {
-                reader.take(draw.bytes()).read_to_end(&mut piece)?;
-                draw.delay(line_feeds(&piece) > 0)
-            }
+            ReadCut::Random(draw) => draw.piece(&mut LinesRead { reader, piece: &mut piece })?,
         };
         *line_ended = piece.ends_with(b"\n");
         Ok((after_ms, piece))
+    }
+}
+
+/// Takes a piece from a reader.
+struct LinesRead<'a, R> {
+    reader: &'a mut R,
+    piece: &'a mut Vec<u8>,
+}
+
+impl<R: BufRead> LineBytes for LinesRead<'_, R> {
+    type Error = io::Error;
+
+    fn take(&mut self, most: u64, may_end: bool) -> io::Result<(u64, bool)> {
+        let Self { reader, piece } = self;
+        if may_end {
+            let taken = reader.take(most).read_until(b'\n', piece)?;
+            return Ok((taken as u64, taken > 0 && piece.ends_with(b"\n")));
+        }
+        let mut taken = 0;
+        loop {
+            let bytes = reader.fill_buf()?;
+            let in_line = memchr::memchr(b'\n', bytes).unwrap_or(bytes.len());
+            let room = usize::try_from(most - taken).unwrap_or(usize::MAX);
+            let size = in_line.min(room);
+            let is_over = size == room || in_line < bytes.len() || bytes.is_empty();
+            piece.extend_from_slice(&bytes[..size]);
+            reader.consume(size);
+            taken += size as u64;
+            if is_over {
+                return Ok((taken, false));
+            }
+        }
     }
 }
 

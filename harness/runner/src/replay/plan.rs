@@ -241,8 +241,8 @@ impl Plan {
 
     /// Random cuts and delays, the same ones for the same seed on every machine, without the host's lines.
     pub(super) fn random(stdout: &[u8], seed: u64) -> Self {
-        let steps =
-            random::pieces(&line_ends(stdout), seed).into_iter().map(PlanStep::from).collect();
+        let pieces = random::pieces(&line_ends(stdout), stdout.ends_with(b"\n"), seed);
+        let steps = pieces.into_iter().map(PlanStep::from).collect();
         Self { seed: Some(seed), steps, ..Self::empty() }
     }
 

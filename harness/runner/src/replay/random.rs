@@ -1,5 +1,11 @@
-//! Random cuts, delays and faults from a seed: ChaCha8 with raw draws and our own arithmetic, so that a
+//! Random cuts, times and faults from a seed: ChaCha8 with raw draws and our own arithmetic, so that a
 //! seed means the same plan on every machine and with every version of the generator's crate.
+//!
+//! [`SEEDS_PER_TIMES`] seeds that follow each other have the times of their lines and their host in common, and differ in
+//! where they cut, and in the faults of the chat's server where those are drawn. The gateway hears whole lines, so that
+//! what it does at these times need not be replayed for every cut.
+
+use std::convert::Infallible;
 
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
@@ -7,21 +13,29 @@ use rand::{Rng, SeedableRng};
 use super::host_step::AnswerFault;
 use crate::scenario::{Fault, FaultKind};
 
+/// The number of seeds whose lines end at the same times.
+pub(crate) const SEEDS_PER_TIMES: u64 = 4;
+
 /// Largest piece of a stretch; a stretch of small pieces cuts inside records and characters, one
-/// of large pieces glues records together.
+/// of large pieces glues records together where they come at the same time.
 const SIZES: [u32; 6] = [1, 4, 16, 128, 1024, 65_536];
 /// Pieces of one size before another is drawn, at most; each seed has one of these.
 const STRETCHES: [u32; 3] = [4, 40, 400];
-/// Longest delay of a class in ms, and how many of 64 draws fall into it where the seed does not say otherwise. The
-/// long ones cross a channel's throttle window.
-const DELAYS: [(u32, u32); 4] = [(1, 44), (20, 14), (400, 5), (3_000, 1)];
-/// What the delays within a line add up to at most, in ms; each seed has one of these. They are short, because a gateway
-/// gives an agent up that prints no line for long.
-const BUDGETS_MS: [u64; 3] = [100, 1_000, 3_000];
 /// After this number of pieces the rest of a long run comes in large ones, because each piece takes time.
 const MOST_PIECES: [usize; 2] = [150, 600];
-/// How much more or less often than usual a seed draws a class of delays.
+
+/// How many of 64 lines come at the same time as the line before; seeds with the same times have one of these.
+const TOGETHER: [u32; 4] = [0, 16, 52, 63];
+/// Longest delay of a class in ms, and how many of 60 lines that come later fall into it where the times do not say
+/// otherwise. The long ones cross a channel's throttle window.
+const DELAYS: [(u32, u32); 4] = [(1, 20), (20, 16), (400, 14), (3_000, 10)];
+/// How much more or less often than usual times have a class of delays.
 const FACTORS: [u32; 4] = [0, 1, 1, 6];
+/// The longest delay of a line in ms; times have one of these. They are short, because a gateway gives an agent up that
+/// prints no line for long.
+const LONGEST_MS: [u64; 3] = [100, 1_000, 3_000];
+/// After this number of lines that come later, most lines of a long run come together, because each moment takes time.
+const MOST_MOMENTS: [usize; 2] = [150, 600];
 
 /// Most faults of a plan, and the last call that may fail.
 const MOST_FAULTS: u32 = 4;
@@ -35,93 +49,188 @@ const MOST_WAITS_S: u32 = 240;
 /// The slowest answer, in ms.
 const SLOWEST_MS: u32 = 4_000;
 
-/// What the pieces of a seed are like. Seeds differ in it, so that some have what others never do: only large pieces, no
-/// pause at all, many long ones.
-#[derive(Debug)]
-struct Weights {
-    sizes: [u32; SIZES.len()],
-    stretch: u32,
-    delays: [u32; DELAYS.len()],
-    budget_ms: u64,
-    most_pieces: usize,
+/// The bytes of a capture, from which pieces are taken.
+pub(super) trait LineBytes {
+    /// Why no bytes can be taken.
+    type Error;
+
+    /// Takes `most` bytes of the line that is under way, or fewer where it has no more; its end only if it `may_end`. Returns
+    /// their number, and whether the line has ended.
+    ///
+    /// # Errors
+    ///
+    /// Those of whatever holds the bytes.
+    fn take(&mut self, most: u64, may_end: bool) -> Result<(u64, bool), Self::Error>;
 }
 
-impl Weights {
-    fn draw(rng: &mut ChaCha8Rng) -> Self {
-        let mut sizes = SIZES.map(|_| below(rng, 2) * (1 + below(rng, 8)));
-        if sizes.iter().all(|weight| *weight == 0) {
-            sizes[below(rng, SIZES.len() as u32) as usize] = 1;
+/// Lines of which only the ends are known.
+struct KnownLines<'a> {
+    /// Where the lines end that have not, the last one with the bytes.
+    ends: &'a [u64],
+    /// The bytes that were taken.
+    at: u64,
+    /// Whether the last line has a line feed.
+    is_last_ended: bool,
+}
+
+impl LineBytes for KnownLines<'_> {
+    type Error = Infallible;
+
+    fn take(&mut self, most: u64, may_end: bool) -> Result<(u64, bool), Infallible> {
+        let Some((&end, further)) = self.ends.split_first() else { return Ok((0, false)) };
+        let is_ended = self.is_last_ended || !further.is_empty();
+        let feed = u64::from(is_ended && !may_end);
+        let taken = most.min(end - self.at - feed);
+        self.at += taken;
+        let is_over = self.at == end;
+        if is_over {
+            self.ends = further;
         }
-        let stretch = STRETCHES[below(rng, STRETCHES.len() as u32) as usize];
-        let mut delays = DELAYS.map(|(_, weight)| weight * FACTORS[below(rng, 4) as usize]);
-        // Some pieces come at once.
-        delays[0] = delays[0].max(1);
-        let budget_ms = BUDGETS_MS[below(rng, BUDGETS_MS.len() as u32) as usize];
-        let most_pieces = MOST_PIECES[below(rng, MOST_PIECES.len() as u32) as usize];
-        Self { sizes, stretch, delays, budget_ms, most_pieces }
+        Ok((taken, is_over && is_ended))
     }
 }
 
 /// Draws the pieces of the plan of a seed one by one.
 #[derive(Debug)]
 pub(super) struct PieceDraw {
-    rng: ChaCha8Rng,
-    weights: Weights,
-    /// The pieces that are left of a stretch, and the size of its largest ones.
-    in_stretch: u32,
-    largest: u32,
-    drawn: usize,
-    /// The delays that the line may still have.
-    budget_ms: u64,
+    cuts: CutDraw,
+    times: TimeDraw,
+    /// Milliseconds until the line that is under way ends.
+    line_ms: u64,
 }
 
 impl PieceDraw {
     pub(super) fn new(seed: u64) -> Self {
-        let mut rng = generator(seed, "");
-        let weights = Weights::draw(&mut rng);
-        let budget_ms = weights.budget_ms;
-        Self { rng, weights, in_stretch: 0, largest: 1, drawn: 0, budget_ms }
+        let mut times = TimeDraw::new(seed);
+        Self { cuts: CutDraw::new(seed), line_ms: times.delay(), times }
     }
 
-    /// The size of the next piece, if as many bytes are left. Its delay is drawn then.
-    pub(super) fn bytes(&mut self) -> u64 {
-        let Self { rng, weights, .. } = self;
+    /// Takes the next piece, and returns the milliseconds since the piece before. A line ends in it only at the time of
+    /// the line, so that several lines are in one piece if they come at the same time.
+    ///
+    /// # Errors
+    ///
+    /// Those of `bytes`.
+    pub(super) fn piece<B: LineBytes>(&mut self, bytes: &mut B) -> Result<u64, B::Error> {
+        let mut room = self.cuts.bytes();
+        let mut after_ms = None;
+        while room > 0 {
+            let (taken, has_ended) = bytes.take(room, after_ms.is_none() || self.line_ms == 0)?;
+            room -= taken;
+            if !has_ended {
+                break;
+            }
+            after_ms.get_or_insert(self.line_ms);
+            self.line_ms = self.times.delay();
+        }
+        Ok(after_ms.unwrap_or_else(|| self.cuts.pause(&mut self.line_ms)))
+    }
+}
+
+/// Draws the sizes of the pieces of a seed. Seeds differ in their weights, so that some have what others never do, such as only
+/// large pieces.
+#[derive(Debug)]
+struct CutDraw {
+    rng: ChaCha8Rng,
+    sizes: [u32; SIZES.len()],
+    stretch: u32,
+    most_pieces: usize,
+    /// The pieces that are left of a stretch, and the size of its largest ones.
+    in_stretch: u32,
+    largest: u32,
+    drawn: usize,
+}
+
+impl CutDraw {
+    fn new(seed: u64) -> Self {
+        let mut rng = generator(seed, "cuts");
+        let mut sizes = SIZES.map(|_| below(&mut rng, 2) * (1 + below(&mut rng, 8)));
+        if sizes.iter().all(|weight| *weight == 0) {
+            sizes[below(&mut rng, SIZES.len() as u32) as usize] = 1;
+        }
+        let stretch = one_of(&mut rng, &STRETCHES);
+        let most_pieces = one_of(&mut rng, &MOST_PIECES);
+        Self { rng, sizes, stretch, most_pieces, in_stretch: 0, largest: 1, drawn: 0 }
+    }
+
+    /// The size of the next piece, if as many bytes may come.
+    fn bytes(&mut self) -> u64 {
+        let Self { rng, sizes, stretch, .. } = self;
         if self.in_stretch == 0 {
-            self.in_stretch = 1 + below(rng, weights.stretch);
-            self.largest = SIZES[weighted(rng, &weights.sizes)];
+            self.in_stretch = 1 + below(rng, *stretch);
+            self.largest = SIZES[weighted(rng, sizes)];
         }
         self.in_stretch -= 1;
-        let is_long = self.drawn >= weights.most_pieces;
+        let is_long = self.drawn >= self.most_pieces;
         let largest = if is_long { SIZES[SIZES.len() - 1] } else { self.largest };
         self.drawn += 1;
         u64::from(1 + below(rng, largest))
     }
 
-    /// The delay of that piece in ms. `ends_line` says whether a line ends in it.
-    pub(super) fn delay(&mut self, ends_line: bool) -> u64 {
-        let Self { rng, weights, .. } = self;
-        let (longest, _) = DELAYS[weighted(rng, &weights.delays)];
-        let delay = u64::from(below(rng, longest)).min(self.budget_ms);
-        self.budget_ms = if ends_line { weights.budget_ms } else { self.budget_ms - delay };
-        delay
+    /// The delay in ms of a piece in which no line ends, of what is left until the end of its line.
+    fn pause(&mut self, line_ms: &mut u64) -> u64 {
+        let rng = &mut self.rng;
+        if *line_ms == 0 || below(rng, 2) == 0 {
+            return 0;
+        }
+        let pause = u64::from(below(rng, u32::try_from(*line_ms).unwrap_or(u32::MAX)));
+        *line_ms -= pause;
+        pause
     }
 }
 
+/// Draws the times at which lines end. Times differ in their weights: some have no pause at all, others many long ones.
+#[derive(Debug)]
+struct TimeDraw {
+    rng: ChaCha8Rng,
+    together: u32,
+    delays: [u32; DELAYS.len()],
+    longest_ms: u64,
+    most_moments: usize,
+    /// The lines that came later than the line before.
+    moments: usize,
+}
+
+impl TimeDraw {
+    fn new(seed: u64) -> Self {
+        let mut rng = generator(of_times(seed), "times");
+        let together = one_of(&mut rng, &TOGETHER);
+        let mut delays = DELAYS.map(|(_, weight)| weight * one_of(&mut rng, &FACTORS));
+        // There is a class to draw.
+        delays[0] = delays[0].max(1);
+        let longest_ms = one_of(&mut rng, &LONGEST_MS);
+        let most_moments = one_of(&mut rng, &MOST_MOMENTS);
+        Self { rng, together, delays, longest_ms, most_moments, moments: 0 }
+    }
+
+    /// Milliseconds from the end of a line to that of the next one.
+    fn delay(&mut self) -> u64 {
+        let is_long = self.moments >= self.most_moments;
+        let together = if is_long { TOGETHER[TOGETHER.len() - 1] } else { self.together };
+        if below(&mut self.rng, 64) < together {
+            return 0;
+        }
+        self.moments += 1;
+        let (longest, _) = DELAYS[weighted(&mut self.rng, &self.delays)];
+        u64::from(below(&mut self.rng, longest)).min(self.longest_ms)
+    }
+}
+
+/// The first of the seeds that have the same times as this one.
+fn of_times(seed: u64) -> u64 {
+    seed - seed % SEEDS_PER_TIMES
+}
+
 /// Delay in ms and size of each piece of the plan of `seed` for bytes whose lines end at `ends`, of which the last one is
-/// their number.
-pub(super) fn pieces(ends: &[u64], seed: u64) -> Vec<(u64, u64)> {
+/// their number; `is_last_ended` says whether the last line has a line feed.
+pub(super) fn pieces(ends: &[u64], is_last_ended: bool, seed: u64) -> Vec<(u64, u64)> {
     let mut draw = PieceDraw::new(seed);
     let mut pieces = Vec::new();
-    let mut lines = ends.iter().peekable();
-    let (mut at, total) = (0, ends.last().copied().unwrap_or_default());
-    while at < total {
-        let bytes = draw.bytes().min(total - at);
-        at += bytes;
-        let mut ends_line = false;
-        while lines.next_if(|end| **end <= at).is_some() {
-            ends_line = true;
-        }
-        pieces.push((draw.delay(ends_line), bytes));
+    let mut lines = KnownLines { ends, at: 0, is_last_ended };
+    while !lines.ends.is_empty() {
+        let from = lines.at;
+        let Ok(after_ms) = draw.piece(&mut lines);
+        pieces.push((after_ms, lines.at - from));
     }
     pieces
 }
@@ -136,7 +245,7 @@ pub(super) fn faults(seed: u64, kinds: &[FaultKind]) -> Vec<Fault> {
     let mut waits_left = MOST_WAITS_S;
     for _ in 0..=below(&mut rng, MOST_FAULTS) {
         let call = u64::from(1 + below(&mut rng, LAST_CALL));
-        let kind = kinds[below(&mut rng, kinds.len() as u32) as usize];
+        let kind = one_of(&mut rng, kinds);
         let amount = match kind {
             FaultKind::RateLimit => wait_s(&mut rng).min(waits_left),
             FaultKind::Slow => 1 + below(&mut rng, SLOWEST_MS),
@@ -170,7 +279,7 @@ pub(super) struct Dialogue(ChaCha8Rng);
 
 impl Dialogue {
     pub(super) fn new(seed: u64) -> Self {
-        Self(generator(seed, "dialogue"))
+        Self(generator(of_times(seed), "dialogue"))
     }
 
     /// Milliseconds that the host takes for a line.
@@ -181,7 +290,7 @@ impl Dialogue {
     /// The fault of an answer; two of five answers have one.
     pub(super) fn fault(&mut self) -> Option<AnswerFault> {
         let is_faulty = below(&mut self.0, 5) < 2;
-        let fault = AnswerFault::ALL[below(&mut self.0, AnswerFault::ALL.len() as u32) as usize];
+        let fault = one_of(&mut self.0, &AnswerFault::ALL);
         is_faulty.then_some(fault)
     }
 }
@@ -223,6 +332,11 @@ fn weighted(rng: &mut ChaCha8Rng, weights: &[u32]) -> usize {
         draw -= weight;
     }
     0
+}
+
+/// One of `all`, each as often as the others.
+fn one_of<T: Copy>(rng: &mut ChaCha8Rng, all: &[T]) -> T {
+    all[below(rng, u32::try_from(all.len()).unwrap_or(u32::MAX)) as usize]
 }
 
 /// A draw from `0..n`: multiply and shift, one raw draw each.

@@ -188,9 +188,11 @@ fn drafts(replay: &Replay) -> BTreeMap<u64, Vec<&Entry>> {
     let mut turns = by_turn(replay, Lane::Telegram);
     for calls in turns.values_mut() {
         calls.retain(|entry| {
-            // A question's message that the server refuses has no id.
-            let is_question = entry.data.contains_key("buttons")
-                || message_id(entry).is_some_and(|id| questions.contains(&id));
+            // A question's message that the server refuses has no id, and one that is closed has no buttons. A gateway
+            // that is another program does not say which question a message is for.
+            let is_question =
+                ["question", "buttons"].iter().any(|key| entry.data.contains_key(*key))
+                    || message_id(entry).is_some_and(|id| questions.contains(&id));
             is_draft(entry) && !is_question
         });
     }

@@ -38,11 +38,28 @@ fn uncut_keeps_when_every_line_is_complete() {
 
 #[test]
 fn a_seed_is_the_same_plan_everywhere() {
-    let plan = Plan::random(&[b'x'; 60], 10);
-    assert_eq!(plan, Plan::random(&[b'x'; 60], 10));
+    let stdout = b"fourteen bytes\n".repeat(4);
+    let plan = Plan::random(&stdout, 10);
+    assert_eq!(plan, Plan::random(&stdout, 10));
     assert_eq!(plan.steps.iter().map(|step| step.bytes).sum::<u64>(), 60);
-    check(&plan, "11:4 2:4 2:2 19:50");
-    assert_ne!(Plan::random(&[b'x'; 9_000], 5).steps, Plan::random(&[b'x'; 9_000], 6).steps);
+    check(&plan, "0:1 0:1 0:1 0:41 6:16");
+}
+
+/// Seeds that follow each other have the same times of lines, those of the next group have others, and cuts differ.
+#[test]
+fn issue_20_point_3_seeds_share_times() {
+    let stdout = b"one line\n".repeat(200);
+    let group =
+        |first| (first..first + random::SEEDS_PER_TIMES).map(|seed| Plan::random(&stdout, seed));
+    let times = |plan: &Plan| plan.uncut(stdout.as_slice()).steps;
+    let mut seen = Vec::new();
+    for first in [0, 4, 400] {
+        let plans: Vec<Plan> = group(first).collect();
+        assert!(plans.iter().any(|plan| plan.steps != plans[0].steps), "{first}");
+        assert!(plans.iter().all(|plan| times(plan) == times(&plans[0])), "{first}");
+        assert!(!seen.contains(&times(&plans[0])), "{first}");
+        seen.push(times(&plans[0]));
+    }
 }
 
 #[test]

@@ -1,0 +1,82 @@
+//! Plans of the same times differ in nothing but their cuts. They have one uncut twin, in which every line comes whole. The
+//! gateway hears the same of each of them, at the same times, as long as each event of the parser comes with the piece
+//! that ends its line: then the replay of the twin stands for it, and the parser is enough to know.
+
+use std::iter::Peekable;
+
+use crate::replay::{Heard, Plan, PlayedPlan, Replay, SEEDS_PER_TIMES, parsed, parsed_in_step};
+
+/// A plan with its name in a finding.
+pub(super) type NamedPlan = (String, Plan);
+
+/// Plans in their order, those in one group that follow each other and may have the same times.
+pub(super) struct Groups<I: Iterator<Item = NamedPlan>>(Peekable<I>);
+
+impl<I: Iterator<Item = NamedPlan>> Groups<I> {
+    pub(super) fn of(plans: I) -> Self {
+        Self(plans.peekable())
+    }
+}
+
+impl<I: Iterator<Item = NamedPlan>> Iterator for Groups<I> {
+    type Item = Vec<NamedPlan>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let first = self.0.next()?;
+        let times = times_of(&first.1);
+        let mut group = vec![first];
+        while times.is_some()
+            && let Some(plan) = self.0.next_if(|(_, plan)| times_of(plan) == times)
+        {
+            group.push(plan);
+        }
+        Some(group)
+    }
+}
+
+/// What the seeds with the times of this plan have in common; none for a plan that has times of its own.
+fn times_of(plan: &Plan) -> Option<u64> {
+    plan.seed.filter(|_| plan.agent.is_empty()).map(|seed| seed / SEEDS_PER_TIMES)
+}
+
+/// The uncut twin of plans, as it was replayed.
+pub(super) struct Twin {
+    /// The plan without cuts.
+    whole: Plan,
+    /// The replays in the setups of the canonical ones, in their order.
+    pub(super) replays: Vec<Replay>,
+    /// What the parser tells of it.
+    heard: Heard,
+    /// Whether no setup gives the agent up while it waits for a line.
+    is_heard_in_time: bool,
+}
+
+impl Twin {
+    /// The twin `uncut` with its replays, and what its parser tells if that is known.
+    pub(super) fn new(uncut: &PlayedPlan<'_>, replays: Vec<Replay>, heard: Option<Heard>) -> Self {
+        let patience = replays.iter().filter_map(|replay| replay.setup.patience_ms()).min();
+        Self {
+            whole: (*uncut.plan).clone(),
+            replays,
+            heard: heard.unwrap_or_else(|| parsed(uncut)),
+            is_heard_in_time: patience.is_none_or(|patience| uncut.ends_lines_within(patience)),
+        }
+    }
+
+    /// Whether this is the twin of the plan whose uncut bytes come as in `uncut`.
+    pub(super) fn is_of(&self, uncut: &PlayedPlan<'_>) -> bool {
+        let Plan { steps, host, faults, agent, .. } = &*uncut.plan;
+        let whole = &self.whole;
+        *steps == whole.steps
+            && *host == whole.host
+            && *faults == whole.faults
+            && *agent == whole.agent
+    }
+
+    /// Whether the gateway hears the same of one of its plans, at the same times, but for how often the agent prints, by
+    /// which it tells only that the agent is alive.
+    pub(super) fn stands_for(&self, played: &PlayedPlan<'_>) -> bool {
+        let stats = self.replays.first().map(|replay| &replay.stats);
+        self.is_heard_in_time && parsed_in_step(played, &self.heard).as_ref() == stats
+    }
+}
