@@ -8,8 +8,8 @@ use std::thread;
 
 use crate::replay::{count_of_this_thread, count_replays};
 
-/// The plans that are taken for each core at a time: few enough that not much is replayed behind a plan that fails.
-const PLANS: usize = 4;
+/// The items that are taken for each core at a time: few enough that not much is replayed behind a plan that fails.
+const ITEMS: usize = 4;
 
 /// The number of cores that have nothing to do. Clones are handles to the same number.
 #[derive(Debug, Clone, Default)]
@@ -42,7 +42,7 @@ impl Drop for TakenCores<'_> {
 impl TakenCores<'_> {
     /// The number of items to take at a time: one if this thread is alone.
     pub(super) fn batch(&self) -> usize {
-        if self.count == 0 { 1 } else { (self.count + 1) * PLANS }
+        if self.count == 0 { 1 } else { (self.count + 1) * ITEMS }
     }
 
     /// Runs `job` on every item, on these cores and on this thread's. The results are in the order of the items.

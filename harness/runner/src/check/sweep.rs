@@ -57,7 +57,8 @@ pub(super) struct PlanSweep<'a> {
     pub(super) place: String,
     /// The line that replays the cassette under a plan in a setup and shows a lane.
     pub(super) reproduce: &'a (dyn Fn(&Plan, Setup, Option<Lane>) -> String + Sync),
-    /// Gets the name, the plan and the replays of every plan that no other one stands for; in their order if there are no `cores`.
+    /// Gets the name, the plan and the replays of every plan that is judged, but not of one whose twin has been judged for
+    /// another plan; in their order if there are no `cores`.
     pub(super) replayed: &'a (dyn Fn(&str, &Plan, &[Replay]) + Sync),
     /// The cores that may be used beside this thread's.
     pub(super) cores: &'a IdleCores,
@@ -183,17 +184,27 @@ impl PlanSweep<'_> {
                 let kinds = cuts.iter().flat_map(|cut| unmet::met(cut, &plan.faults));
                 met.extend(kinds.map(|fault| fault.kind));
                 let twins = own.as_ref().map(|_| &twin.replays[..]);
-                let replays = bases.iter().zip(cuts).enumerate().map(|(setup, (&base, cut))| {
-                    PlannedReplays { base, cut, twin: twins.map(|twins| &twins[setup]) }
-                });
-                let mut wrong = replays.filter(|it| self.mismatch(&played, it).is_some());
-                if let Some(PlannedReplays { base, .. }) = wrong.next() {
-                    return (met, Some((index, base.replay.setup)));
+                if let Some(setup) = self.failing(bases, &played, (cuts, twins)) {
+                    return (met, Some((index, setup)));
                 }
             }
             known = Some((twin, holds || is_twin));
         }
         (met, None)
+    }
+
+    /// The first setup in which a plan fails whose replays are `cuts`. There are no `twins` where these are those of the twin.
+    fn failing(
+        &self,
+        bases: &[Base<'_>],
+        played: &PlayedPlan<'_>,
+        (cuts, twins): (&[Replay], Option<&[Replay]>),
+    ) -> Option<Setup> {
+        let replays = bases.iter().zip(cuts).enumerate().map(|(index, (&base, cut))| {
+            PlannedReplays { base, cut, twin: twins.map(|twins| &twins[index]) }
+        });
+        let mut wrong = replays.filter(|replays| self.mismatch(played, replays).is_some());
+        wrong.next().map(|replays| replays.base.replay.setup)
     }
 
     /// Replays the twin of a plan in all setups.

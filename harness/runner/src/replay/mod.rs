@@ -59,7 +59,7 @@ pub(crate) use played::PlayedPlan;
 #[cfg(test)]
 pub(crate) use pulse::replay_ended;
 pub(crate) use pulse::{count_of_this_thread, count_replays};
-pub(crate) use random::SEEDS_PER_TIMES;
+pub(crate) use random::first_of_times;
 pub use request::{PlanArg, ReplayRequest, RequestError};
 pub use setup::{AcpClient, Setup};
 pub use stated::{LazyStated, Stated, StatedBlock, StatedCall, StatedMessage, StatedTurn};

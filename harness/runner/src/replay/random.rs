@@ -14,7 +14,7 @@ use super::host_step::AnswerFault;
 use crate::scenario::{Fault, FaultKind};
 
 /// The number of seeds whose lines end at the same times.
-pub(crate) const SEEDS_PER_TIMES: u64 = 4;
+pub(super) const SEEDS_PER_TIMES: u64 = 4;
 
 /// Largest piece of a stretch; a stretch of small pieces cuts inside records and characters, one
 /// of large pieces glues records together where they come at the same time.
@@ -193,7 +193,7 @@ struct TimeDraw {
 
 impl TimeDraw {
     fn new(seed: u64) -> Self {
-        let mut rng = generator(of_times(seed), "times");
+        let mut rng = generator(first_of_times(seed), "times");
         let together = one_of(&mut rng, &TOGETHER);
         let mut delays = DELAYS.map(|(_, weight)| weight * one_of(&mut rng, &FACTORS));
         // There is a class to draw.
@@ -217,7 +217,7 @@ impl TimeDraw {
 }
 
 /// The first of the seeds that have the same times as this one.
-fn of_times(seed: u64) -> u64 {
+pub(crate) fn first_of_times(seed: u64) -> u64 {
     seed - seed % SEEDS_PER_TIMES
 }
 
@@ -279,7 +279,7 @@ pub(super) struct Dialogue(ChaCha8Rng);
 
 impl Dialogue {
     pub(super) fn new(seed: u64) -> Self {
-        Self(generator(of_times(seed), "dialogue"))
+        Self(generator(first_of_times(seed), "dialogue"))
     }
 
     /// Milliseconds that the host takes for a line.

@@ -4,7 +4,7 @@
 
 use std::iter::Peekable;
 
-use crate::replay::{Heard, Plan, PlayedPlan, Replay, SEEDS_PER_TIMES, parsed, parsed_in_step};
+use crate::replay::{Heard, Plan, PlayedPlan, Replay, first_of_times, parsed, parsed_in_step};
 
 /// A plan with its name in a finding.
 pub(super) type NamedPlan = (String, Plan);
@@ -34,9 +34,9 @@ impl<I: Iterator<Item = NamedPlan>> Iterator for Groups<I> {
     }
 }
 
-/// What the seeds with the times of this plan have in common; none for a plan that has times of its own.
+/// The first seed with the times of this plan; none for a plan that has times of its own.
 fn times_of(plan: &Plan) -> Option<u64> {
-    plan.seed.filter(|_| plan.agent.is_empty()).map(|seed| seed / SEEDS_PER_TIMES)
+    plan.seed.filter(|_| plan.agent.is_empty()).map(first_of_times)
 }
 
 /// The uncut twin of plans, as it was replayed.
