@@ -63,6 +63,16 @@ fn issue_19_point_10_the_command_line_chooses_the_plans() {
 }
 
 #[test]
+fn issue_20_a_scenario_that_turns_plans_off_has_none_that_the_command_line_chooses() {
+    let dir = workspace(&["stalled"]);
+    for args in [&["--plans", "2"][..], &["--seed", "7"]] {
+        let found = plans(&report(&dir, args, 0));
+        assert!(!found.is_empty() && found.iter().all(|plans| *plans == 0), "{args:?} {found:?}");
+    }
+    assert!(!dir.path().join(".clitape/failures").exists());
+}
+
+#[test]
 fn issue_19_point_10_plans_have_a_limit_that_the_error_names() {
     let dir = workspace(&["empty-answer"]);
     let most =

@@ -11,7 +11,7 @@ use super::fault::FaultKind;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SweepSpec {
-    /// The number of seeded plans.
+    /// The number of seeded plans. A scenario with 0 turns them off: no command replays any in it.
     pub plans: u64,
     /// Kinds of faults that the plans draw for the chat's server; none by default.
     pub faults: Vec<FaultKind>,
@@ -27,9 +27,13 @@ impl Default for SweepSpec {
 }
 
 impl SweepSpec {
-    /// The seeds of the plans that are replayed: those that were chosen, or as many as the scenario says, from 1 on.
+    /// The seeds of the plans that are replayed: those that were chosen, or as many as the scenario says, from 1 on. A
+    /// scenario that turns its plans off has none, because it says something that plans do not hold.
     pub fn seeds(&self) -> Seeds {
-        self.chosen.unwrap_or(Seeds { first: 1, count: self.plans })
+        match self.plans {
+            0 => Seeds::NONE,
+            plans => self.chosen.unwrap_or(Seeds { first: 1, count: plans }),
+        }
     }
 
     /// Whether the seeds have those among them that the scenario asks for. Fewer can't say that something never happens.
@@ -136,5 +140,12 @@ mod tests {
         assert!(SweepSpec::default().has_all_seeds());
         assert!(has_all(1, 64) && has_all(0, 65) && has_all(1, 1_000));
         assert!(!has_all(1, 63) && !has_all(2, 64) && !has_all(0, 64));
+    }
+
+    #[test]
+    fn issue_20_a_scenario_that_turns_plans_off_has_none_that_a_command_chooses() {
+        let off = SweepSpec { plans: 0, ..SweepSpec::default() };
+        let chosen = SweepSpec { chosen: Some(Seeds { first: 7, count: 3 }), ..off.clone() };
+        assert_eq!([off.seeds(), chosen.seeds()], [Seeds::NONE; 2]);
     }
 }
