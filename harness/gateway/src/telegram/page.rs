@@ -54,7 +54,7 @@ pub(super) fn first_page(
 ) -> Option<(String, bool)> {
     let sheet = Sheet::new(pieces, profile, limit);
     let (page, next) = sheet.page(0)?;
-    Some((page, sheet.page(next).is_none()))
+    Some((page, sheet.is_blank_from(next)))
 }
 
 /// Characters a person sees of `pieces`, up to `enough`.
@@ -75,7 +75,7 @@ struct Sheet<'a> {
 
 impl<'a> Sheet<'a> {
     fn new(pieces: &'a [StyledText], profile: &'a Profile, limit: usize) -> Self {
-        let mut glyphs = Vec::new();
+        let mut glyphs = Vec::with_capacity(pieces.iter().map(|piece| piece.text.len()).sum());
         for (piece, p) in pieces.iter().enumerate() {
             for text in graphemes(&p.text) {
                 if text.len() <= GLYPH_LIMIT {
@@ -126,6 +126,11 @@ impl<'a> Sheet<'a> {
             from = self.skip_gap(stop.next);
         }
         None
+    }
+
+    /// Whether no page begins at `from` or later.
+    fn is_blank_from(&self, from: usize) -> bool {
+        (from..self.glyphs.len()).all(|at| self.is_blank(at))
     }
 
     fn skip_gap(&self, from: usize) -> usize {
