@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let mut failed = None;
     let mut out = terminal::stdout();
     let ended = editor::run(&settings, &host_paths(), &mut |entry| {
-        refused += u64::from(entry.data.contains_key("refused"));
+        refused += u64::from(entry.field("refused").is_some());
         // A stream that can't be written to is reported at the end.
         failed = failed.take().or(out.json(&entry.to_line()).err());
     });

@@ -185,7 +185,7 @@ fn watched(run: &Run) -> Seen {
     let mut ending = None;
     while ending.is_none() {
         sleep(Duration::from_millis(200));
-        let is_asked = server.entries(CHAT).iter().any(|entry| entry.data.contains_key("buttons"));
+        let is_asked = server.entries(CHAT).iter().any(|entry| entry.field("buttons").is_some());
         if is_asked && !server.entries(CHAT).iter().any(|entry| entry.kind == "(press)") {
             server.press(CHAT, PressTarget::Last, "Allow").expect("a button");
         }

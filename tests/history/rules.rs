@@ -78,12 +78,12 @@ pub(crate) fn broken(shown: &[Shown]) -> BTreeSet<FindingKind> {
 
 /// An entry of the bus as an event of a gateway's own bus.
 fn event(entry: &Entry) -> BusEvent {
-    let text = |key: &str| entry.data.get(key)?.as_str().map(str::to_owned);
+    let text = |key: &str| entry.field(key)?.as_str().map(str::to_owned);
     BusEvent {
         kind: entry.kind.to_string(),
         phase: text("phase"),
         id: text("id"),
         name: text("name"),
-        args: entry.data.get("args").cloned(),
+        args: entry.field("args").cloned(),
     }
 }

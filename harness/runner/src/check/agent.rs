@@ -189,7 +189,7 @@ impl<'a> FaultyRun<'a> {
     fn untold(&self, turn: u64, end: Option<&'a Entry>) -> Option<Unseen<'a>> {
         let missing = |lane, what: String| Some(Unseen::Missing(lane, what));
         let error = end.filter(|end| end.text("phase") == "error");
-        let Some(error) = error.and_then(|end| end.data.get("error")) else {
+        let Some(error) = error.and_then(|end| end.field("error")) else {
             return missing(
                 Lane::Bus,
                 format!("turn {turn} has no result, and the bus says none of it"),
@@ -240,7 +240,7 @@ impl<'a> FaultyRun<'a> {
         let mut is_whole = true;
         let mut rest = self.faulty.lane(Lane::Lifecycle).peekable();
         while let Some(entry) = rest.next() {
-            let is_main = !entry.data.contains_key("parent");
+            let is_main = entry.field("parent").is_none();
             match entry.kind.as_ref() {
                 "text" if is_main => text += entry.text("delta"),
                 "retract" if is_main => is_whole = false,
@@ -301,7 +301,7 @@ fn ends(replay: &Replay) -> BTreeMap<u64, &Entry> {
 
 /// Whether two ends say the same; their numbers on the bus aside.
 fn same_end(one: &Entry, two: &Entry) -> bool {
-    ["phase", "text", "error"].iter().all(|key| one.data.get(*key) == two.data.get(*key))
+    ["phase", "text", "error"].iter().all(|key| one.field(key) == two.field(key))
 }
 
 /// What a person reads at the end, in a turn or in all of them.

@@ -53,12 +53,12 @@ pub(super) fn context(entries: &[Entry], lane: Lane, until: Option<u64>) -> Vec<
 
 /// An entry in a few words; of what a chat shows, which grows, the end.
 fn in_words(entry: &Entry) -> String {
-    let text = entry.data.get("text").and_then(Value::as_str).unwrap_or_default();
+    let text = entry.field("text").and_then(Value::as_str).unwrap_or_default();
     if entry.lane != Lane::Telegram || width(text) <= TAIL {
         return entry.headline();
     }
     let end = truncate(text, TAIL + 1, Keep::End);
-    let id = entry.data.get("message_id").map(|id| format!(" #{id}")).unwrap_or_default();
+    let id = entry.field("message_id").map(|id| format!(" #{id}")).unwrap_or_default();
     format!("{}{id} {}", entry.kind, Value::from(end))
 }
 

@@ -49,7 +49,7 @@ pub(super) fn divergence(
 pub(super) fn moment(entries: &[Entry], index: usize) -> String {
     let Some(entry) = entries.get(index) else { return String::new() };
     if entry.lane == Lane::Session {
-        let run = entry.data.get("run").and_then(Value::as_u64).unwrap_or(1);
+        let run = entry.field("run").and_then(Value::as_u64).unwrap_or(1);
         return format!("run {run}");
     }
     let (mut turn, mut over) = (1, false);
@@ -132,7 +132,7 @@ fn difference(
 
 /// An entry in a few words; `sent` messages are in the chat before it.
 fn in_words(entry: &Entry, sent: usize) -> String {
-    match entry.data.get("text").and_then(Value::as_str) {
+    match entry.field("text").and_then(Value::as_str) {
         Some(text) if entry.lane == Lane::Telegram => {
             format!("{} {}", name(entry, sent), quoted(text))
         }
@@ -147,7 +147,7 @@ pub(super) fn quoted(text: &str) -> String {
 
 /// What an entry is called, without what it says.
 fn name(entry: &Entry, sent: usize) -> String {
-    let id = entry.data.get("message_id").map(|id| format!(" #{id}")).unwrap_or_default();
+    let id = entry.field("message_id").map(|id| format!(" #{id}")).unwrap_or_default();
     match entry.kind.as_ref() {
         "sendMessage" => match sent.checked_sub(1) {
             Some(further) => {
@@ -158,7 +158,7 @@ fn name(entry: &Entry, sent: usize) -> String {
         "editMessageText" => format!("edit{id}"),
         kind => {
             let which = ["name", "id", "toolCallId"].iter().find_map(|key| {
-                entry.data.get(*key).and_then(Value::as_str).map(|word| format!(" {word}"))
+                entry.field(key).and_then(Value::as_str).map(|word| format!(" {word}"))
             });
             kind.to_owned() + &which.unwrap_or_default()
         }

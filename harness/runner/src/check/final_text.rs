@@ -76,7 +76,7 @@ pub(super) fn wrong_final_text(
 
 /// Returns whether the agent has sent its message itself, with a tool.
 fn is_by_tool(entries: &[Entry]) -> bool {
-    let word = |entry: &Entry| entry.data.get("delivery").is_some_and(|word| word == "by-tool");
+    let word = |entry: &Entry| entry.field("delivery").is_some_and(|word| word == "by-tool");
     entries.iter().any(|entry| entry.kind == "final" && word(entry))
 }
 

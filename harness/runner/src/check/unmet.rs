@@ -11,7 +11,7 @@ const FEWEST_PLANS: u64 = 16;
 /// The faults of `faults` that a call of the chat met. If a call has two of them, the first one counts.
 pub(super) fn met<'f>(replay: &Replay, faults: &'f [Fault]) -> Vec<&'f Fault> {
     // Typing signals have no text, and the harness's own entry `final` has none either.
-    let calls = replay.lane(Lane::Telegram).filter(|entry| entry.data.contains_key("text"));
+    let calls = replay.lane(Lane::Telegram).filter(|entry| entry.field("text").is_some());
     let answers = (1..).zip(calls).map(|(number, entry)| (number, entry.text("answer")));
     answers
         .filter_map(|(number, answer)| {

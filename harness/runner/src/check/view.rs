@@ -71,7 +71,7 @@ impl View {
         let without_names = |entry: &Entry| {
             let mut entry = entry.clone();
             for ((kind, field), before) in NAMES.iter().zip(&mut named) {
-                let name = entry.data.get(*field).filter(|_| entry.kind == *kind);
+                let name = entry.field(field).filter(|_| entry.kind == *kind);
                 let Some(name) = name.filter(|name| name.is_string()).cloned() else { continue };
                 if before.as_ref().is_none_or(|before| *before == name) {
                     entry.data_mut().shift_remove(*field);

@@ -281,7 +281,7 @@ fn without_facts_of_the_cli(lanes: &mut [Vec<Entry>; 2], versions: [&CliVersion;
 /// Adds the text that a person reads at the end, if it differs. Chats with the same texts share one item.
 fn chats(compared: &mut Compared, chat: Chat, a: &[Entry], b: &[Entry]) {
     let texts = |entries: &[Entry]| -> Vec<Option<Value>> {
-        entries.iter().map(|entry| entry.data.get("text").cloned()).collect()
+        entries.iter().map(|entry| entry.field("text").cloned()).collect()
     };
     let last = [last(a), last(b)];
     let read = last.each_ref().map(|side| texts(side));

@@ -135,9 +135,9 @@ fn cells(a: &Entry, b: &Entry) -> (Cell, Cell) {
     }
     let renumbered = entry_mark(a).content == entry_mark(b).content;
     let (mut left, mut right) = (Vec::new(), Vec::new());
-    let keys = a.data.keys().chain(b.data.keys().filter(|key| !a.data.contains_key(*key)));
+    let keys = a.data.keys().chain(b.data.keys().filter(|key| a.field(key).is_none()));
     for key in keys.filter(|key| renumbered || *key != "seq") {
-        let (old, new) = (a.data.get(key), b.data.get(key));
+        let (old, new) = (a.field(key), b.field(key));
         if old != new {
             let [old, new] = changed_words(&shown(old), &shown(new)).map(shorten);
             left.push((key.clone(), old));
@@ -150,7 +150,7 @@ fn cells(a: &Entry, b: &Entry) -> (Cell, Cell) {
 
 /// Returns the kind of an entry and the id that names it.
 fn which(entry: &Entry) -> String {
-    let id = ["message_id", "toolCallId", "id", "run"].iter().find_map(|key| entry.data.get(*key));
+    let id = ["message_id", "toolCallId", "id", "run"].iter().find_map(|key| entry.field(key));
     match id {
         Some(id) if entry.lane == Lane::Telegram => format!("{} #{id}", entry.kind),
         Some(Value::String(id)) => format!("{} {id}", entry.kind),

@@ -323,7 +323,7 @@ mod tests {
             log.take()
         });
         assert_eq!(ChatView::after(&entries).final_text(), seen, "{faults:?}");
-        let done = |entry: &Entry| entry.data.get("done_at").and_then(Value::as_u64);
+        let done = |entry: &Entry| entry.field("done_at").and_then(Value::as_u64);
         assert_eq!(entries.iter().map(done).collect::<Vec<_>>(), done_at, "{faults:?}");
     }
 

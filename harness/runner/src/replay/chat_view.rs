@@ -81,11 +81,11 @@ impl ChatView {
         if entry.kind.starts_with("deleteMessage") {
             return self.remove(entry);
         }
-        let id = entry.data.get("message_id").and_then(Value::as_u64);
-        let text = entry.data.get("text").and_then(Value::as_str);
+        let id = entry.field("message_id").and_then(Value::as_u64);
+        let text = entry.field("text").and_then(Value::as_str);
         let (Some(id), Some(text)) = (id, text) else { return ChatChange::Nothing };
         let before = self.messages.get(&id);
-        let done_at = entry.data.get("done_at").and_then(Value::as_u64);
+        let done_at = entry.field("done_at").and_then(Value::as_u64);
         let is_overtaken = |before: &SeenMessage| done_at.is_some() && done_at < before.done_at;
         if before.is_some_and(is_overtaken) {
             return ChatChange::Nothing;
@@ -96,7 +96,7 @@ impl ChatView {
         let message = SeenMessage {
             text: text.to_owned(),
             buttons: entry.buttons(),
-            is_question: entry.data.contains_key("question"),
+            is_question: entry.field("question").is_some(),
             edits,
             is_final: entry.is_final(),
             is_orphaned: entry.is_lost_draft(),
@@ -109,15 +109,15 @@ impl ChatView {
 
     /// Removes the messages that an entry deletes: the one of `message_id`, or those of `message_ids`.
     fn remove(&mut self, entry: &Entry) -> ChatChange {
-        let listed = entry.data.get("message_ids").and_then(Value::as_array).into_iter().flatten();
-        let ids = entry.data.get("message_id").into_iter().chain(listed).filter_map(Value::as_u64);
+        let listed = entry.field("message_ids").and_then(Value::as_array).into_iter().flatten();
+        let ids = entry.field("message_id").into_iter().chain(listed).filter_map(Value::as_u64);
         let removed = ids.filter(|id| self.messages.remove(id).is_some()).count();
         if removed > 0 { ChatChange::Text } else { ChatChange::Nothing }
     }
 
     /// Marks the messages that an entry names as holding the final text.
     fn mark_final(&mut self, entry: &Entry) -> ChatChange {
-        let ids = entry.data.get("message_ids").and_then(Value::as_array);
+        let ids = entry.field("message_ids").and_then(Value::as_array);
         let mut is_new = false;
         for id in ids.into_iter().flatten().filter_map(Value::as_u64) {
             if let Some(message) = self.messages.get_mut(&id) {
@@ -170,12 +170,12 @@ impl SeenMessage {
 impl Entry {
     /// Whether a call's text reached the chat. The text of a refused call did not.
     pub fn is_shown(&self) -> bool {
-        self.data.get("shown") != Some(&Value::Bool(false))
+        self.field("shown") != Some(&Value::Bool(false))
     }
 
     /// The labels of the buttons that a call gives its message, row by row.
     pub fn buttons(&self) -> Vec<Vec<String>> {
-        let rows = self.data.get("buttons").and_then(Value::as_array);
+        let rows = self.field("buttons").and_then(Value::as_array);
         let label = |button: &Value| button.as_str().unwrap_or_default().to_owned();
         let row = |row: &Value| row.as_array().into_iter().flatten().map(label).collect();
         rows.into_iter().flatten().map(row).collect()
@@ -183,7 +183,7 @@ impl Entry {
 
     /// Whether a call carries a part of the final text, or the entry says that it is delivered.
     pub(crate) fn is_final(&self) -> bool {
-        self.kind == "final" || self.data.get("final") == Some(&Value::Bool(true))
+        self.kind == "final" || self.field("final") == Some(&Value::Bool(true))
     }
 
     /// Whether this is a new message of the draft that reached the chat and whose answer was lost.

@@ -75,7 +75,7 @@ impl Entry {
                 self.data.iter().filter(|(key, _)| !matches!(key.as_str(), "type" | "subtype"));
             words.extend(rest.map(|(key, value)| format!("{}={}", plain(key), short(value))));
         }
-        if let Some(parent) = self.data.get("parent").and_then(Value::as_str) {
+        if let Some(parent) = self.field("parent").and_then(Value::as_str) {
             words.push(format!("(under {})", plain(parent)));
         }
         words.join(" ")
@@ -83,7 +83,7 @@ impl Entry {
 
     fn word(&self, field: &str) -> Option<String> {
         let name = field.trim_end_matches(['"', '?']);
-        let value = self.data.get(name).filter(|value| !value.is_null())?;
+        let value = self.field(name).filter(|value| !value.is_null())?;
         if field.ends_with('?') {
             return (value == &Value::Bool(true)).then(|| name.to_owned());
         }

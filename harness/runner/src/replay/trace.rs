@@ -35,7 +35,6 @@ impl Entry {
     /// The turn to which an entry of the bus, of a chat or of an event stream belongs, from 1.
     pub fn turn(&self) -> u64 {
         let (mut said, mut run) = (None, None);
-        // The few fields of an entry are found sooner one by one than by their hashes.
         for (key, value) in &*self.data {
             match (key.as_str(), value) {
                 ("turn", Value::Number(turn)) => said = turn.as_u64(),
@@ -56,9 +55,15 @@ impl Entry {
         Value::Object(Map::clone(&self.data))
     }
 
+    /// A field of the particulars.
+    pub fn field(&self, key: &str) -> Option<&Value> {
+        // The few fields of an entry are found sooner one by one than by their hashes.
+        self.data.iter().find(|(name, _)| *name == key).map(|(_, value)| value)
+    }
+
     /// A field that is text; empty when it is not there.
     pub fn text(&self, key: &str) -> &str {
-        self.data.get(key).and_then(Value::as_str).unwrap_or_default()
+        self.field(key).and_then(Value::as_str).unwrap_or_default()
     }
 
     /// Whether the two entries are the same but for their times.

@@ -129,7 +129,7 @@ pub(super) fn act(entry: &Entry) -> Option<PersonAct<'_>> {
     if entry.lane != Lane::Lifecycle || entry.kind != "host_message" {
         return None;
     }
-    let word = |key: &str| entry.data.get(key).and_then(Value::as_str);
+    let word = |key: &str| entry.field(key).and_then(Value::as_str);
     match word("type")? {
         "user" => word("text").filter(|text| !text.is_empty()).map(PersonAct::Writes),
         "interrupt" => Some(PersonAct::Interrupts),

@@ -121,7 +121,7 @@ fn entries(replay: &Replay, session: &[Entry], number: usize) -> Vec<Entry> {
     let mut entries = replay.entries.clone();
     entries.retain(|entry| !matches!(entry.lane, Lane::Acp | Lane::Sse | Lane::Session));
     let over = entries.last().map_or(0, |entry| entry.at);
-    let own = session.iter().filter(|entry| entry.data.get("run") == Some(&number.into()));
+    let own = session.iter().filter(|entry| entry.field("run") == Some(&number.into()));
     entries.extend(own.map(|entry| Entry { at: over, ..entry.clone() }));
     entries
 }

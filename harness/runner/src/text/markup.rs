@@ -63,17 +63,20 @@ pub(crate) fn spans(html: &str) -> Vec<Span> {
     let mut open: Vec<OpenTag<'_>> = Vec::new();
     let mut spans: Vec<Span> = Vec::new();
     let mut rest = html;
-    while let Some(c) = rest.chars().next() {
+    loop {
+        let (text, special) = rest.split_at(rest.find(['<', '&']).unwrap_or(rest.len()));
+        push(&mut spans, &open, text);
+        let Some(c) = special.chars().next() else { break };
         if c == '<'
-            && let Some((tag, after)) = tag(rest)
+            && let Some((tag, after)) = tag(special)
             && apply(tag, &mut open)
         {
             rest = after;
             continue;
         }
-        let (c, length) = entity(rest).unwrap_or((c, c.len_utf8()));
-        push(&mut spans, &open, c);
-        rest = &rest[length..];
+        let (c, length) = entity(special).unwrap_or((c, c.len_utf8()));
+        push(&mut spans, &open, c.encode_utf8(&mut [0; 4]));
+        rest = &special[length..];
     }
     for span in &mut spans {
         span.text = visible(&span.text);
@@ -129,14 +132,18 @@ fn entity(html: &str) -> Option<(char, usize)> {
     Some((*c, name.len()))
 }
 
-fn push(spans: &mut Vec<Span>, open: &[OpenTag<'_>], c: char) {
+/// Adds a text with the marks of the tags that are open.
+fn push(spans: &mut Vec<Span>, open: &[OpenTag<'_>], text: &str) {
+    if text.is_empty() {
+        return;
+    }
     let mut marks: Vec<&str> = open.iter().map(|open| open.mark).collect();
     marks.dedup();
     let marks = marks.join(" ");
     let link = open.iter().find_map(|open| open.link.clone());
     match spans.last_mut() {
-        Some(last) if last.marks == marks && last.link == link => last.text.push(c),
-        _ => spans.push(Span { text: c.to_string(), marks, link }),
+        Some(last) if last.marks == marks && last.link == link => last.text.push_str(text),
+        _ => spans.push(Span { text: text.to_owned(), marks, link }),
     }
 }
 

@@ -47,11 +47,11 @@ fn name((what, id, parent): Key<'_>) -> String {
 }
 
 fn parent(entry: &Entry) -> Option<&str> {
-    entry.data.get("parent").and_then(Value::as_str)
+    entry.field("parent").and_then(Value::as_str)
 }
 
 fn of_parser(entry: &Entry) -> Option<Key<'_>> {
-    let is_folded = entry.data.get("folded") == Some(&Value::Bool(true));
+    let is_folded = entry.field("folded") == Some(&Value::Bool(true));
     let (what, field) = match entry.kind.as_ref() {
         "text" => ("text of", "message_id"),
         "thinking" => ("reasoning of", "message_id"),
@@ -64,7 +64,7 @@ fn of_parser(entry: &Entry) -> Option<Key<'_>> {
 }
 
 fn on_bus(entry: &Entry) -> Option<Key<'_>> {
-    let is_retraction = entry.data.contains_key("retract");
+    let is_retraction = entry.field("retract").is_some();
     let (what, field) = match (entry.kind.as_ref(), entry.text("phase")) {
         ("assistant", _) if !is_retraction => ("text of", "message_id"),
         ("thinking", _) if !is_retraction => ("reasoning of", "message_id"),

@@ -116,15 +116,15 @@ fn sent_at(entries: &[Entry]) -> Option<usize> {
         let id = entry.text("id");
         match (entry.lane, entry.text("phase")) {
             (Lane::Bus, "start") => {
-                let args = entry.data.get("args").unwrap_or(&Value::Null);
+                let args = entry.field("args").unwrap_or(&Value::Null);
                 if tools.sends(&own(entry.text("name")), args) {
                     sending.insert(id);
                 }
                 false
             }
             (Lane::Bus, "result") => {
-                let is_well = entry.data.get("is_error") == Some(&Value::Bool(false))
-                    && !entry.data.contains_key("incomplete");
+                let is_well = entry.field("is_error") == Some(&Value::Bool(false))
+                    && entry.field("incomplete").is_none();
                 sending.remove(id) && is_well
             }
             _ => false,
@@ -177,7 +177,7 @@ pub(super) fn ended_early(replay: &Replay) -> Option<Violation<'_>> {
 /// signals do not count.
 pub(super) fn calls_overlap(replay: &Replay) -> Option<Violation<'_>> {
     let number = *replay.counted.overlapping_calls.first()?;
-    let mut calls = replay.lane(Lane::Telegram).filter(|entry| entry.data.contains_key("text"));
+    let mut calls = replay.lane(Lane::Telegram).filter(|entry| entry.field("text").is_some());
     let call = calls.nth(usize::try_from(number.checked_sub(1)?).ok()?)?;
     by(call, format!("{} was made while another call was under way", call.headline()))
 }
@@ -190,9 +190,8 @@ fn drafts(replay: &Replay) -> BTreeMap<u64, Vec<&Entry>> {
         calls.retain(|entry| {
             // A question's message that the server refuses has no id, and one that is closed has no buttons. A gateway
             // that is another program does not say which question a message is for.
-            let is_question =
-                ["question", "buttons"].iter().any(|key| entry.data.contains_key(*key))
-                    || message_id(entry).is_some_and(|id| questions.contains(&id));
+            let is_question = ["question", "buttons"].iter().any(|key| entry.field(key).is_some())
+                || message_id(entry).is_some_and(|id| questions.contains(&id));
             is_draft(entry) && !is_question
         });
     }
@@ -201,5 +200,5 @@ fn drafts(replay: &Replay) -> BTreeMap<u64, Vec<&Entry>> {
 
 /// A call of the draft; a typing signal is none.
 pub(super) fn is_draft(entry: &Entry) -> bool {
-    entry.lane == Lane::Telegram && entry.data.contains_key("text") && !entry.is_final()
+    entry.lane == Lane::Telegram && entry.field("text").is_some() && !entry.is_final()
 }

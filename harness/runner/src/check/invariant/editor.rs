@@ -44,7 +44,7 @@ pub(super) fn in_progress_while_asked(replay: &Replay) -> Option<Violation<'_>> 
             let asked = "when the person is asked whether it may run";
             return by(entry, format!("call {id} is {state} for the editor {asked}"));
         }
-        if let Some(state) = entry.data.get("status").and_then(Value::as_str) {
+        if let Some(state) = entry.field("status").and_then(Value::as_str) {
             states.insert(id, state);
         }
         None
@@ -98,14 +98,14 @@ pub(super) fn response_not_once(replay: &Replay) -> Option<Violation<'_>> {
 
 /// H18: the result of a call in the editor is that of stdout, masked as the bus does.
 pub(super) fn result_altered(replay: &Replay) -> Option<Violation<'_>> {
-    let ends = replay.lane(Lane::Acp).filter(|entry| entry.data.contains_key("rawOutput"));
+    let ends = replay.lane(Lane::Acp).filter(|entry| entry.field("rawOutput").is_some());
     let ends: Vec<(&str, &Entry)> =
         ends.filter_map(|entry| Some((call_id(entry)?, entry))).collect();
     replay.stated.single_calls().find_map(|call| {
         let (result, is_error) = call.result.as_ref()?;
         let mut told = ends.iter().filter(|(id, _)| *id == call.id);
         let (Some((_, entry)), None) = (told.next(), told.next()) else { return None };
-        let output = entry.data.get("rawOutput")?;
+        let output = entry.field("rawOutput")?;
         let has_failed = output["isError"] == true;
         if has_failed != *is_error {
             let words = |failed| if failed { "failed" } else { "succeeded" };
@@ -127,12 +127,12 @@ pub(super) fn editor_text_lost(replay: &Replay) -> Option<Violation<'_>> {
         return None;
     }
     let is_main = |entry: &&Entry| {
-        let meta = entry.data.get("_meta");
+        let meta = entry.field("_meta");
         meta.is_none_or(|meta| meta["claudeCode"]["parentToolCallId"].is_null())
     };
     let chunks = replay.lane(Lane::Acp).filter(|entry| entry.kind == "agent_message_chunk");
     let chunks = chunks.filter(is_main);
-    let text = |entry: &Entry| entry.data.get("content")?["text"].as_str().map(str::to_owned);
+    let text = |entry: &Entry| entry.field("content")?["text"].as_str().map(str::to_owned);
     let shown: String = chunks.filter_map(text).collect();
     let texts = whole_texts(&replay.stated);
     if let Some(text) = missing(&texts, &shown) {
@@ -158,8 +158,8 @@ pub(super) fn editor_call_missing(replay: &Replay) -> Option<Violation<'_>> {
 
 /// The call that an update, or a request, is about.
 fn call_id(entry: &Entry) -> Option<&str> {
-    let call = || entry.data.get("toolCall")?.get("toolCallId");
-    entry.data.get("toolCallId").or_else(call)?.as_str()
+    let call = || entry.field("toolCall")?.get("toolCallId");
+    entry.field("toolCallId").or_else(call)?.as_str()
 }
 
 /// The blocks of a result: a text is one, and so is an object.

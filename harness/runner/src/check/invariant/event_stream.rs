@@ -98,8 +98,8 @@ pub(super) fn streamed_call_altered(replay: &Replay) -> Option<Violation<'_>> {
                     .skip_while(|event| event.text("phase") != "start")
                     .any(|event| event.text("phase") == "update");
                 let field =
-                    |entry: &Entry, key: &str| entry.data.get(key).cloned().unwrap_or_default();
-                let input = match start.data.get("truncated") {
+                    |entry: &Entry, key: &str| entry.field(key).cloned().unwrap_or_default();
+                let input = match start.field("truncated") {
                     Some(raw) => raw.clone(),
                     None => field(start, "args"),
                 };
@@ -114,9 +114,9 @@ pub(super) fn streamed_call_altered(replay: &Replay) -> Option<Violation<'_>> {
                     );
                 }
                 let result = events.iter().find(|event| event.text("phase") == "result")?;
-                let has_failed = result.data.contains_key("incomplete")
-                    || result.data.get("is_error") == Some(&Value::Bool(true));
-                let is_error = told.data.get("isError") == Some(&Value::Bool(true));
+                let has_failed = result.field("incomplete").is_some()
+                    || result.field("is_error") == Some(&Value::Bool(true));
+                let is_error = told.field("isError") == Some(&Value::Bool(true));
                 if is_error == has_failed {
                     return None;
                 }
@@ -132,7 +132,7 @@ pub(super) fn streamed_call_altered(replay: &Replay) -> Option<Violation<'_>> {
 pub(super) fn call_uncollected(replay: &Replay) -> Option<Violation<'_>> {
     by_turn(replay, Lane::Sse).into_values().find_map(|events| {
         let collected = events.iter().find(|event| event.kind == "collected")?;
-        let calls = collected.data.get("metadata").and_then(|all| all.get("toolCalls"));
+        let calls = collected.field("metadata").and_then(|all| all.get("toolCalls"));
         let calls = calls.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let kept: HashSet<[Option<&str>; 2]> =
             calls.iter().map(|call| ["toolCallId", "name"].map(|key| call[key].as_str())).collect();
@@ -154,7 +154,7 @@ pub(super) fn hit_lost(replay: &Replay) -> Option<Violation<'_>> {
         let told = replay
             .lane(Lane::Sse)
             .find(|event| event.kind == "tool_use" && event.text("toolCallId") == call.id)?;
-        let ids = told.data.get("result_summary").and_then(|summary| summary.get("event_ids"));
+        let ids = told.field("result_summary").and_then(|summary| summary.get("event_ids"));
         let ids = ids.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let lost = hits.iter().find(|id| !ids.contains(id))?;
         by(told, format!("the summary of {} does not name the hit {lost}", call.name))

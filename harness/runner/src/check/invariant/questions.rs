@@ -36,7 +36,7 @@ fn ran_before_yes(replay: &Replay) -> Option<Violation<'_>> {
             "answered" => {
                 answers.insert(id, entry.text("decision"));
             }
-            "tool_result" if !has(entry, "is_error") && !entry.data.contains_key("incomplete") => {
+            "tool_result" if !has(entry, "is_error") && entry.field("incomplete").is_none() => {
                 let Some(question) = asked.get(id) else { continue };
                 let why = match answers.get(question) {
                     Some(&"allow") => continue,
@@ -56,7 +56,7 @@ fn in_progress_before_yes(replay: &Replay) -> Option<Violation<'_>> {
     // The calls of open questions, by the id of the question.
     let mut open: HashMap<&str, &str> = HashMap::new();
     for entry in &replay.entries {
-        let fields = |what: &str| entry.data.get(what).and_then(Value::as_object);
+        let fields = |what: &str| entry.field(what).and_then(Value::as_object);
         match (entry.lane, entry.kind.as_ref()) {
             (Lane::Bus, "question") => {
                 if let Some(asked) = fields("asked") {
@@ -152,7 +152,7 @@ pub(super) fn answered_twice(replay: &Replay) -> Option<Violation<'_>> {
     let questions = messages(replay);
     for entry in replay.lane(Lane::Telegram).filter(|entry| entry.is_shown()) {
         let Some(id) = message_id(entry).filter(|id| questions.contains(id)) else { continue };
-        match entry.data.contains_key("buttons") {
+        match entry.field("buttons").is_some() {
             false => {
                 without.insert(id);
             }
@@ -200,7 +200,7 @@ pub(super) fn withdrawn_left(replay: &Replay) -> Option<Violation<'_>> {
 
 /// The numbers of the messages that ask a question.
 pub(super) fn messages(replay: &Replay) -> HashSet<u64> {
-    let calls = replay.lane(Lane::Telegram).filter(|entry| entry.data.contains_key("question"));
+    let calls = replay.lane(Lane::Telegram).filter(|entry| entry.field("question").is_some());
     calls.filter_map(message_id).collect()
 }
 
@@ -210,10 +210,10 @@ fn events<'r>(
     what: &'static str,
 ) -> impl Iterator<Item = (&'r Entry, &'r Map<String, Value>)> {
     let questions = replay.lane(Lane::Bus).filter(|entry| entry.kind == "question");
-    questions.filter_map(move |entry| Some((entry, entry.data.get(what)?.as_object()?)))
+    questions.filter_map(move |entry| Some((entry, entry.field(what)?.as_object()?)))
 }
 
 /// Whether a field is true.
 fn has(entry: &Entry, key: &str) -> bool {
-    entry.data.get(key) == Some(&Value::Bool(true))
+    entry.field(key) == Some(&Value::Bool(true))
 }

@@ -55,7 +55,7 @@ pub(super) fn bus_broken(replay: &Replay) -> Option<Violation<'_>> {
 
 fn run_broken<'r>(events: &[&'r Entry]) -> Option<Violation<'r>> {
     for (expect, entry) in (1..).zip(events) {
-        let seq = entry.data.get("seq").and_then(Value::as_u64);
+        let seq = entry.field("seq").and_then(Value::as_u64);
         if seq != Some(expect) {
             return by(entry, format!("event {expect} of the bus has seq {seq:?}"));
         }

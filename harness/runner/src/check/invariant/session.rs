@@ -134,7 +134,7 @@ fn is_result(block: &Value) -> bool {
 /// X2, H11, H12: the open calls of the transcript, and no others, are in the verdict, which gives the session up for
 /// them.
 fn open_call_untold(verdict: &Entry, transcript: &RawTranscript) -> Option<String> {
-    let told = verdict.data.get("orphans").and_then(Value::as_array);
+    let told = verdict.field("orphans").and_then(Value::as_array);
     let told: Vec<&str> =
         told.into_iter().flatten().filter_map(|call| call["id"].as_str()).collect();
     if let Some(id) = transcript.open.iter().find(|id| !told.contains(&id.as_str())) {
@@ -171,7 +171,7 @@ fn given_up_without_cause(verdict: &Entry, transcript: &RawTranscript) -> Option
 
 /// X1, H12: the lines of subagents are counted as such.
 fn sidechain_counted(verdict: &Entry, transcript: &RawTranscript) -> Option<String> {
-    let told = verdict.data.get("lines").and_then(|lines| lines["sidechain"].as_u64())?;
+    let told = verdict.field("lines").and_then(|lines| lines["sidechain"].as_u64())?;
     let came = transcript.sidechain;
     let lines = plural(came, "line");
     (told != came)
@@ -185,18 +185,18 @@ fn resume_failed(verdict: &Entry, resume: &Entry) -> Option<String> {
     if !is_pair || resume.text("how") == "unknown-id" {
         return None;
     }
-    let went_on = resume.data.get("went_on") == Some(&Value::Bool(true));
+    let went_on = resume.field("went_on") == Some(&Value::Bool(true));
     let words = resume.text("words");
     (is_resumable(verdict) && !went_on)
         .then(|| format!("the verdict was that it may be resumed; the CLI did not: {words}"))
 }
 
 fn is_resumable(verdict: &Entry) -> bool {
-    verdict.data.get("resumable") == Some(&Value::Bool(true))
+    verdict.field("resumable") == Some(&Value::Bool(true))
 }
 
 fn number(entry: &Entry, key: &str) -> u64 {
-    entry.data.get(key).and_then(Value::as_u64).unwrap_or_default()
+    entry.field(key).and_then(Value::as_u64).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -99,15 +99,15 @@ pub(super) fn lines_miscounted(replay: &Replay) -> Option<Violation<'_>> {
                 };
                 None
             }
-            Lane::Bus if entry.data.contains_key("calls") => {
-                let gone = entry.data.get("calls").and_then(Value::as_array);
+            Lane::Bus if entry.field("calls").is_some() => {
+                let gone = entry.field("calls").and_then(Value::as_array);
                 let gone: Vec<&str> =
                     gone.into_iter().flatten().filter_map(Value::as_str).collect();
                 known.begun.retain(|(id, _)| !gone.contains(id));
                 known.open.retain(|id| !gone.contains(id));
                 None
             }
-            Lane::Telegram if is_draft(entry) && !entry.data.contains_key("question") => {
+            Lane::Telegram if is_draft(entry) && entry.field("question").is_none() => {
                 let lines = lines(&plain(entry.text("text")), &labels);
                 let most = known.begun.len();
                 let least = known.begun.partition_point(|(_, at)| at + WINDOW_MS < entry.at);
@@ -163,9 +163,12 @@ pub(super) fn pause_unshown(replay: &Replay) -> Option<Violation<'_>> {
         return None;
     }
     let ends: Vec<u64> = turns::outcomes(replay).map(|outcome| outcome.at).collect();
-    let notices = replay.lane(Lane::Lifecycle).filter(|entry| entry.kind == "notice");
-    notices.into_iter().find_map(|notice| {
-        let is_pause = notice.text("subtype") == "status" && notice.text("status") == "compacting";
+    let is_pause = |entry: &&Entry| {
+        entry.kind == "notice"
+            && entry.text("subtype") == "status"
+            && entry.text("status") == "compacting"
+    };
+    replay.lane(Lane::Lifecycle).filter(is_pause).find_map(|notice| {
         let until = notice.at + PAUSE_MS;
         let is_over = ends.iter().any(|end| (notice.at..until).contains(end));
         let says_so = |entry: &Entry| {
@@ -173,7 +176,7 @@ pub(super) fn pause_unshown(replay: &Replay) -> Option<Violation<'_>> {
         };
         let is_said = replay.lane(Lane::Telegram).any(says_so);
         let sentence = "the conversation is compacted, and the chat does not say so".to_owned();
-        (is_pause && !is_over && !is_said).then_some(sentence).and_then(|said| by(notice, said))
+        (!is_over && !is_said).then_some(sentence).and_then(|said| by(notice, said))
     })
 }
 

@@ -150,7 +150,7 @@ impl Stake {
             Self::EditorCalls => Self::Editors.is_in(replay) && Self::Calls.is_in(replay),
             Self::EditorQuestions => Self::Editors.is_in(replay) && Self::Questions.is_in(replay),
             Self::Silences => replay.lane(Lane::Bus).any(|entry| {
-                let error = entry.data.get("error").and_then(|error| error.get("kind"));
+                let error = entry.field("error").and_then(|error| error.get("kind"));
                 error.is_some_and(|kind| kind == "stalled")
             }),
         }

@@ -28,22 +28,22 @@ pub(super) fn ended_by_other(replay: &Replay) -> Option<Violation<'_>> {
     let mut begun: Vec<(&str, u64)> = Vec::new();
     let (mut turn, mut length) = (0, 0);
     for entry in replay.lane(Lane::Lifecycle) {
-        let after = entry.data.get("length").and_then(Value::as_u64).unwrap_or(length);
+        let after = entry.field("length").and_then(Value::as_u64).unwrap_or(length);
         match entry.kind.as_ref() {
-            "text" if !entry.data.contains_key("parent") => {
+            "text" if entry.field("parent").is_none() => {
                 let id = entry.text("message_id");
                 if begun.iter().all(|(known, _)| *known != id) {
                     begun.push((id, length));
                 }
                 length = after;
             }
-            "retract" if !entry.data.contains_key("parent") => {
+            "retract" if entry.field("parent").is_none() => {
                 begun.retain(|(_, before)| *before < after);
                 length = after;
             }
             "outcome" => {
                 turn += 1;
-                let own = entry.data.get("turn").and_then(Value::as_u64).unwrap_or(1);
+                let own = entry.field("turn").and_then(Value::as_u64).unwrap_or(1);
                 if own != turn {
                     return by(entry, format!("outcome {turn} says that it ends turn {own}"));
                 }
@@ -137,7 +137,7 @@ pub(super) fn silent_start(replay: &Replay) -> Option<Violation<'_>> {
         let is_tool = |entry: &&&Entry| {
             entry.kind == "tool"
                 && entry.text("phase") == "start"
-                && !entry.data.contains_key("parent")
+                && entry.field("parent").is_none()
         };
         let start = events.iter().find(is_tool)?;
         let until = start.at + SIGN_OF_LIFE_MS;
@@ -157,13 +157,13 @@ pub(super) fn outcomes(replay: &Replay) -> impl Iterator<Item = &Entry> {
 
 /// Whether a turn answers nobody and says nothing, so that nothing of it is shown.
 pub(super) fn says_nothing(outcome: &Entry) -> bool {
-    outcome.data.contains_key("origin")
+    outcome.field("origin").is_some()
         && outcome.text("status") == "ok"
         && outcome.text("text").trim().is_empty()
 }
 
 /// The words of a field that is a list of texts.
 fn names<'e>(entry: &'e Entry, key: &str) -> Vec<&'e str> {
-    let list = entry.data.get(key).and_then(Value::as_array);
+    let list = entry.field(key).and_then(Value::as_array);
     list.into_iter().flatten().filter_map(Value::as_str).collect()
 }

@@ -51,12 +51,12 @@ pub(super) fn is_run_end(entry: &Entry) -> bool {
 
 /// Whether a call of the chat has a fault of its server, so that the server decides what is seen.
 pub(super) fn has_server_faults(replay: &Replay) -> bool {
-    replay.lane(Lane::Telegram).any(|entry| entry.data.contains_key("answer"))
+    replay.lane(Lane::Telegram).any(|entry| entry.field("answer").is_some())
 }
 
 /// The number of the message that a call is about.
 pub(super) fn message_id(entry: &Entry) -> Option<u64> {
-    entry.data.get("message_id").and_then(Value::as_u64)
+    entry.field("message_id").and_then(Value::as_u64)
 }
 
 /// A field of an object in an entry that is text; empty when it is not there.

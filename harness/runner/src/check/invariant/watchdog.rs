@@ -26,7 +26,7 @@ pub(super) fn silence_endured(replay: &Replay) -> Option<Violation<'_>> {
         runs.values().find_map(|bus| {
             let is_under_way = bus.first()?.at <= from && bus.last()?.at >= until;
             let mut seen = bus.iter().filter(|event| event.at <= until);
-            let is_asked = seen.any(|event| event.data.contains_key("asked"));
+            let is_asked = seen.any(|event| event.field("asked").is_some());
             let tools = bus.iter().filter(|event| event.kind == "tool" && event.at <= from);
             let count = |phase| tools.clone().filter(|event| event.text("phase") == phase).count();
             let runs_tool = count("start") > count("result");

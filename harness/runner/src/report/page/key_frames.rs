@@ -39,7 +39,7 @@ pub(crate) fn key_frames(entries: &[Entry], chat: &ChatFrames) -> Vec<KeyFrame> 
             next = frame.entry + 1;
             let since = || since.iter().filter(|entry| entry.lane == Lane::Lifecycle);
             let names = since().filter(|entry| entry.kind == "tool_start").map(|entry| {
-                let name = entry.data.get("name").and_then(|name| name.as_str());
+                let name = entry.field("name").and_then(|name| name.as_str());
                 name.unwrap_or("a tool").to_owned()
             });
             titles.extend(names);

@@ -114,7 +114,7 @@ fn strip<'a>(name: &str, lane: &str, end: u64, bars: impl IntoIterator<Item = Ba
 
 /// What an entry looks like: what failed, what ends, and the rest.
 fn class(entry: &Entry) -> &'static str {
-    let is = |key: &str| entry.data.get(key) == Some(&Value::Bool(true));
+    let is = |key: &str| entry.field(key) == Some(&Value::Bool(true));
     match entry.kind.as_ref() {
         "diagnostic" | "unknown" | "failed" => "bad",
         "outcome" | "final" => "last",
@@ -129,7 +129,7 @@ fn calls(entries: &[Entry], end: u64) -> Vec<(String, Bar<'static>)> {
     let mut calls: Vec<(String, Bar<'static>)> = Vec::new();
     let mut open: HashMap<&str, usize> = HashMap::new();
     for entry in entries.iter().filter(|entry| entry.lane == Lane::Lifecycle) {
-        let word = |key: &str| entry.data.get(key).and_then(Value::as_str).unwrap_or_default();
+        let word = |key: &str| entry.field(key).and_then(Value::as_str).unwrap_or_default();
         match entry.kind.as_ref() {
             "tool_start" => {
                 open.insert(word("id"), calls.len());

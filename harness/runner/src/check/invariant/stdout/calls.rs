@@ -29,18 +29,21 @@ pub(in super::super) fn call_not_stated(replay: &Replay) -> Option<Violation<'_>
 /// U1, U5: a call starts with the name, the arguments and the parent that stdout states.
 pub(in super::super) fn call_misread(replay: &Replay) -> Option<Violation<'_>> {
     pairs(replay, "tool_start").find_map(|(start, call)| {
-        let parent = start.data.get("parent").and_then(Value::as_str);
+        let parent = start.field("parent").and_then(Value::as_str);
         if start.text("name") != call.name || parent != call.parent.as_deref() {
             let stated = format!("{} {}", call.name, call.parent.as_deref().unwrap_or("(main)"));
             return by(start, format!("call {} is one of {stated} on stdout", call.id));
         }
-        let args = start.data.get("args").unwrap_or(&Value::Null);
+        let args = start.field("args").unwrap_or(&Value::Null);
         let streamed = || serde_json::from_str::<Value>(&call.streamed).ok();
         let is_stated = match &call.whole {
             Some(whole) => args == whole || streamed().is_some_and(|streamed| *args == streamed),
             None => args.is_null() || streamed().is_none_or(|streamed| *args == streamed),
         };
-        let stated = call.input().filter(|_| !is_stated)?;
+        if is_stated {
+            return None;
+        }
+        let stated = call.input()?;
         let (args, stated) = zoom(&args.to_string(), &stated.to_string());
         by(start, format!("{} starts with “{args}”, and stdout has “{stated}”", call.name))
     })
@@ -49,13 +52,13 @@ pub(in super::super) fn call_misread(replay: &Replay) -> Option<Violation<'_>> {
 /// U3: a call ends with the result that stdout states, and as it states it: well, or with an error.
 pub(in super::super) fn result_misread(replay: &Replay) -> Option<Violation<'_>> {
     pairs(replay, "tool_result").find_map(|(end, call)| {
-        let is_incomplete = end.data.contains_key("incomplete");
+        let is_incomplete = end.field("incomplete").is_some();
         let Some((result, is_error)) = &call.result else {
             let sentence = format!("{} ends with a result, and stdout has none", call.name);
             return if is_incomplete { None } else { by(end, sentence) };
         };
-        let told = end.data.get("result").unwrap_or(&Value::Null);
-        let told_error = end.data.get("is_error") == Some(&Value::Bool(true));
+        let told = end.field("result").unwrap_or(&Value::Null);
+        let told_error = end.field("is_error") == Some(&Value::Bool(true));
         if !is_incomplete && told == result && told_error == *is_error {
             return None;
         }

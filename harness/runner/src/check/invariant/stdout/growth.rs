@@ -10,10 +10,11 @@ use crate::replay::{Entry, Lane, Replay, StatedCall};
 /// U2: what is reported of a growing input is a beginning of it, and goes on from what was reported before.
 pub(in super::super) fn input_misread(replay: &Replay) -> Option<Violation<'_>> {
     let mut before: HashMap<(&str, &str), &Value> = HashMap::new();
+    let mut inputs: HashMap<&str, Option<Value>> = HashMap::new();
     reports(replay).find_map(|(report, call)| {
-        let input = call.input()?;
+        let input = inputs.entry(&call.id).or_insert_with(|| call.input()).as_ref()?;
         let open = report.text("open");
-        report.data.get("args")?.as_object()?.iter().find_map(|(key, value)| {
+        report.field("args")?.as_object()?.iter().find_map(|(key, value)| {
             let last = before.insert((&call.id, key), value);
             let is_right = match key == open {
                 true => is_beginning(value, &input[key]),
@@ -64,7 +65,7 @@ pub(in super::super) fn field_repeated(replay: &Replay) -> Option<Violation<'_>>
     reports(replay).find_map(|(report, call)| {
         let key = report.text("open");
         let size =
-            report.data.get("args")?.get(key).filter(|value| value.is_string())?.to_string().len();
+            report.field("args")?.get(key).filter(|value| value.is_string())?.to_string().len();
         let last = before.insert((&call.id, key), size)?;
         let grown = format!(
             "`{key}` of {} is reported with {size} bytes, and had {last} before",
@@ -77,7 +78,7 @@ pub(in super::super) fn field_repeated(replay: &Replay) -> Option<Violation<'_>>
 }
 
 fn has_field(report: &Entry, key: &str) -> bool {
-    report.data.get("args").is_some_and(|args| args.get(key).is_some())
+    report.field("args").is_some_and(|args| args.get(key).is_some())
 }
 
 /// A field that has grown by fewer bytes of JSON is not worth a report.

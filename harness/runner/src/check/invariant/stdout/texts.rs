@@ -75,7 +75,7 @@ pub(in super::super) fn empty_delta(replay: &Replay) -> Option<Violation<'_>> {
     let is_text = |entry: &&Entry| matches!(entry.kind.as_ref(), "text" | "thinking" | "assistant");
     let lanes = [Lane::Lifecycle, Lane::Bus].into_iter().flat_map(|lane| replay.lane(lane));
     let is_empty =
-        |entry: &&Entry| entry.data.get("delta").and_then(Value::as_str).is_some_and(str::is_empty);
+        |entry: &&Entry| entry.field("delta").and_then(Value::as_str).is_some_and(str::is_empty);
     let empty = lanes.filter(is_text).find(is_empty)?;
     by(empty, format!("an event of {} has no word", empty.kind))
 }
@@ -101,7 +101,7 @@ fn told<'r>(replay: &'r Replay, kind: &str) -> BTreeMap<Key<'r>, (Option<&'r Ent
     // The messages whose text was retracted, and those of them whose turn is over.
     let (mut retracted, mut over): (Vec<Key<'_>>, Vec<Key<'_>>) = (Vec::new(), Vec::new());
     for entry in replay.lane(Lane::Lifecycle) {
-        let parent = entry.data.get("parent").and_then(Value::as_str);
+        let parent = entry.field("parent").and_then(Value::as_str);
         let key = (parent, entry.text("message_id"));
         match entry.kind.as_ref() {
             "retract" => retracted.push(key),

@@ -75,7 +75,7 @@ fn issue_17_a_call_is_what_stdout_states() {
 fn issue_17_a_growing_input_begins_as_the_input_does() {
     let life = Lane::Lifecycle;
     let misread = [(FindingKind::InputMisread, "which is no beginning of it")];
-    let shrunk = |report: &mut Entry| match report.data.contains_key("open") {
+    let shrunk = |report: &mut Entry| match report.field("open").is_some() {
         true => set(report, "args", json!({"command": "cat n\u{fffd}"})),
         false => true,
     };
@@ -129,7 +129,7 @@ fn issue_17_a_chat_shows_lines_and_neither_reasoning_nor_a_subagent() {
     let chat = Lane::Telegram;
     let says = |entry: &mut Entry, words: &str| {
         let text = format!("{}\n{words}", entry.text("text"));
-        if entry.data.contains_key("text") { set(entry, "text", json!(text)) } else { true }
+        if entry.field("text").is_some() { set(entry, "text", json!(text)) } else { true }
     };
     let reasoning = |entry: &mut Entry| says(entry, "The notes are long, so a <b>helper</b>");
     check(chat, "editMessageText", reasoning, &[(FindingKind::ReasoningShown, "Thenotesarelong")]);
