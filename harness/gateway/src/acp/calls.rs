@@ -44,16 +44,12 @@ pub(super) struct AcpCall {
     truncated: Option<String>,
     /// Whether all of its arguments are here.
     is_whole: bool,
-    /// What was reported last; none before the announcement.
-    reported: Option<ReportedCall>,
+    /// How it looked when it was reported last; none before the announcement.
+    reported: Option<CallView>,
+    /// Whether the arguments are others than at the last report.
+    is_input_new: bool,
     /// The number of fields at the last report.
     fields_reported: usize,
-}
-
-#[derive(Debug, PartialEq)]
-struct ReportedCall {
-    look: CallView,
-    raw_input: Option<Value>,
 }
 
 impl AcpCall {
@@ -73,24 +69,34 @@ impl AcpCall {
             truncated: None,
             is_whole: false,
             reported: None,
+            is_input_new: false,
             fields_reported: 0,
         }
     }
 
     /// Takes fields of the arguments.
     pub(super) fn take(&mut self, fields: &Map<String, Value>) {
-        self.input.extend(fields.clone());
+        for (key, value) in fields {
+            if self.input.get(key) != Some(value) {
+                self.input.insert(key.clone(), value.clone());
+                self.is_input_new = true;
+            }
+        }
     }
 
     /// Takes all of the arguments.
     pub(super) fn start(&mut self, args: &Value, truncated: Option<&str>) {
         self.is_whole = true;
+        let (odd_input, was_truncated) = (self.odd_input.clone(), self.truncated.is_some());
         self.truncated = truncated.map(str::to_owned);
         match args {
             Value::Object(fields) => self.take(fields),
             Value::Null => {}
             odd => self.odd_input = Some(odd.clone()),
         }
+        // It says what the arguments are only as long as they have no field.
+        let is_same = self.odd_input == odd_input && self.truncated.is_some() == was_truncated;
+        self.is_input_new |= self.input.is_empty() && !is_same;
     }
 
     /// The announcement, or what has changed since it; none when nothing has.
@@ -100,29 +106,47 @@ impl AcpCall {
             return None;
         }
         self.fields_reported = fields;
-        let now = ReportedCall { look: self.look(view), raw_input: self.raw_input() };
+        let is_input_new = std::mem::take(&mut self.is_input_new);
+        let now = self.look(view);
         let mut call = self.blank();
-        let before = self.reported.take();
-        match self.reported.insert(now).news(before.as_ref(), &mut call) {
-            ReportKind::First => {
+        let update = match self.reported.take() {
+            None => {
+                self.write_whole(&now, &mut call);
                 let runs = planted(Plant::RunsBeforeYes);
                 call.status = Some(if runs { CallStatus::InProgress } else { CallStatus::Pending });
                 call.meta.terminal_info =
                     self.terminal(view).map(|terminal_id| TerminalInfo { terminal_id });
                 Some(Update::ToolCall(call))
             }
-            ReportKind::More => Some(Update::ToolCallUpdate(call)),
-            ReportKind::Nothing => None,
-        }
+            Some(before) if before == now && !is_input_new => None,
+            Some(before) => {
+                // The kind hangs on the tool's name alone.
+                call.title = changed(&before.title, &now.title);
+                call.content = changed(&before.content, &now.content);
+                call.locations = changed(&before.locations, &now.locations);
+                call.raw_input = if is_input_new { self.raw_input() } else { None };
+                Some(Update::ToolCallUpdate(call))
+            }
+        };
+        self.reported = Some(now);
+        update
     }
 
     /// The call as a whole, for a person who is asked about it.
     pub(super) fn whole(&self, view: CallContext<'_>) -> ToolCallUpdate {
-        let now = ReportedCall { look: self.look(view), raw_input: self.raw_input() };
         let mut call = self.blank();
-        now.news(None, &mut call);
+        self.write_whole(&self.look(view), &mut call);
         call.status = Some(CallStatus::Pending);
         call
+    }
+
+    /// Writes into `call` everything of this one, which looks like `look`.
+    fn write_whole(&self, look: &CallView, call: &mut ToolCallUpdate) {
+        call.title = Some(look.title.clone());
+        call.kind = Some(look.kind);
+        call.content = Some(look.content.clone()).filter(|content| !content.is_empty());
+        call.locations = Some(look.locations.clone()).filter(|places| !places.is_empty());
+        call.raw_input = self.raw_input();
     }
 
     /// What has become of the call without a result of its own.
@@ -229,36 +253,6 @@ impl AcpCall {
             (_, true) => None,
             (_, false) => Some(Value::Object(self.input.clone())),
         }
-    }
-}
-
-/// What there is to report of a call.
-enum ReportKind {
-    First,
-    More,
-    Nothing,
-}
-
-impl ReportedCall {
-    /// Writes into `call` what has changed since `before`.
-    fn news(&self, before: Option<&Self>, call: &mut ToolCallUpdate) -> ReportKind {
-        let Some(before) = before else {
-            call.title = Some(self.look.title.clone());
-            call.kind = Some(self.look.kind);
-            call.content = Some(self.look.content.clone()).filter(|content| !content.is_empty());
-            call.locations = Some(self.look.locations.clone()).filter(|places| !places.is_empty());
-            call.raw_input.clone_from(&self.raw_input);
-            return ReportKind::First;
-        };
-        if self == before {
-            return ReportKind::Nothing;
-        }
-        // The kind hangs on the tool's name alone.
-        call.title = changed(&before.look.title, &self.look.title);
-        call.content = changed(&before.look.content, &self.look.content);
-        call.locations = changed(&before.look.locations, &self.look.locations);
-        call.raw_input = changed(&before.raw_input, &self.raw_input).flatten();
-        ReportKind::More
     }
 }
 

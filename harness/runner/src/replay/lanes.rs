@@ -8,7 +8,7 @@
 //! - `sse`: the kind is the event's name, the data its own, without the time, which the entry says. Last comes
 //!   `collected`, what the collector makes of those very events (S2).
 
-use clitape_gateway::acp::{AcpConverter, AcpSettings, TurnEnd};
+use clitape_gateway::acp::{AcpConverter, AcpSettings, TurnEnd, Update};
 use clitape_gateway::question::{Choice, Closing, Question, QuestionKind};
 use clitape_gateway::sse::{SseConverter, SseEvent};
 use clitape_gateway::{BusData, BusEvent, Notice, Phase, Tool};
@@ -45,7 +45,7 @@ pub(super) fn bus_data(event: &BusEvent) -> Map<String, Value> {
             "retract": true, "length": length, "thinking_length": thinking_length,
             "calls": Some(calls).filter(|calls| !calls.is_empty()), "parent": parent,
         }),
-        BusData::Tool(tool) => tool_fields(tool),
+        BusData::Tool(tool) => Value::Object(tool_fields(tool)),
         BusData::Notice(Notice { kind, subtype, detail }) => json!({
             "type": kind, "subtype": subtype, "detail": detail,
         }),
@@ -125,21 +125,29 @@ fn denial(closing: &Closing) -> Option<&str> {
     }
 }
 
-fn tool_fields(tool: &Tool) -> Value {
-    match tool {
-        Tool::Update { id, name, title, args, parent } => json!({
-            "phase": "update", "id": id, "name": name, "title": title, "args": args,
-            "parent": parent,
-        }),
-        Tool::Start { id, name, title, args, truncated, parent } => json!({
-            "phase": "start", "id": id, "name": name, "title": title, "args": args,
-            "truncated": truncated, "parent": parent,
-        }),
-        Tool::Result { id, name, is_error, result, incomplete, parent } => json!({
-            "phase": "result", "id": id, "name": name, "is_error": is_error, "result": result,
-            "incomplete": incomplete.map(|why| why.as_str()), "parent": parent,
-        }),
-    }
+/// The fields of a call. Its arguments and its result may be large, so that they are copied and not written anew.
+fn tool_fields(tool: &Tool) -> Map<String, Value> {
+    let (fields, (key, large), rest) = match tool {
+        Tool::Update { id, name, title, args, parent } => (
+            json!({ "phase": "update", "id": id, "name": name, "title": title }),
+            ("args", Value::Object(args.clone())),
+            json!({ "parent": parent }),
+        ),
+        Tool::Start { id, name, title, args, truncated, parent } => (
+            json!({ "phase": "start", "id": id, "name": name, "title": title }),
+            ("args", args.clone()),
+            json!({ "truncated": truncated, "parent": parent }),
+        ),
+        Tool::Result { id, name, is_error, result, incomplete, parent } => (
+            json!({ "phase": "result", "id": id, "name": name, "is_error": is_error }),
+            ("result", result.clone()),
+            json!({ "incomplete": incomplete.map(|why| why.as_str()), "parent": parent }),
+        ),
+    };
+    let mut fields = object(fields);
+    fields.insert(key.to_owned(), large);
+    fields.extend(object(rest));
+    fields
 }
 
 /// The id of the one session of a replay.
@@ -154,22 +162,33 @@ pub(super) fn acp_session(client: AcpClient) -> AcpConverter {
     })
 }
 
+/// Kind and data of the entry for an update.
+#[allow(clippy::expect_used, reason = "the state is impossible")]
+fn acp_update(mut update: Update) -> (String, Map<String, Value>) {
+    // The arguments may be large, so that they are moved and not written anew.
+    let raw_input = match &mut update {
+        Update::ToolCall(call) | Update::ToolCallUpdate(call) => {
+            call.raw_input.as_mut().map(Value::take)
+        }
+        _ => None,
+    };
+    let update = serde_json::to_value(update);
+    let mut data = object(update.expect("strings, numbers and JSON serialise"));
+    let tag = data.shift_remove("sessionUpdate");
+    let kind = tag.as_ref().and_then(Value::as_str).expect("every update has its tag");
+    if let Some(raw_input) = raw_input {
+        data.insert("rawInput".to_owned(), raw_input);
+    }
+    (kind.to_owned(), data)
+}
+
 /// Kinds and data of the entries of an ACP client that `event` makes.
 #[allow(clippy::expect_used, reason = "the state is impossible")]
 pub(super) fn acp_entries(
     session: &mut AcpConverter,
     event: &BusEvent,
 ) -> Vec<(String, Map<String, Value>)> {
-    let updates = session.on(event).into_iter();
-    let mut entries: Vec<_> = updates
-        .map(|update| {
-            let update = serde_json::to_value(update);
-            let mut data = object(update.expect("strings, numbers and JSON serialise"));
-            let tag = data.shift_remove("sessionUpdate");
-            let kind = tag.as_ref().and_then(Value::as_str).expect("every update has its tag");
-            (kind.to_owned(), data)
-        })
-        .collect();
+    let mut entries: Vec<_> = session.on(event).into_iter().map(acp_update).collect();
     entries.extend(session.requests().iter().map(|request| {
         let mut call = object(session.request(request));
         let kind = call.remove("method").expect("every request has its method");
