@@ -3,8 +3,10 @@
 //! Each row is a run that has much of one thing, which is replayed in every channel with 1, 10 and 100 MB, each in a
 //! process of its own, so that its peak of memory is its own. The process reads the run from a file while it replays it.
 //! `cargo bench --bench scale -- Calls Text` measures some, and `cargo bench --bench scale -- --gigabyte Session` with 1 GB
-//! as well, which takes minutes for each.
+//! as well, which takes minutes for each. The last rows are those of the seeded plans of the suite, `-- Plans` alone.
 
+#[path = "scale/plans.rs"]
+mod plans;
 #[path = "../tests/scale/shapes.rs"]
 mod shapes;
 
@@ -23,13 +25,15 @@ const SIZES: [usize; 3] = [1, 10, 100];
 /// The megabytes of the run that `--gigabyte` adds.
 const GIGABYTE: usize = 1_000;
 const MEGABYTE: usize = 1_000_000;
+/// The word that asks for the plans.
+const PLANS: &str = "Plans";
 /// The variable that makes this program replay one run: its file.
 const RUN: &str = "CLITAPE_SCALE_RUN";
 
 fn main() -> ExitCode {
     let done = match std::env::var_os(RUN) {
         Some(run) => measured(Path::new(&run)),
-        None => table(),
+        None => print(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -40,16 +44,26 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints a row for each shape.
-fn table() -> Result<()> {
+/// Prints what is asked for, or everything.
+fn print() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let with_gigabyte = args.iter().any(|arg| arg == "--gigabyte");
     let asked: Vec<&String> = args.iter().filter(|arg| !arg.starts_with('-')).collect();
+    let is_asked = |name: &str| asked.is_empty() || asked.iter().any(|it| *it == name);
+    let shapes: Vec<Shape> = Shape::iter().filter(|it| is_asked(&it.to_string())).collect();
+    if !shapes.is_empty() {
+        table(&shapes, with_gigabyte)?;
+    }
+    if is_asked(PLANS) { plans::print() } else { Ok(()) }
+}
+
+/// Prints a row for each of these shapes.
+fn table(shapes: &[Shape], with_gigabyte: bool) -> Result<()> {
     let sizes: Vec<usize> = SIZES.into_iter().chain(with_gigabyte.then_some(GIGABYTE)).collect();
     let heads: Vec<String> = sizes.iter().map(|size| format!("{size} MB")).collect();
     println!("| much of | {} | time grows by the power of |", heads.join(" | "));
     println!("|---{}|---|", "|---".repeat(sizes.len()));
-    for shape in Shape::iter().filter(|it| asked.is_empty() || asked.contains(&&it.to_string())) {
+    for &shape in shapes {
         let mut cells = Vec::new();
         let mut seconds = Vec::new();
         for &size in &sizes {

@@ -1,21 +1,32 @@
 //! What a sweep finds does not depend on what its replays share, nor on the cores: held against the slow way on planted bugs.
 
-use clitape_runner::check::{Check, Finding, IdleCores, PlanSharing};
+use clitape_runner::check::{Check, Finding, IdleCores, PlanSharing, ScenarioChecks};
 use clitape_runner::scenario::Workspace;
 use clitape_stream::plant::{Plant, plant};
-use libtest_mimic::Failed;
 
-use super::checks_of;
 use super::table::ROWS;
 
+/// Seeded plans of a scenario.
+const PLANS: u64 = 2;
 /// The number of bugs that the plans have to find at least.
 const BUGS: usize = 20;
 /// The cores that the fast way may take beside that of the test.
 const CORES: usize = 3;
 
+/// The checks of a scenario, with few plans.
+pub(crate) fn checks_of(workspace: &Workspace, name: &str) -> ScenarioChecks {
+    let mut scenario = workspace.load(name).expect("the scenario can be used");
+    scenario.sweep.plans = scenario.sweep.plans.min(PLANS);
+    ScenarioChecks::new(workspace, scenario).expect("its folders can be read")
+}
+
 /// What the plans of a scenario find of each bug of the history, they find the slow way too: the same finding, with the
-/// same plan, sentence and line to reproduce it.
-pub(crate) fn find_the_same(workspace: &Workspace) -> Result<(), Failed> {
+/// same plan, sentence and line to reproduce it. Returns the number of bugs that they find.
+///
+/// # Errors
+///
+/// A sentence, when they find something else or too little.
+pub(crate) fn find_the_same(workspace: &Workspace) -> Result<usize, String> {
     let mut found = 0;
     for row in ROWS {
         let Some(scenario) = row.scenarios.first() else { continue };
@@ -23,13 +34,13 @@ pub(crate) fn find_the_same(workspace: &Workspace) -> Result<(), Failed> {
             .map(|sharing| with_bug(workspace, (row.plant, scenario), sharing));
         if fast != slow {
             let bug = row.plant;
-            return Err(format!("{bug:?} in {scenario}: {fast:#?}\nthe slow way: {slow:#?}").into());
+            return Err(format!("{bug:?} in {scenario}: {fast:#?}\nthe slow way: {slow:#?}"));
         }
         found += usize::from(!fast.is_empty());
     }
     match found >= BUGS {
-        true => Ok(()),
-        false => Err(format!("the plans find {found} bugs, and not {BUGS}").into()),
+        true => Ok(found),
+        false => Err(format!("the plans find {found} bugs, and not {BUGS}")),
     }
 }
 

@@ -1,0 +1,92 @@
+//! How long 10,000 plans of the committed suite take on two cores, and whether they find what the slow way finds.
+
+#![allow(clippy::expect_used, reason = "a scenario that can't be used ends the benchmark")]
+
+#[path = "../../tests/history/plans.rs"]
+mod planted;
+#[allow(
+    dead_code,
+    reason = "the benchmark asks which scenarios convict a bug, and not why none does"
+)]
+#[path = "../../tests/history/table.rs"]
+mod table;
+
+use std::panic;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+use clitape_runner::report;
+use clitape_runner::scenario::Workspace;
+use nix::sys::resource::{Usage, UsageWho, getrusage};
+use nix::sys::time::TimeValLike as _;
+
+/// The plans of the suite, at least.
+const PLANS: u64 = 10_000;
+/// The cores that the command uses.
+const CORES: &str = "2";
+/// The command runs this many times, and the fastest counts.
+const TIMES: usize = 3;
+
+/// What `clitape test` took.
+struct Run {
+    /// The seeded plans that were replayed.
+    plans: u64,
+    wall: Duration,
+    /// The time of all cores.
+    cpu: Duration,
+}
+
+/// Prints a row without plans, one with them, and the difference; then whether the plans find planted bugs as the slow way
+/// does.
+pub(crate) fn print() -> Result<()> {
+    let workspace = Workspace::at(Path::new(env!("CARGO_MANIFEST_DIR")));
+    let one_each = run(1)?.plans;
+    let [without, with] = [0, PLANS.div_ceil(one_each)].map(fastest);
+    let (without, with) = (without?, with?);
+    println!("\n| `clitape test` on {CORES} cores | time | time of all cores |\n|---|---|---|");
+    let row = |what: String, wall: Duration, cpu: Duration| {
+        println!("| {what} | {:.2} s | {:.2} s |", wall.as_secs_f64(), cpu.as_secs_f64());
+    };
+    row("without plans".to_owned(), without.wall, without.cpu);
+    row(format!("with {} plans", with.plans), with.wall, with.cpu);
+    let more = |of: fn(&Run) -> Duration| of(&with).saturating_sub(of(&without));
+    row("the plans alone".to_owned(), more(|run| run.wall), more(|run| run.cpu));
+    // A bug may panic where the gateway catches it.
+    panic::set_hook(Box::new(|_| {}));
+    let found = planted::find_the_same(&workspace).map_err(anyhow::Error::msg)?;
+    println!("\nThe plans find {found} planted bugs, and the slow way finds the same of each.");
+    Ok(())
+}
+
+fn fastest(seeds: u64) -> Result<Run> {
+    let runs = (0..TIMES).map(|_| run(seeds)).collect::<Result<Vec<_>>>()?;
+    runs.into_iter().min_by_key(|run| run.wall).context("it runs at least once")
+}
+
+/// Runs `clitape test` of the committed suite with so many plans of each recording.
+fn run(seeds: u64) -> Result<Run> {
+    let dir = tempfile::tempdir()?;
+    let json = dir.path().join("report.json");
+    let before = cpu_of_children()?;
+    let begun = Instant::now();
+    let status = Command::new(env!("CARGO_BIN_EXE_clitape"))
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .args(["--quiet", "test", "--jobs", CORES, "--plans", &seeds.to_string(), "--json"])
+        .arg(&json)
+        .stdout(Stdio::null())
+        .status()?;
+    let (wall, cpu) = (begun.elapsed(), cpu_of_children()? - before);
+    ensure!(status.success(), "`clitape test --plans {seeds}` finds something: {status}");
+    let report = report::read("report.json", &std::fs::read(&json)?)?;
+    let plans = report.checks().map(|(_, check)| check.plans).sum();
+    Ok(Run { plans, wall, cpu })
+}
+
+/// The time that the cores have given to programs that this one started and that have ended.
+fn cpu_of_children() -> Result<Duration> {
+    let usage: Usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    let micros = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
+    Ok(Duration::from_micros(micros.try_into()?))
+}
