@@ -2,6 +2,7 @@
 //! gateway hears the same of each of them, at the same times, as long as each event of the parser comes with the piece
 //! that ends its line: then the replay of the twin stands for it, and the parser is enough to know.
 
+use std::cell::OnceCell;
 use std::iter::Peekable;
 
 use crate::replay::{Heard, Plan, PlayedPlan, Replay, first_of_times, parsed, parsed_in_step};
@@ -45,8 +46,8 @@ pub(super) struct Twin {
     whole: Plan,
     /// The replays in the setups of the canonical ones, in their order.
     pub(super) replays: Vec<Replay>,
-    /// What the parser tells of it.
-    heard: Heard,
+    /// What the parser tells of it, once somebody asks.
+    heard: OnceCell<Heard>,
     /// Whether no setup gives the agent up while it waits for a line.
     is_heard_in_time: bool,
 }
@@ -58,7 +59,7 @@ impl Twin {
         Self {
             whole: (*uncut.plan).clone(),
             replays,
-            heard: heard.unwrap_or_else(|| parsed(uncut)),
+            heard: heard.map(OnceCell::from).unwrap_or_default(),
             is_heard_in_time: patience.is_none_or(|patience| uncut.ends_lines_within(patience)),
         }
     }
@@ -76,7 +77,14 @@ impl Twin {
     /// Whether the gateway hears the same of one of its plans, at the same times, but for how often the agent prints, by
     /// which it tells only that the agent is alive.
     pub(super) fn stands_for(&self, played: &PlayedPlan<'_>) -> bool {
+        if *played.plan == self.whole {
+            return true;
+        }
+        if !self.is_heard_in_time {
+            return false;
+        }
+        let heard = self.heard.get_or_init(|| parsed(&played.uncut()));
         let stats = self.replays.first().map(|replay| &replay.stats);
-        self.is_heard_in_time && parsed_in_step(played, &self.heard).as_ref() == stats
+        parsed_in_step(played, heard).as_ref() == stats
     }
 }
