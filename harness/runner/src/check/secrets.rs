@@ -7,7 +7,7 @@ use std::path::Path;
 use super::finding::{Finding, FindingKind};
 use super::recording::Recordings;
 use crate::scenario::Workspace;
-use crate::secrets::{Hit, allowed_in, scan_cassette, scan_goldens};
+use crate::secrets::{Hit, Scanned, allowed_in, scan_goldens, scan_path};
 use crate::text::shell_quote;
 
 /// A finding for each file of these recordings and of the scenario's goldens, and each rule that finds
@@ -21,16 +21,18 @@ pub(super) fn kept(recordings: &Recordings) -> io::Result<Vec<Finding>> {
     let Recordings { workspace, scenario, .. } = recordings;
     let (name, program) = (&scenario.name, workspace.program());
     let (mut findings, mut allowed) = (Vec::new(), Vec::new());
+    let mut scanned = Scanned::default();
     for version in recordings.versions() {
         let dir = workspace.cassette(name, version);
         allowed.extend(allowed_in(&dir));
-        let hits = scan_cassette(&dir)?.hits;
+        scan_path(&dir, &mut scanned)?;
+        let hits = std::mem::take(&mut scanned.hits);
         let again = format!("{program} record {name} --claude npm:{version} --redact --force");
         findings.extend(of(workspace, &format!("{name} {version}"), &hits, &again));
     }
-    let goldens = scan_goldens(&scenario.dir, &allowed)?;
+    scan_goldens(&scenario.dir, &allowed, &mut scanned)?;
     let again = recordings.proposal();
-    findings.extend(of(workspace, &name.to_string(), &goldens.hits, &again));
+    findings.extend(of(workspace, &name.to_string(), &scanned.hits, &again));
     Ok(findings)
 }
 

@@ -7,30 +7,27 @@ use std::ops::Range;
 pub(super) struct Decoded {
     /// The text.
     pub(super) text: String,
-    /// For each byte of the text, where the bytes that gave its character begin in the source; and, last,
-    /// the length of the source. `None` when the text is the source.
-    starts: Option<Vec<usize>>,
+    /// Where the text goes on behind a character that has other bytes than the source: the places in the text and in the
+    /// source, in order. The bytes up to the next of them are those of the source.
+    resumptions: Vec<(usize, usize)>,
 }
 
 impl Decoded {
     /// The text of `bytes` as they are; bytes that are not UTF-8 become U+FFFD.
     pub(super) fn plain(bytes: &[u8]) -> Self {
         if let Ok(text) = str::from_utf8(bytes) {
-            return Self { text: text.to_owned(), starts: None };
+            return Self { text: text.to_owned(), resumptions: Vec::new() };
         }
-        let (mut text, mut starts, mut at) = (String::new(), Vec::new(), 0);
+        let (mut text, mut resumptions, mut at) = (String::new(), Vec::new(), 0);
         for chunk in bytes.utf8_chunks() {
             text.push_str(chunk.valid());
-            starts.extend(at..at + chunk.valid().len());
-            at += chunk.valid().len();
+            at += chunk.valid().len() + chunk.invalid().len();
             if !chunk.invalid().is_empty() {
                 text.push(char::REPLACEMENT_CHARACTER);
-                starts.extend([at; char::REPLACEMENT_CHARACTER.len_utf8()]);
-                at += chunk.invalid().len();
+                resumptions.push((text.len(), at));
             }
         }
-        starts.push(at);
-        Self { text, starts: Some(starts) }
+        Self { text, resumptions }
     }
 
     /// The same text with one level of JSON's escapes undone; `None` when there are none.
@@ -41,27 +38,44 @@ impl Decoded {
         if !self.text.contains('\\') {
             return None;
         }
-        let (mut text, mut starts) = (String::with_capacity(self.text.len()), Vec::new());
-        let mut rest = &*self.text;
-        while let Some(first) = rest.chars().next() {
-            let at = self.text.len() - rest.len();
-            let (c, length) = escape(rest).unwrap_or((first, first.len_utf8()));
+        let (mut text, mut resumptions) = (String::with_capacity(self.text.len()), Vec::new());
+        let mut own = self.resumptions.iter().peekable();
+        let mut at = 0;
+        loop {
+            let found = next_escape(&self.text[at..]);
+            let end = found.map_or(self.text.len(), |(begin, ..)| at + begin);
+            while let Some((place, source)) = own.next_if(|(place, _)| *place <= end) {
+                resumptions.push((text.len() + place - at, *source));
+            }
+            text.push_str(&self.text[at..end]);
+            let Some((_, c, length)) = found else { break };
             text.push(c);
-            starts.resize(text.len(), self.source(at));
-            rest = &rest[length..];
+            at = end + length;
+            // Those up to here are in the place of the source.
+            while own.next_if(|(place, _)| *place <= at).is_some() {}
+            resumptions.push((text.len(), self.source(at)));
         }
-        starts.push(self.source(self.text.len()));
-        Some(Self { text, starts: Some(starts) })
+        Some(Self { text, resumptions })
     }
 
-    /// Where a stretch of the text is in the source.
+    /// Where a stretch of the text, from one character to another, is in the source.
     pub(super) fn source_of(&self, span: &Range<usize>) -> Range<usize> {
         self.source(span.start)..self.source(span.end)
     }
 
     fn source(&self, at: usize) -> usize {
-        self.starts.as_ref().map_or(at, |starts| starts[at])
+        let before = self.resumptions.partition_point(|(place, _)| *place <= at);
+        let last = before.checked_sub(1).map(|last| self.resumptions[last]);
+        last.map_or(at, |(place, source)| source + (at - place))
     }
+}
+
+/// The first escape in `text`: its place, its character and its length.
+fn next_escape(text: &str) -> Option<(usize, char, usize)> {
+    text.match_indices('\\').find_map(|(at, _)| {
+        let (c, length) = escape(&text[at..])?;
+        Some((at, c, length))
+    })
 }
 
 /// The character of the escape at the start of `text`, and the escape's length.
@@ -105,7 +119,10 @@ mod tests {
     /// The text after one level, and where `of` came from.
     fn check(source: &[u8], expect: &str, of: &str, from: &str) {
         let plain = Decoded::plain(source);
-        let decoded = plain.unescaped().unwrap_or(plain);
+        check_decoded(&plain.unescaped().unwrap_or(plain), source, expect, of, from);
+    }
+
+    fn check_decoded(decoded: &Decoded, source: &[u8], expect: &str, of: &str, from: &str) {
         assert_eq!(decoded.text, expect);
         let at = decoded.text.find(of).unwrap();
         let span = decoded.source_of(&(at..at + of.len()));
@@ -122,5 +139,18 @@ mod tests {
         check(br"C:\x \u12", r"C:\x \u12", r"\x", r"\x");
         check(b"a\xffb", "a\u{fffd}b", "b", "b");
         check("é\\tz".as_bytes(), "é\tz", "é\tz", "é\\tz");
+    }
+
+    #[test]
+    fn places_stay_known_in_json_in_a_string_of_json() {
+        let check_twice = |source: &[u8], expect: &str, of: &str, from: &str| {
+            let twice = Decoded::plain(source).unescaped().and_then(|once| once.unescaped());
+            check_decoded(&twice.unwrap(), source, expect, of, from);
+        };
+        check_twice(br#"{\"a\":\"x\\ty\"} z"#, "{\"a\":\"x\ty\"} z", "y", "y");
+        check_twice(br#"{\"a\":\"x\\ty\"} z"#, "{\"a\":\"x\ty\"} z", "\t", r"\\t");
+        check_twice(br#"\n{\\"b\\n"#, "\n{\"b\n", "{", "{");
+        check_twice(b"a\xff\\\\u0041b\\n", "a\u{fffd}Ab\n", "A", r"\\u0041");
+        check_twice(b"a\xff\\\\u0041b\\n", "a\u{fffd}Ab\n", "b\n", r"b\n");
     }
 }

@@ -7,7 +7,7 @@ use fs_err as fs;
 use serde::Deserialize;
 use walkdir::WalkDir;
 
-use super::scan::{Hit, scan};
+use super::scan::{CleanTexts, Hit, scan, scan_beside};
 use crate::cassette::{Cassette, render_timeline};
 use crate::files::{self, FileError};
 use crate::names::{CassetteFile, CassettePart};
@@ -23,6 +23,8 @@ pub struct Scanned {
     pub files: u64,
     /// Files that were not, and why.
     pub skipped: Vec<(PathBuf, String)>,
+    /// What has no secret.
+    clean: CleanTexts,
 }
 
 /// Scans a file, or all files of a folder but what Git keeps for itself.
@@ -52,7 +54,8 @@ pub fn scan_path(path: &Path, scanned: &mut Scanned) -> io::Result<()> {
                 continue;
             }
         };
-        let hits = scan(&entry.path().display().to_string(), &bytes);
+        let file = entry.path().display().to_string();
+        let hits = scan_beside(&file, &bytes, &mut scanned.clean);
         let allowed = if hits.is_empty() { Vec::new() } else { allowed_for(entry.path()) };
         let (allowed, hits) =
             hits.into_iter().partition(|hit| allowed.iter().any(|r| r == hit.rule));
@@ -73,17 +76,6 @@ pub fn scan_named(path: &Path, scanned: &mut Scanned) -> Result<(), FileError> {
     scanned.hits.extend(scan(&path.display().to_string(), &bytes));
     scanned.files += 1;
     Ok(())
-}
-
-/// Scans the files of a cassette; what its `cassette.toml` allows is left out.
-///
-/// # Errors
-///
-/// When a file can't be read.
-pub fn scan_cassette(dir: &Path) -> io::Result<Scanned> {
-    let mut scanned = Scanned::default();
-    scan_path(dir, &mut scanned)?;
-    Ok(scanned)
 }
 
 /// Scans the files of a cassette that was read; what its `cassette.toml` allows is left out.
@@ -114,14 +106,13 @@ pub fn scan_loaded(cassette: &Cassette) -> io::Result<Vec<Hit>> {
 /// # Errors
 ///
 /// When a file can't be read.
-pub fn scan_goldens(scenario: &Path, allowed: &[String]) -> io::Result<Scanned> {
-    let mut scanned = Scanned::default();
+pub fn scan_goldens(scenario: &Path, allowed: &[String], scanned: &mut Scanned) -> io::Result<()> {
     let dir = scenario.join("golden");
     if dir.is_dir() {
-        scan_path(&dir, &mut scanned)?;
+        scan_path(&dir, scanned)?;
     }
     scanned.hits.retain(|hit| !allowed.iter().any(|rule| rule == hit.rule));
-    Ok(scanned)
+    Ok(())
 }
 
 /// Returns the rules that the `cassette.toml` of a folder allows. A file that is missing or invalid allows

@@ -14,9 +14,7 @@ mod redact;
 mod scan;
 mod segments;
 
-pub use files::{
-    Scanned, allowed_in, scan_cassette, scan_goldens, scan_loaded, scan_named, scan_path,
-};
+pub use files::{Scanned, allowed_in, scan_goldens, scan_loaded, scan_named, scan_path};
 pub use redact::{RedactError, redact};
 pub use scan::{Hit, by_rule, scan, scan_take};
 

@@ -1,6 +1,7 @@
 //! Scans the bytes of a file, or of a recording in memory, and reports where a secret is.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::ops::Range;
 
@@ -39,16 +40,48 @@ pub fn by_rule<'h>(hits: impl IntoIterator<Item = &'h Hit>) -> BTreeMap<&'static
     counts
 }
 
+/// Texts in which no secret was found, so that a text that comes again need not be searched again. Recordings say most of
+/// what they say many times.
+#[derive(Debug, Default)]
+pub(super) struct CleanTexts(HashSet<Vec<u8>>);
+
+/// The most texts that are known as clean, and the most bytes of one.
+const MOST_CLEAN: usize = 1 << 16;
+const LONGEST_CLEAN: usize = 1 << 12;
+
+impl CleanTexts {
+    /// Remembers the bytes of a segment, if they are few.
+    fn insert(&mut self, bytes: Cow<'_, [u8]>) {
+        if self.0.len() < MOST_CLEAN && bytes.len() <= LONGEST_CLEAN {
+            self.0.insert(bytes.into_owned());
+        }
+    }
+}
+
 /// The secrets in the bytes of a file, in the order of their lines.
 pub fn scan(file: &str, raw: &[u8]) -> Vec<Hit> {
+    scan_beside(file, raw, &mut CleanTexts::default())
+}
+
+/// The same, and what is clean of it; the strings in `clean` have no secret.
+pub(super) fn scan_beside(file: &str, raw: &[u8], clean: &mut CleanTexts) -> Vec<Hit> {
     let mut hits = Vec::new();
     for segment in segments(raw) {
+        let bytes = segment.bytes(raw);
+        let is_string = segment.what == SegmentKind::String;
+        if is_string && clean.0.contains(&*bytes) {
+            continue;
+        }
+        let before = hits.len();
         each(raw, &segment, &mut |levels, secret| {
             let text = &levels[secret.level].text[secret.span.clone()];
             let at = segment.place(secret.source.start);
             let excerpt = mask(text).replace(char::is_control, " ");
             hits.push((at, secret.rule, excerpt));
         });
+        if is_string && hits.len() == before {
+            clean.insert(bytes);
+        }
     }
     hits.sort();
     let (mut line, mut counted) = (1, 0);
