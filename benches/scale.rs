@@ -1,10 +1,13 @@
 //! How the time and the memory of a replay grow: `cargo bench --bench scale` prints the table of docs/performance.md.
 //!
 //! Each row is a run that has much of one thing, which is replayed in every channel with 1, 10 and 100 MB, each in a
-//! process of its own, so that its peak of memory is its own. The process reads the run from a file while it replays it.
-//! `cargo bench --bench scale -- Calls Text` measures some, and `cargo bench --bench scale -- --gigabyte Session` with 1 GB
-//! as well, which takes minutes for each. The last rows are those of the seeded plans of the suite, `-- Plans` alone.
+//! process of its own, so that its peak of memory is its own. The process reads the run from a file while it replays it. Two
+//! more rows are whole commands on long input. `cargo bench --bench scale -- Calls Text` measures some, and
+//! `cargo bench --bench scale -- --gigabyte Session` with 1 GB as well, which takes minutes for each. Last come the seeded
+//! plans of the suite, `-- Plans` alone.
 
+#[path = "scale/commands.rs"]
+mod commands;
 #[path = "scale/plans.rs"]
 mod plans;
 #[path = "../tests/scale/shapes.rs"]
@@ -17,6 +20,7 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
+use commands::CommandRow;
 use shapes::{Shape, entries_of};
 use strum::IntoEnumIterator as _;
 
@@ -27,13 +31,74 @@ const GIGABYTE: usize = 1_000;
 const MEGABYTE: usize = 1_000_000;
 /// The word that asks for the plans.
 const PLANS: &str = "Plans";
-/// The variable that makes this program replay one run: its file.
+/// The variables that make this program measure one run: the name of its row, and its file.
+const ROW: &str = "CLITAPE_SCALE_ROW";
 const RUN: &str = "CLITAPE_SCALE_RUN";
 
+/// What a run took.
+struct Measured {
+    seconds: f64,
+    /// The peak of the memory.
+    mib: u64,
+}
+
+/// A row of the table.
+#[derive(Clone, Copy)]
+enum Row {
+    /// A replay of a run.
+    Replay(Shape),
+    /// A whole command.
+    Command(CommandRow),
+}
+
+impl Row {
+    fn all() -> impl Iterator<Item = Self> {
+        Shape::iter().map(Self::Replay).chain(CommandRow::iter().map(Self::Command))
+    }
+
+    fn name(self) -> String {
+        match self {
+            Self::Replay(shape) => shape.to_string(),
+            Self::Command(command) => command.to_string(),
+        }
+    }
+
+    /// Measures it with a file.
+    fn measured(self, run: &Path) -> Result<Measured> {
+        match self {
+            Self::Replay(_) => replayed(run),
+            Self::Command(command) => command.measured(run),
+        }
+    }
+
+    /// Measures it with so many megabytes in a process of its own; none where these are too many for it.
+    fn measured_apart(self, megabytes: usize) -> Result<Option<Measured>> {
+        let run = tempfile::NamedTempFile::new()?;
+        let mut out = BufWriter::new(run.as_file());
+        match self {
+            Self::Replay(shape) => shape.print(megabytes * MEGABYTE, &mut out),
+            Self::Command(command) if megabytes > command.most_megabytes() => return Ok(None),
+            Self::Command(command) => command.print(megabytes * MEGABYTE, &mut out)?,
+        }
+        out.flush()?;
+        let output = Command::new(std::env::current_exe()?)
+            .env(ROW, self.name())
+            .env(RUN, run.path())
+            .output()
+            .context("this program can call itself")?;
+        let (said, words) =
+            (String::from_utf8(output.stdout)?, String::from_utf8_lossy(&output.stderr));
+        let name = self.name();
+        ensure!(output.status.success(), "{name} with {megabytes} MB: {} {words}", output.status);
+        let (seconds, mib) = said.trim().split_once(' ').context("it prints two numbers")?;
+        Ok(Some(Measured { seconds: seconds.parse()?, mib: mib.parse()? }))
+    }
+}
+
 fn main() -> ExitCode {
-    let done = match std::env::var_os(RUN) {
-        Some(run) => measured(Path::new(&run)),
-        None => print(),
+    let done = match (std::env::var(ROW), std::env::var_os(RUN)) {
+        (Ok(row), Some(run)) => measured(&row, Path::new(&run)),
+        _ => print(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -50,59 +115,53 @@ fn print() -> Result<()> {
     let with_gigabyte = args.iter().any(|arg| arg == "--gigabyte");
     let asked: Vec<&String> = args.iter().filter(|arg| !arg.starts_with('-')).collect();
     let is_asked = |name: &str| asked.is_empty() || asked.iter().any(|it| *it == name);
-    let shapes: Vec<Shape> = Shape::iter().filter(|it| is_asked(&it.to_string())).collect();
-    if !shapes.is_empty() {
-        table(&shapes, with_gigabyte)?;
+    let rows: Vec<Row> = Row::all().filter(|row| is_asked(&row.name())).collect();
+    if !rows.is_empty() {
+        table(&rows, with_gigabyte)?;
     }
     if is_asked(PLANS) { plans::print() } else { Ok(()) }
 }
 
-/// Prints a row for each of these shapes.
-fn table(shapes: &[Shape], with_gigabyte: bool) -> Result<()> {
+/// Prints these rows.
+fn table(rows: &[Row], with_gigabyte: bool) -> Result<()> {
     let sizes: Vec<usize> = SIZES.into_iter().chain(with_gigabyte.then_some(GIGABYTE)).collect();
     let heads: Vec<String> = sizes.iter().map(|size| format!("{size} MB")).collect();
     println!("| much of | {} | time grows by the power of |", heads.join(" | "));
     println!("|---{}|---|", "|---".repeat(sizes.len()));
-    for &shape in shapes {
+    for row in rows {
         let mut cells = Vec::new();
         let mut seconds = Vec::new();
         for &size in &sizes {
-            let (took, peak) = in_a_process(shape, size)?;
-            cells.push(format!("{took:.2} s, {peak} MiB"));
-            seconds.push(took);
+            let Some(measured) = row.measured_apart(size)? else {
+                cells.push("not measured".to_owned());
+                continue;
+            };
+            cells.push(format!("{:.2} s, {} MiB", measured.seconds, measured.mib));
+            seconds.push(measured.seconds);
         }
         // Each run has ten times the bytes of the one before.
         let power = (seconds[seconds.len() - 1] / seconds[seconds.len() - 2]).log10();
-        println!("| {shape} | {} | {power:.2} |", cells.join(" | "));
+        println!("| {} | {} | {power:.2} |", row.name(), cells.join(" | "));
     }
     Ok(())
 }
 
-/// The seconds that a run takes and the MiB that it needs at most.
-fn in_a_process(shape: Shape, megabytes: usize) -> Result<(f64, u64)> {
-    let run = tempfile::NamedTempFile::new()?;
-    let mut out = BufWriter::new(run.as_file());
-    shape.print(megabytes * MEGABYTE, &mut out);
-    out.flush()?;
-    let output = Command::new(std::env::current_exe()?)
-        .env(RUN, run.path())
-        .output()
-        .context("this program can call itself")?;
-    let said = String::from_utf8(output.stdout)?;
-    ensure!(output.status.success(), "{shape} with {megabytes} MB: {}", output.status);
-    let (took, peak) = said.trim().split_once(' ').context("it prints two numbers")?;
-    Ok((took.parse()?, peak.parse()?))
+/// Measures the run of a row, and prints its seconds and the most MiB that there were.
+fn measured(row: &str, run: &Path) -> Result<()> {
+    let row = Row::all().find(|it| it.name() == row).context("there is such a row")?;
+    let Measured { seconds, mib } = row.measured(run)?;
+    println!("{seconds} {mib}");
+    Ok(())
 }
 
-/// Replays a run, and prints its seconds and the most MiB that the process had.
-fn measured(run: &Path) -> Result<()> {
+/// Replays a run in this process.
+fn replayed(run: &Path) -> Result<Measured> {
     let begun = Instant::now();
     let shown = entries_of(File::open(run)?);
-    let took = begun.elapsed().as_secs_f64();
+    let seconds = begun.elapsed().as_secs_f64();
     ensure!(shown > 1, "the run shows something");
     let status = std::fs::read_to_string("/proc/self/status")?;
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kib: u64 = peak.context("Linux says the peak")?.trim().trim_end_matches(" kB").parse()?;
-    println!("{took} {}", kib / 1_024);
-    Ok(())
+    Ok(Measured { seconds, mib: kib / 1_024 })
 }

@@ -1,0 +1,114 @@
+//! Whole commands on long input: `clitape session` on a transcript, and `clitape proof` of an imported run.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+use nix::sys::resource::{UsageWho, getrusage};
+use serde_json::json;
+use strum::{Display, EnumIter};
+
+use super::Measured;
+use super::shapes::Shape;
+
+/// A command, and what it reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Display, EnumIter)]
+pub(crate) enum CommandRow {
+    /// `clitape session` on a transcript of prompts, calls and answers.
+    Transcript,
+    /// `clitape proof` of a live session, whose page and texts it writes.
+    Proof,
+}
+
+impl CommandRow {
+    /// The most megabytes that it is measured with: a proof makes all checks of `clitape test`, plans included.
+    pub(crate) fn most_megabytes(self) -> usize {
+        match self {
+            Self::Transcript => usize::MAX,
+            Self::Proof => 10,
+        }
+    }
+
+    /// Prints what it reads, of about so many bytes.
+    pub(crate) fn print(self, bytes: usize, out: &mut dyn Write) -> Result<()> {
+        match self {
+            Self::Transcript => print_transcript(bytes, out),
+            Self::Proof => {
+                Shape::Session.print(bytes, out);
+                Ok(())
+            }
+        }
+    }
+
+    /// Runs the command on a file.
+    pub(crate) fn measured(self, file: &Path) -> Result<Measured> {
+        let dir = tempfile::tempdir()?;
+        let seconds = match self {
+            Self::Transcript => clitape(dir.path(), &["session", &file.display().to_string()])?,
+            Self::Proof => {
+                let file = file.display().to_string();
+                clitape(dir.path(), &["init"])?;
+                let version = ["--scenario", "long", "--cli-version", "2.1.330"];
+                clitape(dir.path(), &[&["import", &file], &version[..]].concat())?;
+                clitape(dir.path(), &["proof", "long", "--out", "proof", "--no-png"])?
+            }
+        };
+        let kib = getrusage(UsageWho::RUSAGE_CHILDREN)?.max_rss();
+        Ok(Measured { seconds, mib: u64::try_from(kib)? / 1_024 })
+    }
+}
+
+/// Runs clitape in a folder, and returns the seconds that it took.
+fn clitape(dir: &Path, args: &[&str]) -> Result<f64> {
+    let begun = Instant::now();
+    let status = Command::new(env!("CARGO_BIN_EXE_clitape"))
+        .current_dir(dir)
+        .args(args)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()?;
+    // A proof of an imported run finds that it has no goldens.
+    ensure!(matches!(status.code(), Some(0 | 3)), "`clitape {}`: {status}", args.join(" "));
+    Ok(begun.elapsed().as_secs_f64())
+}
+
+/// Prints a transcript: a prompt, a call, its result and an answer, again and again.
+fn print_transcript(bytes: usize, out: &mut dyn Write) -> Result<()> {
+    let (mut printed, mut lines) = (0, 0);
+    while printed < bytes {
+        let turn = lines / 4;
+        let call = format!("toolu_{turn}");
+        let said = |block| json!({ "id": format!("msg_{lines}"), "role": "assistant", "content": [block] });
+        let (kind, message) = match lines % 4 {
+            0 => ("user", json!({ "role": "user", "content": format!("What is in file {turn}?") })),
+            1 => {
+                let input = json!({ "command": format!("cat {turn}.txt") });
+                let block =
+                    json!({ "type": "tool_use", "id": call, "name": "Bash", "input": input });
+                ("assistant", said(block))
+            }
+            2 => {
+                let result = json!({ "type": "tool_result", "tool_use_id": call, "content": "words ".repeat(50) });
+                ("user", json!({ "role": "user", "content": [result] }))
+            }
+            _ => (
+                "assistant",
+                said(
+                    json!({ "type": "text", "text": format!("These are the words of file {turn}.") }),
+                ),
+            ),
+        };
+        let parent = (lines > 0).then(|| format!("line-{}", lines - 1));
+        let line = json!({
+            "parentUuid": parent, "isSidechain": false, "type": kind, "message": message,
+            "uuid": format!("line-{lines}"), "sessionId": "00000000-0000-4000-8000-000000000001",
+        });
+        let line = format!("{line}\n");
+        out.write_all(line.as_bytes())?;
+        printed += line.len();
+        lines += 1;
+    }
+    Ok(())
+}
