@@ -87,16 +87,15 @@ impl AcpCall {
     /// Takes all of the arguments.
     pub(super) fn start(&mut self, args: &Value, truncated: Option<&str>) {
         self.is_whole = true;
-        let (odd_input, was_truncated) = (self.odd_input.clone(), self.truncated.is_some());
+        let before = self.input.is_empty().then(|| self.raw_input());
         self.truncated = truncated.map(str::to_owned);
         match args {
             Value::Object(fields) => self.take(fields),
             Value::Null => {}
             odd => self.odd_input = Some(odd.clone()),
         }
-        // It says what the arguments are only as long as they have no field.
-        let is_same = self.odd_input == odd_input && self.truncated.is_some() == was_truncated;
-        self.is_input_new |= self.input.is_empty() && !is_same;
+        // Without a field, something else may be reported as the arguments all the same.
+        self.is_input_new |= self.input.is_empty() && before != Some(self.raw_input());
     }
 
     /// The announcement, or what has changed since it; none when nothing has.

@@ -7,6 +7,7 @@
 //! one.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use clitape_stream::plant::{Plant, planted};
 use unicode_segmentation::UnicodeSegmentation;
@@ -54,7 +55,7 @@ pub(super) fn first_page(
 ) -> Option<(String, bool)> {
     let sheet = Sheet::new(pieces, profile, limit);
     let (page, next) = sheet.page(0)?;
-    Some((page, sheet.is_blank_from(next)))
+    Some((page, sheet.are_blank(next..sheet.glyphs.len())))
 }
 
 /// Characters a person sees of `pieces`, up to `enough`.
@@ -108,6 +109,11 @@ impl<'a> Sheet<'a> {
         self.glyphs[at].text.chars().all(char::is_whitespace)
     }
 
+    /// Whether these glyphs show nothing, so that they are no page.
+    fn are_blank(&self, mut places: Range<usize>) -> bool {
+        places.all(|at| self.is_blank(at))
+    }
+
     /// Whether a break may swallow the glyph at `at`.
     fn is_gap(&self, at: usize) -> bool {
         self.is_blank(at) && !self.is_block(at)
@@ -120,17 +126,12 @@ impl<'a> Sheet<'a> {
         while from < self.glyphs.len() {
             let stop = self.stop(from);
             let end = self.trim_gap(from, stop.end);
-            if (from..end).any(|at| !self.is_blank(at)) {
+            if !self.are_blank(from..end) {
                 return Some((self.write(from, end), stop.next));
             }
             from = self.skip_gap(stop.next);
         }
         None
-    }
-
-    /// Whether no page begins at `from` or later.
-    fn is_blank_from(&self, from: usize) -> bool {
-        (from..self.glyphs.len()).all(|at| self.is_blank(at))
     }
 
     fn skip_gap(&self, from: usize) -> usize {
