@@ -45,7 +45,7 @@ pub(super) fn bus_data(event: &BusEvent) -> Map<String, Value> {
             "retract": true, "length": length, "thinking_length": thinking_length,
             "calls": Some(calls).filter(|calls| !calls.is_empty()), "parent": parent,
         }),
-        BusData::Tool(tool) => Value::Object(tool_fields(tool)),
+        BusData::Tool(tool) => tool_fields(tool),
         BusData::Notice(Notice { kind, subtype, detail }) => json!({
             "type": kind, "subtype": subtype, "detail": detail,
         }),
@@ -125,28 +125,33 @@ fn denial(closing: &Closing) -> Option<&str> {
     }
 }
 
-/// The fields of a call. Its arguments and its result may be large, so that they are copied and not written anew.
-fn tool_fields(tool: &Tool) -> Map<String, Value> {
-    let (fields, (key, large), rest) = match tool {
-        Tool::Update { id, name, title, args, parent } => (
-            json!({ "phase": "update", "id": id, "name": name, "title": title }),
-            ("args", Value::Object(args.clone())),
-            json!({ "parent": parent }),
-        ),
-        Tool::Start { id, name, title, args, truncated, parent } => (
-            json!({ "phase": "start", "id": id, "name": name, "title": title }),
-            ("args", args.clone()),
-            json!({ "truncated": truncated, "parent": parent }),
-        ),
-        Tool::Result { id, name, is_error, result, incomplete, parent } => (
-            json!({ "phase": "result", "id": id, "name": name, "is_error": is_error }),
-            ("result", result.clone()),
-            json!({ "incomplete": incomplete.map(|why| why.as_str()), "parent": parent }),
-        ),
+/// The fields of a call.
+fn tool_fields(tool: &Tool) -> Value {
+    // What may be large is copied into its place, because `json!` writes each map anew.
+    let (mut fields, key, large) = match tool {
+        Tool::Update { id, name, title, args, parent } => {
+            let fields = json!({
+                "phase": "update", "id": id, "name": name, "title": title, "args": null,
+                "parent": parent,
+            });
+            (fields, "args", Value::Object(args.clone()))
+        }
+        Tool::Start { id, name, title, args, truncated, parent } => {
+            let fields = json!({
+                "phase": "start", "id": id, "name": name, "title": title, "args": null,
+                "truncated": truncated, "parent": parent,
+            });
+            (fields, "args", args.clone())
+        }
+        Tool::Result { id, name, is_error, result, incomplete, parent } => {
+            let fields = json!({
+                "phase": "result", "id": id, "name": name, "is_error": is_error, "result": null,
+                "incomplete": incomplete.map(|why| why.as_str()), "parent": parent,
+            });
+            (fields, "result", result.clone())
+        }
     };
-    let mut fields = object(fields);
-    fields.insert(key.to_owned(), large);
-    fields.extend(object(rest));
+    fields[key] = large;
     fields
 }
 
