@@ -30,9 +30,9 @@ pub(super) fn kept(recordings: &Recordings) -> io::Result<Vec<Finding>> {
         let again = format!("{program} record {name} --claude npm:{version} --redact --force");
         findings.extend(of(workspace, &format!("{name} {version}"), &hits, &again));
     }
-    scan_goldens(&scenario.dir, &allowed, &mut scanned)?;
+    let goldens = scan_goldens(&scenario.dir, &allowed, &mut scanned)?;
     let again = recordings.proposal();
-    findings.extend(of(workspace, &name.to_string(), &scanned.hits, &again));
+    findings.extend(of(workspace, &name.to_string(), &goldens, &again));
     Ok(findings)
 }
 

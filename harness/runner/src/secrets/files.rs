@@ -7,7 +7,7 @@ use fs_err as fs;
 use serde::Deserialize;
 use walkdir::WalkDir;
 
-use super::scan::{CleanTexts, Hit, scan, scan_beside};
+use super::scan::{CleanTexts, Hit, scan_with};
 use crate::cassette::{Cassette, render_timeline};
 use crate::files::{self, FileError};
 use crate::names::{CassetteFile, CassettePart};
@@ -23,7 +23,7 @@ pub struct Scanned {
     pub files: u64,
     /// Files that were not, and why.
     pub skipped: Vec<(PathBuf, String)>,
-    /// What has no secret.
+    /// Strings of the files that have none.
     clean: CleanTexts,
 }
 
@@ -55,7 +55,7 @@ pub fn scan_path(path: &Path, scanned: &mut Scanned) -> io::Result<()> {
             }
         };
         let file = entry.path().display().to_string();
-        let hits = scan_beside(&file, &bytes, &mut scanned.clean);
+        let hits = scan_with(&file, &bytes, &mut scanned.clean);
         let allowed = if hits.is_empty() { Vec::new() } else { allowed_for(entry.path()) };
         let (allowed, hits) =
             hits.into_iter().partition(|hit| allowed.iter().any(|r| r == hit.rule));
@@ -73,7 +73,8 @@ pub fn scan_path(path: &Path, scanned: &mut Scanned) -> io::Result<()> {
 /// [`FileError`](crate::files::FileError), when it can't be read.
 pub fn scan_named(path: &Path, scanned: &mut Scanned) -> Result<(), FileError> {
     let bytes = files::read_named(path)?;
-    scanned.hits.extend(scan(&path.display().to_string(), &bytes));
+    let file = path.display().to_string();
+    scanned.hits.extend(scan_with(&file, &bytes, &mut scanned.clean));
     scanned.files += 1;
     Ok(())
 }
@@ -88,31 +89,40 @@ pub fn scan_named(path: &Path, scanned: &mut Scanned) -> Result<(), FileError> {
 pub fn scan_loaded(cassette: &Cassette) -> io::Result<Vec<Hit>> {
     let shown = |name: &str| cassette.dir.join(name).display().to_string();
     let manifest = toml::to_string(&cassette.manifest).map_err(io::Error::other)?;
-    let mut hits = scan(&shown("cassette.toml"), manifest.as_bytes());
+    let mut clean = CleanTexts::default();
+    let mut scan = |name: &str, bytes: &[u8]| scan_with(&shown(name), bytes, &mut clean);
+    let mut hits = scan("cassette.toml", manifest.as_bytes());
     for run in cassette.runs() {
         let timeline = CassetteFile::new(CassettePart::Timeline, run.number);
         let ticks = render_timeline(run.timeline);
-        hits.extend(scan(&shown(&timeline.to_string()), ticks.as_bytes()));
+        hits.extend(scan(&timeline.to_string(), ticks.as_bytes()));
         for (file, bytes) in run.files {
-            hits.extend(scan(&shown(&file.to_string()), bytes));
+            hits.extend(scan(&file.to_string(), bytes));
         }
     }
     hits.retain(|hit| !cassette.manifest.allowed_secrets.iter().any(|rule| rule == hit.rule));
     Ok(hits)
 }
 
-/// Scans the goldens of a scenario, whose cassettes allow the rules `allowed`.
+/// Scans the goldens of a scenario, whose cassettes allow the rules `allowed`, beside what was scanned before. Returns their
+/// secrets.
 ///
 /// # Errors
 ///
 /// When a file can't be read.
-pub fn scan_goldens(scenario: &Path, allowed: &[String], scanned: &mut Scanned) -> io::Result<()> {
+pub fn scan_goldens(
+    scenario: &Path,
+    allowed: &[String],
+    scanned: &mut Scanned,
+) -> io::Result<Vec<Hit>> {
+    let before = scanned.hits.len();
     let dir = scenario.join("golden");
     if dir.is_dir() {
         scan_path(&dir, scanned)?;
     }
-    scanned.hits.retain(|hit| !allowed.iter().any(|rule| rule == hit.rule));
-    Ok(())
+    let mut hits = scanned.hits.split_off(before);
+    hits.retain(|hit| !allowed.iter().any(|rule| rule == hit.rule));
+    Ok(hits)
 }
 
 /// Returns the rules that the `cassette.toml` of a folder allows. A file that is missing or invalid allows

@@ -50,6 +50,10 @@ const MOST_CLEAN: usize = 1 << 16;
 const LONGEST_CLEAN: usize = 1 << 12;
 
 impl CleanTexts {
+    fn contains(&self, bytes: &[u8]) -> bool {
+        self.0.contains(bytes)
+    }
+
     /// Remembers the bytes of a segment, if they are few.
     fn insert(&mut self, bytes: Cow<'_, [u8]>) {
         if self.0.len() < MOST_CLEAN && bytes.len() <= LONGEST_CLEAN {
@@ -60,16 +64,16 @@ impl CleanTexts {
 
 /// The secrets in the bytes of a file, in the order of their lines.
 pub fn scan(file: &str, raw: &[u8]) -> Vec<Hit> {
-    scan_beside(file, raw, &mut CleanTexts::default())
+    scan_with(file, raw, &mut CleanTexts::default())
 }
 
-/// The same, and what is clean of it; the strings in `clean` have no secret.
-pub(super) fn scan_beside(file: &str, raw: &[u8], clean: &mut CleanTexts) -> Vec<Hit> {
+/// The same for one of several files: strings that are in `clean` are left out, and those without a secret come to them.
+pub(super) fn scan_with(file: &str, raw: &[u8], clean: &mut CleanTexts) -> Vec<Hit> {
     let mut hits = Vec::new();
     for segment in segments(raw) {
         let bytes = segment.bytes(raw);
         let is_string = segment.what == SegmentKind::String;
-        if is_string && clean.0.contains(&*bytes) {
+        if is_string && clean.contains(&bytes) {
             continue;
         }
         let before = hits.len();
@@ -95,16 +99,16 @@ pub(super) fn scan_beside(file: &str, raw: &[u8], clean: &mut CleanTexts) -> Vec
 
 /// The secrets in the files of a recording, and in its command lines.
 pub fn scan_take(take: &Take) -> Vec<Hit> {
-    let mut hits = Vec::new();
+    let (mut hits, mut clean) = (Vec::new(), CleanTexts::default());
     for run in take.runs() {
         let argv = serde_json::Value::from(run.argv.clone()).to_string();
         let name = match run.number {
             1 => "argv".to_owned(),
             number => format!("argv of run {number}"),
         };
-        hits.extend(scan(&name, argv.as_bytes()));
+        hits.extend(scan_with(&name, argv.as_bytes(), &mut clean));
         for (file, bytes) in run.files {
-            hits.extend(scan(&file.to_string(), bytes));
+            hits.extend(scan_with(&file.to_string(), bytes, &mut clean));
         }
     }
     hits

@@ -78,6 +78,7 @@ impl Twin {
     /// which it tells only that the agent is alive.
     pub(super) fn stands_for(&self, played: &PlayedPlan<'_>) -> bool {
         if *played.plan == self.whole {
+            // Its lines come whole as they are.
             return true;
         }
         if !self.is_heard_in_time {
