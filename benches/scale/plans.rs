@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use clitape_runner::report;
 use clitape_runner::scenario::Workspace;
-use nix::sys::resource::{Usage, UsageWho, getrusage};
+use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
 
 /// The plans of the suite, at least.
@@ -86,7 +86,7 @@ fn run(seeds: u64) -> Result<Run> {
 
 /// The time that the cores have given to programs that this one started and that have ended.
 fn cpu_of_children() -> Result<Duration> {
-    let usage: Usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     let micros = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
     Ok(Duration::from_micros(micros.try_into()?))
 }
