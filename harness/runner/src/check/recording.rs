@@ -8,8 +8,8 @@ use super::view::View;
 use crate::cassette::{Cassette, CassetteError, Manifest};
 use crate::names::{CassetteFile, CassettePart, CliVersion};
 use crate::replay::{
-    AcpClient, Capture, Plan, PlanArg, Replay, ReplayRequest, RequestError, Setup, StdinLine,
-    replay, replay_all, replay_heard, stdin_lines,
+    AcpClient, Capture, LazyStated, Plan, PlanArg, Replay, ReplayRequest, RequestError, Setup,
+    StdinLine, replay, replay_all, replay_heard, stdin_lines,
 };
 #[cfg(test)]
 use crate::replay::{PlantedFault, replay_planted};
@@ -31,6 +31,8 @@ pub struct Recording {
     canonical: OnceLock<Vec<Arc<Replay>>>,
     /// The same without faults; the same replays where the scenario names none.
     fault_free: OnceLock<Vec<Arc<Replay>>>,
+    /// What stdout states, once a replay has it.
+    stated: OnceLock<Arc<LazyStated>>,
 }
 
 impl Recording {
@@ -51,7 +53,8 @@ impl Recording {
     /// The recording of a cassette that is in memory.
     pub(crate) fn of(scenario: Arc<Scenario>, cassette: Cassette) -> Self {
         let stdin = stdin_lines(&cassette.stdin, &cassette.timeline);
-        Self { scenario, cassette, stdin, canonical: OnceLock::new(), fault_free: OnceLock::new() }
+        let (canonical, fault_free) = (OnceLock::new(), OnceLock::new());
+        Self { scenario, cassette, stdin, canonical, fault_free, stated: OnceLock::new() }
     }
 
     /// The cassette's manifest.
@@ -129,13 +132,23 @@ impl Recording {
     ) -> Arc<Replay> {
         let capture = self.capture();
         let plan = || canonical_plan(&self.scenario, capture, faults);
+        let replayed = |setups: &[Setup]| {
+            let replays = replay_heard(capture, &plan(), setups).into_iter();
+            replays.map(|replay| Arc::new(self.with_shared_stated(replay)))
+        };
         let made = replays.get_or_init(|| match all_setups(&self.scenario) {
             setups if setups.len() > self.at_once() => Vec::new(),
-            setups => replay_heard(capture, &plan(), &setups).into_iter().map(Arc::new).collect(),
+            setups => replayed(&setups).collect(),
         });
         let shared = made.iter().find(|replay| replay.setup == setup).cloned();
-        let alone = || replay_heard(capture, &plan(), &[setup]).pop().map(Arc::new);
+        let alone = || replayed(&[setup]).next();
         shared.or_else(alone).expect("one setup gives one replay")
+    }
+
+    /// A replay that shares what stdout states with the others, so that it is read once.
+    fn with_shared_stated(&self, mut replay: Replay) -> Replay {
+        replay.share_stated(self.stated.get_or_init(|| replay.stated.clone()));
+        replay
     }
 
     /// The canonical replays in `setups`, with the faults that the scenario names, of one parse; for a caller that
@@ -168,7 +181,8 @@ impl Recording {
         let plan = plan.with_faults(self.scenario.chat.faults.iter().copied());
         let setups = setups(&self.scenario);
         let replays = setups.chunks(self.at_once());
-        replays.flat_map(|setups| replay_all(self.capture(), &plan, setups)).collect()
+        let replays = replays.flat_map(|setups| replay_all(self.capture(), &plan, setups));
+        replays.map(|replay| self.with_shared_stated(replay)).collect()
     }
 
     /// The request for the canonical replay in `setup`.

@@ -224,7 +224,10 @@ impl PlanSweep<'_> {
         }
         let followed: Vec<&Replay> = bases.iter().map(|base| &**base.replay).collect();
         let (mut replays, is_in_step) = replay_following(played, &followed);
-        replays.iter_mut().zip(bases).for_each(|(replay, base)| replay.share_stated(base.replay));
+        replays
+            .iter_mut()
+            .zip(bases)
+            .for_each(|(replay, base)| replay.share_stated(&base.replay.stated));
         (replays, is_in_step)
     }
 
@@ -269,7 +272,7 @@ impl PlanSweep<'_> {
         let played = plan.played(self.capture);
         let replay = |played: &PlayedPlan<'_>| replay_played(played, &[base.setup]).pop();
         let (mut cut, twin) = (replay(&played)?, replay(&played.uncut())?);
-        cut.share_stated(base);
+        cut.share_stated(&base.stated);
         let base = Base { replay: base, holds: false };
         let replays = PlannedReplays { base, cut: &cut, twin: Some(&twin) };
         self.mismatch(&played, &replays).map(report)

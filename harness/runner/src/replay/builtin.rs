@@ -63,10 +63,10 @@ impl Replay {
             && [Lane::Lifecycle, Lane::Bus, Lane::Acp, Lane::Sse].into_iter().all(has_lane)
     }
 
-    /// Takes what stdout states from `other` if both replays read the same bytes, so that it is read once.
-    pub(crate) fn share_stated(&mut self, other: &Self) {
-        if self.stated == other.stated {
-            self.stated = other.stated.clone();
+    /// Takes what stdout states from another replay's `stated` if both read the same bytes, so that it is read once.
+    pub(crate) fn share_stated(&mut self, stated: &Arc<LazyStated>) {
+        if self.stated == *stated {
+            self.stated = stated.clone();
         }
     }
 }

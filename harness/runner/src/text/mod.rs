@@ -7,7 +7,7 @@
 //! * [`TerminalSafe`] and [`plain`] escape what steers or hides, for a terminal or a log;
 //! * [`markdown`], [`json()`] and [`shell_quote`] do so in the syntax of their formats;
 //! * [`truncate`] makes a long text fit on a number of columns, with one mark for what is cut away;
-//! * `changed_words` marks which words of two texts differ;
+//! * `changed_words` marks which words of two texts differ, and `TextSearch` finds many texts in another one;
 //! * [`plural`] counts things, [`megabytes`] says how large they are, and [`near`] finds the names that a misspelt one may mean.
 
 mod json;
@@ -16,6 +16,7 @@ pub(crate) mod markup;
 mod near;
 mod plural;
 mod safe;
+mod search;
 mod shell;
 mod short;
 mod size;
@@ -26,6 +27,7 @@ pub use json::json;
 pub use near::{did_you_mean, distance, near};
 pub use plural::plural;
 pub use safe::{Marked, TerminalSafe, is_hidden, marked, plain};
+pub(crate) use search::TextSearch;
 pub use shell::shell_quote;
 pub use short::{Keep, MARK, common_end, common_start, end, pad, start, truncate, width};
 pub use size::megabytes;

@@ -147,7 +147,8 @@ pub(super) fn called_too_early(replay: &Replay) -> Option<Violation<'_>> {
         // A typing signal may come before the answer does.
         let answered = limited.at + LATENCY.as_millis() as u64;
         let until = answered + wait_s * 1_000;
-        let early = calls[i + 1..].iter().find(|call| (answered + 1..until).contains(&call.at))?;
+        let mut within = calls[i + 1..].iter().take_while(|call| call.at < until);
+        let early = within.find(|call| call.at > answered)?;
         let after = early.at - answered;
         let asked = format!("{after} ms after it was asked to wait {wait_s} s");
         by(early, format!("{} came {asked}", early.headline()))

@@ -4,7 +4,7 @@
 //! masks them; no golden is needed. They guard what agents of that protocol got wrong: an update of a call that the
 //! editor does not know, a call that runs while the person is asked, a result that is spread by character.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use clitape_gateway::sanitise::sanitise_result;
 use serde_json::{Value, json};
@@ -19,14 +19,14 @@ const PLANS: [&str; 5] = ["TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "
 
 /// A1: a call is announced once, before anything else is said of it.
 pub(super) fn unannounced_update(replay: &Replay) -> Option<Violation<'_>> {
-    let mut known: HashMap<&str, ()> = HashMap::new();
+    let mut known: HashSet<&str> = HashSet::new();
     replay.lane(Lane::Acp).find_map(|entry| {
         let id = call_id(entry)?;
         match entry.kind.as_ref() {
-            "tool_call" if known.insert(id, ()).is_some() => {
+            "tool_call" if !known.insert(id) => {
                 by(entry, format!("call {id} is announced a second time"))
             }
-            "tool_call_update" if !known.contains_key(id) => {
+            "tool_call_update" if !known.contains(id) => {
                 by(entry, format!("an update names call {id}, which was not announced"))
             }
             _ => None,
@@ -148,7 +148,7 @@ pub(super) fn editor_call_missing(replay: &Replay) -> Option<Violation<'_>> {
         return None;
     }
     let announced = replay.lane(Lane::Acp).filter(|entry| entry.kind == "tool_call");
-    let announced: Vec<&str> = announced.filter_map(call_id).collect();
+    let announced: HashSet<&str> = announced.filter_map(call_id).collect();
     let calls = replay.stated.single_calls();
     let shown = calls.filter(|call| !PLANS.contains(&call.name.as_str()));
     let mut ended = shown.filter(|call| call.result.is_some());

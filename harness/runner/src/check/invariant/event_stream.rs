@@ -148,12 +148,13 @@ pub(super) fn call_uncollected(replay: &Replay) -> Option<Violation<'_>> {
 /// H21: the summary of a search names each hit that the result of stdout has.
 pub(super) fn hit_lost(replay: &Replay) -> Option<Violation<'_>> {
     let calls = &replay.stated.calls;
+    // What the stream tells of each call, once a search asks for it.
+    let mut told: Option<HashMap<&str, Vec<&Entry>>> = None;
     calls.iter().filter(|call| is_search(&call.name)).find_map(|call| {
         let (result, false) = call.result.as_ref()? else { return None };
         let hits = hits(result)?;
-        let told = replay
-            .lane(Lane::Sse)
-            .find(|event| event.kind == "tool_use" && event.text("toolCallId") == call.id)?;
+        let stream = || uses_by_call(&replay.lane(Lane::Sse).collect::<Vec<_>>());
+        let told = *told.get_or_insert_with(stream).get(call.id.as_str())?.first()?;
         let ids = told.field("result_summary").and_then(|summary| summary.get("event_ids"));
         let ids = ids.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let lost = hits.iter().find(|id| !ids.contains(id))?;

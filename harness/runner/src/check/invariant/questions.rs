@@ -187,10 +187,14 @@ pub(super) fn wrong_asker(replay: &Replay) -> Option<Violation<'_>> {
 pub(super) fn withdrawn_left(replay: &Replay) -> Option<Violation<'_>> {
     let asked: HashSet<&str> =
         events(replay, "asked").map(|(_, fields)| text(fields, "id")).collect();
+    // How each question is closed first.
+    let mut closed: HashMap<&str, (&Entry, &Map<String, Value>)> = HashMap::new();
+    for (entry, fields) in events(replay, "closed") {
+        closed.entry(text(fields, "id")).or_insert((entry, fields));
+    }
     let withdrawn = replay.stated.withdrawn.iter().filter(|id| asked.contains(id.as_str()));
     withdrawn.into_iter().find_map(|id| {
-        let (entry, closed) =
-            events(replay, "closed").find(|(_, fields)| text(fields, "id") == id)?;
+        let &(entry, closed) = closed.get(id.as_str())?;
         let how = text(closed, "how");
         let is_late = how == "settled";
         let sentence = || format!("the CLI took question {id} back, and it is closed as {how}");

@@ -11,7 +11,7 @@ use super::violation::{Violation, by, has_server_faults};
 use crate::replay::{Entry, Lane, Replay, StatedBlock, StatedMessage};
 use crate::scenario::{Chat, ChatMode, ChatProfile, DeliverySpec};
 use crate::text::markup::plain;
-use crate::text::{plural, solid};
+use crate::text::{TextSearch, plural, solid, solid_chars};
 
 /// Characters of a text that are not in another one by chance.
 const SAMPLE: usize = 16;
@@ -37,18 +37,19 @@ pub(super) fn subagent_shown(replay: &Replay) -> Option<Violation<'_>> {
 }
 
 fn words_shown<'r>(replay: &'r Replay, samples: &[String], what: &str) -> Option<Violation<'r>> {
+    let search = TextSearch::new(samples.iter().map(String::as_str));
     let mut calls = replay.lane(Lane::Telegram).filter(|_| !samples.is_empty());
     calls.find_map(|entry| {
-        let text = solid(&plain(entry.text("text")));
-        let sample = samples.iter().find(|sample| text.contains(sample.as_str()))?;
-        by(entry, format!("{what} is in the chat: “{sample}…”"))
+        let found = search.times_in(&solid(&plain(entry.text("text"))));
+        let (first, _) = found.first_key_value()?;
+        by(entry, format!("{what} is in the chat: “{}…”", samples[*first]))
     })
 }
 
 /// The beginnings of blocks, without blanks, that neither the answer nor the input of a call has.
 fn samples<'r>(replay: &Replay, blocks: impl Iterator<Item = &'r StatedBlock>) -> Vec<String> {
-    let mut samples: Vec<String> = blocks
-        .map(|block| solid(block.text()).chars().take(SAMPLE).collect::<String>())
+    let samples: Vec<String> = blocks
+        .map(|block| solid_chars(block.text()).take(SAMPLE).collect::<String>())
         .filter(|sample| sample.chars().count() == SAMPLE)
         .collect();
     if samples.is_empty() {
@@ -62,8 +63,10 @@ fn samples<'r>(replay: &Replay, blocks: impl Iterator<Item = &'r StatedBlock>) -
     others.extend(stated.turns.iter().map(|turn| solid(&turn.text)));
     let inputs = stated.calls.iter().filter_map(|call| call.whole.as_ref());
     others.extend(inputs.map(|input| solid(&input.to_string())));
-    samples.retain(|sample| !others.iter().any(|other| other.contains(sample.as_str())));
-    samples
+    let search = TextSearch::new(samples.iter().map(String::as_str));
+    let known = others.iter().flat_map(|other| search.times_in(other).into_keys());
+    let known: HashSet<&str> = known.map(|number| samples[number].as_str()).collect();
+    samples.iter().filter(|sample| !known.contains(sample.as_str())).cloned().collect()
 }
 
 /// V2, V3: the lines of a draft, those that are folded included, are the calls of its turn so far. A draft may wait
@@ -101,10 +104,7 @@ pub(super) fn lines_miscounted(replay: &Replay) -> Option<Violation<'_>> {
             }
             Lane::Bus if entry.field("calls").is_some() => {
                 let gone = entry.field("calls").and_then(Value::as_array);
-                let gone: Vec<&str> =
-                    gone.into_iter().flatten().filter_map(Value::as_str).collect();
-                known.begun.retain(|(id, _)| !gone.contains(id));
-                known.open.retain(|id| !gone.contains(id));
+                gone.into_iter().flatten().filter_map(Value::as_str).for_each(|id| known.drop(id));
                 None
             }
             Lane::Telegram if is_draft(entry) && entry.field("question").is_none() => {
@@ -129,6 +129,16 @@ struct KnownCalls<'r> {
     begun: Vec<(&'r str, u64)>,
     /// The ids of those that have not ended.
     open: HashSet<&'r str>,
+}
+
+impl KnownCalls<'_> {
+    /// Drops a call that the run has taken back, which is one of the newest.
+    fn drop(&mut self, id: &str) {
+        if self.open.remove(id) {
+            let place = self.begun.iter().rposition(|(begun, _)| *begun == id);
+            self.begun.remove(place.expect("a call that is open has begun"));
+        }
+    }
 }
 
 /// The emoji and the name with which the line of a call begins.
@@ -162,19 +172,23 @@ pub(super) fn pause_unshown(replay: &Replay) -> Option<Violation<'_>> {
     if !is_shown || has_server_faults(replay) {
         return None;
     }
-    let ends: Vec<u64> = turns::outcomes(replay).map(|outcome| outcome.at).collect();
     let is_pause = |entry: &&Entry| {
         entry.kind == "notice"
             && entry.text("subtype") == "status"
             && entry.text("status") == "compacting"
     };
-    replay.lane(Lane::Lifecycle).filter(is_pause).find_map(|notice| {
+    let pauses: Vec<&Entry> = replay.lane(Lane::Lifecycle).filter(is_pause).collect();
+    if pauses.is_empty() {
+        return None;
+    }
+    let ends: BTreeSet<u64> = turns::outcomes(replay).map(|outcome| outcome.at).collect();
+    let says_so = |entry: &&Entry| entry.text("text").contains("ompact");
+    let said: BTreeSet<u64> =
+        replay.lane(Lane::Telegram).filter(says_so).map(|entry| entry.at).collect();
+    pauses.into_iter().find_map(|notice| {
         let until = notice.at + PAUSE_MS;
-        let is_over = ends.iter().any(|end| (notice.at..until).contains(end));
-        let says_so = |entry: &Entry| {
-            (notice.at..=until).contains(&entry.at) && entry.text("text").contains("ompact")
-        };
-        let is_said = replay.lane(Lane::Telegram).any(says_so);
+        let is_over = ends.range(notice.at..until).next().is_some();
+        let is_said = said.range(notice.at..=until).next().is_some();
         let sentence = "the conversation is compacted, and the chat does not say so".to_owned();
         (!is_over && !is_said).then_some(sentence).and_then(|said| by(notice, said))
     })

@@ -4,8 +4,10 @@
 //! subagents say, and texts that the CLI has spoilt or that have reasoning between think tags are left out, because a
 //! channel may treat them in more ways than one.
 
+use std::collections::{BTreeMap, HashSet};
+
 use crate::replay::{Stated, StatedBlock, StatedMessage};
-use crate::text::{Keep, plain, truncate};
+use crate::text::{Keep, TextSearch, plain, truncate};
 
 /// Characters that a text has at least for a search for its repetition: a short one may be part of another.
 const REPEATED_LENGTH: usize = 16;
@@ -69,25 +71,40 @@ impl<'t> TextsSoFar<'t> {
 /// The first text that is in `shown` more often than stdout says it: in a message, or in the result of a turn in which
 /// no message has it.
 pub(super) fn repeated<'s>(stated: &'s Stated, shown: &str) -> Option<&'s str> {
-    let times = |text: &str| {
-        let in_block = |block: &StatedBlock| block.text().matches(text).count();
-        let in_message =
-            |message: &StatedMessage| message.texts.iter().map(in_block).sum::<usize>();
-        let is_said = |turn: usize| {
-            let mut of_turn = stated.messages.iter().filter(|message| message.turn == turn);
-            of_turn.any(|message| in_message(message) > 0)
-        };
-        let results = stated.turns.iter().enumerate();
-        let alone = results.filter(|(turn, result)| result.text.contains(text) && !is_said(*turn));
-        stated.messages.iter().map(in_message).sum::<usize>() + alone.count()
-    };
     let texts = whole_texts(stated).into_iter().map(|text| text.text);
-    let mut long = texts.filter(|text| text.chars().count() >= REPEATED_LENGTH);
+    let long: Vec<&str> = texts.filter(|text| text.chars().count() >= REPEATED_LENGTH).collect();
+    let search = TextSearch::new(long.iter().copied());
+    let mut shown = search.times_in(shown);
     // Stdout says each of them once at least.
-    long.find(|text| {
-        let shown = shown.matches(text).count();
-        shown > 1 && shown > times(text)
-    })
+    shown.retain(|_, times| *times > 1);
+    if shown.is_empty() {
+        return None;
+    }
+    let stated = times_stated(stated, &search);
+    let mut more_often = shown.iter().filter(|(number, times)| stated.get(number) < Some(times));
+    more_often.next().map(|(number, _)| long[*number])
+}
+
+/// How often stdout says each of the texts.
+fn times_stated(stated: &Stated, search: &TextSearch<'_>) -> BTreeMap<usize, usize> {
+    let mut all: BTreeMap<usize, usize> = BTreeMap::new();
+    // The turns that say a text in a message.
+    let mut said: HashSet<(usize, usize)> = HashSet::new();
+    for message in &stated.messages {
+        for block in &message.texts {
+            for (number, times) in search.times_in(block.text()) {
+                *all.entry(number).or_default() += times;
+                said.insert((message.turn, number));
+            }
+        }
+    }
+    for (turn, result) in stated.turns.iter().enumerate() {
+        let alone = search.times_in(&result.text).into_keys();
+        for number in alone.filter(|number| !said.contains(&(turn, *number))) {
+            *all.entry(number).or_default() += 1;
+        }
+    }
+    all
 }
 
 /// The beginning of a text, for a sentence about it.

@@ -20,25 +20,27 @@ pub(super) fn ended_by_other(replay: &Replay) -> Option<Violation<'_>> {
     let ends = by_turn(replay, Lane::Bus);
     let end = |turn: u64| ends.get(&turn)?.iter().rev().find(|entry| entry.kind == "lifecycle");
     // The CLI names the messages that began to stream. A second try that comes whole is none of them.
-    let comes_whole = |id: &str| {
-        let mut stated = replay.stated.messages.iter();
-        stated.any(|said| said.id == id && said.parent.is_none() && said.comes_whole())
-    };
-    // The messages of the turn, each with the length of the turn's text before it.
+    let stated = replay.stated.messages.iter();
+    let come_whole = stated.filter(|said| said.parent.is_none() && said.comes_whole());
+    let come_whole: HashSet<&str> = come_whole.map(|said| said.id.as_str()).collect();
+    // The messages of the turn, each with the length of the turn's text before it, which grows; and their ids.
     let mut begun: Vec<(&str, u64)> = Vec::new();
+    let mut ids: HashSet<&str> = HashSet::new();
     let (mut turn, mut length) = (0, 0);
     for entry in replay.lane(Lane::Lifecycle) {
         let after = entry.field("length").and_then(Value::as_u64).unwrap_or(length);
         match entry.kind.as_ref() {
             "text" if entry.field("parent").is_none() => {
                 let id = entry.text("message_id");
-                if begun.iter().all(|(known, _)| *known != id) {
+                if ids.insert(id) {
                     begun.push((id, length));
                 }
                 length = after;
             }
             "retract" if entry.field("parent").is_none() => {
-                begun.retain(|(_, before)| *before < after);
+                while let Some((id, _)) = begun.pop_if(|(_, before)| *before >= after) {
+                    ids.remove(id);
+                }
                 length = after;
             }
             "outcome" => {
@@ -47,15 +49,16 @@ pub(super) fn ended_by_other(replay: &Replay) -> Option<Violation<'_>> {
                 if own != turn {
                     return by(entry, format!("outcome {turn} says that it ends turn {own}"));
                 }
-                let named = names(entry, "message_ids");
+                let named: HashSet<&str> = names(entry, "message_ids").into_iter().collect();
                 let is_other =
-                    |id: &&str| !(id.is_empty() || named.contains(id) || comes_whole(id));
+                    |id: &&str| !(id.is_empty() || named.contains(id) || come_whole.contains(id));
                 let other = begun.iter().map(|(id, _)| *id).find(is_other);
                 if let Some(id) = other.filter(|_| !named.is_empty()) {
                     let what = "which began in another turn";
                     return by(entry, format!("turn {turn} has text of message {id}, {what}"));
                 }
                 begun.clear();
+                ids.clear();
                 length = 0;
                 let text = entry.text("text");
                 let told = end(turn).filter(|end| end.text("phase") == "end");

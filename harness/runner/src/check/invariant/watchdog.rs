@@ -1,5 +1,7 @@
 //! The rule of the watchdog: an agent that prints nothing for longer than it may is given up.
 
+use std::collections::BTreeSet;
+
 use crate::replay::{Entry, Lane, Replay};
 use crate::scenario::RunSpec;
 
@@ -17,21 +19,25 @@ pub(super) fn silence_endured(replay: &Replay) -> Option<Violation<'_>> {
     let pieces: Vec<&Entry> =
         replay.lane(Lane::Read).filter(|entry| entry.kind == "chunk").collect();
     let runs = by_turn(replay, Lane::Bus);
+    let written = replay.lane(Lane::Lifecycle).filter(|entry| is_message(entry));
+    let written: BTreeSet<u64> = written.map(|entry| entry.at).collect();
     pieces.windows(2).find_map(|pair| {
         let (from, until) = (pair[0].at, pair[1].at);
-        let mut written = replay.lane(Lane::Lifecycle).filter(|entry| is_message(entry));
-        if until - from <= limit || written.any(|entry| (from..=until).contains(&entry.at)) {
+        if until - from <= limit || written.range(from..=until).next().is_some() {
             return None;
         }
         runs.values().find_map(|bus| {
             let is_under_way = bus.first()?.at <= from && bus.last()?.at >= until;
+            if !is_under_way {
+                return None;
+            }
             let mut seen = bus.iter().filter(|event| event.at <= until);
             let is_asked = seen.any(|event| event.field("asked").is_some());
             let tools = bus.iter().filter(|event| event.kind == "tool" && event.at <= from);
             let count = |phase| tools.clone().filter(|event| event.text("phase") == phase).count();
             let runs_tool = count("start") > count("result");
             let allowed = if runs_tool { limit.max(TOOL_MS) } else { limit };
-            if !is_under_way || is_asked || until - from <= allowed {
+            if is_asked || until - from <= allowed {
                 return None;
             }
             let [silence, allowed] = [until - from, allowed].map(|ms| ms / 1_000);

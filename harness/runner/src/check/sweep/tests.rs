@@ -128,7 +128,7 @@ fn issue_20_point_3_what_a_sweep_does_not_replay_is_the_same() {
             for (index, (cut, base)) in cuts.iter_mut().zip(&bases).enumerate() {
                 assert!(*cut == alone[index], "{place}");
                 assert!(!is_twin || has_same_lanes(cut, &twin.replays[index]), "{place}");
-                cut.share_stated(base);
+                cut.share_stated(&base.stated);
                 if cut.has_events_of(base) && invariant::broken(base).is_empty() {
                     let kinds = |broken: Vec<BrokenInvariant>| {
                         broken.into_iter().map(|it| it.kind).collect::<Vec<_>>()

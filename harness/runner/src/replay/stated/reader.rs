@@ -48,7 +48,8 @@ struct Reader {
     stated: Stated,
     /// The message that streams in each conversation.
     streams: HashMap<Parent, usize>,
-    open: HashMap<(Parent, u64), Open>,
+    /// The open blocks of each of them, by their indexes.
+    open: HashMap<Parent, HashMap<u64, Open>>,
     /// The ids of the messages of turns that have ended.
     ended: HashSet<String>,
     /// The number of messages that had begun when the last turn ended.
@@ -104,18 +105,20 @@ impl Reader {
     }
 
     fn stream_event(&mut self, event: &Value, parent: Parent) {
-        let at = (parent.clone(), event["index"].as_u64().unwrap_or_default());
+        let index = event["index"].as_u64().unwrap_or_default();
         match event["type"].as_str().unwrap_or_default() {
             "message_start" => {
                 let id = text(&event["message"]["id"]).unwrap_or_default().to_owned();
                 let message = self.begin(id, parent.clone());
-                self.open.retain(|(of, _), _| *of != parent);
+                self.open.remove(&parent);
                 self.streams.insert(parent, message);
             }
             "content_block_start" => {
                 let Some(message) = self.streams.get(&parent).copied() else { return };
                 let block = &event["content_block"];
-                self.open.remove(&at);
+                if let Some(open) = self.open.get_mut(&parent) {
+                    open.remove(&index);
+                }
                 let open = match block["type"].as_str().unwrap_or_default() {
                     "text" => {
                         let begun = self.block(string(&block["text"]));
@@ -135,12 +138,13 @@ impl Reader {
                     },
                     _ => return self.result_of_call(block),
                 };
-                self.open.insert(at, open);
+                self.open.entry(parent).or_default().insert(index, open);
             }
             "content_block_delta" => {
                 let delta = &event["delta"];
                 let messages = &mut self.stated.messages;
-                match (self.open.get(&at), string(&delta["type"])) {
+                let open = self.open.get(&parent).and_then(|open| open.get(&index));
+                match (open, string(&delta["type"])) {
                     (Some(Open::Text(message, block)), "text_delta") => {
                         messages[*message].texts[*block].streamed.push_str(string(&delta["text"]));
                     }

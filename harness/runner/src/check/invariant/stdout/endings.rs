@@ -1,9 +1,11 @@
 //! The ends of turns: each one ends as its result says, with the text that stdout has.
 
+use std::collections::HashMap;
+
 use super::super::super::divergence::zoom;
 use super::super::turns::outcomes;
 use super::super::violation::{Violation, by, by_turn, is_run_end, whole};
-use crate::replay::{Entry, Lane, Replay, StatedBlock, StatedMessage, StatedTurn};
+use crate::replay::{Entry, Lane, Replay, StatedBlock, StatedTurn};
 use crate::text::{plural, solid};
 
 /// B3, T5: each result of stdout ends a turn, which is a failure if the result says so, and only then; the bus says
@@ -38,10 +40,15 @@ pub(in super::super) fn ending_misread(replay: &Replay) -> Option<Violation<'_>>
 /// answer two messages of its host with one result.
 pub(in super::super) fn answer_misread(replay: &Replay) -> Option<Violation<'_>> {
     let ends = ended(replay);
+    let mut said = said(replay);
     (0..).zip(ends.iter().zip(&replay.stated.turns)).find_map(|(turn, (outcome, stated))| {
         let StatedTurn { is_failure: Some(false), text } = stated else { return None };
         let told = solid(outcome.text("text"));
-        let [whole, resumed] = said(replay, turn)?.map(|said| expected(&said, &solid(text)));
+        let [whole, resumed] = said
+            .remove(&turn)
+            .unwrap_or_default()
+            .blocks()?
+            .map(|said| expected(&said, &solid(text)));
         let (whole, resumed) = (whole?, resumed?);
         if whole.iter().chain(&resumed).any(|expect| *expect == told) {
             return None;
@@ -69,19 +76,41 @@ fn expected(said: &[(usize, &StatedBlock)], result: &str) -> Option<Vec<String>>
     Some([from(begun), from(0)].into_iter().chain(alone).collect())
 }
 
-/// The blocks of text that the main conversation says in a turn, with the numbers of their messages: without those of
-/// messages that broke off, and with them. None where reasoning is hidden in one of them.
-fn said(replay: &Replay, turn: usize) -> Option<[Vec<(usize, &StatedBlock)>; 2]> {
+/// The blocks of text that the main conversation says in a turn, with the numbers of their messages.
+#[derive(Default)]
+struct SaidInTurn<'s> {
+    /// Those that are whole.
+    all: Vec<(usize, &'s StatedBlock)>,
+    /// Those of messages that did not break off.
+    of_whole_messages: Vec<(usize, &'s StatedBlock)>,
+}
+
+impl<'s> SaidInTurn<'s> {
+    /// Without those of messages that broke off, and with them. None where reasoning is hidden in one of them.
+    fn blocks(self) -> Option<[Vec<(usize, &'s StatedBlock)>; 2]> {
+        let is_plain = self.all.iter().all(|(_, block)| block.is_plain());
+        is_plain.then_some([self.of_whole_messages, self.all])
+    }
+}
+
+/// What the main conversation says in each turn.
+fn said(replay: &Replay) -> HashMap<usize, SaidInTurn<'_>> {
     let stated = &replay.stated;
-    let is_own = |message: &StatedMessage| {
-        message.turn == turn && message.parent.is_none() && !message.is_error
-    };
-    let own = stated.messages.iter().enumerate().filter(|(_, message)| is_own(message));
-    let blocks = own.flat_map(|(at, message)| message.texts.iter().map(move |block| (at, block)));
-    let all: Vec<_> = blocks.filter(|(_, block)| block.whole.is_some()).collect();
     let broken_off = stated.broken_off();
-    let whole = all.iter().copied().filter(|(at, _)| !broken_off.contains(at)).collect();
-    all.iter().all(|(_, block)| block.is_plain()).then_some([whole, all])
+    let mut turns: HashMap<usize, SaidInTurn<'_>> = HashMap::new();
+    for (at, message) in stated.messages.iter().enumerate() {
+        if message.parent.is_some() || message.is_error {
+            continue;
+        }
+        let turn = turns.entry(message.turn).or_default();
+        for block in message.texts.iter().filter(|block| block.whole.is_some()) {
+            turn.all.push((at, block));
+            if !broken_off.contains(&at) {
+                turn.of_whole_messages.push((at, block));
+            }
+        }
+    }
+    turns
 }
 
 /// The outcomes of turns that a result ended.

@@ -40,13 +40,12 @@ pub(in super::super) fn field_unreported(replay: &Replay) -> Option<Violation<'_
     reports(replay).for_each(|(report, call)| told.entry(&call.id).or_default().push(report));
     replay.stated.single_calls().find_map(|call| {
         let input = call.input().filter(|_| !call.streamed.is_empty())?;
-        let place = |key: &String| call.streamed.find(&format!("{}:", Value::from(key.as_str())));
-        let mut keys: Vec<(usize, &String)> =
-            input.as_object()?.keys().filter_map(|key| Some((place(key)?, key))).collect();
+        let mut keys = places(input.as_object()?.keys(), &call.streamed);
         keys.sort_unstable();
         keys.windows(2).find_map(|pair| {
             let (next, key) = (pair[1].0, pair[0].1);
-            let came = call.pieces.iter().any(|end| *end > next && *end < call.streamed.len());
+            let first = call.pieces.partition_point(|end| *end <= next);
+            let came = call.pieces.get(first).is_some_and(|end| *end < call.streamed.len());
             let is_told = || {
                 told.get(call.id.as_str())
                     .is_some_and(|all| all.iter().any(|it| has_field(it, key)))
@@ -75,6 +74,20 @@ pub(in super::super) fn field_repeated(replay: &Replay) -> Option<Violation<'_>>
             .then_some(grown)
             .and_then(|grown| by(report, grown))
     })
+}
+
+/// The places of keys in an input as it streams, as far as they are there. Each is looked for behind the one before it, because most
+/// come in their order.
+fn places<'k>(keys: impl Iterator<Item = &'k String>, streamed: &str) -> Vec<(usize, &'k String)> {
+    let mut behind = 0;
+    let place = |key: &'k String| {
+        let written = format!("{}:", Value::from(key.as_str()));
+        let later = streamed[behind..].find(&written).map(|at| behind + at);
+        let at = later.or_else(|| streamed.find(&written))?;
+        behind = behind.max(at + written.len());
+        Some((at, key))
+    };
+    keys.filter_map(place).collect()
 }
 
 fn has_field(report: &Entry, key: &str) -> bool {

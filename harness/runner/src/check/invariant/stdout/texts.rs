@@ -1,6 +1,6 @@
 //! Text and reasoning: what the parser says of each message is what stdout has of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -47,7 +47,7 @@ pub(in super::super) fn text_misread(replay: &Replay) -> Option<Violation<'_>> {
 /// a turn that goes well.
 pub(in super::super) fn text_kept(replay: &Replay) -> Option<Violation<'_>> {
     let stated = &replay.stated;
-    let retracted: Vec<&str> = replay
+    let retracted: HashSet<&str> = replay
         .lane(Lane::Lifecycle)
         .filter(|entry| entry.kind == "retract")
         .map(|entry| entry.text("message_id"))
@@ -58,12 +58,14 @@ pub(in super::super) fn text_kept(replay: &Replay) -> Option<Violation<'_>> {
             stated.turns.get(message.turn).is_some_and(|turn| turn.is_failure == Some(false));
         is_well && message.parent.is_none() && (message.is_refused || message.has_open_text())
     };
+    // The last message of each turn.
+    let main = stated.messages.iter().enumerate().filter(|(_, message)| message.parent.is_none());
+    let last: HashMap<usize, usize> = main.map(|(at, message)| (message.turn, at)).collect();
     let mut gone = stated.messages.iter().enumerate().filter(is_gone);
     gone.find_map(|(at, message)| {
-        let is_next = |next: &StatedMessage| next.turn == message.turn && next.parent.is_none();
-        let is_followed = stated.messages[at + 1..].iter().any(is_next);
+        let is_followed = last.get(&message.turn).is_some_and(|last| *last > at);
         let (last, text) = texts.get(&(None, message.id.as_str()))?;
-        let is_kept = is_followed && !text.is_empty() && !retracted.contains(&message.id.as_str());
+        let is_kept = is_followed && !text.is_empty() && !retracted.contains(message.id.as_str());
         let sentence =
             || format!("message {} broke off, and its text is not retracted", message.id);
         is_kept.then(sentence).and_then(|sentence| by((*last)?, sentence))
@@ -99,17 +101,18 @@ fn messages(replay: &Replay) -> BTreeMap<Key<'_>, Vec<&StatedMessage>> {
 fn told<'r>(replay: &'r Replay, kind: &str) -> BTreeMap<Key<'r>, (Option<&'r Entry>, String)> {
     let mut told: BTreeMap<Key<'_>, (Option<&Entry>, String)> = BTreeMap::new();
     // The messages whose text was retracted, and those of them whose turn is over.
-    let (mut retracted, mut over): (Vec<Key<'_>>, Vec<Key<'_>>) = (Vec::new(), Vec::new());
+    let (mut retracted, mut over): (HashSet<Key<'_>>, HashSet<Key<'_>>) = Default::default();
     for entry in replay.lane(Lane::Lifecycle) {
         let parent = entry.field("parent").and_then(Value::as_str);
         let key = (parent, entry.text("message_id"));
         match entry.kind.as_ref() {
-            "retract" => retracted.push(key),
+            "retract" => {
+                retracted.insert(key);
+            }
             "outcome" => over = std::mem::take(&mut retracted),
             of if of == kind => {
                 let (last, text) = told.entry(key).or_default();
-                if let Some(at) = over.iter().position(|gone| *gone == key) {
-                    over.remove(at);
+                if over.remove(&key) {
                     text.clear();
                 }
                 *last = Some(entry);
