@@ -1,7 +1,7 @@
 //! How the time and the memory of a replay grow: `cargo bench --bench scale` prints the table of docs/performance.md.
 //!
 //! Each row is a run that has much of one thing, which is replayed in every channel with 1, 10 and 100 MB, each in a
-//! process of its own, so that its peak of memory is its own. The process reads the run from a file while it replays it. Two
+//! process of its own, so that its peak of memory is its own. The process reads the run from a file while it replays it. Three
 //! more rows are whole commands on long input. `cargo bench --bench scale -- Calls Text` measures some, and
 //! `cargo bench --bench scale -- --gigabyte Session` with 1 GB as well, which takes minutes for each. Last come the seeded
 //! plans of the suite, `-- Plans` alone.

@@ -1,4 +1,4 @@
-//! Whole commands on long input: `clitape session` on a transcript, and `clitape proof` of an imported run.
+//! Whole commands on long input: `clitape session` on a transcript, and `clitape test` and `clitape proof` of imported runs.
 
 use std::io::Write;
 use std::path::Path;
@@ -18,16 +18,18 @@ use super::shapes::Shape;
 pub(crate) enum CommandRow {
     /// `clitape session` on a transcript of prompts, calls and answers.
     Transcript,
+    /// `clitape test` of a turn with many messages.
+    Test,
     /// `clitape proof` of a live session, whose page and texts it writes.
     Proof,
 }
 
 impl CommandRow {
-    /// The most megabytes that it is measured with: a proof makes all checks of `clitape test`, plans included.
+    /// The most megabytes that it is measured with: a test and a proof replay the run under every plan.
     pub(crate) fn most_megabytes(self) -> usize {
         match self {
             Self::Transcript => usize::MAX,
-            Self::Proof => 10,
+            Self::Test | Self::Proof => 10,
         }
     }
 
@@ -35,6 +37,10 @@ impl CommandRow {
     pub(crate) fn print(self, bytes: usize, out: &mut dyn Write) -> Result<()> {
         match self {
             Self::Transcript => print_transcript(bytes, out),
+            Self::Test => {
+                Shape::Messages.print(bytes, out);
+                Ok(())
+            }
             Self::Proof => {
                 Shape::Session.print(bytes, out);
                 Ok(())
@@ -47,17 +53,22 @@ impl CommandRow {
         let dir = tempfile::tempdir()?;
         let seconds = match self {
             Self::Transcript => clitape(dir.path(), &["session", &file.display().to_string()])?,
+            Self::Test => imported(dir.path(), file, &["test", "long"])?,
             Self::Proof => {
-                let file = file.display().to_string();
-                clitape(dir.path(), &["init"])?;
-                let version = ["--scenario", "long", "--cli-version", "2.1.330"];
-                clitape(dir.path(), &[&["import", &file], &version[..]].concat())?;
-                clitape(dir.path(), &["proof", "long", "--out", "proof", "--no-png"])?
+                imported(dir.path(), file, &["proof", "long", "--out", "proof", "--no-png"])?
             }
         };
         let kib = getrusage(UsageWho::RUSAGE_CHILDREN)?.max_rss();
         Ok(Measured { seconds, mib: u64::try_from(kib)? / 1_024 })
     }
+}
+
+/// Imports a run into an empty folder as the scenario `long`, and runs clitape there. Returns the seconds of that command.
+fn imported(dir: &Path, file: &Path, args: &[&str]) -> Result<f64> {
+    clitape(dir, &["init"])?;
+    let file = file.display().to_string();
+    clitape(dir, &["import", &file, "--scenario", "long", "--cli-version", "2.1.330"])?;
+    clitape(dir, args)
 }
 
 /// Runs clitape in a folder, and returns the seconds that it took.
@@ -69,7 +80,7 @@ fn clitape(dir: &Path, args: &[&str]) -> Result<f64> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status()?;
-    // A proof of an imported run finds that it has no goldens.
+    // The checks of an imported run find that it has no goldens.
     ensure!(matches!(status.code(), Some(0 | 3)), "`clitape {}`: {status}", args.join(" "));
     Ok(begun.elapsed().as_secs_f64())
 }

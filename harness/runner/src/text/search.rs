@@ -2,87 +2,94 @@
 
 use std::collections::BTreeMap;
 
-/// Bytes of the beginning of a text by which most places are passed over.
+/// Bytes of the start of a text by which most places are passed over.
 const HEAD: usize = 4;
-/// The bits of the number of a beginning's place in [`TextSearch::heads`].
+/// The bits of the number of a head's place in [`TextSearch::heads`].
 const HEAD_BITS: u32 = 16;
-/// An odd number that spreads beginnings over these places: 2^32 divided by the golden ratio.
+/// An odd number that spreads heads over these places: 2^32 divided by the golden ratio.
 const SPREAD: u32 = 0x9e37_79b1;
+/// Bytes by which texts are sorted, so that a long text that repeats itself is not compared with all of itself at each place.
+const KEY: usize = 256;
 
-/// Texts that are looked for, each of at least [`HEAD`] bytes. They have numbers from 0, in the order in which they were given; equal
-/// ones have the first one's number.
+/// Texts that are looked for, each of at least [`HEAD`] bytes. They have numbers from 0, in the order in which they were
+/// given; equal ones have the first one's number.
 #[derive(Debug)]
 pub(crate) struct TextSearch<'t> {
-    /// The texts, in the order of their bytes, each once.
-    sought: Vec<Sought<'t>>,
-    /// A bit for each place of a beginning: whether one of them may begin so.
+    /// The starts of all texts, sorted.
+    keys: Vec<Key<'t>>,
+    /// A bit for each place of a head: whether a text may start with it.
     heads: Vec<u64>,
 }
 
+/// Texts that start with the same [`KEY`] bytes, or one text that has no more.
 #[derive(Debug)]
-struct Sought<'t> {
-    text: &'t str,
-    number: usize,
-    /// The index of the longest other one with which it begins.
-    beginning: Option<usize>,
+struct Key<'t> {
+    bytes: &'t [u8],
+    /// The texts with their numbers.
+    texts: Vec<(usize, &'t str)>,
+    /// The index of the longest other key with which this one starts.
+    shorter: Option<usize>,
 }
 
 impl<'t> TextSearch<'t> {
     pub(crate) fn new(texts: impl IntoIterator<Item = &'t str>) -> Self {
-        let texts = texts.into_iter().enumerate();
-        let mut sought: Vec<Sought<'t>> =
-            texts.map(|(number, text)| Sought { text, number, beginning: None }).collect();
-        sought.sort_by_key(|it| it.text);
-        sought.dedup_by_key(|it| it.text);
-        let mut heads = vec![0; 1 << (HEAD_BITS - u64::BITS.ilog2())];
-        // The texts with which the current one begins, the longest last.
-        let mut beginnings: Vec<usize> = Vec::new();
-        for index in 0..sought.len() {
-            let text = sought[index].text;
-            if let Some(head) = text.as_bytes().first_chunk() {
-                let (word, bit) = place(*head);
-                heads[word] |= 1 << bit;
+        let mut texts: Vec<(usize, &'t str)> = texts.into_iter().enumerate().collect();
+        texts.sort_by_key(|(_, text)| *text);
+        texts.dedup_by_key(|(_, text)| *text);
+        let mut search =
+            Self { keys: Vec::new(), heads: vec![0; 1 << (HEAD_BITS - u64::BITS.ilog2())] };
+        // The keys with which the current one starts, the longest last.
+        let mut starts: Vec<usize> = Vec::new();
+        for (number, text) in texts {
+            let bytes = &text.as_bytes()[..text.len().min(KEY)];
+            if let Some(last) = search.keys.last_mut().filter(|last| last.bytes == bytes) {
+                last.texts.push((number, text));
+                continue;
             }
-            while beginnings.pop_if(|known| !text.starts_with(sought[*known].text)).is_some() {}
-            sought[index].beginning = beginnings.last().copied();
-            beginnings.push(index);
+            if let Some(head) = bytes.first_chunk() {
+                let (word, bit) = place(*head);
+                search.heads[word] |= 1 << bit;
+            }
+            while starts.pop_if(|start| !bytes.starts_with(search.keys[*start].bytes)).is_some() {}
+            let shorter = starts.last().copied();
+            starts.push(search.keys.len());
+            search.keys.push(Key { bytes, texts: vec![(number, text)], shorter });
         }
-        Self { sought, heads }
+        search
     }
 
     /// The numbers of the texts that `text` has, and how often it has each: occurrences of the same one do not overlap.
     pub(crate) fn times_in(&self, text: &str) -> BTreeMap<usize, usize> {
         // How often, and where the last one ends.
         let mut found: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
-        let bytes = text.as_bytes();
-        for at in 0..bytes.len() {
-            let rest = &bytes[at..];
+        for at in 0..text.len() {
+            let rest = &text.as_bytes()[at..];
             let Some(head) = rest.first_chunk() else { break };
             let (word, bit) = place(*head);
             if self.heads[word] >> bit & 1 == 0 {
                 continue;
             }
-            for sought in self.beginnings_of(rest) {
-                let (times, end) = found.entry(sought.number).or_default();
-                if at >= *end {
-                    (*times, *end) = (*times + 1, at + sought.text.len());
+            for (number, text) in self.keys_of(rest).flat_map(|key| &key.texts) {
+                let is_over = found.get(number).is_none_or(|(_, end)| at >= *end);
+                if is_over && rest.starts_with(text.as_bytes()) {
+                    let (times, end) = found.entry(*number).or_default();
+                    (*times, *end) = (*times + 1, at + text.len());
                 }
             }
         }
         found.into_iter().map(|(number, (times, _))| (number, times)).collect()
     }
 
-    /// The texts with which `bytes` begin, the longest first.
-    fn beginnings_of(&self, bytes: &[u8]) -> impl Iterator<Item = &Sought<'t>> {
-        // What `bytes` begin with is the last text up to them, or a beginning of it.
-        let last = self.sought.partition_point(|it| it.text.as_bytes() <= bytes).checked_sub(1);
-        let shorter = |index: &usize| self.sought[*index].beginning;
-        let all = std::iter::successors(last, shorter).map(|index| &self.sought[index]);
-        all.skip_while(|it| !bytes.starts_with(it.text.as_bytes()))
+    /// The keys with which `bytes` start, the longest first.
+    fn keys_of(&self, bytes: &[u8]) -> impl Iterator<Item = &Key<'t>> {
+        // The longest one is the last key up to `bytes`, or a start of that.
+        let last = self.keys.partition_point(|key| key.bytes <= bytes).checked_sub(1);
+        let all = std::iter::successors(last, |index| self.keys[*index].shorter);
+        all.map(|index| &self.keys[index]).skip_while(|key| !bytes.starts_with(key.bytes))
     }
 }
 
-/// The place of a beginning: a word of [`TextSearch::heads`] and a bit of it.
+/// The place of a head: a word of [`TextSearch::heads`] and a bit of it.
 fn place(head: [u8; HEAD]) -> (usize, u32) {
     let place = u32::from_le_bytes(head).wrapping_mul(SPREAD) >> (u32::BITS - HEAD_BITS);
     ((place / u64::BITS) as usize, place % u64::BITS)
@@ -114,8 +121,12 @@ mod tests {
         check(&["words", "some", "word"], "some words of some");
         check(&["aaaa", "aaaaa", "aaaa"], "aaaaaaaaaa");
         check(&["zwölf Bücher", "zwölf"], "zwölf Bücher, zwölf");
-        // A text between two others that are in `text`, which begins with the shorter one.
-        check(&["some", "some words of", "some more"], "some words");
+        // The last key up to the text is not one that it starts with.
+        check(&["some", "some more", "some words of"], "some words");
+        // Long texts with the same key.
+        let long = "words ".repeat(KEY);
+        let [a, b] = ["a", "b"].map(|end| format!("{long}{end}"));
+        check(&[&a, &b, &long, &long[..KEY]], &format!("{b} {a} {long}"));
     }
 
     proptest! {
