@@ -12,6 +12,8 @@ mod commands;
 mod plans;
 #[path = "../tests/scale/shapes.rs"]
 mod shapes;
+#[path = "../tests/scale/transcript.rs"]
+mod transcript;
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};

@@ -1,20 +1,33 @@
-//! The work of a replay grows as what it reads does, whatever there is much of. It is measured by what is allocated, which
-//! is the same from run to run: a clock is not.
+//! The work of a replay, of its rules, of a verdict on a transcript and of the page of a proof grows as what they read
+//! does, whatever there is much of. It is measured by what is allocated, which is the same from run to run: a clock is not.
 
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
+
+#[path = "scale/transcript.rs"]
+mod long_transcript;
 #[path = "scale/shapes.rs"]
 mod shapes;
 
-use std::process::ExitCode;
+use std::fs;
+use std::process::{Command, ExitCode, Stdio};
 
 use allocation_counter::measure;
+use clitape_gateway::session::{resumability, transcript};
+use clitape_runner::check::INVARIANTS;
+use clitape_runner::report::page;
+use clitape_runner::scenario::Workspace;
+use clitape_runner::suite::Case;
 use libtest_mimic::{Arguments, Failed, Trial};
-use shapes::{Shape, entries, entries_of};
+use long_transcript::print_transcript;
+use shapes::{Shape, entries_of, replayed};
 use strum::IntoEnumIterator as _;
 
 /// The bytes of the smaller run. The first message of a chat is full by then.
 const BYTES: usize = 400_000;
 /// How many times as large the other one is.
-const TIMES: u32 = 4;
+const TIMES: usize = 4;
+/// A proof is made of runs that are shorter by this, because `clitape test` comes before the page.
+const PAGE_SHARE: usize = 4;
 /// How much faster than what it reads the work may grow.
 const MOST: f64 = 1.2;
 /// Runs whose replay needs no more memory when they are longer, while they are read and nothing of the trace is kept.
@@ -28,23 +41,67 @@ fn main() -> ExitCode {
     let args = Arguments::from_args();
     let trial = |shape: Shape| {
         let name = format!("issue_20_point_1_{shape:?}");
-        Trial::test(name, move || grows_as_its_input(shape))
+        Trial::test(name, move || grows_as_its_input(|bytes| work(shape, bytes)))
     };
     let bounded = |shape: Shape| {
         let name = format!("issue_20_point_2_{shape:?}");
         Trial::test(name, move || takes_bounded_memory(shape))
     };
-    let trials = Shape::iter().map(trial).chain(BOUNDED.into_iter().map(bounded));
+    let transcript = || grows_as_its_input(work_of_transcript);
+    let page = || grows_as_its_input(|bytes| work_of_page(bytes / PAGE_SHARE));
+    let others = [
+        Trial::test("issue_20_point_1_transcript", transcript),
+        Trial::test("issue_20_point_1_page_of_a_proof", page),
+    ];
+    let bounded = BOUNDED.into_iter().map(bounded);
+    let trials = Shape::iter().map(trial).chain(bounded).chain(others);
     libtest_mimic::run(&args, trials.collect()).exit_code()
 }
 
-/// What a replay in every channel asks for, once everything that is read only once is read: the bytes that it reads, and the number and the bytes of its allocations.
+/// What it takes to replay a run in every channel and to ask every rule, once everything that is read only once is read: the bytes that it reads, and the number and the bytes of its allocations.
 fn work(shape: Shape, bytes: usize) -> [f64; 3] {
+    let judged = |stdout: &[u8]| {
+        let replay = replayed(stdout);
+        let broken = INVARIANTS.iter().find_map(|rule| rule.broken_by(&replay));
+        assert_eq!(broken, None, "{shape}");
+        replay.entries.len()
+    };
     let stdout = shape.stdout(bytes);
-    entries(&shape.stdout(bytes / 100));
+    judged(&shape.stdout(bytes / 100));
     let mut shown = 0;
-    let info = measure(|| shown = entries(&stdout));
+    let info = measure(|| shown = judged(&stdout));
     assert!(shown > 1, "{shape}: the run shows something");
+    [stdout.len() as f64, info.count_total as f64, info.bytes_total as f64]
+}
+
+/// What it takes to say whether a session may be resumed.
+fn work_of_transcript(bytes: usize) -> [f64; 3] {
+    let mut lines = Vec::new();
+    print_transcript(bytes, &mut lines).unwrap();
+    let judged = || resumability(&transcript::read(&mut lines.as_slice()).unwrap()).resumable;
+    let info = measure(|| assert!(judged(), "every call has its result"));
+    [lines.len() as f64, info.count_total as f64, info.bytes_total as f64]
+}
+
+/// What it takes to write the page of a live session.
+fn work_of_page(bytes: usize) -> [f64; 3] {
+    let dir = tempfile::tempdir().unwrap();
+    let stdout = Shape::Session.stdout(bytes);
+    fs::write(dir.path().join("long.jsonl"), &stdout).unwrap();
+    let import = ["import", "long.jsonl", "--scenario", "long", "--cli-version", "2.1.330"];
+    for args in [&["init"][..], &import] {
+        let mut clitape = Command::new(env!("CARGO_BIN_EXE_clitape"));
+        let status = clitape.args(args).current_dir(dir.path()).stdout(Stdio::null()).status();
+        assert!(status.unwrap().success(), "{args:?}");
+    }
+    let workspace = Workspace::at(dir.path());
+    let mut scenario = workspace.scenario_of(&"long".parse().unwrap()).unwrap();
+    // A page shows the canonical replays.
+    scenario.sweep.plans = 0;
+    let case = [Case::judge(&workspace, scenario, &"2.1.330".parse().unwrap()).unwrap()];
+    let mut length = 0;
+    let info = measure(|| length = page(&case).len());
+    assert!(length > bytes / 10, "the page shows the run");
     [stdout.len() as f64, info.count_total as f64, info.bytes_total as f64]
 }
 
@@ -60,7 +117,7 @@ fn peak(shape: Shape, bytes: usize) -> [f64; 2] {
 fn takes_bounded_memory(shape: Shape) -> Result<(), Failed> {
     entries_of(shape.stdout(BYTES / 100).as_slice());
     let [read, kept] = peak(shape, BYTES);
-    let [more_read, more_kept] = peak(shape, BYTES * TIMES as usize);
+    let [more_read, more_kept] = peak(shape, BYTES * TIMES);
     let growth = (more_kept - kept) / (more_read - read);
     if growth > MOST_KEPT {
         return Err(format!(
@@ -71,16 +128,17 @@ fn takes_bounded_memory(shape: Shape) -> Result<(), Failed> {
     Ok(())
 }
 
-fn grows_as_its_input(shape: Shape) -> Result<(), Failed> {
-    let [read, count, bytes] = work(shape, BYTES);
-    let [more_read, more_count, more_bytes] = work(shape, BYTES * TIMES as usize);
+/// Fails where what `work` says of a longer run grows faster than what it reads.
+fn grows_as_its_input(work: impl Fn(usize) -> [f64; 3]) -> Result<(), Failed> {
+    let [read, count, bytes] = work(BYTES);
+    let [more_read, more_count, more_bytes] = work(BYTES * TIMES);
     let input = more_read / read;
     for (what, growth) in [("allocations", more_count / count), ("bytes", more_bytes / bytes)] {
         if growth > input * MOST {
             let times = growth / input;
             return Err(format!(
-                "{shape}: {input:.2} times the input asks for {growth:.2} times the {what}, which is {times:.2} times as \
-                 fast and {MOST} at most"
+                "{input:.2} times the input asks for {growth:.2} times the {what}, which is {times:.2} times as fast and \
+                 {MOST} at most"
             )
             .into());
         }

@@ -7,11 +7,11 @@ use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use nix::sys::resource::{UsageWho, getrusage};
-use serde_json::json;
 use strum::{Display, EnumIter};
 
 use super::Measured;
 use super::shapes::Shape;
+use super::transcript::print_transcript;
 
 /// A command, and what it reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Display, EnumIter)]
@@ -36,16 +36,11 @@ impl CommandRow {
     /// Prints what it reads, of about so many bytes.
     pub(crate) fn print(self, bytes: usize, out: &mut dyn Write) -> Result<()> {
         match self {
-            Self::Transcript => print_transcript(bytes, out),
-            Self::Test => {
-                Shape::Messages.print(bytes, out);
-                Ok(())
-            }
-            Self::Proof => {
-                Shape::Session.print(bytes, out);
-                Ok(())
-            }
+            Self::Transcript => print_transcript(bytes, out)?,
+            Self::Test => Shape::Messages.print(bytes, out),
+            Self::Proof => Shape::Session.print(bytes, out),
         }
+        Ok(())
     }
 
     /// Runs the command on a file.
@@ -83,43 +78,4 @@ fn clitape(dir: &Path, args: &[&str]) -> Result<f64> {
     // The checks of an imported run find that it has no goldens.
     ensure!(matches!(status.code(), Some(0 | 3)), "`clitape {}`: {status}", args.join(" "));
     Ok(begun.elapsed().as_secs_f64())
-}
-
-/// Prints a transcript: a prompt, a call, its result and an answer, again and again.
-fn print_transcript(bytes: usize, out: &mut dyn Write) -> Result<()> {
-    let (mut printed, mut lines) = (0, 0);
-    while printed < bytes {
-        let turn = lines / 4;
-        let call = format!("toolu_{turn}");
-        let said = |block| json!({ "id": format!("msg_{lines}"), "role": "assistant", "content": [block] });
-        let (kind, message) = match lines % 4 {
-            0 => ("user", json!({ "role": "user", "content": format!("What is in file {turn}?") })),
-            1 => {
-                let input = json!({ "command": format!("cat {turn}.txt") });
-                let block =
-                    json!({ "type": "tool_use", "id": call, "name": "Bash", "input": input });
-                ("assistant", said(block))
-            }
-            2 => {
-                let result = json!({ "type": "tool_result", "tool_use_id": call, "content": "words ".repeat(50) });
-                ("user", json!({ "role": "user", "content": [result] }))
-            }
-            _ => (
-                "assistant",
-                said(
-                    json!({ "type": "text", "text": format!("These are the words of file {turn}.") }),
-                ),
-            ),
-        };
-        let parent = (lines > 0).then(|| format!("line-{}", lines - 1));
-        let line = json!({
-            "parentUuid": parent, "isSidechain": false, "type": kind, "message": message,
-            "uuid": format!("line-{lines}"), "sessionId": "00000000-0000-4000-8000-000000000001",
-        });
-        let line = format!("{line}\n");
-        out.write_all(line.as_bytes())?;
-        printed += line.len();
-        lines += 1;
-    }
-    Ok(())
 }

@@ -6,7 +6,9 @@
 use std::io::{BufReader, Read, Write};
 use std::ops::ControlFlow;
 
-use clitape_runner::replay::{AcpClient, CapturePieces, Plan, Setup, replay, replay_streamed};
+use clitape_runner::replay::{
+    AcpClient, CapturePieces, Plan, Replay, Setup, replay, replay_streamed,
+};
 use clitape_runner::scenario::{Chat, ChatMode, RunSpec};
 use serde_json::{Value, json};
 use strum::{Display, EnumIter};
@@ -27,10 +29,10 @@ fn setup() -> Setup {
     Setup { run: RunSpec::default(), channel: chat, acp }
 }
 
-/// Replays a run in every channel, and returns the number of entries of its trace, which is kept.
+/// Replays a run in every channel. The trace is kept.
 #[allow(dead_code, reason = "only the test keeps traces")]
-pub(crate) fn entries(stdout: &[u8]) -> u64 {
-    replay(stdout, &Plan::canonical(stdout, PACE_MS), setup()).entries.len() as u64
+pub(crate) fn replayed(stdout: &[u8]) -> Replay {
+    replay(stdout, &Plan::canonical(stdout, PACE_MS), setup())
 }
 
 /// The same while the run is read. Nothing of the trace is kept.
@@ -173,6 +175,7 @@ impl Shape {
                 // A message that begins anew takes back what was said of the one before.
                 run.begin(None);
                 let text = format!("The beginning of {n}. ").repeat(20);
+                run.begin_block(&json!({ "type": "text", "text": "" }));
                 run.deltas("text", "text", &text, 4_096);
                 run.record(json!({
                     "type": "system", "subtype": "api_retry", "attempt": n, "max_retries": n + 1,
@@ -307,11 +310,16 @@ impl<'a> PrintedRun<'a> {
         })
     }
 
-    /// A block: its start, its deltas, its whole, and its stop.
-    fn block(&mut self, start: &Value, deltas: impl FnOnce(&mut Self), whole: &Value) {
+    fn begin_block(&mut self, start: &Value) {
         let index = self.blocks;
         self.event(&json!({"type": "content_block_start", "index": index, "content_block": start}));
+    }
+
+    /// A block: its start, its deltas, its whole, and its stop.
+    fn block(&mut self, start: &Value, deltas: impl FnOnce(&mut Self), whole: &Value) {
+        self.begin_block(start);
         deltas(self);
+        let index = self.blocks;
         let (message, parent) = (self.snapshot(&[whole]), self.parent.clone());
         self.record(json!({"type": "assistant", "message": message, "parent_tool_use_id": parent}));
         self.event(&json!({ "type": "content_block_stop", "index": index }));
