@@ -1,5 +1,7 @@
 //! Lays the parts of a draft out so that they fit one message: which rows show, and how much text.
 
+use std::sync::Arc;
+
 use clitape_stream::plant::{Plant, planted};
 
 use super::super::markup::StyledText;
@@ -27,7 +29,7 @@ pub(super) struct DraftRow {
 /// A stretch of text, or the rows between two of them.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum DraftBlock {
-    Text(Vec<StyledText>),
+    Text(Arc<[StyledText]>),
     Rows(Vec<DraftRow>),
 }
 
@@ -141,7 +143,7 @@ mod tests {
 
     /// A text of so many letters.
     fn text(letter: &str, letters: usize) -> DraftBlock {
-        DraftBlock::Text(vec![piece(Style::PLAIN, letter.repeat(letters))])
+        DraftBlock::Text([piece(Style::PLAIN, letter.repeat(letters))].into())
     }
 
     /// The parts of the draft: the letter and how many of it, and `true` where a text is cut.

@@ -1,5 +1,7 @@
 //! A stretch of text in the draft, of the answer or of the reasoning.
 
+use std::sync::Arc;
+
 use super::super::DraftMode;
 use super::super::markup::{Style, StyledText, finished, mend, piece, read};
 use crate::excerpt::prefix;
@@ -25,8 +27,18 @@ pub(in crate::telegram) enum TextLane {
 pub(super) struct TextPart {
     pub(super) lane: TextLane,
     text: String,
-    /// How it looks once something follows it, and how many letters of it show.
-    ended: Option<(Vec<StyledText>, usize)>,
+    /// How it looks once something follows it.
+    ended: Option<TextLook>,
+    /// How it looks while it may still grow, and how many bytes of it were read for that.
+    growing: Option<(TextLook, usize)>,
+}
+
+/// How a text looks.
+#[derive(Debug, Clone)]
+pub(super) struct TextLook {
+    pub(super) pieces: Arc<[StyledText]>,
+    /// How many letters show.
+    pub(super) letters: usize,
 }
 
 /// How a text is shown: in which mode, and how many units a message may have.
@@ -38,7 +50,7 @@ pub(super) struct Shown {
 
 impl TextPart {
     pub(super) fn new(lane: TextLane, text: &str) -> Self {
-        Self { lane, text: text.to_owned(), ended: None }
+        Self { lane, text: text.to_owned(), ended: None, growing: None }
     }
 
     pub(super) fn push(&mut self, more: &str) {
@@ -67,30 +79,36 @@ impl TextPart {
         }
         let same = self.text.chars().zip(left.chars()).take_while(|(a, b)| a == b);
         self.text.truncate(same.map(|(c, _)| c.len_utf8()).sum());
-        self.ended = None;
+        (self.ended, self.growing) = (None, None);
         ""
     }
 
-    /// What shows of it when something follows, and how many letters that are; `None` if nothing does.
-    pub(super) fn ended(&mut self, how: Shown) -> Option<(&[StyledText], usize)> {
+    /// What shows of it when something follows; `None` if nothing does.
+    pub(super) fn ended(&mut self, how: Shown) -> Option<&TextLook> {
         let (text, lane) = (&self.text, self.lane);
-        let (pieces, letters) = self.ended.get_or_insert_with(|| {
-            let pieces = beginning(pieces(lane, text, false, how.mode), KEPT * how.limit);
-            let letters = letters(&pieces);
-            (pieces, letters)
+        let look = self.ended.get_or_insert_with(|| {
+            TextLook::of(beginning(pieces(lane, text, false, how.mode), KEPT * how.limit))
         });
-        (*letters > 0).then_some((pieces, *letters))
+        (look.letters > 0).then_some(&*look)
     }
 
-    /// What shows of it while it may still grow, and how many letters that are; `None` if nothing does.
-    pub(super) fn growing(&self, how: Shown) -> Option<(Vec<StyledText>, usize)> {
+    /// What shows of it while it may still grow; `None` if nothing does.
+    pub(super) fn growing(&mut self, how: Shown) -> Option<&TextLook> {
         let text = match self.lane {
             TextLane::Answer => prefix(&self.text, READ * how.limit),
             TextLane::Thought => &self.text,
         };
-        let pieces = pieces(self.lane, text, true, how.mode);
-        let letters = letters(&pieces);
-        (letters > 0).then_some((pieces, letters))
+        // What is added behind the part that is read changes nothing.
+        let known = self.growing.take().filter(|(_, read)| *read == text.len());
+        let read = || (TextLook::of(pieces(self.lane, text, true, how.mode)), text.len());
+        let (look, _) = self.growing.insert(known.unwrap_or_else(read));
+        (look.letters > 0).then_some(&*look)
+    }
+}
+
+impl TextLook {
+    fn of(pieces: Vec<StyledText>) -> Self {
+        Self { letters: letters(&pieces), pieces: pieces.into() }
     }
 }
 
@@ -174,6 +192,20 @@ mod tests {
             (TextLane::Thought, &long, false),
         ] {
             assert_eq!(TextPart::new(lane, text).is_beyond(10), expect, "{lane:?}");
+        }
+    }
+
+    #[test]
+    fn issue_20_what_is_added_behind_the_part_that_is_read_is_not_read_again() {
+        let how = Shown { mode: DraftMode::Partial, limit: 10 };
+        for (size, expect) in [(READ * 10, true), (READ * 10 - 2, false)] {
+            let mut text = TextPart::new(TextLane::Answer, &"x".repeat(size));
+            let mut look = || {
+                text.push("y");
+                text.growing(how).expect("a letter shows").pieces.clone()
+            };
+            let (before, after) = (look(), look());
+            assert_eq!(Arc::ptr_eq(&before, &after), expect, "{size}");
         }
     }
 

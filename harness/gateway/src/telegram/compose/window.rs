@@ -3,11 +3,13 @@
 //! A message shows [`LINES`] rows and one page of text. The parts are looked at from the end, until there is a row more
 //! and more text than that. A long row of lines that look the same, or that can't show, is passed over by the chunk.
 
+use std::sync::Arc;
+
 use super::Compositor;
 use super::layout::{DraftBlock, DraftRow, GAP, LINES, LITTLE_ROOM};
 use super::line::ToolLine;
 use super::parts::{DraftPart, PartPosition};
-use super::text::Shown;
+use super::text::{Shown, TextLook};
 
 /// How much of a draft is looked at.
 #[derive(Debug, Clone, Copy)]
@@ -69,18 +71,18 @@ impl Compositor {
                 // It has no place, but rows above it are no neighbours of those below it.
                 let parts_rows = matches!(blocks.last(), Some(DraftBlock::Rows(_)));
                 if parts_rows && text.ended(how).is_some() {
-                    blocks.push(DraftBlock::Text(Vec::new()));
+                    blocks.push(DraftBlock::Text(Arc::default()));
                 }
                 continue;
             }
             let shown = match Some(at) == newest {
                 true => text.growing(how),
-                false => text.ended(how).map(|(pieces, letters)| (pieces.to_vec(), letters)),
+                false => text.ended(how),
             };
-            if let Some((pieces, letters)) = shown {
+            if let Some(TextLook { pieces, letters }) = shown {
                 has_more_text = room < LITTLE_ROOM;
                 room = room.saturating_sub(letters + GAP.len());
-                blocks.push(DraftBlock::Text(pieces));
+                blocks.push(DraftBlock::Text(pieces.clone()));
             }
         }
         for block in &mut blocks {
