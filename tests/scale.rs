@@ -58,7 +58,8 @@ fn main() -> ExitCode {
     libtest_mimic::run(&args, trials.collect()).exit_code()
 }
 
-/// What it takes to replay a run in every channel and to ask every rule, once everything that is read only once is read: the bytes that it reads, and the number and the bytes of its allocations.
+/// What it takes to replay a run in every channel and to ask every rule, once everything that is read only once is read:
+/// the bytes that it reads, and the number and the bytes of its allocations.
 fn work(shape: Shape, bytes: usize) -> [f64; 3] {
     let judged = |stdout: &[u8]| {
         let replay = replayed(stdout);

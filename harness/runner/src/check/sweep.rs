@@ -224,10 +224,9 @@ impl PlanSweep<'_> {
         }
         let followed: Vec<&Replay> = bases.iter().map(|base| &**base.replay).collect();
         let (mut replays, is_in_step) = replay_following(played, &followed);
-        replays
-            .iter_mut()
-            .zip(bases)
-            .for_each(|(replay, base)| replay.share_stated(&base.replay.stated));
+        for (replay, base) in replays.iter_mut().zip(bases) {
+            replay.share_stated(&base.replay.stated);
+        }
         (replays, is_in_step)
     }
 

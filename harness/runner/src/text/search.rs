@@ -8,7 +8,8 @@ const HEAD: usize = 4;
 const HEAD_BITS: u32 = 16;
 /// An odd number that spreads heads over these places: 2^32 divided by the golden ratio.
 const SPREAD: u32 = 0x9e37_79b1;
-/// Bytes by which texts are sorted, so that a long text that repeats itself is not compared with all of itself at each place.
+/// Bytes by which texts are sorted, so that a long text that repeats itself is not compared with all of itself at each
+/// place.
 const KEY: usize = 256;
 
 /// Texts that are looked for, each of at least [`HEAD`] bytes. They have numbers from 0, in the order in which they were

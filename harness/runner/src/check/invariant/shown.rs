@@ -104,7 +104,10 @@ pub(super) fn lines_miscounted(replay: &Replay) -> Option<Violation<'_>> {
             }
             Lane::Bus if entry.field("calls").is_some() => {
                 let gone = entry.field("calls").and_then(Value::as_array);
-                gone.into_iter().flatten().filter_map(Value::as_str).for_each(|id| known.drop(id));
+                gone.into_iter()
+                    .flatten()
+                    .filter_map(Value::as_str)
+                    .for_each(|id| known.take_back(id));
                 None
             }
             Lane::Telegram if is_draft(entry) && entry.field("question").is_none() => {
@@ -132,11 +135,12 @@ struct KnownCalls<'r> {
 }
 
 impl KnownCalls<'_> {
-    /// Drops a call that the run has taken back, which is one of the newest.
-    fn drop(&mut self, id: &str) {
-        if self.open.remove(id) {
-            let place = self.begun.iter().rposition(|(begun, _)| *begun == id);
-            self.begun.remove(place.expect("a call that is open has begun"));
+    /// Takes a call away that the run has taken back, which is one of the newest.
+    fn take_back(&mut self, id: &str) {
+        if self.open.remove(id)
+            && let Some(place) = self.begun.iter().rposition(|(begun, _)| *begun == id)
+        {
+            self.begun.remove(place);
         }
     }
 }

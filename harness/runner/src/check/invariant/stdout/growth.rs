@@ -76,8 +76,8 @@ pub(in super::super) fn field_repeated(replay: &Replay) -> Option<Violation<'_>>
     })
 }
 
-/// The places of keys in an input as it streams, as far as they are there. Each is looked for behind the one before it, because most
-/// come in their order.
+/// The places of keys in an input as it streams, as far as they are there. Each is looked for behind the one before it,
+/// because most come in their order.
 fn places<'k>(keys: impl Iterator<Item = &'k String>, streamed: &str) -> Vec<(usize, &'k String)> {
     let mut behind = 0;
     let place = |key: &'k String| {
