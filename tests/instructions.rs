@@ -9,7 +9,6 @@
 mod common;
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -39,9 +38,10 @@ const PARSED: &str = "2.1.330";
 /// The argument with which this program parses the files behind it, and does nothing else.
 const PARSE: &str = "parse";
 
-/// The turns of the shorter session, how many times as many the longer one has, and how much faster than what the parser
-/// reads its work may grow.
+/// The turns of the shorter session, the messages of the shorter turn, how many times as many the longer one has, and how
+/// much faster than what the parser reads its work may grow.
 const TURNS: usize = 500;
+const MESSAGES: usize = 2_000;
 const TIMES: usize = 4;
 const MOST: f64 = 1.2;
 
@@ -63,8 +63,12 @@ fn main() -> ExitCode {
     }
     let paths = "issue_20_point_6_the_hot_paths_take_as_many_instructions_as_before";
     let sessions = "issue_20_point_1_a_turn_costs_the_same_in_a_long_session";
-    let trials =
-        vec![Trial::test(paths, hot_paths), Trial::test(sessions, sessions_of_two_lengths)];
+    let turns = "issue_20_point_1_a_message_costs_the_same_in_a_long_turn";
+    let trials = vec![
+        Trial::test(paths, hot_paths),
+        Trial::test(sessions, || grows_as_its_input("turns", session, TURNS)),
+        Trial::test(turns, || grows_as_its_input("messages", turn, MESSAGES)),
+    ];
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
@@ -107,21 +111,22 @@ fn hot_paths() -> Result<(), Failed> {
     .into())
 }
 
-fn sessions_of_two_lengths() -> Result<(), Failed> {
+/// Fails where the parser's work grows faster than the number of what a run has.
+fn grows_as_its_input(what: &str, run: fn(usize) -> String, short: usize) -> Result<(), Failed> {
     if !has_program("valgrind") {
         return Ok(());
     }
     let dir = tempfile::tempdir()?;
     let file = dir.path().join("stdout.jsonl");
-    let [nothing, short, long] = [0, TURNS, TURNS * TIMES].map(|turns| {
-        fs::write(&file, session(turns)).unwrap();
+    let [nothing, short, long] = [0, short, short * TIMES].map(|number| {
+        fs::write(&file, run(number)).unwrap();
         of_parser(&[&file])
     });
     let growth = (long - nothing) as f64 / (short - nothing) as f64;
-    println!("{TIMES} times the turns take {growth:.2} times the instructions");
+    println!("{TIMES} times the {what} take {growth:.2} times the instructions");
     if growth > TIMES as f64 * MOST {
         return Err(format!(
-            "{TIMES} times the turns take {growth:.2} times the instructions, and {:.1} times at most",
+            "{TIMES} times the {what} take {growth:.2} times the instructions, and {:.1} times at most",
             TIMES as f64 * MOST
         )
         .into());
@@ -131,25 +136,39 @@ fn sessions_of_two_lengths() -> Result<(), Failed> {
 
 /// What a CLI prints in a session of this many turns, each of which starts a subagent that writes a word.
 fn session(turns: usize) -> String {
-    let mut out = String::new();
-    for n in 0..turns {
-        let events = [
-            format!(r#"{{"type":"message_start","message":{{"id":"msg_{n}","role":"assistant","content":[]}}}}"#),
-            r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#.to_owned(),
-            r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Yes."}}"#.to_owned(),
-            r#"{"type":"content_block_stop","index":0}"#.to_owned(),
-            r#"{"type":"message_stop"}"#.to_owned(),
-        ];
-        for event in events {
-            writeln!(
-                out,
-                r#"{{"type":"stream_event","event":{event},"parent_tool_use_id":"toolu_{n}"}}"#
-            )
-            .unwrap();
-        }
-        writeln!(out, r#"{{"type":"result","subtype":"success","is_error":false,"num_turns":1,"result":"{n}"}}"#).unwrap();
-    }
-    out
+    let turn = |n| message(n, &format!(r#""toolu_{n}""#)) + &result(n, "");
+    (0..turns).map(turn).collect()
+}
+
+/// What a CLI prints in a turn of this many messages, which its result names.
+fn turn(messages: usize) -> String {
+    let ids: Vec<_> = (0..messages).map(|n| format!(r#""msg_{n}""#)).collect();
+    let named = format!(r#","begun_message_ids":[{}]"#, ids.join(","));
+    (0..messages).map(|n| message(n, "null")).collect::<String>() + &result(messages, &named)
+}
+
+/// A message that writes a word.
+fn message(n: usize, parent: &str) -> String {
+    let events = [
+        &format!(
+            r#"{{"type":"message_start","message":{{"id":"msg_{n}","role":"assistant","content":[]}}}}"#
+        ),
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Yes."}}"#,
+        r#"{"type":"content_block_stop","index":0}"#,
+        r#"{"type":"message_stop"}"#,
+    ];
+    let record = |event| {
+        format!(r#"{{"type":"stream_event","event":{event},"parent_tool_use_id":{parent}}}"#) + "\n"
+    };
+    events.map(record).concat()
+}
+
+/// A result with further fields.
+fn result(n: usize, fields: &str) -> String {
+    format!(
+        r#"{{"type":"result","subtype":"success","is_error":false,"num_turns":1,"result":"{n}"{fields}}}"#
+    ) + "\n"
 }
 
 /// Reads the bytes with a parser, and asks for nothing of what they say.

@@ -178,16 +178,22 @@ impl Transcript {
     /// Returns the text of the message at `first` and of those behind it, block by block.
     pub(crate) fn pieces_from(&self, first: usize) -> Vec<TextPiece> {
         let kinds = [TextKind::Answer, TextKind::Reasoning];
-        let splits = |at: usize| self.runs.iter().any(|run| run.start == at && run.unsplit < at);
+        // Runs are in the order of their starts.
+        let splits = |at: usize| {
+            let begin = self.runs.partition_point(|run| run.start < at);
+            let mut begun = self.runs[begin..].iter().take_while(|run| run.start == at);
+            begun.any(|run| run.unsplit < at)
+        };
         let pieces = kinds.into_iter().flat_map(|kind| {
             let parts = self.text(kind).parts().enumerate();
+            let parts = parts.filter(|(_, (part, _))| part.by.message >= first);
             parts.map(move |(at, (part, text))| {
                 let is_split = kind == TextKind::Answer && splits(at);
                 let &TranscriptPart { by, lead, .. } = part;
                 TextPiece { kind, by, text: text.to_owned(), lead, is_split }
             })
         });
-        let mut pieces: Vec<_> = pieces.filter(|piece| piece.by.message >= first).collect();
+        let mut pieces: Vec<_> = pieces.collect();
         pieces.sort_by_key(|piece| (piece.by.message, piece.by.block));
         pieces
     }

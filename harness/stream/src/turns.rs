@@ -1,7 +1,7 @@
 //! The turns that have ended, as far as a later result depends on them: their number, the messages
 //! that began in them, and text whose result has not come yet (T2).
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use crate::result_record::ResultRecord;
 use crate::transcript::Transcript;
@@ -62,7 +62,8 @@ impl EndedTurns {
         record: &ResultRecord,
         messages: impl Iterator<Item = (&'m str, bool)>,
     ) -> u64 {
-        let is_named = |id: &str| record.begun.is_empty() || record.begun.iter().any(|b| b == id);
+        let named: HashSet<&str> = record.begun.iter().map(String::as_str).collect();
+        let is_named = |id: &str| named.is_empty() || named.contains(id);
         let ended = messages.filter(|(id, _)| !id.is_empty() && is_named(id));
         self.messages.extend(ended.map(|(id, streamed)| (id.to_owned(), streamed)));
         self.messages.drain(..self.messages.len().saturating_sub(REMEMBERED_MESSAGES));
