@@ -1,6 +1,6 @@
 //! Finds many values (needles) in a text at once. Where several values fit, the longest is taken.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
 /// The places in which a needle may occur.
@@ -59,7 +59,16 @@ pub(super) struct NeedleMatch<'m> {
 /// All needles, grouped by their first bytes.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Matcher {
-    needles: HashMap<[u8; SHORTEST], Vec<Needle>>,
+    needles: HashMap<[u8; SHORTEST], NeedleGroup>,
+}
+
+/// Needles with the same first bytes. They have few lengths, however many they are.
+#[derive(Debug, Clone, Default)]
+struct NeedleGroup {
+    /// The lengths of their texts in bytes, the longest first.
+    lengths: Vec<usize>,
+    /// The needles of each text.
+    by_text: HashMap<Vec<u8>, Vec<Needle>>,
 }
 
 impl Matcher {
@@ -68,11 +77,13 @@ impl Matcher {
         let mut matcher = Self::default();
         for needle in needles {
             if let Some(head) = needle.text.first_chunk() {
-                matcher.needles.entry(*head).or_default().push(needle);
+                let group = matcher.needles.entry(*head).or_default();
+                group.by_text.entry(needle.text.clone()).or_default().push(needle);
             }
         }
-        for bucket in matcher.needles.values_mut() {
-            bucket.sort_by_key(|needle| std::cmp::Reverse(needle.text.len()));
+        for group in matcher.needles.values_mut() {
+            let lengths: BTreeSet<usize> = group.by_text.keys().map(Vec::len).collect();
+            group.lengths = lengths.into_iter().rev().collect();
         }
         matcher
     }
@@ -95,9 +106,11 @@ impl Matcher {
     }
 
     fn needle_at(&self, text: &[u8], at: usize) -> Option<NeedleMatch<'_>> {
-        let bucket = self.needles.get(text[at..].first_chunk::<SHORTEST>()?)?;
-        let needle =
-            bucket.iter().find(|n| text[at..].starts_with(&n.text) && fits(text, at, n))?;
+        let group = self.needles.get(text[at..].first_chunk::<SHORTEST>()?)?;
+        let needle = group.lengths.iter().find_map(|length| {
+            let same = group.by_text.get(text.get(at..at + length)?)?;
+            same.iter().find(|needle| fits(text, at, needle))
+        })?;
         Some(NeedleMatch {
             span: at..at + needle.text.len(),
             with: &needle.with,
