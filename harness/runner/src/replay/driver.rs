@@ -23,12 +23,11 @@ use super::plan::Plan;
 use super::setup::Setup;
 use super::trace::{Entry, Lane, object};
 use super::turns::{Outside, conversation, given_up};
+use super::virtual_time::nothing_is_due;
 use super::wiring::{OnEvent, Wiring};
 
 /// How long a replay goes on after the end of the last run, in virtual time: no call may come any more.
 const AFTERMATH: Duration = Duration::from_secs(60);
-/// Turns given to the channel before bytes that arrive at the same millisecond are fed.
-const SETTLE: u32 = 16;
 
 /// The counts of a replay that neither the parser nor the gateway made.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -124,7 +123,7 @@ impl ReplayDriver {
                 biased;
                 () = tokio::time::sleep(Duration::from_millis(after_ms)) => {
                     if may_bring_events(action) {
-                        settle().await;
+                        nothing_is_due().await;
                     }
                 }
                 () = all_given_up(runs) => return ControlFlow::Break(()),
@@ -262,12 +261,5 @@ fn may_bring_events(action: &Action<'_>) -> bool {
     match action {
         Action::Print(piece) => memchr::memchr(b'\n', piece).is_some(),
         Action::Write(_) => true,
-    }
-}
-
-/// Lets every other task do what is due now.
-async fn settle() {
-    for _ in 0..SETTLE {
-        tokio::task::yield_now().await;
     }
 }

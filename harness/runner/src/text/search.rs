@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use memchr::memmem;
 
+/// So many texts are looked for one after another: an automaton takes longer to make than they take.
+const FEW: usize = 8;
 /// Bytes of the start of a text that are looked for; the rest is compared where they are found, so that the memory for a
 /// long text is small.
 const START: usize = 256;
@@ -11,21 +14,34 @@ const START: usize = 256;
 /// Texts that are looked for, none of which is empty. They have numbers from 0, in the order in which they were given;
 /// equal ones have the first one's number.
 #[derive(Debug)]
-pub(crate) struct TextSearch<'t> {
-    starts: AhoCorasick,
-    /// The texts with each of the starts, with their numbers.
-    texts: Vec<Vec<(usize, &'t str)>>,
+pub(crate) enum TextSearch<'t> {
+    /// One after another.
+    Few(Vec<Sought<'t>>),
+    /// All at once.
+    Many {
+        starts: AhoCorasick,
+        /// The texts with each of the starts.
+        texts: Vec<Vec<Sought<'t>>>,
+    },
 }
 
+/// The number of a text that is looked for, and the text.
+type Sought<'t> = (usize, &'t str);
+
 impl<'t> TextSearch<'t> {
-    #[allow(clippy::expect_used, reason = "the starts are fewer than an automaton can have")]
     pub(crate) fn new(texts: impl IntoIterator<Item = &'t str>) -> Self {
-        let mut by_start: BTreeMap<&[u8], Vec<(usize, &'t str)>> = BTreeMap::new();
         let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
         for (number, text) in texts.into_iter().enumerate() {
             numbers.entry(text).or_insert(number);
         }
-        for (text, number) in numbers {
+        let texts = numbers.into_iter().map(|(text, number)| (number, text));
+        if texts.len() <= FEW { Self::Few(texts.collect()) } else { Self::many(texts) }
+    }
+
+    #[allow(clippy::expect_used, reason = "the starts are fewer than an automaton can have")]
+    fn many(texts: impl Iterator<Item = Sought<'t>>) -> Self {
+        let mut by_start: BTreeMap<&[u8], Vec<Sought<'t>>> = BTreeMap::new();
+        for (number, text) in texts {
             let start = &text.as_bytes()[..text.len().min(START)];
             by_start.entry(start).or_default().push((number, text));
         }
@@ -33,25 +49,40 @@ impl<'t> TextSearch<'t> {
         // The kind that is made fastest: a search reads little.
         let kind = Some(AhoCorasickKind::NoncontiguousNFA);
         let starts = AhoCorasick::builder().kind(kind).build(starts);
-        Self { starts: starts.expect("2^31 states are enough"), texts }
+        Self::Many { starts: starts.expect("2^31 states are enough"), texts }
     }
 
     /// The numbers of the texts that `text` has, and how often it has each: occurrences of the same one do not overlap.
     pub(crate) fn times_in(&self, text: &str) -> BTreeMap<usize, usize> {
-        // How often, and where the last one ends.
-        let mut found: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
-        for start in self.starts.find_overlapping_iter(text) {
-            let at = start.start();
-            for (number, sought) in &self.texts[start.pattern().as_usize()] {
-                let is_over = found.get(number).is_none_or(|(_, end)| at >= *end);
-                if is_over && text.as_bytes()[at..].starts_with(sought.as_bytes()) {
-                    let (times, end) = found.entry(*number).or_default();
-                    (*times, *end) = (*times + 1, at + sought.len());
-                }
+        match self {
+            Self::Few(texts) => {
+                let times = |sought: &str| memmem::find_iter(text.as_bytes(), sought).count();
+                let found = texts.iter().map(|(number, sought)| (*number, times(sought)));
+                found.filter(|(_, times)| *times > 0).collect()
+            }
+            Self::Many { starts, texts } => times_at_once((starts, texts), text),
+        }
+    }
+}
+
+/// How often `text` has each of the texts that have one of these starts.
+fn times_at_once(
+    (starts, texts): (&AhoCorasick, &[Vec<Sought<'_>>]),
+    text: &str,
+) -> BTreeMap<usize, usize> {
+    // How often, and where the last one ends.
+    let mut found: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
+    for start in starts.find_overlapping_iter(text) {
+        let at = start.start();
+        for (number, sought) in &texts[start.pattern().as_usize()] {
+            let is_over = found.get(number).is_none_or(|(_, end)| at >= *end);
+            if is_over && text.as_bytes()[at..].starts_with(sought.as_bytes()) {
+                let (times, end) = found.entry(*number).or_default();
+                (*times, *end) = (*times + 1, at + sought.len());
             }
         }
-        found.into_iter().map(|(number, (times, _))| (number, times)).collect()
     }
+    found.into_iter().map(|(number, (times, _))| (number, times)).collect()
 }
 
 #[cfg(test)]
@@ -68,9 +99,14 @@ mod tests {
         times.filter(|(_, times)| *times > 0).collect()
     }
 
+    /// Looks for the texts as so many are looked for, and at once.
     fn check(texts: &[&str], text: &str) {
-        let found = TextSearch::new(texts.iter().copied()).times_in(text);
-        assert_eq!(found, one_by_one(texts, text), "{texts:?} in {text:?}");
+        let is_first = |(number, sought): &(usize, &str)| !texts[..*number].contains(sought);
+        let first = texts.iter().copied().enumerate().filter(is_first);
+        for search in [TextSearch::new(texts.iter().copied()), TextSearch::many(first)] {
+            let found = search.times_in(text);
+            assert_eq!(found, one_by_one(texts, text), "{texts:?} in {text:?}");
+        }
     }
 
     #[test]
