@@ -12,7 +12,7 @@ use super::final_text::{FinalTextDiff, wrong_final_text};
 use super::finding::FindingKind;
 use super::trace_diff::{Times, TraceDiff};
 use crate::replay::{
-    AgentFault, AgentFaultKind, ChatView, Entry, Lane, MustSee, Replay, read_record, records,
+    AgentFault, AgentFaultKind, ChatView, Entry, Lane, MustSee, Replay, read_record, records_with,
 };
 use crate::scenario::{DeliverySpec, RunSpec};
 
@@ -275,7 +275,8 @@ impl<'a> FaultyRun<'a> {
         }
         let canonical = words(&final_text(self.base, None));
         let read = words(&final_text(self.faulty, None));
-        let results = records(self.came).filter(|record| text(record, "type") == "result");
+        let results = records_with(self.came, &["type", "result"]);
+        let results = results.filter(|record| text(record, "type") == "result");
         let said: Vec<String> = results.map(|result| text(&result, "result").to_owned()).collect();
         let word = lacking(&read, &words(&said.join(" ")), Some(&canonical))?;
         let what = format!("the result is whole, and nobody reads its word {}", quoted(&word));
@@ -342,7 +343,8 @@ fn lacking(
 /// Whether the bytes end in a turn without a result. Bytes without a record do.
 fn is_open(stdout: &[u8]) -> bool {
     let (mut open, mut begun) = (true, HashSet::new());
-    for record in records(stdout) {
+    let read = ["type", "subtype", "parent_tool_use_id", "message", "event"];
+    for record in records_with(stdout, &read) {
         let message = record.pointer("/message/id").or_else(|| record.pointer("/event/message/id"));
         let message = message.and_then(Value::as_str).map(str::to_owned);
         let is_main = record.get("parent_tool_use_id").is_none_or(Value::is_null);

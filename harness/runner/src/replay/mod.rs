@@ -63,6 +63,6 @@ pub(crate) use random::first_of_times;
 pub use request::{PlanArg, ReplayRequest, RequestError};
 pub use setup::{AcpClient, Setup};
 pub use stated::{LazyStated, Stated, StatedBlock, StatedCall, StatedMessage, StatedTurn};
-pub(crate) use stated::{read_record, records, texts_in};
+pub(crate) use stated::{read_record, records, records_with, texts_in};
 pub use streamed::{ReplaySummary, replay_streamed};
 pub use trace::{Entry, Lane};

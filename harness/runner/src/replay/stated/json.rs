@@ -1,9 +1,11 @@
 //! Reads a line of stdout as JSON, whatever its strings contain.
 
 use std::borrow::Cow;
+use std::fmt;
 
-use serde::de::IgnoredAny;
-use serde_json::Value;
+use serde::Deserializer;
+use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
+use serde_json::{Map, Value};
 
 /// The mark that some programs write before UTF-8 text.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
@@ -15,17 +17,98 @@ pub(crate) fn record(line: &[u8]) -> Option<Value> {
 
 /// The records of stdout; a line that is no record is left out.
 pub(crate) fn records(stdout: &[u8]) -> impl Iterator<Item = Value> {
-    stdout.split(|byte| *byte == b'\n').filter_map(record)
+    lines(stdout).filter_map(record)
 }
 
-/// The value of a line. An escape of half a character, which JSON allows and UTF-8 can't say, becomes U+FFFD.
-pub(super) fn value(line: &[u8]) -> Option<Value> {
-    let text = String::from_utf8_lossy(line);
-    let text = text.trim_start_matches(BYTE_ORDER_MARK);
-    serde_json::from_str(text).ok().or_else(|| {
-        serde_json::from_str::<IgnoredAny>(text).ok()?;
-        serde_json::from_str(&without_halves(text)).ok()
+/// The records of stdout with those of their fields that are among `fields`.
+pub(crate) fn records_with(stdout: &[u8], fields: &[&str]) -> impl Iterator<Item = Value> {
+    lines(stdout).filter_map(|line| record_with(line, fields))
+}
+
+/// The lines of stdout, without their ends.
+fn lines(stdout: &[u8]) -> impl Iterator<Item = &[u8]> {
+    stdout.split(|byte| *byte == b'\n')
+}
+
+/// The record that a line of stdout is, with those of its fields that are among `fields`: what the others contain is
+/// read, and not kept.
+pub(crate) fn record_with(line: &[u8], fields: &[&str]) -> Option<Value> {
+    read(line, |text| {
+        let mut json = serde_json::Deserializer::from_str(text);
+        let record = SomeFields(fields).deserialize(&mut json)?;
+        json.end().map(|()| Value::Object(record))
     })
+}
+
+/// The value of a line.
+pub(super) fn value(line: &[u8]) -> Option<Value> {
+    read(line, |text| serde_json::from_str(text))
+}
+
+/// What `parse` makes of a line. An escape of half a character, which JSON allows and UTF-8 can't say, becomes U+FFFD.
+fn read<T>(line: &[u8], parse: impl Fn(&str) -> serde_json::Result<T>) -> Option<T> {
+    let text = match str::from_utf8(line) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => String::from_utf8_lossy(line),
+    };
+    let text = text.trim_start_matches(BYTE_ORDER_MARK);
+    parse(text).ok().or_else(|| {
+        serde_json::from_str::<IgnoredAny>(text).ok()?;
+        parse(&without_halves(text)).ok()
+    })
+}
+
+/// The fields of an object that have one of these names.
+struct SomeFields<'f>(&'f [&'f str]);
+
+impl<'de> DeserializeSeed<'de> for SomeFields<'_> {
+    type Value = Map<String, Value>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for SomeFields<'_> {
+    type Value = Map<String, Value>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
+        let mut fields = Map::new();
+        while let Some(name) = object.next_key_seed(NameAmong(self.0))? {
+            match name {
+                Some(name) => drop(fields.insert(name.to_owned(), object.next_value()?)),
+                None => drop(object.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(fields)
+    }
+}
+
+/// The one of these names that a key is.
+struct NameAmong<'f>(&'f [&'f str]);
+
+impl<'de, 'f> DeserializeSeed<'de> for NameAmong<'f> {
+    type Value = Option<&'f str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'f> Visitor<'_> for NameAmong<'f> {
+    type Value = Option<&'f str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
+        Ok(self.0.iter().find(|name| **name == key).copied())
+    }
 }
 
 /// The text in which every `\u` escape of half a character is one of U+FFFD.
@@ -58,6 +141,8 @@ fn without_halves(text: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -71,5 +156,20 @@ mod tests {
         check(r#""\\ud83d \ude00""#, Some("\\ud83d \u{fffd}"));
         check("\u{feff}\"a\"", Some("a"));
         check(r#""a"#, None);
+    }
+
+    #[test]
+    fn issue_20_a_record_with_some_fields_is_the_record_without_the_others() {
+        let check = |line: &str, expect: Option<Value>| {
+            assert_eq!(record_with(line.as_bytes(), &["a", "b"]), expect, "{line}");
+        };
+        let line = r#"{"a":{"c":[1]},"c":{"a":2,"b":["x"]},"b":null}"#;
+        check(line, Some(json!({"a": {"c": [1]}, "b": null})));
+        check(r#"{"\u0061":1,"a":2,"c":"\ud83d"}"#, Some(json!({"a": 2})));
+        check(r#"{"a":"\ud83d","c":3}"#, Some(json!({"a": "\u{fffd}"})));
+        check(r#"{"c":1}"#, Some(json!({})));
+        for line in [r#"{"a":1"#, r#"{"a":1}}"#, r#"{"c":[1}"#, r#"[{"a":1}]"#, "1", "", "null"] {
+            check(line, None);
+        }
     }
 }

@@ -10,7 +10,7 @@ mod model;
 mod reader;
 mod secrets;
 
-pub(crate) use json::{record as read_record, records};
+pub(crate) use json::{record as read_record, records, records_with};
 pub use lazy::LazyStated;
 pub use model::{Stated, StatedBlock, StatedCall, StatedMessage, StatedTurn};
 pub(crate) use secrets::texts_in;

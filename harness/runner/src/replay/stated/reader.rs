@@ -7,6 +7,25 @@ use serde_json::Value;
 use super::json;
 use super::model::{Stated, StatedBlock, StatedCall, StatedMessage, StatedTurn};
 
+/// The fields of a record that are read. What the others contain is not kept: lists of tools and commands, the answers of
+/// the host, what a tool says beside its result.
+const READ: &[&str] = &[
+    "type",
+    "subtype",
+    "parent_tool_use_id",
+    "event",
+    "message",
+    "refused_message_id",
+    "isApiErrorMessage",
+    "error",
+    "request_id",
+    "status",
+    "result",
+    "is_error",
+    "stop_reason",
+    "terminal_reason",
+    "begun_message_ids",
+];
 /// The types of blocks that call a tool.
 const CALLS: [&str; 3] = ["tool_use", "server_tool_use", "mcp_tool_use"];
 /// What old CLIs write in place of an empty text.
@@ -22,7 +41,7 @@ pub(crate) fn read(stdout: &[u8], limit: usize) -> Stated {
     let mut reader = Reader::default();
     let mut before: &[u8] = &[];
     for line in stdout.split(|byte| *byte == b'\n').filter(|line| line.len() <= limit) {
-        let Some(record) = json::record(line) else { continue };
+        let Some(record) = json::record_with(line, READ) else { continue };
         match record["type"] == "result" && line == before {
             true => reader.stated.objects += 1,
             false => reader.record(&record),
