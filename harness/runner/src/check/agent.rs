@@ -13,6 +13,7 @@ use super::finding::FindingKind;
 use super::trace_diff::{Times, TraceDiff};
 use crate::replay::{
     AgentFault, AgentFaultKind, ChatView, Entry, Lane, MustSee, Replay, read_record, records_with,
+    sort_by_turn,
 };
 use crate::scenario::{DeliverySpec, RunSpec};
 
@@ -289,8 +290,7 @@ fn meant(replay: &Replay, lane: Lane) -> Vec<&Entry> {
     let is_meant = |entry: &&Entry| !matches!(&*entry.kind, "diagnostic" | "unknown");
     let mut entries: Vec<&Entry> =
         replay.lane(lane).filter(|entry| lane != Lane::Lifecycle || is_meant(entry)).collect();
-    // A turn may begin while the chat still delivers the one before.
-    entries.sort_by_cached_key(|entry| entry.turn());
+    sort_by_turn(&mut entries);
     entries
 }
 

@@ -6,7 +6,7 @@ use super::idle_cores::IdleCores;
 use super::judge::ScenarioChecks;
 use super::kept::{FailureMemory, KeptPlan, KeptPlans};
 use super::recording::{Recording, setup, setups};
-use super::sweep::{FailedPlan, PlanSharing, PlanSweep};
+use super::sweep::{FailedPlan, ParsedPlans, PlanSharing, PlanSweep};
 use super::unmet;
 use super::view::View;
 use crate::cassette::CassetteError;
@@ -58,7 +58,7 @@ impl ScenarioChecks {
             let told = format!("{} (kept)", plan.name);
             let all = setups(self.scenario());
             let found = all.chunks(recording.at_once()).find_map(|setups| {
-                self.with_sweep((recording, &[]), setups, |sweep| {
+                self.with_sweep((recording, &[], &ParsedPlans::default()), setups, |sweep| {
                     sweep.finding_of(&told, &plan.plan)
                 })
             });
@@ -87,8 +87,10 @@ impl ScenarioChecks {
         let (scenario, version) = (self.scenario(), recording.version());
         let place = place(recording);
         let mut met = Vec::new();
+        let parsed = ParsedPlans::default();
         let run = |setups: &[Setup]| {
-            self.with_sweep((recording, pinned), setups, |sweep| sweep.run(&mut met))
+            let plans = (recording, pinned, &parsed);
+            self.with_sweep(plans, setups, |sweep| sweep.run(&mut met))
         };
         // What diverges before the channels would be found in each of them.
         let found = setups(scenario).chunks(recording.at_once()).find_map(run);
@@ -108,10 +110,11 @@ impl ScenarioChecks {
         CheckResult { findings, ..CheckResult::default() }
     }
 
-    /// Uses the sweep of a recording with these pinned plans in these setups.
+    /// Uses the sweep of a recording with these pinned plans in these setups, with what the parser said of the plans in
+    /// others.
     fn with_sweep<T>(
         &self,
-        (recording, pinned): (&Recording, &[(String, Plan)]),
+        (recording, pinned, parsed): (&Recording, &[(String, Plan)], &ParsedPlans),
         setups: &[Setup],
         use_it: impl FnOnce(&PlanSweep<'_>) -> T,
     ) -> T {
@@ -148,6 +151,7 @@ impl ScenarioChecks {
             },
             cores,
             sharing: self.sharing,
+            parsed,
         })
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::finding::Finding;
 use super::idle_cores::IdleCores;
 use super::recording::{Recording, setups};
-use super::sweep::{PlanSharing, PlanSweep, smallest};
+use super::sweep::{ParsedPlans, PlanSharing, PlanSweep, smallest};
 use crate::replay::{
     AgentFaultKind, Capture, HostStep, Plan, PlanStep, Replay, Setup, StdinLine, replay,
 };
@@ -88,6 +88,7 @@ fn sweep<T>(
         replayed: &|_, _, _| (),
         cores: &IdleCores::default(),
         sharing: PlanSharing::default(),
+        parsed: &ParsedPlans::default(),
     })
 }
 

@@ -25,9 +25,10 @@ use super::trace_diff::{Times, TraceDiff};
 use super::unmet;
 use crate::replay::{
     AgentFault, Capture, Entry, Lane, Plan, PlayedPlan, Replay, Setup, replay_following,
-    replay_played,
+    replay_played, sort_by_turn,
 };
 use crate::scenario::{Fault, FaultKind, Seeds};
+pub(super) use same_times::ParsedPlans;
 use same_times::{Groups, NamedPlan, Twin};
 pub(super) use smallest::smallest;
 
@@ -64,6 +65,8 @@ pub(super) struct PlanSweep<'a> {
     pub(super) cores: &'a IdleCores,
     /// What the replays of a plan share.
     pub(super) sharing: PlanSharing,
+    /// What the parser said of the plans in other setups.
+    pub(super) parsed: &'a ParsedPlans,
 }
 
 /// What the replays of a plan in several setups share. It changes how long a sweep takes and nothing else.
@@ -140,9 +143,8 @@ impl PlanSweep<'_> {
             if batch.is_empty() {
                 return None;
             }
-            let judged = cores.map(&batch, |(number, plans)| {
-                self.judge_group(&bases, plans, number.is_multiple_of(GROUPS_PER_REPLAY))
-            });
+            let judged =
+                cores.map(&batch, |(number, plans)| self.judge_group(&bases, (*number, plans)));
             for ((_, plans), (kinds, failing)) in batch.into_iter().zip(judged) {
                 for kind in kinds {
                     if !met.contains(&kind) {
@@ -157,13 +159,12 @@ impl PlanSweep<'_> {
         }
     }
 
-    /// Judges plans that may have the same times in all setups. Returns the kinds of their faults that a call got, and the
-    /// index of the first plan that fails, with the setup in which it does.
+    /// Judges the plans of a group, which has a number, in all setups. Returns the kinds of their faults that a call got, and
+    /// the index of the first plan that fails, with the setup in which it does.
     fn judge_group(
         &self,
         bases: &[Base<'_>],
-        plans: &[NamedPlan],
-        is_replayed: bool,
+        (number, plans): (usize, &[NamedPlan]),
     ) -> (Vec<FaultKind>, Option<(usize, Setup)>) {
         let mut met = Vec::new();
         let is_shared = self.sharing == PlanSharing::Shared;
@@ -176,8 +177,10 @@ impl PlanSweep<'_> {
                 Some((twin, holds)) if is_shared && twin.is_of(&uncut) => (twin, holds),
                 _ => (self.twin(bases, &uncut), false),
             };
-            let is_twin = is_shared && twin.stands_for(&played);
-            let is_alone = !is_twin || (is_replayed && index == 0);
+            let stands_for = || twin.stands_for(&played);
+            let is_twin = is_shared && self.parsed.known_or((number, index), stands_for);
+            let is_replayed = number.is_multiple_of(GROUPS_PER_REPLAY) && index == 0;
+            let is_alone = !is_twin || is_replayed;
             let own = is_alone.then(|| self.replays(bases, &played).0);
             if let Some(cuts) = own.as_ref().or_else(|| (!holds).then_some(&twin.replays)) {
                 (self.replayed)(name, plan, cuts);
@@ -381,8 +384,7 @@ fn other_lane<'r>(
         let [old, new] = [uncut, cut].map(|replay| {
             let mut entries: Vec<&Entry> = replay.lane(lane).collect();
             if times == Times::Ignored {
-                // A turn may begin while the chat still delivers the one before.
-                entries.sort_by_cached_key(|entry| entry.turn());
+                sort_by_turn(&mut entries);
             }
             entries
         });

@@ -65,4 +65,5 @@ pub use setup::{AcpClient, Setup};
 pub use stated::{LazyStated, Stated, StatedBlock, StatedCall, StatedMessage, StatedTurn};
 pub(crate) use stated::{read_record, records, records_with, texts_in};
 pub use streamed::{ReplaySummary, replay_streamed};
+pub(crate) use trace::sort_by_turn;
 pub use trace::{Entry, Lane};

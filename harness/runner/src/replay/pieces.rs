@@ -114,7 +114,7 @@ impl<R: BufRead> Iterator for CapturePieces<R> {
 
 /// The number of line feeds.
 pub(super) fn line_feeds(bytes: &[u8]) -> u64 {
-    bytes.iter().filter(|&&byte| byte == b'\n').count() as u64
+    memchr::memchr_iter(b'\n', bytes).count() as u64
 }
 
 #[cfg(test)]

@@ -34,15 +34,13 @@ impl Entry {
 
     /// The turn to which an entry of the bus, of a chat or of an event stream belongs, from 1.
     pub fn turn(&self) -> u64 {
-        let (mut said, mut run) = (None, None);
-        for (key, value) in &*self.data {
-            match (key.as_str(), value) {
-                ("turn", Value::Number(turn)) => said = turn.as_u64(),
-                ("run_id", Value::String(id)) => run = id.strip_prefix("run-"),
-                _ => {}
-            }
-        }
-        said.or_else(|| run?.parse().ok()).unwrap_or(1)
+        // An entry of a bus has the id of its run, and any other one the turn itself, from the second on.
+        let said = self.data.iter().find_map(|(key, value)| match (key.as_str(), value) {
+            ("turn", Value::Number(turn)) => turn.as_u64(),
+            ("run_id", Value::String(id)) => id.strip_prefix("run-")?.parse().ok(),
+            _ => None,
+        });
+        said.unwrap_or(1)
     }
 
     /// The particulars, to be changed; entries that shared them with this one keep theirs.
@@ -69,6 +67,13 @@ impl Entry {
     /// Whether the two entries are the same but for their times.
     pub fn same_but_time(&self, other: &Self) -> bool {
         self.lane == other.lane && self.kind == other.kind && self.data == other.data
+    }
+}
+
+/// Puts entries in the order of their turns: one may begin while the chat still delivers the one before.
+pub(crate) fn sort_by_turn(entries: &mut [&Entry]) {
+    if !entries.is_sorted_by_key(|entry| entry.turn()) {
+        entries.sort_by_cached_key(|entry| entry.turn());
     }
 }
 

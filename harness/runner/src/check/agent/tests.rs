@@ -6,7 +6,7 @@ use super::*;
 use crate::cassette::Cassette;
 use crate::check::idle_cores::IdleCores;
 use crate::check::recording::{Recording, setups};
-use crate::check::sweep::{PlanSharing, PlanSweep};
+use crate::check::sweep::{ParsedPlans, PlanSharing, PlanSweep};
 use crate::replay::{AGENT_FAULTS, Capture, Plan, PlanStep, Setup, replay, stdin_lines};
 use crate::scenario::{Chat, ChatMode, RunSpec, Seeds, Workspace};
 
@@ -101,6 +101,7 @@ fn check(scenario: &str, faults: &[&str]) {
         replayed: &|_, _, _| (),
         cores: &IdleCores::default(),
         sharing: PlanSharing::default(),
+        parsed: &ParsedPlans::default(),
     };
     let found: Vec<String> = faults
         .iter()

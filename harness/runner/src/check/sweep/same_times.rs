@@ -3,7 +3,9 @@
 //! that ends its line: then the replay of the twin stands for it, and the parser is enough to know.
 
 use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::iter::Peekable;
+use std::sync::{Mutex, PoisonError};
 
 use crate::replay::{Heard, Plan, PlayedPlan, Replay, first_of_times, parsed, parsed_in_step};
 
@@ -38,6 +40,24 @@ impl<I: Iterator<Item = NamedPlan>> Iterator for Groups<I> {
 /// The first seed with the times of this plan; none for a plan that has times of its own.
 fn times_of(plan: &Plan) -> Option<u64> {
     plan.seed.filter(|_| plan.agent.is_empty()).map(first_of_times)
+}
+
+/// Which plans of a recording have a twin that stands for them, by the numbers of their groups and their places there. The
+/// parser is the same in all setups, so that a setup that comes later need not ask it again.
+#[derive(Debug, Default)]
+pub(in crate::check) struct ParsedPlans(Mutex<HashMap<(usize, usize), bool>>);
+
+impl ParsedPlans {
+    /// What is known of a plan; what `ask` says of one of which nothing is known.
+    pub(super) fn known_or(&self, plan: (usize, usize), ask: impl FnOnce() -> bool) -> bool {
+        let parsed = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = parsed().get(&plan).copied();
+        known.unwrap_or_else(|| {
+            let stands_for = ask();
+            parsed().insert(plan, stands_for);
+            stands_for
+        })
+    }
 }
 
 /// The uncut twin of plans, as it was replayed.

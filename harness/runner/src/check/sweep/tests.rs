@@ -56,6 +56,7 @@ fn sweep_on(
         replayed: &|_, _, _| (),
         cores,
         sharing: PlanSharing::default(),
+        parsed: &ParsedPlans::default(),
     }
     .run(&mut Vec::new())
     .map(|failed| failed.finding)
