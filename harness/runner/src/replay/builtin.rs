@@ -98,8 +98,7 @@ pub(crate) fn replay_played(played: &PlayedPlan<'_>, setups: &[Setup]) -> Vec<Re
 /// piece that ended its line.
 pub(crate) fn replay_following(played: &PlayedPlan<'_>, bases: &[&Replay]) -> (Vec<Replay>, bool) {
     let setups: Vec<Setup> = bases.iter().map(|base| base.setup).collect();
-    let heard: Vec<Heard> = bases.iter().map(|base| base.heard.clone()).collect();
-    replay_wired(played, &setups, Wiring::built_in, Hearing::Following(&heard))
+    replay_wired(played, &setups, Wiring::built_in, Hearing::Following(bases))
 }
 
 /// Replays a plan in each of `setups` with a gateway that `wiring` puts together. Says also whether each
@@ -134,7 +133,7 @@ async fn run(
     let (input, runs) = driver.end_of_input();
     let came = played.capture().stdout;
     let read = usize::try_from(input.counted.bytes).map_or(came, |bytes| &came[..bytes]);
-    let stated = Arc::new(LazyStated::new(read, line_limit));
+    let stated = hearing.stated(read, line_limit);
     let replay = |(setup, OverReplay { entries, stats, counted, reports, heard, .. })| Replay {
         setup,
         entries,

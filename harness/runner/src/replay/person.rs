@@ -85,6 +85,9 @@ impl Person {
 
     /// Gives the answer of a line of the host, if it is one. `shown` are the messages of a question that have buttons.
     pub(super) fn answer(&mut self, line: &[u8], shown: impl Fn(&str) -> Vec<AskingMessage>) {
+        if self.questions.ids().next().is_none() {
+            return;
+        }
         let Ok(line) = serde_json::from_slice::<Value>(line) else { return };
         let id = line["response"]["request_id"].as_str().unwrap_or_default();
         let recorded = without_call(&line);

@@ -23,6 +23,11 @@ impl LazyStated {
         Self { stdout: stdout.to_owned(), line_limit, ..Self::default() }
     }
 
+    /// Whether a parser that read these bytes with this limit read the same.
+    pub(crate) fn is_of(&self, stdout: &[u8], line_limit: usize) -> bool {
+        self.line_limit == line_limit && self.stdout == stdout
+    }
+
     /// The secrets in inputs and results of calls that the model itself does not say.
     pub fn secrets(&self) -> &BTreeSet<String> {
         self.secrets.get_or_init(|| secrets(self))
@@ -40,6 +45,6 @@ impl Deref for LazyStated {
 /// Two are equal that have the same bytes and the same limit, and so state the same.
 impl PartialEq for LazyStated {
     fn eq(&self, other: &Self) -> bool {
-        self.line_limit == other.line_limit && self.stdout == other.stdout
+        self.is_of(&other.stdout, other.line_limit)
     }
 }
