@@ -1,6 +1,9 @@
 //! A cassette that is checked: it is loaded once, and its canonical replay in every setup is made once.
 
+mod shared;
+
 use std::collections::BTreeMap;
+use std::iter;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::sweep::seeded;
@@ -14,6 +17,7 @@ use crate::replay::{
 #[cfg(test)]
 use crate::replay::{PlantedFault, replay_planted};
 use crate::scenario::{ChannelSpec, Fault, PlanSource, Scenario, Workspace};
+use shared::SharedReplays;
 
 /// The most setups that one parse feeds at a time, and the most bytes that it feeds them in all: each setup
 /// keeps a whole trace in memory.
@@ -26,11 +30,10 @@ pub struct Recording {
     pub(crate) cassette: Cassette,
     /// The lines that the host wrote.
     stdin: Vec<StdinLine>,
-    /// The canonical replays with the faults that the scenario names, one for each of [`all_setups`]; none
-    /// where these are more than [`at_once`](Recording::at_once).
-    canonical: OnceLock<Vec<Arc<Replay>>>,
-    /// The same without faults; the same replays where the scenario names none.
-    fault_free: OnceLock<Vec<Arc<Replay>>>,
+    /// The canonical replays with the faults that the scenario names.
+    canonical: SharedReplays,
+    /// The same without faults; not used where the scenario names none.
+    fault_free: SharedReplays,
     /// What stdout states, once a replay has it.
     stated: OnceLock<Arc<LazyStated>>,
 }
@@ -53,7 +56,7 @@ impl Recording {
     /// The recording of a cassette that is in memory.
     pub(crate) fn of(scenario: Arc<Scenario>, cassette: Cassette) -> Self {
         let stdin = stdin_lines(&cassette.stdin, &cassette.timeline);
-        let (canonical, fault_free) = (OnceLock::new(), OnceLock::new());
+        let (canonical, fault_free) = (SharedReplays::default(), SharedReplays::default());
         Self { scenario, cassette, stdin, canonical, fault_free, stated: OnceLock::new() }
     }
 
@@ -123,26 +126,14 @@ impl Recording {
         self.shared(replays, setup, &[])
     }
 
-    #[allow(clippy::expect_used, reason = "the state is impossible")]
-    fn shared(
-        &self,
-        replays: &OnceLock<Vec<Arc<Replay>>>,
-        setup: Setup,
-        faults: &[Fault],
-    ) -> Arc<Replay> {
+    fn shared(&self, shared: &SharedReplays, setup: Setup, faults: &[Fault]) -> Arc<Replay> {
         let capture = self.capture();
         let plan = || canonical_plan(&self.scenario, capture, faults);
         let replayed = |setups: &[Setup]| {
             let replays = replay_heard(capture, &plan(), setups).into_iter();
-            replays.map(|replay| Arc::new(self.with_shared_stated(replay)))
+            replays.map(|replay| Arc::new(self.with_shared_stated(replay))).collect()
         };
-        let made = replays.get_or_init(|| match all_setups(&self.scenario) {
-            setups if setups.len() > self.at_once() => Vec::new(),
-            setups => replayed(&setups).collect(),
-        });
-        let shared = made.iter().find(|replay| replay.setup == setup).cloned();
-        let alone = || replayed(&[setup]).next();
-        shared.or_else(alone).expect("one setup gives one replay")
+        shared.get(setup, (|| all_setups(&self.scenario), self.at_once()), replayed)
     }
 
     /// A replay that shares what stdout states with the others, so that it is read once.
@@ -176,13 +167,16 @@ impl Recording {
     }
 
     /// The replays with the recorded cuts and times, and the faults that the scenario names: in each channel once.
-    pub(super) fn as_recorded(&self) -> Vec<Replay> {
+    pub(super) fn as_recorded(&self) -> impl Iterator<Item = Replay> {
         let plan = Plan::recorded(&self.cassette.timeline);
         let plan = plan.with_faults(self.scenario.chat.faults.iter().copied());
-        let setups = setups(&self.scenario);
-        let replays = setups.chunks(self.at_once());
-        let replays = replays.flat_map(|setups| replay_all(self.capture(), &plan, setups));
-        replays.map(|replay| self.with_shared_stated(replay)).collect()
+        let mut setups = setups(&self.scenario).into_iter();
+        let at_once = iter::from_fn(move || {
+            let some: Vec<Setup> = setups.by_ref().take(self.at_once()).collect();
+            (!some.is_empty()).then_some(some)
+        });
+        let replays = at_once.flat_map(move |setups| replay_all(self.capture(), &plan, &setups));
+        replays.map(|replay| self.with_shared_stated(replay))
     }
 
     /// The request for the canonical replay in `setup`.
@@ -198,8 +192,8 @@ impl Recording {
         let capture = self.capture();
         let plan = canonical_plan(&self.scenario, capture, &self.scenario.chat.faults);
         let replays = replay_planted(capture, &plan, &all_setups(&self.scenario), fault);
-        let canonical = OnceLock::from(replays.into_iter().map(Arc::new).collect::<Vec<_>>());
-        Self { canonical, ..self }
+        let all = replays.into_iter().map(Arc::new).collect();
+        Self { canonical: SharedReplays::of_all(all), ..self }
     }
 }
 

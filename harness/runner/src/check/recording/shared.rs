@@ -1,0 +1,84 @@
+//! The canonical replays that the checks of a recording share: all of them, or of a long recording the last one.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use crate::replay::{Replay, Setup};
+
+/// Canonical replays of a recording, one in each setup.
+#[derive(Debug, Default)]
+pub(super) struct SharedReplays {
+    /// Those in all setups; none where they are too much for the memory.
+    all: OnceLock<Vec<Arc<Replay>>>,
+    /// The last one that was made where there are not all.
+    last: Mutex<Option<Arc<Replay>>>,
+}
+
+impl SharedReplays {
+    /// The replay in `setup`. `replay` makes one in each of the setups that it gets. Those in `all` setups are kept where
+    /// these are `at_once` at most.
+    #[allow(clippy::expect_used, reason = "the state is impossible")]
+    pub(super) fn get(
+        &self,
+        setup: Setup,
+        (all, at_once): (impl FnOnce() -> Vec<Setup>, usize),
+        replay: impl Fn(&[Setup]) -> Vec<Arc<Replay>>,
+    ) -> Arc<Replay> {
+        let all = self.all.get_or_init(|| match all() {
+            setups if setups.len() > at_once => Vec::new(),
+            setups => replay(&setups),
+        });
+        if let Some(known) = all.iter().find(|replay| replay.setup == setup) {
+            return known.clone();
+        }
+        let last = || self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        // Another one is given back before this one is made.
+        let known = last().take().filter(|last| last.setup == setup);
+        let one = known.or_else(|| replay(&[setup]).pop()).expect("one setup gives one replay");
+        *last() = Some(one.clone());
+        one
+    }
+}
+
+#[cfg(test)]
+impl SharedReplays {
+    /// Replays that were made before.
+    pub(super) fn of_all(all: Vec<Arc<Replay>>) -> Self {
+        Self { all: all.into(), last: Mutex::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+    use crate::replay::{AcpClient, Plan, replay};
+    use crate::scenario::RunSpec;
+
+    /// Asks for replays in setups with these numbers, of which so many are kept, and expects so many to be made for each.
+    fn check(at_once: usize, asked: &[(usize, usize)]) {
+        let run = RunSpec::default();
+        let acp =
+            [None, Some(false), Some(true)].map(|it| it.map(|terminal| AcpClient { terminal }));
+        let setups = acp.map(|acp| Setup { run, channel: None, acp });
+        let made = RefCell::new(0);
+        let make = |setups: &[Setup]| {
+            *made.borrow_mut() += setups.len();
+            let one = |setup: &Setup| Arc::new(replay(&b""[..], &Plan::at_once(0), *setup));
+            setups.iter().map(one).collect()
+        };
+        let shared = SharedReplays::default();
+        for (place, (setup, expect)) in asked.iter().enumerate() {
+            let found = shared.get(setups[*setup], (|| setups.to_vec(), at_once), make);
+            assert_eq!(found.setup, setups[*setup]);
+            assert_eq!(made.take(), *expect, "{at_once} at once, place {place}");
+        }
+    }
+
+    #[test]
+    fn issue_20_point_2_of_a_long_recording_the_last_replay_is_kept() {
+        check(3, &[(1, 3), (0, 0), (2, 0), (1, 0)]);
+        check(2, &[(1, 1), (1, 0), (0, 1), (0, 0), (1, 1)]);
+        check(1, &[(2, 1), (2, 0), (1, 1), (2, 1)]);
+    }
+}
