@@ -1,6 +1,6 @@
 //! Reads the table of secrets, `rules.toml`, once.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use regex::{Regex, RegexSet, RegexSetBuilder};
 use serde::Deserialize;
@@ -22,7 +22,7 @@ pub(super) struct RuleTable {
     pub(super) set: RegexSet,
     /// The patterns of matches that may still go on where the text ends, without those of rules that are
     /// `complete_only`; the group of each is what has come of the secret.
-    pub(super) open: Vec<Regex>,
+    pub(super) open: Vec<RulePattern>,
     /// The same patterns in the same order, for one pass.
     pub(super) open_set: RegexSet,
     /// The texts that a secret of a known kind begins with, such as `ghp_`, longest first.
@@ -37,7 +37,26 @@ pub(super) struct SecretRule {
     pub(super) id: String,
     pub(super) how: MaskMethod,
     /// A match; its group is the secret.
-    pub(super) closed: Regex,
+    pub(super) closed: RulePattern,
+}
+
+/// The pattern of one rule. It is compiled when a text first matches the rule: most runs have none of most secrets.
+pub(super) struct RulePattern {
+    pattern: String,
+    compiled: OnceLock<Regex>,
+}
+
+impl RulePattern {
+    fn new(pattern: String) -> Self {
+        Self { pattern, compiled: OnceLock::new() }
+    }
+
+    /// The pattern, ready to search with.
+    #[allow(clippy::expect_used, reason = "the state is impossible")]
+    pub(super) fn regex(&self) -> &Regex {
+        let compile = || Regex::new(&self.pattern);
+        self.compiled.get_or_init(|| compile().expect("the set of all patterns has compiled it"))
+    }
 }
 
 /// What a secret is replaced by.
@@ -98,15 +117,14 @@ pub(super) fn read(source: &str) -> Result<RuleTable, TableError> {
     let (mut open, mut open_patterns, mut prefixes) = (Vec::new(), Vec::new(), Vec::new());
     let rules = file.rule.iter().zip(&written_out).map(|(entry, pattern)| {
         let failed = |message: String| TableError::Pattern { id: entry.id.clone(), message };
-        let regex = |pattern: &str| Regex::new(pattern).map_err(|error| failed(error.to_string()));
         let unfinished = unfinished(pattern, entry.prefix_first).map_err(failed)?;
         if !entry.complete_only {
-            open.push(regex(&unfinished)?);
+            open.push(RulePattern::new(unfinished.clone()));
             open_patterns.push(unfinished);
         }
         prefixes.extend(beginnings(pattern).map_err(failed)?);
-        let rule = SecretRule { id: entry.id.clone(), how: entry.how, closed: regex(pattern)? };
-        Ok(rule)
+        let closed = RulePattern::new(pattern.clone());
+        Ok(SecretRule { id: entry.id.clone(), how: entry.how, closed })
     });
     let whole = |id: &str| {
         let id = id.to_owned();
@@ -197,6 +215,17 @@ pub(crate) mod tests {
         check("[[rule]]\nid = 'a'\npattern = '('", "the pattern of rule `a` can't be read");
         check("[[rule]]\nid = 'a'\npattern = '(?:(a)b)+'", "the pattern of rule `a` can't be read");
         check("[[rule]]\nid = 'a'\nhow = 'x'\npattern = 'a'", "the table of secrets is no valid");
+    }
+
+    /// Text that matches a rule compiles its pattern, which must not fail then.
+    #[test]
+    fn b2_each_pattern_compiles() {
+        for RulePattern { pattern, .. } in
+            TABLE.rules.iter().map(|rule| &rule.closed).chain(&TABLE.open)
+        {
+            let compiled = Regex::new(pattern);
+            assert!(compiled.is_ok(), "{pattern}: {compiled:?}");
+        }
     }
 
     #[test]

@@ -61,7 +61,7 @@ pub(super) fn examples() -> Vec<RuleCases> {
 
 fn is_found(id: &str, text: &str) -> bool {
     let table = &*TABLE;
-    table.rules.iter().any(|rule| rule.id == id && rule.closed.is_match(text))
+    table.rules.iter().any(|rule| rule.id == id && rule.closed.regex().is_match(text))
 }
 
 #[test]

@@ -102,7 +102,7 @@ pub fn redact_open(text: &str) -> Cow<'_, str> {
 pub(super) fn open<'t>(text: &'t str, masked: &mut Masked) -> Cow<'t, str> {
     let table = &*TABLE;
     let retained = table.open_set.matches(text).into_iter().filter_map(|index| {
-        let found = table.open[index].captures(text)?;
+        let found = table.open[index].regex().captures(text)?;
         found.iter().skip(1).flatten().next().map(|begun| begun.start())
     });
     let mut end = retained.min().unwrap_or(text.len());
@@ -127,7 +127,7 @@ fn spans(text: &str) -> Vec<SecretSpan> {
     }
     for index in table.set.matches(text) {
         let rule = &table.rules[index];
-        for captures in rule.closed.captures_iter(text) {
+        for captures in rule.closed.regex().captures_iter(text) {
             let whole = captures.get_match();
             let secret = captures.iter().skip(1).flatten().next().unwrap_or(whole);
             if !secret.is_empty() && !is_reference(secret.as_str()) {
