@@ -98,7 +98,12 @@ pub(crate) fn replay_played(played: &PlayedPlan<'_>, setups: &[Setup]) -> Vec<Re
 /// piece that ended its line.
 pub(crate) fn replay_following(played: &PlayedPlan<'_>, bases: &[&Replay]) -> (Vec<Replay>, bool) {
     let setups: Vec<Setup> = bases.iter().map(|base| base.setup).collect();
-    replay_wired(played, &setups, Wiring::built_in, Hearing::Following(bases))
+    let heard: Vec<Heard> = bases.iter().map(|base| base.heard.clone()).collect();
+    let hearing = match bases {
+        [base, ..] => Hearing::Following(&heard, &base.stated),
+        [] => Hearing::Alone,
+    };
+    replay_wired(played, &setups, Wiring::built_in, hearing)
 }
 
 /// Replays a plan in each of `setups` with a gateway that `wiring` puts together. Says also whether each

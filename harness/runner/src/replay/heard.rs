@@ -12,7 +12,6 @@ use clitape_gateway::BusEvent;
 use clitape_stream::{Event, OwnedEvent};
 use serde_json::{Map, Value};
 
-use super::builtin::Replay;
 use super::lanes::lifecycle_entry;
 use super::stated::LazyStated;
 
@@ -122,27 +121,25 @@ pub(super) enum Hearing<'a> {
     Alone,
     /// It keeps what it hears.
     Kept,
-    /// It follows a replay in each of its setups. These have read the same bytes.
-    Following(&'a [&'a Replay]),
+    /// It follows what was heard in each of its setups, and what the bytes state that were read there.
+    Following(&'a [Heard], &'a Arc<LazyStated>),
 }
 
 impl Hearing<'_> {
     /// What the setup with this index follows.
     pub(super) fn followed(self, setup: usize) -> Option<Arc<HeardRun>> {
         match self {
-            Self::Following(all) => all.get(setup)?.heard.get().cloned(),
+            Self::Following(all, _) => all.get(setup)?.get().cloned(),
             Self::Alone | Self::Kept => None,
         }
     }
 
-    /// What these bytes state, which is read once if they are those of the replays that are followed.
+    /// What these bytes state. It is not read again if they are those that were read there.
     pub(super) fn stated(self, stdout: &[u8], line_limit: usize) -> Arc<LazyStated> {
-        let known = match self {
-            Self::Following(all) => all.first().map(|replay| &replay.stated),
-            Self::Alone | Self::Kept => None,
-        };
-        let known = known.filter(|stated| stated.is_of(stdout, line_limit)).cloned();
-        known.unwrap_or_else(|| Arc::new(LazyStated::new(stdout, line_limit)))
+        match self {
+            Self::Following(_, stated) if stated.is_of(stdout, line_limit) => stated.clone(),
+            _ => Arc::new(LazyStated::new(stdout, line_limit)),
+        }
     }
 }
 
@@ -185,9 +182,7 @@ pub(super) struct EventEntries {
 impl EventEntries {
     pub(super) fn new(hearing: Hearing<'_>) -> Self {
         let followed = match hearing {
-            Hearing::Following(all) => {
-                all.first().and_then(|replay| EventComparison::with(&replay.heard))
-            }
+            Hearing::Following(all, _) => all.first().and_then(EventComparison::with),
             Hearing::Alone | Hearing::Kept => None,
         };
         Self { followed, kept: matches!(hearing, Hearing::Kept).then(Vec::new) }
