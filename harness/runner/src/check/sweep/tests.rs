@@ -163,3 +163,17 @@ fn issue_20_point_3_a_twin_stands_for_its_plans_alone() {
     check(&first, &RUN.replace("Worte", "Wörte").replace("mehr.", "meh."), true, false);
     check(&first, &RUN.replace(r#""session_id":"s"}"#, r#""session_id":"s"]"#), true, false);
 }
+
+/// Setups that come later take what the parser said of a plan, and ask it of no other one.
+#[test]
+fn issue_20_point_3_a_plan_is_parsed_once_for_all_setups() {
+    let parsed = ParsedPlans::default();
+    let check = |plan: (usize, usize), says: bool, expect: bool| {
+        assert_eq!(parsed.known_or(plan, || says), expect, "{plan:?}");
+    };
+    check((0, 1), true, true);
+    check((0, 1), false, true);
+    check((1, 1), false, false);
+    check((1, 1), true, false);
+    check((1, 0), true, true);
+}
