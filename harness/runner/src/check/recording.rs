@@ -3,7 +3,6 @@
 mod shared;
 
 use std::collections::BTreeMap;
-use std::iter;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::sweep::seeded;
@@ -133,7 +132,8 @@ impl Recording {
             let replays = replay_heard(capture, &plan(), setups).into_iter();
             replays.map(|replay| Arc::new(self.with_shared_stated(replay))).collect()
         };
-        shared.get(setup, (|| all_setups(&self.scenario), self.at_once()), replayed)
+        let all = || Some(all_setups(&self.scenario)).filter(|all| all.len() <= self.at_once());
+        shared.get(setup, all, replayed)
     }
 
     /// A replay that shares what stdout states with the others, so that it is read once.
@@ -170,12 +170,10 @@ impl Recording {
     pub(super) fn as_recorded(&self) -> impl Iterator<Item = Replay> {
         let plan = Plan::recorded(&self.cassette.timeline);
         let plan = plan.with_faults(self.scenario.chat.faults.iter().copied());
-        let mut setups = setups(&self.scenario).into_iter();
-        let at_once = iter::from_fn(move || {
-            let some: Vec<Setup> = setups.by_ref().take(self.at_once()).collect();
-            (!some.is_empty()).then_some(some)
-        });
-        let replays = at_once.flat_map(move |setups| replay_all(self.capture(), &plan, &setups));
+        let setups = setups(&self.scenario);
+        let at_once: Vec<_> = setups.chunks(self.at_once()).map(<[Setup]>::to_vec).collect();
+        let replay = move |setups: Vec<Setup>| replay_all(self.capture(), &plan, &setups);
+        let replays = at_once.into_iter().flat_map(replay);
         replays.map(|replay| self.with_shared_stated(replay))
     }
 

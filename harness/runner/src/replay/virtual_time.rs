@@ -39,3 +39,42 @@ pub(super) async fn nothing_is_due() {
     })
     .await;
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::time::Duration;
+
+    use tokio::task::yield_now;
+    use tokio::time::{Instant, sleep};
+
+    use super::*;
+
+    /// Another task gives way so often, and then waits a millisecond.
+    fn check(times: u32) {
+        in_virtual_time(async {
+            let began = Instant::now();
+            let count = Arc::new(AtomicU32::new(0));
+            let counted = count.clone();
+            let task = tokio::spawn(async move {
+                for _ in 0..times {
+                    yield_now().await;
+                    counted.fetch_add(1, Ordering::Relaxed);
+                }
+                sleep(Duration::from_millis(1)).await;
+                counted.fetch_add(1, Ordering::Relaxed);
+            });
+            let now = || (count.load(Ordering::Relaxed), began.elapsed());
+            nothing_is_due().await;
+            assert_eq!(now(), (times, Duration::ZERO));
+            task.await.unwrap();
+            assert_eq!(now(), (times + 1, Duration::from_millis(1)));
+        });
+    }
+
+    #[test]
+    fn issue_20_point_3_nothing_is_due_once_every_task_waits() {
+        [0, 1, 100].into_iter().for_each(check);
+    }
+}

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use memchr::memmem;
 
-/// So many texts are looked for one after another: an automaton takes longer to make than they take.
+/// Up to so many texts are looked for one after another, because an automaton takes longer to make than that takes.
 const FEW: usize = 8;
 /// Bytes of the start of a text that are looked for; the rest is compared where they are found, so that the memory for a
 /// long text is small.

@@ -14,19 +14,16 @@ pub(super) struct SharedReplays {
 }
 
 impl SharedReplays {
-    /// The replay in `setup`. `replay` makes one in each of the setups that it gets. Those in `all` setups are kept where
-    /// these are `at_once` at most.
+    /// The replay in `setup`. `replay` makes one in each of the setups that it gets. `all` gives all setups; none where
+    /// their replays are too much for the memory.
     #[allow(clippy::expect_used, reason = "the state is impossible")]
     pub(super) fn get(
         &self,
         setup: Setup,
-        (all, at_once): (impl FnOnce() -> Vec<Setup>, usize),
+        all: impl FnOnce() -> Option<Vec<Setup>>,
         replay: impl Fn(&[Setup]) -> Vec<Arc<Replay>>,
     ) -> Arc<Replay> {
-        let all = self.all.get_or_init(|| match all() {
-            setups if setups.len() > at_once => Vec::new(),
-            setups => replay(&setups),
-        });
+        let all = self.all.get_or_init(|| all().map_or_else(Vec::new, |all| replay(&all)));
         if let Some(known) = all.iter().find(|replay| replay.setup == setup) {
             return known.clone();
         }
@@ -55,8 +52,9 @@ mod tests {
     use crate::replay::{AcpClient, Plan, replay};
     use crate::scenario::RunSpec;
 
-    /// Asks for replays in setups with these numbers, of which so many are kept, and expects so many to be made for each.
-    fn check(at_once: usize, asked: &[(usize, usize)]) {
+    /// Asks for replays in setups with these numbers, of which all are kept or the last one, and expects so many to be made
+    /// for each.
+    fn check(keeps_all: bool, asked: &[(usize, usize)]) {
         let run = RunSpec::default();
         let acp =
             [None, Some(false), Some(true)].map(|it| it.map(|terminal| AcpClient { terminal }));
@@ -69,16 +67,16 @@ mod tests {
         };
         let shared = SharedReplays::default();
         for (place, (setup, expect)) in asked.iter().enumerate() {
-            let found = shared.get(setups[*setup], (|| setups.to_vec(), at_once), make);
+            let found = shared.get(setups[*setup], || keeps_all.then(|| setups.to_vec()), make);
             assert_eq!(found.setup, setups[*setup]);
-            assert_eq!(made.take(), *expect, "{at_once} at once, place {place}");
+            assert_eq!(made.take(), *expect, "keeps all: {keeps_all}, place {place}");
         }
     }
 
     #[test]
     fn issue_20_point_2_of_a_long_recording_the_last_replay_is_kept() {
-        check(3, &[(1, 3), (0, 0), (2, 0), (1, 0)]);
-        check(2, &[(1, 1), (1, 0), (0, 1), (0, 0), (1, 1)]);
-        check(1, &[(2, 1), (2, 0), (1, 1), (2, 1)]);
+        check(true, &[(1, 3), (0, 0), (2, 0), (1, 0)]);
+        check(false, &[(1, 1), (1, 0), (0, 1), (0, 0), (1, 1)]);
+        check(false, &[(2, 1), (2, 0), (1, 1), (2, 1)]);
     }
 }

@@ -26,7 +26,7 @@ pub(crate) fn records_with(stdout: &[u8], fields: &[&str]) -> impl Iterator<Item
 }
 
 /// The lines of stdout, without their ends.
-fn lines(stdout: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(super) fn lines(stdout: &[u8]) -> impl Iterator<Item = &[u8]> {
     stdout.split(|byte| *byte == b'\n')
 }
 

@@ -40,7 +40,7 @@ const OF_ERRORS: [&str; 2] = ["API Error", "No response requested."];
 pub(crate) fn read(stdout: &[u8], limit: usize) -> Stated {
     let mut reader = Reader::default();
     let mut before: &[u8] = &[];
-    for line in stdout.split(|byte| *byte == b'\n').filter(|line| line.len() <= limit) {
+    for line in json::lines(stdout).filter(|line| line.len() <= limit) {
         let Some(record) = json::record_with(line, READ) else { continue };
         match record["type"] == "result" && line == before {
             true => reader.stated.objects += 1,
