@@ -142,8 +142,8 @@ pub enum Tool {
         /// The line a person reads, `📖 Read: from /etc/hosts` (V2). It is made of the whole
         /// arguments, so that a count of characters is right where `args` is cut.
         title: String,
-        /// The arguments; `Null` when they are `truncated`.
-        args: Value,
+        /// The arguments, which listeners may share; `Null` when they are `truncated`.
+        args: Arc<Value>,
         /// The raw arguments where they never became valid JSON (U1).
         truncated: Option<String>,
         /// The subagent's tool call.

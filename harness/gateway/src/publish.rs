@@ -1,73 +1,36 @@
 //! Turns lifecycle events into bus events: selects those that belong on the bus, and sanitises them.
 
 mod asked;
+mod input;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use clitape_stream::plant::{Plant, planted};
 use clitape_stream::{Event, Fields, ToolArguments};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use asked::AskedQuestions;
 pub(crate) use asked::MovedQuestion;
+use input::CallInput;
 
 use crate::bus::{Bus, BusData, Tool};
 use crate::display;
 use crate::notice::Notice;
 use crate::question::{Closing, Question, closing};
-use crate::sanitise::{Masked, redact, sanitise, sanitise_open_args};
+use crate::sanitise::{Masked, redact, sanitise};
 
 /// Publishes a run's lifecycle events on its bus.
 #[derive(Debug)]
 pub(crate) struct Publisher {
     bus: Bus,
     /// The input of each open call, by the call's id.
-    inputs: HashMap<String, GrowingInput>,
+    inputs: HashMap<String, CallInput>,
     /// The questions that wait for an answer.
     pub(crate) questions: AskedQuestions,
     /// What was masked of arguments and results.
     masked: Masked,
-}
-
-/// A tool's input while it comes.
-#[derive(Debug, Default)]
-struct GrowingInput {
-    /// The fields so far, as they came.
-    fields: Map<String, Value>,
-    /// The field whose value has not ended yet.
-    open: Option<String>,
-    /// The part of each field that was published.
-    published: Map<String, Value>,
-}
-
-impl GrowingInput {
-    /// Makes the input of a call that has started, whose arguments may still be corrected.
-    fn of(args: &ToolArguments<'_>, tool: &Tool) -> Self {
-        let object = |value: Value| match value {
-            Value::Object(fields) => fields,
-            _ => Map::new(),
-        };
-        match (args, tool) {
-            (ToolArguments::Complete(json), Tool::Start { args, .. }) => {
-                Self { fields: object(json.value()), open: None, published: object(args.clone()) }
-            }
-            _ => Self::default(),
-        }
-    }
-
-    /// Returns the line that a person reads, made of the fields that have ended.
-    fn title(&mut self, name: &str) -> String {
-        let mut fields = std::mem::take(&mut self.fields);
-        let open = self.open.as_deref().and_then(|key| fields.shift_remove_entry(key));
-        let whole = Value::Object(fields);
-        let title = display::title(name, &whole);
-        if let Value::Object(mut fields) = whole {
-            fields.extend(open);
-            self.fields = fields;
-        }
-        title
-    }
 }
 
 impl Publisher {
@@ -123,8 +86,8 @@ impl Publisher {
                 BusData::Tool(tool)
             }
             Event::ToolStart { id, name, args, parent, .. } => {
-                let tool = start(id, name, args, parent.as_deref(), &mut self.masked);
-                self.inputs.insert(id.to_string(), GrowingInput::of(args, &tool));
+                let (tool, input) = start(id, name, args, parent.as_deref(), &mut self.masked);
+                self.inputs.insert(id.to_string(), input);
                 BusData::Tool(tool)
             }
             Event::ToolResult { id, name, is_error, result, incomplete, parent } => {
@@ -144,7 +107,7 @@ impl Publisher {
             }
             Event::Question { call, .. } => {
                 let input = call.as_deref().and_then(|call| self.inputs.get(call));
-                let fields = input.map(|input| &input.fields);
+                let fields = input.and_then(CallInput::fields);
                 let question = Question::of(event, fields, &mut self.masked);
                 return question.into_iter().for_each(|question| self.questions.ask(question));
             }
@@ -174,32 +137,17 @@ impl Publisher {
         args: &Fields<'_>,
         parent: Option<String>,
     ) -> Option<Tool> {
-        let input = self.inputs.entry(id.to_owned()).or_default();
-        let open = args.open();
-        // A field that was open and is not published again has ended.
-        let mut fresh = Map::new();
-        if let Some(key) = input.open.take()
-            && let Some(value) = input.fields.get(&key)
-        {
-            fresh.insert(key, value.clone());
-        }
-        fresh.extend(args.to_map());
-        input.fields.extend(fresh.clone());
-        input.open = open.map(str::to_owned);
-        let mut new = Map::new();
-        for (key, value) in sanitise_open_args(&fresh, open) {
-            if input.published.get(&key) != Some(&value) {
-                input.published.insert(key.clone(), value.clone());
-                new.insert(key, value);
-            }
-        }
-        (!new.is_empty()).then(|| Tool::Update {
+        let mut input = self.inputs.remove(id).map(CallInput::growing).unwrap_or_default();
+        let new = input.take(args);
+        let update = (!new.is_empty()).then(|| Tool::Update {
             id: id.to_owned(),
             name: name.to_owned(),
             title: input.title(name),
             args: new,
             parent,
-        })
+        });
+        self.inputs.insert(id.to_owned(), CallInput::Growing(input));
+        update
     }
 }
 
@@ -220,25 +168,32 @@ fn planted_away(event: &Event<'_>) -> bool {
     }
 }
 
+/// The start of a call, and its input.
 fn start(
     id: &str,
     name: &str,
     args: &ToolArguments<'_>,
     parent: Option<&str>,
     masked: &mut Masked,
-) -> Tool {
+) -> (Tool, CallInput) {
     let (whole, truncated) = match args {
         ToolArguments::Complete(json) => (json.value(), None),
         ToolArguments::Truncated(raw) => (Value::Null, Some(redact(raw, masked).into_owned())),
     };
-    Tool::Start {
+    let whole = Arc::new(whole);
+    let sanitised = sanitise(&whole, masked);
+    // In most calls there is nothing to mask.
+    let is_same = planted(Plant::ArgumentsRaw) || sanitised == *whole;
+    let args = if is_same { whole.clone() } else { Arc::new(sanitised) };
+    let tool = Tool::Start {
         id: id.to_owned(),
         name: name.to_owned(),
         title: display::title(name, &whole),
-        args: if planted(Plant::ArgumentsRaw) { whole } else { sanitise(&whole, masked) },
+        args: args.clone(),
         truncated,
         parent: parent.map(str::to_owned),
-    }
+    };
+    (tool, CallInput::Whole { args: whole, published: args })
 }
 
 #[cfg(test)]
@@ -337,7 +292,7 @@ pub(crate) mod tests {
                     id: "t1".into(),
                     name: "Read".into(),
                     title: "📖 Read: from /a".into(),
-                    args: json!({"file_path": "/a", "token": "***"}),
+                    args: json!({"file_path": "/a", "token": "***"}).into(),
                     truncated: None,
                     parent: Some("p".into()),
                 }),
@@ -364,8 +319,8 @@ pub(crate) mod tests {
             (complete(&list), json!({}), json!({})),
             (cut, json!({}), json!({})),
         ] {
-            let tool = start("t1", "Read", &args, None, &mut Masked::default());
-            let input = GrowingInput::of(&args, &tool);
+            let (_, input) = start("t1", "Read", &args, None, &mut Masked::default());
+            let input = input.growing();
             assert_eq!((Value::Object(input.fields), input.open), (fields, None), "{args:?}");
             assert_eq!(Value::Object(input.published), published, "{args:?}");
         }
@@ -398,7 +353,7 @@ pub(crate) mod tests {
                 id: "t1".into(),
                 name: "Bash".into(),
                 title: "🛠️ Bash".into(),
-                args: Value::Null,
+                args: Value::Null.into(),
                 truncated: Some("{\"password\": \"***".into()),
                 parent: None,
             })],

@@ -1,5 +1,7 @@
 //! One tool call as the client knows it: its arguments so far, and what was reported of it.
 
+use std::sync::{Arc, LazyLock};
+
 use clitape_stream::plant::{Plant, planted};
 use serde_json::{Map, Value};
 
@@ -14,6 +16,10 @@ use super::update::{
 /// The number of fields up to which each new one is reported while the arguments come. An update has all of them, so that
 /// calls with more are reported when they have half as many again.
 const FIELDS: usize = 32;
+
+/// The arguments of a call of which none came yet.
+static NO_ARGUMENTS: LazyLock<Arc<Value>> = LazyLock::new(|| Arc::new(Value::Object(Map::new())));
+static NO_FIELDS: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
 
 /// What a call is shown against.
 #[derive(Clone, Copy)]
@@ -36,10 +42,8 @@ pub(super) struct AcpCall {
     parent: Option<String>,
     /// Its number in the order of announcements.
     pub(super) order: u64,
-    /// The arguments so far: a field that came stays (A1).
-    input: Map<String, Value>,
-    /// Arguments that are no object.
-    odd_input: Option<Value>,
+    /// The arguments so far: a field that came stays (A1). In odd calls they are no object.
+    input: Arc<Value>,
     /// The raw arguments where they never became valid JSON (U1).
     truncated: Option<String>,
     /// Whether all of its arguments are here.
@@ -64,8 +68,7 @@ impl AcpCall {
             name: name.to_owned(),
             parent,
             order,
-            input: Map::new(),
-            odd_input: None,
+            input: NO_ARGUMENTS.clone(),
             truncated: None,
             is_whole: false,
             reported: None,
@@ -74,33 +77,50 @@ impl AcpCall {
         }
     }
 
+    /// The fields of the arguments so far.
+    fn fields(&self) -> &Map<String, Value> {
+        self.input.as_object().unwrap_or(&NO_FIELDS)
+    }
+
     /// Takes fields of the arguments.
     pub(super) fn take(&mut self, fields: &Map<String, Value>) {
         for (key, value) in fields {
-            if self.input.get(key) != Some(value) {
-                self.input.insert(key.clone(), value.clone());
+            if self.fields().get(key) != Some(value) {
+                let (key, value) = (key.clone(), value.clone());
+                match Arc::make_mut(&mut self.input) {
+                    Value::Object(input) => drop(input.insert(key, value)),
+                    odd => *odd = Value::Object(Map::from_iter([(key, value)])),
+                }
                 self.is_input_new = true;
             }
         }
     }
 
     /// Takes all of the arguments.
-    pub(super) fn start(&mut self, args: &Value, truncated: Option<&str>) {
+    pub(super) fn start(&mut self, args: &Arc<Value>, truncated: Option<&str>) {
         self.is_whole = true;
-        let before = self.input.is_empty().then(|| self.raw_input());
+        let known = self.fields().len();
+        let before = (known == 0).then(|| self.raw_input());
         self.truncated = truncated.map(str::to_owned);
-        match args {
+        match &**args {
+            // They are shared where what came of them is their beginning.
+            Value::Object(all) if self.fields().iter().eq(all.iter().take(known)) => {
+                self.is_input_new |= all.len() > known;
+                self.input = args.clone();
+            }
             Value::Object(fields) => self.take(fields),
             Value::Null => {}
-            odd => self.odd_input = Some(odd.clone()),
+            _ if known > 0 => {}
+            _ => self.input = args.clone(),
         }
         // Without a field, something else may be reported as the arguments all the same.
-        self.is_input_new |= self.input.is_empty() && before != Some(self.raw_input());
+        let is_empty = self.fields().is_empty();
+        self.is_input_new |= is_empty && before != Some(self.raw_input());
     }
 
     /// The announcement, or what has changed since it; none when nothing has.
     pub(super) fn report(&mut self, view: CallContext<'_>) -> Option<Update> {
-        let fields = self.input.len();
+        let fields = self.fields().len();
         if !self.is_whole && fields > FIELDS && fields * 2 < self.fields_reported * 3 {
             return None;
         }
@@ -173,7 +193,7 @@ impl AcpCall {
         let mut updates = Vec::new();
         match self.terminal(view) {
             None => {
-                let shown = content(&self.name, &self.input, is_error, result);
+                let shown = content(&self.name, self.fields(), is_error, result);
                 call.content = shown.or(call.content);
             }
             Some(terminal_id) => {
@@ -208,12 +228,12 @@ impl AcpCall {
 
     /// Tells `files` what the call, which went well, says of them.
     pub(super) fn update_files(&self, result: &Value, files: &mut FileTable) {
-        files.record(&self.name, &self.input, &plain(result));
+        files.record(&self.name, self.fields(), &plain(result));
     }
 
     /// Makes an update that only names its call.
     fn blank(&self) -> ToolCallUpdate {
-        let command = str_of(&self.input, "command").filter(|_| is_command(&self.name));
+        let command = str_of(self.fields(), "command").filter(|_| is_command(&self.name));
         ToolCallUpdate {
             tool_call_id: self.id.clone(),
             title: None,
@@ -233,7 +253,7 @@ impl AcpCall {
 
     fn look(&self, view: CallContext<'_>) -> CallView {
         let terminal = self.terminal(view);
-        let mut look = look(&self.name, &self.input, view.cwd, terminal.as_deref(), view.files);
+        let mut look = look(&self.name, self.fields(), view.cwd, terminal.as_deref(), view.files);
         if let (true, Some(raw)) = (look.content.is_empty(), &self.truncated) {
             look.content.push(CallContent::text(fenced("", raw)));
         }
@@ -246,11 +266,10 @@ impl AcpCall {
     }
 
     /// The arguments so far; none where they never became valid.
-    fn raw_input(&self) -> Option<Value> {
-        match (&self.odd_input, self.input.is_empty() && self.truncated.is_some()) {
-            (Some(odd), _) if self.input.is_empty() => Some(odd.clone()),
-            (_, true) => None,
-            (_, false) => Some(Value::Object(self.input.clone())),
+    fn raw_input(&self) -> Option<Arc<Value>> {
+        match &*self.input {
+            Value::Object(fields) if fields.is_empty() && self.truncated.is_some() => None,
+            _ => Some(self.input.clone()),
         }
     }
 }

@@ -31,6 +31,7 @@ mod tools;
 mod update;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -76,7 +77,7 @@ pub struct AcpConverter {
     settings: AcpSettings,
     files: FileTable,
     /// Calls that are open, by the CLI's id.
-    open: HashMap<String, AcpCall>,
+    open: HashMap<String, Box<AcpCall>>,
     /// How many calls had an id.
     uses: HashMap<String, u32>,
     /// TodoWrite calls that have started and have no result yet.
@@ -300,7 +301,7 @@ impl AcpConverter {
             self.announced += 1;
             let parent = parent.map(|parent| self.id_of(parent));
             let call = AcpCall::new(self.id_of(id), name, parent, self.announced);
-            self.open.insert(id.to_owned(), call);
+            self.open.insert(id.to_owned(), Box::new(call));
         }
         let view = view(&self.settings, &self.files);
         let update = self.open.get_mut(id).and_then(|call| {
@@ -317,7 +318,7 @@ impl AcpConverter {
         let updates = if is_made_up {
             self.refine(call, &question.name, question.parent.as_deref(), |call| {
                 if let QuestionKind::Permission { input } = &question.kind {
-                    call.start(input, None);
+                    call.start(&Arc::new(input.clone()), None);
                 }
             })
         } else {
@@ -343,7 +344,7 @@ impl AcpConverter {
 
     /// A call ends with a result; one that was never announced has none (A1).
     fn result(&mut self, id: &str, is_error: bool, result: &Value) -> Vec<Update> {
-        let open = self.open.remove(id).or_else(|| AcpCall::unannounced(id));
+        let open = self.open.remove(id).or_else(|| AcpCall::unannounced(id).map(Box::new));
         let Some(mut call) = open else { return Vec::new() };
         let updates = call.result(is_error, result, view(&self.settings, &self.files));
         if !is_error {

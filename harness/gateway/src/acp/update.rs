@@ -3,6 +3,8 @@
 //! Small structs of our own, so that the bytes do not change with a library: keys come in the
 //! order of the fields, what is not known is left out.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -86,7 +88,7 @@ pub struct ToolCallUpdate {
     pub locations: Option<Vec<Location>>,
     /// Its arguments so far, sanitised.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub raw_input: Option<Value>,
+    pub raw_input: Option<Arc<Value>>,
     /// Its result, sanitised.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raw_output: Option<Value>,

@@ -1,6 +1,7 @@
 //! From the bus events of a run to the events of its stream ([S1](crate::rules::S1)).
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 use clitape_stream::Incomplete;
 use clitape_stream::plant::{Plant, planted};
@@ -55,7 +56,7 @@ struct OpenCalls {
 struct OpenCall {
     id: String,
     name: String,
-    input: Value,
+    input: Arc<Value>,
     parent: Option<String>,
 }
 
@@ -128,7 +129,8 @@ impl SseConverter {
         match tool {
             Tool::Start { id, name, args, truncated, parent, .. } => {
                 // Arguments that never became JSON are sent as they came.
-                let input = truncated.as_ref().map_or_else(|| args.clone(), |raw| json!(raw));
+                let input =
+                    truncated.as_ref().map_or_else(|| args.clone(), |raw| Arc::new(json!(raw)));
                 let parent = parent.clone();
                 let call = OpenCall { id: id.clone(), name: name.clone(), input, parent };
                 self.open.add(call);
@@ -147,7 +149,7 @@ impl SseConverter {
                 let call = call.unwrap_or_else(|| OpenCall {
                     id: id.clone(),
                     name: name.clone(),
-                    input: Value::Null,
+                    input: Arc::default(),
                     parent: parent.clone(),
                 });
                 Some(match incomplete {
@@ -164,7 +166,7 @@ impl SseConverter {
     /// Corrects the input that the start of a call had; before the start there is no call.
     fn correct(&mut self, id: &str, args: &Map<String, Value>) {
         if let Some(call) = self.open.get_mut(id) {
-            match &mut call.input {
+            match Arc::make_mut(&mut call.input) {
                 Value::Object(input) => input.extend(args.clone()),
                 input => *input = Value::Object(args.clone()),
             }
@@ -290,7 +292,10 @@ fn tool_use(call: OpenCall, is_error: bool, summary: Option<Value>) -> SseEvent 
     let mut data = Map::new();
     data.insert("toolCallId".to_owned(), id.into());
     data.insert("name".to_owned(), name.into());
-    data.extend((!planted(Plant::InputMissingAtEnd)).then(|| ("input".to_owned(), input)));
+    data.extend(
+        (!planted(Plant::InputMissingAtEnd))
+            .then(|| ("input".to_owned(), Arc::unwrap_or_clone(input))),
+    );
     data.insert("isError".to_owned(), is_error.into());
     data.extend(summary.map(|summary| ("result_summary".to_owned(), summary)));
     data.extend(parent.map(|parent| ("parentToolCallId".to_owned(), parent.into())));

@@ -34,7 +34,7 @@ fn tool(title: &str) -> Tool {
         id: title.to_owned(),
         name: title.to_owned(),
         title: title.to_owned(),
-        args: serde_json::Value::Null,
+        args: serde_json::Value::Null.into(),
         truncated: None,
         parent: None,
     }

@@ -22,7 +22,14 @@ pub(crate) fn text(delta: &str) -> BusData {
 fn start(id: &str) -> BusData {
     let (id, name) = (id.into(), "Read".into());
     let args = json!({"file_path": "/a"});
-    BusData::Tool(Tool::Start { id, name, title: "".into(), args, truncated: None, parent: None })
+    BusData::Tool(Tool::Start {
+        id,
+        name,
+        title: "".into(),
+        args: args.into(),
+        truncated: None,
+        parent: None,
+    })
 }
 
 fn result(id: &str) -> BusData {

@@ -8,6 +8,8 @@
 //! - `sse`: the kind is the event's name, the data its own, without the time, which the entry says. Last comes
 //!   `collected`, what the collector makes of those very events (S2).
 
+use std::sync::Arc;
+
 use clitape_gateway::acp::{AcpConverter, AcpSettings, TurnEnd, Update};
 use clitape_gateway::question::{Choice, Closing, Question, QuestionKind};
 use clitape_gateway::sse::{SseConverter, SseEvent};
@@ -141,7 +143,7 @@ fn tool_fields(tool: &Tool) -> Value {
                 "phase": "start", "id": id, "name": name, "title": title, "args": null,
                 "truncated": truncated, "parent": parent,
             });
-            (fields, "args", args.clone())
+            (fields, "args", Value::clone(args))
         }
         Tool::Result { id, name, is_error, result, incomplete, parent } => {
             let fields = json!({
@@ -173,7 +175,7 @@ fn acp_update(mut update: Update) -> (String, Map<String, Value>) {
     // The arguments may be large, so that they are moved and not written anew.
     let raw_input = match &mut update {
         Update::ToolCall(call) | Update::ToolCallUpdate(call) => {
-            call.raw_input.as_mut().map(Value::take)
+            call.raw_input.as_mut().map(std::mem::take)
         }
         _ => None,
     };
@@ -182,7 +184,7 @@ fn acp_update(mut update: Update) -> (String, Map<String, Value>) {
     let tag = data.shift_remove("sessionUpdate");
     let kind = tag.as_ref().and_then(Value::as_str).expect("every update has its tag");
     if let Some(raw_input) = raw_input {
-        data.insert("rawInput".to_owned(), raw_input);
+        data.insert("rawInput".to_owned(), Arc::unwrap_or_clone(raw_input));
     }
     (kind.to_owned(), data)
 }

@@ -39,7 +39,7 @@ fn start_under(parent: Option<&str>, id: &str, name: &str, args: Value) -> BusDa
         id: id.into(),
         name: name.into(),
         title: String::new(),
-        args,
+        args: args.into(),
         truncated: None,
         parent: parent.map(Into::into),
     })

@@ -1,6 +1,7 @@
 //! Whatever order lanes and calls come in, a client can follow.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use clitape_stream::Incomplete;
 use proptest::prelude::*;
@@ -59,7 +60,7 @@ fn data() -> impl Strategy<Value = BusData> {
                 id,
                 name,
                 title: String::new(),
-                args: if whole { Value::Object(args) } else { Value::Null },
+                args: if whole { Value::Object(args) } else { Value::Null }.into(),
                 truncated: (!whole).then(|| "{".to_owned()),
                 parent,
             })
@@ -80,7 +81,7 @@ fn data() -> impl Strategy<Value = BusData> {
 /// What a client knows of a call.
 #[derive(Default)]
 struct KnownCall {
-    raw_input: Option<Value>,
+    raw_input: Option<Arc<Value>>,
     parent: Option<String>,
     ended: bool,
 }
@@ -124,7 +125,7 @@ impl IndependentClient {
         assert!(!known.ended, "told after its end: {call:?}");
         assert_eq!(known.parent, parent(call), "{call:?}");
         if let Some(now) = &call.raw_input {
-            let before = known.raw_input.as_ref().and_then(Value::as_object);
+            let before = known.raw_input.as_ref().and_then(|input| input.as_object());
             for key in before.into_iter().flat_map(Map::keys) {
                 assert!(now.get(key).is_some(), "`{key}` is gone: {call:?}");
             }

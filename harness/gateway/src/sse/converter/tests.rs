@@ -37,7 +37,7 @@ fn start(id: &str, name: &str, args: Value) -> BusData {
         id: id.into(),
         name: name.into(),
         title: String::new(),
-        args,
+        args: args.into(),
         truncated: None,
         parent: None,
     })
@@ -105,7 +105,7 @@ pub(crate) fn s1_input_comes_from_the_start() {
         id: "t4".into(),
         name: "Bash".into(),
         title: String::new(),
-        args: Value::Null,
+        args: Value::Null.into(),
         truncated: Some("{\"command\":\"l".into()),
         parent: Some("t0".into()),
     });

@@ -94,7 +94,7 @@ impl Compositor {
                 shorter || !(self.is_full || is_beyond || waits && !new.contains('\n'))
             }
             _ => {
-                self.parts.push(DraftPart::Text(TextPart::new(lane, new)));
+                self.parts.push(DraftPart::Text(Box::new(TextPart::new(lane, new))));
                 true
             }
         }
