@@ -142,6 +142,7 @@ fn print(out: &mut Terminal, collected: &Collected) -> io::Result<()> {
         let found = if found > 0 { format!(", {found} found") } else { String::new() };
         let words = summary.and_then(|summary| summary.error.as_deref());
         let words = words.map(|words| format!(": {words}")).unwrap_or_default();
+        let input = input.get();
         out.line(format_args!("{name} {input}{found}{failed}{words}"))?;
     }
     Ok(())

@@ -10,7 +10,7 @@ use crate::json::RawJson;
 use crate::value;
 
 /// A JSON value as the stream printed it: validated text that is parsed on demand.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Json<'a>(Cow<'a, str>);
 
 impl<'a> Json<'a> {

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher as _};
 
+use clitape_stream::Json;
 use clitape_stream::plant::{Plant, planted};
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
@@ -44,8 +45,8 @@ pub struct Metadata {
 pub struct CollectedCall {
     /// Name of the tool.
     pub name: String,
-    /// Its input; `null` when the event has none.
-    pub input: Value,
+    /// Its input; `null` when the event has none. As text it is small, because a turn may have many calls.
+    pub input: Json<'static>,
     /// Id of the call, when it has one.
     #[serde(rename = "toolCallId", skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
@@ -54,7 +55,7 @@ pub struct CollectedCall {
     pub is_error: bool,
     /// What the result says in short.
     #[serde(rename = "result_summary", skip_serializing_if = "Option::is_none")]
-    pub summary: Option<ResultSummary>,
+    pub summary: Option<Box<ResultSummary>>,
 }
 
 /// What a result says in short; at least one of its fields says something.
@@ -284,10 +285,10 @@ fn tool_call(data: &Map<String, Value>) -> Option<CollectedCall> {
     Some(CollectedCall {
         name: text("name").filter(|name| !name.is_empty())?,
         // A call without an input has the input `null`.
-        input: data.get("input").cloned().unwrap_or_default(),
+        input: data.get("input").map_or(Json::NULL, Json::from),
         id: text("toolCallId"),
         is_error: data.get("isError") == Some(&Value::Bool(true)),
-        summary: data.get("result_summary").and_then(summary),
+        summary: data.get("result_summary").and_then(summary).map(Box::new),
     })
 }
 
