@@ -86,7 +86,7 @@ fn fitted(mut plan: Plan) -> Plan {
 
 fn timeless(entries: &[Entry], lane: Lane) -> Vec<String> {
     let of_lane = entries.iter().filter(|entry| entry.lane == lane);
-    of_lane.map(|entry| Entry { at: 0, ..entry.clone() }.to_line()).collect()
+    of_lane.map(|entry| entry.at_time(0).to_line()).collect()
 }
 
 /// The channels and runs, each with its uncut replay.

@@ -261,7 +261,7 @@ fn however_it_is_cut_the_lifecycle_is_the_same() {
         all.extend(args);
         let out = check(&all, 0, &[], &[]);
         let entries = out.lines().map(|line| serde_json::from_str::<Entry>(line).unwrap());
-        entries.map(|entry| Entry { at: 0, ..entry }.to_line()).collect::<Vec<_>>()
+        entries.map(|entry| entry.at_time(0).to_line()).collect::<Vec<_>>()
     };
     let whole = timeless(&["--cut", "none"]);
     assert!(whole.len() > 20);

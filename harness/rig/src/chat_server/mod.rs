@@ -185,8 +185,7 @@ impl ChatServer {
         self.shared.read(|state| {
             let Some(chat) = state.chats.get(&chat) else { return Vec::new() };
             let start = chat.said_at.unwrap_or(0);
-            let from_start =
-                |entry: &Entry| Entry { at: entry.at.saturating_sub(start), ..entry.clone() };
+            let from_start = |entry: &Entry| entry.at_time(entry.at.saturating_sub(start));
             chat.entries.iter().map(from_start).collect()
         })
     }

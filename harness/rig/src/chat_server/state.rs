@@ -109,12 +109,7 @@ impl Chat {
 
     /// Adds an entry, and returns its index.
     pub(super) fn enter(&mut self, at: u64, kind: &str, data: Map<String, Value>) -> usize {
-        self.entries.push(Entry {
-            at,
-            lane: Lane::Telegram,
-            kind: kind.to_owned().into(),
-            data: data.into(),
-        });
+        self.entries.push(Entry::new(at, Lane::Telegram, kind.to_owned(), data));
         self.entries.len() - 1
     }
 
@@ -301,12 +296,7 @@ impl ServerState {
     pub(super) fn enter(&mut self, kind: &str, data: Map<String, Value>) {
         if self.bot_entries.len() < MAX_ENTRIES {
             let (at, lane) = (self.now(), Lane::Telegram);
-            self.bot_entries.push(Entry {
-                at,
-                lane,
-                kind: kind.to_owned().into(),
-                data: data.into(),
-            });
+            self.bot_entries.push(Entry::new(at, lane, kind.to_owned(), data));
         }
     }
 

@@ -340,12 +340,7 @@ impl<'e> Session<'e> {
             data.insert("refused".into(), words.into());
         }
         let at = u64::try_from(self.begin.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.entries.push(Entry {
-            at,
-            lane: Lane::Acp,
-            kind: kind.to_owned().into(),
-            data: data.into(),
-        });
+        self.entries.push(Entry::new(at, Lane::Acp, kind.to_owned(), data));
     }
 }
 

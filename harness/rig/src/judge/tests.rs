@@ -161,5 +161,5 @@ fn typing(at: u64) -> Entry {
 /// An entry of the chat.
 fn call(at: u64, kind: &str, data: serde_json::Value) -> Entry {
     let serde_json::Value::Object(data) = data else { panic!("{data} is no object") };
-    Entry { at, lane: Lane::Telegram, kind: kind.to_owned().into(), data: data.into() }
+    Entry::new(at, Lane::Telegram, kind.to_owned(), data)
 }

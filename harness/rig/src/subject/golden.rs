@@ -88,7 +88,7 @@ pub(super) fn timeless(entries: &[Entry]) -> Vec<Entry> {
     let shown = entries.iter().filter(|entry| entry.kind != "sendChatAction");
     shown
         .map(|entry| {
-            let mut entry = Entry { at: 0, ..entry.clone() };
+            let mut entry = entry.at_time(0);
             entry.data_mut().retain(|key, _| !TIMES.contains(&key.as_str()));
             for key in ["message_id", "user_message_id", "reply_to_message_id"] {
                 if let Some(id) = entry.data.get(key).and_then(serde_json::Value::as_u64) {

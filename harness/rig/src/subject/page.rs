@@ -63,7 +63,7 @@ pub fn page_of_run(
     let read = |(at, line): (&u64, &[u8])| {
         let mut data = Map::new();
         data.insert("bytes".to_owned(), Value::from(line.len()));
-        Entry { at: *at, lane: Lane::Read, kind: "chunk".into(), data: data.into() }
+        Entry::new(*at, Lane::Read, "chunk", data)
     };
     let mut entries: Vec<Entry> = reads.map(read).chain(seen.entries.iter().cloned()).collect();
     entries.sort_by_key(|entry| entry.at);

@@ -192,7 +192,7 @@ fn by_kind(entries: &[Entry]) -> BTreeMap<String, Vec<Entry>> {
         let before = list.last_mut().and_then(|last| last.data_mut().get_mut(DELTA));
         match (delta, before) {
             (Some(delta), Some(Value::String(before))) => before.push_str(delta),
-            _ => list.push(Entry { at: 0, ..entry.clone() }),
+            _ => list.push(entry.at_time(0)),
         }
     }
     kinds

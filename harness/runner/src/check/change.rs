@@ -76,7 +76,7 @@ pub(super) fn change_of(differences: impl Iterator<Item = (Class, String)>) -> O
 /// What an entry is matched by. Its content leaves its number on the bus aside, because the number
 /// depends on what came before.
 pub(crate) fn entry_mark(entry: &Entry) -> EntryMark {
-    let Entry { at, lane, kind, data } = entry;
+    let Entry { at, lane, kind, data, .. } = entry;
     let ids = IDS.iter().filter_map(|id| data.get(*id)).map(|id| format!(" {id}"));
     let identity = format!("{lane} {kind}{}", ids.collect::<String>());
     let fields = data.iter().filter(|(key, _)| *key != "seq");

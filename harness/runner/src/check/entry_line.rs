@@ -1,6 +1,7 @@
 //! Entries of a trace as the tests of the checks write them.
 
 use clap::ValueEnum as _;
+use serde_json::{Map, Value};
 
 use crate::replay::{Entry, Lane};
 
@@ -8,10 +9,9 @@ use crate::replay::{Entry, Lane};
 pub(super) fn entry(line: &str) -> Entry {
     let mut parts = line.splitn(4, ' ');
     let mut part = || parts.next().unwrap_or_else(|| panic!("`{line}` has four parts"));
-    Entry {
-        at: part().parse().unwrap(),
-        lane: Lane::from_str(part(), false).unwrap(),
-        kind: part().to_owned().into(),
-        data: serde_json::from_str(part()).unwrap(),
-    }
+    let at = part().parse().unwrap();
+    let lane = Lane::from_str(part(), false).unwrap();
+    let kind = part().to_owned();
+    let data: Map<String, Value> = serde_json::from_str(part()).unwrap();
+    Entry::new(at, lane, kind, data)
 }

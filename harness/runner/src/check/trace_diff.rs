@@ -40,7 +40,7 @@ impl Times {
     pub(super) fn line(self, entry: &Entry) -> String {
         match self {
             Self::Compared => entry.to_line(),
-            Self::Ignored => Entry { at: 0, ..entry.clone() }.to_line(),
+            Self::Ignored => entry.at_time(0).to_line(),
         }
     }
 

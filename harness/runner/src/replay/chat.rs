@@ -206,8 +206,7 @@ fn is_refusal(fault: Fault) -> bool {
 /// The entry of a call that a real server took, `after` the replay began.
 pub fn call_entry(after: Duration, call: &BotCall, message_id: i64) -> Entry {
     let outcome = CallOutcome { message_id: Some(message_id), fault: None };
-    let (at, kind) = (millis(after), call.method.as_str().into());
-    Entry { at, lane: Lane::Telegram, kind, data: data(call, outcome).into() }
+    Entry::new(millis(after), Lane::Telegram, call.method.as_str(), data(call, outcome))
 }
 
 /// The data of a call's entry.

@@ -46,7 +46,7 @@ impl Log {
     ) -> usize {
         let at = self.now();
         let mut written = self.written();
-        written.entries.push_back(Entry { at, lane, kind: kind.into(), data: data.into() });
+        written.entries.push_back(Entry::new(at, lane, kind, data));
         written.given + written.entries.len() - 1
     }
 

@@ -49,12 +49,7 @@ fn entries(cassette: &Cassette, spec: Option<&SessionSpec>, at: u64) -> Vec<Entr
         return entries;
     }
     let mut add = |kind: &'static str, data: Value| {
-        entries.push(Entry {
-            at,
-            lane: Lane::Session,
-            kind: kind.into(),
-            data: object(data).into(),
-        });
+        entries.push(Entry::new(at, Lane::Session, kind, object(data)));
     };
     let told = |run: usize, verdict: &Resumability| {
         let mut data = json!({ "run": run });

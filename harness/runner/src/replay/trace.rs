@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(from = "EntryLine")]
 pub struct Entry {
     /// Virtual milliseconds since the replay began.
     pub at: u64,
@@ -23,9 +23,52 @@ pub struct Entry {
     pub kind: Cow<'static, str>,
     /// Its particulars. Traces share those of entries that say the same.
     pub data: Arc<Map<String, Value>>,
+    /// The turn that the particulars name, because many rules ask for it.
+    #[serde(skip)]
+    turn: u32,
+}
+
+/// An entry as a line of a trace says it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EntryLine {
+    at: u64,
+    lane: Lane,
+    kind: String,
+    data: Map<String, Value>,
+}
+
+impl From<EntryLine> for Entry {
+    fn from(line: EntryLine) -> Self {
+        Self::new(line.at, line.lane, line.kind, line.data)
+    }
 }
 
 impl Entry {
+    /// Something that happened at `at`, in virtual milliseconds since the replay began.
+    pub fn new(
+        at: u64,
+        lane: Lane,
+        kind: impl Into<Cow<'static, str>>,
+        data: impl Into<Arc<Map<String, Value>>>,
+    ) -> Self {
+        let data = data.into();
+        // An entry of a bus has the id of its run, and any other one the turn itself, from the second on.
+        let said = data.iter().find_map(|(key, value)| match (key.as_str(), value) {
+            ("turn", Value::Number(turn)) => turn.as_u64(),
+            ("run_id", Value::String(id)) => id.strip_prefix("run-")?.parse().ok(),
+            _ => None,
+        });
+        let turn = said.map_or(1, |turn| u32::try_from(turn).unwrap_or(u32::MAX));
+        Self { at, lane, kind: kind.into(), data, turn }
+    }
+
+    /// The same at another time.
+    #[must_use]
+    pub fn at_time(&self, at: u64) -> Self {
+        Self { at, ..self.clone() }
+    }
+
     /// The entry as one line of JSON, without LF.
     #[allow(clippy::expect_used, reason = "the state is impossible")]
     pub fn to_line(&self) -> String {
@@ -34,16 +77,10 @@ impl Entry {
 
     /// The turn to which an entry of the bus, of a chat or of an event stream belongs, from 1.
     pub fn turn(&self) -> u64 {
-        // An entry of a bus has the id of its run, and any other one the turn itself, from the second on.
-        let said = self.data.iter().find_map(|(key, value)| match (key.as_str(), value) {
-            ("turn", Value::Number(turn)) => turn.as_u64(),
-            ("run_id", Value::String(id)) => id.strip_prefix("run-")?.parse().ok(),
-            _ => None,
-        });
-        said.unwrap_or(1)
+        self.turn.into()
     }
 
-    /// The particulars, to be changed; entries that shared them with this one keep theirs.
+    /// The particulars, to be changed; entries that shared them with this one keep theirs. The turn stays the same.
     pub fn data_mut(&mut self) -> &mut Map<String, Value> {
         Arc::make_mut(&mut self.data)
     }
@@ -151,7 +188,7 @@ mod tests {
     fn keys_stand_in_the_schema_s_order() {
         let mut data = Map::new();
         data.insert("delta".into(), "hi".into());
-        let entry = Entry { at: 7, lane: Lane::Lifecycle, kind: "text".into(), data: data.into() };
+        let entry = Entry::new(7, Lane::Lifecycle, "text", data);
         let line = r#"{"at":7,"lane":"lifecycle","kind":"text","data":{"delta":"hi"}}"#;
         assert_eq!(entry.to_line(), line);
         assert_eq!(serde_json::from_str::<Entry>(line).unwrap(), entry);

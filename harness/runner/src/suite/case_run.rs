@@ -122,7 +122,7 @@ fn entries(replay: &Replay, session: &[Entry], number: usize) -> Vec<Entry> {
     entries.retain(|entry| !matches!(entry.lane, Lane::Acp | Lane::Sse | Lane::Session));
     let over = entries.last().map_or(0, |entry| entry.at);
     let own = session.iter().filter(|entry| entry.field("run") == Some(&number.into()));
-    entries.extend(own.map(|entry| Entry { at: over, ..entry.clone() }));
+    entries.extend(own.map(|entry| entry.at_time(over)));
     entries
 }
 

@@ -18,7 +18,7 @@ fn root() -> PathBuf {
 
 fn entry(kind: &str, data: Value) -> Entry {
     let Value::Object(data) = data else { panic!("{data} is no object") };
-    Entry { at: 0, lane: Lane::Acp, kind: kind.to_owned().into(), data: data.into() }
+    Entry::new(0, Lane::Acp, kind.to_owned(), data)
 }
 
 fn judged(cassette: &Cassette, entries: Vec<Entry>, ending: RunEnding) -> Vec<Violation> {

@@ -219,7 +219,7 @@ mod tests {
             "lines": { "sidechain": sidechain },
         });
         let Value::Object(data) = data else { unreachable!("it is an object") };
-        Entry { at: 9, lane: Lane::Session, kind: "verdict".into(), data: data.into() }
+        Entry::new(9, Lane::Session, "verdict", data)
     }
 
     #[test]
@@ -264,8 +264,7 @@ mod tests {
                 "run": 2, "how": how, "went_on": went_on, "words": "No conversation found",
             });
             let Value::Object(data) = data else { unreachable!("it is an object") };
-            let resume =
-                Entry { at: 9, lane: Lane::Session, kind: "resume".into(), data: data.into() };
+            let resume = Entry::new(9, Lane::Session, "resume", data);
             let broken = resume_failed(&verdict(resumable, &[], 0), &resume);
             assert_eq!(broken.as_deref(), expect, "{resumable} {how} {went_on}");
         };
