@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::decoded::Decoded;
 use super::fake::{Fakes, is_fake};
-use super::scan::{Hit, each, levels, overlaps, scan_take};
+use super::scan::{Hit, each, each_level, overlaps, scan_take};
 use super::segments::{Segment, segments};
 use crate::cassette::canon::Canonical;
 use crate::cassette::canon::splice::{ByteEdit, splice};
@@ -105,8 +105,8 @@ fn argv(argv: &mut Vec<String>, step: RedactStep<'_>) {
 fn collect(raw: &[u8], fakes: &mut Fakes) -> usize {
     let mut found = 0;
     for segment in segments(raw) {
-        each(raw, &segment, &mut |levels, secret| {
-            let text = &levels[secret.level].text[secret.span.clone()];
+        each(raw, &segment, &mut |decoded, secret| {
+            let text = &decoded.text[secret.span.clone()];
             fakes.of(text, secret.rule);
             let in_word = |c: char| c.is_alphanumeric() || "_-+/.~".contains(c);
             for word in text.split(|c| !in_word(c)).filter(|word| *word != text) {
@@ -125,24 +125,23 @@ fn replace(raw: &[u8], fakes: &mut Fakes) -> Canonical {
     let mut edits = Vec::new();
     for segment in segments(raw) {
         let mut taken: Vec<Range<usize>> = Vec::new();
-        each(raw, &segment, &mut |levels, secret| {
-            let decoded = &levels[secret.level];
+        each(raw, &segment, &mut |decoded, secret| {
             let fake = fakes.of(&decoded.text[secret.span.clone()], secret.rule);
             put(&segment, decoded, &secret.span, (&fake.text, fake.rule), &mut edits);
             taken.push(secret.source.clone());
         });
-        for decoded in levels(raw, &segment) {
+        each_level(raw, &segment, &mut |_, decoded| {
             for (secret, fake) in fakes.all().filter(|(secret, _)| is_telling(secret)) {
                 for (at, _) in decoded.text.match_indices(secret) {
                     let span = at..at + secret.len();
                     let source = decoded.source_of(&span);
                     if is_whole(&decoded.text, &span) && !overlaps(&taken, &source) {
-                        put(&segment, &decoded, &span, (&fake.text, fake.rule), &mut edits);
+                        put(&segment, decoded, &span, (&fake.text, fake.rule), &mut edits);
                         taken.push(source);
                     }
                 }
             }
-        }
+        });
     }
     splice(raw, edits)
 }

@@ -77,8 +77,8 @@ pub(super) fn scan_with(file: &str, raw: &[u8], clean: &mut CleanTexts) -> Vec<H
             continue;
         }
         let before = hits.len();
-        each(raw, &segment, &mut |levels, secret| {
-            let text = &levels[secret.level].text[secret.span.clone()];
+        each(raw, &segment, &mut |decoded, secret| {
+            let text = &decoded.text[secret.span.clone()];
             let at = segment.place(secret.source.start);
             let excerpt = mask(text).replace(char::is_control, " ");
             hits.push((at, secret.rule, excerpt));
@@ -122,9 +122,7 @@ const LEVELS: usize = 4;
 
 /// A secret in a segment.
 pub(super) struct Secret {
-    /// Which of the segment's levels shows it.
-    pub(super) level: usize,
-    /// Where it is in the text of that level.
+    /// Where it is in the text of the level that shows it.
     pub(super) span: Range<usize>,
     /// Where it is in the segment's own bytes.
     pub(super) source: Range<usize>,
@@ -132,19 +130,18 @@ pub(super) struct Secret {
     pub(super) rule: &'static str,
 }
 
-/// Reports each secret of a segment. A secret that is found on two levels is reported once.
-pub(super) fn each(raw: &[u8], segment: &Segment, report: &mut dyn FnMut(&[Decoded], &Secret)) {
-    let levels = levels(raw, segment);
+/// Reports each secret of a segment, with the level that shows it. A secret that is found on two levels is reported once.
+pub(super) fn each(raw: &[u8], segment: &Segment, report: &mut dyn FnMut(&Decoded, &Secret)) {
     let mut taken: Vec<Range<usize>> = Vec::new();
-    for (level, decoded) in levels.iter().enumerate() {
+    each_level(raw, segment, &mut |level, decoded| {
         for (span, rule) in secrets_of(&decoded.text, segment.what, level) {
             let source = decoded.source_of(&span);
             if !overlaps(&taken, &source) {
                 taken.push(source.clone());
-                report(&levels, &Secret { level, span, source, rule });
+                report(decoded, &Secret { span, source, rule });
             }
         }
-    }
+    });
 }
 
 /// Whether a stretch shares a byte with one of `taken`.
@@ -152,21 +149,20 @@ pub(super) fn overlaps(taken: &[Range<usize>], span: &Range<usize>) -> bool {
     taken.iter().any(|other| other.start < span.end && span.start < other.end)
 }
 
-/// The text of a segment, with its escapes undone once, twice and so on.
-pub(super) fn levels(raw: &[u8], segment: &Segment) -> Vec<Decoded> {
+/// Gives `take` the text of a segment with its number, from 0, and then with its escapes undone once, twice and so on. A page
+/// may be one segment, so that few of them are in memory at a time.
+pub(super) fn each_level(raw: &[u8], segment: &Segment, take: &mut dyn FnMut(usize, &Decoded)) {
     let plain = Decoded::plain(&segment.bytes(raw));
-    let first = match segment.what {
+    let mut decoded = match segment.what {
         SegmentKind::Lines => plain,
         SegmentKind::String | SegmentKind::Secret => plain.unescaped().unwrap_or(plain),
     };
-    let mut levels = vec![first];
-    while let Some(next) = levels.last().and_then(Decoded::unescaped) {
-        levels.push(next);
-        if levels.len() == LEVELS {
-            break;
-        }
+    take(0, &decoded);
+    for level in 1..LEVELS {
+        let Some(next) = decoded.unescaped() else { break };
+        decoded = next;
+        take(level, &decoded);
     }
-    levels
 }
 
 /// The secrets in the text of a level. Fakes are none.
@@ -176,7 +172,7 @@ fn secrets_of(text: &str, what: SegmentKind, level: usize) -> Vec<(Range<usize>,
         return if is_one { vec![(0..text.len(), SECRET_NAME)] } else { Vec::new() };
     }
     // The text is whole: what a rule finds only because a text may be cut at its end is no secret.
-    let found = find(&format!("{text}\n"));
+    let found = find(&[text, "\n"].concat());
     let spans = found.into_iter().map(|found| {
         let span = found.bytes.start..found.bytes.end.min(text.len());
         (span, found.rule)
