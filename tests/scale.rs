@@ -1,5 +1,6 @@
 //! The work of a replay, of its rules, of a verdict on a transcript and of the page of a proof grows as what they read
-//! does, whatever there is much of. It is measured by what is allocated, which is the same from run to run: a clock is not.
+//! does, whatever there is much of; the memory of some of them does not grow as much. It is measured by what is allocated, which
+//! is the same from run to run: a clock is not.
 
 #![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -16,6 +17,7 @@ use clitape_gateway::session::{resumability, transcript};
 use clitape_runner::check::INVARIANTS;
 use clitape_runner::report::page;
 use clitape_runner::scenario::Workspace;
+use clitape_runner::secrets::scan;
 use clitape_runner::suite::Case;
 use libtest_mimic::{Arguments, Failed, Trial};
 use long_transcript::print_transcript;
@@ -36,6 +38,8 @@ const BOUNDED: [Shape; 5] =
 /// How many bytes more the memory of such a replay may have at its peak, for each byte more that is read. A trace that is
 /// kept takes more than ten.
 const MOST_KEPT: f64 = 0.5;
+/// How many texts as long as a page the search for secrets in it may have at a time.
+const MOST_TEXTS: f64 = 3.0;
 
 fn main() -> ExitCode {
     let args = Arguments::from_args();
@@ -52,6 +56,7 @@ fn main() -> ExitCode {
     let others = [
         Trial::test("issue_20_point_1_transcript", transcript),
         Trial::test("issue_20_point_1_page_of_a_proof", page),
+        Trial::test("issue_20_point_2_search_for_secrets", searches_with_bounded_memory),
     ];
     let bounded = BOUNDED.into_iter().map(bounded);
     let trials = Shape::iter().map(trial).chain(bounded).chain(others);
@@ -125,6 +130,22 @@ fn takes_bounded_memory(shape: Shape) -> Result<(), Failed> {
             "{shape}: {growth:.2} bytes are kept for each byte more that is read, and {MOST_KEPT} at most"
         )
         .into());
+    }
+    Ok(())
+}
+
+/// A page has JSON in JSON, whose escapes are undone one level after another.
+fn searches_with_bounded_memory() -> Result<(), Failed> {
+    let part = format!("{}\\\\\\\\\\\\\\\\n\n", "some words ".repeat(50));
+    let search = |page: &str| assert!(scan("page.html", page.as_bytes()).is_empty());
+    search(&part);
+    let page = part.repeat(TIMES * BYTES / part.len());
+    let info = measure(|| search(&page));
+    let texts = info.bytes_max as f64 / page.len() as f64;
+    if texts > MOST_TEXTS {
+        return Err(
+            format!("{texts:.2} texts as long as the page, and {MOST_TEXTS} at most").into()
+        );
     }
     Ok(())
 }

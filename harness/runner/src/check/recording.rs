@@ -35,6 +35,8 @@ pub struct Recording {
     fault_free: SharedReplays,
     /// What stdout states, once a replay has it.
     stated: OnceLock<Arc<LazyStated>>,
+    /// The most setups and bytes that one parse feeds.
+    most_at_once: (usize, usize),
 }
 
 impl Recording {
@@ -56,7 +58,9 @@ impl Recording {
     pub(crate) fn of(scenario: Arc<Scenario>, cassette: Cassette) -> Self {
         let stdin = stdin_lines(&cassette.stdin, &cassette.timeline);
         let (canonical, fault_free) = (SharedReplays::default(), SharedReplays::default());
-        Self { scenario, cassette, stdin, canonical, fault_free, stated: OnceLock::new() }
+        let stated = OnceLock::new();
+        let most_at_once = AT_ONCE;
+        Self { scenario, cassette, stdin, canonical, fault_free, stated, most_at_once }
     }
 
     /// The cassette's manifest.
@@ -109,7 +113,7 @@ impl Recording {
 
     /// The number of setups that one parse may feed at a time.
     pub(crate) fn at_once(&self) -> usize {
-        let (setups, bytes) = AT_ONCE;
+        let (setups, bytes) = self.most_at_once;
         (bytes / self.cassette.stdout.len().max(1)).clamp(1, setups)
     }
 
@@ -193,6 +197,11 @@ impl Recording {
         let all = replays.into_iter().map(Arc::new).collect();
         Self { canonical: SharedReplays::of_all(all), ..self }
     }
+
+    /// The same recording, whose replays are made one at a time, as those of a long one are.
+    fn made_long(self) -> Self {
+        Self { most_at_once: (1, 0), ..self }
+    }
 }
 
 /// The plan of the canonical replay at the scenario's pace, with these faults.
@@ -252,10 +261,19 @@ pub(super) struct Recordings {
 impl Recordings {
     /// Lets the checks of every version judge a gateway that has `fault`.
     pub(super) fn plant(&self, fault: PlantedFault) -> Result<(), CassetteError> {
+        self.prepare(|recording| recording.planted(fault))
+    }
+
+    /// Lets the checks of every version treat the recording as a long one.
+    pub(super) fn make_long(&self) -> Result<(), CassetteError> {
+        self.prepare(Recording::made_long)
+    }
+
+    fn prepare(&self, change: impl Fn(Recording) -> Recording) -> Result<(), CassetteError> {
         for (version, kept) in &self.kept {
             let recording = Recording::load(&self.workspace, &self.scenario, version)?;
             let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.recording = Some(Arc::new(recording.planted(fault)));
+            kept.recording = Some(Arc::new(change(recording)));
         }
         Ok(())
     }
@@ -333,3 +351,6 @@ impl Recordings {
         Some(self.kept.get(version)?.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,10 +3,14 @@
 //!
 //! Pages and pictures are written with `maud`, which escapes every text that is put into its markup.
 
+use std::io::{self, Write};
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 use serde::Serialize;
+use serde_json::Serializer;
+use serde_json::ser::Formatter;
 use sha2::{Digest, Sha256};
 
 use crate::text::markup::visible;
@@ -79,10 +83,29 @@ pub(crate) struct ScriptData(String);
 impl ScriptData {
     #[expect(clippy::expect_used, reason = "what pages are made of always has JSON")]
     pub(crate) fn new(value: &impl Serialize) -> Self {
-        let json = serde_json::to_string(value).expect("texts, numbers and maps with text keys");
-        let escapes = ['<', '>', '&', '\u{2028}', '\u{2029}']
-            .map(|c| (c, format!("\\u{:04x}", u32::from(c))));
-        Self(escapes.iter().fold(json, |json, (c, escape)| json.replace(*c, escape)))
+        let mut json = Vec::new();
+        let mut serializer = Serializer::with_formatter(&mut json, ScriptFormatter);
+        value.serialize(&mut serializer).expect("texts, numbers and maps with text keys");
+        Self(String::from_utf8(json).expect("JSON is UTF-8"))
+    }
+}
+
+/// Writes JSON whose texts have escapes in the place of what has a meaning in a script element.
+struct ScriptFormatter;
+
+impl Formatter for ScriptFormatter {
+    fn write_string_fragment<W: Write + ?Sized>(
+        &mut self,
+        writer: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        let mut written = 0;
+        for (at, special) in fragment.match_indices(['<', '>', '&', '\u{2028}', '\u{2029}']) {
+            writer.write_all(&fragment.as_bytes()[written..at])?;
+            special.chars().try_for_each(|c| write!(writer, "\\u{:04x}", u32::from(c)))?;
+            written = at + special.len();
+        }
+        writer.write_all(&fragment.as_bytes()[written..])
     }
 }
 

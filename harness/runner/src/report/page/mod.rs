@@ -13,8 +13,8 @@ mod section;
 pub(crate) mod waterfall;
 
 use maud::html;
-use serde::Serialize;
-use serde_json::Value;
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
 
 use super::text::verdict;
 use crate::check::Finding;
@@ -36,24 +36,24 @@ const SCRIPT: &str = include_str!("page.js");
 
 /// What the script draws.
 #[derive(Serialize)]
-struct PageData {
+struct PageData<'a> {
     /// Of all cases, one after another.
-    runs: Vec<RunData>,
+    runs: Vec<RunData<'a>>,
 }
 
 #[derive(Serialize)]
-struct RunData {
-    entries: Vec<EntryData>,
+struct RunData<'a> {
+    entries: Vec<EntryData<'a>>,
     chat: frames::ChatFrames,
-    records: Vec<String>,
+    records: Vec<Visible<'a, str>>,
 }
 
 #[derive(Serialize)]
-struct EntryData {
+struct EntryData<'a> {
     at: u64,
     lane: Lane,
-    kind: String,
-    data: Value,
+    kind: Visible<'a, str>,
+    data: Visible<'a, Map<String, Value>>,
     /// The line of stdout that came last, from 1; 0 before the first.
     line: usize,
 }
@@ -147,29 +147,43 @@ pub fn seen_page(seen: SeenRun<'_>) -> String {
     PageFrame { title: &title, style: STYLE, body, script }.page()
 }
 
-fn data(run: &CaseRun, profile: ChatProfile) -> RunData {
+fn data(run: &CaseRun, profile: ChatProfile) -> RunData<'_> {
     let mut line = 0;
     let entries = run.entries.iter().map(|entry| {
         line += usize::from(entry.lane == Lane::Read && entry.kind == "chunk");
-        let data = visible(entry.value());
-        EntryData { at: entry.at, lane: entry.lane, kind: markup::visible(&entry.kind), data, line }
+        let (kind, data) = (Visible(&*entry.kind), Visible(&*entry.data));
+        EntryData { at: entry.at, lane: entry.lane, kind, data, line }
     });
     RunData {
         entries: entries.collect(),
         chat: frames::ChatFrames::of(&run.entries, profile, run.prompt()),
-        records: run.records.iter().map(|record| markup::visible(record)).collect(),
+        records: run.records.iter().map(|record| Visible(record.as_str())).collect(),
     }
 }
 
-/// A value whose texts have no character that can't be seen.
-fn visible(value: Value) -> Value {
-    match value {
-        Value::String(text) => Value::String(markup::visible(&text)),
-        Value::Array(list) => Value::Array(list.into_iter().map(visible).collect()),
-        Value::Object(map) => {
-            let map = map.into_iter().map(|(key, value)| (markup::visible(&key), visible(value)));
-            Value::Object(map.collect())
+/// Something whose texts serialise with signs in the place of characters that can't be seen.
+struct Visible<'a, T: ?Sized>(&'a T);
+
+impl Serialize for Visible<'_, str> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&markup::visible(self.0))
+    }
+}
+
+impl Serialize for Visible<'_, Value> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::String(text) => Visible(text.as_str()).serialize(serializer),
+            Value::Array(list) => serializer.collect_seq(list.iter().map(Visible)),
+            Value::Object(map) => Visible(map).serialize(serializer),
+            other => other.serialize(serializer),
         }
-        other => other,
+    }
+}
+
+impl Serialize for Visible<'_, Map<String, Value>> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let fields = self.0.iter().map(|(key, value)| (Visible(key.as_str()), Visible(value)));
+        serializer.collect_map(fields)
     }
 }

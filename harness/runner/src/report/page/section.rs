@@ -24,7 +24,7 @@ const EVENTS: usize = 1_000;
 
 /// Returns the section of a case; `place` is the place of its first run among all runs of the page, from 0, and `data`
 /// is what the script draws of the runs from there on.
-pub(super) fn section(place: usize, case: &Case, data: &[RunData]) -> Markup {
+pub(super) fn section(place: usize, case: &Case, data: &[RunData<'_>]) -> Markup {
     html! {
         section.case {
             h2 { (case.title) " " small { (case.name) " · claude " (case.version()) } } "\n"
@@ -73,7 +73,7 @@ fn verdicts(case: &Case) -> Markup {
 
 /// Returns one run of the CLI: what it was asked, the key frames, the waterfall, the scrubber and the events. `alone`
 /// says that its scenario has no other.
-pub(super) fn run(place: usize, run: &CaseRun, data: &RunData, alone: bool) -> Markup {
+pub(super) fn run(place: usize, run: &CaseRun, data: &RunData<'_>, alone: bool) -> Markup {
     html! {
         section.run data-run=(place) tabindex="-1" {
             @if !alone {
