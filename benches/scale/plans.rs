@@ -22,12 +22,12 @@ use clitape_runner::scenario::Workspace;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
 
+use super::TIMES;
+
 /// The plans of the suite, at least.
 const PLANS: u64 = 10_000;
 /// The cores that the command uses.
 const CORES: &str = "2";
-/// The command runs this many times, and the fastest counts.
-const TIMES: usize = 3;
 
 /// What `clitape test` took.
 struct Run {

@@ -19,6 +19,7 @@ const FIELDS: usize = 32;
 
 /// The arguments of a call of which none came yet.
 static NO_ARGUMENTS: LazyLock<Arc<Value>> = LazyLock::new(|| Arc::new(Value::Object(Map::new())));
+/// The fields of arguments that are no object.
 static NO_FIELDS: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
 
 /// What a call is shown against.
@@ -42,7 +43,7 @@ pub(super) struct AcpCall {
     parent: Option<String>,
     /// Its number in the order of announcements.
     pub(super) order: u64,
-    /// The arguments so far: a field that came stays (A1). In odd calls they are no object.
+    /// The arguments so far: a field that came stays (A1). Those of an odd call are no object.
     input: Arc<Value>,
     /// The raw arguments where they never became valid JSON (U1).
     truncated: Option<String>,
