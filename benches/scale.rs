@@ -2,9 +2,9 @@
 //!
 //! Each row is a run that has much of one thing, which is replayed in every channel with 1, 10 and 100 MB, each in a
 //! process of its own, so that its peak of memory is its own. The process reads the run from a file while it replays it. The
-//! fastest of three counts, because other programs may be at work. Three more rows are whole commands on long input. `cargo bench --bench scale -- Calls Text` measures some, and
-//! `cargo bench --bench scale -- --gigabyte Session` with 1 GB as well, which takes minutes for each. Last come the seeded
-//! plans of the suite, `-- Plans` alone.
+//! fastest of three counts, because other programs may be at work. Three more rows are whole commands on long input.
+//! `cargo bench --bench scale -- Calls Text` measures some, and `cargo bench --bench scale -- --gigabyte Session` with 1 GB as
+//! well, which takes minutes for each. Last come the seeded plans of the suite, `-- Plans` alone.
 
 #[path = "scale/commands.rs"]
 mod commands;

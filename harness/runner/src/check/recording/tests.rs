@@ -1,18 +1,24 @@
-//! A recording whose replays are too much for the memory is judged as any other one.
+//! A recording whose replays are too much for the memory is judged as any other one; entries know their turns.
 
 use std::path::Path;
 
+use crate::check::recording::setups;
 use crate::check::{CheckResult, ScenarioChecks};
+use crate::replay::Entry;
 use crate::scenario::Workspace;
 
-/// The results of all checks of a scenario, each as its name, its counts and its findings. Another pace than the scenario's
-/// lets the goldens differ.
-fn judged(scenario: &str, is_long: bool, pace_ms: Option<u64>) -> Vec<String> {
+/// The checks of a scenario. Another pace than the scenario's lets the goldens differ.
+fn checks(scenario: &str, pace_ms: Option<u64>) -> ScenarioChecks {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let workspace = Workspace::at(Path::new(root));
     let mut scenario = workspace.load(scenario).unwrap();
     scenario.run.pace_ms = pace_ms.unwrap_or(scenario.run.pace_ms);
-    let checks = ScenarioChecks::new(&workspace, scenario).unwrap();
+    ScenarioChecks::new(&workspace, scenario).unwrap()
+}
+
+/// The results of all checks of a scenario, each as its name, its counts and its findings.
+fn judged(scenario: &str, is_long: bool, pace_ms: Option<u64>) -> Vec<String> {
+    let checks = checks(scenario, pace_ms);
     if is_long {
         checks.make_long().unwrap();
     }
@@ -37,4 +43,18 @@ fn issue_20_point_2_a_long_recording_is_judged_as_a_short_one() {
         check(scenario, None, false);
     }
     check("plain-text", Some(731), true);
+}
+
+#[test]
+fn issue_20_an_entry_has_the_turn_that_its_line_says() {
+    let checks = checks("live-multi-turn", None);
+    let version = checks.versions().last().unwrap();
+    let replays = checks.recording(version).unwrap().replays(&setups(checks.scenario()));
+    let mut last = 1;
+    for entry in replays.iter().flat_map(|replay| &replay.entries) {
+        let line: Entry = serde_json::from_str(&entry.to_line()).unwrap();
+        assert_eq!(line.turn(), entry.turn(), "{}", entry.to_line());
+        last = last.max(entry.turn());
+    }
+    assert!(last > 1, "there are turns after the first one");
 }
