@@ -19,7 +19,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
 use std::process::{Command, ExitCode};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use commands::CommandRow;
@@ -75,14 +75,6 @@ impl Row {
         }
     }
 
-    /// The fastest measurement with so many megabytes; none where these are too many for it.
-    fn fastest(self, megabytes: usize) -> Result<Option<Measured>> {
-        let times = if megabytes == GIGABYTE { 1 } else { TIMES };
-        let runs = (0..times).map(|_| self.measured_apart(megabytes));
-        let runs = runs.collect::<Result<Option<Vec<_>>>>()?.into_iter().flatten();
-        Ok(runs.min_by(|a, b| a.seconds.total_cmp(&b.seconds)))
-    }
-
     /// Measures it with so many megabytes in a process of its own; none where these are too many for it.
     fn measured_apart(self, megabytes: usize) -> Result<Option<Measured>> {
         let run = tempfile::NamedTempFile::new()?;
@@ -121,6 +113,16 @@ fn main() -> ExitCode {
     }
 }
 
+/// The fastest of so many measurements, by the time of each.
+fn fastest<M, T: Ord>(
+    times: usize,
+    measure: impl Fn() -> Result<M>,
+    time: impl Fn(&M) -> T,
+) -> Result<M> {
+    let all = (0..times).map(|_| measure()).collect::<Result<Vec<_>>>()?;
+    all.into_iter().min_by_key(time).context("it is measured at least once")
+}
+
 /// Prints what is asked for, or everything.
 fn print() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -144,7 +146,11 @@ fn table(rows: &[Row], with_gigabyte: bool) -> Result<()> {
         let mut cells = Vec::new();
         let mut seconds = Vec::new();
         for &size in &sizes {
-            let Some(measured) = row.fastest(size)? else {
+            let times = if size == GIGABYTE { 1 } else { TIMES };
+            let time = |run: &Option<Measured>| {
+                run.as_ref().map(|run| Duration::from_secs_f64(run.seconds))
+            };
+            let Some(measured) = fastest(times, || row.measured_apart(size), time)? else {
                 cells.push("not measured".to_owned());
                 continue;
             };

@@ -16,13 +16,13 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use clitape_runner::report;
 use clitape_runner::scenario::Workspace;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
 
-use super::TIMES;
+use super::{TIMES, fastest};
 
 /// The plans of the suite, at least.
 const PLANS: u64 = 10_000;
@@ -43,7 +43,8 @@ struct Run {
 pub(crate) fn print() -> Result<()> {
     let workspace = Workspace::at(Path::new(env!("CARGO_MANIFEST_DIR")));
     let one_each = run(1)?.plans;
-    let [without, with] = [0, PLANS.div_ceil(one_each)].map(fastest);
+    let of_seeds = |seeds| fastest(TIMES, || run(seeds), |run| run.wall);
+    let [without, with] = [0, PLANS.div_ceil(one_each)].map(of_seeds);
     let (without, with) = (without?, with?);
     println!("\n| `clitape test` on {CORES} cores | time | time of all cores |\n|---|---|---|");
     let row = |what: String, wall: Duration, cpu: Duration| {
@@ -58,11 +59,6 @@ pub(crate) fn print() -> Result<()> {
     let found = planted::find_the_same(&workspace).map_err(anyhow::Error::msg)?;
     println!("\nThe plans find {found} planted bugs, and the slow way finds the same of each.");
     Ok(())
-}
-
-fn fastest(seeds: u64) -> Result<Run> {
-    let runs = (0..TIMES).map(|_| run(seeds)).collect::<Result<Vec<_>>>()?;
-    runs.into_iter().min_by_key(|run| run.wall).context("it runs at least once")
 }
 
 /// Runs `clitape test` of the committed suite with so many plans of each recording.

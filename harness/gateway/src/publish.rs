@@ -181,10 +181,10 @@ fn start(
         ToolArguments::Truncated(raw) => (Value::Null, Some(redact(raw, masked).into_owned())),
     };
     let whole = Arc::new(whole);
-    let sanitised = sanitise(&whole, masked);
+    let sanitised = (!planted(Plant::ArgumentsRaw)).then(|| sanitise(&whole, masked));
     // In most calls there is nothing to mask.
-    let is_same = planted(Plant::ArgumentsRaw) || sanitised == *whole;
-    let args = if is_same { whole.clone() } else { Arc::new(sanitised) };
+    let other = sanitised.filter(|sanitised| *sanitised != *whole);
+    let args = other.map_or_else(|| whole.clone(), Arc::new);
     let tool = Tool::Start {
         id: id.to_owned(),
         name: name.to_owned(),

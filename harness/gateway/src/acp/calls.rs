@@ -17,8 +17,6 @@ use super::update::{
 /// calls with more are reported when they have half as many again.
 const FIELDS: usize = 32;
 
-/// The arguments of a call of which none came yet.
-static NO_ARGUMENTS: LazyLock<Arc<Value>> = LazyLock::new(|| Arc::new(Value::Object(Map::new())));
 /// The fields of arguments that are no object.
 static NO_FIELDS: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
 
@@ -69,7 +67,7 @@ impl AcpCall {
             name: name.to_owned(),
             parent,
             order,
-            input: NO_ARGUMENTS.clone(),
+            input: Arc::new(Value::Object(Map::new())),
             truncated: None,
             is_whole: false,
             reported: None,

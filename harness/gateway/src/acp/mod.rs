@@ -76,7 +76,7 @@ pub struct AcpSettings {
 pub struct AcpConverter {
     settings: AcpSettings,
     files: FileTable,
-    /// Calls that are open, by the CLI's id.
+    /// Calls that are open, by the CLI's id. They are large, and the map has room for more than there are.
     open: HashMap<String, Box<AcpCall>>,
     /// How many calls had an id.
     uses: HashMap<String, u32>,

@@ -148,7 +148,7 @@ impl<'a> FaultyRun<'a> {
         let [old, new] = [self.base, self.faulty].map(|replay| {
             let mut entries = meant(replay, Lane::Lifecycle);
             // The text so far depends on the order.
-            entries.sort_by_cached_key(|entry| entry.at_time(0).to_line());
+            entries.sort_by_cached_key(|entry| Times::Ignored.line(entry));
             entries
         });
         let diff = TraceDiff::new(old, new, Times::Ignored);

@@ -109,9 +109,7 @@ impl Entry {
 
 /// Puts entries in the order of their turns: one may begin while the chat still delivers the one before.
 pub(crate) fn sort_by_turn(entries: &mut [&Entry]) {
-    if !entries.is_sorted_by_key(|entry| entry.turn()) {
-        entries.sort_by_cached_key(|entry| entry.turn());
-    }
+    entries.sort_by_key(|entry| entry.turn());
 }
 
 /// The map of a value made with `json!({…})`.

@@ -9,6 +9,7 @@ const CHUNK: usize = if cfg!(test) { 4 } else { 256 };
 /// A part of a draft.
 #[derive(Debug)]
 pub(super) enum DraftPart {
+    /// A text is large, and a turn may have many lines.
     Text(Box<TextPart>),
     /// A line, by its place among the lines.
     Line(usize),

@@ -37,12 +37,11 @@ pub(super) fn whole<'r>(sentence: String) -> Option<Violation<'r>> {
 
 /// The entries of a lane, turn by turn.
 pub(super) fn by_turn(replay: &Replay, lane: Lane) -> BTreeMap<u64, Vec<&Entry>> {
-    let entries: Vec<(u64, &Entry)> =
-        replay.lane(lane).map(|entry| (entry.turn(), entry)).collect();
+    let entries: Vec<&Entry> = replay.lane(lane).collect();
     let mut turns: BTreeMap<u64, Vec<&Entry>> = BTreeMap::new();
-    for same in entries.chunk_by(|(a, _), (b, _)| a == b) {
-        let [(turn, _), ..] = same else { continue };
-        turns.entry(*turn).or_default().extend(same.iter().map(|(_, entry)| *entry));
+    for same in entries.chunk_by(|a, b| a.turn() == b.turn()) {
+        let [first, ..] = same else { continue };
+        turns.entry(first.turn()).or_default().extend(same);
     }
     turns
 }
