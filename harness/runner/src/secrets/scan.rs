@@ -149,8 +149,8 @@ pub(super) fn overlaps(taken: &[Range<usize>], span: &Range<usize>) -> bool {
     taken.iter().any(|other| other.start < span.end && span.start < other.end)
 }
 
-/// Gives `take` the text of a segment with its number, from 0, and then with its escapes undone once, twice and so on. A page
-/// may be one segment, so that few of them are in memory at a time.
+/// Gives `take` the levels of a segment's text, each with its number, from 0: in each further one JSON's escapes are undone once
+/// more. A page may be one segment, so that no more than two levels are in memory at a time.
 pub(super) fn each_level(raw: &[u8], segment: &Segment, take: &mut dyn FnMut(usize, &Decoded)) {
     let plain = Decoded::plain(&segment.bytes(raw));
     let mut decoded = match segment.what {
