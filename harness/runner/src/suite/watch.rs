@@ -1,10 +1,11 @@
 //! Runs a check with a limit of time, so that one that hangs does not keep the others from running.
 
+use std::cell::Cell;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-use std::thread;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel, sync_channel};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::cassette::CassetteError;
@@ -105,7 +106,27 @@ fn given_up(why: GivenUp, checks: &ScenarioChecks, check: &Check) -> CheckResult
     CheckResult { findings: vec![finding], ..CheckResult::default() }
 }
 
-/// Runs `job` on a thread of its own, and calls `tell` with the number of its replays from time to time.
+/// A thread that runs the jobs that it gets, one after another, until it gets no more.
+struct JobThread {
+    jobs: Sender<Box<dyn FnOnce() + Send>>,
+    handle: JoinHandle<()>,
+}
+
+thread_local! {
+    /// The thread that ran the last job that this thread watched, if the job came to its end. It runs the next one too: what a
+    /// thread works out for itself, such as the states of a search for secrets, a new one would work out again.
+    static USED: Cell<Option<JobThread>> = const { Cell::new(None) };
+}
+
+impl JobThread {
+    fn start() -> Self {
+        let (jobs, receiver) = channel::<Box<dyn FnOnce() + Send>>();
+        let handle = thread::spawn(move || receiver.into_iter().for_each(|job| job()));
+        Self { jobs, handle }
+    }
+}
+
+/// Runs `job` on another thread, and calls `tell` with the number of its replays from time to time.
 #[allow(clippy::expect_used, reason = "the state is impossible")]
 fn watched<R: Send + 'static>(
     TimeLimits { without_replay, deadline }: TimeLimits,
@@ -118,11 +139,13 @@ fn watched<R: Send + 'static>(
     let replays = Arc::new(AtomicU64::new(0));
     let (sender, receiver) = sync_channel(1);
     let count = replays.clone();
-    let thread = thread::spawn(move || {
+    let thread = USED.take().unwrap_or_else(JobThread::start);
+    let counted = move || {
         count_replays(count);
         // Nobody receives any more once the job was given up.
         let _ = sender.send(job());
-    });
+    };
+    thread.jobs.send(Box::new(counted)).expect("a thread whose last job came to its end waits");
     let (mut before, mut last) = (0, Instant::now());
     loop {
         let mut wait = TICK.min(without_replay.saturating_sub(last.elapsed()));
@@ -130,9 +153,13 @@ fn watched<R: Send + 'static>(
             wait = wait.min(at.saturating_duration_since(Instant::now()));
         }
         match receiver.recv_timeout(wait) {
-            Ok(result) => return Ok(result),
+            Ok(result) => {
+                USED.set(Some(thread));
+                return Ok(result);
+            }
             Err(RecvTimeoutError::Disconnected) => {
-                resume_unwind(thread.join().expect_err("a job that ends without a panic sends"))
+                let panic = thread.handle.join();
+                resume_unwind(panic.expect_err("a job that ends without a panic sends"))
             }
             Err(RecvTimeoutError::Timeout) => {
                 let ended = replays.load(Ordering::Relaxed);
@@ -181,6 +208,20 @@ mod tests {
         loop {
             thread::park();
         }
+    }
+
+    #[test]
+    fn issue_20_point_3_jobs_share_a_thread_until_one_does_not_come_to_its_end() {
+        let id = || thread::current().id();
+        let first = within(LIMIT, id);
+        assert_ne!(first, Ok(id()));
+        assert_eq!(within(LIMIT, id), first);
+        assert!(within(Duration::from_millis(20), park).is_err());
+        let second = within(LIMIT, id);
+        assert_ne!(second, first);
+        let panics = || within(LIMIT, || assert_eq!(1, 2, "planted"));
+        assert!(std::panic::catch_unwind(panics).is_err());
+        assert_ne!(within(LIMIT, id), second);
     }
 
     #[test]
