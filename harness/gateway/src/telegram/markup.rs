@@ -11,6 +11,8 @@ mod table;
 
 pub(super) use partial::{finished, mend};
 pub(super) use read::read;
+#[cfg(test)]
+pub(super) use style::Face;
 pub(super) use style::{Style, StyledText, escaped, piece};
 
 #[cfg(test)]

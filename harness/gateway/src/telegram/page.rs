@@ -6,6 +6,9 @@
 //! than a page is cut, between two characters as a person sees them: an emoji made of several stays
 //! one.
 
+mod open_page;
+mod whole;
+
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -14,6 +17,8 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::markup::{StyledText, escaped};
 use crate::profile::Profile;
+use open_page::{Mark, OpenPage, as_is, shared};
+use whole::whole;
 
 /// Bytes of a character as a person sees it; what pretends to be a longer one can be cut.
 const GLYPH_LIMIT: usize = 64;
@@ -33,11 +38,16 @@ struct PageBreak {
 
 /// The pages that contain `pieces`, in the markup of `profile`; none for blank text.
 pub(super) fn pages(pieces: &[StyledText], profile: &Profile) -> Vec<String> {
-    let sheet = Sheet::new(
-        pieces,
-        profile,
-        if planted(Plant::PageTooLong) { 2 * profile.limit } else { profile.limit },
-    );
+    let limit = if planted(Plant::PageTooLong) { 2 * profile.limit } else { profile.limit };
+    match whole(pieces, profile, limit) {
+        Some(page) => vec![page],
+        None => laid_out(pieces, profile, limit),
+    }
+}
+
+/// The pages of at most `limit` units, laid out character by character.
+fn laid_out(pieces: &[StyledText], profile: &Profile, limit: usize) -> Vec<String> {
+    let sheet = Sheet::new(pieces, profile, limit);
     let mut pages = Vec::new();
     let mut at = 0;
     while let Some((page, next)) = sheet.page(at) {
@@ -53,6 +63,9 @@ pub(super) fn first_page(
     profile: &Profile,
     limit: usize,
 ) -> Option<(String, bool)> {
+    if let Some(page) = whole(pieces, profile, limit) {
+        return Some((page, true));
+    }
     let sheet = Sheet::new(pieces, profile, limit);
     let (page, next) = sheet.page(0)?;
     Some((page, sheet.are_blank(next..sheet.glyphs.len())))
@@ -66,7 +79,7 @@ pub(super) fn visible(pieces: &[StyledText], enough: usize) -> usize {
 struct Sheet<'a> {
     pieces: &'a [StyledText],
     /// The marks around each piece, the outermost first.
-    marks: Vec<Vec<(String, String)>>,
+    marks: Vec<Vec<Mark>>,
     /// The ASCII characters that are written as they are in each piece, as bits.
     as_is: Vec<u128>,
     glyphs: Vec<Glyph<'a>>,
@@ -208,11 +221,8 @@ impl<'a> Sheet<'a> {
 
     /// How many of the outermost marks of `piece` are open from the piece `before`.
     fn shared(&self, before: Option<usize>, piece: usize) -> usize {
-        let Some(before) = before.filter(|before| !self.pieces[*before].style.is_block()) else {
-            return 0;
-        };
-        let pairs = self.marks[before].iter().zip(&self.marks[piece]);
-        pairs.take_while(|(a, b)| a == b).count()
+        let before = before.filter(|before| !self.pieces[*before].style.is_block());
+        before.map_or(0, |before| shared(&self.marks[before], &self.marks[piece]))
     }
 
     /// The glyph at `at` as it is written.
@@ -240,30 +250,16 @@ impl<'a> Sheet<'a> {
     }
 
     fn write(&self, from: usize, end: usize) -> String {
-        let mut page = String::new();
+        let mut page = OpenPage::default();
         let mut open: Option<usize> = None;
         for at in from..end {
             let piece = self.glyphs[at].piece;
-            if open != Some(piece) {
-                let shared = self.shared(open, piece);
-                self.close(open, shared, &mut page);
-                for (mark, _) in &self.marks[piece][shared..] {
-                    page.push_str(mark);
-                }
-                open = Some(piece);
+            if open.replace(piece) != Some(piece) {
+                page.begin(&self.marks[piece], self.is_block(at));
             }
-            page.push_str(&self.glyph(at));
+            page.text.push_str(&self.glyph(at));
         }
-        self.close(open, 0, &mut page);
-        page
-    }
-
-    /// Closes the marks of the piece `open` but for the `kept` outermost.
-    fn close(&self, open: Option<usize>, kept: usize, page: &mut String) {
-        let marks = open.map_or(&[][..], |piece| &self.marks[piece][kept..]);
-        for (_, mark) in marks.iter().rev() {
-            page.push_str(mark);
-        }
+        page.end()
     }
 }
 
@@ -281,17 +277,6 @@ fn graphemes(text: &str) -> impl Iterator<Item = &str> {
         rest = after;
         Some(grapheme)
     })
-}
-
-/// The ASCII characters that are written as they are in a piece: those that are not escaped, do not begin a line of a
-/// quotation, and are no tick of a fence.
-fn as_is(piece: &StyledText, profile: &Profile) -> u128 {
-    let style = &piece.style;
-    let special = style.escapes(profile).iter().map(|(special, _)| *special);
-    let special = special.chain(['\n']).chain(style.is_block().then_some('`'));
-    special
-        .filter(char::is_ascii)
-        .fold(u128::MAX, |mask, special| mask & !(1 << u32::from(special)))
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! Pages end where a reader would end them, and lose nothing.
 
-use super::super::markup::{Style, piece, read};
+use proptest::prelude::*;
+
+use super::super::markup::{Face, Style, piece, read};
 use super::*;
 use crate::profile::{DISCORD, SLACK, TELEGRAM};
 
@@ -8,6 +10,7 @@ fn check(pieces: &[StyledText], limit: usize, expect: &[&str]) {
     let profile = Profile { limit, ..TELEGRAM };
     let pages = pages(pieces, &profile);
     assert_eq!(pages, expect);
+    assert_eq!(laid_out(pieces, &profile, limit), expect);
     let first = first_page(pieces, &profile, limit);
     assert_eq!(first, pages.first().map(|p| (p.clone(), pages.len() == 1)));
 }
@@ -105,4 +108,55 @@ fn v10_pages_are_within_the_limit_of_every_profile() {
             assert!(!is_fenced || page.matches("```").count() % 2 == 0, "{page}");
         }
     }
+}
+
+fn pieces() -> impl Strategy<Value = Vec<StyledText>> {
+    let face = prop_oneof![
+        4 => Just(Face::Text),
+        1 => Just(Face::Address),
+        1 => Just(Face::Code),
+        1 => "[a-z]{0,1}".prop_map(Face::Block),
+    ];
+    let style = (
+        any::<(bool, bool)>(),
+        proptest::option::weighted(0.2, Just("https://x.y/?a&b".into())),
+        face,
+    )
+        .prop_map(|((quote, bold), link, face)| Style {
+            quote,
+            bold,
+            link,
+            face,
+            ..Style::PLAIN
+        });
+    let text = prop_oneof![4 => "[a-c &<_`\n]{0,6}", 1 => "(a\u{301}|\u{600} |\r\n|🇩🇪|👩\u{200d}👧|日){0,3}"];
+    let styled = (style, text).prop_map(|(style, text)| piece(style, text));
+    proptest::collection::vec(styled, 0..5)
+}
+
+proptest! {
+    #[test]
+    fn issue_20_point_3_what_fits_a_page_is_written_as_it_is_laid_out(
+        pieces in pieces(),
+        limit in 1_usize..120,
+        profile in proptest::sample::select(&[&TELEGRAM, &DISCORD, &SLACK][..]),
+    ) {
+        if let Some(page) = whole(&pieces, profile, limit) {
+            prop_assert_eq!(laid_out(&pieces, profile, limit), [page]);
+        }
+    }
+}
+
+#[test]
+fn issue_20_point_3_most_texts_are_written_as_they_are() {
+    for (markdown, is_whole) in [
+        ("A **bold** word & `a < b`.\n\n> quoted\n> more\n\n```rs\nx = 1\n```\n\nend", true),
+        ("", false),
+        ("```\na ` b\n```", false),
+    ] {
+        let found = whole(&read(markdown), &TELEGRAM, TELEGRAM.limit);
+        assert_eq!(found.is_some(), is_whole, "{markdown}: {found:?}");
+    }
+    let blank_at_the_end = [piece(Style::PLAIN, "a ")];
+    assert_eq!(whole(&blank_at_the_end, &TELEGRAM, TELEGRAM.limit), None);
 }
