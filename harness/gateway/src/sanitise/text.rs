@@ -122,7 +122,8 @@ pub(super) fn open<'t>(text: &'t str, masked: &mut Masked) -> Cow<'t, str> {
 fn spans(text: &str) -> Vec<SecretSpan> {
     let table = &*TABLE;
     let mut found = Vec::new();
-    if planted(Plant::NothingMasked) {
+    // Most texts have no secret, which takes less time to tell than which rules have found one.
+    if planted(Plant::NothingMasked) || !table.set.is_match(text) {
         return found;
     }
     for index in table.set.matches(text) {

@@ -57,6 +57,13 @@ struct CallOutcome {
     fault: Option<Fault>,
 }
 
+impl CallOutcome {
+    /// Whether the entry of the call says more of it than what the client sent.
+    fn says_more_than(self, call: &BotCall) -> bool {
+        self.message_id != call.message_id || self.fault.is_some()
+    }
+}
+
 impl ChatServer {
     pub(super) fn new(log: Log, faults: Vec<Fault>) -> Self {
         Self { log, faults, chat: Mutex::default() }
@@ -177,9 +184,11 @@ impl CallUnderWay {
         }
         let outcome = self.server.apply(self.number, &self.call, self.fault);
         self.outcome = Some(outcome);
-        let mut data = data(&self.call, outcome);
-        data.extend(turn_field(self.turn));
-        self.server.log.change(self.entry, |entry| *entry = data);
+        if outcome.says_more_than(&self.call) {
+            let mut data = data(&self.call, outcome);
+            data.extend(turn_field(self.turn));
+            self.server.log.change(self.entry, |entry| *entry = data);
+        }
         outcome
     }
 }
