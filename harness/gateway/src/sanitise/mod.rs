@@ -212,12 +212,15 @@ impl ValueSanitiser<'_> {
             self.masked.add(LONG_TEXT);
         }
         let mark = if is_cut || body.len() < text.len() { MARK } else { "" };
-        format!("{kept}{mark}")
+        [kept, mark].concat()
     }
 }
 
 /// Where the first `limit` characters of `text` end, in bytes.
 fn end_of(text: &str, limit: usize) -> usize {
+    if text.len() <= limit {
+        return text.len();
+    }
     text.char_indices().nth(limit).map_or(text.len(), |(end, _)| end)
 }
 
