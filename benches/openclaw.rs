@@ -19,6 +19,11 @@ use clitape_runner::host::HostPaths;
 use clitape_runner::record::{Install, Installed, ResolveLimits};
 use clitape_stream::{Event, Parser};
 use serde_json::Value;
+use tikv_jemallocator::Jemalloc;
+
+/// The allocator of the command.
+#[global_allocator]
+static ALLOCATOR: Jemalloc = Jemalloc;
 
 /// The version of OpenClaw.
 const VERSION: &str = "2026.9.6";

@@ -25,6 +25,11 @@ use anyhow::{Context as _, Result, ensure};
 use commands::CommandRow;
 use shapes::{Shape, entries_of};
 use strum::IntoEnumIterator as _;
+use tikv_jemallocator::Jemalloc;
+
+/// The allocator of the command.
+#[global_allocator]
+static ALLOCATOR: Jemalloc = Jemalloc;
 
 /// The megabytes of the runs.
 const SIZES: [usize; 3] = [1, 10, 100];

@@ -14,23 +14,21 @@ pub(super) fn whole(pieces: &[StyledText], profile: &Profile, limit: usize) -> O
     if bytes > limit.saturating_mul(UNIT_BYTES) {
         return None;
     }
-    let mut shown = pieces.iter().filter(|piece| !piece.text.is_empty());
-    let first = shown.clone().next()?;
-    let last = shown.clone().next_back()?;
+    let shown: Vec<&StyledText> = pieces.iter().filter(|piece| !piece.text.is_empty()).collect();
+    let (first, last) = (shown.first()?, shown.last()?);
     let is_gap = |piece: &StyledText, letter: Option<char>| {
         !piece.style.is_block() && letter.is_some_and(char::is_whitespace)
     };
     if is_gap(first, first.text.chars().next()) || is_gap(last, last.text.chars().next_back()) {
         return None;
     }
-    let is_blank = |piece: &StyledText| piece.text.chars().all(char::is_whitespace);
-    if shown.clone().all(is_blank) {
+    if shown.iter().all(|piece| piece.text.chars().all(char::is_whitespace)) {
         return None;
     }
-    let marks: Vec<Vec<Mark>> = shown.clone().map(|piece| piece.style.marks(profile)).collect();
+    let marks: Vec<Vec<Mark>> = shown.iter().map(|piece| piece.style.marks(profile)).collect();
     let mut page = OpenPage::default();
     page.text.reserve(bytes);
-    shown.by_ref().zip(&marks).try_for_each(|(piece, marks)| {
+    for (piece, marks) in shown.into_iter().zip(&marks) {
         let is_block = piece.style.is_block();
         let shared = page.begin(marks, is_block);
         // A block in marks that are open already costs a page less than one for which they are opened.
@@ -38,8 +36,7 @@ pub(super) fn whole(pieces: &[StyledText], profile: &Profile, limit: usize) -> O
             return None;
         }
         write(piece, profile, &mut page.text);
-        Some(())
-    })?;
+    }
     let page = page.end();
     (profile.unit.count(&page) <= limit).then_some(page)
 }
