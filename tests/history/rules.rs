@@ -47,7 +47,7 @@ pub(crate) fn shown(
         let is_one = stdin.is_empty() && results < 2;
         let end = is_one.then(|| plan.pieces(&cassette.stdout).map(|(ms, _)| ms).sum());
         let turns = end.into_iter().map(|end| PlayedTurn { began_ms: 0, ended_ms: Some(end) });
-        Shown { turns: turns.collect(), cassette, entries }
+        Shown { turns: turns.collect(), cassette, entries: entries.into() }
     };
     let both = |version: &&CliVersion| {
         [ChatMode::Partial, ChatMode::Progress].map(|mode| in_mode(version, mode))

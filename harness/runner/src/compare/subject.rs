@@ -228,7 +228,7 @@ impl Subject {
         let replays = recording.replays(setups).into_iter();
         let trace = |mut replay: Replay| {
             replay.add_session(&recording.cassette, recording.scenario.session.as_ref());
-            Ok(Trace { entries: replay.entries, lanes: LANES.into() })
+            Ok(Trace { entries: replay.entries.into(), lanes: LANES.into() })
         };
         replays.map(trace).collect()
     }

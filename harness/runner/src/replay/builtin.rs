@@ -10,6 +10,7 @@ use futures_util::future::join_all;
 
 use super::capture::Capture;
 use super::driver::{OverReplay, ReplayCounts, ReplayDriver};
+use super::entries::Entries;
 use super::heard::{Heard, Hearing};
 use super::plan::Plan;
 use super::played::PlayedPlan;
@@ -26,7 +27,7 @@ pub struct Replay {
     /// How it was run.
     pub setup: Setup,
     /// The trace.
-    pub entries: Vec<Entry>,
+    pub entries: Entries,
     /// The parser's counts of the lines.
     pub stats: Stats,
     /// What the replay counted itself, so that a check need not believe the parser or the gateway.
@@ -44,7 +45,7 @@ pub struct Replay {
 impl Replay {
     /// The entries of one lane.
     pub fn lane(&self, lane: Lane) -> impl Iterator<Item = &Entry> {
-        self.entries.iter().filter(move |entry| entry.lane == lane)
+        self.entries.lane(lane)
     }
 
     /// Whether the parser's events, and those of the buses, of an editor and of the event stream are those of `other`,
@@ -141,7 +142,7 @@ async fn run(
     let stated = hearing.stated(read, line_limit);
     let replay = |(setup, OverReplay { entries, stats, counted, reports, heard, .. })| Replay {
         setup,
-        entries,
+        entries: entries.into(),
         stats,
         counted,
         stated: stated.clone(),

@@ -118,7 +118,7 @@ impl CaseRun {
 
 /// The entries that are shown of a replay: the chat and what led to it, and those of `session` for this run.
 fn entries(replay: &Replay, session: &[Entry], number: usize) -> Vec<Entry> {
-    let mut entries = replay.entries.clone();
+    let mut entries = replay.entries.to_vec();
     entries.retain(|entry| !matches!(entry.lane, Lane::Acp | Lane::Sse | Lane::Session));
     let over = entries.last().map_or(0, |entry| entry.at);
     let own = session.iter().filter(|entry| entry.field("run") == Some(&number.into()));

@@ -36,13 +36,13 @@ pub(super) fn check_run(
     channels: Vec<ChannelReport>,
     expect: &[(FindingKind, &str)],
 ) {
-    let entries = entries.iter().map(|line| entry(line)).collect();
+    let entries: Vec<Entry> = entries.iter().map(|line| entry(line)).collect();
     let report = RunReport { channels, listener_panics: 0, masked: Masked::default() };
     let setup = Setup { run, channel: Some(Chat::of(ChatMode::Partial)), acp: None };
     let counted = ReplayCounts { line_feeds: stats.lines, ..ReplayCounts::default() };
     let replay = Replay {
         setup,
-        entries,
+        entries: entries.into(),
         stats,
         counted,
         stated: Arc::default(),
@@ -322,7 +322,7 @@ fn a_broken_rule_says_when_and_what_was_seen() {
         Setup { run: RunSpec::default(), channel: Some(Chat::of(ChatMode::Partial)), acp: None };
     let replay = Replay {
         setup,
-        entries,
+        entries: entries.into(),
         stats: Stats::default(),
         counted: ReplayCounts::default(),
         stated: Arc::default(),

@@ -25,7 +25,7 @@ fn found(stdout: &[&str], entries: &[&str]) -> Vec<(FindingKind, String)> {
     let acp = acp.then_some(AcpClient { terminal: false });
     let replay = Replay {
         setup: Setup { run: RunSpec::default(), channel: None, acp },
-        entries,
+        entries: entries.into(),
         stats: Stats::default(),
         counted: ReplayCounts::default(),
         stated: Arc::new(LazyStated::new(stdout.join("\n").as_bytes(), usize::MAX)),
