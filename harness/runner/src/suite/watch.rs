@@ -113,8 +113,8 @@ struct JobThread {
 }
 
 thread_local! {
-    /// The thread that ran the last job that this thread watched, if the job came to its end. It runs the next one too: what a
-    /// thread works out for itself, such as the states of a search for secrets, a new one would work out again.
+    /// The thread that ran the last job that this thread watched, if the job came to its end. It runs the next one too: what is
+    /// kept for a thread, such as the states of a search for secrets, might have to be worked out again for a new one.
     static USED: Cell<Option<JobThread>> = const { Cell::new(None) };
 }
 
