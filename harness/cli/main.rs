@@ -52,8 +52,8 @@ use clitape_runner::record::{ENTER, SUPERVISE, enter, supervise, supervise_with}
 use clitape_runner::scenario::Workspace;
 use tikv_jemallocator::Jemalloc;
 
-/// A run has many short strings and small trees, with which `clitape test` takes a sixth less time than with the system's
-/// allocator, and long runs up to a third.
+/// A run has many short strings and small trees, for which this takes less time than the allocator of the system
+/// (docs/performance.md says how much).
 #[global_allocator]
 static ALLOCATOR: Jemalloc = Jemalloc;
 

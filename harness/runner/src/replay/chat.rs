@@ -49,7 +49,7 @@ struct CallState {
 }
 
 /// The result of a call.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 struct CallOutcome {
     /// The message it is about; none when a new one is refused.
     message_id: Option<i64>,
@@ -58,9 +58,9 @@ struct CallOutcome {
 }
 
 impl CallOutcome {
-    /// Whether the entry of the call says more of it than what the client sent.
-    fn says_more_than(self, call: &BotCall) -> bool {
-        self.message_id != call.message_id || self.fault.is_some()
+    /// What is known of a call that the client has sent.
+    fn sent(call: &BotCall) -> Self {
+        Self { message_id: call.message_id, fault: None }
     }
 }
 
@@ -154,7 +154,7 @@ impl CallUnderWay {
     /// Makes a call in `turn`, and writes its entry.
     fn make(server: Arc<ChatServer>, call: BotCall, turn: u64) -> Self {
         let (number, fault) = server.take(&call);
-        let mut data = data(&call, CallOutcome { message_id: call.message_id, fault: None });
+        let mut data = data(&call, CallOutcome::sent(&call));
         data.extend(turn_field(turn));
         let entry = server.log.add_open(Lane::Telegram, call.method.as_str(), data);
         Self { server, call, turn, number, entry, fault, outcome: None }
@@ -184,7 +184,7 @@ impl CallUnderWay {
         }
         let outcome = self.server.apply(self.number, &self.call, self.fault);
         self.outcome = Some(outcome);
-        if outcome.says_more_than(&self.call) {
+        if outcome != CallOutcome::sent(&self.call) {
             let mut data = data(&self.call, outcome);
             data.extend(turn_field(self.turn));
             self.server.log.change(self.entry, |entry| *entry = data);

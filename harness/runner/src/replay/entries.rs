@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use super::trace::{Entry, Lane};
 
 /// The entries of a trace, in the order in which things happened.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Entries {
     all: Vec<Entry>,
     /// The indices of the entries of each lane, once somebody has asked for one since the last change.
