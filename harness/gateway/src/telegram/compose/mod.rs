@@ -44,6 +44,9 @@ pub(super) struct Compositor {
     is_full: bool,
     /// What goes on while neither text nor tools come.
     status: Option<ToolLine>,
+    /// The number of lines that drafts have looked at.
+    #[cfg(test)]
+    looked_at: usize,
 }
 
 impl Compositor {
@@ -56,6 +59,8 @@ impl Compositor {
             seen: [0; 2],
             is_full: false,
             status: None,
+            #[cfg(test)]
+            looked_at: 0,
         }
     }
 

@@ -35,6 +35,8 @@ pub(super) struct DraftParts {
     chunks: Vec<Chunk>,
     /// The number of texts.
     texts: usize,
+    /// The chunks that have texts, from the first.
+    with_texts: Vec<usize>,
     /// The id of the chunk of each line, by the line's place; `None` if the line is not among the parts.
     chunk_of: Vec<Option<u64>>,
     /// The number of chunks that there have been.
@@ -48,6 +50,8 @@ struct Chunk {
     texts: usize,
     /// Whether all parts are lines that look the same; `None` if that is not known.
     is_uniform: Option<bool>,
+    /// The row of chunks that ends with this one, if it is known.
+    equal: Option<EqualChunks>,
 }
 
 impl DraftParts {
@@ -111,7 +115,8 @@ impl DraftParts {
             Some(PartPosition { chunk, index })
         };
         in_chunk(at.chunk, at.index + 1).or_else(|| {
-            let chunk = self.chunks[..at.chunk].iter().rposition(|chunk| chunk.texts > 0)?;
+            let before = self.with_texts.partition_point(|chunk| *chunk < at.chunk);
+            let chunk = self.with_texts[before.checked_sub(1)?];
             in_chunk(chunk, self.chunks[chunk].parts.len())
         })
     }
@@ -138,11 +143,43 @@ impl DraftParts {
         self.chunks[chunk.chunk].is_uniform = Some(is_uniform);
     }
 
+    /// The row of chunks, all lines of which look the same, that is known to end with a chunk; at least that chunk, whose
+    /// lines do.
+    pub(super) fn equal_up_to(&self, chunk: PartChunk) -> EqualChunks {
+        let PartChunk { chunk, length } = chunk;
+        let alone = EqualChunks { first: chunk, last: chunk, lines: length };
+        self.chunks[chunk].equal.unwrap_or(alone)
+    }
+
+    /// Remembers that all lines of a row of chunks look the same, until one of them changes.
+    pub(super) fn set_equal(&mut self, chunks: EqualChunks) {
+        self.chunks[chunks.last].equal = Some(chunks);
+    }
+
     /// A line looks different now.
     pub(super) fn changed(&mut self, place: usize) {
         if let Some(chunk) = self.chunk(place) {
-            self.chunks[chunk].is_uniform = None;
+            self.forget_looks(chunk);
         }
+    }
+
+    /// Forgets how the lines of a chunk look.
+    fn forget_looks(&mut self, chunk: usize) {
+        self.chunks[chunk].is_uniform = None;
+        for later in &mut self.chunks[chunk..] {
+            later.equal = later.equal.filter(|equal| equal.first > chunk);
+        }
+    }
+
+    /// Counts anew where chunks are, from the first one that is elsewhere than before.
+    fn moved(&mut self, from: usize) {
+        for chunk in &mut self.chunks[from..] {
+            chunk.equal = None;
+        }
+        self.with_texts.truncate(self.with_texts.partition_point(|chunk| *chunk < from));
+        let behind = self.chunks.iter().enumerate().skip(from);
+        let with_texts = behind.filter(|(_, chunk)| chunk.texts > 0).map(|(at, _)| at);
+        self.with_texts.extend(with_texts);
     }
 
     /// Adds a part behind all others.
@@ -160,20 +197,30 @@ impl DraftParts {
             // What is added at the end leaves full chunks behind.
             let from = if index == CHUNK { CHUNK } else { CHUNK / 2 };
             let rest = self.chunks[at].parts.split_off(from);
-            self.chunks[at].count();
+            if !rest.is_empty() {
+                self.chunks[at].count();
+            }
             self.add_chunk(at + 1, rest);
+            self.moved(if from == CHUNK { at + 1 } else { at });
             if index > from || from == CHUNK {
                 (at, index) = (at + 1, index - from);
             }
         }
+        self.forget_looks(at);
         let chunk = &mut self.chunks[at];
-        if let DraftPart::Line(place) = part {
-            self.chunk_of.resize(self.chunk_of.len().max(place + 1), None);
-            self.chunk_of[place] = Some(chunk.id);
+        match part {
+            DraftPart::Line(place) => {
+                self.chunk_of.resize(self.chunk_of.len().max(place + 1), None);
+                self.chunk_of[place] = Some(chunk.id);
+            }
+            DraftPart::Text(_) => {
+                self.texts += 1;
+                chunk.texts += 1;
+                if let Err(place) = self.with_texts.binary_search(&at) {
+                    self.with_texts.insert(place, at);
+                }
+            }
         }
-        self.texts += usize::from(part.is_text());
-        chunk.texts += usize::from(part.is_text());
-        chunk.is_uniform = None;
         chunk.parts.insert(index, part);
     }
 
@@ -191,6 +238,7 @@ impl DraftParts {
             chunk.count();
         }
         self.chunks.retain(|chunk| !chunk.parts.is_empty());
+        self.moved(0);
         self.texts = self.chunks.iter().map(|chunk| chunk.texts).sum();
     }
 
@@ -199,10 +247,12 @@ impl DraftParts {
         let Some(at) = self.position(place) else { return };
         let chunk = &mut self.chunks[at.chunk];
         chunk.parts.remove(at.index);
-        chunk.count();
         self.chunk_of[place] = None;
         if chunk.parts.is_empty() {
             self.chunks.remove(at.chunk);
+            self.moved(at.chunk);
+        } else {
+            self.forget_looks(at.chunk);
         }
     }
 
@@ -225,7 +275,7 @@ impl DraftParts {
                 self.chunk_of[*place] = Some(id);
             }
         }
-        let mut chunk = Chunk { id, parts, texts: 0, is_uniform: None };
+        let mut chunk = Chunk { id, parts, texts: 0, is_uniform: None, equal: None };
         chunk.count();
         self.chunks.insert(at, chunk);
     }
@@ -244,7 +294,7 @@ impl Chunk {
 pub(super) struct PartChunk {
     chunk: usize,
     /// The number of its parts.
-    pub(super) length: usize,
+    length: usize,
 }
 
 impl PartChunk {
@@ -252,5 +302,26 @@ impl PartChunk {
     pub(super) fn positions(self) -> impl Iterator<Item = PartPosition> {
         let chunk = self.chunk;
         (0..self.length).map(move |index| PartPosition { chunk, index })
+    }
+}
+
+/// A row of chunks that have nothing but lines that look the same.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct EqualChunks {
+    first: usize,
+    last: usize,
+    /// The number of lines of all of them.
+    pub(super) lines: usize,
+}
+
+impl EqualChunks {
+    /// The position of the first line.
+    pub(super) fn top(self) -> PartPosition {
+        PartPosition { chunk: self.first, index: 0 }
+    }
+
+    /// These, which look the same as `below`, which begin where these end.
+    pub(super) fn and(self, below: Self) -> Self {
+        Self { first: self.first, last: below.last, lines: self.lines + below.lines }
     }
 }

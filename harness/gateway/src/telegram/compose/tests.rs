@@ -399,3 +399,26 @@ fn v2_calls_that_folded_are_counted_and_change_no_line() {
     assert!(draft.starts_with("+2 earlier\n2 <i>running…</i>\n3"), "{draft}");
     assert!(draft.ends_with("8 <i>running…</i>\n9 <i>⚠️ failed</i>"), "{draft}");
 }
+
+#[test]
+fn issue_20_a_draft_looks_at_as_many_lines_whatever_there_is_of_a_row() {
+    /// The lines that a draft looks at when there are so many equal ones, and one more has come.
+    async fn looked_at(lines: usize) -> usize {
+        let mut compositor = Compositor::new(settings(DraftMode::Partial));
+        for _ in 0..lines {
+            compositor.start("a", "Bash: a", None);
+            compositor.last_draft();
+        }
+        compositor.looked_at = 0;
+        compositor.start("a", "Bash: a", None);
+        compositor.draft();
+        compositor.looked_at
+    }
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_time().start_paused(true).build().expect("a runtime");
+    runtime.block_on(async {
+        let few = looked_at(100).await;
+        assert!(few < 20, "{few}");
+        assert_eq!(looked_at(1_600).await, few);
+    });
+}

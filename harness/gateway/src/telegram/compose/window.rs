@@ -1,14 +1,14 @@
 //! The newest parts of a draft, back to where nothing more can show.
 //!
 //! A message shows [`LINES`] rows and one page of text. The parts are looked at from the end, until there is a row more
-//! and more text than that. A long row of lines that look the same, or that can't show, is passed over by the chunk.
+//! and more text than that. A long row of lines that look the same is passed over at once, as are lines that can't show.
 
 use std::sync::Arc;
 
 use super::Compositor;
 use super::layout::{DraftBlock, DraftRow, GAP, LINES, LITTLE_ROOM};
 use super::line::ToolLine;
-use super::parts::{DraftPart, PartPosition};
+use super::parts::{DraftPart, EqualChunks, PartPosition};
 use super::text::{Shown, TextLook};
 
 /// How much of a draft is looked at.
@@ -100,23 +100,28 @@ impl Compositor {
     fn row(&mut self, at: PartPosition) -> (DraftRow, PartPosition) {
         let html = self.written(at).map_or_else(String::new, |line| line.shown().to_owned());
         let (mut top, mut times) = (at, 1);
+        let mut below: Option<EqualChunks> = None;
         while let Some(above) = self.parts.before(top) {
             if self.written(above).is_none_or(|line| line.shown() != html) {
                 break;
             }
-            (top, times) = match self.uniform_chunk(above) {
-                Some((first, length)) => (first, times + length),
+            let chunks = self.equal_chunks(above);
+            (top, times) = match chunks {
+                Some(chunks) => (chunks.top(), times + chunks.lines),
                 None => (above, times + 1),
             };
+            below = chunks.map(|chunks| below.map_or(chunks, |below| chunks.and(below)));
+            if let Some(below) = below {
+                self.parts.set_equal(below);
+            }
         }
         (DraftRow { html, times }, top)
     }
 
-    /// The first position and the length of the chunk of which `last` is the last position, if all its parts are lines that
-    /// look the same.
-    fn uniform_chunk(&mut self, last: PartPosition) -> Option<(PartPosition, usize)> {
+    /// The chunks up to the one of which `last` is the last position, as far as all their lines are known to look the same;
+    /// `None` if those of that chunk do not.
+    fn equal_chunks(&mut self, last: PartPosition) -> Option<EqualChunks> {
         let (chunk, known) = self.parts.chunk_up_to(last)?;
-        let first = chunk.positions().next()?;
         let is_uniform = match known {
             Some(known) => known,
             None => {
@@ -132,11 +137,15 @@ impl Compositor {
                 is_so
             }
         };
-        is_uniform.then_some((first, chunk.length))
+        is_uniform.then(|| self.parts.equal_up_to(chunk))
     }
 
     /// The line at a position as it looks now, if there is one.
     fn written(&mut self, at: PartPosition) -> Option<&ToolLine> {
+        #[cfg(test)]
+        {
+            self.looked_at += 1;
+        }
         let line = self.lines.get_mut(self.parts.line(at)?);
         line.write(&self.settings, self.started);
         Some(line)
