@@ -6,6 +6,7 @@ use crate::body::RecordBlock;
 use crate::diagnostic::DiagnosticCode;
 use crate::emitter::Emitter;
 use crate::event::{Event, Incomplete, ToolKind};
+use crate::id_index::IdIndex;
 use crate::json;
 use crate::payload::Json;
 use crate::plant::{Plant, planted};
@@ -45,8 +46,9 @@ pub(crate) struct CallSite<'a> {
 /// A call. A run has many, of which few are open: one that has ended is small.
 #[derive(Debug)]
 struct CallState {
-    parent: Option<String>,
-    message: String,
+    id: Box<str>,
+    parent: Option<Box<str>>,
+    message: Box<str>,
     progress: CallProgress,
 }
 
@@ -61,7 +63,6 @@ enum CallProgress {
 /// A call without a result.
 #[derive(Debug)]
 struct OpenCall {
-    id: String,
     name: String,
     kind: ToolKind,
     arguments: SourceArguments<'static>,
@@ -92,7 +93,7 @@ impl CallState {
     /// Whether an announcement at `place` repeats this call instead of making a new one (U4).
     fn is_repeated(&self, place: CallSite<'_>) -> bool {
         let same_message =
-            self.message == place.message || self.message.is_empty() || place.message.is_empty();
+            *self.message == *place.message || self.message.is_empty() || place.message.is_empty();
         self.parent.as_deref() == place.parent
             && same_message
             && (self.open().is_some() || place.streamed && !planted(Plant::StartAgainAfterResult))
@@ -112,8 +113,8 @@ struct EarlyResult {
 #[derive(Debug, Default)]
 pub(crate) struct CallTable {
     list: Vec<CallState>,
-    /// Index of the newest call for each id.
-    latest: BTreeMap<String, usize>,
+    /// Finds the newest call for each id.
+    latest: IdIndex,
     /// Indexes of the calls without a result.
     open: BTreeSet<usize>,
     early: Vec<Option<EarlyResult>>,
@@ -152,24 +153,25 @@ impl CallTable {
             args: arguments.args(),
             parent: place.parent.map(Into::into),
         });
-        self.latest.insert(id.to_owned(), self.list.len());
-        self.open.insert(self.list.len());
         let open = OpenCall {
-            id: id.to_owned(),
             name: name.to_owned(),
             kind,
             arguments: arguments.clone().into_owned(),
             is_streamed: from == CallOrigin::Stream,
             is_asked: false,
         };
+        let at = self.list.len();
         self.list.push(CallState {
-            parent: place.parent.map(str::to_owned),
-            message: place.message.to_owned(),
+            id: id.into(),
+            parent: place.parent.map(Into::into),
+            message: place.message.into(),
             progress: CallProgress::Open(Box::new(open)),
         });
+        self.latest.insert(at, |at| &self.list[at].id);
+        self.open.insert(at);
         let early = self.early_by_id.remove(id).and_then(|at| self.early[at].take());
         if let Some(early) = early {
-            self.end(self.list.len() - 1, early.side, early.is_error, early.result, emitter);
+            self.end(at, early.side, early.is_error, early.result, emitter);
         }
     }
 
@@ -207,13 +209,13 @@ impl CallTable {
         let calls = self.open.iter().map(|at| &self.list[*at]);
         let calls = calls.filter_map(|call| Some((call, call.open()?)));
         let equal: Vec<_> = calls.filter(|(_, open)| open.is_of(name, input)).collect();
-        let (last, last_open) = equal.last()?;
+        let (last, _) = equal.last()?;
         if equal.iter().any(|(call, _)| call.parent != last.parent) {
             return None;
         }
         let mut of_message = equal.iter().filter(|(call, _)| call.message == last.message);
         let not_asked = of_message.find(|(_, open)| !open.is_asked);
-        Some(not_asked.map_or(&last_open.id, |(_, open)| &open.id))
+        Some(not_asked.map_or(&last.id, |(call, _)| &call.id))
     }
 
     /// Emits a result, retains it until its call starts, or reports it as a duplicate.
@@ -272,7 +274,7 @@ impl CallTable {
     fn outlives(&self, at: usize, next: &[String]) -> bool {
         match &self.list[at].parent {
             Some(parent) => self.runs_on(parent, next),
-            None => next.contains(&self.list[at].message),
+            None => is_among(next, &self.list[at].message),
         }
     }
 
@@ -290,7 +292,7 @@ impl CallTable {
             match &call.parent {
                 _ if call.open().is_none() => return true,
                 Some(parent) => asked = parent,
-                None => return next.contains(&call.message),
+                None => return is_among(next, &call.message),
             }
         }
         false
@@ -322,7 +324,7 @@ impl CallTable {
     }
 
     fn newest(&self, id: &str) -> Option<usize> {
-        self.latest.get(id).copied()
+        self.latest.get(id, |at| &self.list[at].id)
     }
 
     fn abandon(&mut self, at: usize, emitter: &mut Emitter<'_>) {
@@ -355,6 +357,11 @@ impl CallTable {
     }
 }
 
+/// Whether an id is among others.
+fn is_among(ids: &[String], id: &str) -> bool {
+    ids.iter().any(|other| other == id)
+}
+
 /// Whether the type of the content of a result marks an error.
 fn names_error(block: &RecordBlock<'_>) -> bool {
     let [kind] = json::inner(block.content, &["type"]);
@@ -370,7 +377,7 @@ impl CallState {
         incomplete: Option<Incomplete>,
     ) -> Event<'a> {
         Event::ToolResult {
-            id: call.id.as_str().into(),
+            id: (&*self.id).into(),
             name: call.name.as_str().into(),
             is_error,
             result,
@@ -391,7 +398,7 @@ impl CallState {
         emitter.differs(&call.name, &what);
         if !new.is_empty() {
             emitter.emit(Event::ToolInput {
-                id: call.id.as_str().into(),
+                id: (&*self.id).into(),
                 name: call.name.as_str().into(),
                 args: new,
                 parent: self.parent.as_deref().map(Into::into),

@@ -1,13 +1,12 @@
 //! The state of a conversation, that of the main thread or of one subagent: its messages and its
 //! transcript so far (T1, T3, R1).
 
-use std::collections::BTreeMap;
-
 use crate::block::{BlockContent, BlockState};
 use crate::calls::CallSite;
 use crate::emitter::Emitter;
 use crate::event::Event;
-use crate::message::{MessageState, MessageText};
+use crate::id_index::IdIndex;
+use crate::message::{MessageContent, MessageState};
 use crate::plant::{Plant, planted};
 use crate::transcript::{BlockId, TextKind, TextPiece, Transcript};
 
@@ -28,7 +27,10 @@ pub(crate) struct ConversationState {
     /// Error`, and the record marks no error. It becomes an answer only if the run goes on or ends
     /// well (T6).
     pub(crate) withheld: Option<(usize, String)>,
-    by_id: BTreeMap<String, usize>,
+    /// Finds the newest message of each id.
+    by_id: IdIndex,
+    /// The newest message that began without an id, even if a snapshot has named it since.
+    nameless: Option<usize>,
 }
 
 impl ConversationState {
@@ -38,7 +40,7 @@ impl ConversationState {
 
     /// Returns the index of the last message that has one of these ids.
     pub(crate) fn last_of(&self, ids: &[String]) -> Option<usize> {
-        self.messages.iter().rposition(|message| ids.contains(&message.id))
+        self.messages.iter().rposition(|message| ids.iter().any(|id| **id == *message.id))
     }
 
     /// Begins a turn with the message at `first`: nothing before it is left. Returns the transcript
@@ -61,8 +63,7 @@ impl ConversationState {
         let ended = std::mem::replace(self, Self::new(parent));
         self.messages = ended.messages.into_iter().skip(first).collect();
         self.current = ended.current.and_then(|at| at.checked_sub(first));
-        let ids = self.messages.iter().map(|message| message.id.clone());
-        self.by_id = ids.zip(0..).collect();
+        (0..self.messages.len()).for_each(|at| self.index(at));
         let mut transcript = ended.transcript;
         if !self.messages.is_empty() {
             (0..transcript.take_splits()).for_each(|_| self.transcript.split());
@@ -74,7 +75,7 @@ impl ConversationState {
     pub(crate) fn emit_again(&mut self, pieces: &[TextPiece], emitter: &mut Emitter<'_>) {
         let splits = self.transcript.take_splits();
         for piece in pieces {
-            let place = (self.messages[piece.by.message].id.as_str(), self.parent.as_deref());
+            let place = (&*self.messages[piece.by.message].id, self.parent.as_deref());
             self.transcript.emit_again(piece, place, emitter);
         }
         (0..splits).for_each(|_| self.transcript.split());
@@ -91,7 +92,7 @@ impl ConversationState {
     /// second try at it: CLIs up to 2.1.148 print nothing about such a failure.
     pub(crate) fn retract_unfinished(&mut self, emitter: &mut Emitter<'_>) {
         let Some(at) = self.current else { return };
-        if self.messages[at].blocks.iter().any(|block| block.is_unfinished()) {
+        if self.messages[at].blocks().iter().any(|block| block.is_unfinished()) {
             self.retract(at, |_| true, emitter);
         }
     }
@@ -114,12 +115,12 @@ impl ConversationState {
 
     /// Returns the message that a snapshot belongs to, and adds it if it is new.
     pub(crate) fn find_or_add(&mut self, id: &str) -> usize {
-        match (self.by_id.get(id), self.current) {
+        match (self.lookup(id), self.current) {
             _ if id.is_empty() && planted(Plant::NamelessMessageTwice) => self.add(id),
-            (Some(at), _) => *at,
+            (Some(at), _) => at,
             (None, Some(at)) if self.messages[at].id.is_empty() => {
-                self.messages[at].id.push_str(id);
-                self.by_id.insert(id.to_owned(), at);
+                self.messages[at].id = id.into();
+                self.index(at);
                 at
             }
             (None, _) => self.add(id),
@@ -128,7 +129,7 @@ impl ConversationState {
 
     /// Whether the current message has blocks that have not ended.
     pub(crate) fn has_open_blocks(&self) -> bool {
-        self.current.is_some_and(|at| !self.messages[at].blocks.is_empty())
+        self.current.is_some_and(|at| !self.messages[at].blocks().is_empty())
     }
 
     /// Whether the current message was started without an id.
@@ -138,7 +139,10 @@ impl ConversationState {
 
     /// Returns the index of the message with this id.
     pub(crate) fn lookup(&self, id: &str) -> Option<usize> {
-        self.by_id.get(id).copied()
+        match id {
+            "" => self.nameless,
+            _ => self.by_id.get(id, |at| &self.messages[at].id),
+        }
     }
 
     /// Whether the message with this id came as stream events.
@@ -149,11 +153,20 @@ impl ConversationState {
     fn add(&mut self, id: &str) -> usize {
         let at = self.messages.len();
         self.messages.push(MessageState::new(id));
-        self.by_id.insert(id.to_owned(), at);
+        self.index(at);
         if let Some(old) = at.checked_sub(RETAINED_MESSAGES) {
             self.messages[old].evict();
         }
         at
+    }
+
+    /// Makes a message the newest of its id.
+    fn index(&mut self, at: usize) {
+        if self.messages[at].id.is_empty() {
+            self.nameless = Some(at);
+        } else {
+            self.by_id.insert(at, |at| &self.messages[at].id);
+        }
     }
 
     /// The place at which the calls of a message are announced.
@@ -176,8 +189,8 @@ impl ConversationState {
         write: impl FnOnce(&mut [BlockState], &mut String),
         emitter: &mut Emitter<'_>,
     ) {
-        let (id, blocks, text) = self.messages[by.message].parts();
-        let MessageText { consumed, think_tags, .. } = text;
+        let (id, content) = self.messages[by.message].parts();
+        let MessageContent { blocks, consumed, think_tags, .. } = content;
         let piece = consumed[kind as usize].append(|out| write(blocks, out));
         let (transcript, place) = (&mut self.transcript, (id, self.parent.as_deref()));
         match kind {
@@ -190,9 +203,10 @@ impl ConversationState {
     /// Ends a block of this kind of text: the think-tag filter releases what it withholds.
     pub(crate) fn end_text(&mut self, kind: TextKind, by: BlockId, emitter: &mut Emitter<'_>) {
         if kind == TextKind::Answer {
-            let (id, _, text) = self.messages[by.message].parts();
+            let (id, content) = self.messages[by.message].parts();
             let (transcript, place) = (&mut self.transcript, (id, self.parent.as_deref()));
-            text.think_tags
+            content
+                .think_tags
                 .end(&mut |kind, piece| transcript.emit(kind, by, place, piece, emitter));
         }
     }
@@ -210,7 +224,7 @@ impl ConversationState {
         }
         let (message, transcript) = (&mut self.messages[at], &mut self.transcript);
         let mut calls = Vec::new();
-        message.blocks.retain_mut(|block| {
+        message.blocks_mut().retain_mut(|block| {
             let keep = !retracted(block.index);
             if let (false, BlockContent::Tool(input)) = (keep, &mut block.content) {
                 transcript.unsplit();
@@ -229,7 +243,7 @@ impl ConversationState {
         let [answer, reasoning] =
             [TextKind::Answer, TextKind::Reasoning].map(|kind| self.transcript.text(kind));
         emitter.emit(Event::Retract {
-            message_id: self.messages[at].id.as_str().into(),
+            message_id: (&*self.messages[at].id).into(),
             length: answer.length(),
             thinking_length: reasoning.length(),
             calls: calls.into(),

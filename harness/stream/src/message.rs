@@ -6,24 +6,24 @@ use crate::outcome::Usage;
 use crate::think_tags::ThinkTagFilter;
 use crate::transcript::ROOM;
 
-/// The state of one message. A run has many, of which only the newest have their text: an evicted one is small.
+/// The state of one message. A run has many, of which only the newest have their content: an evicted one is small.
 #[derive(Debug, Default)]
 pub(crate) struct MessageState {
-    pub(crate) id: String,
+    pub(crate) id: Box<str>,
     /// The message came as stream events.
     pub(crate) streamed: bool,
-    /// The message was evicted from the bounded history; its text is no longer available.
+    /// The message was evicted from the bounded history; its content is no longer available.
     pub(crate) evicted: bool,
-    /// The blocks that have started and are not settled yet.
-    pub(crate) blocks: Vec<BlockState>,
     /// Number of blocks that snapshots have shown.
     pub(crate) shown: u64,
-    text: Option<Box<MessageText>>,
+    content: Option<Box<MessageContent>>,
 }
 
-/// What there is of a message beside its blocks.
+/// What there is of a message.
 #[derive(Debug, Default)]
-pub(crate) struct MessageText {
+pub(crate) struct MessageContent {
+    /// The blocks that have started and are not settled yet.
+    pub(crate) blocks: Vec<BlockState>,
     /// The consumed text of each kind.
     pub(crate) consumed: [SnapshotReconciler; 2],
     pub(crate) think_tags: ThinkTagFilter,
@@ -34,33 +34,43 @@ pub(crate) struct MessageText {
 impl MessageState {
     /// A message of which nothing but the id is known.
     pub(crate) fn new(id: &str) -> Self {
-        Self { id: id.to_owned(), ..Self::default() }
+        Self { id: id.into(), ..Self::default() }
     }
 
-    /// Its text so far.
-    pub(crate) fn text(&mut self) -> &mut MessageText {
-        self.parts().2
+    /// Its content so far.
+    pub(crate) fn content(&mut self) -> &mut MessageContent {
+        self.parts().1
     }
 
-    /// Its id, its open blocks and its text, each of which can be changed while the others are read.
-    pub(crate) fn parts(&mut self) -> (&str, &mut [BlockState], &mut MessageText) {
-        (&self.id, &mut self.blocks, self.text.get_or_insert_default())
+    /// Its id and its content, which can be changed while the id is read.
+    pub(crate) fn parts(&mut self) -> (&str, &mut MessageContent) {
+        (&self.id, self.content.get_or_insert_default())
+    }
+
+    /// The blocks that have started and are not settled yet.
+    pub(crate) fn blocks(&self) -> &[BlockState] {
+        self.content.as_ref().map_or(&[], |content| &content.blocks)
+    }
+
+    /// The same blocks, which can be changed.
+    pub(crate) fn blocks_mut(&mut self) -> &mut Vec<BlockState> {
+        &mut self.content().blocks
     }
 
     /// Token counts of `message_start`.
     pub(crate) fn usage(&self) -> Usage {
-        self.text.as_ref().map(|text| text.usage).unwrap_or_default()
+        self.content.as_ref().map(|content| content.usage).unwrap_or_default()
     }
 
-    /// Forgets the text and the blocks.
+    /// Forgets the content.
     pub(crate) fn evict(&mut self) {
-        (self.text, self.blocks) = Default::default();
+        self.content = None;
         self.evicted = true;
     }
 
     /// Forgets the text, and that it was streamed, because it was taken back.
     pub(crate) fn begin_again(&mut self) {
-        self.text().consumed = Default::default();
+        self.content().consumed = Default::default();
         self.streamed = false;
     }
 
@@ -70,8 +80,11 @@ impl MessageState {
     /// That is the open block of this type. Without one it is the number of blocks shown before,
     /// because an empty block has no snapshot.
     pub(crate) fn next_shown_index(&mut self, block_type: &str) -> u64 {
-        let open =
-            self.blocks.iter().find(|block| block.is_of_type(block_type)).map(|block| block.index);
+        let open = self
+            .blocks()
+            .iter()
+            .find(|block| block.is_of_type(block_type))
+            .map(|block| block.index);
         let index = open.unwrap_or(self.shown);
         self.shown = index + 1;
         index

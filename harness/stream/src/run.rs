@@ -291,7 +291,7 @@ impl RunState {
         if main.current.is_none_or(|at| at < first) {
             stream::message_end(main, &mut self.calls, emitter);
         }
-        let ids: Vec<_> = main.messages[first..].iter().map(|m| m.id.clone()).collect();
+        let ids: Vec<_> = main.messages[first..].iter().map(|m| m.id.to_string()).collect();
         if let Some(usage) = record.usage {
             emitter.emit(Event::Usage { usage, is_final: true });
         }

@@ -196,7 +196,7 @@ impl SnapshotRecord {
         emitter: &mut Emitter<'_>,
     ) {
         let here = BlockId { message: self.at, block: index };
-        for open in 0..conversation.messages[self.at].blocks.len() {
+        for open in 0..conversation.messages[self.at].blocks().len() {
             let write = |blocks: &mut [BlockState], out: &mut String| {
                 if let Some(stream) = blocks[open].text(kind) {
                     stream.write_prefill(out);
@@ -215,7 +215,7 @@ impl SnapshotRecord {
             false => SnapshotContext::Plain,
         };
         let cursor = &mut self.cursors[kind as usize];
-        match message.text().consumed[kind as usize].fit(text, context, cursor) {
+        match message.content().consumed[kind as usize].fit(text, context, cursor) {
             None => emitter.diagnostic(DiagnosticCode::TextMismatch, MISMATCH, text),
             Some(known) if known == text.len() => {}
             Some(known) => {
@@ -231,9 +231,9 @@ impl SnapshotRecord {
                     return;
                 }
                 conversation.add_text(kind, here, |_, out| out.push_str(&text[known..]), emitter);
-                let message = &mut conversation.messages[self.at];
-                message.text().consumed[kind as usize].confirm_all(cursor);
-                message.blocks.iter_mut().for_each(BlockState::clear_carry);
+                let content = conversation.messages[self.at].content();
+                content.consumed[kind as usize].confirm_all(cursor);
+                content.blocks.iter_mut().for_each(BlockState::clear_carry);
             }
         }
         if !streamed {
@@ -256,7 +256,7 @@ impl SnapshotRecord {
         self.shown.calls.push(id.to_owned());
         let input = input.filter(|_| !planted(Plant::DeltasNotJoined));
         let arguments = SourceArguments::read(input);
-        let blocks = conversation.messages[self.at].blocks.iter_mut();
+        let blocks = conversation.messages[self.at].blocks_mut().iter_mut();
         let open = blocks.filter_map(|block| match &mut block.content {
             BlockContent::Tool(input) if input.id == id && input.has_input() => Some(input),
             _ => None,

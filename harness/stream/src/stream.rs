@@ -78,7 +78,7 @@ pub(crate) fn event(
             let id = message.and_then(|message| json::trimmed(message.id));
             let at = conversation.start_message(&id.unwrap_or_default());
             let counts = message.and_then(|message| message.usage.as_ref());
-            conversation.messages[at].text().usage =
+            conversation.messages[at].content().usage =
                 counts.map_or_else(Usage::default, |counts| counts.usage(Usage::default()));
             return EventEffect::Start;
         }
@@ -105,7 +105,7 @@ pub(crate) fn message_end(
     emitter: &mut Emitter<'_>,
 ) {
     if let Some(at) = conversation.current {
-        for block in std::mem::take(&mut conversation.messages[at].blocks) {
+        for block in std::mem::take(conversation.messages[at].blocks_mut()) {
             settle(conversation, calls, (at, block), emitter);
         }
     }
@@ -120,7 +120,7 @@ pub(crate) fn settle_before_result(
     emitter: &mut Emitter<'_>,
 ) {
     let Some(at) = conversation.current else { return };
-    let blocks = &mut conversation.messages[at].blocks;
+    let blocks = conversation.messages[at].blocks_mut();
     let waits =
         |block: &BlockState| block.is_stopped() && block.tool().is_some_and(|input| input.id == id);
     if let Some(found) = blocks.iter().position(waits) {
@@ -140,7 +140,7 @@ fn block_start(
         if planted(Plant::IndexReused) {
             return;
         }
-        let block = conversation.messages[at].blocks.remove(open);
+        let block = conversation.messages[at].blocks_mut().remove(open);
         settle(conversation, calls, (at, block), emitter);
     }
     let Some(part) = block else {
@@ -152,7 +152,11 @@ fn block_start(
         let seed = if is_lost { String::new() } else { part.text_of(text).into_owned() };
         let stream = BlockStream::new(seed);
         let content = BlockContent::Text(text, stream);
-        return conversation.messages[at].blocks.push(BlockState { index, content, started: true });
+        return conversation.messages[at].blocks_mut().push(BlockState {
+            index,
+            content,
+            started: true,
+        });
     }
     let content = match (&*kind, tool_kind(&kind)) {
         ("redacted_thinking", _) => BlockContent::Quiet,
@@ -189,7 +193,7 @@ fn block_start(
             BlockContent::Unknown
         }
     };
-    conversation.messages[at].blocks.push(BlockState { index, content, started: true });
+    conversation.messages[at].blocks_mut().push(BlockState { index, content, started: true });
 }
 
 /// Whether the message already has a call with this id.
@@ -201,7 +205,7 @@ fn is_repeated_call(
 ) -> bool {
     let open = |block: &BlockState| block.tool().is_some_and(|input| input.id == id);
     calls.has_call_at(id, conversation.call_site(at))
-        || conversation.messages[at].blocks.iter().any(open)
+        || conversation.messages[at].blocks().iter().any(open)
 }
 
 const TWICE: &str = "A message calls a tool twice with one id; the second call is left out";
@@ -238,7 +242,7 @@ fn block_delta(
         (Some(open), _) => open,
         (None, Some(text)) => {
             let content = BlockContent::Text(text, BlockStream::default());
-            let blocks = &mut conversation.messages[at].blocks;
+            let blocks = conversation.messages[at].blocks_mut();
             blocks.push(BlockState { index, content, started: false });
             blocks.len() - 1
         }
@@ -247,7 +251,7 @@ fn block_delta(
             return emitter.diagnostic(BAD, what, delta.raw.get());
         }
     };
-    match (target, &mut conversation.messages[at].blocks[open].content) {
+    match (target, &mut conversation.messages[at].blocks_mut()[open].content) {
         (None, BlockContent::Tool(input)) => {
             input.append(added, conversation.parent.as_deref(), emitter);
         }
@@ -272,13 +276,13 @@ fn block_stop(
 ) {
     let at = conversation.current_or_new();
     let Some(open) = open_block(conversation, at, index) else { return };
-    let mut block = conversation.messages[at].blocks.remove(open);
+    let mut block = conversation.messages[at].blocks_mut().remove(open);
     if let BlockContent::Tool(input) = &mut block.content {
         input.stop();
         let waits =
             !input.empty_snapshot && !calls.has_call_at(&input.id, conversation.call_site(at));
         if waits && matches!(input.streamed(), SourceArguments::Cut(_)) {
-            return conversation.messages[at].blocks.insert(open, block);
+            return conversation.messages[at].blocks_mut().insert(open, block);
         }
     }
     settle(conversation, calls, (at, block), emitter);
@@ -318,5 +322,5 @@ fn settle(
 /// Returns the position of the block with this index that has not stopped.
 fn open_block(conversation: &ConversationState, at: usize, index: u64) -> Option<usize> {
     let open = |block: &BlockState| block.index == index && !block.is_stopped();
-    conversation.messages[at].blocks.iter().rposition(open)
+    conversation.messages[at].blocks().iter().rposition(open)
 }

@@ -60,12 +60,14 @@ impl EndedTurns {
     pub(crate) fn end<'m>(
         &mut self,
         record: &ResultRecord,
-        messages: impl Iterator<Item = (&'m str, bool)>,
+        messages: impl DoubleEndedIterator<Item = (&'m str, bool)>,
     ) -> u64 {
         let named: HashSet<&str> = record.begun.iter().map(String::as_str).collect();
         let is_named = |id: &str| named.is_empty() || named.contains(id);
         let ended = messages.filter(|(id, _)| !id.is_empty() && is_named(id));
-        self.messages.extend(ended.map(|(id, streamed)| (id.to_owned(), streamed)));
+        let newest: Vec<_> = ended.rev().take(REMEMBERED_MESSAGES).collect();
+        self.messages
+            .extend(newest.into_iter().rev().map(|(id, streamed)| (id.to_owned(), streamed)));
         self.messages.drain(..self.messages.len().saturating_sub(REMEMBERED_MESSAGES));
         self.count += 1;
         self.count

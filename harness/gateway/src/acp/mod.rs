@@ -33,6 +33,7 @@ mod update;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use clitape_stream::IdSet;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -78,7 +79,9 @@ pub struct AcpConverter {
     files: FileTable,
     /// Calls that are open, by the CLI's id. They are large, and the map has room for more than there are.
     open: HashMap<String, Box<AcpCall>>,
-    /// How many calls had an id.
+    /// The ids that calls had.
+    known: IdSet,
+    /// How many calls had an id, of each that more than one had.
     uses: HashMap<String, u32>,
     /// TodoWrite calls that have started and have no result yet.
     planning: HashSet<String>,
@@ -132,6 +135,7 @@ impl AcpConverter {
             settings,
             files: FileTable::default(),
             open: HashMap::new(),
+            known: IdSet::default(),
             uses: HashMap::new(),
             planning: HashSet::new(),
             tasks: plan::Tasks::default(),
@@ -297,7 +301,9 @@ impl AcpConverter {
         change: impl FnOnce(&mut AcpCall),
     ) -> Vec<Update> {
         if !self.open.contains_key(id) {
-            *self.uses.entry(id.to_owned()).or_default() += 1;
+            if !self.known.insert(id) {
+                *self.uses.entry(id.to_owned()).or_insert(1) += 1;
+            }
             self.announced += 1;
             let parent = parent.map(|parent| self.id_of(parent));
             let call = AcpCall::new(self.id_of(id), name, parent, self.announced);
@@ -406,8 +412,8 @@ impl AcpConverter {
     /// The id on the wire of the last call that had this one.
     fn id_of(&self, id: &str) -> String {
         match self.uses.get(id) {
-            Some(count) if *count > 1 => format!("{id}#{count}"),
-            _ => id.to_owned(),
+            Some(count) => format!("{id}#{count}"),
+            None => id.to_owned(),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! From the bus events of a run to the events of its stream ([S1](crate::rules::S1)).
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use clitape_stream::Incomplete;
 use clitape_stream::plant::{Plant, planted};
+use clitape_stream::{IdSet, Incomplete};
 use serde_json::{Map, Value, json};
 
 use super::event::SseEvent;
@@ -34,7 +34,7 @@ const HEARD_LIMIT: usize = 200;
 pub struct SseConverter {
     open: OpenCalls,
     /// Ids of calls that have ended.
-    ended: HashSet<String>,
+    ended: IdSet,
     /// Characters of the answer that were sent.
     length: u64,
     /// The last status, if no other event was sent after it.
@@ -145,7 +145,7 @@ impl SseConverter {
                 if call.is_none() && self.ended.contains(id) {
                     return None;
                 }
-                self.ended.insert(id.clone());
+                self.ended.insert(id);
                 let call = call.unwrap_or_else(|| OpenCall {
                     id: id.clone(),
                     name: name.clone(),

@@ -13,25 +13,23 @@ use super::super::page::first_page;
 use super::layout::lines_limit;
 
 /// Arrows before the line of a subagent's tool, at most.
-const DEPTH_LIMIT: usize = 3;
+const DEPTH_LIMIT: u32 = 3;
 /// How often the time of a running call is shown.
 const TICK: Duration = Duration::from_secs(20);
 /// Seconds of a day.
 const DAY: u64 = 24 * 60 * 60;
 
-/// The line of one tool call.
+/// The line of one tool call. A turn may have very many, so that it is small.
 #[derive(Debug)]
 pub(super) struct ToolLine {
-    pub(super) title: String,
-    pub(super) depth: usize,
+    /// The id of the call; words that are no call's have none.
+    pub(super) id: Box<str>,
+    pub(super) title: Box<str>,
+    pub(super) depth: u32,
     pub(super) state: ToolLineState,
     pub(super) began: Instant,
     /// What it looked like last, and after how many ticks.
-    shown: Option<(u32, String)>,
-    /// The place of a line below it; of the newest one when it was looked for last.
-    pub(super) newest_below: Option<usize>,
-    /// The place of the line before it that has the same id.
-    pub(super) before: Option<usize>,
+    shown: Option<Box<(u32, String)>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,26 +44,24 @@ pub(super) enum ToolLineState {
 
 impl ToolLine {
     /// The line of a call that begins now.
-    pub(super) fn new(title: &str, depth: usize) -> Self {
-        let state = ToolLineState::Running;
+    pub(super) fn new(id: &str, title: &str, depth: u32) -> Self {
         Self {
-            title: title.to_owned(),
+            id: id.into(),
+            title: title.into(),
             depth,
-            state,
+            state: ToolLineState::Running,
             began: Instant::now(),
             shown: None,
-            newest_below: None,
-            before: None,
         }
     }
 
     /// A line of words that are no call's.
     pub(super) fn of_no_call(words: &str) -> Self {
-        Self { state: ToolLineState::Done, ..Self::new(words, 0) }
+        Self { state: ToolLineState::Done, ..Self::new("", words, 0) }
     }
 
-    /// Forgets what it looked like, because it looks different now.
-    pub(super) fn change(&mut self) {
+    /// Forgets what it looked like.
+    pub(super) fn forget_look(&mut self) {
         self.shown = None;
     }
 
@@ -89,24 +85,27 @@ impl ToolLine {
         settings.reasoning && self.state == ToolLineState::Running
     }
 
-    /// Writes the line again if it has changed; the channel is at work since `started`.
-    pub(super) fn write(&mut self, settings: &TelegramSettings, started: Instant) {
+    /// Writes the line again if it has changed, and says whether nothing was known of how it looked; the channel is at work
+    /// since `started`.
+    pub(super) fn write(&mut self, settings: &TelegramSettings, started: Instant) -> bool {
         let ticks = if self.has_ticks(settings) { self.ticks() } else { 0 };
-        if self.shown.as_ref().is_none_or(|(at, _)| *at != ticks) {
-            self.shown = Some((ticks, self.text(settings, started)));
+        let was_unknown = self.shown.is_none();
+        if self.shown.as_ref().is_none_or(|shown| shown.0 != ticks) {
+            self.shown = Some(Box::new((ticks, self.text(settings, started))));
         }
+        was_unknown
     }
 
     /// The line as it was written last.
     pub(super) fn shown(&self) -> &str {
-        self.shown.as_ref().map_or("", |(_, html)| html)
+        self.shown.as_ref().map_or("", |shown| &shown.1)
     }
 
     /// The line as the profile writes it.
     pub(super) fn text(&self, settings: &TelegramSettings, started: Instant) -> String {
         let began = settings.time_of_day + self.began.saturating_duration_since(started);
         let at = if settings.reasoning { format!("[{}] ", clock(began)) } else { String::new() };
-        let arrows = "↳ ".repeat(self.depth.min(DEPTH_LIMIT));
+        let arrows: String = (0..self.depth.min(DEPTH_LIMIT)).map(|_| "↳ ").collect();
         let mut pieces = vec![piece(Style::PLAIN, format!("{arrows}{at}{}", self.title))];
         let mark = match self.state {
             ToolLineState::Running if settings.reasoning && self.ticks() > 0 => {

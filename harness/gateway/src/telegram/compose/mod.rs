@@ -135,7 +135,7 @@ impl Compositor {
     pub(super) fn heard(&mut self, text: &str) {
         self.status = None;
         let words = format!("💬 Heard: {}", short(text, HEARD_LIMIT));
-        let line = self.lines.add("", ToolLine::of_no_call(&words));
+        let line = self.lines.add(ToolLine::of_no_call(&words));
         self.parts.push(DraftPart::Line(line));
     }
 
@@ -206,25 +206,26 @@ impl Compositor {
         let parent_line = parent.and_then(|parent| self.lines.newest(parent, |_| true));
         let (at, depth) = match parent_line {
             Some(parent) => (self.newest_below(parent), self.lines.get(parent).depth + 1),
-            None => (self.parts.newest(), usize::from(parent.is_some())),
+            None => (self.parts.newest(), u32::from(parent.is_some())),
         };
-        let place = self.lines.add(id, ToolLine::new(title, depth));
+        let place = self.lines.add(ToolLine::new(id, title, depth));
         self.parts.insert_behind(at, DraftPart::Line(place));
     }
 
     /// The position of the newest of the lines below the line of a parent; the parent's own if there is none.
     fn newest_below(&mut self, parent: usize) -> Option<PartPosition> {
-        let line = self.lines.get(parent);
-        let depth = line.depth;
-        let known = line.newest_below.and_then(|place| self.parts.position(place));
+        let depth = self.lines.get(parent).depth;
+        let mut newest = self.lines.newest_below(parent);
+        let known = newest.and_then(|place| self.parts.position(place));
         let mut at = known.or_else(|| self.parts.position(parent))?;
-        let mut newest = line.newest_below;
         while let Some(behind) = self.parts.behind(at) {
             let below = self.parts.line(behind).filter(|line| self.lines.get(*line).depth > depth);
             let Some(below) = below else { break };
             (at, newest) = (behind, Some(below));
         }
-        self.lines.get_mut(parent).newest_below = newest;
+        if let Some(newest) = newest {
+            self.lines.set_newest_below(parent, newest);
+        }
         Some(at)
     }
 

@@ -146,8 +146,7 @@ impl Compositor {
         {
             self.looked_at += 1;
         }
-        let line = self.lines.get_mut(self.parts.line(at)?);
-        line.write(&self.settings, self.started);
-        Some(line)
+        let place = self.parts.line(at)?;
+        Some(self.lines.written(place, &self.settings, self.started))
     }
 }
