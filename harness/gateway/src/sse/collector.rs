@@ -199,6 +199,18 @@ impl Collector {
         self.collected.error = Some(error.into());
     }
 
+    /// Bytes of the events of the calls that are kept.
+    pub fn retained_bytes(&self) -> u64 {
+        self.retained
+    }
+
+    /// Takes out what the tools have done, for a reader that does not keep all of a long turn. A call that was taken out
+    /// still counts once when it comes again, and limits count what is left.
+    pub fn take_metadata(&mut self) -> Metadata {
+        self.retained = 0;
+        std::mem::take(&mut self.collected.metadata)
+    }
+
     /// What was collected.
     pub fn collected(self) -> Collected {
         self.collected

@@ -6,7 +6,8 @@
 //!   of its method as the kind, such as `request_permission`. The answer to `session/prompt` comes last, as
 //!   `response`.
 //! - `sse`: the kind is the event's name, the data its own, without the time, which the entry says. Last comes
-//!   `collected`, what the collector makes of those very events (S2).
+//!   `collected`, what the collector makes of those very events (S2). A turn with many calls has several: each has the
+//!   calls that came after the one before, and the last has the answer.
 
 use std::sync::Arc;
 
@@ -20,6 +21,9 @@ use serde_json::{Map, Value, json};
 use super::setup::AcpClient;
 use super::trace::{millis, object};
 use crate::cassette::canon::MachineFolder;
+
+/// The kind of the entries with what a reader of an event stream has collected.
+pub(super) const COLLECTED: &str = "collected";
 
 /// Kind and data of the entry for `event`; none for a record without an event of its own.
 #[allow(clippy::expect_used, reason = "the state is impossible")]

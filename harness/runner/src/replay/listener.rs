@@ -9,15 +9,19 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clitape_gateway::acp::AcpConverter;
-use clitape_gateway::sse::{Collector, SseConverter, SseFrame, TurnProgress};
+use clitape_gateway::sse::{Collected, Collector, SseConverter, SseFrame, TurnProgress};
 use clitape_gateway::{BusData, BusEvent, Phase};
 use serde_json::{Map, Value};
 
 use super::heard::{EntryParts, HeardOnBus, HeardRun, HeardTurn, HeardTurns, is_same};
-use super::lanes::{acp_entries, acp_session, bus_data, sse_entries};
+use super::lanes::{COLLECTED, acp_entries, acp_session, bus_data, sse_entries};
 use super::log::{Log, turn_field};
 use super::setup::AcpClient;
 use super::trace::{Lane, object};
+
+/// The bytes of the events of calls of which an entry `collected` is made at the latest, so that a replay of a long turn
+/// does not keep all of them.
+const COLLECTED_PART: u64 = 256 * 1_024;
 
 /// The listeners of all turns of a replay, and what they share.
 #[derive(Clone)]
@@ -121,7 +125,7 @@ impl TurnListener {
         if let Some(kept) = kept {
             lock(kept).turns.entry(*turn).or_default().collected = Some(collected.clone());
         }
-        log.add(Lane::Sse, "collected", collected);
+        log.add(Lane::Sse, COLLECTED, collected);
     }
 }
 
@@ -192,16 +196,22 @@ impl EventStream {
 
     fn converted(&mut self, turn: u64, event: &BusEvent) -> Vec<EntryParts> {
         let Self { converter, collector, is_over, .. } = self;
-        let entries = sse_entries(converter, event).map(|(name, mut data)| {
+        let mut entries = Vec::new();
+        for (name, mut data) in sse_entries(converter, event) {
             if !*is_over {
                 let text = serde_json::to_string(&data).unwrap_or_default();
                 let frame = SseFrame { id: None, name: name.to_owned(), data: text };
                 *is_over = collector.on(&frame) != TurnProgress::Open;
             }
             data.extend(turn_field(turn));
-            (Cow::Borrowed(name), Arc::new(data))
-        });
-        entries.collect()
+            entries.push((Cow::Borrowed(name), Arc::new(data)));
+            if collector.retained_bytes() >= COLLECTED_PART {
+                let mut part = Collected::default();
+                part.metadata = collector.take_metadata();
+                entries.push((Cow::Borrowed(COLLECTED), collected_data(turn, &part).into()));
+            }
+        }
+        entries
     }
 
     /// What the collector makes of the stream; none as long as the stream is not over. `heard` is what is followed, and
@@ -218,11 +228,17 @@ impl EventStream {
             self.leave_step(turn, &heard.events[..came.min(heard.events.len())]);
         }
         let collector = self.is_over.then(|| std::mem::take(&mut self.collector))?;
-        // A struct of texts and numbers always serialises.
-        let mut data = serde_json::to_value(collector.collected()).ok().map(object)?;
-        data.extend(turn_field(turn));
-        Some(data.into())
+        Some(collected_data(turn, &collector.collected()).into())
     }
+}
+
+/// The particulars of an entry `collected`.
+#[allow(clippy::expect_used, reason = "the state is impossible")]
+fn collected_data(turn: u64, collected: &Collected) -> Map<String, Value> {
+    let collected = serde_json::to_value(collected);
+    let mut data = object(collected.expect("a struct of texts and numbers serialises"));
+    data.extend(turn_field(turn));
+    data
 }
 
 /// Something that outlives a turn, such as the session of an ACP client, and gets the turns one after another.

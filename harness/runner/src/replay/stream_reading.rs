@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::coop::unconstrained;
 
+use super::lanes::COLLECTED;
 use super::log::Log;
 use super::trace::{Lane, object};
 use crate::scenario::StreamBreak;
@@ -138,6 +139,6 @@ impl StreamReading {
         // A struct of texts and numbers always serialises.
         let mut data = object(serde_json::to_value(collected).unwrap_or_default());
         data.insert("turns".into(), self.turns.into());
-        self.log.add(Lane::Sse, "collected", data);
+        self.log.add(Lane::Sse, COLLECTED, data);
     }
 }

@@ -131,11 +131,13 @@ pub(super) fn streamed_call_altered(replay: &Replay) -> Option<Violation<'_>> {
 /// S2, H22: what is collected of a turn has each call of its stream.
 pub(super) fn call_uncollected(replay: &Replay) -> Option<Violation<'_>> {
     by_turn(replay, Lane::Sse).into_values().find_map(|events| {
-        let collected = events.iter().find(|event| event.kind == "collected")?;
-        let calls = collected.field("metadata").and_then(|all| all.get("toolCalls"));
-        let calls = calls.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        // A turn of many calls has several.
+        let all = || events.iter().filter(|event| event.kind == "collected");
+        let collected = all().next_back()?;
+        let calls = all().filter_map(|event| event.field("metadata")?.get("toolCalls")?.as_array());
+        let calls = calls.flatten();
         let kept: HashSet<[Option<&str>; 2]> =
-            calls.iter().map(|call| ["toolCallId", "name"].map(|key| call[key].as_str())).collect();
+            calls.map(|call| ["toolCallId", "name"].map(|key| call[key].as_str())).collect();
         let is_kept =
             |event: &Entry| kept.contains(&["toolCallId", "name"].map(|key| Some(event.text(key))));
         let is_named = |event: &&&Entry| event.kind == "tool_use" && !event.text("name").is_empty();

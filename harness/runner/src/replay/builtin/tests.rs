@@ -1,6 +1,9 @@
 //! Replays whose plan has a stall, or whose agent sends its message with a tool; and what replays share.
 
+use serde_json::Value;
+
 use super::*;
+use crate::replay::Entry;
 use crate::scenario::{self, Chat, ChatMode};
 
 const INIT: &str = r#"{"type":"system","subtype":"init","session_id":"s","model":"m"}"#;
@@ -87,4 +90,29 @@ fn what_stdout_states_is_read_once_for_the_same_bytes() {
     check(&[(0, INIT), (0, DONE)], false);
     // The last line is never read, because the run is over by then.
     check(&[(0, INIT), (0, SAID), (500_000, DONE)], false);
+}
+
+#[test]
+fn issue_20_what_is_collected_of_a_turn_of_many_calls_comes_in_parts() {
+    let long = "word ".repeat(1_000);
+    let mut lines = vec![INIT.to_owned()];
+    for n in 0..100 {
+        lines.push(CALL.replace("t1", &format!("t{n}")).replace(r#""hi""#, &format!("{long:?}")));
+        lines.push(SENT.replace("t1", &format!("t{n}")));
+    }
+    lines.push(DONE.to_owned());
+    let lines: Vec<_> = lines.iter().map(|line| (0, line.as_str())).collect();
+    let replay = play(&lines, scenario::RunSpec::default());
+    let parts = replay.lane(Lane::Sse).filter(|entry| entry.kind == "collected");
+    let parts: Vec<&Entry> = parts.collect();
+    let outputs: Vec<_> = parts.iter().map(|entry| entry.text("output")).collect();
+    assert_eq!(outputs, ["", "It is all done, and I have said so."]);
+    let calls = |entry: &&Entry| entry.field("metadata").unwrap()["toolCalls"].clone();
+    let [first, last] = [calls(&parts[0]), calls(&parts[1])].map(|calls| match calls {
+        Value::Array(calls) => calls,
+        other => panic!("{other}"),
+    });
+    assert!(first.len() > 10 && last.len() > 10, "{} and {}", first.len(), last.len());
+    let ids = first.iter().chain(&last).map(|call| call["toolCallId"].as_str().unwrap());
+    assert!(ids.eq((0..100).map(|n| format!("t{n}"))), "each call once, in their order");
 }

@@ -108,6 +108,8 @@ fn issue_17_se003_to_se005_each_call_of_the_bus_is_in_the_stream_as_it_was() {
     let collected = |calls: &str| format!(r#"9 sse collected {{"metadata":{{{calls}}}}}"#);
     let kept = collected(r#""toolCalls":[{"toolCallId":"t","name":"Bash"}]"#);
     check_channel(&[], &[&well, COMPLETE, &kept], &[]);
+    // A turn of many calls is collected in parts.
+    check_channel(&[], &[&well, &kept, COMPLETE, &collected("")], &[]);
     let lost = (FindingKind::CallUncollected, "call t of the stream is not collected");
     check_channel(&[], &[&well, COMPLETE, &collected("")], &[lost]);
 }
