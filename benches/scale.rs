@@ -2,7 +2,8 @@
 //!
 //! Each row is a run that has much of one thing, which is replayed in every channel with 1, 10 and 100 MB, each in a
 //! process of its own, so that its peak of memory is its own. The process reads the run from a file while it replays it. The
-//! fastest of three counts, because other programs may be at work. Three more rows are whole commands on long input.
+//! fastest of three counts, because other programs may be at work. The power of a row is that by which the time of its longest
+//! run grows with the bytes, beside the run before. Three more rows are whole commands on long input.
 //! `cargo bench --bench scale -- Calls Text` measures some, and `cargo bench --bench scale -- --gigabyte Session` with 1 GB as
 //! well, which takes minutes for each. Last come the seeded plans of the suite, `-- Plans` alone.
 
@@ -21,7 +22,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use commands::CommandRow;
 use shapes::{Shape, entries_of};
 use strum::IntoEnumIterator as _;
@@ -80,8 +81,9 @@ impl Row {
         }
     }
 
-    /// Measures it with so many megabytes in a process of its own; none where these are too many for it.
-    fn measured_apart(self, megabytes: usize) -> Result<Option<Measured>> {
+    /// Measures it with a run of about so many megabytes in a process of its own, and returns the bytes of the run, too; none
+    /// where these are too many for it.
+    fn measured_apart(self, megabytes: usize) -> Result<Option<(u64, Measured)>> {
         let run = tempfile::NamedTempFile::new()?;
         let mut out = BufWriter::new(run.as_file());
         match self {
@@ -100,7 +102,8 @@ impl Row {
         let name = self.name();
         ensure!(output.status.success(), "{name} with {megabytes} MB: {} {words}", output.status);
         let (seconds, mib) = said.trim().split_once(' ').context("it prints two numbers")?;
-        Ok(Some(Measured { seconds: seconds.parse()?, mib: mib.parse()? }))
+        let measured = Measured { seconds: seconds.parse()?, mib: mib.parse()? };
+        Ok(Some((run.as_file().metadata()?.len(), measured)))
     }
 }
 
@@ -149,21 +152,23 @@ fn table(rows: &[Row], with_gigabyte: bool) -> Result<()> {
     println!("|---{}|---|", "|---".repeat(sizes.len()));
     for row in rows {
         let mut cells = Vec::new();
-        let mut seconds = Vec::new();
+        let mut last_two = [None; 2];
         for &size in &sizes {
             let times = if size == GIGABYTE { 1 } else { TIMES };
-            let time = |run: &Option<Measured>| {
-                run.as_ref().map(|run| Duration::from_secs_f64(run.seconds))
+            let time = |run: &Option<(u64, Measured)>| {
+                run.as_ref().map(|(_, run)| Duration::from_secs_f64(run.seconds))
             };
-            let Some(measured) = fastest(times, || row.measured_apart(size), time)? else {
+            let Some((bytes, run)) = fastest(times, || row.measured_apart(size), time)? else {
                 cells.push("not measured".to_owned());
                 continue;
             };
-            cells.push(format!("{:.2} s, {} MiB", measured.seconds, measured.mib));
-            seconds.push(measured.seconds);
+            cells.push(format!("{:.2} s, {} MiB", run.seconds, run.mib));
+            last_two = [last_two[1], Some((bytes as f64, run.seconds))];
         }
-        // Each run has ten times the bytes of the one before.
-        let power = (seconds[seconds.len() - 1] / seconds[seconds.len() - 2]).log10();
+        let [Some((fewer, sooner)), Some((more, later))] = last_two else {
+            bail!("{} was measured with fewer than two sizes", row.name());
+        };
+        let power = (later / sooner).ln() / (more / fewer).ln();
         println!("| {} | {} | {power:.2} |", row.name(), cells.join(" | "));
     }
     Ok(())

@@ -90,16 +90,17 @@ impl Compositor {
             return false;
         }
         self.status = None;
+        let limit = self.settings.profile.limit;
         match self.parts.last_mut() {
             Some(DraftPart::Text(last)) if last.lane == lane => {
-                let is_beyond = last.is_beyond(self.settings.profile.limit);
-                last.push(new);
+                let is_beyond = last.is_beyond(limit);
+                last.push(new, limit);
                 // A block ends with a line.
                 let waits = lane == TextLane::Answer && self.settings.mode == DraftMode::Block;
                 shorter || !(self.is_full || is_beyond || waits && !new.contains('\n'))
             }
             _ => {
-                self.parts.push(DraftPart::Text(Box::new(TextPart::new(lane, new))));
+                self.parts.push(DraftPart::Text(Box::new(TextPart::new(lane, new, limit))));
                 true
             }
         }

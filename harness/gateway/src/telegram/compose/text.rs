@@ -11,6 +11,9 @@ const THOUGHT_LIMIT: usize = 1_000;
 /// How many messages' worth of bytes are read of a text that still grows: more than the first message shows, whatever
 /// marks there are in it.
 const READ: usize = 4;
+/// How many messages' worth of bytes are kept of an answer: more than is read of it, so that it looks as it would with its
+/// rest.
+const RETAINED: usize = 16;
 /// How many messages' worth of characters are kept of a text that has ended: more than its first message shows, so that
 /// it is known to go on.
 const KEPT: usize = 3;
@@ -26,7 +29,10 @@ pub(in crate::telegram) enum TextLane {
 #[derive(Debug)]
 pub(super) struct TextPart {
     pub(super) lane: TextLane,
+    /// The text; of a long answer the beginning.
     text: String,
+    /// The bytes of all of it.
+    length: usize,
     /// How it looks once something follows it.
     ended: Option<TextLook>,
     /// How it looks while it may still grow, and how many bytes of it were read for that.
@@ -49,36 +55,56 @@ pub(super) struct Shown {
 }
 
 impl TextPart {
-    pub(super) fn new(lane: TextLane, text: &str) -> Self {
-        Self { lane, text: text.to_owned(), ended: None, growing: None }
+    /// A text for messages of so many units.
+    pub(super) fn new(lane: TextLane, text: &str, limit: usize) -> Self {
+        let mut part = Self { lane, text: String::new(), length: 0, ended: None, growing: None };
+        part.push(text, limit);
+        part
     }
 
-    pub(super) fn push(&mut self, more: &str) {
-        self.text.push_str(more);
-        self.ended = None;
+    pub(super) fn push(&mut self, more: &str, limit: usize) {
+        let room = match self.lane {
+            TextLane::Answer => (RETAINED * limit).saturating_sub(self.text.len()),
+            TextLane::Thought => usize::MAX,
+        };
+        // Nothing comes behind what is left out.
+        if self.is_whole() && room > 0 {
+            self.text.push_str(prefix(more, room));
+            self.ended = None;
+        }
+        self.length += more.len();
     }
 
+    /// The bytes of all of it.
     pub(super) fn len(&self) -> usize {
-        self.text.len()
+        self.length
+    }
+
+    /// Whether all of it is kept.
+    fn is_whole(&self) -> bool {
+        self.text.len() == self.length
     }
 
     /// Whether it is so long that what is added shows only when something follows it.
     pub(super) fn is_beyond(&self, limit: usize) -> bool {
-        self.lane == TextLane::Answer && self.text.len() > READ * limit
+        self.lane == TextLane::Answer && self.length > READ * limit
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.text.is_empty()
+        self.length == 0
     }
 
-    /// Keeps what is the beginning of `left` too. Returns what of `left` comes after the text; nothing, unless it kept
-    /// all of it.
+    /// Keeps what is the beginning of `left` too; of a long answer no more than what there is of it here, because what is
+    /// not here can't be compared. Returns what of `left` comes after the text; nothing, unless it kept all of it.
     pub(super) fn keep_beginning_of<'l>(&mut self, left: &'l str) -> &'l str {
-        if let Some(rest) = left.strip_prefix(self.text.as_str()) {
+        if let Some(rest) = left.strip_prefix(self.text.as_str())
+            && self.is_whole()
+        {
             return rest;
         }
         let same = self.text.chars().zip(left.chars()).take_while(|(a, b)| a == b);
         self.text.truncate(same.map(|(c, _)| c.len_utf8()).sum());
+        self.length = self.text.len();
         (self.ended, self.growing) = (None, None);
         ""
     }
@@ -191,7 +217,7 @@ mod tests {
             (TextLane::Answer, &long[1..], false),
             (TextLane::Thought, &long, false),
         ] {
-            assert_eq!(TextPart::new(lane, text).is_beyond(10), expect, "{lane:?}");
+            assert_eq!(TextPart::new(lane, text, 10).is_beyond(10), expect, "{lane:?}");
         }
     }
 
@@ -199,13 +225,31 @@ mod tests {
     fn issue_20_what_is_added_behind_the_part_that_is_read_is_not_read_again() {
         let how = Shown { mode: DraftMode::Partial, limit: 10 };
         for (size, expect) in [(READ * 10, true), (READ * 10 - 2, false)] {
-            let mut text = TextPart::new(TextLane::Answer, &"x".repeat(size));
+            let mut text = TextPart::new(TextLane::Answer, &"x".repeat(size), how.limit);
             let mut look = || {
-                text.push("y");
+                text.push("y", how.limit);
                 text.growing(how).expect("a letter shows").pieces.clone()
             };
             let (before, after) = (look(), look());
             assert_eq!(Arc::ptr_eq(&before, &after), expect, "{size}");
+        }
+    }
+
+    #[test]
+    fn issue_20_of_a_long_answer_the_beginning_is_kept() {
+        let long = "é".repeat(RETAINED * 10);
+        for (lane, text, kept) in [
+            (TextLane::Answer, &long[..], RETAINED * 10),
+            (TextLane::Answer, &long[..RETAINED * 10 - 2], RETAINED * 10 - 2),
+            (TextLane::Thought, &long, long.len()),
+        ] {
+            let mut part = TextPart::new(lane, text, 10);
+            part.push("", 10);
+            assert_eq!((part.text.len(), part.len()), (kept, text.len()), "{lane:?}");
+            let rest = part.keep_beginning_of(&format!("{long}behind")).len();
+            let is_whole = kept == text.len();
+            assert_eq!(rest, if is_whole { long.len() + 6 - kept } else { 0 }, "{lane:?}");
+            assert_eq!(part.len(), kept, "{lane:?}");
         }
     }
 
