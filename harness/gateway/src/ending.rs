@@ -37,11 +37,14 @@ impl fmt::Display for RunEnding {
 /// The final message of a run, for all its channels.
 #[derive(Debug)]
 pub(crate) struct FinalMessage {
-    pub(crate) ending: RunEnding,
+    ending: RunEnding,
     /// Whether the run failed or was cut off.
     pub(crate) is_failure: bool,
     /// Whether there is nothing to say to anybody (Q10).
     pub(crate) is_silent: bool,
+    /// The outcome of a run that broke off: its answer is what a channel has of it by then, so that no other part of the
+    /// gateway keeps the answer.
+    broken_off: Option<Outcome>,
 }
 
 impl FinalMessage {
@@ -52,7 +55,20 @@ impl FinalMessage {
             && outcome.origin.is_some()
             && !is_failure
             && answer(outcome).is_empty();
-        Self { ending: ending(outcome), is_failure, is_silent }
+        Self { ending: ending(outcome), is_failure, is_silent, broken_off: None }
+    }
+
+    /// The same for a run without an outcome of its own, of which `outcome` says only why.
+    pub(crate) fn of_broken_off(self, outcome: &Outcome) -> Self {
+        Self { broken_off: Some(outcome.clone()), ..self }
+    }
+
+    /// The answer and the notice for a channel that has `so_far` of the answer.
+    pub(crate) fn ending(&self, so_far: &str) -> RunEnding {
+        let Some(outcome) = &self.broken_off else { return self.ending.clone() };
+        let mut outcome = outcome.clone();
+        so_far.clone_into(&mut outcome.text);
+        ending(&outcome)
     }
 
     /// The same with `notice`, such as that the conversation was compacted, in place of the sentence that a run
@@ -116,10 +132,10 @@ pub(crate) fn phase(outcome: &Outcome) -> Phase {
     }
 }
 
-/// Makes the outcome of a run whose parser reported none.
-pub(crate) fn stopped(text: String) -> Outcome {
+/// Makes the outcome of a run whose parser reported none, without what came of its answer.
+pub(crate) fn stopped() -> Outcome {
     let message = "The run was stopped before it ended; send the message again.";
-    let mut outcome = Outcome::new(RunStatus::Incomplete, text);
+    let mut outcome = Outcome::new(RunStatus::Incomplete, "");
     outcome.error = Some(Failure::new(FailureKind::Stopped, message));
     outcome
 }
@@ -254,7 +270,7 @@ pub(crate) mod tests {
     #[test]
     pub(crate) fn b3_the_error_is_one_short_line_without_secrets() {
         let long = format!("bad key ghp_abcdefghijklmnopqrstuvwxyz0123456789 {}", "x".repeat(400));
-        let mut outcome = stopped(String::new());
+        let mut outcome = stopped();
         outcome.error = Some(Failure::new(FailureKind::Api, long));
         let Phase::Error { message, .. } = phase(&outcome) else {
             panic!("an incomplete run ends with an error");

@@ -244,9 +244,9 @@ impl WorkerState {
     async fn finish(&mut self, last: &FinalMessage) {
         let ending = match (self.gate.suppressed(), last.is_failure) {
             _ if last.is_silent => Err(Delivery::Nobody),
-            (false, _) => Ok(last.ending.clone()),
+            (false, _) => Ok(last.ending(&self.text)),
             // The answer is sent; that the run failed is not.
-            (true, true) => Ok(RunEnding { answer: String::new(), ..last.ending.clone() }),
+            (true, true) => Ok(RunEnding { answer: String::new(), ..last.ending(&self.text) }),
             (true, false) => Err(Delivery::ByTool),
         };
         self.report.final_delivered = match ending {

@@ -72,7 +72,6 @@ pub struct Run {
     bus: Bus,
     publisher: Publisher,
     bridges: Vec<Bridge>,
-    streamed: String,
     /// The last notice with a line for a person that came after all text.
     notice: Option<String>,
     outcome: Option<Outcome>,
@@ -126,7 +125,6 @@ impl Run {
             publisher: Publisher::new(bus.clone()),
             bus,
             bridges,
-            streamed: String::new(),
             notice: None,
             outcome: None,
             watch: watchdog.map(SilenceWatch::new),
@@ -144,15 +142,11 @@ impl Run {
         match event {
             _ if self.outcome.is_some() => return,
             Event::Outcome(outcome) => self.outcome = Some(outcome.clone().into_owned()),
-            Event::Text { delta, parent: None, .. } => {
-                self.streamed.push_str(delta);
-                self.notice = None;
-            }
+            Event::Text { parent: None, .. } => self.notice = None,
             Event::Notice { kind, subtype, detail } => {
                 let line = Notice::new(kind, subtype.as_deref(), detail).line();
                 self.notice = line.or(self.notice.take());
             }
-            Event::Retract { text, parent: None, .. } => (*text).clone_into(&mut self.streamed),
             _ => {}
         }
         self.publisher.publish(event);
@@ -232,14 +226,16 @@ impl Run {
         mut self,
         last: fn(&Outcome) -> FinalMessage,
     ) -> impl Future<Output = RunReport> + Send + 'static {
-        let streamed = std::mem::take(&mut self.streamed);
-        let outcome = self.outcome.take().unwrap_or_else(|| stopped(streamed));
+        let reported = self.outcome.take();
+        let has_outcome = reported.is_some();
+        let outcome = reported.unwrap_or_else(stopped);
         let outcome = match self.stalled {
             Some(silence) => given_up(outcome, silence),
             None => outcome,
         };
         self.publisher.questions.close_all(None, &Closing::Stopped);
-        let last = Arc::new(last(&outcome).or_notice(self.notice.take()));
+        let last = last(&outcome).or_notice(self.notice.take());
+        let last = Arc::new(if has_outcome { last } else { last.of_broken_off(&outcome) });
         for bridge in &mut self.bridges {
             bridge.close(last.clone());
         }
@@ -265,7 +261,7 @@ impl Drop for Run {
     fn drop(&mut self) {
         self.bridges.clear();
         // The bus takes nothing after an end: a finished run says no more.
-        self.bus.publish(BusData::Lifecycle(phase(&stopped(String::new()))));
+        self.bus.publish(BusData::Lifecycle(phase(&stopped())));
     }
 }
 
