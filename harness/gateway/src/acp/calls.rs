@@ -1,7 +1,9 @@
-//! One tool call as the client knows it: its arguments so far, and what was reported of it.
+//! One tool call as the client knows it: its id, its arguments so far, and what was reported of it.
 
+use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
+use clitape_stream::IdSet;
 use clitape_stream::plant::{Plant, planted};
 use serde_json::{Map, Value};
 
@@ -29,6 +31,31 @@ pub(super) struct CallContext<'a> {
     pub(super) terminal: bool,
     /// What is known of files.
     pub(super) files: &'a FileTable,
+}
+
+/// The ids that calls of a session had. On the wire they are unique: one that comes again has the number of its call.
+#[derive(Debug, Default)]
+pub(super) struct CallIds {
+    all: IdSet,
+    /// How many calls had an id, of each that more than one had.
+    uses: HashMap<String, u32>,
+}
+
+impl CallIds {
+    /// Adds the id of a call.
+    pub(super) fn add(&mut self, id: &str) {
+        if !self.all.insert(id) {
+            *self.uses.entry(id.to_owned()).or_insert(1) += 1;
+        }
+    }
+
+    /// The id on the wire of the last call that had this one.
+    pub(super) fn on_wire(&self, id: &str) -> String {
+        match self.uses.get(id) {
+            Some(count) => format!("{id}#{count}"),
+            None => id.to_owned(),
+        }
+    }
 }
 
 /// A call that is open.

@@ -33,11 +33,10 @@ mod update;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use clitape_stream::IdSet;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use calls::{AcpCall, CallContext};
+use calls::{AcpCall, CallContext, CallIds};
 pub use ending::{StopReason, TurnEnd};
 use files::FileTable;
 use permission::Permissions;
@@ -79,10 +78,7 @@ pub struct AcpConverter {
     files: FileTable,
     /// Calls that are open, by the CLI's id. They are large, and the map has room for more than there are.
     open: HashMap<String, Box<AcpCall>>,
-    /// The ids that calls had.
-    known: IdSet,
-    /// How many calls had an id, of each that more than one had.
-    uses: HashMap<String, u32>,
+    ids: CallIds,
     /// TodoWrite calls that have started and have no result yet.
     planning: HashSet<String>,
     tasks: plan::Tasks,
@@ -135,8 +131,7 @@ impl AcpConverter {
             settings,
             files: FileTable::default(),
             open: HashMap::new(),
-            known: IdSet::default(),
-            uses: HashMap::new(),
+            ids: CallIds::default(),
             planning: HashSet::new(),
             tasks: plan::Tasks::default(),
             permissions: Permissions::default(),
@@ -232,7 +227,7 @@ impl AcpConverter {
 
     /// Makes the metadata that marks an update of a subagent; `None` for the main thread.
     fn meta(&self, name: &str, parent: Option<&str>) -> Option<Meta> {
-        let parent = self.id_of(parent?);
+        let parent = self.ids.on_wire(parent?);
         Some(Meta::from(ClaudeCode {
             tool_name: name.to_owned(),
             parent_tool_call_id: Some(parent),
@@ -301,12 +296,10 @@ impl AcpConverter {
         change: impl FnOnce(&mut AcpCall),
     ) -> Vec<Update> {
         if !self.open.contains_key(id) {
-            if !self.known.insert(id) {
-                *self.uses.entry(id.to_owned()).or_insert(1) += 1;
-            }
+            self.ids.add(id);
             self.announced += 1;
-            let parent = parent.map(|parent| self.id_of(parent));
-            let call = AcpCall::new(self.id_of(id), name, parent, self.announced);
+            let parent = parent.map(|parent| self.ids.on_wire(parent));
+            let call = AcpCall::new(self.ids.on_wire(id), name, parent, self.announced);
             self.open.insert(id.to_owned(), Box::new(call));
         }
         let view = view(&self.settings, &self.files);
@@ -407,14 +400,6 @@ impl AcpConverter {
         self.planning.clear();
         self.cancelled = false;
         updates
-    }
-
-    /// The id on the wire of the last call that had this one.
-    fn id_of(&self, id: &str) -> String {
-        match self.uses.get(id) {
-            Some(count) => format!("{id}#{count}"),
-            None => id.to_owned(),
-        }
     }
 }
 

@@ -258,6 +258,8 @@ impl Compositor {
 }
 
 #[cfg(test)]
+mod long;
+#[cfg(test)]
 mod random;
 #[cfg(test)]
 pub(crate) mod tests;
