@@ -37,7 +37,7 @@ const SIZES: [usize; 3] = [1, 10, 100];
 /// The megabytes of the run that `--gigabyte` adds.
 const GIGABYTE: usize = 1_000;
 const MEGABYTE: usize = 1_000_000;
-/// Each measurement but that of a gigabyte is made this many times, and the fastest counts.
+/// Each measurement is made this many times, and the fastest counts. Those that take minutes are made once.
 const TIMES: usize = 3;
 /// The word that asks for the plans.
 const PLANS: &str = "Plans";
@@ -70,6 +70,14 @@ impl Row {
         match self {
             Self::Replay(shape) => shape.to_string(),
             Self::Command(command) => command.to_string(),
+        }
+    }
+
+    /// The megabytes from which a run takes minutes.
+    fn measured_once_from(self) -> usize {
+        match self {
+            Self::Command(command) => command.most_megabytes().min(GIGABYTE),
+            Self::Replay(_) => GIGABYTE,
         }
     }
 
@@ -154,7 +162,7 @@ fn table(rows: &[Row], with_gigabyte: bool) -> Result<()> {
         let mut cells = Vec::new();
         let mut last_two = [None; 2];
         for &size in &sizes {
-            let times = if size == GIGABYTE { 1 } else { TIMES };
+            let times = if size >= row.measured_once_from() { 1 } else { TIMES };
             let time = |run: &Option<(u64, Measured)>| {
                 run.as_ref().map(|(_, run)| Duration::from_secs_f64(run.seconds))
             };

@@ -1,5 +1,5 @@
-//! The work of a replay, of its rules, of a verdict on a transcript and of the page of a proof grows as what they read
-//! does, whatever there is much of; the memory of some of them does not grow as much. It is measured by what is allocated, which
+//! The work of a replay, of its rules, of an import, of a verdict on a transcript and of the page of a proof grows as what they
+//! read does, whatever there is much of; the memory of some of them does not grow as much. It is measured by what is allocated, which
 //! is the same from run to run: a clock is not.
 
 #![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
@@ -14,6 +14,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use allocation_counter::measure;
 use clitape_gateway::session::{resumability, transcript};
+use clitape_runner::cassette::import;
 use clitape_runner::check::INVARIANTS;
 use clitape_runner::report::page;
 use clitape_runner::scenario::Workspace;
@@ -62,8 +63,10 @@ fn main() -> ExitCode {
         Trial::test(name, move || takes_bounded_memory(shape, BYTES * times))
     };
     let transcript = || grows_as_its_input(work_of_transcript);
+    let import = || grows_as_its_input(work_of_import);
     let page = || grows_as_its_input(|bytes| work_of_page(bytes / PAGE_SHARE));
     let others = [
+        Trial::test("issue_20_point_1_import", import),
         Trial::test("issue_20_point_1_transcript", transcript),
         Trial::test("issue_20_point_1_page_of_a_proof", page),
         Trial::test("issue_20_point_2_search_for_secrets", searches_with_bounded_memory),
@@ -87,6 +90,19 @@ fn work(shape: Shape, bytes: usize) -> [f64; 3] {
     let mut shown = 0;
     let info = measure(|| shown = judged(&stdout));
     assert!(shown > 1, "{shape}: the run shows something");
+    [stdout.len() as f64, info.count_total as f64, info.bytes_total as f64]
+}
+
+/// What it takes to make a cassette of a capture, whose ids are replaced.
+fn work_of_import(bytes: usize) -> [f64; 3] {
+    let stdout = Shape::Calls.stdout(bytes);
+    let (scenario, version) = ("long".parse().unwrap(), "2.1.330".parse().unwrap());
+    let mut replaced = 0;
+    let info = measure(|| {
+        let take = import(&scenario, &stdout, &[], Some(&version)).unwrap();
+        replaced = take.manifest.canonical.values().sum::<u64>();
+    });
+    assert!(replaced > bytes as u64 / 2_000, "the ids of {bytes} bytes are replaced");
     [stdout.len() as f64, info.count_total as f64, info.bytes_total as f64]
 }
 

@@ -13,6 +13,10 @@ use super::Measured;
 use super::shapes::Shape;
 use super::transcript::print_transcript;
 
+/// The limits of a capture that is imported and of a recording, which are below the longest runs.
+const LIMITS: [&str; 6] =
+    ["--max-file", "1GiB", "--max-input", "1GiB", "--max-pieces", "100000000"];
+
 /// A command, and what it reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Display, EnumIter)]
 pub(crate) enum CommandRow {
@@ -29,7 +33,7 @@ impl CommandRow {
     pub(crate) fn most_megabytes(self) -> usize {
         match self {
             Self::Transcript => usize::MAX,
-            Self::Test | Self::Proof => 10,
+            Self::Test | Self::Proof => 100,
         }
     }
 
@@ -62,8 +66,9 @@ impl CommandRow {
 fn imported(dir: &Path, file: &Path, args: &[&str]) -> Result<f64> {
     clitape(dir, &["init"])?;
     let file = file.display().to_string();
-    clitape(dir, &["import", &file, "--scenario", "long", "--cli-version", "2.1.330"])?;
-    clitape(dir, args)
+    let import = ["import", &file, "--scenario", "long", "--cli-version", "2.1.330"];
+    clitape(dir, &[&import[..], &LIMITS].concat())?;
+    clitape(dir, &[args, &LIMITS].concat())
 }
 
 /// Runs clitape in a folder, and returns the seconds that it took.
