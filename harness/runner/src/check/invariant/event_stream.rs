@@ -134,10 +134,10 @@ pub(super) fn call_uncollected(replay: &Replay) -> Option<Violation<'_>> {
         // A turn of many calls has several.
         let all = || events.iter().filter(|event| event.kind == "collected");
         let collected = all().next_back()?;
-        let calls = all().filter_map(|event| event.field("metadata")?.get("toolCalls")?.as_array());
-        let calls = calls.flatten();
-        let kept: HashSet<[Option<&str>; 2]> =
-            calls.map(|call| ["toolCallId", "name"].map(|key| call[key].as_str())).collect();
+        let lists = all().filter_map(|event| event.field("metadata")?.get("toolCalls")?.as_array());
+        let named =
+            lists.flatten().map(|call| ["toolCallId", "name"].map(|key| call[key].as_str()));
+        let kept: HashSet<[Option<&str>; 2]> = named.collect();
         let is_kept =
             |event: &Entry| kept.contains(&["toolCallId", "name"].map(|key| Some(event.text(key))));
         let is_named = |event: &&&Entry| event.kind == "tool_use" && !event.text("name").is_empty();
