@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use clitape_gateway::acp::{AcpConverter, AcpSettings, TurnEnd, Update};
 use clitape_gateway::question::{Choice, Closing, Question, QuestionKind};
-use clitape_gateway::sse::{SseConverter, SseEvent};
+use clitape_gateway::sse::{Collected, SseConverter, SseEvent};
 use clitape_gateway::{BusData, BusEvent, Notice, Phase, Tool};
 use clitape_stream::Event;
 use serde_json::{Map, Value, json};
@@ -35,6 +35,13 @@ pub(super) fn lifecycle_entry(event: &Event<'_>) -> Option<(String, Map<String, 
     let mut entry = object(event);
     let kind = entry.remove("kind")?.as_str()?.to_owned();
     Some((kind, object(entry.remove("data").unwrap_or_default())))
+}
+
+/// Data of the entry of what a reader of an event stream has collected.
+#[allow(clippy::expect_used, reason = "the state is impossible")]
+pub(super) fn collected_data(collected: &Collected) -> Map<String, Value> {
+    let collected = serde_json::to_value(collected);
+    object(collected.expect("a struct of texts and numbers serialises"))
 }
 
 /// Data of the entry of the bus for `event`.

@@ -14,10 +14,10 @@ use clitape_gateway::{BusData, BusEvent, Phase};
 use serde_json::{Map, Value};
 
 use super::heard::{EntryParts, HeardOnBus, HeardRun, HeardTurn, HeardTurns, is_same};
-use super::lanes::{COLLECTED, acp_entries, acp_session, bus_data, sse_entries};
+use super::lanes::{COLLECTED, acp_entries, acp_session, bus_data, collected_data, sse_entries};
 use super::log::{Log, turn_field};
 use super::setup::AcpClient;
-use super::trace::{Lane, object};
+use super::trace::Lane;
 
 /// The bytes of the events of calls of which an entry `collected` is made at the latest, so that a replay of a long turn
 /// does not keep all of them.
@@ -208,7 +208,7 @@ impl EventStream {
             if collector.retained_bytes() >= COLLECTED_PART {
                 let mut part = Collected::default();
                 part.metadata = collector.take_metadata();
-                entries.push((Cow::Borrowed(COLLECTED), collected_data(turn, &part).into()));
+                entries.push((Cow::Borrowed(COLLECTED), collected_of_turn(turn, &part)));
             }
         }
         entries
@@ -228,17 +228,15 @@ impl EventStream {
             self.leave_step(turn, &heard.events[..came.min(heard.events.len())]);
         }
         let collector = self.is_over.then(|| std::mem::take(&mut self.collector))?;
-        Some(collected_data(turn, &collector.collected()).into())
+        Some(collected_of_turn(turn, &collector.collected()))
     }
 }
 
-/// The particulars of an entry `collected`.
-#[allow(clippy::expect_used, reason = "the state is impossible")]
-fn collected_data(turn: u64, collected: &Collected) -> Map<String, Value> {
-    let collected = serde_json::to_value(collected);
-    let mut data = object(collected.expect("a struct of texts and numbers serialises"));
+/// Data of the entry of what was collected of a turn.
+fn collected_of_turn(turn: u64, collected: &Collected) -> Arc<Map<String, Value>> {
+    let mut data = collected_data(collected);
     data.extend(turn_field(turn));
-    data
+    data.into()
 }
 
 /// Something that outlives a turn, such as the session of an ACP client, and gets the turns one after another.

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::coop::unconstrained;
 
-use super::lanes::COLLECTED;
+use super::lanes::{COLLECTED, collected_data};
 use super::log::Log;
 use super::trace::{Lane, object};
 use crate::scenario::StreamBreak;
@@ -136,8 +136,7 @@ impl StreamReading {
     /// Adds what was collected to the trace.
     pub(super) fn end(&mut self) {
         let collected = std::mem::take(&mut self.collector).collected();
-        // A struct of texts and numbers always serialises.
-        let mut data = object(serde_json::to_value(collected).unwrap_or_default());
+        let mut data = collected_data(&collected);
         data.insert("turns".into(), self.turns.into());
         self.log.add(Lane::Sse, COLLECTED, data);
     }

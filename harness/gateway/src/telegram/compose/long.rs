@@ -2,16 +2,10 @@
 
 use super::*;
 
-fn in_virtual_time(work: impl Future<Output = ()>) {
-    let mut runtime = tokio::runtime::Builder::new_current_thread();
-    let runtime = runtime.enable_time().start_paused(true).build().expect("a runtime");
-    runtime.block_on(work);
-}
-
-#[test]
-fn issue_20_a_draft_looks_at_as_many_lines_whatever_there_is_of_a_row() {
+#[tokio::test(start_paused = true)]
+async fn issue_20_a_draft_looks_at_as_many_lines_whatever_there_is_of_a_row() {
     /// The lines that a draft looks at when there are so many equal ones, and one more has come.
-    async fn looked_at(lines: usize) -> usize {
+    fn looked_at(lines: usize) -> usize {
         let mut compositor = Compositor::new(TelegramSettings::default());
         for _ in 0..lines {
             compositor.start("a", "Bash: a", None);
@@ -22,15 +16,13 @@ fn issue_20_a_draft_looks_at_as_many_lines_whatever_there_is_of_a_row() {
         compositor.draft();
         compositor.looked_at
     }
-    in_virtual_time(async {
-        let few = looked_at(100).await;
-        assert!(few < 20, "{few}");
-        assert_eq!(looked_at(1_600).await, few);
-    });
+    let few = looked_at(100);
+    assert!(few < 20, "{few}");
+    assert_eq!(looked_at(1_600), few);
 }
 
-#[test]
-fn issue_20_a_long_answer_that_is_taken_back_looks_as_one_that_never_had_more() {
+#[tokio::test(start_paused = true)]
+async fn issue_20_a_long_answer_that_is_taken_back_looks_as_one_that_never_had_more() {
     let long = "long words ".repeat(10_000);
     let draft = |texts: &[&str]| {
         let mut compositor = Compositor::new(TelegramSettings::default());
@@ -40,10 +32,8 @@ fn issue_20_a_long_answer_that_is_taken_back_looks_as_one_that_never_had_more() 
         assert_eq!(compositor.seen[0], texts[texts.len() - 1].len());
         compositor.draft()
     };
-    in_virtual_time(async {
-        for left in [&long[..99_000], &long[..50_000], &long[..300]] {
-            let again = format!("{left}and more");
-            assert_eq!(draft(&[&long, left, &again]), draft(&[&again]), "{}", left.len());
-        }
-    });
+    for left in [&long[..99_000], &long[..50_000], &long[..300]] {
+        let again = format!("{left}and more");
+        assert_eq!(draft(&[&long, left, &again]), draft(&[&again]), "{}", left.len());
+    }
 }

@@ -197,11 +197,9 @@ impl DraftParts {
             // What is added at the end leaves full chunks behind.
             let from = if index == CHUNK { CHUNK } else { CHUNK / 2 };
             let rest = self.chunks[at].parts.split_off(from);
-            if !rest.is_empty() {
-                self.chunks[at].count();
-            }
+            self.chunks[at].count();
             self.add_chunk(at + 1, rest);
-            self.moved(if from == CHUNK { at + 1 } else { at });
+            self.moved(at);
             if index > from || from == CHUNK {
                 (at, index) = (at + 1, index - from);
             }
