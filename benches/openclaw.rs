@@ -1,9 +1,10 @@
 //! The parser of the published OpenClaw beside ours: `cargo bench --bench openclaw` prints how long each takes for the same
 //! 50 MB.
 //!
-//! The input is the stdout of every committed cassette, again and again, each run with a parser of its own. Both programs have
-//! all bytes in memory before the clock starts, and get them in pieces of 64 KiB. OpenClaw and a node for it are installed with npm
-//! (700 MB) into Cargo's folder for temporary files, where the next run finds them.
+//! The input is the stdout of every committed cassette, again and again: once as what one process prints, which one parser reads,
+//! and once as runs with a parser each. Both programs have all bytes in memory before the clock starts, and get them in pieces of 64
+//! KiB. OpenClaw and a node for it are installed with npm (700 MB) into Cargo's folder for temporary files, where the next run finds
+//! them.
 
 mod cassettes;
 
@@ -54,11 +55,19 @@ fn main() -> Result<()> {
 }
 
 fn compared() -> Result<()> {
+    let openclaw = install()?;
     let runs = runs();
+    compare("one process", &[runs.concat()], &openclaw)?;
+    println!();
+    compare(&format!("{} processes", runs.len()), &runs, &openclaw)
+}
+
+/// Prints how long each program takes for these runs, with a parser for each.
+fn compare(what: &str, runs: &[Vec<u8>], openclaw: &Installed) -> Result<()> {
     let bytes: usize = runs.iter().map(Vec::len).sum();
-    let ours = ours(&runs);
-    let theirs = theirs(&runs)?;
-    println!("{} runs, {bytes} bytes, the fastest of {TIMES}:", runs.len());
+    let ours = ours(runs);
+    let theirs = theirs(runs, openclaw)?;
+    println!("stdout of {what}, {bytes} bytes, the fastest of {TIMES}:");
     for (name, it) in
         [("clitape-stream".to_owned(), &ours), (format!("openclaw {VERSION}"), &theirs)]
     {
@@ -113,14 +122,13 @@ fn ours(runs: &[Vec<u8>]) -> Parsed {
     best
 }
 
-fn theirs(runs: &[Vec<u8>]) -> Result<Parsed> {
-    let Installed { folder, node } = install()?;
+fn theirs(runs: &[Vec<u8>], Installed { folder, node }: &Installed) -> Result<Parsed> {
     let input = tempfile::tempdir()?;
     let [bytes, sizes] = ["runs.jsonl", "sizes.json"].map(|name| input.path().join(name));
     fs::write(&bytes, runs.concat())?;
     let lengths: Vec<usize> = runs.iter().map(Vec::len).collect();
     fs::write(&sizes, serde_json::to_vec(&lengths)?)?;
-    let node = node.context("npm has installed no node")?;
+    let node = node.as_ref().context("npm has installed no node")?;
     let mut command = Command::new(node);
     command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/benches/openclaw/parse.mjs"));
     command.arg(folder.join("node_modules/openclaw/dist"));

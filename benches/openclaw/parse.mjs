@@ -3,10 +3,11 @@
 //
 //     node parse.mjs DIST RUNS SIZES PIECE TIMES
 //
-// SIZES is a JSON array with the bytes of each run in RUNS, and PIECE the bytes that the parser gets at a time. The line that it prints is a JSON object: the `seconds` of
+// SIZES is a JSON array with the bytes of each run in RUNS, and PIECE the bytes that the parser gets at a time. A run of more than
+// 8 MiB is read by a copy of the parser without the limit that refuses it. The line that it prints is a JSON object: the `seconds` of
 // the fastest of TIMES, and what was found.
 
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { StringDecoder } from "node:string_decoder";
 import { pathToFileURL } from "node:url";
@@ -14,24 +15,39 @@ import { pathToFileURL } from "node:url";
 const [dist, runs, sizes, ...numbers] = process.argv.slice(2);
 const [piece, times] = numbers.map(Number);
 
+const bytes = readFileSync(runs);
+const lengths = JSON.parse(readFileSync(sizes, "utf8"));
+const limit = 8 * 1024 * 1024;
+
+/** The module `file` without the limit on the characters of a run: a copy beside it, because it imports its neighbours. */
+function unlimited(file, text) {
+  const stated = `CLI_STREAM_JSON_DEFAULT_MAX_TURN_RAW_CHARS = ${limit};`;
+  if (!text.includes(stated)) throw new Error(`${file} has no ${stated} Look there what limits a run, and change parse.mjs`);
+  const copy = `unlimited-${file}`;
+  writeFileSync(join(dist, copy), text.replace(stated, stated.replace(limit, "Infinity")));
+  return copy;
+}
+
 /** Imports the function with this name from the module of `dist` that defines it; a bundler gives its export a short name. */
 async function published(name) {
   const defines = new RegExp(`^(?:async )?(?:function|const) ${name}\\b`, "m");
   const exports = new RegExp(`^export .*\\b${name} as (\\w+)`, "m");
-  for (const file of readdirSync(dist).filter((file) => file.endsWith(".mjs"))) {
+  const isModule = (file) => file.endsWith(".mjs") && !file.startsWith("unlimited-");
+  for (const file of readdirSync(dist).filter(isModule)) {
     const text = readFileSync(join(dist, file), "utf8");
     const short = defines.test(text) && exports.exec(text);
-    if (short) return (await import(pathToFileURL(join(dist, file))))[short[1]];
+    if (!short) continue;
+    const isLimited = name === parserName && lengths.some((length) => length > limit);
+    const read = isLimited ? unlimited(file, text) : file;
+    return (await import(pathToFileURL(join(dist, read))))[short[1]];
   }
   throw new Error(`${dist} exports no ${name}: look there how this version of OpenClaw parses stdout, and change parse.mjs`);
 }
 
-const createParser = await published("createCliJsonlStreamingParser");
+const parserName = "createCliJsonlStreamingParser";
+const createParser = await published(parserName);
 const parseJsonlEvent = await published("parseClaudeCliJsonlEvent");
 const parseJsonlLifecycleEvent = await published("parseClaudeCliJsonlLifecycleEvent");
-
-const bytes = readFileSync(runs);
-const lengths = JSON.parse(readFileSync(sizes, "utf8"));
 
 /** Parses every run once, and returns what was found. */
 function parseAll() {
@@ -47,11 +63,17 @@ function parseAll() {
         found.texts += 1;
         found.characters += delta.length;
       },
+      onCompletedReply: () => {},
       onThinkingDelta: () => {},
       onThinkingProgress: () => {},
+      onCompaction: () => {},
       onToolUseStart: () => (found.calls += 1),
       onToolResult: () => {},
+      onDisplayToolUseStart: () => {},
+      onDisplayToolResult: () => {},
       onSessionId: () => {},
+      onNativeTools: () => {},
+      onAssistantMessage: () => {},
       onUsage: () => {},
     });
     const decoder = new StringDecoder("utf8");

@@ -14,11 +14,14 @@ use crate::transcript::{BlockId, TextKind, TextPiece, Transcript};
 /// snapshots. A snapshot of an older message causes no event.
 const RETAINED_MESSAGES: usize = 64;
 
-/// The state of one conversation.
+/// Number of messages of which each is looked at to find one by its id. More of them have an index.
+const FEW: usize = 16;
+
+/// The state of one conversation. A run may have many subagents, so that little is kept of one that says nothing.
 #[derive(Debug, Default)]
 pub(crate) struct ConversationState {
     /// Id of the subagent's tool call; `None` on the main thread.
-    pub(crate) parent: Option<String>,
+    pub(crate) parent: Option<Box<str>>,
     /// Index of the message whose stream events come now.
     pub(crate) current: Option<usize>,
     pub(crate) messages: Vec<MessageState>,
@@ -26,15 +29,15 @@ pub(crate) struct ConversationState {
     /// Text that may be an error: either the CLI itself wrote it, or a snapshot begins with `API
     /// Error`, and the record marks no error. It becomes an answer only if the run goes on or ends
     /// well (T6).
-    pub(crate) withheld: Option<(usize, String)>,
-    /// Finds the newest message of each id.
-    by_id: IdIndex,
+    pub(crate) withheld: Option<Box<(usize, String)>>,
+    /// Finds the newest message of each id, once there are more than [`FEW`].
+    by_id: Option<Box<IdIndex>>,
     /// The newest message that began without an id, even if a snapshot has named it since.
     nameless: Option<usize>,
 }
 
 impl ConversationState {
-    pub(crate) fn new(parent: Option<String>) -> Self {
+    pub(crate) fn new(parent: Option<Box<str>>) -> Self {
         Self { parent, ..Self::default() }
     }
 
@@ -139,9 +142,10 @@ impl ConversationState {
 
     /// Returns the index of the message with this id.
     pub(crate) fn lookup(&self, id: &str) -> Option<usize> {
-        match id {
-            "" => self.nameless,
-            _ => self.by_id.get(id, |at| &self.messages[at].id),
+        match (id, &self.by_id) {
+            ("", _) => self.nameless,
+            (_, Some(index)) => index.get(id, |at| &self.messages[at].id),
+            (_, None) => self.messages.iter().rposition(|message| *message.id == *id),
         }
     }
 
@@ -152,6 +156,9 @@ impl ConversationState {
 
     fn add(&mut self, id: &str) -> usize {
         let at = self.messages.len();
+        if at == 0 {
+            self.messages.reserve_exact(1); // many subagents have one message
+        }
         self.messages.push(MessageState::new(id));
         self.index(at);
         if let Some(old) = at.checked_sub(RETAINED_MESSAGES) {
@@ -162,10 +169,18 @@ impl ConversationState {
 
     /// Makes a message the newest of its id.
     fn index(&mut self, at: usize) {
-        if self.messages[at].id.is_empty() {
-            self.nameless = Some(at);
-        } else {
-            self.by_id.insert(at, |at| &self.messages[at].id);
+        let Self { messages, by_id, nameless, .. } = self;
+        let id_at = |at: usize| &*messages[at].id;
+        match by_id {
+            _ if id_at(at).is_empty() => *nameless = Some(at),
+            Some(index) => drop(index.insert(at, id_at)),
+            None if messages.len() > FEW => {
+                let index = by_id.insert(Box::default());
+                for named in (0..messages.len()).filter(|at| !id_at(*at).is_empty()) {
+                    index.insert(named, id_at);
+                }
+            }
+            None => {}
         }
     }
 

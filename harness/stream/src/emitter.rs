@@ -1,6 +1,6 @@
 //! The way out of the parser: it emits the events and counts everything that was read.
 
-use std::borrow::Cow;
+use std::borrow::{Borrow, Cow};
 use std::collections::BTreeMap;
 
 use crate::diagnostic::DiagnosticCode;
@@ -31,11 +31,19 @@ pub struct Stats {
     /// Byte sequences that are not UTF-8. Each was replaced by U+FFFD.
     pub replaced: u64,
     /// Records by kind: `type`, `type/subtype`, or `stream_event/` and the type of the event. Each
-    /// record of a line that is an array counts.
+    /// record of a line that is an array counts. Those of further kinds than the first 1,024 count
+    /// together as [`OTHER_KINDS`].
     pub by_kind: BTreeMap<Cow<'static, str>, u64>,
-    /// What [`Event::Unknown`] reported, by kind: `type` or `type/subtype`.
+    /// What [`Event::Unknown`] reported, by kind: `type` or `type/subtype`. Further kinds than the first
+    /// 1,024 count together as [`OTHER_KINDS`].
     pub unknown_kinds: BTreeMap<String, u64>,
 }
+
+/// The kind in [`Stats`] of all records whose kinds are too many to be counted by name.
+pub const OTHER_KINDS: &str = "(other kinds)";
+
+/// Number of kinds that are counted by name, so that memory stays bounded. A run of a real CLI has fewer than a hundred.
+const NAMED_KINDS: usize = 1024;
 
 /// Classification of a line. If several apply, the last variant wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -121,13 +129,20 @@ impl LineCounts {
         if let Some((_, count)) = self.kinds.iter_mut().find(|(n, _)| is_named(n, kind, part)) {
             *count += 1;
         } else if self.kinds.len() == FEW {
-            *self.stats.by_kind.entry(name(kind, part).into()).or_default() += 1;
+            add(&mut self.stats.by_kind, name(kind, part));
         } else {
             let often = OFTEN.iter().find(|name| is_named(name, kind, part));
             let name = often.map_or_else(|| name(kind, part).into(), |name| Cow::Borrowed(*name));
             self.kinds.push((name, 1));
         }
     }
+}
+
+/// Counts a kind by its name, or with the others when there are too many.
+fn add<K: Ord + From<String> + Borrow<str>>(counts: &mut BTreeMap<K, u64>, name: String) {
+    let is_named = counts.len() < NAMED_KINDS || counts.contains_key(&*name);
+    let name = if is_named { name } else { OTHER_KINDS.to_owned() };
+    *counts.entry(name.into()).or_default() += 1;
 }
 
 fn name(kind: &str, part: Option<&str>) -> String {
@@ -186,7 +201,7 @@ impl<'s> Emitter<'s> {
 
     pub(crate) fn unknown(&mut self, kind: &str, subtype: Option<&str>, raw: &str) {
         self.class = self.class.max(LineClass::Unknown);
-        *self.counts.stats.unknown_kinds.entry(name(kind, subtype)).or_default() += 1;
+        add(&mut self.counts.stats.unknown_kinds, name(kind, subtype));
         self.emit(Event::Unknown {
             kind: kind.into(),
             subtype: subtype.map(Into::into),

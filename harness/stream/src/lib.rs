@@ -45,7 +45,7 @@ mod value;
 mod words;
 
 pub use diagnostic::DiagnosticCode;
-pub use emitter::Stats;
+pub use emitter::{OTHER_KINDS, Stats};
 pub use event::{Decision, Event, Incomplete, ToolKind};
 pub use feed::{FeedEvents, FinishEvents};
 pub use fields::Fields;

@@ -62,6 +62,14 @@ impl MessageState {
         self.content.as_ref().map(|content| content.usage).unwrap_or_default()
     }
 
+    /// Forgets the content of a message that has ended, if it says nothing.
+    pub(crate) fn end(&mut self) {
+        let is_silent = |content: &MessageContent| {
+            content.blocks.is_empty() && content.consumed.iter().all(SnapshotReconciler::is_empty)
+        };
+        self.content.take_if(|content| is_silent(content));
+    }
+
     /// Forgets the content.
     pub(crate) fn evict(&mut self) {
         self.content = None;
@@ -120,6 +128,11 @@ impl SnapshotReconciler {
         }
         write(&mut self.consumed);
         &self.consumed[start..]
+    }
+
+    /// Whether there was no text.
+    fn is_empty(&self) -> bool {
+        self.consumed.is_empty()
     }
 
     /// Matches the block of a snapshot with the consumed text. Returns the byte from which the block

@@ -6,7 +6,7 @@ mod host;
 mod user;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
 use serde_json::{Map, Value};
 
@@ -19,6 +19,7 @@ use crate::emitter::Emitter;
 use crate::ending::OutcomeBuilder;
 use crate::event::Event;
 use crate::head::{ApiEvent, RecordHead};
+use crate::id_index::IdIndex;
 use crate::json::{self, JsonField};
 use crate::notices;
 use crate::outcome::Outcome;
@@ -38,7 +39,8 @@ const NAMED: usize = 256;
 pub(crate) struct RunState {
     /// The main thread first, then each subagent.
     conversations: Vec<ConversationState>,
-    subagents: BTreeMap<String, usize>,
+    /// Finds a subagent by the id of its call.
+    subagents: IdIndex,
     /// The subagents whose current message may have open blocks.
     streaming: BTreeSet<usize>,
     /// Recent records by uuid, with the index of their conversation and the blocks they showed.
@@ -59,7 +61,7 @@ impl Default for RunState {
     fn default() -> Self {
         Self {
             conversations: vec![ConversationState::default()],
-            subagents: BTreeMap::new(),
+            subagents: IdIndex::default(),
             streaming: BTreeSet::new(),
             named: VecDeque::new(),
             calls: CallTable::default(),
@@ -337,8 +339,8 @@ impl RunState {
     /// was no output at all.
     pub(crate) fn finish(mut self, silent: bool, emitter: &mut Emitter<'_>) {
         for (at, conversation) in self.conversations.iter_mut().enumerate() {
-            if let (0, Some((_, text))) = (at, conversation.withheld.take()) {
-                self.turn.api_error = Some(text);
+            if let (0, Some(withheld)) = (at, conversation.withheld.take()) {
+                self.turn.api_error = Some(withheld.1);
             }
             stream::message_end(conversation, &mut self.calls, emitter);
         }
@@ -378,13 +380,20 @@ impl RunState {
         else {
             return 0;
         };
-        if let Some(at) = self.subagents.get(&*parent) {
-            return *at;
+        let Self { conversations, subagents, .. } = self;
+        if let Some(at) = subagents.get(&parent, |at| parent_at(conversations, at)) {
+            return at;
         }
-        self.subagents.insert(parent.clone().into_owned(), self.conversations.len());
-        self.conversations.push(ConversationState::new(Some(parent.into_owned())));
-        self.conversations.len() - 1
+        let at = conversations.len();
+        conversations.push(ConversationState::new(Some(parent.into())));
+        subagents.insert(at, |at| parent_at(conversations, at));
+        at
     }
+}
+
+/// Id of the call that the subagent at this place is; empty for the main thread.
+fn parent_at(conversations: &[ConversationState], at: usize) -> &str {
+    conversations[at].parent.as_deref().unwrap_or_default()
 }
 
 /// Retracts the blocks of a message that will never be complete, because the CLI has made up its

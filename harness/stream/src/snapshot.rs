@@ -227,7 +227,7 @@ impl SnapshotRecord {
                     && known == 0
                     && conversation.withheld.is_none()
                 {
-                    conversation.withheld = Some((self.at, text.to_owned()));
+                    conversation.withheld = Some(Box::new((self.at, text.to_owned())));
                     return;
                 }
                 conversation.add_text(kind, here, |_, out| out.push_str(&text[known..]), emitter);
@@ -289,7 +289,7 @@ const MISMATCH: &str = "A snapshot does not repeat what was streamed; the stream
 /// Emits text that was withheld because it looks like an API error: the run went on, so it is an
 /// answer.
 pub(crate) fn release_withheld(conversation: &mut ConversationState, emitter: &mut Emitter<'_>) {
-    if let Some((at, text)) = conversation.withheld.take() {
+    if let Some((at, text)) = conversation.withheld.take().map(|withheld| *withheld) {
         let by = BlockId { message: at, block: 0 };
         conversation.add_text(TextKind::Answer, by, |_, out| out.push_str(&text), emitter);
         conversation.end_text(TextKind::Answer, by, emitter);

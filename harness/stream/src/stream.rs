@@ -108,6 +108,7 @@ pub(crate) fn message_end(
         for block in std::mem::take(conversation.messages[at].blocks_mut()) {
             settle(conversation, calls, (at, block), emitter);
         }
+        conversation.messages[at].end();
     }
 }
 

@@ -45,7 +45,8 @@ pub(crate) struct TextPiece {
 /// The answer and the reasoning so far, and where tool calls and messages divide the answer.
 #[derive(Debug, Default)]
 pub(crate) struct Transcript {
-    texts: [TranscriptBuffer; 2],
+    /// The texts, once there is one: many subagents say nothing.
+    texts: Option<Box<[TranscriptBuffer; 2]>>,
     /// Number of tool calls and broken streams since the last piece of the answer.
     splits: usize,
     /// The next message continues the sentence at which the output limit cut the last message.
@@ -67,7 +68,8 @@ struct TextRun {
 impl Transcript {
     /// The text of this kind.
     pub(crate) fn text(&self, kind: TextKind) -> &TranscriptBuffer {
-        &self.texts[kind as usize]
+        static NONE: [TranscriptBuffer; 2] = [TranscriptBuffer::EMPTY; 2];
+        &self.texts.as_deref().unwrap_or(&NONE)[kind as usize]
     }
 
     fn answer(&self) -> &TranscriptBuffer {
@@ -163,8 +165,8 @@ impl Transcript {
     /// Removes the text of the blocks for which `retracted` returns true. Returns whether there was
     /// any.
     pub(crate) fn retract(&mut self, retracted: &dyn Fn(BlockId) -> bool) -> bool {
+        let Some([answer, reasoning]) = self.texts.as_deref_mut() else { return false };
         let mut marks: Vec<_> = self.runs.iter().flat_map(|run| [run.start, run.unsplit]).collect();
-        let [answer, reasoning] = &mut self.texts;
         let was_any = answer.retract(retracted, &mut marks) | reasoning.retract(retracted, &mut []);
         let (marks, _) = marks.as_chunks();
         let ends = marks.iter().skip(1).map(|[start, _]| *start).chain([answer.part_count()]);
@@ -243,7 +245,7 @@ impl Transcript {
                 _ => PartJoin::Append,
             },
         };
-        let buffer = &mut self.texts[kind as usize];
+        let buffer = &mut self.texts.get_or_insert_default()[kind as usize];
         let from = buffer.add(by, join, (piece, lead));
         let (message_id, parent) = (id.into(), parent.map(Into::into));
         let (text, length) = (buffer.text(), buffer.length());

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use super::*;
+use crate::OTHER_KINDS;
 
 /// The kinds that CLI 2.1.316 names, except the blocks of messages.
 const CLI_2_1_316: &str = "assistant auth_status command_lifecycle conversation_reset \
@@ -157,11 +158,27 @@ pub(crate) fn unknown_kinds_are_kept_raw_and_counted() {
     assert_eq!(listed, [" 1", "control_request/holo 1", "holo 1", "system 1", "system/holo 2"]);
 }
 
+/// The counts of `records` records of `kinds` unknown kinds.
+fn counted(records: usize, kinds: usize) -> Stats {
+    let record = |n: usize| format!(r#"{{"type":"holo","subtype":"{}"}}"#, n % kinds);
+    let records: Vec<String> = (0..records).map(record).collect();
+    run(records.join("\n").as_bytes(), || usize::MAX).1
+}
+
+#[test]
+fn issue_20_kinds_beyond_those_that_are_named_count_together() {
+    let stats = counted(6000, 3000);
+    assert_eq!(stats.unknown, 6000);
+    let named = stats.unknown_kinds.iter().filter(|(kind, _)| *kind != OTHER_KINDS);
+    assert!(named.clone().all(|(_, count)| *count == 2) && named.count() == 1024);
+    assert_eq!(stats.unknown_kinds[OTHER_KINDS], 2 * (3000 - 1024));
+    assert_eq!(stats.by_kind.values().sum::<u64>(), 6000);
+    assert!(stats.by_kind.len() < 1100, "{}", stats.by_kind.len());
+}
+
 #[test]
 fn issue_20_many_kinds_are_counted_as_few_are() {
-    let record = |n: usize| format!(r#"{{"type":"holo","subtype":"{}"}}"#, n % 100);
-    let records: Vec<String> = (0..250).map(record).collect();
-    let (_, stats) = run(records.join("\n").as_bytes(), || usize::MAX);
+    let stats = counted(250, 100);
     let count = |n: usize| stats.by_kind.get(format!("holo/{n}").as_str()).copied();
     for n in 0..100 {
         assert_eq!(count(n), Some(if n < 50 { 3 } else { 2 }), "{n}");

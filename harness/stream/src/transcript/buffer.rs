@@ -45,6 +45,10 @@ pub(super) enum PartJoin {
 }
 
 impl TranscriptBuffer {
+    /// A buffer without text.
+    pub(super) const EMPTY: Self =
+        Self { text: String::new(), length: 0, parts: Vec::new(), last: None };
+
     /// Adds a piece with its lead. Returns the offset at which it begins, including the newlines before it.
     pub(super) fn add(&mut self, by: BlockId, join: PartJoin, piece: (&str, usize)) -> usize {
         self.last = Some(by);
