@@ -36,7 +36,7 @@ const MOST: f64 = 1.2;
 /// Runs whose replay needs little more memory when they are longer, while they are read and nothing of the trace is kept.
 /// Each has so many times the bytes of the smaller run: what is collected of many calls is written in parts, and there are
 /// to be several.
-const BOUNDED: [(Shape, usize); 8] = [
+const BOUNDED: [(Shape, usize); 10] = [
     (Shape::Messages, 1),
     (Shape::Thinking, 1),
     (Shape::Notices, 1),
@@ -45,6 +45,8 @@ const BOUNDED: [(Shape, usize); 8] = [
     (Shape::Session, 1),
     (Shape::Calls, 20),
     (Shape::Edits, 20),
+    (Shape::Subagents, 20),
+    (Shape::UnknownKinds, 4),
 ];
 /// How many bytes more the memory of such a replay may have at its peak, for each byte more that is read. A trace that is
 /// kept takes more than ten.
