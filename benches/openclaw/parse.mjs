@@ -17,7 +17,7 @@ const [piece, times] = numbers.map(Number);
 
 const bytes = readFileSync(runs);
 const lengths = JSON.parse(readFileSync(sizes, "utf8"));
-/** What limits a run, in the words of the parser's module: its characters and its lines. */
+/** The characters that a run may have, and the words of the parser's module that limit the characters and the lines of a run. */
 const limit = 8 * 1024 * 1024;
 const limits = [`CLI_STREAM_JSON_DEFAULT_MAX_TURN_RAW_CHARS = ${limit};`, "maxTurnLines: 2e4"];
 

@@ -31,19 +31,19 @@ pub struct Stats {
     /// Byte sequences that are not UTF-8. Each was replaced by U+FFFD.
     pub replaced: u64,
     /// Records by kind: `type`, `type/subtype`, or `stream_event/` and the type of the event. Each
-    /// record of a line that is an array counts. Those of further kinds than the first 1,024 count
-    /// together as [`OTHER_KINDS`].
+    /// record of a line that is an array counts. Beside the events of the API, the first 1,024 kinds have
+    /// a count each, and all others one as [`OTHER_KINDS`].
     pub by_kind: BTreeMap<Cow<'static, str>, u64>,
-    /// What [`Event::Unknown`] reported, by kind: `type` or `type/subtype`. Further kinds than the first
-    /// 1,024 count together as [`OTHER_KINDS`].
+    /// What [`Event::Unknown`] reported, by kind: `type` or `type/subtype`. The first 1,024 kinds
+    /// have a count each, and all others one as [`OTHER_KINDS`].
     pub unknown_kinds: BTreeMap<String, u64>,
 }
 
-/// The kind in [`Stats`] of all records whose kinds are too many to be counted by name.
+/// The kind as which [`Stats`] counts records of all kinds that have no count of their own.
 pub const OTHER_KINDS: &str = "(other kinds)";
 
-/// Number of kinds that are counted by name, so that memory stays bounded. A run of a real CLI has fewer than a hundred.
-const NAMED_KINDS: usize = 1024;
+/// Number of kinds that have a count each, so that memory stays bounded. A run of a real CLI has fewer than a hundred.
+const COUNTED_KINDS: usize = 1024;
 
 /// Classification of a line. If several apply, the last variant wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -129,7 +129,7 @@ impl LineCounts {
         if let Some((_, count)) = self.kinds.iter_mut().find(|(n, _)| is_named(n, kind, part)) {
             *count += 1;
         } else if self.kinds.len() == FEW {
-            add(&mut self.stats.by_kind, name(kind, part));
+            add(&mut self.stats.by_kind, COUNTED_KINDS - FEW, name(kind, part));
         } else {
             let often = OFTEN.iter().find(|name| is_named(name, kind, part));
             let name = often.map_or_else(|| name(kind, part).into(), |name| Cow::Borrowed(*name));
@@ -138,10 +138,14 @@ impl LineCounts {
     }
 }
 
-/// Counts a kind by its name, or with the others when there are too many.
-fn add<K: Ord + From<String> + Borrow<str>>(counts: &mut BTreeMap<K, u64>, name: String) {
-    let is_named = counts.len() < NAMED_KINDS || counts.contains_key(&*name);
-    let name = if is_named { name } else { OTHER_KINDS.to_owned() };
+/// Counts a kind by its name, or as one of the others when there are counts of `most` kinds.
+fn add<K: Ord + From<String> + Borrow<str>>(
+    counts: &mut BTreeMap<K, u64>,
+    most: usize,
+    name: String,
+) {
+    let has_count = counts.len() < most || counts.contains_key(&*name);
+    let name = if has_count { name } else { OTHER_KINDS.to_owned() };
     *counts.entry(name.into()).or_default() += 1;
 }
 
@@ -201,7 +205,7 @@ impl<'s> Emitter<'s> {
 
     pub(crate) fn unknown(&mut self, kind: &str, subtype: Option<&str>, raw: &str) {
         self.class = self.class.max(LineClass::Unknown);
-        add(&mut self.counts.stats.unknown_kinds, name(kind, subtype));
+        add(&mut self.counts.stats.unknown_kinds, COUNTED_KINDS, name(kind, subtype));
         self.emit(Event::Unknown {
             kind: kind.into(),
             subtype: subtype.map(Into::into),

@@ -62,12 +62,12 @@ impl MessageState {
         self.content.as_ref().map(|content| content.usage).unwrap_or_default()
     }
 
-    /// Forgets the content of a message that has ended, if it says nothing.
+    /// Forgets the content of a message that has ended without a text: no snapshot has to be compared with it.
     pub(crate) fn end(&mut self) {
-        let is_silent = |content: &MessageContent| {
+        let is_textless = |content: &MessageContent| {
             content.blocks.is_empty() && content.consumed.iter().all(SnapshotReconciler::is_empty)
         };
-        self.content.take_if(|content| is_silent(content));
+        self.content.take_if(|content| is_textless(content));
     }
 
     /// Forgets the content.
