@@ -13,7 +13,7 @@ use crate::plant::{Plant, planted};
 /// ```
 ///
 /// Memory is bounded by the longest line, the answer and the reasoning so far (which events lend),
-/// the input of open calls, and a few words for each message and call.
+/// the input of open calls, and a few words for each message, call and subagent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ParserLimits {
