@@ -17,8 +17,9 @@ const [piece, times] = numbers.map(Number);
 
 const bytes = readFileSync(runs);
 const lengths = JSON.parse(readFileSync(sizes, "utf8"));
-/** The characters that a run may have, and the words of the parser's module that limit the characters and the lines of a run. */
+/** The characters that a run may have. */
 const limit = 8 * 1024 * 1024;
+/** Where the parser's module states how many characters and lines a run may have. */
 const limits = [`CLI_STREAM_JSON_DEFAULT_MAX_TURN_RAW_CHARS = ${limit};`, "maxTurnLines: 2e4"];
 
 /** The module `file` without limits: a copy beside it, because it imports its neighbours. */
@@ -32,24 +33,24 @@ function unlimited(file, text) {
   return copy;
 }
 
-/** Imports the function with this name from the module of `dist` that defines it; a bundler gives its export a short name. */
-async function published(name) {
+/**
+ * Imports the function with this name from the module of `dist` that defines it, or from the copy that `changed` makes of the module; a
+ * bundler gives its export a short name.
+ */
+async function published(name, changed = (file) => file) {
   const defines = new RegExp(`^(?:async )?(?:function|const) ${name}\\b`, "m");
   const exports = new RegExp(`^export .*\\b${name} as (\\w+)`, "m");
   const isModule = (file) => file.endsWith(".mjs") && !file.startsWith("unlimited-");
   for (const file of readdirSync(dist).filter(isModule)) {
     const text = readFileSync(join(dist, file), "utf8");
     const short = defines.test(text) && exports.exec(text);
-    if (!short) continue;
-    const isLimited = name === parserName && lengths.some((length) => length > limit);
-    const read = isLimited ? unlimited(file, text) : file;
-    return (await import(pathToFileURL(join(dist, read))))[short[1]];
+    if (short) return (await import(pathToFileURL(join(dist, changed(file, text)))))[short[1]];
   }
   throw new Error(`${dist} exports no ${name}: look there how this version of OpenClaw parses stdout, and change parse.mjs`);
 }
 
-const parserName = "createCliJsonlStreamingParser";
-const createParser = await published(parserName);
+const isLong = lengths.some((length) => length > limit);
+const createParser = await published("createCliJsonlStreamingParser", isLong ? unlimited : undefined);
 const parseJsonlEvent = await published("parseClaudeCliJsonlEvent");
 const parseJsonlLifecycleEvent = await published("parseClaudeCliJsonlLifecycleEvent");
 

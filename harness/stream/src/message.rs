@@ -62,6 +62,11 @@ impl MessageState {
         self.content.as_ref().map(|content| content.usage).unwrap_or_default()
     }
 
+    /// Takes the blocks that are not settled yet.
+    pub(crate) fn take_blocks(&mut self) -> Vec<BlockState> {
+        self.content.as_mut().map(|content| std::mem::take(&mut content.blocks)).unwrap_or_default()
+    }
+
     /// Forgets the content of a message that has ended without a text: no snapshot has to be compared with it.
     pub(crate) fn end(&mut self) {
         let is_textless = |content: &MessageContent| {

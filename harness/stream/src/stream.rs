@@ -105,7 +105,7 @@ pub(crate) fn message_end(
     emitter: &mut Emitter<'_>,
 ) {
     if let Some(at) = conversation.current {
-        for block in std::mem::take(conversation.messages[at].blocks_mut()) {
+        for block in conversation.messages[at].take_blocks() {
             settle(conversation, calls, (at, block), emitter);
         }
         conversation.messages[at].end();
