@@ -282,8 +282,8 @@ const ALLOWED: [&str; 8] = [
     "harness/rig/src/subject/boot.rs: std::env::split_paths",
     "harness/runner/src/host.rs: std::env::split_paths",
     "harness/runner/src/record/claude.rs: std::env::join_paths",
-    "harness/runner/src/record/bubblewrap.rs: std::env::current_dir",
-    "harness/runner/src/record/bubblewrap.rs: std::io::stdin",
+    "harness/runner/src/record/confine/bubblewrap.rs: std::env::current_dir",
+    "harness/runner/src/record/confine/bubblewrap.rs: std::io::stdin",
     "harness/runner/src/record/supervise.rs: std::env::set_current_dir",
     "harness/runner/src/record/supervise.rs: std::io::stdin",
 ];

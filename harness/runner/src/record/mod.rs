@@ -13,8 +13,6 @@
 //! All of this is real IO in real time; no replay uses it.
 
 mod answer;
-#[cfg(target_os = "linux")]
-mod bubblewrap;
 mod checkout;
 mod child;
 mod claude;
@@ -51,12 +49,12 @@ mod workspace;
 
 use std::sync::atomic::AtomicBool;
 
-#[cfg(target_os = "linux")]
-pub use bubblewrap::enter;
 pub use checkout::Checkout;
 pub(crate) use child::{Ended, Notes, Script, Why, drive};
 pub use claude::{Claude, ClaudeChoice, help, resolve};
 pub use confine::ConfineBy;
+#[cfg(target_os = "linux")]
+pub use confine::enter;
 pub use error::{CliOutput, HostError, RecordError};
 pub use known::KnownScenarios;
 pub use launch::{ENTER, SUPERVISE, supervise_with};

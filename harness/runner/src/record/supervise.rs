@@ -21,7 +21,7 @@ use nix::sys::prctl::set_child_subreaper;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::{Pid, dup2_stderr, dup2_stdin, dup2_stdout};
 
-use super::bubblewrap::{self, SandboxFailure};
+use super::confine::bubblewrap::{self, SandboxFailure};
 use super::confine::{self, Bounds, ConfineBy, NotConfined};
 use super::launch::{DONE, LaunchPlan, SupervisorAnswer, exit_of};
 use super::processes::{end_descendants, exit_status, zombies};

@@ -1,6 +1,9 @@
 //! Confines a recorded CLI: it can read the system and its own files, write its temporary folder, and
 //! connect to the scripted model, as far as Landlock can enforce that. Without Landlock,
-//! [`super::bubblewrap`] confines it to these files.
+//! [`bubblewrap`] confines it to these files.
+
+#[cfg(target_os = "linux")]
+pub(super) mod bubblewrap;
 
 use std::path::{Path, PathBuf};
 
@@ -154,6 +157,8 @@ fn places(program: &Path) -> Vec<PathBuf> {
 }
 
 #[cfg(target_os = "linux")]
+pub use bubblewrap::enter;
+#[cfg(target_os = "linux")]
 pub(crate) use landlocked::restrict;
 
 #[cfg(target_os = "linux")]
@@ -253,7 +258,7 @@ mod tests {
                     Confinement::Landlock if !restrict(&bounds) => return None,
                     Confinement::Landlock => std::process::Command::new("/bin/bash"),
                     Confinement::Bubblewrap => {
-                        let mut command = super::super::bubblewrap::sandboxed(&bounds)?;
+                        let mut command = super::bubblewrap::sandboxed(&bounds)?;
                         command.arg("/bin/bash");
                         command
                     }

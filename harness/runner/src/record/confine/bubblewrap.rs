@@ -25,8 +25,8 @@ use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::unistd::{Pid, close, getpid, setpgid};
 use serde::{Deserialize, Serialize};
 
-use super::confine::{Bounds, NotConfined, SYSTEM};
-use super::launch::ENTER;
+use super::super::launch::ENTER;
+use super::{Bounds, NotConfined, SYSTEM};
 
 /// How long `bwrap` may take to make the sandbox, and the process in it to become the program.
 const PATIENCE: Duration = Duration::from_secs(7);
@@ -55,7 +55,7 @@ struct Order {
 
 /// The reason why a program does not run in a sandbox.
 #[derive(Debug)]
-pub(super) enum SandboxFailure {
+pub(crate) enum SandboxFailure {
     /// The sandbox can't be made.
     NotConfined(NotConfined),
     /// The program can't be started.
@@ -64,7 +64,7 @@ pub(super) enum SandboxFailure {
 
 /// Starts a program in a sandbox and in its own process group, with the stdout and stderr of this process.
 /// The program becomes a child of this process, which has to be a subreaper.
-pub(super) fn start(
+pub(crate) fn start(
     program: &OsStr,
     arguments: &[OsString],
     bounds: &Bounds,
@@ -242,7 +242,7 @@ fn redirect(command: &mut Command, order: &Order) -> io::Result<()> {
 }
 
 #[cfg(test)]
-pub(super) fn sandboxed(bounds: &Bounds) -> Option<Command> {
+pub(crate) fn sandboxed(bounds: &Bounds) -> Option<Command> {
     let mut command = Command::new(bounds.bwrap.as_ref()?);
     command.args(arguments(bounds)).arg("--");
     Some(command)
