@@ -4,10 +4,17 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::net::TcpListener;
+use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::path::Path;
+use std::process::Command;
 
 use crate::common::project::{Project, RESULT, text, ways};
+use crate::common::{has_program, put_program, root};
 
 #[test]
 fn a_confined_cli_ends_as_it_ends() {
@@ -39,7 +46,7 @@ fn a_confined_cli_ends_as_it_ends() {
 }
 
 #[test]
-fn issue_13_point_7_the_cli_is_confined_to_its_folder() {
+fn a_confined_cli_writes_its_folder_and_keeps_its_environment() {
     let script = "cat ../../../secret; echo x > ../../../new; cat /etc/hostname >/dev/null; \
                   echo y > \"$HOME/y\"; cat \"$HOME/y\"; ls /proc/self/fd | tail -n +5; \
                   tr '\\0' '\\n' </proc/$$/environ | grep -c PWD=;";
@@ -70,7 +77,7 @@ fn issue_13_point_7_the_cli_is_confined_to_its_folder() {
 }
 
 #[test]
-fn issue_13_point_7_a_way_that_is_not_there_records_nothing() {
+fn a_way_that_is_not_there_records_nothing() {
     let project = Project::new(RESULT);
     let broken = project.path().join("bin");
     fs::create_dir(&broken).unwrap();
@@ -96,5 +103,179 @@ fn issue_13_point_7_a_way_that_is_not_there_records_nothing() {
             ""
         );
         fs::remove_dir_all(project.cassette()).unwrap();
+    }
+}
+
+/// The ways in which a program runs here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Unconfined,
+    Bubblewrap,
+    /// Landlock where the system does not let a user make a file tree.
+    Landlock,
+    /// Landlock in a file tree of its own.
+    Tree,
+}
+
+use Way::{Bubblewrap, Landlock, Tree, Unconfined};
+
+/// The attempts of `confinement/probe.py`, and the ways in which each succeeds. In every other way it is refused; an
+/// unconfined program is held to the rows that name it alone, because many systems refuse the others to everyone.
+/// SECURITY.md has this table in words.
+const ATTEMPTS: [(&str, &[Way]); 46] = [
+    ("write a file outside", &[Unconfined]),
+    ("read a file outside", &[Unconfined]),
+    ("look at a file outside", &[Unconfined, Landlock]),
+    ("list a folder outside", &[Unconfined]),
+    ("watch a folder outside", &[Unconfined, Landlock]),
+    ("change the mode outside", &[Unconfined, Landlock]),
+    ("change the mode of what it reads", &[Unconfined, Landlock]),
+    ("change the mode of an open file", &[Unconfined, Landlock]),
+    ("change the owner outside", &[Unconfined, Landlock]),
+    ("change the times outside", &[Unconfined, Landlock]),
+    ("set an attribute outside", &[Unconfined, Landlock]),
+    ("cut a file outside", &[Unconfined]),
+    ("move a file outside", &[Unconfined]),
+    ("reach a socket outside by its path", &[Unconfined, Landlock]),
+    ("reach a socket without a path", &[Unconfined, Bubblewrap]),
+    ("open the terminal", &[]),
+    ("type into the terminal", &[]),
+    ("type into a terminal by number", &[]),
+    ("read an open file of the shell", &[]),
+    ("make a device", &[]),
+    ("connect by TCP", &[Unconfined, Bubblewrap]),
+    ("connect by MPTCP", &[]),
+    ("connect by fast open", &[]),
+    ("connect by a fast message", &[]),
+    ("make a UDP socket", &[Unconfined]),
+    ("make an ICMP socket", &[]),
+    ("make a raw socket", &[]),
+    ("make a netlink socket", &[Unconfined]),
+    ("make a socket of a virtual machine", &[]),
+    ("make a socket of the kernel's ciphers", &[]),
+    ("make a socket by another ABI", &[]),
+    ("start a ring of requests", &[]),
+    ("make shared memory that stays", &[]),
+    ("make a queue that stays", &[]),
+    ("make a semaphore that stays", &[]),
+    ("add a key", &[]),
+    ("signal clitape", &[Unconfined, Bubblewrap]),
+    ("trace clitape", &[]),
+    ("read the environment of clitape", &[Unconfined]),
+    ("limit clitape", &[Unconfined]),
+    ("mount", &[]),
+    ("write a file of its own", &[Unconfined, Bubblewrap, Landlock, Tree]),
+    ("change mode and times of its own", &[Unconfined, Bubblewrap, Landlock, Tree]),
+    ("connect to the model", &[Unconfined, Bubblewrap, Landlock, Tree]),
+    ("use a socket of its own", &[Unconfined, Bubblewrap, Landlock, Tree]),
+    ("limit itself", &[Unconfined, Bubblewrap, Landlock, Tree]),
+];
+
+/// The version of Linux from which on Landlock refuses an attempt.
+const REFUSED_SINCE: [(&str, (u32, u32)); 4] = [
+    ("cut a file outside", (6, 2)),
+    ("connect by TCP", (6, 7)),
+    ("reach a socket without a path", (6, 12)),
+    ("signal clitape", (6, 12)),
+];
+
+/// Whether Landlock refuses an attempt on this kernel.
+fn is_refused_here(attempt: &str) -> bool {
+    let release = nix::sys::utsname::uname().unwrap().release().to_string_lossy().into_owned();
+    let mut numbers = release.split(['.', '-']).map(|number| number.parse().unwrap_or(0));
+    let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    REFUSED_SINCE.iter().all(|(name, since)| *name != attempt || version >= *since)
+}
+
+/// Runs the probe as a recorded CLI, on a terminal as a person's shell has it, and returns the outcomes by name and what
+/// the terminal showed.
+fn probe(way: &str, without_namespaces: bool) -> (BTreeMap<String, String>, String) {
+    let project = Project::new("");
+    let outside = tempfile::tempdir().unwrap();
+    fs::write(outside.path().join("secret"), "a secret\n").unwrap();
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = server.local_addr().unwrap().port();
+    let _by_path = UnixListener::bind(outside.path().join("socket")).unwrap();
+    let name = SocketAddr::from_abstract_name(format!("clitape-test-{port}")).unwrap();
+    let _by_name = UnixListener::bind_addr(&name).unwrap();
+    let workspace = project.path().join("scenarios/slow/workspace");
+    let source = root().join("tests/commands/confinement");
+    fs::copy(source.join("probe.py"), workspace.join("probe.py")).unwrap();
+    let claude = project.path().join("claude");
+    let script = format!(
+        "#!/bin/bash\nif [ \"$1\" = --version ]; then echo 9.9.9; exit; fi\n\
+         {PYTHON} probe.py {} $PPID {port} $ANTHROPIC_BASE_URL {}\n{RESULT}\n",
+        outside.path().display(),
+        claude.display(),
+    );
+    put_program(&claude, &script);
+    let mut command = Command::new("python3");
+    command.arg(source.join("terminal.py")).arg(workspace.join("terminal"));
+    command.arg(outside.path().join("secret"));
+    if without_namespaces {
+        command.args(["bwrap", "--unshare-user", "--disable-userns", "--dev-bind", "/", "/"]);
+    }
+    let record = project.record();
+    command.arg(record.get_program()).args(record.get_args());
+    command.args(["--yes", "--confine", way]).current_dir(project.path());
+    let environment = record.get_envs().filter_map(|(name, value)| Some((name, value?)));
+    let output = command.envs(environment).output().unwrap();
+    let told = format!("{way}: {}", text(&output));
+    assert!(told.contains("ended: 0"), "{told}");
+    let stdout = fs::read_to_string(project.cassette().join("stdout.jsonl")).unwrap();
+    let stderr = fs::read_to_string(project.cassette().join("stderr.txt")).unwrap_or_default();
+    let outcomes = stdout.lines().filter_map(|line| line.rsplit_once(": "));
+    let outcomes = outcomes.map(|(name, outcome)| (name.to_owned(), outcome.to_owned())).collect();
+    (outcomes, told + &stderr)
+}
+
+/// The Python of the system, because a confined program does not see one in a person's home folder.
+const PYTHON: &str = "/usr/bin/python3";
+
+#[test]
+fn a_confined_program_does_what_the_table_says_and_no_more() {
+    if !has_program("python3") || !Path::new(PYTHON).exists() {
+        return;
+    }
+    let succeeds = |program: &str, args: &[&str]| {
+        Command::new(program).args(args).output().is_ok_and(|output| output.status.success())
+    };
+    let tree = "mount -t tmpfs none /proc/self";
+    let has_tree = succeeds("unshare", &["--user", "--map-root-user", "--mount", "sh", "-c", tree]);
+    let nested = ["--unshare-user", "--disable-userns", "--dev-bind", "/", "/", "true"];
+    let mut runs = vec![("none", false, Unconfined)];
+    for way in ways() {
+        runs.push((
+            way,
+            false,
+            match way {
+                "bubblewrap" => Bubblewrap,
+                _ if has_tree => Tree,
+                _ => Landlock,
+            },
+        ));
+        if way == "landlock" && succeeds("bwrap", &nested) {
+            runs.push((way, true, Landlock));
+        }
+    }
+    for (name, without_namespaces, way) in runs {
+        let (outcomes, told) = probe(name, without_namespaces);
+        // Root may type into any terminal that it can open.
+        assert!(way == Unconfined || told.contains("typed: <>"), "{way:?}: {told}");
+        for (attempt, done) in ATTEMPTS {
+            let is_done = done.contains(&way);
+            let is_known = match way {
+                Unconfined => is_done,
+                Bubblewrap => true,
+                Landlock | Tree => is_done || is_refused_here(attempt),
+            };
+            let expect = if is_done { "done" } else { "refused" };
+            let outcome = outcomes.get(attempt).map(String::as_str);
+            assert!(
+                !is_known || outcome == Some(expect),
+                "{way:?}: {attempt}: {outcome:?}: {told}"
+            );
+        }
+        assert_eq!(outcomes.len(), ATTEMPTS.len(), "{told}");
     }
 }

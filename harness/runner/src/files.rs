@@ -14,7 +14,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use clitape_gateway::ByteSize;
 use nix::errno::Errno;
-use nix::fcntl::OFlag;
+use nix::fcntl::{OFlag, openat};
+use nix::sys::stat::Mode;
 
 /// Largest file that is read, unless [`set_largest`] says otherwise.
 pub const LARGEST: ByteSize = ByteSize::mib(256);
@@ -106,11 +107,43 @@ impl From<FileError> for io::Error {
 ///
 /// [`FileError`], which names the file and what to do.
 pub fn read(path: &Path) -> Result<Vec<u8>, FileError> {
+    read_opened(path, OpenOptions::new().read(true).custom_flags(NO_LINK.bits()).open(path))
+}
+
+/// The flags that open a file itself. Without O_NONBLOCK, opening a FIFO waits for a process that writes to it.
+const NO_LINK: OFlag = OFlag::O_NOFOLLOW.union(OFlag::O_NONBLOCK).union(OFlag::O_CLOEXEC);
+
+/// Reads a file below `root`, which is the user's choice, as [`read`] does. No folder on the way is a link either, even
+/// if another process puts one there meanwhile.
+///
+/// # Errors
+///
+/// [`FileError::NotFolder`] names the first folder that is something else, and the errors of [`read`].
+pub(crate) fn read_below(root: &Path, relative: &Path) -> Result<Vec<u8>, FileError> {
+    let mut path = root.to_owned();
+    let mut folder =
+        File::open(root).map_err(|error| FileError::Read { path: path.clone(), error })?;
+    let mut parts = relative.iter().peekable();
+    while let Some(part) = parts.next() {
+        path.push(part);
+        let is_folder = parts.peek().is_some();
+        let flags = if is_folder { NO_LINK | OFlag::O_DIRECTORY } else { NO_LINK };
+        let opened = openat(&folder, part, flags, Mode::empty());
+        match opened {
+            Ok(opened) if is_folder => folder = opened.into(),
+            Err(Errno::ENOTDIR | Errno::ELOOP) if is_folder => {
+                return Err(FileError::NotFolder(path));
+            }
+            opened => return read_opened(&path, opened.map(File::from).map_err(io::Error::from)),
+        }
+    }
+    Err(FileError::NotRegular(path))
+}
+
+/// Reads the file at `path`, which was opened with [`NO_LINK`].
+fn read_opened(path: &Path, opened: io::Result<File>) -> Result<Vec<u8>, FileError> {
     let refused = |error| FileError::Read { path: path.to_owned(), error };
-    // Without O_NONBLOCK, opening a FIFO waits for a process that writes to it.
-    let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
-    let file = OpenOptions::new().read(true).custom_flags(flags.bits()).open(path);
-    let file = file.map_err(|error| match error.raw_os_error() {
+    let file = opened.map_err(|error| match error.raw_os_error() {
         Some(code) if code == Errno::ELOOP as i32 => FileError::Link(path.to_owned()),
         _ => refused(error),
     })?;
@@ -344,6 +377,32 @@ mod tests {
             assert!(error.contains(part) && error.contains(name), "{name}: {error}");
         }
         assert_eq!(read_named_text(&at("link")).unwrap(), "text", "the user's own choice");
+    }
+
+    #[test]
+    fn a_file_is_read_from_the_root_down_without_a_link() {
+        let [root, outside] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        std::fs::write(outside.path().join("file"), "secret").unwrap();
+        std::fs::create_dir_all(root.path().join("a/b")).unwrap();
+        std::fs::write(root.path().join("a/b/file"), "text").unwrap();
+        symlink(outside.path(), root.path().join("a/link")).unwrap();
+        symlink(outside.path().join("file"), root.path().join("a/b/link")).unwrap();
+        for (relative, expect) in [
+            ("a/b/file", Ok("text")),
+            ("a/link/file", Err("a/link is no folder of its own")),
+            ("a/b/link", Err("a/b/link is a link")),
+            ("a/b/file/x", Err("a/b/file is no folder of its own")),
+            ("a/none/file", Err("No such file")),
+            ("a/b", Err("a/b is no regular file")),
+            ("", Err("is no regular file")),
+        ] {
+            let found = read_below(root.path(), Path::new(relative));
+            match (found, expect) {
+                (Ok(bytes), Ok(text)) => assert_eq!(bytes, text.as_bytes(), "{relative}"),
+                (Err(error), Err(part)) => assert!(error.to_string().contains(part), "{error}"),
+                (found, _) => panic!("{relative}: {found:?}"),
+            }
+        }
     }
 
     #[test]

@@ -24,7 +24,7 @@ use crate::cassette::{Confinement, Exit};
 
 /// The first argument of a `clitape` that supervises.
 pub const SUPERVISE: &str = "__supervise";
-/// The first argument of a `clitape` that becomes a program in the sandbox of bubblewrap.
+/// The first argument of a `clitape` that confines itself and becomes a program.
 pub const ENTER: &str = "__enter";
 /// The message that tells the supervisor to end the processes and to leave the folder alone.
 pub(crate) const DONE: &[u8] = b"done\n";
@@ -117,7 +117,7 @@ pub(crate) fn launch(
     with_stdin: bool,
     guard: Guard<'_>,
 ) -> io::Result<Running> {
-    command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let is_supervised = SUPERVISOR.get().is_some_and(|path| command.get_program() == path);
     if is_supervised {
         return supervised(command, with_stdin, guard);
@@ -129,8 +129,8 @@ pub(crate) fn launch(
 }
 
 fn direct(mut command: Command, with_stdin: bool) -> io::Result<Running> {
-    let mut child =
-        command.stdin(if with_stdin { Stdio::piped() } else { Stdio::null() }).spawn()?;
+    let stdin = if with_stdin { Stdio::piped() } else { Stdio::null() };
+    let mut child = command.stdin(stdin).process_group(0).spawn()?;
     Ok(Running {
         pid: i32::try_from(child.id()).map(Pid::from_raw).map_err(io::Error::other)?,
         stdin: child.stdin.take().map(|pipe| Box::new(pipe) as Box<_>),

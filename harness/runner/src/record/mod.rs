@@ -82,7 +82,7 @@ mod processes {
         None
     }
 
-    pub(crate) fn end_living_in(_folder: &std::path::Path) -> usize {
+    pub(crate) fn end_started_in(_folder: &std::path::Path) -> usize {
         0
     }
 }
@@ -93,7 +93,7 @@ pub fn supervise(_arguments: impl Iterator<Item = std::ffi::OsString>) -> std::p
     std::process::ExitCode::from(2)
 }
 
-/// This system has no bubblewrap, so no process enters a sandbox.
+/// This system has no confinement, so no process enters one.
 #[cfg(not(target_os = "linux"))]
 pub fn enter(_arguments: impl Iterator<Item = std::ffi::OsString>) -> std::process::ExitCode {
     std::process::ExitCode::from(2)

@@ -1,6 +1,7 @@
 //! Finds the processes that a CLI started in `/proc`, and ends them. Only Linux has this module.
 
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::ExitStatusExt as _;
@@ -109,32 +110,29 @@ pub(crate) fn zombies() -> Vec<Pid> {
     pids().filter(is_left).map(Pid::from_raw).collect()
 }
 
-/// Returns the user's processes whose current folder is `folder` or below it, or whose environment
-/// contains a path in it. This process is left out.
-fn living_in(folder: &Path) -> Vec<Pid> {
+/// Returns the user's processes that clitape started with `folder`: their HOME or TMPDIR is there. A process that only
+/// has a file of it open, or works there, such as a person's shell, is none of them. This process is left out.
+fn started_in(folder: &Path) -> Vec<Pid> {
     let me = nix::unistd::getpid().as_raw();
     let user = Uid::effective().as_raw();
-    let lives = |pid: &i32| {
+    let is_started = |pid: &i32| {
         let process = Path::new("/proc").join(pid.to_string());
         let is_ours = std::fs::metadata(&process).is_ok_and(|entry| entry.uid() == user);
-        let is_inside =
-            || std::fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd.starts_with(folder));
-        let names_it = || {
+        let lives_there = || {
             std::fs::read(process.join("environ"))
-                .is_ok_and(|environment| names(&environment, folder.as_os_str().as_bytes()))
+                .is_ok_and(|environment| lives_in(&environment, folder))
         };
-        *pid != me && is_ours && (is_inside() || names_it())
+        *pid != me && is_ours && lives_there()
     };
-    pids().filter(lives).map(Pid::from_raw).collect()
+    pids().filter(is_started).map(Pid::from_raw).collect()
 }
 
-/// Returns whether an environment contains the path of a folder or of a file in it.
-fn names(environment: &[u8], folder: &[u8]) -> bool {
-    let ends = |rest: &[u8]| matches!(rest.first(), None | Some(0 | b'/' | b':'));
-    environment
-        .windows(folder.len().max(1))
-        .enumerate()
-        .any(|(at, window)| window == folder && ends(&environment[at + folder.len()..]))
+/// Returns whether an environment has its HOME or TMPDIR in a folder.
+fn lives_in(environment: &[u8], folder: &Path) -> bool {
+    environment.split(|&byte| byte == 0).any(|variable| {
+        let place = variable.strip_prefix(b"HOME=").or(variable.strip_prefix(b"TMPDIR="));
+        place.is_some_and(|place| Path::new(OsStr::from_bytes(place)).starts_with(folder))
+    })
 }
 
 /// Ends every descendant of this process, including those that left their process group and session.
@@ -154,9 +152,9 @@ pub(crate) fn end_descendants() {
     );
 }
 
-/// Ends every process of the user that [uses](living_in) `folder`, and returns how many there were.
-pub(crate) fn end_living_in(folder: &Path) -> usize {
-    end(|| living_in(folder), || {})
+/// Ends every process that was [started](started_in) with `folder`, and returns how many there were.
+pub(crate) fn end_started_in(folder: &Path) -> usize {
+    end(|| started_in(folder), || {})
 }
 
 /// Kills the processes that `find` returns until it returns none. Returns how many it killed.
@@ -205,21 +203,21 @@ mod tests {
     }
 
     #[test]
-    fn an_environment_names_a_folder_or_a_place_in_it() {
+    fn an_environment_lives_in_a_folder_by_home_and_tmpdir() {
         for (environment, expect) in [
-            (&b"HOME=/tmp/clitape-1/home\0A=b\0"[..], true),
+            (&b"A=b\0HOME=/tmp/clitape-1/home\0"[..], true),
             (b"A=b\0TMPDIR=/tmp/clitape-1", true),
-            (b"PATH=/tmp/clitape-1:/bin\0", true),
+            (b"PATH=/tmp/clitape-1:/bin\0PWD=/tmp/clitape-1\0", false),
             (b"HOME=/tmp/clitape-12/home\0", false),
             (b"", false),
         ] {
             let shown = String::from_utf8_lossy(environment);
-            assert_eq!(names(environment, b"/tmp/clitape-1"), expect, "{shown}");
+            assert_eq!(lives_in(environment, Path::new("/tmp/clitape-1")), expect, "{shown}");
         }
     }
 
     #[test]
-    fn what_lives_in_a_folder_is_found_by_folder_and_by_environment() {
+    fn processes_of_a_run_are_ended_and_a_shell_that_looks_in_is_not() {
         use std::os::unix::process::ExitStatusExt as _;
         use std::process::Command;
 
@@ -229,14 +227,18 @@ mod tests {
             command.arg("600").current_dir("/").env_clear();
             command
         };
-        let mut inside = sleep().current_dir(folder.path()).spawn().unwrap();
-        let mut marked = sleep().env("HOME", folder.path().join("home")).spawn().unwrap();
-        let mut other = sleep().spawn().unwrap();
-        assert_eq!(end_living_in(folder.path()), 2);
-        assert_eq!(inside.wait().unwrap().signal(), Some(9));
-        assert_eq!(marked.wait().unwrap().signal(), Some(9));
-        assert!(other.try_wait().unwrap().is_none());
-        other.kill().unwrap();
-        other.wait().unwrap();
+        let started = [("HOME", "home"), ("TMPDIR", "")]
+            .map(|(name, place)| sleep().env(name, folder.path().join(place)).spawn().unwrap());
+        let looks_in = sleep().current_dir(folder.path()).env("PWD", folder.path()).spawn();
+        let others = [looks_in, sleep().spawn()];
+        assert_eq!(end_started_in(folder.path()), 2);
+        for mut ended in started {
+            assert_eq!(ended.wait().unwrap().signal(), Some(9));
+        }
+        for mut other in others.map(Result::unwrap) {
+            assert!(other.try_wait().unwrap().is_none());
+            other.kill().unwrap();
+            other.wait().unwrap();
+        }
     }
 }

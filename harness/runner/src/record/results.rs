@@ -6,26 +6,28 @@ use serde::Deserialize;
 
 /// The fields of a record that the recorder reads.
 #[derive(Deserialize)]
-struct ResultHead<'a> {
+struct Head<'a> {
     #[serde(rename = "type", borrow, default)]
     kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    subtype: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     session_id: Option<Cow<'a, str>>,
 }
 
-fn is_result(line: &[u8]) -> bool {
-    serde_json::from_slice::<ResultHead<'_>>(line).is_ok_and(|head| head.kind == "result")
-}
-
-/// Returns whether a whole stdout has a `result` record, and the id of its session.
+/// Returns whether a whole stdout has a `result` record, and the session's id, which is that of the first `init` record.
+/// A line before it may come from a tool server, which can write to the same pipe.
 pub(crate) fn summary(stdout: &[u8]) -> (bool, Option<String>) {
-    let mut lines = stdout.split(|&byte| byte == b'\n');
     let plain = |id: &str| id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
-    let session = lines.clone().find_map(|line| {
-        let head: ResultHead<'_> = serde_json::from_slice(line).ok()?;
-        head.session_id.filter(|id| plain(id)).map(Cow::into_owned)
-    });
-    (lines.any(is_result), session)
+    let (mut is_answered, mut session) = (false, None);
+    for line in stdout.split(|&byte| byte == b'\n') {
+        let Ok(head) = serde_json::from_slice::<Head<'_>>(line) else { continue };
+        is_answered |= head.kind == "result";
+        if session.is_none() && head.kind == "system" && head.subtype.as_deref() == Some("init") {
+            session = head.session_id.filter(|id| plain(id)).map(Cow::into_owned);
+        }
+    }
+    (is_answered, session)
 }
 
 #[cfg(test)]
@@ -34,13 +36,18 @@ mod tests {
 
     #[test]
     fn a_stdout_is_summed_up() {
-        let line = |kind, id| format!("{{\"type\":\"{kind}\",\"session_id\":\"{id}\"}}\n");
+        let result = "{\"type\":\"result\",\"session_id\":\"b\"}\n".to_owned();
+        let system = |subtype, id| {
+            format!("{{\"type\":\"system\",\"subtype\":\"{subtype}\",\"session_id\":\"{id}\"}}\n")
+        };
         for (stdout, expect) in [
             (String::new(), (false, None)),
-            (line("system", "a-1"), (false, Some("a-1".to_owned()))),
-            (line("system", "../x") + &line("result", "b"), (true, Some("b".to_owned()))),
-            ("{\"type\":\"result\"}".to_owned(), (true, None)),
+            (system("init", "a-1"), (false, Some("a-1"))),
+            (system("x", "transcript") + &system("init", "a-1") + &result, (true, Some("a-1"))),
+            (system("init", "../x") + &system("init", "b"), (false, Some("b"))),
+            (result, (true, None)),
         ] {
+            let expect = (expect.0, expect.1.map(str::to_owned));
             assert_eq!(summary(stdout.as_bytes()), expect, "{stdout}");
         }
     }

@@ -1,6 +1,6 @@
 //! The folders of a run: a fresh HOME, TMPDIR and project in one temporary folder with a short path.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -9,7 +9,7 @@ use fs_err as fs;
 use super::RecordError;
 use super::scratch::{PREFIX, Scratch};
 use super::workspace::ScenarioFolder;
-use crate::files;
+use crate::files::{self, FileError};
 
 /// The paths of the folders of a run: the real ones, or the canonical ones of a cassette.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,7 +77,7 @@ impl Folders {
     }
 }
 
-/// The folders of a run on disk. Dropping this removes them and ends every process that uses them.
+/// The folders of a run on disk. Dropping this removes them and ends every process that was started with them.
 #[derive(Debug)]
 pub(crate) struct Sandbox {
     pub(crate) folders: Folders,
@@ -127,16 +127,24 @@ impl Sandbox {
         self.root.lock()
     }
 
-    /// Returns the CLI's transcript of a session; empty if there is none.
+    /// Returns the CLI's transcript of a session; empty if there is none. No link that the CLI left is followed, because
+    /// it may lead to a file that the CLI must not read.
     pub(crate) fn transcript(&self, session: &str) -> io::Result<Vec<u8>> {
-        let projects = PathBuf::from(&self.folders.home).join(".claude/projects");
-        if !projects.is_dir() {
-            return Ok(Vec::new());
-        }
-        for project in fs::read_dir(projects)? {
-            let file = project?.path().join(format!("{session}.jsonl"));
-            if file.is_file() {
-                return Ok(files::read(&file)?);
+        let projects = Path::new("home/.claude/projects");
+        let entries = match fs::read_dir(self.root().join(projects)) {
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+            {
+                return Ok(Vec::new());
+            }
+            entries => entries?,
+        };
+        for project in entries {
+            let file = projects.join(project?.file_name()).join(format!("{session}.jsonl"));
+            match files::read_below(self.root(), &file) {
+                Err(error) if error.is_not_found() => {}
+                Err(FileError::NotFolder(_)) => {}
+                transcript => return Ok(transcript?),
             }
         }
         Ok(Vec::new())
@@ -146,8 +154,8 @@ impl Sandbox {
 /// Returns the error for a folder for temporary files that can't be used.
 pub(crate) fn no_folder(temporary: &Path, error: &io::Error) -> RecordError {
     let what = match error.kind() {
-        io::ErrorKind::NotFound => "there is no such folder".to_owned(),
-        io::ErrorKind::PermissionDenied => "nothing may be written there".to_owned(),
+        ErrorKind::NotFound => "there is no such folder".to_owned(),
+        ErrorKind::PermissionDenied => "nothing may be written there".to_owned(),
         _ => error.to_string(),
     };
     RecordError::Folder { path: temporary.to_owned(), what }
@@ -188,12 +196,34 @@ mod tests {
         let sandbox = sandbox(&std::env::temp_dir()).unwrap();
         let mut left = std::process::Command::new("sleep")
             .arg("600")
-            .current_dir(&sandbox.folders.project)
+            .env("HOME", &sandbox.folders.home)
             .process_group(0)
             .spawn()
             .unwrap();
         drop(sandbox);
         assert_eq!(left.wait().unwrap().signal(), Some(9));
+    }
+
+    #[test]
+    fn a_transcript_is_found_and_no_link_is_followed() {
+        let outside = tempfile::tempdir().unwrap();
+        fs::write(outside.path().join("a-1.jsonl"), "of another session").unwrap();
+        for (is_there, expect) in [(false, ""), (true, "of this session")] {
+            let sandbox = sandbox(&std::env::temp_dir()).unwrap();
+            let projects = sandbox.root().join("home/.claude/projects");
+            fs::create_dir_all(projects.join("project")).unwrap();
+            fs::write(projects.join("a-1.jsonl"), "of no project").unwrap();
+            fs::os::unix::fs::symlink(outside.path(), projects.join("00")).unwrap();
+            if is_there {
+                fs::write(projects.join("project/a-1.jsonl"), expect).unwrap();
+            }
+            assert_eq!(sandbox.transcript("a-1").unwrap(), expect.as_bytes());
+            fs::remove_dir_all(sandbox.root().join("home/.claude")).unwrap();
+            fs::os::unix::fs::symlink(outside.path(), sandbox.root().join("home/.claude")).unwrap();
+            fs::create_dir_all(outside.path().join("projects/project")).unwrap();
+            fs::write(outside.path().join("projects/project/a-1.jsonl"), "outside").unwrap();
+            assert_eq!(sandbox.transcript("a-1").unwrap(), b"");
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use tempfile::TempPath;
 use walkdir::WalkDir;
 
-use super::processes::{end_living_in, start_time};
+use super::processes::{end_started_in, start_time};
 use crate::host::HostPaths;
 
 /// The start of the names of folders in the system's folder for temporary files.
@@ -49,7 +49,7 @@ impl Owner {
     }
 }
 
-/// A temporary folder. Dropping it removes it and ends every process in it.
+/// A temporary folder. Dropping it removes it and ends every process that was started with it.
 #[derive(Debug)]
 pub struct Scratch {
     root: PathBuf,
@@ -107,7 +107,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        end_living_in(&self.root);
+        end_started_in(&self.root);
         if remove(&self.root).is_err()
             && let Some(lock) = self.lock.take()
         {
@@ -145,7 +145,7 @@ fn remove(root: &Path) -> io::Result<()> {
 pub struct Swept {
     /// The folders that no running clitape used.
     pub folders: usize,
-    /// The processes that used them.
+    /// The processes that were started with them.
     pub processes: usize,
 }
 
@@ -206,7 +206,7 @@ pub(crate) fn clean(lock: &Path) -> Option<usize> {
         (_, None) if text.is_empty() => {}
         (Ok(owner), None) if !owner.is_alive() => {}
         (Ok(owner), Some(folder)) if !owner.is_alive() && folder.is_dir() && is_ours(&folder) => {
-            processes = end_living_in(&root);
+            processes = end_started_in(&root);
             remove(&root).ok()?;
         }
         _ => return None,

@@ -1,8 +1,8 @@
 //! The process between `clitape` and a program that it runs. Its only task is to end the
 //! program and every process that it started when `clitape` ends, in whatever way that ends.
 //!
-//! It reaps what loses its parent (`PR_SET_CHILD_SUBREAPER`), so that a process that left its group
-//! and session is still found below it. The program has the pipes of `clitape` itself: its output
+//! It has a session of its own, so that no program under it is in the session of the user's terminal. It reaps what
+//! loses its parent (`PR_SET_CHILD_SUBREAPER`), so that a process that left its group and session is still found below it. The program has the pipes of `clitape` itself: its output
 //! does not pass through here. Where `clitape` asks for it, the program is confined.
 
 use std::ffi::{OsStr, OsString};
@@ -19,10 +19,9 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::sys::prctl::set_child_subreaper;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
-use nix::unistd::{Pid, dup2_stderr, dup2_stdin, dup2_stdout};
+use nix::unistd::{Pid, close, dup2_stderr, dup2_stdin, dup2_stdout, setsid};
 
-use super::confine::bubblewrap::{self, SandboxFailure};
-use super::confine::{self, Bounds, ConfineBy, NotConfined};
+use super::confine::{self, ConfineBy, EnterFailure};
 use super::launch::{DONE, LaunchPlan, SupervisorAnswer, exit_of};
 use super::processes::{end_descendants, exit_status, zombies};
 use super::scratch::clean;
@@ -45,6 +44,7 @@ pub fn supervise(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 
 fn serve(mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
     let program = arguments.next().ok_or(io::ErrorKind::InvalidInput)?;
+    leave_terminal()?;
     let mut control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let mut orders = BufReader::new(control.try_clone()?);
     let mut plan = String::new();
@@ -54,12 +54,12 @@ fn serve(mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
     let arguments: Vec<OsString> = arguments.collect();
     let started = start(&program, &arguments, &plan);
     // When this fails, a program that already runs is ended below.
-    match release().map_err(SandboxFailure::Io).and(started) {
-        Err(SandboxFailure::Io(error)) => {
+    match release().map_err(EnterFailure::Io).and(started) {
+        Err(EnterFailure::Io(error)) => {
             let reason = error.raw_os_error().unwrap_or(Errno::EINVAL as i32);
             send(&mut control, &SupervisorAnswer::Failed(reason));
         }
-        Err(SandboxFailure::NotConfined(why)) => {
+        Err(EnterFailure::NotConfined(why)) => {
             send(&mut control, &SupervisorAnswer::NotConfined(why));
         }
         Ok((pid, confined)) => {
@@ -79,53 +79,42 @@ fn serve(mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
     Ok(())
 }
 
+/// Leaves the session of the user's terminal and closes the files that the shell passed on, so that no program that is
+/// started here has the terminal: neither as `/dev/tty` nor as an open file.
+fn leave_terminal() -> io::Result<()> {
+    setsid()?;
+    let names = std::fs::read_dir("/proc/self/fd")?.flatten().map(|entry| entry.file_name());
+    let numbers: Vec<i32> = names.filter_map(|name| name.to_str()?.parse().ok()).collect();
+    for number in numbers.into_iter().filter(|number| *number > 2) {
+        // An error means that it was the file of the listing, which is closed already.
+        let _ = close(number);
+    }
+    Ok(())
+}
+
 /// Starts the program with the pipes of this process, confined as the plan says.
 fn start(
     program: &OsStr,
     arguments: &[OsString],
     plan: &LaunchPlan,
-) -> Result<(Pid, Option<Confinement>), SandboxFailure> {
+) -> Result<(Pid, Option<Confinement>), EnterFailure> {
     let stdin = || {
         let open = |number| File::open(format!("/proc/{}/fd/{number}", plan.parent));
-        plan.stdin.map(open).transpose().map_err(SandboxFailure::Io)
+        plan.stdin.map(open).transpose()
     };
-    let command = || {
-        let mut command = Command::new(program);
-        command.args(arguments).process_group(0);
-        command.stdin(stdin()?.map_or_else(Stdio::null, Stdio::from));
-        Ok(command)
-    };
-    let Some(bounds) = &plan.bounds else { return Ok((spawn(command()?)?, None)) };
-    for way in bounds.by.ways() {
-        let started = match way {
-            Confinement::Landlock => landlocked(command()?, bounds.clone()),
-            Confinement::Bubblewrap => bubblewrap::start(program, arguments, bounds, stdin()?),
-        };
-        match started {
-            Err(SandboxFailure::NotConfined(_)) if bounds.by == ConfineBy::Any => {}
-            other => return other.map(|pid| (pid, Some(*way))),
+    if let Some(bounds) = &plan.bounds {
+        for way in bounds.by.ways() {
+            match confine::start(*way, program, arguments, bounds, stdin()?) {
+                Err(EnterFailure::NotConfined(_)) if bounds.by == ConfineBy::Any => {}
+                other => return other.map(|pid| (pid, Some(*way))),
+            }
         }
     }
-    Ok((spawn(command()?)?, None))
-}
-
-fn spawn(mut command: Command) -> Result<Pid, SandboxFailure> {
-    let child = command.spawn().map_err(SandboxFailure::Io)?;
-    i32::try_from(child.id())
-        .map(Pid::from_raw)
-        .map_err(|error| SandboxFailure::Io(io::Error::other(error)))
-}
-
-/// Landlock applies to a thread and the processes it starts, and must not apply to this process.
-fn landlocked(command: Command, bounds: Bounds) -> Result<Pid, SandboxFailure> {
-    let starter = thread::spawn(move || {
-        if confine::restrict(&bounds) {
-            spawn(command)
-        } else {
-            Err(SandboxFailure::NotConfined(NotConfined::NoLandlock))
-        }
-    });
-    starter.join().unwrap_or_else(|_| Err(SandboxFailure::Io(io::Error::other("it panicked"))))
+    let mut command = Command::new(program);
+    command.args(arguments).process_group(0);
+    command.stdin(stdin()?.map_or_else(Stdio::null, Stdio::from));
+    let pid = i32::try_from(command.spawn()?.id()).map_err(io::Error::other)?;
+    Ok((Pid::from_raw(pid), None))
 }
 
 /// Closes this process's copies of the program's pipes, and leaves its folder.

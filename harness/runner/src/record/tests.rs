@@ -61,6 +61,7 @@ fn check_error(script: &str, expect: &str) {
     assert_eq!(go(script).unwrap_err().to_string(), expect, "{script}");
 }
 
+const INIT: &str = "echo '{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"5-a\"}'";
 const RESULT: &str = "echo '{\"type\":\"result\",\"session_id\":\"5-a\"}'";
 
 #[test]
@@ -68,15 +69,15 @@ fn a_run_is_kept_with_all_it_left() {
     let script = format!(
         "mkdir -p $HOME/.claude/projects/-x\n\
          echo '{{\"type\":\"user\"}}' > $HOME/.claude/projects/-x/5-a.jsonl\n\
-         ls; pwd; echo warn >&2; {RESULT}; exit 1"
+         ls; pwd; echo warn >&2; {INIT}; {RESULT}; exit 1"
     );
     let (_dir, mut scenario, claude) = workspace(&script);
     scenario.record.exit = Exits::Same(ExitWord::Code(1));
     let recording = run_it(&scenario, &claude, false).unwrap();
     let (run, project) = (recording.first, recording.folders.project);
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    let result = "{\"type\":\"result\",\"session_id\":\"5-a\"}";
-    assert_eq!(text(&run.stdout), format!("a.txt\n{project}\n{result}\n"));
+    let printed = text(&run.stdout);
+    assert!(printed.starts_with(&format!("a.txt\n{project}\n{{\"type\":\"system\"")), "{printed}");
     assert_eq!(text(&run.stderr), "warn\n");
     assert_eq!(text(&run.transcript), "{\"type\":\"user\"}\n");
     assert_eq!(run.exit, Exit::Code(1));
@@ -257,7 +258,7 @@ fn a_session_goes_on_in_the_same_folders() {
         export body; bash -c 'a=${ANTHROPIC_BASE_URL#http://}; exec 3<>/dev/tcp/${a%:*}/${a#*:}; \
         printf \"POST /v1/messages HTTP/1.1\\r\\nhost: x\\r\\nconnection: close\\r\\ncontent-length: ${#body}\\r\\n\\r\\n$body\" >&3; \
         grep -o \"text_delta.*\" <&3'\n";
-    let (dir, mut scenario, claude) = workspace(&format!("{script}{RESULT}"));
+    let (dir, mut scenario, claude) = workspace(&format!("{INIT}\n{script}{RESULT}"));
     let step = "resume = 'id'\nprompt = 'Again.'";
     scenario.record.then = vec![toml::from_str(step).unwrap()];
     let model = format!("{MODEL}[[step]]\n[[step.turn]]\n[[step.turn.block]]\ntext = 'Yes.'\n");
@@ -278,7 +279,7 @@ fn a_session_goes_on_in_the_same_folders() {
     let read = Cassette::load(&written).unwrap();
     assert_eq!((&read.stdout, &read.transcript), (&take.stdout, &take.transcript));
     assert_eq!(read.further[0].history, second.history);
-    assert_eq!(read.further[0].facts.counts.lines, 2);
+    assert_eq!(read.further[0].facts.counts.lines, 3);
     assert!(
         read.manifest.sha256.contains_key(&"raw-stdout.2".parse().unwrap()),
         "{:?}",

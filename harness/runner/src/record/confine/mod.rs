@@ -1,9 +1,21 @@
-//! Confines a recorded CLI: it can read the system and its own files, write its temporary folder, and
-//! connect to the scripted model, as far as Landlock can enforce that. Without Landlock,
-//! [`bubblewrap`] confines it to these files.
+//! Confines a recorded CLI: it can read the system and its own files, write its temporary folder, and connect to
+//! the scripted model.
+//!
+//! [`landlocked`] enforces this where the kernel has Landlock, together with a [`file_tree`] of its own where the
+//! system lets a user make one. Without Landlock, [`bubblewrap`] confines the CLI to these files. Both ways have a
+//! filter of [`syscalls`] and no capabilities. [`enter`] is the process that confines itself and then becomes the CLI.
+//! SECURITY.md lists what each way refuses and what remains.
 
 #[cfg(target_os = "linux")]
-pub(super) mod bubblewrap;
+mod bubblewrap;
+#[cfg(target_os = "linux")]
+mod enter;
+#[cfg(target_os = "linux")]
+mod file_tree;
+#[cfg(target_os = "linux")]
+mod landlocked;
+#[cfg(target_os = "linux")]
+mod syscalls;
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +26,7 @@ use crate::host::HostPaths;
 
 /// The parts of the system that the CLI and its tools may read and execute.
 #[cfg(target_os = "linux")]
-pub(super) const SYSTEM: [&str; 14] = [
+const SYSTEM: [&str; 14] = [
     "/usr",
     "/bin",
     "/sbin",
@@ -30,18 +42,10 @@ pub(super) const SYSTEM: [&str; 14] = [
     "/run/systemd/resolve",
     "/run/current-system",
 ];
-/// Devices without data of a user.
+/// Devices without data of a user. No terminal is one of them, because what is written to a terminal, or put into its
+/// input, would reach the user's.
 #[cfg(target_os = "linux")]
-const DEVICES: [&str; 8] = [
-    "/dev/null",
-    "/dev/zero",
-    "/dev/full",
-    "/dev/random",
-    "/dev/urandom",
-    "/dev/tty",
-    "/dev/ptmx",
-    "/dev/pts",
-];
+const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
 /// The way in which a CLI is confined to its temporary folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,6 +67,11 @@ impl ConfineBy {
         }
     }
 }
+
+#[cfg(target_os = "linux")]
+pub use enter::enter;
+#[cfg(target_os = "linux")]
+pub(crate) use enter::{EnterFailure, start};
 
 /// The reason why a CLI could not be confined.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
@@ -142,6 +151,41 @@ impl Bounds {
     }
 }
 
+/// A place of the machine's file tree that a confined program sees, at the same path.
+#[cfg(target_os = "linux")]
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Place {
+    /// A file, or a folder with all in it; `real` is the path without links.
+    Files { path: PathBuf, real: PathBuf },
+    /// A link to a file that the program may read, because it looks for files beside the target.
+    Link { path: PathBuf, target: PathBuf },
+}
+
+#[cfg(target_os = "linux")]
+impl Bounds {
+    /// Returns the places that the program may read or write, the system's first and the written ones last. A path
+    /// that does not exist has none, and neither has one in another place.
+    fn places(&self) -> Vec<Place> {
+        let mut places: Vec<Place> = Vec::new();
+        let mut bound: Vec<&Path> = Vec::new();
+        for path in SYSTEM.iter().map(Path::new).chain(self.read.iter().map(PathBuf::as_path)) {
+            let Ok(real) = path.canonicalize() else { continue };
+            if bound.iter().any(|above| path.starts_with(above)) {
+                continue;
+            }
+            bound.push(path);
+            let path = path.to_owned();
+            places.push(match path.is_symlink() && real.is_file() {
+                true => Place::Link { path, target: real },
+                false => Place::Files { path, real },
+            });
+        }
+        let written = self.write.iter().filter_map(|path| Some((path, path.canonicalize().ok()?)));
+        places.extend(written.map(|(path, real)| Place::Files { path: path.clone(), real }));
+        places
+    }
+}
+
 /// The files that a program may read of itself: the program and its folder, before and after its links
 /// are followed. A program that npm installed may read all modules that were installed with it.
 fn places(program: &Path) -> Vec<PathBuf> {
@@ -154,47 +198,6 @@ fn places(program: &Path) -> Vec<PathBuf> {
         places.push(name);
     }
     places
-}
-
-#[cfg(target_os = "linux")]
-pub use bubblewrap::enter;
-#[cfg(target_os = "linux")]
-pub(crate) use landlocked::restrict;
-
-#[cfg(target_os = "linux")]
-mod landlocked {
-    use landlock::{
-        ABI, Access as _, AccessFs, AccessNet, NetPort, RestrictionStatus, Ruleset,
-        RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope,
-        path_beneath_rules,
-    };
-
-    use super::{Bounds, DEVICES, SYSTEM};
-
-    /// The version of Landlock whose rights are requested; an older kernel enforces the rights that it supports.
-    const RIGHTS: ABI = ABI::V4;
-
-    /// Confines this thread and the processes that it starts. Returns whether the system can do that.
-    pub(crate) fn restrict(bounds: &Bounds) -> bool {
-        apply(bounds).is_ok_and(|status| status.ruleset != RulesetStatus::NotEnforced)
-    }
-
-    fn apply(bounds: &Bounds) -> Result<RestrictionStatus, RulesetError> {
-        let read = AccessFs::from_read(RIGHTS);
-        let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate;
-        Ruleset::default()
-            .handle_access(AccessFs::from_all(RIGHTS))?
-            .handle_access(AccessNet::ConnectTcp)?
-            .scope(Scope::AbstractUnixSocket)?
-            .scope(Scope::Signal)?
-            .create()?
-            .add_rules(path_beneath_rules(SYSTEM, read))?
-            .add_rules(path_beneath_rules(&bounds.read, read))?
-            .add_rules(path_beneath_rules(DEVICES, device))?
-            .add_rules(path_beneath_rules(&bounds.write, AccessFs::from_all(RIGHTS)))?
-            .add_rule(NetPort::new(bounds.port, AccessNet::ConnectTcp))?
-            .restrict_self()
-    }
 }
 
 #[cfg(test)]
@@ -225,70 +228,5 @@ mod tests {
         );
         assert!(bounds.read.contains(&home.join("claude")), "{bounds:?}");
         assert!(!bounds.read.iter().any(|path| home.starts_with(path)), "{bounds:?}");
-    }
-
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn what_is_confined_writes_its_folder_alone() {
-        for (way, refusal) in [
-            (Confinement::Landlock, "Permission denied"),
-            (Confinement::Bubblewrap, "No such file or directory"),
-        ] {
-            let inside = tempfile::tempdir().unwrap();
-            let outside = tempfile::tempdir().unwrap();
-            fs_err::write(outside.path().join("secret"), "secret").unwrap();
-            let bounds = Bounds {
-                read: Vec::new(),
-                write: vec![inside.path().to_owned()],
-                port: 1,
-                by: ConfineBy::Only(way),
-                bwrap: HostPaths::of_tests().which("bwrap"),
-            };
-            let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-            let port = listener.local_addr().unwrap().port().to_string();
-            let me = std::process::id().to_string();
-            let script = "link=root; cat \"$0/secret\" 2>&1; cat /proc/$1/$link/etc/hostname; echo a > \"$0/new\"; \
-                 echo a > \"$3/../new\"; echo b > inside; echo d > /dev/d; (: < /dev/tcp/127.0.0.1/$2) \
-                 && echo connected; kill -0 $1 && echo signalled; ls -d /usr; echo c > /dev/null && echo null";
-            let dir = inside.path().to_owned();
-            let arguments =
-                [outside.path().to_owned(), me.into(), port.into(), inside.path().to_owned()];
-            let run = std::thread::spawn(move || {
-                let mut command = match way {
-                    Confinement::Landlock if !restrict(&bounds) => return None,
-                    Confinement::Landlock => std::process::Command::new("/bin/bash"),
-                    Confinement::Bubblewrap => {
-                        let mut command = super::bubblewrap::sandboxed(&bounds)?;
-                        command.arg("/bin/bash");
-                        command
-                    }
-                };
-                command.arg("-c").arg(script).args(arguments).current_dir(dir);
-                Some(command.output().unwrap())
-            });
-            let output = run.join().unwrap();
-            let is_made = |output: &std::process::Output| !output.stderr.starts_with(b"bwrap: ");
-            let Some(output) = output.filter(is_made) else {
-                let required = std::env::var("CLITAPE_REQUIRE").unwrap_or_default();
-                let is_required = way == Confinement::Bubblewrap && required.contains("bwrap");
-                assert!(!is_required, "bwrap can't be used, and CLITAPE_REQUIRE names it");
-                // This system does not support this way.
-                continue;
-            };
-            let text = String::from_utf8_lossy(&output.stdout).into_owned();
-            let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-            assert!(text.starts_with("cat: ") && text.contains(refusal), "{text}{errors}");
-            assert!(text.ends_with("/usr\nnull\n"), "{text}{errors}");
-            assert!(errors.contains(refusal), "{errors}");
-            assert!(!outside.path().join("new").exists());
-            assert!(!inside.path().with_file_name("new").exists());
-            assert!(!Path::new("/dev/d").exists());
-            let written = fs_err::read_to_string(inside.path().join("inside"));
-            assert_eq!(written.unwrap(), "b\n", "{errors}");
-            if way == Confinement::Bubblewrap {
-                // It confines neither connections nor signals, as SECURITY.md says.
-                assert!(text.contains("connected\nsignalled\n"), "{text}{errors}");
-            }
-        }
     }
 }

@@ -1,0 +1,308 @@
+//! Starts a program that is confined: by a process that confines itself and then executes it.
+//!
+//! The supervisor starts `clitape` ([`enter`]), by itself or in the sandbox that `bwrap` makes, with a connection as
+//! its stdin. That process reports that it runs, and gets an order. It takes on the layers of the order and executes
+//! the program, so that the exit, the pipes, the process group and the signals are those of the program.
+//!
+//! `bwrap` starts a program and waits for it. A waiting `bwrap` would turn a signal that ends the program into an exit
+//! code, and would keep the program's pipes open. So the supervisor kills `bwrap` before it gives the order and, as a
+//! subreaper, becomes the parent of the process in the sandbox.
+
+use std::convert::Infallible;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, BufReader, Read as _};
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd, RawFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use nix::unistd::{Pid, close, getpgrp, getpid, setpgid};
+use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_no_new_privs};
+use serde::{Deserialize, Serialize};
+
+use super::super::launch::ENTER;
+use super::{Bounds, NotConfined, bubblewrap, file_tree, landlocked, syscalls};
+use crate::cassette::Confinement;
+
+/// How long `bwrap` may take to make the sandbox, and the process to become the program.
+const PATIENCE: Duration = Duration::from_secs(7);
+/// The bytes that are kept of the output of a `bwrap` that fails.
+const KEPT_OUTPUT: u64 = 500;
+
+/// The layers of confinement that the process takes on by itself. A filter of system calls, where the system has one,
+/// and the loss of all capabilities belong to each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum Layers {
+    /// A file tree of its own, and Landlock.
+    TreeAndLandlock,
+    /// Landlock; the system does not let a user make a file tree.
+    Landlock,
+    /// None, because the process is in the sandbox of bubblewrap.
+    InSandbox,
+}
+
+/// A message of the process, a line of JSON.
+#[derive(Debug, Serialize, Deserialize)]
+enum Report {
+    /// The process runs and has this id.
+    Ready(i32),
+    /// The system does not let it make a file tree of its own.
+    NoTree,
+    /// The kernel does not offer Landlock.
+    NoLandlock,
+    /// It could not execute the program; this is the error number of the operating system.
+    Failed(i32),
+}
+
+/// The message to that process once it is a child of the supervisor.
+#[derive(Debug, Serialize, Deserialize)]
+struct Order {
+    /// The number of the open file that becomes the program's stdin; without it, `/dev/null`.
+    stdin: Option<RawFd>,
+    /// The number of the program's stderr; the process's own stderr is for the messages of `bwrap`.
+    stderr: RawFd,
+    /// The number of the file of `clitape`, which the process closes.
+    clitape: RawFd,
+    layers: Layers,
+    bounds: Bounds,
+}
+
+/// The reason why a confined program does not run.
+#[derive(Debug)]
+pub(crate) enum EnterFailure {
+    /// It can't be confined.
+    NotConfined(NotConfined),
+    /// It can't be started.
+    Io(io::Error),
+}
+
+impl From<io::Error> for EnterFailure {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// Starts a program that is confined in one way, in its own process group, with the stdout and stderr of this process.
+/// The program becomes a child of this process, which has to be a subreaper.
+pub(crate) fn start(
+    way: Confinement,
+    program: &OsStr,
+    arguments: &[OsString],
+    bounds: &Bounds,
+    stdin: Option<File>,
+) -> Result<Pid, EnterFailure> {
+    let entry = Entry {
+        program,
+        arguments,
+        bounds,
+        // The sandbox does not contain the file of clitape, so the process there gets it as an open file.
+        clitape: inherited(File::open("/proc/self/exe"))?,
+        stderr: inherited(File::options().write(true).open("/proc/self/fd/2"))?,
+        stdin: stdin.map(|stdin| inherited(Ok(stdin))).transpose()?,
+    };
+    match way {
+        Confinement::Landlock => match entry.start(None, Layers::TreeAndLandlock)? {
+            Outcome::NoTree => entry.start(None, Layers::Landlock)?.pid(),
+            outcome => outcome.pid(),
+        },
+        Confinement::Bubblewrap => {
+            let missing = EnterFailure::NotConfined(NotConfined::NoBubblewrap);
+            let bwrap = bounds.bwrap.as_ref().ok_or(missing)?;
+            let wrapper = bubblewrap::command(bwrap, bounds, &std::env::current_dir()?);
+            entry.start(Some(wrapper), Layers::InSandbox)?.pid()
+        }
+    }
+}
+
+/// Lets the processes that this process starts inherit the file.
+fn inherited<F: AsFd>(file: io::Result<F>) -> io::Result<F> {
+    let file = file?;
+    fcntl(&file, FcntlArg::F_SETFD(FdFlag::empty()))?;
+    Ok(file)
+}
+
+/// How an attempt to start a program ended.
+enum Outcome {
+    Started(Pid),
+    NoTree,
+    NoLandlock,
+}
+
+impl Outcome {
+    fn pid(self) -> Result<Pid, EnterFailure> {
+        match self {
+            Self::Started(pid) => Ok(pid),
+            // Only an attempt with a tree ends without one.
+            Self::NoTree | Self::NoLandlock => {
+                Err(EnterFailure::NotConfined(NotConfined::NoLandlock))
+            }
+        }
+    }
+}
+
+/// A program that is about to start, and the files that its process inherits.
+struct Entry<'a> {
+    program: &'a OsStr,
+    arguments: &'a [OsString],
+    bounds: &'a Bounds,
+    clitape: File,
+    stderr: File,
+    stdin: Option<File>,
+}
+
+impl Entry<'_> {
+    /// Starts the program, by `wrapper` if there is one.
+    fn start(&self, wrapper: Option<Command>, layers: Layers) -> Result<Outcome, EnterFailure> {
+        let (mut ours, theirs) = UnixStream::pair()?;
+        ours.set_read_timeout(Some(PATIENCE))?;
+        let clitape = format!("/proc/self/fd/{}", self.clitape.as_raw_fd());
+        let is_wrapped = wrapper.is_some();
+        let mut command = match wrapper {
+            Some(mut command) => {
+                command.arg(clitape);
+                command
+            }
+            None => Command::new(clitape),
+        };
+        command.arg(ENTER).arg(self.program).args(self.arguments);
+        command.stdin(OwnedFd::from(theirs)).stderr(Stdio::piped());
+        let failed = |why: String| match is_wrapped {
+            true => EnterFailure::NotConfined(NotConfined::Bubblewrap(why)),
+            false => EnterFailure::Io(io::Error::other(why)),
+        };
+        let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
+        // The command keeps its end of the connection until it is dropped.
+        drop(command);
+        let mut reports = BufReader::new(ours.try_clone()?);
+        let ready = read(&mut reports);
+        if is_wrapped {
+            // An error means that `bwrap` has ended by itself; `ready` then has the reason.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        let pid = match ready {
+            Ok(Some(Report::Ready(pid))) => Pid::from_raw(pid),
+            Ok(_) => return Err(failed(error_output(&mut child))),
+            Err(_) => return Err(failed("it did not make one in time".to_owned())),
+        };
+        let order = Order {
+            stdin: self.stdin.as_ref().map(|file| file.as_raw_fd()),
+            stderr: self.stderr.as_raw_fd(),
+            clitape: self.clitape.as_raw_fd(),
+            layers,
+            bounds: self.bounds.clone(),
+        };
+        write(&mut ours, &order)?;
+        match read(&mut reports)? {
+            // The connection closes when the process executes the program.
+            None => Ok(Outcome::Started(pid)),
+            Some(Report::NoTree) => Ok(Outcome::NoTree),
+            Some(Report::NoLandlock) => Ok(Outcome::NoLandlock),
+            Some(Report::Failed(reason)) => Err(io::Error::from_raw_os_error(reason).into()),
+            Some(Report::Ready(_)) => Err(failed("it answered twice".to_owned())),
+        }
+    }
+}
+
+/// Returns the output of a process that has ended, on one line.
+fn error_output(child: &mut Child) -> String {
+    let mut output = Vec::new();
+    if let Some(stderr) = child.stderr.take() {
+        // Output that cannot be read is left out.
+        let _ = stderr.take(KEPT_OUTPUT).read_to_end(&mut output);
+    }
+    let output = String::from_utf8_lossy(&output);
+    let output = output.split_whitespace().collect::<Vec<_>>().join(" ");
+    if output.is_empty() { "it ended without a message".to_owned() } else { output }
+}
+
+/// Reads the next message; `None` at the end of the connection.
+fn read<T: for<'a> Deserialize<'a>>(from: &mut impl io::BufRead) -> io::Result<Option<T>> {
+    let mut line = String::new();
+    match from.read_line(&mut line)? {
+        0 => Ok(None),
+        _ => Ok(Some(serde_json::from_str(&line)?)),
+    }
+}
+
+fn write(to: &mut impl io::Write, message: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    to.write_all(&line)
+}
+
+/// Runs as the process that becomes a program: reports that it runs, waits for its order, and carries it out.
+/// `arguments` are those after [`ENTER`]; stdin is the connection to the supervisor.
+pub fn enter(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    match become_program(arguments) {
+        Ok(never) => match never {},
+        // The supervisor got the reason, or a person has called it by hand.
+        Err(_) => ExitCode::from(2),
+    }
+}
+
+fn become_program(mut arguments: impl Iterator<Item = OsString>) -> io::Result<Infallible> {
+    let program = arguments.next().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    // The leader of a session has a group of its own.
+    if getpgrp() != getpid() {
+        setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
+    }
+    write(&mut control, &Report::Ready(getpid().as_raw()))?;
+    let order = read(&mut BufReader::new(control.try_clone()?))?;
+    let order: Order = order.ok_or(io::ErrorKind::UnexpectedEof)?;
+    let mut command = Command::new(program);
+    // `bwrap` sets only this variable.
+    command.args(arguments).env_remove("PWD");
+    let reason = match redirect(&mut command, &order).map(|()| confine(&order)) {
+        Ok(Ok(())) => failed(&command.exec()),
+        Ok(Err(report)) => report,
+        Err(error) => failed(&error),
+    };
+    write(&mut control, &reason)?;
+    Err(io::ErrorKind::Other.into())
+}
+
+fn failed(error: &io::Error) -> Report {
+    Report::Failed(error.raw_os_error().unwrap_or(Errno::EINVAL as i32))
+}
+
+/// Takes on the layers of the order.
+fn confine(order: &Order) -> Result<(), Report> {
+    if order.layers == Layers::TreeAndLandlock && file_tree::enter(&order.bounds).is_err() {
+        return Err(Report::NoTree);
+    }
+    drop_capabilities().map_err(|error| failed(&error))?;
+    if order.layers != Layers::InSandbox && !landlocked::restrict(&order.bounds) {
+        return Err(Report::NoLandlock);
+    }
+    // A system without such filters has the other layers.
+    syscalls::restrict();
+    Ok(())
+}
+
+/// Gives up what root may do beside the files of its own, in this process and in all that it starts.
+fn drop_capabilities() -> io::Result<()> {
+    set_no_new_privs(true)?;
+    let none = CapabilitySet::empty();
+    let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
+    Ok(set_capabilities(None, sets)?)
+}
+
+/// Sets the stdin and stderr of the program, and closes the files that it must not inherit.
+fn redirect(command: &mut Command, order: &Order) -> io::Result<()> {
+    let path = |number: RawFd| format!("/proc/self/fd/{number}");
+    match order.stdin {
+        Some(number) => command.stdin(File::open(path(number))?),
+        None => command.stdin(Stdio::null()),
+    };
+    command.stderr(File::options().write(true).open(path(order.stderr))?);
+    for number in [order.stdin, Some(order.stderr), Some(order.clitape)].into_iter().flatten() {
+        close(number)?;
+    }
+    Ok(())
+}
