@@ -11,7 +11,7 @@ use clitape_runner::drift::{About, Drift, NotCompared, Recorder, Scope, Side, co
 use clitape_runner::files;
 use clitape_runner::names::{CliVersion, ScenarioName};
 use clitape_runner::record::{
-    Claude, ClaudeChoice, RecordError, RecordSettings, ResolveLimits, Scratch, help, newest,
+    Claude, ClaudeChoice, RecordError, RecordSettings, ResolveSettings, Scratch, help, newest,
     remove_stale, resolve,
 };
 use clitape_runner::report::{drift_json, drift_page, drift_summary, drift_text};
@@ -114,7 +114,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     let host = host_paths();
     remove_stale(&host.temporary);
     let to = match &args.to {
-        Some(Newer::Latest) => Some(newest(ResolveLimits::default(), &host, &stop)?),
+        Some(Newer::Latest) => Some(newest(ResolveSettings::default(), &host, &stop)?),
         Some(Newer::Version(version)) => Some(version.clone()),
         None => None,
     };
@@ -280,7 +280,7 @@ impl Session<'_> {
         let cache = cache().map_err(std::io::Error::other)?;
         let progress = &mut self.progress;
         let mut note = |text: &str| progress.step(text);
-        resolve(choice, &cache, ResolveLimits::default(), &self.host, self.stop, &mut note)
+        resolve(choice, &cache, ResolveSettings::default(), &self.host, self.stop, &mut note)
     }
 
     /// Adds what a CLI records now, and what it says of its command line where that is not known.
@@ -293,7 +293,7 @@ impl Session<'_> {
         cache: &Path,
     ) -> anyhow::Result<()> {
         if side.help.is_err() {
-            let text = help(claude, ResolveLimits::default(), &self.host, self.stop);
+            let text = help(claude, ResolveSettings::default(), &self.host, self.stop);
             side.help = text.map_err(|error| error.to_string());
         }
         if lacking.is_empty() {

@@ -13,7 +13,7 @@ use clitape_runner::limits::{
     VERSION_OUTPUT, VERSION_TIME, WORKSPACE_BYTES, WORKSPACE_FILES,
 };
 use clitape_runner::record::{
-    Claude, ClaudeChoice, ConfineBy, RecordError, RecordSettings, ResolveLimits, Swept,
+    Claude, ClaudeChoice, ConfineBy, RecordError, RecordSettings, ResolveSettings, Swept,
     WorkspaceLimits, record, remove_stale, resolve,
 };
 use clitape_runner::scenario::{Scenario, Workspace};
@@ -42,14 +42,14 @@ such as Bash commands, as far as `record.args` allows them, and the hooks and to
 of its workspace. This command shows all of that before it records. It asks once about a
 scenario that was not recorded here before or has changed since.
 
-The CLI runs in a temporary folder, which is removed afterwards. Landlock (Linux 5.13 and
-later) confines it: it can write only that folder, read only the system and itself, send
-no signal to other processes (Linux 6.12), and connect by TCP only to the model
-(Linux 6.7). Where there is no Landlock, bubblewrap confines the files, but no signals and
-connections, if `bwrap` is installed and may make user namespaces. cassette.toml and the
-proof page name the way that was used. Without either, or with `--confine none`, a scenario
-can do whatever you can. If you name a way that the system does not have, nothing is
-recorded.
+The CLI runs in a temporary folder, which is removed afterwards, and in a session without
+your terminal. Landlock (Linux 5.13 and later) confines it: it can write only that folder,
+read only the system and itself, send no signal to other processes (Linux 6.12), and connect
+only to the model: where the system lets you make namespaces, otherwise to its port on any
+machine (Linux 6.7). Where there is no Landlock, bubblewrap confines the same but for signals,
+if `bwrap` is installed and may make user namespaces. cassette.toml and the proof page name the
+way that was used; SECURITY.md lists what each refuses. Without either, or with `--confine none`, a scenario can do whatever you can. If you
+name a way that the system does not have, nothing is recorded.
 
 Ctrl-C, SIGTERM, SIGHUP and SIGQUIT end the CLI and every process it started, and remove
 the folder. After a kill -9, the next `clitape record` does this.";
@@ -148,6 +148,17 @@ enum Confine {
     Nothing,
 }
 
+impl From<Confine> for Option<ConfineBy> {
+    fn from(confine: Confine) -> Self {
+        match confine {
+            Confine::Auto => Some(ConfineBy::Any),
+            Confine::Landlock => Some(ConfineBy::Only(Confinement::Landlock)),
+            Confine::Bubblewrap => Some(ConfineBy::Only(Confinement::Bubblewrap)),
+            Confine::Nothing => None,
+        }
+    }
+}
+
 impl Args {
     /// How recordings are made.
     fn settings(&self) -> RecordSettings {
@@ -165,23 +176,19 @@ impl Args {
             },
             model_lines: limits.max_model_lines,
             request: limits.max_request,
-            confine: match self.confine {
-                Confine::Auto => Some(ConfineBy::Any),
-                Confine::Landlock => Some(ConfineBy::Only(Confinement::Landlock)),
-                Confine::Bubblewrap => Some(ConfineBy::Only(Confinement::Bubblewrap)),
-                Confine::Nothing => None,
-            },
+            confine: self.confine.into(),
         }
     }
 
-    /// The limits on finding the CLI.
-    fn resolve_limits(&self) -> ResolveLimits {
+    /// The settings of the search for the CLI.
+    fn resolve_settings(&self) -> ResolveSettings {
         let limits = &self.limits;
-        ResolveLimits {
+        ResolveSettings {
             version_time: Duration::from_secs(limits.version_timeout),
             version_output: limits.max_version_output,
             install_time: Duration::from_secs(limits.install_timeout),
             install_output: limits.max_install_output,
+            confine: self.confine.into(),
         }
     }
 }
@@ -220,7 +227,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     let mut known: Vec<(&ClaudeChoice, Option<Claude>)> = Vec::new();
     for (i, (scenario, choice)) in takes.iter().enumerate() {
         if known.iter().all(|(of, _)| *of != choice) {
-            let (cache, limits) = (cache()?, args.resolve_limits());
+            let (cache, limits) = (cache()?, args.resolve_settings());
             let found = resolve(choice, &cache, limits, &host, &stop, &mut |text| {
                 progress.step(text);
             });

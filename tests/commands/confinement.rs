@@ -111,18 +111,18 @@ fn a_way_that_is_not_there_records_nothing() {
 enum Way {
     Unconfined,
     Bubblewrap,
-    /// Landlock where the system does not let a user make a file tree.
+    /// Landlock where the system does not let a user make namespaces.
     Landlock,
-    /// Landlock in a file tree of its own.
-    Tree,
+    /// Landlock in namespaces of its own.
+    Namespaces,
 }
 
-use Way::{Bubblewrap, Landlock, Tree, Unconfined};
+use Way::{Bubblewrap, Landlock, Namespaces, Unconfined};
 
 /// The attempts of `confinement/probe.py`, and the ways in which each succeeds. In every other way it is refused; an
 /// unconfined program is held to the rows that name it alone, because many systems refuse the others to everyone.
 /// SECURITY.md has this table in words.
-const ATTEMPTS: [(&str, &[Way]); 46] = [
+const ATTEMPTS: [(&str, &[Way]); 47] = [
     ("write a file outside", &[Unconfined]),
     ("read a file outside", &[Unconfined]),
     ("look at a file outside", &[Unconfined, Landlock]),
@@ -137,13 +137,14 @@ const ATTEMPTS: [(&str, &[Way]); 46] = [
     ("cut a file outside", &[Unconfined]),
     ("move a file outside", &[Unconfined]),
     ("reach a socket outside by its path", &[Unconfined, Landlock]),
-    ("reach a socket without a path", &[Unconfined, Bubblewrap]),
+    ("reach a socket without a path", &[Unconfined]),
     ("open the terminal", &[]),
     ("type into the terminal", &[]),
     ("type into a terminal by number", &[]),
     ("read an open file of the shell", &[]),
     ("make a device", &[]),
-    ("connect by TCP", &[Unconfined, Bubblewrap]),
+    ("see the network of the machine", &[Unconfined, Landlock]),
+    ("connect by TCP", &[Unconfined]),
     ("connect by MPTCP", &[]),
     ("connect by fast open", &[]),
     ("connect by a fast message", &[]),
@@ -164,14 +165,14 @@ const ATTEMPTS: [(&str, &[Way]); 46] = [
     ("read the environment of clitape", &[Unconfined]),
     ("limit clitape", &[Unconfined]),
     ("mount", &[]),
-    ("write a file of its own", &[Unconfined, Bubblewrap, Landlock, Tree]),
-    ("change mode and times of its own", &[Unconfined, Bubblewrap, Landlock, Tree]),
-    ("connect to the model", &[Unconfined, Bubblewrap, Landlock, Tree]),
-    ("use a socket of its own", &[Unconfined, Bubblewrap, Landlock, Tree]),
-    ("limit itself", &[Unconfined, Bubblewrap, Landlock, Tree]),
+    ("write a file of its own", &[Unconfined, Bubblewrap, Landlock, Namespaces]),
+    ("change mode and times of its own", &[Unconfined, Bubblewrap, Landlock, Namespaces]),
+    ("connect to the model", &[Unconfined, Bubblewrap, Landlock, Namespaces]),
+    ("use a socket of its own", &[Unconfined, Bubblewrap, Landlock, Namespaces]),
+    ("limit itself", &[Unconfined, Bubblewrap, Landlock, Namespaces]),
 ];
 
-/// The version of Linux from which on Landlock refuses an attempt.
+/// The version of Linux from which on Landlock alone refuses an attempt.
 const REFUSED_SINCE: [(&str, (u32, u32)); 4] = [
     ("cut a file outside", (6, 2)),
     ("connect by TCP", (6, 7)),
@@ -240,8 +241,9 @@ fn a_confined_program_does_what_the_table_says_and_no_more() {
     let succeeds = |program: &str, args: &[&str]| {
         Command::new(program).args(args).output().is_ok_and(|output| output.status.success())
     };
-    let tree = "mount -t tmpfs none /proc/self";
-    let has_tree = succeeds("unshare", &["--user", "--map-root-user", "--mount", "sh", "-c", tree]);
+    let mounting = "mount -t tmpfs none /proc/self";
+    let has_namespaces =
+        succeeds("unshare", &["--user", "--map-root-user", "--mount", "sh", "-c", mounting]);
     let nested = ["--unshare-user", "--disable-userns", "--dev-bind", "/", "/", "true"];
     let mut runs = vec![("none", false, Unconfined)];
     for way in ways() {
@@ -250,7 +252,7 @@ fn a_confined_program_does_what_the_table_says_and_no_more() {
             false,
             match way {
                 "bubblewrap" => Bubblewrap,
-                _ if has_tree => Tree,
+                _ if has_namespaces => Namespaces,
                 _ => Landlock,
             },
         ));
@@ -267,7 +269,7 @@ fn a_confined_program_does_what_the_table_says_and_no_more() {
             let is_known = match way {
                 Unconfined => is_done,
                 Bubblewrap => true,
-                Landlock | Tree => is_done || is_refused_here(attempt),
+                Landlock | Namespaces => is_done || is_refused_here(attempt),
             };
             let expect = if is_done { "done" } else { "refused" };
             let outcome = outcomes.get(attempt).map(String::as_str);
@@ -278,4 +280,29 @@ fn a_confined_program_does_what_the_table_says_and_no_more() {
         }
         assert_eq!(outcomes.len(), ATTEMPTS.len(), "{told}");
     }
+}
+#[test]
+fn security_has_the_table_of_attempts() {
+    let page = fs::read_to_string(root().join("SECURITY.md")).unwrap();
+    let mut listed = Vec::new();
+    let is_row = |line: &&str| line.contains("| refused |") || line.contains("| possible |");
+    for row in page.lines().filter(is_row) {
+        let cells: Vec<&str> = row.trim_matches(['|', ' ']).split(" | ").collect();
+        let [_, namespaces, landlock, bubblewrap, tried] = cells[..] else { panic!("{row}") };
+        for attempt in tried.split('`').skip(1).step_by(2) {
+            let known = ATTEMPTS.iter().find(|(name, _)| *name == attempt);
+            let (_, ways) = known.unwrap_or_else(|| panic!("SECURITY.md: nothing tries {attempt}"));
+            for (way, cell) in
+                [(Namespaces, namespaces), (Landlock, landlock), (Bubblewrap, bubblewrap)]
+            {
+                let is_possible = cell.trim_matches('*') == "possible";
+                assert_eq!(is_possible, ways.contains(&way), "SECURITY.md: {attempt}: {way:?}");
+            }
+            listed.push(attempt);
+        }
+    }
+    listed.sort_unstable();
+    let mut tried = ATTEMPTS.map(|(attempt, _)| attempt);
+    tried.sort_unstable();
+    assert_eq!(listed, tried, "SECURITY.md lists each attempt once");
 }

@@ -55,6 +55,12 @@ def inject(path):
         fcntl.ioctl(opened, 0x5412, bytes([byte]))
 
 
+def see_network():
+    """Finds the server among the sockets of the network that the process is in."""
+    if ":%04X " % port not in open("/proc/self/net/tcp").read():
+        raise OSError("another network")
+
+
 def own_times():
     write(HERE + "/times")
     os.chmod(HERE + "/times", 0o600)
@@ -108,6 +114,7 @@ tries = {
     "type into a terminal by number": lambda: inject(terminal),
     "read an open file of the shell": lambda: os.read(9, 1),
     "make a device": device,
+    "see the network of the machine": see_network,
     "connect by TCP": lambda: reach(socket.AF_INET, socket.SOCK_STREAM),
     "connect by MPTCP": lambda: reach(socket.AF_INET, socket.SOCK_STREAM, 262),
     "connect by fast open": fast_open,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use clitape_runner::host::HostPaths;
-use clitape_runner::record::{Checkout, Install, Installed, ResolveLimits};
+use clitape_runner::record::{Checkout, Install, Installed, ResolveSettings};
 use clitape_runner::scenario::Workspace;
 use fs_err as fs;
 
@@ -67,7 +67,7 @@ pub(crate) fn prepare_gateway(
                     cache: rig.cache.join("subjects"),
                     build: spec.build.iter().map(OsString::from).collect(),
                 };
-                checkout.run(ResolveLimits::default(), rig.stop, note)?
+                checkout.run(ResolveSettings::default(), rig.stop, note)?
             }
         });
     }
@@ -95,7 +95,7 @@ pub(crate) fn prepare(
             overrides: install.overrides.clone(),
             runs_scripts: install.scripts,
         };
-        let installed = install.run(ResolveLimits::default(), rig.host, rig.stop, note)?;
+        let installed = install.run(ResolveSettings::default(), rig.host, rig.stop, note)?;
         prepared.installed = Some(installed);
     }
     Ok(prepared)

@@ -103,7 +103,7 @@ pub(super) fn build(
     let (source, whole) = (fresh.path().join("source"), fresh.path().join("whole"));
     write_source(root, revision, fresh.path(), &source, stop)?;
     let lock = fresh.lock();
-    let guard = Guard { lock: Some(&lock), bounds: None };
+    let guard = Guard { lock: Some(&lock), ..Guard::default() };
     cargo(revision, &source, &whole, &builds.join("target"), guard, stop, tell)?;
     let moved = fs::rename(&whole, &kept);
     // The rename fails without harm when another process built the same revision at the same time.

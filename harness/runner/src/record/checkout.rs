@@ -9,7 +9,7 @@ use super::RecordError;
 use super::child::{Notes, Script, Why, drive};
 use super::launch::{Guard, command};
 use super::npm::once;
-use super::settings::ResolveLimits;
+use super::settings::ResolveSettings;
 use crate::cassette::Exit;
 use crate::limits::OutputLimits;
 use crate::text::{Keep, truncate};
@@ -39,7 +39,7 @@ impl Checkout {
     /// [`RecordError`] when there is no such revision, or it does not build; [`RecordError::Stopped`].
     pub fn run(
         &self,
-        limits: ResolveLimits,
+        limits: ResolveSettings,
         stop: &AtomicBool,
         note: &mut dyn FnMut(&str),
     ) -> Result<PathBuf, RecordError> {
@@ -72,7 +72,7 @@ impl Checkout {
         folder: &Path,
         args: &[&str],
         lock: Option<&Path>,
-        limits: ResolveLimits,
+        limits: ResolveSettings,
         stop: &AtomicBool,
         hint: &str,
     ) -> Result<String, RecordError> {
@@ -89,12 +89,12 @@ fn run(
     command: Command,
     what: &str,
     lock: Option<&Path>,
-    limits: ResolveLimits,
+    limits: ResolveSettings,
     stop: &AtomicBool,
     hint: &str,
 ) -> Result<String, RecordError> {
     let script = Script {
-        guard: Guard { lock, bounds: None },
+        guard: Guard { lock, ..Guard::default() },
         output: OutputLimits::within(limits.install_output),
         ..Script::default()
     };
@@ -144,11 +144,12 @@ mod tests {
         let mut notes = 0;
         for _ in 0..2 {
             let note = &mut |_: &str| notes += 1;
-            let at = checkout("HEAD~1").run(ResolveLimits::default(), &stop, note).unwrap();
+            let at = checkout("HEAD~1").run(ResolveSettings::default(), &stop, note).unwrap();
             assert_eq!(std::fs::read_to_string(at.join("built")).unwrap(), "one");
         }
         assert_eq!(notes, 2, "the second time nothing is done");
-        let error = checkout("none").run(ResolveLimits::default(), &stop, &mut |_| {}).unwrap_err();
+        let error =
+            checkout("none").run(ResolveSettings::default(), &stop, &mut |_| {}).unwrap_err();
         assert!(error.to_string().contains("git has no revision none there"), "{error}");
     }
 }

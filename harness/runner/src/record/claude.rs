@@ -11,12 +11,13 @@ use fs_err as fs;
 
 use super::RecordError;
 use super::child::{Ended, Notes, Script, Why, drive};
+use super::confine::{Bounds, ConfineBy};
 use super::error::CliOutput;
 use super::launch::{Guard, command};
 use super::npm::{Npm, NpmCall, once};
 use super::sandbox::no_folder;
 use super::scratch::{PREFIX, Scratch};
-use super::settings::ResolveLimits;
+use super::settings::ResolveSettings;
 use crate::cassette::sha256_of_file;
 use crate::host::HostPaths;
 use crate::limits::OutputLimits;
@@ -79,7 +80,7 @@ impl Claude {
 pub fn resolve(
     choice: &ClaudeChoice,
     cache: &Path,
-    limits: ResolveLimits,
+    limits: ResolveSettings,
     host: &HostPaths,
     stop: &AtomicBool,
     note: &mut dyn FnMut(&str),
@@ -113,7 +114,7 @@ fn install(
     wanted: &CliVersion,
     to: &Path,
     lock: &Path,
-    limits: ResolveLimits,
+    limits: ResolveSettings,
     stop: &AtomicBool,
 ) -> Result<(), RecordError> {
     let call = NpmCall {
@@ -129,7 +130,7 @@ fn installed(
     wanted: &CliVersion,
     cache: &Path,
     npm: &Npm,
-    limits: ResolveLimits,
+    limits: ResolveSettings,
     host: &HostPaths,
     stop: &AtomicBool,
     note: &mut dyn FnMut(&str),
@@ -156,7 +157,7 @@ fn installed(
 fn version(
     program: &Path,
     hint: &str,
-    limits: ResolveLimits,
+    limits: ResolveSettings,
     host: &HostPaths,
     stop: &AtomicBool,
 ) -> Result<CliVersion, RecordError> {
@@ -181,7 +182,7 @@ fn version(
 /// [`RecordError::Stopped`].
 pub fn help(
     claude: &Claude,
-    limits: ResolveLimits,
+    limits: ResolveSettings,
     host: &HostPaths,
     stop: &AtomicBool,
 ) -> Result<String, RecordError> {
@@ -200,7 +201,7 @@ fn printed(
     program: &Path,
     argument: &str,
     hint: &str,
-    limits: ResolveLimits,
+    limits: ResolveSettings,
     host: &HostPaths,
     stop: &AtomicBool,
 ) -> Result<Ended, RecordError> {
@@ -216,7 +217,10 @@ fn printed(
         .env("DISABLE_AUTOUPDATER", "1")
         .current_dir(home.path());
     let lock = home.lock();
-    let guard = Guard { lock: Some(&lock), bounds: None };
+    // A way that the system does not have is an error of the recording.
+    let by = limits.confine.map(|_| ConfineBy::Any);
+    let bounds = by.map(|by| Bounds::new(program, home.path(), None, by, host));
+    let guard = Guard { lock: Some(&lock), bounds: bounds.as_ref(), model: None };
     let output = OutputLimits::within(limits.version_output);
     let script = Script { output, guard, ..Script::default() };
     let run = drive(call, script, limits.version_time, stop, &Notes::new());

@@ -6,7 +6,7 @@
 
 use std::ffi::OsStr;
 use std::io::{self, Read as _, Write};
-use std::net::Shutdown;
+use std::net::{Shutdown, TcpListener};
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -18,8 +18,10 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc::UnboundedSender;
 
 use super::confine::{Bounds, ConfineBy, NotConfined};
+use super::passing::PassingReader;
 use crate::cassette::{Confinement, Exit};
 
 /// The first argument of a `clitape` that supervises.
@@ -90,6 +92,8 @@ pub(crate) struct Guard<'a> {
     pub(crate) lock: Option<&'a Path>,
     /// The bounds to which the program is confined if the system supports that.
     pub(crate) bounds: Option<&'a Bounds>,
+    /// The scripted model, which also takes the connections of a program that has a network of its own.
+    pub(crate) model: Option<&'a UnboundedSender<TcpListener>>,
 }
 
 /// A running program. Dropping this ends the program and its descendants.
@@ -154,9 +158,13 @@ fn supervised(mut command: Command, with_stdin: bool, guard: Guard<'_>) -> io::R
     let mut supervisor = command.stdin(OwnedFd::from(theirs)).spawn()?;
     // The command keeps its ends of the pipes until it is dropped.
     drop(command);
-    let mut control = Control { stream: ours, pending: Vec::new() };
+    let mut control = Control { reader: PassingReader::new(ours), pending: Vec::new() };
     let (stdout, stderr) = (supervisor.stdout.take(), supervisor.stderr.take());
     let answer = control.send(&plan).and_then(|()| control.wait(PATIENCE));
+    if let (Some(model), Some(listener)) = (guard.model, control.reader.file.take()) {
+        // An error means that the model's thread has ended, which ends the recording.
+        let _ = model.send(listener.into());
+    }
     let how = Supervision::Supervised { supervisor, control };
     let stdin = stdin.map(|pipe| Box::new(pipe) as Box<_>);
     let running = |pid, confined| Running { pid, stdin, stdout, stderr, confined, how };
@@ -225,8 +233,8 @@ impl Drop for Running {
             Supervision::Direct(_) => self.signal(Signal::SIGKILL),
             Supervision::Supervised { supervisor, control } => {
                 // An error means that the supervisor has ended already.
-                let _ = control.stream.write_all(DONE);
-                let _ = control.stream.shutdown(Shutdown::Both);
+                let _ = control.reader.stream.write_all(DONE);
+                let _ = control.reader.stream.shutdown(Shutdown::Both);
                 let begin = Instant::now();
                 while matches!(supervisor.try_wait(), Ok(None)) {
                     if begin.elapsed() > PATIENCE {
@@ -242,7 +250,7 @@ impl Drop for Running {
 
 /// The connection to the supervisor.
 struct Control {
-    stream: UnixStream,
+    reader: PassingReader,
     /// Bytes that were read and do not make a whole line yet.
     pending: Vec<u8>,
 }
@@ -251,14 +259,14 @@ impl Control {
     fn send(&mut self, plan: &LaunchPlan) -> io::Result<()> {
         let mut line = serde_json::to_vec(plan)?;
         line.push(b'\n');
-        self.stream.write_all(&line)
+        self.reader.stream.write_all(&line)
     }
 
     /// Waits at most `limit` for the next answer.
     fn wait(&mut self, limit: Duration) -> io::Result<SupervisorAnswer> {
-        self.stream.set_read_timeout(Some(limit))?;
+        self.reader.stream.set_read_timeout(Some(limit))?;
         let answer = self.read()?;
-        self.stream.set_nonblocking(true)?;
+        self.reader.stream.set_nonblocking(true)?;
         answer.ok_or_else(gone)
     }
 
@@ -274,7 +282,7 @@ impl Control {
                 let line: Vec<u8> = self.pending.drain(..=end).collect();
                 return Ok(Some(serde_json::from_slice(&line)?));
             }
-            match self.stream.read(&mut buffer) {
+            match self.reader.read(&mut buffer) {
                 Ok(0) => return Err(gone()),
                 Ok(n) => self.pending.extend(&buffer[..n]),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -29,6 +29,7 @@ mod made_from;
 mod meter;
 mod npm;
 mod paced;
+mod passing;
 #[cfg(target_os = "linux")]
 mod processes;
 mod program;
@@ -66,7 +67,7 @@ pub use program::{Program, ProgramStart, StdoutUse};
 pub use review::{Review, digest};
 pub(crate) use scratch::sweep;
 pub use scratch::{Scratch, Swept, remove_stale};
-pub use settings::{RecordSettings, ResolveLimits};
+pub use settings::{RecordSettings, ResolveSettings};
 #[cfg(target_os = "linux")]
 pub use supervise::supervise;
 pub use workspace::WorkspaceLimits;

@@ -11,7 +11,7 @@ use super::RecordError;
 use super::child::{Notes, Script, Why, drive};
 use super::launch::{Guard, command};
 use super::scratch::{Scratch, sweep};
-use super::settings::ResolveLimits;
+use super::settings::ResolveSettings;
 use crate::cassette::Exit;
 use crate::host::HostPaths;
 use crate::limits::OutputLimits;
@@ -44,7 +44,7 @@ impl Npm {
         call: &NpmCall<'_>,
         to: &Path,
         lock: &Path,
-        limits: ResolveLimits,
+        limits: ResolveSettings,
         stop: &AtomicBool,
     ) -> Result<(), RecordError> {
         let NpmCall { what, packages, runs_scripts, otherwise } = call;
@@ -59,7 +59,7 @@ impl Npm {
         npm.args(["install", "--no-audit", "--no-fund", "--prefix"]).arg(to).args(*packages);
         npm.args((!runs_scripts).then_some("--ignore-scripts"));
         let script = Script {
-            guard: Guard { lock: Some(lock), bounds: None },
+            guard: Guard { lock: Some(lock), ..Guard::default() },
             output: OutputLimits::within(limits.install_output),
             ..Script::default()
         };
@@ -75,7 +75,7 @@ impl Npm {
     fn newest(
         &self,
         package: &str,
-        limits: ResolveLimits,
+        limits: ResolveSettings,
         stop: &AtomicBool,
     ) -> Result<CliVersion, RecordError> {
         let hint = "name a version in place of `latest`";
@@ -100,7 +100,7 @@ impl Npm {
 ///
 /// [`RecordError::NoClaude`] when npm can't be asked; [`RecordError::Stopped`].
 pub fn newest(
-    limits: ResolveLimits,
+    limits: ResolveSettings,
     host: &HostPaths,
     stop: &AtomicBool,
 ) -> Result<CliVersion, RecordError> {
@@ -112,7 +112,7 @@ pub fn newest(
 fn run(
     npm: Command,
     script: Script<'_>,
-    limits: ResolveLimits,
+    limits: ResolveSettings,
     stop: &AtomicBool,
 ) -> Result<Result<Vec<u8>, String>, RecordError> {
     let ended = drive(npm, script, limits.install_time, stop, &Notes::new())?;
@@ -191,7 +191,7 @@ impl Install {
     /// [`RecordError`], which says what to run; [`RecordError::Stopped`].
     pub fn run(
         &self,
-        limits: ResolveLimits,
+        limits: ResolveSettings,
         host: &HostPaths,
         stop: &AtomicBool,
         note: &mut dyn FnMut(&str),

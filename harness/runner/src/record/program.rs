@@ -116,7 +116,7 @@ impl Program {
             .envs(start.environment.iter().map(|(name, value)| (name, value)));
         command.current_dir(start.folder);
         let lock = start.scratch.lock();
-        let guard = Guard { lock: Some(&lock), bounds: None };
+        let guard = Guard { lock: Some(&lock), ..Guard::default() };
         let mut running = launch(command, start.with_stdin, guard).map_err(|error| {
             let name = program.to_string_lossy();
             io::Error::new(error.kind(), format!("can't start {name}: {error}"))

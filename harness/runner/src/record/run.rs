@@ -175,7 +175,7 @@ pub(crate) fn run(
         ScenarioFolder::read(&scenario.dir.join("workspace"), settings.workspace, stop)?;
     let sandbox = Sandbox::new(&host.temporary, &workspace, stop)?;
     let server = ModelServer::start(model, sandbox.folders.clone(), settings.request)?;
-    let port = server.address.port();
+    let port = Some(server.address.port());
     let bounds =
         settings.confine.map(|by| Bounds::new(&claude.program, sandbox.root(), port, by, host));
     let rig = SessionRig { scenario, claude, host, sandbox, server, settings, bounds };
@@ -221,7 +221,8 @@ impl SessionRig<'_> {
         let (limit, raise) = time(scenario.record.timeout_s, settings.time);
         let output = settings.output;
         let lock = sandbox.lock();
-        let guard = Guard { lock: Some(&lock), bounds: bounds.as_ref() };
+        let model = Some(&server.listeners);
+        let guard = Guard { lock: Some(&lock), bounds: bounds.as_ref(), model };
         let script = Script { host: host.as_ref(), signal: wanted.signal, output, guard };
         let ended = drive(self.command(&args, wanted), script, limit, stop, &notes)?;
         let printed = || CliOutput::new(&ended.stdout, &ended.stderr);

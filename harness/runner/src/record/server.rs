@@ -19,6 +19,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
 
 use super::answer::{INPUT_TOKENS, Writer};
@@ -31,6 +32,8 @@ use crate::scenario::{Conversation, Model, ModelFailureKind};
 /// A running server. Dropping it stops the server.
 pub(crate) struct ModelServer {
     pub(crate) address: SocketAddr,
+    /// Takes further sockets that wait for connections, such as that of a network of its own.
+    pub(crate) listeners: UnboundedSender<std::net::TcpListener>,
     state: Arc<ModelState>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -68,13 +71,11 @@ impl ModelServer {
         max_request: ByteSize,
     ) -> io::Result<Self> {
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-        listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let listener = {
-            let _context = runtime.enter();
-            TcpListener::from_std(listener)?
-        };
+        let (listeners, further) = mpsc::unbounded_channel();
+        // The channel is open.
+        let _ = listeners.send(listener);
         let (attempts, run) = (Mutex::default(), Mutex::default());
         let state = Arc::new(ModelState { script, folders, max_request, attempts, run });
         let for_thread = Arc::clone(&state);
@@ -83,12 +84,12 @@ impl ModelServer {
             std::thread::Builder::new().name("scripted-model".into()).spawn(move || {
                 runtime.block_on(async {
                     tokio::select! {
-                        () = accept(listener, for_thread) => {}
+                        () = accept_all(further, for_thread) => {}
                         _ = stopped => {}
                     }
                 });
             })?;
-        Ok(Self { address, state, stop: Some(stop), thread: Some(thread) })
+        Ok(Self { address, listeners, state, stop: Some(stop), thread: Some(thread) })
     }
 
     /// Begins a run of the scenario: later requests belong to it. `unscripted` is called for every request
@@ -116,6 +117,20 @@ impl Drop for ModelServer {
         if let Some(thread) = self.thread.take() {
             // An error means that the thread panicked, which the panic hook has printed.
             let _ = thread.join();
+        }
+    }
+}
+
+async fn accept_all(
+    mut listeners: UnboundedReceiver<std::net::TcpListener>,
+    state: Arc<ModelState>,
+) {
+    while let Some(listener) = listeners.recv().await {
+        // A socket that can't be used takes no connections; the CLI then says so.
+        if listener.set_nonblocking(true).is_ok()
+            && let Ok(listener) = TcpListener::from_std(listener)
+        {
+            tokio::spawn(accept(listener, Arc::clone(&state)));
         }
     }
 }

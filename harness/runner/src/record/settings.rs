@@ -41,9 +41,9 @@ impl Default for RecordSettings {
     }
 }
 
-/// The limits of the search for a CLI.
+/// The settings of the search for a CLI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ResolveLimits {
+pub struct ResolveSettings {
     /// The longest time of `claude --version`.
     pub version_time: Duration,
     /// The most bytes that it may print on stdout; stderr has the same limit.
@@ -52,15 +52,19 @@ pub struct ResolveLimits {
     pub install_time: Duration,
     /// The most bytes that npm may print on stdout; stderr has the same limit.
     pub install_output: ByteSize,
+    /// The way in which the CLI is confined when it is asked for its version, if the system has it; `None` does not
+    /// confine it.
+    pub confine: Option<ConfineBy>,
 }
 
-impl Default for ResolveLimits {
+impl Default for ResolveSettings {
     fn default() -> Self {
         Self {
             version_time: VERSION_TIME,
             version_output: VERSION_OUTPUT,
             install_time: INSTALL_TIME,
             install_output: INSTALL_OUTPUT,
+            confine: Some(ConfineBy::Any),
         }
     }
 }

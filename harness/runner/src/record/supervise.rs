@@ -8,7 +8,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
@@ -21,8 +21,9 @@ use nix::sys::prctl::set_child_subreaper;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::{Pid, close, dup2_stderr, dup2_stdin, dup2_stdout, setsid};
 
-use super::confine::{self, ConfineBy, EnterFailure};
+use super::confine::{self, ConfineBy, Confined, EnterFailure};
 use super::launch::{DONE, LaunchPlan, SupervisorAnswer, exit_of};
+use super::passing::pass;
 use super::processes::{end_descendants, exit_status, zombies};
 use super::scratch::clean;
 use crate::cassette::{Confinement, Exit};
@@ -62,8 +63,11 @@ fn serve(mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
         Err(EnterFailure::NotConfined(why)) => {
             send(&mut control, &SupervisorAnswer::NotConfined(why));
         }
-        Ok((pid, confined)) => {
-            send(&mut control, &SupervisorAnswer::Started { pid: pid.as_raw(), confined });
+        Ok(Started { pid, confined, listener }) => {
+            let answer = SupervisorAnswer::Started { pid: pid.as_raw(), confined };
+            // An error means that `clitape` was killed, as in `send`.
+            let _ = pass(&control, &line(&answer), listener.as_ref().map(|file| file.as_fd()));
+            drop(listener);
             thread::spawn(move || watch(pid, &mut control));
         }
     }
@@ -92,12 +96,20 @@ fn leave_terminal() -> io::Result<()> {
     Ok(())
 }
 
+/// A program that was started.
+struct Started {
+    pid: Pid,
+    confined: Option<Confinement>,
+    /// The socket that takes its connections to the scripted model, if it has a network of its own.
+    listener: Option<OwnedFd>,
+}
+
 /// Starts the program with the pipes of this process, confined as the plan says.
 fn start(
     program: &OsStr,
     arguments: &[OsString],
     plan: &LaunchPlan,
-) -> Result<(Pid, Option<Confinement>), EnterFailure> {
+) -> Result<Started, EnterFailure> {
     let stdin = || {
         let open = |number| File::open(format!("/proc/{}/fd/{number}", plan.parent));
         plan.stdin.map(open).transpose()
@@ -106,7 +118,13 @@ fn start(
         for way in bounds.by.ways() {
             match confine::start(*way, program, arguments, bounds, stdin()?) {
                 Err(EnterFailure::NotConfined(_)) if bounds.by == ConfineBy::Any => {}
-                other => return other.map(|pid| (pid, Some(*way))),
+                other => {
+                    return other.map(|Confined { pid, listener }| Started {
+                        pid,
+                        confined: Some(*way),
+                        listener,
+                    });
+                }
             }
         }
     }
@@ -114,7 +132,7 @@ fn start(
     command.args(arguments).process_group(0);
     command.stdin(stdin()?.map_or_else(Stdio::null, Stdio::from));
     let pid = i32::try_from(command.spawn()?.id()).map_err(io::Error::other)?;
-    Ok((Pid::from_raw(pid), None))
+    Ok(Started { pid: Pid::from_raw(pid), confined: None, listener: None })
 }
 
 /// Closes this process's copies of the program's pipes, and leaves its folder.
@@ -128,11 +146,15 @@ fn release() -> io::Result<()> {
 
 /// Sends `clitape` a message. An error means that `clitape` was killed; it is ignored here because
 /// `serve` also sees the end of the connection, and has to end the program before it returns.
-#[allow(clippy::expect_used, reason = "the state is impossible")]
 fn send(control: &mut UnixStream, answer: &SupervisorAnswer) {
+    let _ = control.write_all(&line(answer));
+}
+
+#[allow(clippy::expect_used, reason = "the state is impossible")]
+fn line(answer: &SupervisorAnswer) -> Vec<u8> {
     let mut line = serde_json::to_vec(answer).expect("numbers and texts serialise");
     line.push(b'\n');
-    let _ = control.write_all(&line);
+    line
 }
 
 /// Waits for the program and reports how it ended. Until then this reaps the orphans that became

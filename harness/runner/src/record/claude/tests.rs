@@ -20,7 +20,7 @@ fn program(dir: &TempDir, name: &str, text: &str) -> PathBuf {
     path
 }
 
-fn resolve_path(path: &Path, cache: &Path, limits: ResolveLimits) -> Result<Claude, RecordError> {
+fn resolve_path(path: &Path, cache: &Path, limits: ResolveSettings) -> Result<Claude, RecordError> {
     let host = HostPaths::of_tests();
     resolve(&ClaudeChoice::Path(path.to_owned()), cache, limits, &host, &RUNS, &mut |_| {})
 }
@@ -29,7 +29,7 @@ fn install(
     version: &str,
     cache: &Path,
     npm: &Npm,
-    limits: ResolveLimits,
+    limits: ResolveSettings,
     note: &mut dyn FnMut(&str),
 ) -> Result<Claude, RecordError> {
     let host = HostPaths::of_tests();
@@ -60,7 +60,7 @@ fn choices_are_read() {
 #[test]
 fn a_program_tells_its_version() {
     let dir = tempfile::tempdir().unwrap();
-    let choose = |path: &Path| resolve_path(path, dir.path(), ResolveLimits::default());
+    let choose = |path: &Path| resolve_path(path, dir.path(), ResolveSettings::default());
     let good = program(&dir, "good", "[ \"$1\" = --version ] && echo '2.1.329 (Claude Code)'");
     let sha256 = sha256(&fs::read(&good).unwrap());
     let link = dir.path().join("link");
@@ -107,7 +107,7 @@ fn npm_installs_once() {
     let mut notes = Vec::new();
     for _ in 0..2 {
         let note = &mut |s: &str| notes.push(s.to_owned());
-        let claude = install("2.1.329", &cache, &npm, ResolveLimits::default(), note).unwrap();
+        let claude = install("2.1.329", &cache, &npm, ResolveSettings::default(), note).unwrap();
         assert_eq!(claude.program, cache.join("2.1.329/node_modules/.bin/claude"));
     }
     assert_eq!(notes, ["installing claude 2.1.329 with npm"]);
@@ -125,7 +125,7 @@ fn two_who_install_at_once_do_not_break_each_other() {
     let npm = npm(&dir, "2.1.329");
     std::thread::scope(|scope| {
         let one = || {
-            let limits = ResolveLimits::default();
+            let limits = ResolveSettings::default();
             install("2.1.329", &cache, &npm, limits, &mut |_| {}).map(|claude| claude.version)
         };
         let all: Vec<_> = (0..4).map(|_| scope.spawn(one)).collect();
@@ -152,7 +152,7 @@ fn what_can_not_be_installed_is_told_and_leaves_nothing() {
         (&silent, "can't run ", 1),
     ] {
         let cache = tempfile::tempdir_in(&dir).unwrap();
-        let error = install("9.9.9", cache.path(), npm, ResolveLimits::default(), &mut |_| {})
+        let error = install("9.9.9", cache.path(), npm, ResolveSettings::default(), &mut |_| {})
             .unwrap_err()
             .to_string();
         assert!(error.contains(part), "{error}");
@@ -163,11 +163,12 @@ fn what_can_not_be_installed_is_told_and_leaves_nothing() {
 #[test]
 fn issue_13_point_5_a_limit_on_the_way_to_a_cli_is_told_with_its_option() {
     let dir = tempfile::tempdir().unwrap();
-    let low = ResolveLimits {
+    let low = ResolveSettings {
         version_time: Duration::from_millis(300),
         version_output: ByteSize::kib(1),
         install_time: Duration::from_millis(300),
         install_output: ByteSize::kib(1),
+        ..ResolveSettings::default()
     };
     for (script, by_npm, by_itself) in [
         (

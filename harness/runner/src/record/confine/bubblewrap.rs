@@ -1,17 +1,18 @@
 //! Confines a program with bubblewrap, on a system without Landlock. The program sees the files of the system and its
-//! own files, and can write only its temporary folder. It has the network and the process ids of the machine.
+//! own files, and can write only its temporary folder. It has a network of its own, and the process ids of the machine.
 
 use std::path::Path;
 use std::process::Command;
 
-use super::{Bounds, Place};
+use super::bounds::{Bounds, Place};
 
 /// Returns the command that makes the sandbox and starts a program there in `folder`; the program and its arguments
 /// are to be added.
 pub(super) fn command(bwrap: &Path, bounds: &Bounds, folder: &Path) -> Command {
     let mut command = Command::new(bwrap);
     // With its own user namespace, the program can't reach files of other processes through `/proc`.
-    command.args(["--unshare-user", "--unshare-ipc", "--cap-drop", "ALL", "--new-session"]);
+    command.args(["--unshare-user", "--unshare-ipc", "--unshare-net", "--cap-drop", "ALL"]);
+    command.arg("--new-session");
     command.args(["--dev", "/dev"]);
     for place in bounds.places() {
         match place {

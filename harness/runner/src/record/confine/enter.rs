@@ -12,6 +12,7 @@ use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, BufReader, Read as _};
+use std::net::{Ipv4Addr, TcpListener};
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
@@ -25,7 +26,9 @@ use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_no_new
 use serde::{Deserialize, Serialize};
 
 use super::super::launch::ENTER;
-use super::{Bounds, NotConfined, bubblewrap, file_tree, landlocked, syscalls};
+use super::super::passing::{PassingReader, pass};
+use super::bounds::{Bounds, NotConfined};
+use super::{bubblewrap, landlocked, namespaces, syscalls};
 use crate::cassette::Confinement;
 
 /// How long `bwrap` may take to make the sandbox, and the process to become the program.
@@ -37,9 +40,9 @@ const KEPT_OUTPUT: u64 = 500;
 /// and the loss of all capabilities belong to each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Layers {
-    /// A file tree of its own, and Landlock.
-    TreeAndLandlock,
-    /// Landlock; the system does not let a user make a file tree.
+    /// Namespaces of its own, and Landlock.
+    NamespacesAndLandlock,
+    /// Landlock; the system does not let a user make namespaces.
     Landlock,
     /// None, because the process is in the sandbox of bubblewrap.
     InSandbox,
@@ -50,8 +53,10 @@ enum Layers {
 enum Report {
     /// The process runs and has this id.
     Ready(i32),
-    /// The system does not let it make a file tree of its own.
-    NoTree,
+    /// The file that comes with this message waits for connections to the scripted model in the process's own network.
+    Listening,
+    /// The system does not let it make namespaces of its own.
+    NoNamespaces,
     /// The kernel does not offer Landlock.
     NoLandlock,
     /// It could not execute the program; this is the error number of the operating system.
@@ -86,6 +91,13 @@ impl From<io::Error> for EnterFailure {
     }
 }
 
+/// A confined program that runs.
+pub(crate) struct Confined {
+    pub(crate) pid: Pid,
+    /// The listening socket that takes the scripted model's connections, if the program has a network of its own.
+    pub(crate) listener: Option<OwnedFd>,
+}
+
 /// Starts a program that is confined in one way, in its own process group, with the stdout and stderr of this process.
 /// The program becomes a child of this process, which has to be a subreaper.
 pub(crate) fn start(
@@ -94,7 +106,7 @@ pub(crate) fn start(
     arguments: &[OsString],
     bounds: &Bounds,
     stdin: Option<File>,
-) -> Result<Pid, EnterFailure> {
+) -> Result<Confined, EnterFailure> {
     let entry = Entry {
         program,
         arguments,
@@ -105,15 +117,15 @@ pub(crate) fn start(
         stdin: stdin.map(|stdin| inherited(Ok(stdin))).transpose()?,
     };
     match way {
-        Confinement::Landlock => match entry.start(None, Layers::TreeAndLandlock)? {
-            Outcome::NoTree => entry.start(None, Layers::Landlock)?.pid(),
-            outcome => outcome.pid(),
+        Confinement::Landlock => match entry.start(None, Layers::NamespacesAndLandlock)? {
+            Outcome::NoNamespaces => entry.start(None, Layers::Landlock)?.started(),
+            outcome => outcome.started(),
         },
         Confinement::Bubblewrap => {
             let missing = EnterFailure::NotConfined(NotConfined::NoBubblewrap);
             let bwrap = bounds.bwrap.as_ref().ok_or(missing)?;
             let wrapper = bubblewrap::command(bwrap, bounds, &std::env::current_dir()?);
-            entry.start(Some(wrapper), Layers::InSandbox)?.pid()
+            entry.start(Some(wrapper), Layers::InSandbox)?.started()
         }
     }
 }
@@ -127,17 +139,17 @@ fn inherited<F: AsFd>(file: io::Result<F>) -> io::Result<F> {
 
 /// How an attempt to start a program ended.
 enum Outcome {
-    Started(Pid),
-    NoTree,
+    Started(Confined),
+    NoNamespaces,
     NoLandlock,
 }
 
 impl Outcome {
-    fn pid(self) -> Result<Pid, EnterFailure> {
+    fn started(self) -> Result<Confined, EnterFailure> {
         match self {
-            Self::Started(pid) => Ok(pid),
-            // Only an attempt with a tree ends without one.
-            Self::NoTree | Self::NoLandlock => {
+            Self::Started(confined) => Ok(confined),
+            // Only an attempt with namespaces ends without them.
+            Self::NoNamespaces | Self::NoLandlock => {
                 Err(EnterFailure::NotConfined(NotConfined::NoLandlock))
             }
         }
@@ -177,7 +189,7 @@ impl Entry<'_> {
         let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
         // The command keeps its end of the connection until it is dropped.
         drop(command);
-        let mut reports = BufReader::new(ours.try_clone()?);
+        let mut reports = BufReader::new(PassingReader::new(ours.try_clone()?));
         let ready = read(&mut reports);
         if is_wrapped {
             // An error means that `bwrap` has ended by itself; `ready` then has the reason.
@@ -197,13 +209,21 @@ impl Entry<'_> {
             bounds: self.bounds.clone(),
         };
         write(&mut ours, &order)?;
-        match read(&mut reports)? {
-            // The connection closes when the process executes the program.
-            None => Ok(Outcome::Started(pid)),
-            Some(Report::NoTree) => Ok(Outcome::NoTree),
-            Some(Report::NoLandlock) => Ok(Outcome::NoLandlock),
-            Some(Report::Failed(reason)) => Err(io::Error::from_raw_os_error(reason).into()),
-            Some(Report::Ready(_)) => Err(failed("it answered twice".to_owned())),
+        loop {
+            match read(&mut reports)? {
+                Some(Report::Listening) => {}
+                // The connection closes when the process executes the program.
+                None => {
+                    let listener = reports.get_mut().file.take();
+                    return Ok(Outcome::Started(Confined { pid, listener }));
+                }
+                Some(Report::NoNamespaces) => return Ok(Outcome::NoNamespaces),
+                Some(Report::NoLandlock) => return Ok(Outcome::NoLandlock),
+                Some(Report::Failed(reason)) => {
+                    return Err(io::Error::from_raw_os_error(reason).into());
+                }
+                Some(Report::Ready(_)) => return Err(failed("it answered twice".to_owned())),
+            }
         }
     }
 }
@@ -230,9 +250,13 @@ fn read<T: for<'a> Deserialize<'a>>(from: &mut impl io::BufRead) -> io::Result<O
 }
 
 fn write(to: &mut impl io::Write, message: &impl Serialize) -> io::Result<()> {
+    to.write_all(&line(message)?)
+}
+
+fn line(message: &impl Serialize) -> io::Result<Vec<u8>> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
-    to.write_all(&line)
+    Ok(line)
 }
 
 /// Runs as the process that becomes a program: reports that it runs, waits for its order, and carries it out.
@@ -258,7 +282,7 @@ fn become_program(mut arguments: impl Iterator<Item = OsString>) -> io::Result<I
     let mut command = Command::new(program);
     // `bwrap` sets only this variable.
     command.args(arguments).env_remove("PWD");
-    let reason = match redirect(&mut command, &order).map(|()| confine(&order)) {
+    let reason = match redirect(&mut command, &order).map(|()| confine(&order, &control)) {
         Ok(Ok(())) => failed(&command.exec()),
         Ok(Err(report)) => report,
         Err(error) => failed(&error),
@@ -272,17 +296,29 @@ fn failed(error: &io::Error) -> Report {
 }
 
 /// Takes on the layers of the order.
-fn confine(order: &Order) -> Result<(), Report> {
-    if order.layers == Layers::TreeAndLandlock && file_tree::enter(&order.bounds).is_err() {
-        return Err(Report::NoTree);
+fn confine(order: &Order, control: &UnixStream) -> Result<(), Report> {
+    let Order { layers, bounds, .. } = order;
+    if *layers == Layers::NamespacesAndLandlock && namespaces::enter(bounds).is_err() {
+        return Err(Report::NoNamespaces);
+    }
+    if *layers != Layers::Landlock {
+        listen(bounds, control).map_err(|error| failed(&error))?;
     }
     drop_capabilities().map_err(|error| failed(&error))?;
-    if order.layers != Layers::InSandbox && !landlocked::restrict(&order.bounds) {
+    if *layers != Layers::InSandbox && !landlocked::restrict(bounds) {
         return Err(Report::NoLandlock);
     }
     // A system without such filters has the other layers.
     syscalls::restrict();
     Ok(())
+}
+
+/// Waits for connections to the scripted model's port in the network of this process, and passes the socket on to the
+/// model, which is in the machine's network.
+fn listen(bounds: &Bounds, control: &UnixStream) -> io::Result<()> {
+    let Some(port) = bounds.port else { return Ok(()) };
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
+    pass(control, &line(&Report::Listening)?, Some(listener.as_fd()))
 }
 
 /// Gives up what root may do beside the files of its own, in this process and in all that it starts.

@@ -6,7 +6,7 @@ use landlock::{
     path_beneath_rules,
 };
 
-use super::{Bounds, DEVICES, SYSTEM};
+use super::bounds::{Bounds, DEVICES, SYSTEM};
 
 /// The version of Landlock whose rights are requested; an older kernel enforces the rights that it supports.
 const RIGHTS: ABI = ABI::V9;
@@ -22,6 +22,8 @@ fn apply(bounds: &Bounds) -> Result<RestrictionStatus, RulesetError> {
     // A device that root makes in its folder would be one of the machine, such as a disk or a terminal.
     let devices: BitFlags<AccessFs> = AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev;
     let write = AccessFs::from_all(RIGHTS) & !devices;
+    let ports = bounds.port.map(|port| NetPort::new(port, AccessNet::ConnectTcp));
+    let ports = ports.into_iter().map(Ok::<_, RulesetError>);
     Ruleset::default()
         .handle_access(AccessFs::from_all(RIGHTS))?
         .handle_access(AccessNet::ConnectTcp)?
@@ -32,6 +34,6 @@ fn apply(bounds: &Bounds) -> Result<RestrictionStatus, RulesetError> {
         .add_rules(path_beneath_rules(&bounds.read, read))?
         .add_rules(path_beneath_rules(DEVICES, device))?
         .add_rules(path_beneath_rules(&bounds.write, write))?
-        .add_rule(NetPort::new(bounds.port, AccessNet::ConnectTcp))?
+        .add_rules(ports)?
         .restrict_self()
 }

@@ -81,7 +81,7 @@ pub(crate) fn confinement(manifest: &Manifest) -> Option<&'static str> {
     match (manifest.origin, manifest.cli.confined) {
         (_, Some(Confinement::Landlock)) => Some("confined by Landlock to its temporary folder"),
         (_, Some(Confinement::Bubblewrap)) => {
-            Some("confined by bubblewrap to its temporary folder, with the network left open")
+            Some("confined by bubblewrap to its temporary folder")
         }
         (Origin::Recorded, None) => Some("not confined"),
         (Origin::Imported | Origin::Composed | Origin::Edited, None) => None,

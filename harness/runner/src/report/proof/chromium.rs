@@ -134,7 +134,7 @@ impl Chromium {
             .env("HOME", home.path())
             .env("CLITAPE_STDERR", &stderr);
         let lock = home.lock();
-        let mut child = launch(shell, true, Guard { lock: Some(&lock), bounds: None })?;
+        let mut child = launch(shell, true, Guard { lock: Some(&lock), ..Guard::default() })?;
         // What the shell itself says, before Chromium's own words go to the file.
         if let Some(mut pipe) = child.stderr.take() {
             std::thread::spawn(move || pipe.read_to_end(&mut Vec::new()));

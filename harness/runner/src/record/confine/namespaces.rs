@@ -1,9 +1,10 @@
-//! Gives this process a file tree of its own, which has the files that a confined program may use and no others:
-//! a mount namespace in a user namespace.
+//! Gives this process namespaces of its own: a file tree that has the files that a confined program may use and no others,
+//! and a network that has its own loopback device alone.
 //!
 //! Landlock alone leaves the whole tree in sight: a program may look at any file, change the mode, the times and the
 //! attributes of the user's files, and speak to programs by their sockets. In a tree of its own these files do not
-//! exist, and what it may only read is mounted read-only.
+//! exist, and what it may only read is mounted read-only. Landlock's rule for connections names a port and no address, so
+//! that the port of the scripted model on any other machine could be reached, too.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -17,8 +18,9 @@ use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{getgid, getuid, pivot_root};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketType, recv, send, socket};
 
-use super::{Bounds, DEVICES, Place};
+use super::bounds::{Bounds, DEVICES, Place};
 
 /// The folder that has the machine's tree while the new one is made.
 const OLD: &str = "/old";
@@ -30,7 +32,7 @@ const DEVICE_LINKS: [(&str, &str); 4] = [
     ("/proc/self/fd/2", "/dev/stder"),
 ];
 
-/// Moves this process, which must have one thread, into a tree of its own. The current folder stays the same.
+/// Moves this process, which must have one thread, into namespaces of its own. The current folder stays the same.
 ///
 /// # Errors
 ///
@@ -55,17 +57,57 @@ pub(super) fn enter(bounds: &Bounds) -> io::Result<()> {
     fs::remove_dir(OLD)?;
     make_read_only(&bounds.write)?;
     // The folder in the new tree; until now it was that of the machine's.
-    std::env::set_current_dir(current)
+    std::env::set_current_dir(current)?;
+    start_loopback()
 }
 
 /// Gives this process namespaces of its own, in which its user and group are the same as before.
 fn enter_namespaces() -> io::Result<()> {
     let (user, group) = (getuid(), getgid());
-    unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWIPC)?;
+    let files = CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNS;
+    unshare(files | CloneFlags::CLONE_NEWIPC | CloneFlags::CLONE_NEWNET)?;
     fs::write("/proc/self/setgroups", "deny")?;
     fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
     fs::write("/proc/self/gid_map", format!("{group} {group} 1"))
 }
+
+/// Turns the loopback device on, which is the only one of a new network.
+fn start_loopback() -> io::Result<()> {
+    let kernel = socket(AddressFamily::NETLINK, SocketType::RAW, None)?;
+    send(&kernel, &LOOPBACK_ON, SendFlags::empty())?;
+    let mut answer = [0; 64];
+    recv(&kernel, &mut answer, RecvFlags::empty())?;
+    // The code of the error follows the header; 0 is a confirmation.
+    let code = answer.get(16..20).and_then(|code| code.try_into().ok()).map(i32::from_ne_bytes);
+    match code {
+        Some(0) => Ok(()),
+        code => Err(io::Error::from_raw_os_error(-code.unwrap_or(-(Errno::EPROTO as i32)))),
+    }
+}
+
+/// The message to the kernel's `NETLINK_ROUTE` that turns on the device with index 1, the loopback device of a new
+/// network (rtnetlink(7)).
+const LOOPBACK_ON: [u8; 32] = {
+    const fn field<const N: usize>(message: &mut [u8; 32], at: usize, bytes: [u8; N]) {
+        let mut i = 0;
+        while i < N {
+            message[at + i] = bytes[i];
+            i += 1;
+        }
+    }
+    const RTM_NEWLINK: u16 = 16;
+    const REQUEST_AND_CONFIRM: u16 = 1 | 4;
+    const INDEX: i32 = 1;
+    const UP: u32 = 1;
+    let mut message = [0; 32];
+    field(&mut message, 0, 32_u32.to_ne_bytes());
+    field(&mut message, 4, RTM_NEWLINK.to_ne_bytes());
+    field(&mut message, 6, REQUEST_AND_CONFIRM.to_ne_bytes());
+    field(&mut message, 20, INDEX.to_ne_bytes());
+    field(&mut message, 24, UP.to_ne_bytes());
+    field(&mut message, 28, UP.to_ne_bytes());
+    message
+};
 
 /// Puts a place of the machine's tree at the same path in the new one.
 fn make(place: &Place) -> io::Result<()> {

@@ -1,0 +1,211 @@
+//! The files, folders and devices to which a CLI is confined, and the ways to do that.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::cassette::Confinement;
+use crate::host::HostPaths;
+
+/// The parts of the system that the CLI and its tools may read and execute.
+#[cfg(target_os = "linux")]
+pub(super) const SYSTEM: [&str; 14] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/etc",
+    "/opt",
+    "/proc",
+    "/sys",
+    "/nix/store",
+    "/gnu/store",
+    "/run/systemd/resolve",
+    "/run/current-system",
+];
+/// Devices without data of a user. No terminal is one of them, because what is written to a terminal, or put into its
+/// input, would reach the user's.
+#[cfg(target_os = "linux")]
+pub(super) const DEVICES: [&str; 5] =
+    ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+
+/// The way in which a CLI is confined to its temporary folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ConfineBy {
+    /// The first way that the system supports: Landlock, bubblewrap, or no confinement.
+    Any,
+    /// Only this way. If the system does not support it, nothing is recorded.
+    Only(Confinement),
+}
+
+impl ConfineBy {
+    /// The ways to try, the best one first.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn ways(self) -> &'static [Confinement] {
+        match self {
+            Self::Any => &[Confinement::Landlock, Confinement::Bubblewrap],
+            Self::Only(Confinement::Landlock) => &[Confinement::Landlock],
+            Self::Only(Confinement::Bubblewrap) => &[Confinement::Bubblewrap],
+        }
+    }
+}
+
+/// The reason why a CLI could not be confined.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+pub(crate) enum NotConfined {
+    /// The kernel does not offer Landlock.
+    #[error(
+        "the CLI can't be confined by Landlock: this system does not have it (Linux 5.13 and later, \
+         where it is not turned off); use `--confine auto` or `--confine bubblewrap`, or `--confine none` \
+         to let it do whatever you can"
+    )]
+    NoLandlock,
+    /// There is no `bwrap`.
+    #[error(
+        "the CLI can't be confined by bubblewrap: there is no `bwrap` on PATH; install the package \
+         bubblewrap, or use `--confine auto`, or `--confine none` to let it do whatever you can"
+    )]
+    NoBubblewrap,
+    /// `bwrap` can't make a sandbox and printed this message.
+    #[error(
+        "the CLI can't be confined by bubblewrap: {0}; let bwrap make user namespaces on this system, or use \
+         `--confine auto`, or `--confine none` to let it do whatever you can"
+    )]
+    Bubblewrap(String),
+    /// This system has no supervisor for the CLI.
+    #[error(
+        "the CLI can't be confined on this system, which is not Linux; use `--confine auto`, or \
+         `--confine none` to let it do whatever you can"
+    )]
+    NoSupervisor,
+}
+
+/// The files, folders and port to which a program is confined.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Bounds {
+    /// Files and folders that it may read and execute in addition to the system's.
+    pub(crate) read: Vec<PathBuf>,
+    /// Folders in which it may read, write and execute everything.
+    pub(crate) write: Vec<PathBuf>,
+    /// The TCP port that it may connect to; none without one.
+    pub(crate) port: Option<u16>,
+    /// The way in which it is confined.
+    pub(crate) by: ConfineBy,
+    /// The `bwrap` that clitape finds on its own PATH; the CLI's PATH may contain folders of other users.
+    pub(crate) bwrap: Option<PathBuf>,
+}
+
+impl Bounds {
+    /// The bounds of the CLI `program`, which runs in the temporary folder `root` and asks a model at `port`.
+    pub(crate) fn new(
+        program: &Path,
+        root: &Path,
+        port: Option<u16>,
+        by: ConfineBy,
+        host: &HostPaths,
+    ) -> Self {
+        let mut read = places(program);
+        if let Some(node) = host.which("node") {
+            if let Ok(real) = node.canonicalize() {
+                // Node's own modules are beside the folder that its program is in.
+                read.extend(real.parent().and_then(Path::parent).map(Path::to_owned));
+                read.push(real);
+            }
+            read.push(node);
+        }
+        let real = |path: &PathBuf| path.canonicalize().unwrap_or(path.clone());
+        let (home, temporary) = (host.home.as_ref().map(real), real(&host.temporary));
+        // The CLI must not read the user's home folder or the folder for temporary files. If a program
+        // is directly in one of them, the CLI may read the program and not the folder.
+        read.retain(|path| {
+            path != Path::new("/")
+                && !temporary.starts_with(path)
+                && !home.as_ref().is_some_and(|home| home.starts_with(path))
+        });
+        read.sort();
+        read.dedup();
+        Self { read, write: vec![root.to_owned()], port, by, bwrap: host.which("bwrap") }
+    }
+}
+
+/// A place of the machine's file tree that a confined program sees, at the same path.
+#[cfg(target_os = "linux")]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Place {
+    /// A file, or a folder with all in it; `real` is the path without links.
+    Files { path: PathBuf, real: PathBuf },
+    /// A link to a file that the program may read, because it looks for files beside the target.
+    Link { path: PathBuf, target: PathBuf },
+}
+
+#[cfg(target_os = "linux")]
+impl Bounds {
+    /// Returns the places that the program may read or write, the system's first and the written ones last. A path
+    /// that does not exist has none, and neither has one in another place.
+    pub(super) fn places(&self) -> Vec<Place> {
+        let mut places: Vec<Place> = Vec::new();
+        let mut bound: Vec<&Path> = Vec::new();
+        for path in SYSTEM.iter().map(Path::new).chain(self.read.iter().map(PathBuf::as_path)) {
+            let Ok(real) = path.canonicalize() else { continue };
+            if bound.iter().any(|above| path.starts_with(above)) {
+                continue;
+            }
+            bound.push(path);
+            let path = path.to_owned();
+            places.push(match path.is_symlink() && real.is_file() {
+                true => Place::Link { path, target: real },
+                false => Place::Files { path, real },
+            });
+        }
+        let written = self.write.iter().filter_map(|path| Some((path, path.canonicalize().ok()?)));
+        places.extend(written.map(|(path, real)| Place::Files { path: path.clone(), real }));
+        places
+    }
+}
+
+/// The files that a program may read of itself: the program and its folder, before and after its links
+/// are followed. A program that npm installed may read all modules that were installed with it.
+fn places(program: &Path) -> Vec<PathBuf> {
+    let mut places = Vec::new();
+    let names = [Some(program.to_owned()), program.canonicalize().ok()];
+    for name in names.into_iter().flatten() {
+        let modules = name.ancestors().filter(|at| at.ends_with("node_modules")).last();
+        let folder = modules.or(name.parent()).map(Path::to_owned);
+        places.extend(folder);
+        places.push(name);
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_may_read_the_modules_it_was_installed_with() {
+        for (program, folder) in [
+            ("/x/lib/node_modules/.bin/claude", "/x/lib/node_modules"),
+            ("/x/node_modules/a/node_modules/b/cli.js", "/x/node_modules"),
+            ("/x/bin/claude", "/x/bin"),
+        ] {
+            let expect = [PathBuf::from(folder), PathBuf::from(program)];
+            assert_eq!(places(Path::new(program)), expect);
+        }
+    }
+
+    #[test]
+    fn the_user_s_own_folder_is_not_read_for_a_program_in_it() {
+        let home = PathBuf::from(std::env::var_os("HOME").unwrap());
+        let bounds = Bounds::new(
+            &home.join("claude"),
+            Path::new("/tmp/clitape-1"),
+            None,
+            ConfineBy::Any,
+            &HostPaths::of_tests(),
+        );
+        assert!(bounds.read.contains(&home.join("claude")), "{bounds:?}");
+        assert!(!bounds.read.iter().any(|path| home.starts_with(path)), "{bounds:?}");
+    }
+}
