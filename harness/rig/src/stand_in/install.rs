@@ -19,7 +19,8 @@ pub enum InstallError {
     Io(#[from] std::io::Error),
 }
 
-/// Links `program` into `dir` as `claude`, and copies it where the file system can't link. Returns the path.
+/// Copies `program` into `dir` as `claude`. Returns the path. A link would be the same file, so that another `claude` that
+/// is written there later would replace the program itself.
 ///
 /// # Errors
 ///
@@ -33,9 +34,7 @@ pub fn install(program: &Path, dir: &Path) -> Result<PathBuf, InstallError> {
         }
         return Ok(place);
     }
-    if fs::hard_link(program, &place).is_err() {
-        fs::copy(program, &place)?;
-    }
+    fs::copy(program, &place)?;
     Ok(place)
 }
 
@@ -44,18 +43,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_installed_once_and_overwrites_nothing() {
-        let dir = std::env::temp_dir().join(format!("clitape-install-{}", std::process::id()));
-        let program = dir.join("program");
-        fs::create_dir_all(&dir).unwrap();
+    fn it_is_installed_once_overwrites_nothing_and_is_a_file_of_its_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let program = dir.path().join("program");
         fs::write(&program, "a").unwrap();
-        let bin = dir.join("bin");
+        let bin = dir.path().join("bin");
         let place = install(&program, &bin).unwrap();
         assert_eq!(place, bin.join("claude"));
         assert_eq!(install(&program, &bin).unwrap(), place);
-        fs::remove_file(&place).unwrap();
+        // As `cp` and an update of the CLI write it.
         fs::write(&place, "b").unwrap();
+        assert_eq!(fs::read(&program).unwrap(), b"a", "the program is whole");
         assert!(matches!(install(&program, &bin), Err(InstallError::Taken(_))));
-        fs::remove_dir_all(&dir).unwrap();
     }
 }
