@@ -195,10 +195,10 @@ fn fill(dir: &Path, take: &Take) {
     let workspace = Workspace::at(dir);
     let name = "planted".parse().unwrap();
     let scenario = template::skeleton(&workspace, &name, &take.manifest.cli.version).unwrap();
-    let cassette = take.write(&workspace).unwrap();
+    let toml = scenario.place().join("scenario.toml");
+    let cassette = take.write_with(&workspace, scenario).unwrap();
     // Its timeline adds up.
     Cassette::load(&cassette).unwrap();
-    let toml = scenario.join("scenario.toml");
     let text = fs::read_to_string(&toml).unwrap() + "\n[sweep]\nplans = 1\n";
     fs::write(&toml, text).unwrap();
     run(dir, &["test", "--update"]);

@@ -17,7 +17,7 @@ use clitape_runner::suite::select::Selection;
 use clitape_runner::text::plural;
 
 use crate::exit::ExitStatus;
-use crate::outputs::write_file;
+use crate::outputs::{make_folder, write_files};
 use crate::progress::ProgressLine;
 use crate::record::cache;
 use crate::selection::{Names, SelectionArgs};
@@ -104,7 +104,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         return Ok(ExitStatus::Nothing);
     }
     let dir = &args.out;
-    std::fs::create_dir_all(dir).with_context(|| format!("can't make {}", dir.display()))?;
+    make_folder(dir)?;
     let stop = stop_on_signals()?;
     let mut progress = ProgressLine::new(quiet);
     let builds = cache()?.join("builds");
@@ -140,8 +140,7 @@ fn compare_subjects(
     if names[0] == names[1] {
         bail!("both sides are subject:{}; name another version with NAME@VERSION", names[0]);
     }
-    std::fs::create_dir_all(&args.out)
-        .with_context(|| format!("can't make {}", args.out.display()))?;
+    make_folder(&args.out)?;
     let mut progress = ProgressLine::new(quiet);
     let mut note = |text: &str| progress.step(text);
     let rig = machine.rig(workspace);
@@ -161,12 +160,13 @@ fn write(comparison: &Comparison, dir: &Path, quiet: bool) -> anyhow::Result<Exi
     if !quiet || !holds {
         compare_summary(comparison, out.styled())?;
     }
-    for (file, text) in
+    let written =
         [("index.html", compare_page(comparison)), ("compare.md", compare_text(comparison))]
-    {
-        let path = dir.join(file);
-        write_file(&path, text)?;
-        if !quiet {
+            .map(|(file, text)| (dir.join(file), text));
+    let paths = written.each_ref().map(|(path, _)| path.clone());
+    write_files(written)?;
+    if !quiet {
+        for path in paths {
             out.line(format_args!("wrote {}", path.display()))?;
         }
     }

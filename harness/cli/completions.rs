@@ -3,13 +3,14 @@
 //! The script that a shell gets calls this program whenever somebody asks for a completion, so that the names of the
 //! workspace complete too.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Command;
 use clap_complete::env::{CompleteEnv, Shells};
 
 use crate::exit::ExitStatus;
+use crate::outputs::{make_folder, write_files};
 use crate::terminal::verbatim;
 
 mod candidates;
@@ -68,9 +69,26 @@ pub(crate) fn man(args: &Man, command: Command) -> anyhow::Result<ExitStatus> {
         verbatim(&text)?;
         return Ok(ExitStatus::Ok);
     };
-    std::fs::create_dir_all(dir)
-        .with_context(|| format!("can't make the folder {}; choose another", dir.display()))?;
-    clap_mangen::generate_to(command, dir)
-        .with_context(|| format!("can't write manual pages into {}", dir.display()))?;
+    make_folder(dir)?;
+    let mut command = command.disable_help_subcommand(true);
+    command.build();
+    let mut pages = Vec::new();
+    add_pages(&command, dir, &mut pages)?;
+    write_files(pages)?;
     Ok(ExitStatus::Ok)
+}
+
+/// Adds the page of a command and those of its subcommands, each with its place.
+fn add_pages(
+    command: &Command,
+    dir: &Path,
+    pages: &mut Vec<(PathBuf, Vec<u8>)>,
+) -> std::io::Result<()> {
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+        add_pages(below, dir, pages)?;
+    }
+    let (page, mut text) = (clap_mangen::Man::new(command.clone()), Vec::new());
+    page.render(&mut text)?;
+    pages.push((dir.join(page.get_filename()), text));
+    Ok(())
 }

@@ -22,7 +22,7 @@ use clitape_runner::text::plural;
 use crate::confirm::{Confirmation, confirm};
 use crate::exit::ExitStatus;
 use crate::input::is_standard;
-use crate::outputs::{check_printed, write_file};
+use crate::outputs::{check_printed, make_folder, write_file};
 use crate::progress::ProgressLine;
 use crate::record::{cache, host_paths};
 use crate::selection::{Names, SelectionArgs};
@@ -330,7 +330,7 @@ fn write(found: &Drift, args: &Args, quiet: bool) -> anyhow::Result<()> {
     }
     let page = args.html.as_ref().map(|dir| dir.join("index.html"));
     if let Some(dir) = &args.html {
-        std::fs::create_dir_all(dir).with_context(|| format!("can't make {}", dir.display()))?;
+        make_folder(dir)?;
     }
     let json = || drift_json(found).context("can't write the report as JSON");
     let files: [(_, &dyn Fn() -> anyhow::Result<String>); 3] = [

@@ -65,12 +65,16 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStat
             return Ok(ExitStatus::Findings);
         }
     };
-    if !files::is_there(&workspace.scenario(name)) {
-        let dir = template::skeleton(workspace, name, &take.manifest.cli.version)?;
+    let dir = if files::is_there(&workspace.scenario(name)) {
+        take.write(workspace)?
+    } else {
+        let scenario = template::skeleton(workspace, name, &take.manifest.cli.version)?;
+        let shown = workspace.shown(scenario.place());
+        let dir = take.write_with(workspace, scenario)?;
         remember(workspace, name);
-        out.line(format_args!("wrote {}: fill in title, about and tracks", workspace.shown(&dir)))?;
-    }
-    let dir = take.write(workspace)?;
+        out.line(format_args!("wrote {shown}: fill in title, about and tracks"))?;
+        dir
+    };
     let replaced: u64 = take.manifest.canonical.values().sum();
     out.line(format_args!(
         "wrote {}: {}, {}{kept}",

@@ -1,12 +1,12 @@
 //! Where a report goes beside the terminal: files, annotations and the job summary of GitHub Actions.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use clitape_runner::files;
+use clitape_runner::files::{self, NewFile};
 use clitape_runner::report::{
     Cause, Detail, Format, Pages, Report, ReportFiles, Tally, github, html, markdown,
 };
@@ -81,18 +81,14 @@ impl Outputs {
         }
         let path = std::env::var_os(SUMMARY).filter(|path| self.github && !path.is_empty());
         let summary = path.map(PathBuf::from).map(|path| {
-            let file = OpenOptions::new().append(true).create(true).open(&path);
-            let file = file.with_context(|| {
-                format!("can't write the job summary {}; unset {SUMMARY}", path.display())
-            })?;
+            let file = files::append(&path)
+                .with_context(|| format!("can't write the job summary; unset {SUMMARY}"))?;
             anyhow::Ok((path, file))
         });
         let token = self.github.then(|| format!("{:016x}", RandomState::new().hash_one(SUMMARY)));
         let files = ReportFiles::open(&wanted)?;
         if let Some(dir) = &self.html {
-            std::fs::create_dir_all(dir).with_context(|| {
-                format!("can't make the folder {} for the page; choose another", dir.display())
-            })?;
+            make_folder(dir)?;
         }
         // A folder that can't be found is in no repository; the report says what else is wrong with it.
         let repository = files::repository(workspace).ok().flatten();
@@ -163,7 +159,27 @@ impl OpenOutput {
     }
 }
 
-/// Writes a file whole, or says which one it can't; what was there stays then.
+/// Makes the folder that an option names for what a command writes.
+pub(crate) fn make_folder(dir: &Path) -> anyhow::Result<()> {
+    files::make_folder(dir)
+        .with_context(|| format!("can't make the folder {}; choose another", dir.display()))
+}
+
+/// Writes files whole, and puts them in their places once all of them are written; otherwise what was there stays.
+pub(crate) fn write_files<B: AsRef<[u8]>>(
+    files: impl IntoIterator<Item = (PathBuf, B)>,
+) -> anyhow::Result<()> {
+    let mut open = Vec::new();
+    for (path, bytes) in files {
+        let mut file = NewFile::open(&path)?;
+        let written = file.write_all(bytes.as_ref());
+        written.with_context(|| format!("can't write {}", path.display()))?;
+        open.push(file);
+    }
+    Ok(open.into_iter().try_for_each(NewFile::put)?)
+}
+
+/// Writes a file whole; otherwise what was there stays.
 pub(crate) fn write_file(path: &Path, bytes: impl AsRef<[u8]>) -> anyhow::Result<()> {
     Ok(files::replace(path, bytes)?)
 }

@@ -16,7 +16,7 @@ use clitape_runner::text::plural;
 
 use crate::exit::ExitStatus;
 use crate::input::{WorkLimits, named};
-use crate::outputs::write_file;
+use crate::outputs::{make_folder, write_file, write_files};
 use crate::progress::ProgressLine;
 use crate::record::host_paths;
 use crate::selection::{Names, SelectionArgs};
@@ -109,11 +109,12 @@ fn write(
             first.rule
         );
     }
-    std::fs::create_dir_all(dir).with_context(|| format!("can't make {}", dir.display()))?;
+    make_folder(dir)?;
+    let published = published.map(|(file, text)| (dir.join(file), text));
+    let paths = published.each_ref().map(|(path, _)| path.clone());
+    write_files(published)?;
     let mut out = terminal::stdout();
-    for (file, text) in published {
-        let path = dir.join(file);
-        write_file(&path, text)?;
+    for path in paths {
         out.line(format_args!("wrote {}", path.display()))?;
     }
     if !args.no_png {
@@ -158,7 +159,7 @@ fn write_png(dir: &Path) -> anyhow::Result<String> {
                 return Err(error);
             }
             // One of before would show another page.
-            let _ = std::fs::remove_file(&path);
+            let _ = files::remove(&path);
             Ok(format!("no page.png: {error}"))
         }
     }

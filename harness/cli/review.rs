@@ -277,9 +277,9 @@ fn settle(choice: Choice, item: &ReviewItem, reason: Option<&str>) -> io::Result
             }
             // A link would become the golden itself, which nothing could read.
             files::read_text(&proposed)?;
-            std::fs::rename(proposed, &item.golden)
+            Ok(files::rename(&proposed, &item.golden)?)
         }
-        Choice::Reject => std::fs::remove_file(proposed),
+        Choice::Reject => Ok(files::remove(&proposed)?),
         Choice::Skip => Ok(()),
     }
 }

@@ -10,7 +10,7 @@ use clitape_runner::suite::select::{NamePattern, Selector};
 
 use crate::conditions::{ConditionArgs, check_chat, faults_line};
 use crate::exit::ExitStatus;
-use crate::outputs::write_file;
+use crate::outputs::{make_folder, write_file};
 use crate::progress::ProgressLine;
 use crate::subject::{Machine, gateway, print_left_out};
 use crate::terminal;
@@ -108,7 +108,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     let report = Report::new(env!("CARGO_PKG_VERSION"), suite.scenarios, Vec::new());
     findings(&report, Detail::default(), out.styled())?;
     if let Some(dir) = &args.html {
-        std::fs::create_dir_all(dir)?;
+        make_folder(dir)?;
         let path = dir.join("index.html");
         let found: Vec<_> =
             report.checks().flat_map(|(_, check)| check.findings.iter().cloned()).collect();

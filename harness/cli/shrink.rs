@@ -57,12 +57,13 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStat
     let stdin: Vec<(&[u8], u64)> =
         shrunk.stdin.iter().map(|line| (line.line.as_slice(), line.offset)).collect();
     let plan = shrunk.plan.to_line();
-    let dir = template::smallest(workspace, new, (name, version), &about, &plan)?;
+    let scenario = template::smallest(workspace, new, (name, version), &about, &plan)?;
+    let shown = workspace.shown(scenario.place());
+    reduced(recording.manifest(), new, shrunk.stdout, &stdin).write_with(workspace, scenario)?;
     remember(workspace, new);
-    reduced(recording.manifest(), new, shrunk.stdout, &stdin).write(workspace)?;
     let [before, after] = shrunk.lines;
     let before = plural(before, "line");
-    out.line(format_args!("wrote {}: {after} of {before}", workspace.shown(&dir)))?;
+    out.line(format_args!("wrote {shown}: {after} of {before}"))?;
     out.line(format_args!("{about}"))?;
     out.line(format_args!("plan: {plan}"))?;
     out.lines(format_args!("then:\n  clitape test {}", shell_quote(new)))?;

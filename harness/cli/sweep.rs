@@ -1,9 +1,10 @@
 //! `clitape sweep`: replays the plans of many seeds, for as long as there is time, and goes on where it was ended.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{Context as _, anyhow};
+use clitape_runner::files::NewFile;
 use clitape_runner::report::write_finding;
 use clitape_runner::scenario::{SeedRange, Seeds, Workspace};
 use clitape_runner::suite::{
@@ -44,11 +45,12 @@ pub(crate) struct Args {
 
 pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
     let seeds = args.seeds.seeds(None).map_err(|what| anyhow!(what))?;
-    if let Some(folder) = args.json.as_deref().and_then(Path::parent)
-        && !folder.as_os_str().is_empty()
-        && !folder.is_dir()
+    // A night is too long to find out only at its end. What reads a pipe would take this for the end.
+    if let Some(path) = args.json.as_deref()
+        && !is_standard(path)
+        && (path.is_file() || !path.exists())
     {
-        bail!("there is no folder {} for the JSON; make it, or choose another", folder.display());
+        NewFile::open(path)?;
     }
     let selection = args.selection.select(workspace, Names { parts: true, ..Names::default() })?;
     if let Some(nothing) = &selection.nothing {

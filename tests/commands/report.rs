@@ -85,11 +85,14 @@ fn a_report_that_can_t_be_written_is_2_before_anything_runs() {
     let workspace = broken();
     let dir = workspace.path();
     fs::write(dir.join("old.xml"), "old").unwrap();
+    nix::unistd::mkfifo(&dir.join("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
     for (args, sentence) in [
         (&["--junit", "nowhere/r.xml"][..], "choose a path in a folder that is there"),
         (&["--junit", "old.xml", "--tap", "nowhere/r.tap"], "can't write nowhere/r.tap"),
         (&["--json", "scenarios"], "is there and is no file"),
-        (&["--json", "/dev/null"], "is there and is no file"),
+        (&["--json", "pipe"], "is there and is no file"),
+        (&["--tap", "/dev/stdout"], "/dev/stdout is where this command prints; write `-`"),
+        (&["--tap", "/dev/stderr"], "/dev/stderr is where this command prints"),
         (&["--json", "r", "--tap", "./r"], "can hold one report only"),
     ] {
         let args = [&["test", "--update"], args].concat();
@@ -100,8 +103,27 @@ fn a_report_that_can_t_be_written_is_2_before_anything_runs() {
     let mut left: Vec<_> =
         fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     left.sort();
-    assert_eq!(left, ["cassettes", "clitape.toml", "old.xml", "scenarios"]);
+    assert_eq!(left, ["cassettes", "clitape.toml", "old.xml", "pipe", "scenarios"]);
     assert!(common::files(dir, ".new").is_empty());
+}
+
+#[test]
+fn a_report_goes_to_a_device_or_an_open_file_of_the_shell() {
+    let workspace = workspace(&["empty-answer"]);
+    let program = env!("CARGO_BIN_EXE_clitape");
+    for (line, expect) in [
+        ("\"$0\" test --json /dev/null >/dev/null", ""),
+        ("\"$0\" test --tap /dev/fd/7 7>&1 >/dev/null", "TAP version 14\n"),
+        ("\"$0\" test --tap - 2>/dev/null", "TAP version 14\n"),
+    ] {
+        let mut shell = std::process::Command::new("sh");
+        let output = shell.args(["-c", line, program]).current_dir(workspace.path()).output();
+        let output = output.unwrap();
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{line}\n{err}");
+        let out = String::from_utf8_lossy(&output.stdout);
+        assert!(out.starts_with(expect) && out.is_empty() == expect.is_empty(), "{line}\n{out}");
+    }
 }
 
 #[test]

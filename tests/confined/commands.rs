@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use crate::place::{GOLDENS, PLAIN, change_golden, propose_golden, write_program};
+use crate::common;
+use crate::place::{GOLDENS, PLAIN, Place, change_golden, propose_golden, write_program};
 use crate::row::{QUIET, Row};
 
 /// Where the user's list of scenarios is kept that `record` does not ask about: the one place outside
@@ -103,7 +104,21 @@ pub(crate) const COMMANDS: &[Row] = &[
         prepare: |place| {
             place.run(&["test", "--json", "{out}/a.json"]);
         },
-        args: &["report", "merge", "{out}/a.json", "--out", "{out}/b.json", "--html", "{out}/html"],
+        args: &[
+            "report",
+            "merge",
+            "{out}/a.json",
+            "--out",
+            "{out}/b.json",
+            "--junit",
+            "{out}/b.xml",
+            "--tap",
+            "{out}/b.tap",
+            "--markdown",
+            "{out}/b.md",
+            "--html",
+            "{out}/html",
+        ],
         writes: &["out"],
         ..QUIET
     },
@@ -120,6 +135,13 @@ pub(crate) const COMMANDS: &[Row] = &[
         prepare: propose_golden,
         args: &["review", "--reject"],
         writes: GOLDENS,
+        ..QUIET
+    },
+    Row {
+        name: "review_html",
+        prepare: propose_golden,
+        args: &["review", "--html", "{out}/review.html"],
+        writes: &["out"],
         ..QUIET
     },
     Row {
@@ -148,6 +170,81 @@ pub(crate) const COMMANDS: &[Row] = &[
         args: &["shrink", "plain-text/2.1.329", "small", "--plan", "{out}/plan.json"],
         writes: &["work/scenarios/small", "work/cassettes/small", STATE],
         says: "GW004",
+        ..QUIET
+    },
+    Row {
+        name: "sweep",
+        args: &["sweep", "plain-text/2.1.329", "--seeds", "1..2", "--json", "{out}/sweep.json"],
+        writes: &["out", "work/.clitape"],
+        says: "all held",
+        ..QUIET
+    },
+    Row {
+        name: "drift",
+        prepare: |place| add_help(place),
+        args: &[
+            "drift",
+            "plain-text",
+            "--from",
+            "2.1.148",
+            "--to",
+            "2.1.329",
+            "--markdown",
+            "{out}/drift.md",
+            "--json",
+            "{out}/drift.json",
+            "--html",
+            "{out}/drift",
+        ],
+        writes: &["out"],
+        code: 3,
+        ..QUIET
+    },
+    Row {
+        name: "drift_accept",
+        prepare: |place| {
+            add_help(place);
+            place.edit("clitape.toml", "\"2.1.148\", ", "");
+        },
+        args: &["drift", "--from", "2.1.329", "--to", "2.1.148", "--accept"],
+        writes: &["work/clitape.toml"],
+        says: "accepted claude 2.1.148",
+        ..QUIET
+    },
+    Row {
+        name: "versions_drop",
+        prepare: |place| add_help(place),
+        args: &["versions", "--drop", "2.1.148"],
+        writes: &[
+            "work/clitape.toml",
+            "work/cassettes/plain-text",
+            "work/scenarios/plain-text/golden",
+            "work/versions/2.1.148",
+        ],
+        says: "removed claude 2.1.148",
+        ..QUIET
+    },
+    Row {
+        name: "rig",
+        prepare: |place| {
+            let subject = "[subject.mine]\nkind = 'gateway'\nwithin_s = 1\n\
+                           ready = { output = 'up' }\ncommand = ['sh', '-c', 'echo up; sleep 60']\n";
+            let config = place.work.join("clitape.toml");
+            let text = fs::read_to_string(&config).unwrap();
+            fs::write(config, text + "\n" + subject).unwrap();
+        },
+        args: &["rig", "mine", "plain-text", "--html", "{out}/rig"],
+        writes: &["out", "home/.cache"],
+        starts: &["/sh", "/sleep", "/exe", "/claude"],
+        loopback: true,
+        code: 3,
+        says: "SB026",
+    },
+    Row {
+        name: "stand_in_install",
+        args: &["stand-in", "--install", "{out}/bin"],
+        writes: &["out"],
+        says: "bin/claude",
         ..QUIET
     },
     Row { name: "schema", args: &["schema"], says: "json-schema.org", ..QUIET },
@@ -214,3 +311,8 @@ pub(crate) const COMMANDS: &[Row] = &[
         ..QUIET
     },
 ];
+
+/// Adds what `claude --help` of each version printed, so that `drift` need not ask the CLI.
+fn add_help(place: &Place) {
+    common::copy(&common::root().join("versions"), &place.work.join("versions"));
+}

@@ -11,7 +11,9 @@
 mod commands;
 #[path = "../common/mod.rs"]
 mod common;
+mod failing;
 mod hostile;
+mod links;
 mod place;
 mod row;
 mod trace;
@@ -51,7 +53,7 @@ fn check(row: &Row) -> Result<(), Failed> {
     for deed in deeds(&trace, &place.work) {
         let is_meant = match &deed {
             Deed::Write(path) => {
-                path == Path::new("/dev/null") || may_write.iter().any(|may| path.starts_with(may))
+                path == Path::new("/dev/null") || may_write.iter().any(|may| is_within(path, may))
             }
             Deed::Exec(program) => row.starts.iter().any(|may| program.ends_with(may)),
             Deed::Net(call) => row.loopback && !is_elsewhere(call),
@@ -80,6 +82,15 @@ fn check(row: &Row) -> Result<(), Failed> {
     Err(format!("clitape {}\n{}\n{said}", row.args.join(" "), wrong.join("\n")).into())
 }
 
+/// Returns whether a path is at or below one that may be written, or below what is made beside it to take its place.
+fn is_within(path: &Path, may: &Path) -> bool {
+    let is_beside = |above: &Path| {
+        let name = above.file_name().unwrap_or_default().as_encoded_bytes();
+        above.parent() == may.parent() && name.starts_with(b".clitape-")
+    };
+    path.starts_with(may) || path.ancestors().any(is_beside)
+}
+
 /// Whether a call reaches another machine.
 fn is_elsewhere(call: &str) -> bool {
     call.starts_with("connect(") && !call.contains("inet_addr(\"127.0.0.1\")")
@@ -90,36 +101,15 @@ fn traced(place: &Place, args: &[String]) -> Result<(i32, String, String), Faile
     let base = place.base();
     let (trace, said) = (base.join("trace"), base.join("said"));
     let output = fs::File::create(&said)?;
+    let (limit, calls) = (format!("ulimit -v {MEMORY}; exec \"$@\""), format!("trace={CALLS}"));
+    let mut words = vec!["-c", &limit, "sh", "strace", "-f", "--seccomp-bpf", "-qq", "-y"];
+    words.extend(["-s", "4096", "-e", &calls, "-o", trace.to_str().unwrap()]);
+    words.push(env!("CARGO_BIN_EXE_clitape"));
+    let words: Vec<String> =
+        words.into_iter().map(str::to_owned).chain(args.iter().cloned()).collect();
     // The shell sets the limit and becomes strace.
-    let mut child = Command::new("sh")
-        .args(["-c", &format!("ulimit -v {MEMORY}; exec \"$@\""), "sh"])
-        .args([
-            "strace",
-            "-f",
-            "--seccomp-bpf",
-            "-qq",
-            "-y",
-            "-s",
-            "4096",
-            "-e",
-            &format!("trace={CALLS}"),
-            "-o",
-        ])
-        .arg(&trace)
-        .arg(env!("CARGO_BIN_EXE_clitape"))
-        .args(args)
-        .current_dir(&place.work)
-        .env_clear()
-        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-        .env("HOME", base.join("home"))
-        .env("TMPDIR", base.join("tmp"))
-        .env("TELEGRAM_BOT_TOKEN", "1:hidden")
-        .env("GITHUB_STEP_SUMMARY", base.join("out/summary.md"))
-        .env("NO_COLOR", "1")
-        .stdin(std::process::Stdio::null())
-        .stdout(output.try_clone()?)
-        .stderr(output)
-        .spawn()?;
+    let mut child =
+        place.command("sh", &words).stdout(output.try_clone()?).stderr(output).spawn()?;
     let began = Instant::now();
     let status = loop {
         if let Some(status) = child.try_wait()? {
@@ -144,18 +134,27 @@ fn main() -> ExitCode {
         trace::check_reading();
         Ok(())
     });
-    let trials = COMMANDS.iter().chain(HOSTILE).map(|row| {
-        Trial::ignorable_test(row.name, move || {
-            let is_there = Command::new("strace").arg("--version").output();
-            if is_there.is_ok_and(|output| output.status.success()) {
-                return check(row).map(|()| Completion::Completed);
-            }
-            let required = std::env::var("CLITAPE_REQUIRE").unwrap_or_default();
-            if required.split([',', ' ']).any(|tool| tool == "strace") {
-                return Err("strace is not installed, and CLITAPE_REQUIRE names it".into());
-            }
-            Ok(Completion::ignored_with("strace is not installed"))
-        })
-    });
-    libtest_mimic::run(&args, std::iter::once(read).chain(trials).collect()).exit_code()
+    let mut trials = vec![read];
+    trials.extend(COMMANDS.iter().chain(HOSTILE).map(|row| with_strace(row.name, || check(row))));
+    trials.extend(links::trials());
+    trials.extend(failing::trials());
+    libtest_mimic::run(&args, trials).exit_code()
+}
+
+/// A trial that needs strace.
+fn with_strace(
+    name: impl Into<String>,
+    check: impl FnOnce() -> Result<(), Failed> + Send + 'static,
+) -> Trial {
+    Trial::ignorable_test(name, || {
+        let is_there = Command::new("strace").arg("--version").output();
+        if is_there.is_ok_and(|output| output.status.success()) {
+            return check().map(|()| Completion::Completed);
+        }
+        let required = std::env::var("CLITAPE_REQUIRE").unwrap_or_default();
+        if required.split([',', ' ']).any(|tool| tool == "strace") {
+            return Err("strace is not installed, and CLITAPE_REQUIRE names it".into());
+        }
+        Ok(Completion::ignored_with("strace is not installed"))
+    })
 }

@@ -5,6 +5,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
@@ -21,6 +22,8 @@ pub(crate) struct Place {
     pub(crate) dir: TempDir,
     pub(crate) work: PathBuf,
     pub(crate) out: PathBuf,
+    /// The folder for output, as arguments name it.
+    named_out: PathBuf,
     pub(crate) outside: PathBuf,
 }
 
@@ -35,7 +38,34 @@ impl Place {
             fs::create_dir(folder(name)).unwrap();
         }
         fs::write(folder("outside/precious"), "precious\n").unwrap();
-        Self { work: folder("work"), out: folder("out"), outside: folder("outside"), dir }
+        let (out, outside) = (folder("out"), folder("outside"));
+        Self { work: folder("work"), named_out: out.clone(), out, outside, dir }
+    }
+
+    /// The same with the output inside the workspace, where the repository may bring links.
+    pub(crate) fn with_output_inside() -> Self {
+        let place = Self::new();
+        let out = place.work.join("out");
+        fs::create_dir(&out).unwrap();
+        Self { out, named_out: "out".into(), ..place }
+    }
+
+    /// The command with these arguments, in the workspace and with folders of its own.
+    pub(crate) fn command(&self, program: &str, args: &[String]) -> Command {
+        let mut command = Command::new(program);
+        command.args(args).current_dir(&self.work).env_clear();
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        for (name, value) in [
+            ("HOME", self.base().join("home")),
+            ("TMPDIR", self.base().join("tmp")),
+            ("TELEGRAM_BOT_TOKEN", "1:hidden".into()),
+            ("GITHUB_STEP_SUMMARY", self.out.join("summary.md")),
+            ("NO_COLOR", "1".into()),
+        ] {
+            command.env(name, value);
+        }
+        command.stdin(Stdio::null());
+        command
     }
 
     pub(crate) fn base(&self) -> &Path {
@@ -73,7 +103,7 @@ impl Place {
 
     /// The arguments with the folders in them.
     pub(crate) fn arguments(&self, args: &[&str], url: &str) -> Vec<String> {
-        let [out, outside] = [&self.out, &self.outside].map(|path| path.to_str().unwrap());
+        let [out, outside] = [&self.named_out, &self.outside].map(|path| path.to_str().unwrap());
         let named = |arg: &&str| {
             arg.replace("{outside}", outside).replace("{out}", out).replace("{url}", url)
         };

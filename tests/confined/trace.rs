@@ -66,8 +66,8 @@ fn deed(call: &str, cwd: &Path) -> Vec<Deed> {
             let opened = opened.map(|(path, _)| PathBuf::from(unescaped(path)));
             opened.or(named).map(Deed::Write).into_iter().collect()
         }
-        // The text of a symbolic link is no path that is written.
-        "symlink" | "symlinkat" => {
+        // The text of a symbolic link is no path that is written, and a file gets another name without a change.
+        "symlink" | "symlinkat" | "link" | "linkat" => {
             paths(arguments, cwd).into_iter().skip(1).map(Deed::Write).collect()
         }
         _ => paths(arguments, cwd).into_iter().map(Deed::Write).collect(),
@@ -165,6 +165,7 @@ pub(crate) fn check_reading() {
             vec![write("/w/a"), write("/v/b")],
         ),
         (r#"symlinkat("/etc/passwd", AT_FDCWD</w>, "l") = 0"#, vec![write("/w/l")]),
+        (r#"linkat(AT_FDCWD</w>, "/v/a", AT_FDCWD</w>, "l", 0) = 0"#, vec![write("/w/l")]),
         (r#"mkdir("gr\303\274n\n\"", 0777) = 0"#, vec![write("/w/grün\n\"")]),
         (r#"execve("/nowhere/sh", ["sh"], 0x7f) = -1 ENOENT (No)"#, vec![]),
         (r#"execve("/nowhere/sh", ["sh"], 0x7f) = 0"#, vec![Deed::Exec("/nowhere/sh".into())]),

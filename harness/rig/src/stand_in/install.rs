@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use clitape_runner::files;
 use fs_err as fs;
 
 /// The name of the program that it stands in for.
@@ -26,7 +27,7 @@ pub enum InstallError {
 ///
 /// [`InstallError`] when the folder can't be made, or has another `claude`.
 pub fn install(program: &Path, dir: &Path) -> Result<PathBuf, InstallError> {
-    fs::create_dir_all(dir)?;
+    files::make_folder(dir).map_err(std::io::Error::from)?;
     let place = dir.join(NAME);
     if place.symlink_metadata().is_ok() {
         if fs::read(&place)? != fs::read(program)? {

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use fs_err as fs;
-
 use super::error::BaselineError;
 use crate::cassette::{Cassette, Take};
 use crate::drift::Side;
@@ -46,7 +44,7 @@ pub fn accept(workspace: &Workspace, side: &Side) -> Result<Accepted, BaselineEr
     let path = workspace.help(version);
     let help = side.help.as_ref().ok().filter(|_| !files::is_there(&path));
     if let Some(text) = help {
-        fs::create_dir_all(path.parent().unwrap_or(&path))?;
+        files::make_folder(path.parent().unwrap_or(&path))?;
         files::replace(&path, text)?;
     }
     let more = versions.with(version);

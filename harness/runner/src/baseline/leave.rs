@@ -1,12 +1,11 @@
 //! Removes a version from a workspace: its recordings, the goldens that hold for it alone, the text of its help, and its name
 //! in `clitape.toml`.
 
-use fs_err as fs;
-
 use super::error::BaselineError;
 use super::held::{known, recorded};
-use crate::cassette::{Cassette, Origin};
+use crate::cassette::{self, Cassette, Origin};
 use crate::check::Golden;
+use crate::files;
 use crate::names::CliVersion;
 use crate::scenario::{Scenario, Workspace};
 
@@ -67,14 +66,14 @@ pub fn leave(workspace: &Workspace, version: &CliVersion) -> Result<Left, Baseli
     if is_named {
         workspace.write_versions(&others)?;
     }
+    // The recordings are the last to go: as long as there is one, the same command completes what failed.
+    if let Some(dir) = workspace.help(version).parent() {
+        files::remove_folder(dir, files::UNFINISHED)?;
+    }
     for (scenario, kept) in gone {
         left.goldens += Golden::forget(&scenario, version, &kept)?;
-        fs::remove_dir_all(workspace.cassette(&scenario.name, version))?;
+        cassette::remove(&workspace.cassette(&scenario.name, version))?;
         left.recordings += 1;
-    }
-    let help = workspace.help(version);
-    if let Some(dir) = help.parent().filter(|dir| dir.is_dir()) {
-        fs::remove_dir_all(dir)?;
     }
     Ok(left)
 }

@@ -21,7 +21,7 @@ pub use import::{CapturedWrite, ImportError, import, parse_stdin_capture, reduce
 pub use seal::sealed;
 pub use store::{Cassette, CassetteError};
 pub(crate) use timeline::{moved, timeline};
-pub(crate) use write::abandoned;
+pub(crate) use write::{abandoned, remove};
 
 pub use crate::scenario::{Exit, Resume};
 pub use take::{FurtherRun, Take};

@@ -29,9 +29,6 @@ pub enum CassetteError {
     /// It has more than is replayed.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// Another process writes a cassette of the same scenario.
-    #[error("another process has been writing in {0} for 30 s; wait for it to end, then try again")]
-    Busy(PathBuf),
     /// `cassette.toml` can't be understood.
     #[error("{path}: {what}; record the scenario again or restore the file from version control")]
     Manifest {
@@ -70,11 +67,8 @@ impl CassetteError {
     pub fn is_damage(&self) -> bool {
         match self {
             Self::Manifest { .. } | Self::TooNew { .. } | Self::Damaged { .. } => true,
-            Self::File(error) => !matches!(
-                error,
-                FileError::Read { .. } | FileError::Write { .. } | FileError::TooLarge { .. }
-            ),
-            Self::Io(_) | Self::Busy(_) | Self::Input(_) => false,
+            Self::File(error) => error.is_wrong_kind(),
+            Self::Io(_) | Self::Input(_) => false,
         }
     }
 }

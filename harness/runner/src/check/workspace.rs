@@ -50,10 +50,12 @@ fn orphaned_cassettes(workspace: &Workspace) -> io::Result<Vec<Finding>> {
         Finding::new(
             FindingKind::CassetteOrphan,
             &format!("cassettes/{name}"),
-            format!("there is no scenario `{name}`, so nothing holds these recordings"),
+            format!(
+                "there is no scenario `{name}`, so nothing holds these recordings; write one, or remove the folder"
+            ),
             format!("{program} test"),
         )
-        .with_fix(format!("{program} new {name} # or remove the folder"))
+        .with_fix(format!("{program} new {name}"))
     };
     Ok(orphans.into_iter().map(finding).collect())
 }
@@ -68,6 +70,8 @@ fn leftovers(workspace: &Workspace) -> io::Result<Vec<Finding>> {
         let left = cassette::abandoned(&workspace.cassettes().join(name.as_str()))?;
         found.extend(left.into_iter().map(|path| (path, sentence)));
     }
+    let sentence = "a clitape that was ended while it wrote a scenario left this folder; remove it";
+    found.extend(workspace.unfinished_scenarios()?.into_iter().map(|path| (path, sentence)));
     for name in workspace.names()? {
         let sentence = "a clitape that was ended while it wrote a golden left this file; the golden is \
                         whole; remove the file";

@@ -3,8 +3,6 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use fs_err as fs;
-
 use super::error::ScenarioError;
 use super::template;
 use super::workspace::Workspace;
@@ -63,7 +61,7 @@ impl fmt::Display for InitStep {
 /// [`ScenarioError`] when a file can't be read or written, or is a link.
 pub fn init(workspace: &Workspace, first: &ScenarioName) -> Result<Vec<InitStep>, ScenarioError> {
     let root = workspace.root();
-    fs::create_dir_all(root)?;
+    files::make_folder(root)?;
     let mut steps = Vec::new();
     let mut step = |place: &str, done| steps.push(InitStep { place: place.to_owned(), done });
     for (place, text) in LINES {
@@ -101,7 +99,7 @@ pub fn init(workspace: &Workspace, first: &ScenarioName) -> Result<Vec<InitStep>
     } else {
         let parent = Path::new(place).parent().unwrap_or(Path::new(place));
         files::check_folders(&repository, parent)?;
-        fs::create_dir_all(repository.join(parent))?;
+        files::make_folder(&repository.join(parent))?;
         // A string of JSON is one of YAML too.
         let folder = serde_json::Value::from(folder).to_string();
         files::replace(&path, text.replace(FOLDER, &folder))?;
@@ -145,6 +143,8 @@ fn repository(root: &Path) -> Result<(PathBuf, String), ScenarioError> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -2,8 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use fs_err as fs;
-
 use super::workspace::Workspace;
 use crate::files::{self, FileError};
 use crate::names::{CliVersion, ScenarioName};
@@ -20,15 +18,6 @@ pub(crate) enum OwnFile<'a> {
     Sweep,
 }
 
-/// Why a file of the folder can't be read or written.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum OwnFileError {
-    #[error(transparent)]
-    File(#[from] FileError),
-    #[error(transparent)]
-    Io(#[from] std::io::Error),
-}
-
 impl OwnFile<'_> {
     /// Its place in the workspace.
     pub(crate) fn path(self, workspace: &Workspace) -> PathBuf {
@@ -40,7 +29,7 @@ impl OwnFile<'_> {
     /// # Errors
     ///
     /// When it can't be read, or a folder on the way is a link.
-    pub(crate) fn read(self, workspace: &Workspace) -> Result<Option<String>, OwnFileError> {
+    pub(crate) fn read(self, workspace: &Workspace) -> Result<Option<String>, FileError> {
         self.check_folders(workspace)?;
         match files::read_text(&self.path(workspace)) {
             Err(error) if error.is_not_found() => Ok(None),
@@ -53,24 +42,24 @@ impl OwnFile<'_> {
     /// # Errors
     ///
     /// When it can't be written, or a folder on the way is a link.
-    pub(crate) fn write(self, workspace: &Workspace, text: &str) -> Result<(), OwnFileError> {
+    pub(crate) fn write(self, workspace: &Workspace, text: &str) -> Result<(), FileError> {
         self.check_folders(workspace)?;
-        fs::create_dir_all(workspace.root().join(self.folder()))?;
+        files::make_folder(&workspace.root().join(self.folder()))?;
         let ignored = workspace.root().join(FOLDER).join(".gitignore");
         if !files::is_there(&ignored) {
             files::replace(&ignored, "*\n")?;
         }
-        Ok(files::replace(&self.path(workspace), text)?)
+        files::replace(&self.path(workspace), text)
     }
 
-    /// Removes it.
+    /// Removes it; another process may have done so already.
     ///
     /// # Errors
     ///
-    /// When it is not there or can't be removed, or a folder on the way is a link.
-    pub(crate) fn remove(self, workspace: &Workspace) -> Result<(), OwnFileError> {
+    /// When it can't be removed, or a folder on the way is a link.
+    pub(crate) fn remove(self, workspace: &Workspace) -> Result<(), FileError> {
         self.check_folders(workspace)?;
-        Ok(fs::remove_file(self.path(workspace))?)
+        files::remove(&self.path(workspace))
     }
 
     /// Its place below the folder.

@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 
-use fs_err as fs;
 use toml::{Table, Value};
 
 use super::error::ScenarioError;
 use super::workspace::Workspace;
-use crate::files;
+use crate::files::{self, NewFolder};
 use crate::names::{CliVersion, ScenarioName};
 
 /// The files of a new scenario, by their place in its folder.
@@ -38,16 +37,12 @@ const VERSION: &str = "{{version}}";
 ///
 /// [`ScenarioError`] when the scenario is there already, or when a file can't be written.
 pub fn write(workspace: &Workspace, name: &ScenarioName) -> Result<PathBuf, ScenarioError> {
-    let dir = workspace.make_scenario(name)?;
+    let folder = workspace.new_scenario(name)?;
     for (place, text) in FILES {
-        let path = dir.join(place);
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent)?;
-        }
-        files::replace(&path, text.replace(NAME, name))?;
+        folder.write(place, text.replace(NAME, name))?;
     }
     write_config(workspace)?;
-    Ok(dir)
+    Ok(folder.put()?)
 }
 
 /// Writes `clitape.toml` where there is none.
@@ -59,7 +54,7 @@ pub(super) fn write_config(workspace: &Workspace) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-/// Writes the scenario `name` around an imported cassette of CLI `version`; returns its folder.
+/// Makes the scenario `name` around an imported cassette of CLI `version`; its folder is put in place with the cassette.
 ///
 /// # Errors
 ///
@@ -68,11 +63,11 @@ pub fn skeleton(
     workspace: &Workspace,
     name: &ScenarioName,
     version: &CliVersion,
-) -> Result<PathBuf, ScenarioError> {
-    let dir = workspace.make_scenario(name)?;
+) -> Result<NewFolder, ScenarioError> {
+    let folder = workspace.new_scenario(name)?;
     let text = SKELETON.replace(NAME, name).replace(VERSION, version);
-    files::replace(&dir.join("scenario.toml"), text)?;
-    Ok(dir)
+    folder.write("scenario.toml", text)?;
+    Ok(folder)
 }
 
 /// The keys of `[record]` that a scenario with a part of a recording keeps.
@@ -80,8 +75,8 @@ const KEPT: [&str; 6] = ["prompt", "host", "say", "args", "login", "partial_mess
 /// The seeded plans of such a scenario.
 const PLANS: i64 = 16;
 
-/// Writes the scenario `name` around a part of the recording of `of` by CLI `version`, and one plan that fails;
-/// returns its folder. `about` says what the plan shows.
+/// Makes the scenario `name` around a part of the recording of `of` by CLI `version`, and one plan that fails; its
+/// folder is put in place with the cassette. `about` says what the plan shows.
 ///
 /// # Errors
 ///
@@ -92,7 +87,7 @@ pub fn smallest(
     (of, version): (&ScenarioName, &CliVersion),
     about: &str,
     plan: &str,
-) -> Result<PathBuf, ScenarioError> {
+) -> Result<NewFolder, ScenarioError> {
     let path = workspace.scenario(of).join("scenario.toml");
     let invalid = |what: String| ScenarioError::Invalid { path: path.clone(), what };
     let text = files::read_text(&path)?;
@@ -116,7 +111,7 @@ pub fn smallest(
     let text = toml::to_string(&file).map_err(|error| invalid(error.to_string()))?;
     let head =
         format!("# Written by `clitape shrink`: a part of the recording of {of} {version}.\n");
-    let dir = workspace.make_scenario(name)?;
-    files::replace(&dir.join("scenario.toml"), head + &text)?;
-    Ok(dir)
+    let folder = workspace.new_scenario(name)?;
+    folder.write("scenario.toml", head + &text)?;
+    Ok(folder)
 }

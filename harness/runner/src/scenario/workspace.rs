@@ -10,14 +10,12 @@ use super::error::ScenarioError;
 use super::load::Scenario;
 use super::toml_file::read_toml;
 use super::versions::{self, Versions};
-use crate::files::{self, FileError};
+use crate::files::{self, CONFIG, FileError, NewFolder, SCENARIOS};
 use crate::names::{CliVersion, NameError, ScenarioName, SubjectName};
 use crate::text::shell_quote;
 
-const SCENARIOS: &str = "scenarios";
 const CASSETTES: &str = "cassettes";
 const VERSIONS: &str = "versions";
-const CONFIG: &str = "clitape.toml";
 
 /// The folder that contains `scenarios/` and `cassettes/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -239,33 +237,43 @@ impl Workspace {
         Scenario::load(&self.root.join(place))
     }
 
-    /// The folder of a scenario's cassettes, made where it is not there yet.
+    /// The place of a cassette that is to be written.
     ///
     /// # Errors
     ///
-    /// When it is a link, or can't be made.
-    pub(crate) fn make_cassettes(&self, scenario: &ScenarioName) -> io::Result<PathBuf> {
-        let place = Path::new(CASSETTES).join(scenario.as_str());
-        files::check_folders(&self.root, &place)?;
-        let dir = self.root.join(place);
-        fs::create_dir_all(&dir)?;
-        Ok(dir)
+    /// When a folder above it is a link.
+    pub(crate) fn new_cassette(
+        &self,
+        scenario: &ScenarioName,
+        version: &CliVersion,
+    ) -> io::Result<PathBuf> {
+        files::check_folders(&self.root, &Path::new(CASSETTES).join(scenario.as_str()))?;
+        Ok(self.cassette(scenario, version))
     }
 
-    /// The folder of a new scenario, made.
+    /// A folder that becomes that of a new scenario once all of its files are in it.
     ///
     /// # Errors
     ///
     /// When `scenarios/` is a link, or something is there already, or the folder can't be made.
-    pub(crate) fn make_scenario(&self, name: &ScenarioName) -> Result<PathBuf, ScenarioError> {
+    pub(crate) fn new_scenario(&self, name: &ScenarioName) -> Result<NewFolder, ScenarioError> {
         files::check_folders(&self.root, Path::new(SCENARIOS))?;
-        let dir = self.scenario(name);
-        if files::is_there(&dir) {
+        let place = self.scenario(name);
+        let folder = NewFolder::beside(&place, files::UNFINISHED)?;
+        if files::is_there(&place) {
             let what = "it is there already; choose another name, or change that one".to_owned();
-            return Err(ScenarioError::Invalid { path: dir, what });
+            return Err(ScenarioError::Invalid { path: place, what });
         }
-        fs::create_dir_all(&dir)?;
-        Ok(dir)
+        Ok(folder)
+    }
+
+    /// The folders that writers of scenarios left when they were ended.
+    ///
+    /// # Errors
+    ///
+    /// When `scenarios/` can't be read.
+    pub(crate) fn unfinished_scenarios(&self) -> io::Result<Vec<PathBuf>> {
+        files::leftovers(&self.root.join(SCENARIOS), &[files::UNFINISHED])
     }
 
     /// A path as seen from the workspace.
