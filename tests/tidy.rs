@@ -380,6 +380,60 @@ fn issue_13_finding_6_one_file_prints() {
     assert!(others.is_empty(), "{others:#?}");
 }
 
+/// The functions that write, make, move or remove a file.
+const WRITING: [&[&str]; 20] = [
+    &["std", "fs", "File", "create"],
+    &["std", "fs", "OpenOptions"],
+    &["std", "fs", "copy"],
+    &["std", "fs", "create_dir"],
+    &["std", "fs", "create_dir_all"],
+    &["std", "fs", "hard_link"],
+    &["std", "fs", "remove_dir_all"],
+    &["std", "fs", "remove_file"],
+    &["std", "fs", "rename"],
+    &["std", "fs", "write"],
+    &["fs_err", "OpenOptions"],
+    &["fs_err", "copy"],
+    &["fs_err", "create_dir"],
+    &["fs_err", "create_dir_all"],
+    &["fs_err", "hard_link"],
+    &["fs_err", "remove_dir_all"],
+    &["fs_err", "remove_file"],
+    &["fs_err", "rename"],
+    &["fs_err", "write"],
+    &["tempfile"],
+];
+
+/// Where they may be named, and what is written there. Everything else, in a workspace or at a path that an option names,
+/// goes through the first one, which does not follow a link that a repository brings and puts a file in its place whole.
+const WRITERS: [(&str, &str); 8] = [
+    ("harness/runner/src/files/", "whatever a caller puts in its place"),
+    ("harness/runner/src/cache.rs", "the cache folder of the user"),
+    ("harness/runner/src/compare/build.rs", "the cache folder of the user"),
+    ("harness/runner/src/drift/side.rs", "the cache folder of the user"),
+    (
+        "harness/runner/src/record/",
+        "temporary folders, and the cache and state folders of the user",
+    ),
+    ("harness/rig/src/subject/boot.rs", "the temporary folder of a gateway"),
+    ("harness/rig/src/subject/replay.rs", "the temporary folder of a replay"),
+    (STAND_IN, "the log, the queue and the transcripts that the stand-in's caller names"),
+];
+
+#[test]
+fn one_module_puts_files_in_their_places() {
+    let sources = ["harness/runner/src", "harness/rig/src", "harness/cli"];
+    let named = sources.iter().flat_map(|src| named_outside(src, &WRITING));
+    let (allowed, others): (Vec<String>, Vec<String>) = named
+        .filter(|named| !named.ends_with('!'))
+        .partition(|named| WRITERS.iter().any(|(place, _)| named.starts_with(place)));
+    assert!(others.is_empty(), "use harness/runner/src/files/ instead: {others:#?}");
+    for (place, what) in WRITERS {
+        let is_used = allowed.iter().any(|named| named.starts_with(place));
+        assert!(is_used, "{place} writes nothing any more ({what})");
+    }
+}
+
 /// The nodes that lead back to themselves, those that lead to each other in one group.
 fn circles(edges: &[Vec<usize>]) -> Vec<BTreeSet<usize>> {
     let reached = |from: usize| {

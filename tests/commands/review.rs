@@ -7,7 +7,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use crate::common::{check, clitape, files, workspace};
+use crate::common::{check, clitape, files, run, workspace};
 use tempfile::TempDir;
 
 /// A workspace with proposals for every golden that had this word in another form.
@@ -19,6 +19,50 @@ fn proposing(came: &str, expected: &str) -> TempDir {
     }
     check(workspace.path(), &["test", "--update"], 3, &[], &[]);
     workspace
+}
+
+/// Runs the command several times at once, and expects the same of all.
+#[track_caller]
+fn check_at_once(dir: &Path, args: &[&str], code: i32) {
+    let all: Vec<_> = std::thread::scope(|scope| {
+        let started: Vec<_> = (0..8).map(|_| scope.spawn(|| run(dir, args))).collect();
+        started.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    for (own, out, err) in &all {
+        assert_eq!(*own, code, "{out}{err}");
+        assert_eq!(*out, all[0].1, "each prints the same\n{err}");
+    }
+}
+
+#[test]
+fn several_updates_at_once_propose_and_withdraw_the_same() {
+    let workspace = workspace(&["plain-text", "empty-answer"]);
+    let dir = workspace.path();
+    let goldens = files(dir, ".snap");
+    let right: Vec<String> =
+        goldens.iter().map(|golden| fs::read_to_string(golden).unwrap()).collect();
+    let write = |change: &dyn Fn(&str) -> String| {
+        goldens.iter().zip(&right).for_each(|(golden, text)| {
+            fs::write(golden, change(text)).unwrap();
+        });
+    };
+    let proposed = || -> Vec<(PathBuf, String)> {
+        let text = |path: PathBuf| (path.clone(), fs::read_to_string(path).unwrap());
+        files(dir, ".snap.new").into_iter().map(text).collect()
+    };
+    write(&|text| text.replacen("\"at\":0", "\"at\":7", 1));
+    check(dir, &["test", "--update"], 3, &[], &[]);
+    let alone = proposed();
+    assert!(alone.len() > 10, "{alone:?}");
+    for _ in 0..2 {
+        check_at_once(dir, &["test", "--update"], 3);
+        assert!(proposed() == alone, "{:?}", files(dir, ".snap.new"));
+        // What was proposed is withdrawn by all of them.
+        write(&str::to_owned);
+        check_at_once(dir, &["test", "--update"], 0);
+        assert_eq!(pending(dir), 0);
+        write(&|text| text.replacen("\"at\":0", "\"at\":7", 1));
+    }
 }
 
 fn pending(dir: &Path) -> usize {

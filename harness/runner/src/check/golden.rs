@@ -6,10 +6,12 @@
 //! without a version holds for the oldest. The header never decides anything; only the text below it
 //! is compared.
 
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use fs_err as fs;
+use nix::fcntl::Flock;
 use thiserror::Error;
 
 use super::chat_diff::ChatDiff;
@@ -18,7 +20,7 @@ use super::golden_chain::GoldenChain;
 use super::snap_file::{pending_path, read, write_pending};
 use super::trace_diff::{Times, TraceDiff};
 use super::view::View;
-use crate::files;
+use crate::files::{self, FileError};
 use crate::names::{CliVersion, SubjectName};
 use crate::replay::{Entry, shortened};
 use crate::scenario::{ChatProfile, Scenario, Variant};
@@ -96,6 +98,7 @@ impl Golden {
     ) -> io::Result<()> {
         let write =
             |golden: &Path, text: &str| write_pending(scenario, golden, &view.to_string(), text);
+        let _alone = alone(scenario)?;
         chain(scenario, view)?.propose(version, recorded, text, write)
     }
 
@@ -105,6 +108,7 @@ impl Golden {
     ///
     /// When the file can't be written.
     pub fn propose_variant(scenario: &Scenario, variant: &Variant, text: &str) -> io::Result<()> {
+        let _alone = alone(scenario)?;
         write_pending(scenario, &variant_path(scenario, variant), &variant.view, text)
     }
 
@@ -134,6 +138,7 @@ impl Golden {
         text: &str,
     ) -> io::Result<()> {
         let path = subject_dir(scenario, subject)?.join("telegram.snap");
+        let _alone = alone(scenario)?;
         write_pending(scenario, &path, &format!("subject {subject}"), text)
     }
 
@@ -362,6 +367,14 @@ const SUBJECT_CHAT: &str = "telegram.";
 
 fn golden_dir(scenario: &Scenario) -> PathBuf {
     scenario.dir.join("golden")
+}
+
+/// Keeps other writers from the goldens of a scenario: what is proposed depends on what is there.
+fn alone(scenario: &Scenario) -> Result<Flock<File>, FileError> {
+    files::check_folders(&scenario.dir, Path::new("golden"))?;
+    let dir = golden_dir(scenario);
+    files::make_folder(&dir)?;
+    files::lock(&dir)
 }
 
 /// The folder of a subject's goldens, which may not be there; it is no link.

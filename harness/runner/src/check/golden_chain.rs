@@ -110,27 +110,31 @@ impl GoldenChain {
         let is_oldest =
             !recorded.iter().any(|other| other.by_number(version).is_lt() && shares(other));
         let later = recorded.iter().filter(|other| other.by_number(version).is_gt());
-        let next = later.min_by(|a, b| a.by_number(b)).filter(|next| shares(next));
-        let shared = text_of(&self.path(holder))?;
+        let next = later.min_by(|a, b| a.by_number(b)).filter(|next| shares(next)).cloned();
         let target = if is_oldest { holder } else { Some(version) }.cloned();
         let path = self.path(target.as_ref());
-        let is_right = match files::is_there(&path) {
-            true => text_of(&path)?.as_deref() == Some(text),
-            false => self.outcome(version, target.as_ref())?.as_deref() == Some(text),
+        let is_right = match (files::is_there(&path), &target) {
+            (true, _) => text_of(&path)?.as_deref() == Some(text),
+            (false, Some(of)) => self.outcome(version, Some(of))?.as_deref() == Some(text),
+            // Without it, the oldest version would have no golden.
+            (false, None) => false,
         };
-        match is_right {
-            true => self.withdraw(target.as_ref())?,
-            false => {
-                write(&path, text)?;
-                self.proposed.extend(target.filter(|of| !self.proposed.contains(of)));
+        if is_right {
+            self.withdraw(target.as_ref())?;
+        } else {
+            let outcome = |chain: &Self| match &next {
+                Some(next) if !chain.proposed.contains(next) => chain.outcome(next, None),
+                _ => Ok(None),
+            };
+            let before = outcome(&self)?;
+            write(&path, text)?;
+            self.proposed.extend(target.filter(|of| !self.proposed.contains(of)));
+            let is_same = outcome(&self)? == before;
+            // The next version keeps its text, be it that of the golden or of an earlier proposal.
+            if let (Some(next), Some(before)) = (next, before.filter(|_| !is_same)) {
+                write(&self.path(Some(&next)), &before)?;
+                self.proposed.push(next);
             }
-        }
-        if let (Some(next), Some(shared)) = (next, shared)
-            && !self.proposed.contains(next)
-            && self.outcome(next, None)?.as_ref() != Some(&shared)
-        {
-            write(&self.path(Some(next)), &shared)?;
-            self.proposed.push(next.clone());
         }
         for of in self.proposed.clone() {
             let own = text_of(&pending_path(&self.path(Some(&of))))?;
@@ -165,17 +169,16 @@ impl GoldenChain {
         };
         match (first(&mut kept.iter().filter(|of| self.holder(of) == holder)), holder) {
             (Some(next), Some(_)) if holder == Some(gone) => {
-                fs::rename(path, self.path(Some(&next)))?;
+                files::rename(&path, &self.path(Some(&next)))?;
                 Ok(0)
             }
             (Some(_), _) => Ok(0),
             (None, holder) => {
-                fs::remove_file(path)?;
                 let next = first(&mut kept.iter()).filter(|_| holder.is_none());
-                if let Some(path) =
-                    next.map(|of| self.file_of(&of)).filter(|it| files::is_there(it))
-                {
-                    fs::rename(path, self.path(None))?;
+                match next.map(|of| self.file_of(&of)).filter(|it| files::is_there(it)) {
+                    // It takes the place of the file that leaves.
+                    Some(next) => files::rename(&next, &path)?,
+                    None => files::remove(&path)?,
                 }
                 Ok(1)
             }
@@ -201,7 +204,7 @@ impl GoldenChain {
     fn withdraw(&mut self, of: Option<&CliVersion>) -> io::Result<()> {
         let pending = pending_path(&self.path(of));
         if files::is_there(&pending) {
-            fs::remove_file(pending)?;
+            files::remove(&pending)?;
         }
         self.proposed.retain(|version| Some(version) != of);
         Ok(())
@@ -283,6 +286,11 @@ mod tests {
     fn check(goldens: &[(&str, &str)], proposals: &[(&str, &str)], expect: &[(&str, &str)]) {
         let mut orders = vec![proposals.to_vec()];
         orders.push(proposals.iter().rev().copied().collect());
+        // The same again, as another process or run proposes it, changes nothing.
+        let once = orders.clone();
+        for first in &once {
+            orders.extend(once.iter().map(|again| [&first[..], again].concat()));
+        }
         for order in orders {
             let dir = folder(goldens);
             for (of, text) in &order {

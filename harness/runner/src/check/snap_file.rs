@@ -3,8 +3,6 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use fs_err as fs;
-
 use crate::files::{self, FileError};
 use crate::scenario::Scenario;
 
@@ -62,15 +60,14 @@ pub(super) fn pending_path(golden: &Path) -> PathBuf {
 ///
 /// # Errors
 ///
-/// When a folder is a link, or the file can't be written.
+/// When the file can't be written.
 pub(super) fn write_pending(
     scenario: &Scenario,
     golden: &Path,
     view: &str,
     text: &str,
 ) -> io::Result<()> {
-    files::check_folders(&scenario.dir, Path::new("golden"))?;
-    fs::create_dir_all(golden.parent().unwrap_or(&scenario.dir))?;
+    files::make_folder(golden.parent().unwrap_or(&scenario.dir))?;
     let header = format!(
         "---\nsource: scenarios/{}/scenario.toml\nexpression: {view}\n---\n",
         scenario.name

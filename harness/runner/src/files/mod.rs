@@ -20,6 +20,7 @@ mod way;
 pub use error::FileError;
 pub(crate) use folder::{below, bytes, leftovers};
 pub use folder::{check_folders, is_there, make_folder, remove, rename, repository};
+pub(crate) use lock::lock;
 pub use new_folder::NewFolder;
 pub(crate) use new_folder::remove_folder;
 pub(crate) use put::UNFINISHED;

@@ -48,6 +48,8 @@ pub fn scan_path(path: &Path, scanned: &mut Scanned) -> io::Result<()> {
         }
         let bytes = match files::read(entry.path()) {
             Ok(bytes) => bytes,
+            // Another process has moved or removed it since it was listed.
+            Err(error) if error.is_not_found() => continue,
             Err(error @ FileError::Read { .. }) => return Err(error.into()),
             Err(error) => {
                 scanned.skipped.push((entry.into_path(), error.to_string()));
