@@ -90,6 +90,30 @@ fn issue_20_point_4_kept_plans_that_cannot_be_used_are_told_and_change_no_verdic
         &[],
     );
     assert!(!dir.join(KEPT).exists());
+    // More plans than are kept, as a repository may bring them.
+    let (head, plan) = kept.trim_end().trim_end_matches("]}").split_once("\"plans\":[").unwrap();
+    for (plans, notes) in [
+        (20, "pinned plan 1 (kept): "),
+        (21, "2.1.329.json has no kept plans: it has more than 20 plans, the most that are kept"),
+        (20_000, "it has more than 20 plans, the most that are kept at line 1 "),
+    ] {
+        let all = vec![plan; plans].join(",");
+        fs::write(dir.join(KEPT), format!("{head}\"plans\":[{all}]}}\n")).unwrap();
+        check(dir, &args, if plans > 20 { 0 } else { 3 }, &[notes], &[]);
+    }
+    // A plan with more pieces than are replayed.
+    let pieces = "[0,0],".repeat(4_000);
+    fs::write(dir.join(KEPT), kept.replacen("\"steps\":[", &format!("\"steps\":[{pieces}"), 1))
+        .unwrap();
+    let most = [&args[..], &["--max-pieces", "4000"]].concat();
+    let told = "(GW004 final-not-once): plain-text 2.1.329 has 400";
+    check(
+        dir,
+        &most,
+        0,
+        &["DROPPED plain-text 2.1.329: pinned plan 1 ", told, "--max-pieces"],
+        &[],
+    );
     // No JSON, and a folder that is a link.
     fs::write(dir.join(KEPT), "{").unwrap();
     check(dir, &args, 0, &["NOT READ ", "2.1.329.json has no kept plans: "], &[]);

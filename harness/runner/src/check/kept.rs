@@ -3,7 +3,10 @@
 //! There is a file for each recording. It has numbers, ids of findings and the hash of stdout, but nothing of what was
 //! recorded.
 
-use serde::{Deserialize, Serialize};
+use std::fmt;
+
+use serde::de::{Error as _, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::recording::Recording;
 use crate::cassette::sha256;
@@ -53,7 +56,35 @@ pub(super) struct KeptPlans<'a> {
 struct KeptFile {
     format: u32,
     stdout_sha256: String,
+    #[serde(deserialize_with = "at_most")]
     plans: Vec<KeptPlan>,
+}
+
+/// Reads as many plans as are kept. A repository may bring a file with any number of them, and each is replayed.
+fn at_most<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<KeptPlan>, D::Error> {
+    struct Plans;
+
+    impl<'de> Visitor<'de> for Plans {
+        type Value = Vec<KeptPlan>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "a list of at most {MOST} plans")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<Self::Value, A::Error> {
+            let mut plans = Vec::new();
+            while let Some(plan) = all.next_element()? {
+                if plans.len() == MOST {
+                    let more = format!("it has more than {MOST} plans, the most that are kept");
+                    return Err(A::Error::custom(more));
+                }
+                plans.push(plan);
+            }
+            Ok(plans)
+        }
+    }
+
+    deserializer.deserialize_seq(Plans)
 }
 
 impl<'a> KeptPlans<'a> {
@@ -111,15 +142,19 @@ impl<'a> KeptPlans<'a> {
         let is_same = file.stdout_sha256 == sha256(self.recording.capture().stdout);
         self.before.clone_from(&file.plans);
         for kept in file.plans {
-            let plan = PlanArg::Json(kept.plan.to_line());
-            if is_same && self.recording.given_plan(plan).is_ok() {
+            let why = match is_same {
+                false => Some("it is for another recording".to_owned()),
+                true => {
+                    let plan = PlanArg::Json(kept.plan.to_line());
+                    self.recording.given_plan(plan).err().map(|error| error.to_string())
+                }
+            };
+            let Some(why) = why else {
                 self.plans.push(kept);
-            } else {
-                let KeptPlan { name: seed, finding, .. } = kept;
-                notes.push(format!(
-                    "DROPPED {name} {version}: {seed} ({finding}) is for another recording"
-                ));
-            }
+                continue;
+            };
+            let KeptPlan { name: seed, finding, .. } = kept;
+            notes.push(format!("DROPPED {name} {version}: {seed} ({finding}): {why}"));
         }
     }
 

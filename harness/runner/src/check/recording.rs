@@ -74,7 +74,8 @@ impl Recording {
     ///
     /// [`RequestError`] when the plan can't be read or is for another recording.
     pub fn given_plan(&self, plan: PlanArg) -> Result<Plan, RequestError> {
-        let request = ReplayRequest { plan: Some(plan), ..ReplayRequest::new("") };
+        let name = format!("{} {}", self.scenario.name, self.version());
+        let request = ReplayRequest { plan: Some(plan), ..ReplayRequest::new(name) };
         request.plan(self.capture(), &self.cassette.timeline)
     }
 
