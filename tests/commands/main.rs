@@ -20,6 +20,7 @@ mod limits_of_runs;
 mod limits_reached;
 mod machines;
 mod marks;
+mod pasted;
 mod processes;
 mod proof;
 mod report;

@@ -179,7 +179,7 @@ fn the_finding_s_command_shows_the_outcome() {
     edit(workspace.path(), "scenario.toml", |text| without(&text, "sent-whole"));
     let finding = judged(workspace.path(), false).findings.remove(0);
     // As a shell takes them.
-    let args = finding.reproduce.split(' ').skip(1).map(|arg| arg.trim_matches('\''));
+    let args = finding.reproduce.as_str().split(' ').skip(1).map(|arg| arg.trim_matches('\''));
     let args: Vec<&str> = args.collect();
     let shown = check(workspace.path(), &[&args[..], &["--json"]].concat(), 0, &[], &[]);
     let golden = fs::read_to_string(golden(workspace.path(), "sent-whole")).unwrap();

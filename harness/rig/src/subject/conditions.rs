@@ -65,12 +65,16 @@ impl Conditions {
 
 #[cfg(test)]
 mod tests {
+    use clitape_runner::check::FindingCommand;
+
     use super::*;
 
     #[test]
     fn the_conditions_of_a_run_are_options() {
         let check = |printing, faults, arguments: &str| {
             assert_eq!(Conditions { printing, faults }.arguments(), arguments);
+            let line = format!("clitape rig mine@1.2 plain-text/2.1.329{arguments}");
+            assert!(FindingCommand::read(line).is_own(), "a report shows it as a command");
         };
         check(Printing::Recorded, Faults::None, "");
         let faults = Faults::Listed(vec!["sendMessage:2:lost-reply".parse().unwrap()]);

@@ -4,6 +4,7 @@
 //! [`Finding`] is what the checks make and what every report shows, and it is serialised as it is. All of
 //! its text is made safe to print when it is made or read, by [`Finding::safe`].
 
+mod command;
 mod kind;
 
 use std::convert::Infallible;
@@ -17,6 +18,7 @@ use super::chat_diff::ChatDiff;
 use super::context::ContextMoment;
 use super::diff::{DiffLine, DiffSide};
 use crate::text::plain;
+pub use command::FindingCommand;
 pub use kind::FindingKind;
 
 /// The id and the name of a finding as reports have them: `GW003 edit-after-final`.
@@ -104,10 +106,12 @@ pub struct Finding {
     /// One sentence.
     pub sentence: String,
     /// The command that shows it again.
-    pub reproduce: String,
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub reproduce: FindingCommand,
     /// The command that mends it, or that accepts what differs; absent where a person has to find out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fix: Option<String>,
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub fix: Option<FindingCommand>,
     /// What the difference is about as a whole, where two texts differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<Class>,
@@ -135,7 +139,7 @@ impl Finding {
             id: FindingId::Known(kind),
             place: place.to_owned(),
             sentence,
-            reproduce,
+            reproduce: FindingCommand::made(reproduce),
             fix: None,
             class: None,
             consequences: Vec::new(),
@@ -150,7 +154,7 @@ impl Finding {
     /// Adds the command that mends it.
     #[must_use]
     pub fn with_fix(mut self, fix: String) -> Self {
-        self.fix = Some(fix);
+        self.fix = Some(FindingCommand::made(fix));
         self.safe()
     }
 
@@ -195,12 +199,14 @@ impl Finding {
     /// The same with every text made safe to print, on one line each; what is safe stays as it is.
     #[must_use]
     pub(crate) fn safe(mut self) -> Self {
+        self.reproduce = self.reproduce.safe();
+        self.fix = self.fix.map(FindingCommand::safe);
         let Self {
             id: _,
             place,
             sentence,
-            reproduce,
-            fix,
+            reproduce: _,
+            fix: _,
             class: _,
             consequences,
             context,
@@ -214,7 +220,7 @@ impl Finding {
         });
         let parts = diff.iter_mut().flat_map(|line| &mut line.parts).map(|(_, text)| text);
         let golden = golden.iter_mut().map(|golden| &mut golden.file);
-        let lines = [place, sentence, reproduce].into_iter().chain(fix).chain(consequences);
+        let lines = [place, sentence].into_iter().chain(consequences);
         let chat = chat.iter_mut().flat_map(ChatDiff::lines_mut);
         for text in lines.chain(words).chain(parts).chain(chat).chain(golden) {
             *text = plain(text);

@@ -44,7 +44,7 @@ pub use context::ContextMoment;
 pub(crate) use diff::align_texts;
 pub use diff::{DiffLine, DiffSide};
 pub use divergence::Divergence;
-pub use finding::{CheckResult, Finding, FindingId, FindingKind, GoldenLine};
+pub use finding::{CheckResult, Finding, FindingCommand, FindingId, FindingKind, GoldenLine};
 pub use golden::{Golden, GoldenChange, UnreadableLine, parse};
 pub use idle_cores::IdleCores;
 pub use invariant::{INVARIANTS, Invariant, SESSION_RULES, Stake};

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::chat_diff::chat_lines;
 use super::groups::{FindingGroup, groups};
 use super::model::Report;
-use super::text::{change_text, mends};
+use super::text::{change_text, labelled, mends};
 use crate::check::{Finding, GoldenLine};
 
 /// Writes an `::error` line for the findings of each cause and for every check that could not be run. `workspace` is the
@@ -46,8 +46,8 @@ fn annotation(
     lines.extend(change_text(group.head()));
     lines.extend(chat.iter().flat_map(chat_lines));
     lines.extend(group.also_in().map(|also| format!("also in: {also}")));
-    lines.push(format!("reproduce: {reproduce}"));
-    lines.extend(group.fix().map(|fix| format!("{}: {fix}", mends(group.head()))));
+    lines.push(format!("{}: {reproduce}", labelled("reproduce", reproduce)));
+    lines.extend(group.fix().map(|fix| format!("{}: {fix}", labelled(mends(group.head()), &fix))));
     let text = data(&lines.join("\n"));
     writeln!(out, "::error {file}title={}::{text}", property(&id.to_string()))
 }

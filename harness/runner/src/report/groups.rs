@@ -4,7 +4,8 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::model::Report;
-use crate::check::{DiffSide, Finding, FindingId, FindingKind};
+use crate::check::{DiffSide, Finding, FindingCommand, FindingId, FindingKind};
+use crate::names::ScenarioName;
 use crate::text::plural;
 
 /// The lanes by what a person sees of them, the nearest first.
@@ -211,17 +212,23 @@ impl<'r> FindingGroup<'r> {
     }
 
     /// The command that mends or accepts all of it, if there is one.
-    pub(super) fn fix(&self) -> Option<String> {
-        let fix = self.head().fix.as_deref()?;
+    pub(super) fn fix(&self) -> Option<FindingCommand> {
+        let fix = self.head().fix.as_ref()?;
         let mut names = vec![self.scenario()];
         names.extend(self.other_names(|one| one.scenario));
+        // A report that was read may have any text where the name of a scenario is.
+        if !fix.is_own() || names.iter().any(|name| name.parse::<ScenarioName>().is_err()) {
+            return Some(fix.clone());
+        }
         let one = format!(" test {} --update", self.scenario());
-        Some(fix.replacen(&one, &format!(" test {} --update", names.join(" ")), 1))
+        let all = format!(" test {} --update", names.join(" "));
+        Some(FindingCommand::made(fix.as_str().replacen(&one, &all, 1)))
     }
 
     /// The command that shows every lane, where a golden differs.
     pub(super) fn lanes_command(&self) -> Option<String> {
-        let (test, _) = self.head().fix.as_deref()?.split_once(" --update && ")?;
+        let fix = self.head().fix.as_ref().filter(|fix| fix.is_own())?;
+        let (test, _) = fix.as_str().split_once(" --update && ")?;
         Some(format!("{test} --lanes"))
     }
 

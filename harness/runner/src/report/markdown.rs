@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use super::chat_diff::chat_lines;
 use super::groups::{Detail, FindingGroup, groups};
 use super::model::{Report, Tally};
-use super::text::{change_text, diff_text, lanes_text, mends};
-use crate::check::Finding;
+use super::text::{change_text, diff_text, labelled, lanes_text, mends};
+use crate::check::{Finding, FindingCommand};
 use crate::text::markdown::{block, inline};
 use crate::text::plural;
 
@@ -77,11 +77,18 @@ fn section(out: &mut dyn Write, group: &FindingGroup<'_>, detail: Detail) -> io:
         _ if head.chat.is_none() => lane(out, head)?,
         _ => {}
     }
-    match group.fix() {
-        None => fenced(out, "sh", &head.reproduce),
-        Some(fix) => {
-            let mends = mends(head);
-            fenced(out, "sh", &format!("# reproduce\n{}\n# {mends}\n{fix}", head.reproduce))
+    let (reproduce, fix) = (&head.reproduce, group.fix());
+    // A reader pastes what is in a block of `sh`.
+    let all_own = reproduce.is_own() && fix.as_ref().is_none_or(FindingCommand::is_own);
+    let language = if all_own { "sh" } else { "text" };
+    match fix {
+        None if all_own => fenced(out, language, reproduce.as_str()),
+        fix => {
+            let mut lines = vec![("reproduce", reproduce)];
+            lines.extend(fix.as_ref().map(|fix| (mends(head), fix)));
+            let lines = lines.into_iter();
+            let lines = lines.map(|(does, line)| format!("# {}\n{line}", labelled(does, line)));
+            fenced(out, language, &lines.collect::<Vec<_>>().join("\n"))
         }
     }
 }

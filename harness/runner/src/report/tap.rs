@@ -54,7 +54,7 @@ fn diagnostics(out: &mut dyn Write, check: &CheckRun) -> io::Result<()> {
     for finding in &check.findings {
         let Finding { id, place, sentence, .. } = finding;
         writeln!(out, "    - id: {}", quoted(&id.to_string()))?;
-        let parts = [("place", place.as_str()), ("sentence", sentence)];
+        let parts = [("place".into(), place.as_str()), ("sentence".into(), sentence)];
         for (key, text) in parts.into_iter().chain(commands(finding)) {
             writeln!(out, "      {key}: {}", quoted(text))?;
         }

@@ -8,9 +8,10 @@ use super::groups::{Detail, FindingGroup, counted, groups};
 use super::model::{CheckRun, Report, ScenarioRun, Tally};
 use super::style::{BAD, BOLD, COOL, DIM, GOOD, ODD, STRONG_BAD, STRONG_GOOD};
 use super::text::{
-    ContextRow, DIFF_LINES, INPUT, OUTPUT, change_text, clip, commands, mends, ran, rows, verdict,
+    self, ContextRow, DIFF_LINES, INPUT, OUTPUT, change_text, clip, commands, mends, ran, rows,
+    verdict,
 };
-use crate::check::{ContextMoment, DiffLine, DiffSide, Finding};
+use crate::check::{ContextMoment, DiffLine, DiffSide, Finding, FindingCommand};
 use crate::text::plain;
 use crate::text::{pad, plural};
 
@@ -64,9 +65,13 @@ pub fn write_finding(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
     }
     lane(out, context, diff)?;
     for (label, command) in commands(finding) {
-        labelled(out, label, command)?;
+        labelled(out, &label, command)?;
     }
     Ok(())
+}
+
+fn command(out: &mut dyn Write, does: &'static str, command: &FindingCommand) -> io::Result<()> {
+    labelled(out, &text::labelled(does, command), command.as_str())
 }
 
 fn labelled(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {
@@ -112,17 +117,17 @@ fn write_group(out: &mut dyn Write, group: &FindingGroup<'_>, detail: Detail) ->
                 writeln!(out, "  {change}")?;
             }
             lane(out, context, diff)?;
-            labelled(out, "reproduce", reproduce)?;
+            command(out, "reproduce", reproduce)?;
         }
         writeln!(out)?;
     } else {
         if has_more && let Some(command) = group.lanes_command() {
             labelled(out, "every lane", &command)?;
         }
-        labelled(out, "reproduce", &head.reproduce)?;
+        command(out, "reproduce", &head.reproduce)?;
     }
     match group.fix() {
-        Some(fix) => labelled(out, mends(head), &fix),
+        Some(fix) => command(out, mends(head), &fix),
         None => Ok(()),
     }
 }

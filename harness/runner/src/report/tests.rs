@@ -84,7 +84,7 @@ fn check_findings(found: &[[String; 4]]) {
     let expect: Vec<[String; 4]> = report()
         .findings()
         .cloned()
-        .map(|told| [told.id.to_string(), told.place, told.sentence, told.reproduce])
+        .map(|told| [told.id.to_string(), told.place, told.sentence, told.reproduce.to_string()])
         .collect();
     assert_eq!(expect.len(), 2);
     assert_eq!(found, expect);
@@ -204,7 +204,7 @@ fn a_page_tells_the_findings_and_has_no_markup_of_them() {
         let (id, place, sentence) = (escaped(&id.to_string()), escaped(place), escaped(sentence));
         let head = format!("<p class=\"finding\"><b>{id}</b> {place}: {sentence}</p>");
         assert!(page.contains(&head), "{head} in\n{page}");
-        assert!(page.contains(&format!("<pre>{}</pre>", escaped(reproduce))), "{page}");
+        assert!(page.contains(&format!("<pre>{}</pre>", escaped(reproduce.as_str()))), "{page}");
     }
     assert_eq!(page.matches("<tr><td>0.007</td>").count(), 2, "what came in beside what was seen");
     assert_eq!(page.matches("<a href=\"bad-1.0.html\">").count(), 3, "a link a finding, one a row");

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::model::Tally;
-use crate::check::{ContextMoment, DiffLine, Finding, FindingId, FindingKind};
+use crate::check::{ContextMoment, DiffLine, Finding, FindingCommand, FindingId, FindingKind};
 use crate::text::{Keep, pad, plural, truncate};
 
 /// Most lines of a finding's diff that are shown: the first difference and some that follow. The JSON
@@ -49,9 +49,18 @@ pub(super) fn change_text(finding: &Finding) -> Option<String> {
 
 /// The commands of a finding, each after what it does: it shows the finding again, and it mends what is wrong or accepts
 /// what differs.
-pub(super) fn commands(finding: &Finding) -> impl Iterator<Item = (&'static str, &str)> {
-    let fix = finding.fix.as_deref().map(|fix| (mends(finding), fix));
-    std::iter::once(("reproduce", &*finding.reproduce)).chain(fix)
+pub(super) fn commands(finding: &Finding) -> impl Iterator<Item = (Cow<'static, str>, &str)> {
+    let fix = finding.fix.as_ref().map(|fix| (mends(finding), fix));
+    let commands = std::iter::once(("reproduce", &finding.reproduce)).chain(fix);
+    commands.map(|(label, command)| (labelled(label, command), command.as_str()))
+}
+
+/// The label of a command. It says so where a report brought a line that clitape does not write.
+pub(super) fn labelled(does: &'static str, command: &FindingCommand) -> Cow<'static, str> {
+    match command.is_own() {
+        true => does.into(),
+        false => format!("{does}, no command of clitape").into(),
+    }
 }
 
 /// What the command does that mends a finding.

@@ -29,6 +29,7 @@ pub use plural::plural;
 pub use safe::{Marked, TerminalSafe, is_hidden, marked, plain};
 pub(crate) use search::TextSearch;
 pub use shell::shell_quote;
+pub(crate) use shell::shell_words;
 pub use short::{Keep, MARK, common_end, common_start, end, pad, start, truncate, width};
 pub use size::megabytes;
 pub(crate) use solid::{solid, solid_chars};

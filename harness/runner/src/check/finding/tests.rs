@@ -50,7 +50,8 @@ fn all_text_of_a_finding_is_safe_to_print() {
         .with_context(vec![moment]);
     let Finding { place, sentence, reproduce, consequences, context, chat, diff, .. } = &made;
     let chat = chat.as_ref().unwrap();
-    let texts = [place, sentence, reproduce, &consequences[0], &context[0].input[0]];
+    let reproduce = reproduce.to_string();
+    let texts = [place, sentence, &reproduce, &consequences[0], &context[0].input[0]];
     let more = [&context[0].output[0], &diff[0].parts[0].1, &chat.expected[0][0], &chat.got[0][0]];
     for text in texts.into_iter().chain(more) {
         assert_eq!(*text, safe());

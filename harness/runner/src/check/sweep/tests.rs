@@ -75,7 +75,7 @@ fn a_divergence_is_told_with_the_smallest_plan() {
     let plan = format!(r#"{{"format":1,"seed":1,"steps":[[0,{}]]}}"#, RUN.len());
     assert!(finding.sentence.contains("`delta` of text should be"), "{}", finding.sentence);
     assert!(finding.sentence.starts_with("seed 1: turn 1, +0 ms: "), "{}", finding.sentence);
-    assert_eq!(finding.reproduce, format!("{plan} Some(Lifecycle)"));
+    assert_eq!(finding.reproduce.as_str(), format!("{plan} Some(Lifecycle)"));
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn v6_a_finding_names_the_faults_it_takes() {
     let finding = sweep(ChatMode::Off, RUN, 4, &faults).unwrap();
     assert_eq!(finding.id, FindingKind::FinalNotOnce);
     let listed = format!(r#""faults":["{}"]}}"#, errors.join("\",\""));
-    assert!(finding.reproduce.contains(&listed), "{}", finding.reproduce);
+    assert!(finding.reproduce.as_str().contains(&listed), "{}", finding.reproduce);
 }
 
 /// Whether two replays have the same entries in every lane but that of the pieces in which stdout came.

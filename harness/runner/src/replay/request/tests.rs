@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
 use super::*;
+use crate::check::FindingCommand;
 use crate::scenario::{ChatProfile, DeliverySpec, StreamBreak};
 
 /// The arguments of `clitape replay`, its name first.
@@ -98,6 +99,14 @@ proptest! {
         let again = parsed(args.clone());
         prop_assert_eq!(&again, &request);
         prop_assert_eq!(again.args(), args);
+    }
+
+    #[test]
+    fn a_report_may_show_every_request_as_a_command(request in request()) {
+        for program in ["clitape", "clitape --root '/my work'"] {
+            let line = request.line(program);
+            prop_assert!(FindingCommand::read(line.clone()).is_own(), "{line}");
+        }
     }
 }
 

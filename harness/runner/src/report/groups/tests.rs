@@ -30,7 +30,7 @@ fn check(scenarios: &[(&str, Vec<CheckRun>)], expect: &[[&str; 3]]) {
         .iter()
         .map(|group| {
             let also = group.also_in().unwrap_or_default();
-            let fix = group.fix().unwrap_or_default();
+            let fix = group.fix().map(|fix| fix.to_string()).unwrap_or_default();
             let fix = fix.replace("clitape test ", "").replace(" --update && clitape review", "");
             [group.head().place.clone(), also, fix]
         })
