@@ -7,6 +7,8 @@ pub mod chat_server;
 mod clock;
 pub mod editor;
 pub mod judge;
+pub mod kept;
+pub mod limits;
 pub mod observation;
 pub mod stand_in;
 pub mod subject;
