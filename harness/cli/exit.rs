@@ -68,6 +68,9 @@ pub(crate) fn classify(error: &anyhow::Error) -> ExitStatus {
         if let Some(is_damage) = is_damage {
             return if is_damage { ExitStatus::Damaged } else { ExitStatus::Usage };
         }
+        if let Some(RecordError::ModelPanicked) = cause.downcast_ref() {
+            return ExitStatus::Bug;
+        }
         if cause.is::<RecordError>()
             || matches!(cause.downcast_ref::<CompareError>(), Some(CompareError::Stopped))
             || matches!(cause.downcast_ref::<PhotoError>(), Some(PhotoError::Stopped))

@@ -13,6 +13,7 @@ use fs_err as fs;
 use strum::IntoEnumIterator as _;
 use walkdir::WalkDir;
 
+use crate::clock;
 use crate::text::{did_you_mean, near, plain};
 
 /// How the name of a folder begins that is being made.
@@ -97,10 +98,7 @@ impl CacheEntry {
 
     /// The day when it was last used (UTC), `YYYY-MM-DD`.
     pub fn used_on(&self) -> String {
-        let second = self.used.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let second = i64::try_from(second).unwrap_or_default();
-        let time = jiff::Timestamp::from_second(second).unwrap_or_default();
-        time.strftime("%Y-%m-%d").to_string()
+        clock::day(self.used)
     }
 
     /// Removes it: first its name, so that no half of it is ever used, then its files.

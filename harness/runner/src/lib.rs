@@ -7,6 +7,7 @@ pub mod baseline;
 pub mod cache;
 pub mod cassette;
 pub mod check;
+pub mod clock;
 pub mod compare;
 pub mod drift;
 pub mod files;

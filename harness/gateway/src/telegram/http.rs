@@ -24,7 +24,7 @@
 //! without the token, in whatever encoding they contain it.
 
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use frankenstein::ParseMode;
 use frankenstein::methods::{EditMessageTextParams, SendChatActionParams, SendMessageParams};
@@ -96,9 +96,19 @@ pub enum HttpSetupError {
     /// The token is none.
     #[error("the bot's token is not of the form 123456:ABC; copy it from @BotFather again")]
     Token,
+    /// Certificates can't be checked.
+    #[error(
+        "the clock of this machine is before 1970, so that no certificate can be checked; set the clock"
+    )]
+    Clock,
     /// TLS or the client can't be set up.
     #[error("no HTTP client can be made: {0}; check the machine's TLS certificates")]
     Client(String),
+}
+
+/// Returns whether certificates can be checked at this time: `rustls` panics before 1970.
+fn has_tls_at(now: SystemTime) -> bool {
+    now >= UNIX_EPOCH
 }
 
 /// A client of the Bot API for one chat. `Debug` does not show the token.
@@ -125,6 +135,9 @@ impl HttpApi {
         let is_of_token = |c: char| c.is_ascii_alphanumeric() || "-_:".contains(c);
         if !token.0.contains(':') || !token.0.chars().all(is_of_token) {
             return Err(HttpSetupError::Token);
+        }
+        if server.starts_with("https:") && !has_tls_at(SystemTime::now()) {
+            return Err(HttpSetupError::Clock);
         }
         let builder = builder().timeout(timeout);
         let builder = if is_here { builder.no_proxy() } else { builder };

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use clitape_gateway::ByteSize;
 use clitape_runner::cassette::Exit;
+use clitape_runner::clock;
 use clitape_runner::files;
 use clitape_runner::limits::{OutputLimits, SUBJECT_MEMORY};
 use clitape_runner::names::CliVersion;
@@ -92,7 +93,10 @@ impl Boot {
             [folder("home")?, folder("workspace")?, folder("bin")?, folder("temp")?];
         let claude = stand_in::install(rig.program, &bin)?;
         let chat = match spec.front {
-            Front::Chat => Some(ChatServer::start(ChatServerSettings::default())?),
+            Front::Chat => {
+                clock::check()?;
+                Some(ChatServer::start(ChatServerSettings::default())?)
+            }
             Front::Editor => None,
         };
         let [log, bus] = ["stand-in.log", "bus.jsonl"].map(|name| scratch.path().join(name));

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clitape_runner::cassette::Cassette;
 use clitape_runner::check::{ContextMoment, Finding, FindingKind};
+use clitape_runner::clock;
 use clitape_runner::files;
 use clitape_runner::names::{CliVersion, ScenarioName};
 use clitape_runner::replay::Entry;
@@ -189,7 +190,7 @@ pub fn test(
     let mut goldens: Vec<u64> = Vec::new();
     for (job, seen) in jobs.iter().zip(&seen) {
         let place = Place { gateway, job, rig, conditions };
-        let judged = known.mark(&job.scenario.name, &today(), violations(job, seen, spec));
+        let judged = known.mark(&job.scenario.name, &clock::today(), violations(job, seen, spec));
         let mut found = Vec::new();
         for judged in judged {
             let finding = place.finding(&judged.violation, &seen.entries);
@@ -277,7 +278,7 @@ fn list_check(gateway: NamedGateway<'_>, known: &KnownDifferences) -> Option<Che
     let place = format!("subject {}: known differences", gateway.shown());
     let reproduce = format!("clitape test --subject {}", gateway.shown());
     let findings: Vec<Finding> = known
-        .findings(&today())
+        .findings(&clock::today())
         .into_iter()
         .map(|found| Finding::new(found.kind, &place, found.sentence, reproduce.clone()))
         .collect();
@@ -305,11 +306,6 @@ fn warm_up(spec: &GatewaySpec, workspace: &Workspace) -> Result<Option<Job>, Sub
             Err(SubjectError::Kind(format!("`warm_up` names {name}, which does not fit: {why}")))
         }
     }
-}
-
-/// Today's date, as lists of known differences have it.
-fn today() -> String {
-    clitape_runner::cassette::today()
 }
 
 /// Where a finding is, and how it is shown again.

@@ -102,11 +102,6 @@ pub enum Confinement {
     Bubblewrap,
 }
 
-/// Returns today's date (UTC), as [`Cli::date`] has it.
-pub fn today() -> String {
-    jiff::Timestamp::now().strftime("%Y-%m-%d").to_string()
-}
-
 /// Sizes of a cassette's parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

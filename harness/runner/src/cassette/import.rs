@@ -6,11 +6,10 @@ use clitape_stream::{Event, Parser};
 use serde::Deserialize;
 
 use super::canon;
-use super::format::{
-    Cli, FORMAT, Manifest, Origin, RecordCounts, Tick, TickKind, line_by_line, today,
-};
+use super::format::{Cli, FORMAT, Manifest, Origin, RecordCounts, Tick, TickKind, line_by_line};
 use super::hash::sha256;
 use super::take::Take;
+use crate::clock;
 use crate::names::{CassetteFile, CassettePart, CliVersion, NameError, ScenarioName};
 
 /// Why a capture can't be imported.
@@ -109,7 +108,7 @@ pub fn import(
         sha256: None,
         argv: Vec::new(),
         platform: String::new(),
-        date: today(),
+        date: clock::today(),
         confined: None,
     };
     let manifest = Manifest {

@@ -14,7 +14,7 @@ mod write;
 pub(crate) use format::LINE_PACE_MS;
 pub use format::{
     Cli, Confinement, FORMAT, Manifest, Origin, RecordCounts, RunFacts, Tick, TickKind,
-    line_by_line, parse_timeline, render_timeline, today,
+    line_by_line, parse_timeline, render_timeline,
 };
 pub(crate) use hash::{hex, sha256, sha256_of_file};
 pub use import::{CapturedWrite, ImportError, import, parse_stdin_capture, reduced};

@@ -29,7 +29,7 @@ pub(crate) enum Note {
     /// Stdout or stderr was closed.
     Closed,
     /// The run has to end for this reason.
-    Alarm(String),
+    Alarm(Alarm),
     /// The program printed more than its limit.
     Overflow(Overflow),
 }
@@ -65,8 +65,10 @@ pub(crate) enum Why {
 /// Why a run can't go on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Alarm {
-    /// The request of a [`Note::Alarm`] has no scripted answer.
+    /// This request of the CLI has no scripted answer.
     Unscripted(String),
+    /// The scripted model panicked, so that an answer may never come.
+    ModelPanicked,
     /// A line for its stdin can't be made.
     Host(HostError),
 }
@@ -226,7 +228,7 @@ impl RunWatcher<'_> {
                 self.ended.stderr.extend(bytes);
             }
             Note::Closed => self.open -= 1,
-            Note::Alarm(what) => self.ended.why = Why::Alarm(Alarm::Unscripted(what)),
+            Note::Alarm(what) => self.ended.why = Why::Alarm(what),
             Note::Overflow(what) => self.ended.why = Why::Overflow(what),
         }
     }

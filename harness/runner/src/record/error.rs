@@ -78,6 +78,12 @@ pub enum RecordError {
         /// The request, and the turns of the script.
         asked: String,
     },
+    /// The scripted model panicked.
+    #[error(
+        "the scripted model panicked, and the CLI was ended; nothing was written; this is a bug of clitape: please report \
+         it with the lines above"
+    )]
+    ModelPanicked,
     /// The CLI did not end in time.
     #[error(
         "the CLI had not ended after {limit_s} s and was stopped; raise {raise} if it needs longer{waiting}{printed}"

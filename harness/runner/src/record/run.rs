@@ -212,9 +212,9 @@ impl SessionRig<'_> {
         let sender = notes.sender.clone();
         // A run that reads its messages from stdin has no prompt on the command line.
         let prompt = folders.expand(wanted.prompt.unwrap_or_default());
-        server.begin(RunStage { before: wanted.at, prompt }, move |asked| {
+        server.begin(RunStage { before: wanted.at, prompt }, move |alarm| {
             // An error means that the run is over.
-            let _ = sender.send(Note::Alarm(asked));
+            let _ = sender.send(Note::Alarm(alarm));
         });
         let args = self.args(wanted);
         let host = wanted.record.and_then(|record| HostScript::new(record, folders));
@@ -238,6 +238,7 @@ impl SessionRig<'_> {
                 let path = scenario.dir.join("model.toml");
                 return Err(RecordError::Unscripted { path, asked: asked.clone() });
             }
+            Why::Alarm(Alarm::ModelPanicked) => return Err(RecordError::ModelPanicked),
             Why::Overflow(what) => {
                 return Err(RecordError::Overflow { what: *what, printed: printed() });
             }

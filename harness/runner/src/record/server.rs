@@ -21,12 +21,15 @@ use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
+use tokio::task::JoinSet;
 
 use super::answer::{INPUT_TOKENS, Writer};
+use super::child::Alarm;
 use super::paced::Paced;
 use super::request::Asked;
 use super::sandbox::Folders;
 use super::script::{Attempts, RunStage, choose, complaint};
+use crate::clock;
 use crate::scenario::{Conversation, Model, ModelFailureKind};
 
 /// A running server. Dropping it stops the server.
@@ -55,8 +58,8 @@ struct CurrentRun {
     stage: RunStage,
     /// The body of its first request that belongs to the main conversation.
     first: Option<Bytes>,
-    /// The callback for a request that has no scripted answer.
-    unscripted: Option<Box<dyn Fn(String) + Send>>,
+    /// The callback for what ends the run.
+    alarm: Option<Box<dyn Fn(Alarm) + Send>>,
 }
 
 const JSON: &str = "application/json";
@@ -70,6 +73,7 @@ impl ModelServer {
         folders: Folders,
         max_request: ByteSize,
     ) -> io::Result<Self> {
+        clock::check()?;
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -82,6 +86,7 @@ impl ModelServer {
         let (stop, stopped) = oneshot::channel();
         let thread =
             std::thread::Builder::new().name("scripted-model".into()).spawn(move || {
+                let _guard = PanicAlarm(Arc::clone(&for_thread));
                 runtime.block_on(async {
                     tokio::select! {
                         () = accept_all(further, for_thread) => {}
@@ -92,11 +97,11 @@ impl ModelServer {
         Ok(Self { address, listeners, state, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Begins a run of the scenario: later requests belong to it. `unscripted` is called for every request
-    /// that has no answer in the script.
-    pub(crate) fn begin(&self, stage: RunStage, unscripted: impl Fn(String) + Send + 'static) {
-        let unscripted = Some(Box::new(unscripted) as Box<_>);
-        *self.state.run() = CurrentRun { stage, first: None, unscripted };
+    /// Begins a run of the scenario: later requests belong to it. `alarm` is called for every request that has no
+    /// answer in the script, and when the server panics.
+    pub(crate) fn begin(&self, stage: RunStage, alarm: impl Fn(Alarm) + Send + 'static) {
+        let alarm = Some(Box::new(alarm) as Box<_>);
+        *self.state.run() = CurrentRun { stage, first: None, alarm };
     }
 
     /// Returns the body of the first request of the run for the main conversation; empty if there was none.
@@ -108,6 +113,23 @@ impl ModelServer {
 impl ModelState {
     fn run(&self) -> MutexGuard<'_, CurrentRun> {
         self.run.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn alarm(&self, alarm: Alarm) {
+        if let Some(report) = &self.run().alarm {
+            report(alarm);
+        }
+    }
+}
+
+/// Raises an alarm when the thread that has it panics: the CLI would wait for an answer until its own limit.
+struct PanicAlarm(Arc<ModelState>);
+
+impl Drop for PanicAlarm {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.alarm(Alarm::ModelPanicked);
+        }
     }
 }
 
@@ -136,11 +158,19 @@ async fn accept_all(
 }
 
 async fn accept(listener: TcpListener, state: Arc<ModelState>) {
+    let mut connections = JoinSet::new();
     loop {
-        if let Ok((stream, _)) = listener.accept().await {
-            tokio::spawn(serve(stream, Arc::clone(&state)));
-        } else {
-            tokio::time::sleep(Duration::from_millis(10)).await;
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => drop(connections.spawn(serve(stream, Arc::clone(&state)))),
+                Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+            },
+            // The runtime keeps a panic to its connection.
+            Some(ended) = connections.join_next() => {
+                if ended.is_err_and(|error| error.is_panic()) {
+                    state.alarm(Alarm::ModelPanicked);
+                }
+            }
         }
     }
 }
@@ -255,9 +285,7 @@ fn unscripted(state: &ModelState, what: String) -> Response<Paced> {
         "type": "error",
         "error": {"type": "api_error", "message": format!("nobody scripted {what}")},
     });
-    if let Some(report) = &state.run().unscripted {
-        report(what);
-    }
+    state.alarm(Alarm::Unscripted(what));
     let mut response = failed(500, error.to_string().into());
     let headers = response.headers_mut();
     headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));

@@ -7,7 +7,8 @@ use crate::cassette::canon::{Facts, MachineFolder, Substitutions, canonical, con
 use crate::cassette::{
     Cli, FORMAT, FurtherRun, Manifest, Origin, RecordCounts, RunFacts, Take, Tick,
 };
-use crate::cassette::{sha256, timeline, today};
+use crate::cassette::{sha256, timeline};
+use crate::clock;
 use crate::names::{CassetteFile, CassettePart};
 use crate::scenario::{Scenario, SessionStep};
 
@@ -29,7 +30,7 @@ pub(crate) fn into_take(recording: &Recording, scenario: &Scenario) -> Take {
             sha256: Some(recording.cli_sha256.clone()),
             argv: first.argv,
             platform: format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH),
-            date: today(),
+            date: clock::today(),
             confined: recording.confined,
         },
         exit: Some(recording.first.exit),

@@ -33,6 +33,13 @@ fn v6_a_client_needs_an_address_and_a_token() {
 }
 
 #[test]
+fn certificates_are_checked_from_1970_on() {
+    for (time, expect) in [(UNIX_EPOCH - Duration::from_secs(1), false), (UNIX_EPOCH, true)] {
+        assert_eq!(has_tls_at(time), expect, "{time:?}");
+    }
+}
+
+#[test]
 fn q2_buttons_are_an_inline_keyboard() {
     let api = HttpApi::new(settings("http://localhost", "1:AbC")).expect("there is a client");
     let button = |text: &str, data: &str| Button { text: text.to_owned(), data: data.to_owned() };

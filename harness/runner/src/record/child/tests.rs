@@ -43,7 +43,7 @@ fn run(case: &Case) -> Ended {
             while !ready.exists() {
                 std::thread::sleep(LOOK);
             }
-            tell.send(Note::Alarm("ready".into()))
+            tell.send(Note::Alarm(Alarm::Unscripted("ready".into())))
         });
     }
     let script =

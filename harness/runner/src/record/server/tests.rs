@@ -22,7 +22,10 @@ fn ask(method: &str, path: &str, body: &str) -> (String, Vec<String>, String, Ve
     let (complain, complaints) = mpsc::channel();
     let script = toml::from_str(MODEL).unwrap();
     let server = ModelServer::start(script, Folders::canonical(), MODEL_REQUEST).unwrap();
-    server.begin(RunStage::default(), move |what| complain.send(what).unwrap());
+    server.begin(RunStage::default(), move |alarm| match alarm {
+        Alarm::Unscripted(what) => complain.send(what).unwrap(),
+        alarm => panic!("{alarm:?}"),
+    });
     let (status, headers, body) = ask_server(&server, method, path, body);
     drop(server);
     (status, headers, body, complaints.iter().collect())
@@ -224,7 +227,10 @@ fn issue_13_point_5_a_request_over_the_limit_is_told_with_the_option() {
         let server =
             ModelServer::start(toml::from_str(MODEL).unwrap(), Folders::canonical(), limit)
                 .unwrap();
-        server.begin(RunStage::default(), move |what| complain.send(what).unwrap());
+        server.begin(RunStage::default(), move |alarm| match alarm {
+            Alarm::Unscripted(what) => complain.send(what).unwrap(),
+            alarm => panic!("{alarm:?}"),
+        });
         let (status, ..) = ask_server(&server, "POST", "/v1/messages", &body);
         drop(server);
         let expect = format!(
@@ -236,5 +242,25 @@ fn issue_13_point_5_a_request_over_the_limit_is_told_with_the_option() {
         } else {
             assert_eq!(complaints, [expect]);
         }
+    }
+}
+
+#[test]
+fn a_panic_of_the_server_raises_an_alarm() {
+    // The first alarms panic where they are raised: in a connection, and in the thread that has them all.
+    for panics in [1, 2] {
+        let (tell, alarms) = mpsc::channel();
+        let script = toml::from_str(MODEL).unwrap();
+        let server = ModelServer::start(script, Folders::canonical(), MODEL_REQUEST).unwrap();
+        let count = std::sync::atomic::AtomicUsize::new(0);
+        server.begin(RunStage::default(), move |alarm| {
+            let before = count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            assert!(before >= panics, "planted");
+            tell.send(alarm).unwrap();
+        });
+        let mut stream = std::net::TcpStream::connect(server.address).unwrap();
+        write!(stream, "GET /unscripted HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+        let alarm = alarms.recv_timeout(std::time::Duration::from_secs(60));
+        assert_eq!(alarm, Ok(Alarm::ModelPanicked), "{panics}");
     }
 }
