@@ -20,6 +20,7 @@ use crate::exit::ExitStatus;
 use crate::outputs::{make_folder, write_files};
 use crate::progress::ProgressLine;
 use crate::record::cache;
+use crate::rig_limits::{SubjectCalls, SubjectUse};
 use crate::selection::{Names, SelectionArgs};
 use crate::signals::stop_on_signals;
 use crate::subject::{Machine, gateway};
@@ -61,9 +62,13 @@ pub(crate) struct Args {
     out: PathBuf,
     #[command(flatten)]
     limits: Limits,
+    #[command(flatten)]
+    used: SubjectUse,
+    #[command(flatten)]
+    calls: SubjectCalls,
 }
 
-/// The limits on one replay of a program that is compared.
+/// The limits on one replay of a program that is compared, and on the output of a gateway.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Limits")]
 struct Limits {
@@ -71,16 +76,23 @@ struct Limits {
     #[arg(long, value_name = "S", default_value_t = COMPARED_TIME.as_secs(),
         value_parser = clap::value_parser!(u64).range(1..=86_400))]
     timeout: u64,
-    /// Bytes that a program may print for one replay, and as many on stderr
+    /// Bytes that a program may print for one replay, or a gateway in all, and as many on stderr
     #[arg(long, value_name = "SIZE", default_value_t = OutputLimits::COMPARED.bytes)]
     max_output: ByteSize,
     /// Bytes that a line of a program may have
     #[arg(long, value_name = "SIZE", default_value_t = OutputLimits::COMPARED.line)]
     max_line: ByteSize,
-    /// Lines that a program may print for one replay, and reads in which they may come
+    /// Lines that a program may print for one replay, or a gateway in all, and reads in which they may come
     #[arg(long, value_name = "N", default_value_t = OutputLimits::COMPARED.lines,
         value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     max_lines: u64,
+}
+
+impl Limits {
+    /// The limits of the output.
+    fn output(&self) -> OutputLimits {
+        OutputLimits { bytes: self.max_output, line: self.max_line, lines: self.max_lines }
+    }
 }
 
 pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
@@ -109,9 +121,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     let mut progress = ProgressLine::new(quiet);
     let builds = cache()?.join("builds");
     let this = std::env::current_exe().context("can't find the path of this program")?;
-    let &Limits { timeout, max_output, max_line, max_lines } = &args.limits;
-    let output = OutputLimits { bytes: max_output, line: max_line, lines: max_lines };
-    let time = Duration::from_secs(timeout);
+    let (output, time) = (args.limits.output(), Duration::from_secs(args.limits.timeout));
     let around =
         CompareFolders { workspace, builds: &builds, this: &this, time, output, stop: &stop };
     let sides = resolve(sides, around, |told| match told {
@@ -135,7 +145,8 @@ fn compare_subjects(
     quiet: bool,
 ) -> anyhow::Result<ExitStatus> {
     let subjects = Subjects::load(workspace.root())?;
-    let machine = Machine::new()?;
+    let limits = args.calls.of(args.used.limits(args.limits.output()));
+    let machine = Machine::new(limits)?;
     let gateways = [gateway(&subjects, names[0])?, gateway(&subjects, names[1])?];
     if names[0] == names[1] {
         bail!("both sides are subject:{}; name another version with NAME@VERSION", names[0]);

@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use clitape_rig::editor::{self, EditorSettings, PermissionChoice};
+use clitape_rig::editor::{self, EditorError, EditorSettings, PermissionChoice};
 
 use crate::exit::ExitStatus;
 use crate::record::host_paths;
+use crate::rig_limits::{SubjectOutput, SubjectUse};
+use crate::signals::stop_on_signals;
 use crate::terminal;
 
 /// Starts an agent of the Agent Client Protocol as an editor does, sends prompts and prints its updates
@@ -28,9 +30,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
     /// Seconds that the run may take
-    #[arg(long, value_name = "S", default_value_t = 120,
+    #[arg(long, value_name = "S", default_value_t = 120, help_heading = "Limits",
         value_parser = clap::value_parser!(u64).range(1..=86_400))]
     timeout: u64,
+    #[command(flatten)]
+    output: SubjectOutput,
+    #[command(flatten)]
+    used: SubjectUse,
     /// The agent and its arguments
     #[arg(
         value_name = "COMMAND",
@@ -59,17 +65,22 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         prompts: args.prompt.clone(),
         choices: args.answer.iter().map(choice).collect(),
         within: Duration::from_secs(args.timeout),
+        limits: args.used.limits(args.output.limits()),
     };
+    let stop = stop_on_signals()?;
     let mut refused = 0;
     let mut failed = None;
     let mut out = terminal::stdout();
-    let ended = editor::run(&settings, &host_paths(), &mut |entry| {
+    let ended = editor::run(&settings, &host_paths(), &stop, &mut |entry| {
         refused += u64::from(entry.field("refused").is_some());
         // A stream that can't be written to is reported at the end.
         failed = failed.take().or(out.json(&entry.to_line()).err());
     });
     if let Some(error) = failed {
         return Err(error.into());
+    }
+    if let Err(EditorError::Stopped) = ended {
+        return Err(EditorError::Stopped.into());
     }
     if let Err(error) = ended {
         terminal::note(format_args!("the run failed: {error}"));

@@ -4,6 +4,8 @@ use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
 use clitape_gateway::sse::CollectError;
+use clitape_rig::editor::EditorError;
+use clitape_rig::subject::SubjectError;
 use clitape_runner::cassette::CassetteError;
 use clitape_runner::compare::CompareError;
 use clitape_runner::record::RecordError;
@@ -37,7 +39,7 @@ Exit codes:
   2  the command line, a scenario or an input can't be used
   3  findings: a golden, an invariant or a plan failed, a collected turn failed, a proof text lacks
      something, two sides differ, a session may not be resumed, or a secret was found
-  4  nothing ran, a recording failed, or nothing could be collected or compared
+  4  nothing ran, a recording failed, nothing could be collected or compared, or a signal ended it
   5  a cassette is damaged";
 
 /// Runs the command. An error is printed as one sentence, and a panic is reported as a bug.
@@ -70,6 +72,11 @@ pub(crate) fn classify(error: &anyhow::Error) -> ExitStatus {
         }
         if let Some(RecordError::ModelPanicked) = cause.downcast_ref() {
             return ExitStatus::Bug;
+        }
+        if cause.downcast_ref::<SubjectError>().is_some_and(SubjectError::is_stop)
+            || matches!(cause.downcast_ref::<EditorError>(), Some(EditorError::Stopped))
+        {
+            return ExitStatus::Nothing;
         }
         if cause.is::<RecordError>()
             || matches!(cause.downcast_ref::<CompareError>(), Some(CompareError::Stopped))

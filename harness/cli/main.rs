@@ -27,6 +27,7 @@ mod replay;
 mod report;
 mod review;
 mod rig;
+mod rig_limits;
 mod scan;
 mod schema;
 mod secret;

@@ -12,6 +12,7 @@ use crate::conditions::{ConditionArgs, check_chat, faults_line};
 use crate::exit::ExitStatus;
 use crate::outputs::{make_folder, write_file};
 use crate::progress::ProgressLine;
+use crate::rig_limits::RigLimitArgs;
 use crate::subject::{Machine, gateway, print_left_out};
 use crate::terminal;
 
@@ -33,12 +34,14 @@ pub(crate) struct Args {
     /// Write a page of the run, DIR/index.html
     #[arg(long, value_name = "DIR")]
     html: Option<PathBuf>,
+    #[command(flatten)]
+    rig_limits: RigLimitArgs,
 }
 
 pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
     let subjects = Subjects::load(workspace.root())?;
     let gateway = gateway(&subjects, &args.subject)?;
-    let machine = Machine::new()?;
+    let machine = Machine::new(args.rig_limits.limits())?;
     let scenario = &args.scenario;
     let selector = Selector { names: vec![scenario.clone()], ..Selector::default() };
     let selection = &selector.choose(workspace)?;

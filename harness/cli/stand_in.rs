@@ -31,6 +31,8 @@ Variables:
   CLITAPE_PLAY        recorded, canonical, instant, seed:N or plan:FILE [default: recorded]
   CLITAPE_END         end in another way: at:BYTES, code:N, signal:N, eof:MS, with commas between them
   CLITAPE_WAIT_S      the seconds to wait for a line of the host [default: 30]
+  CLITAPE_MAX_LINE    the bytes that a line of the host may have [default: 32MiB]
+  CLITAPE_MAX_KEPT    the bytes of memory that the lines of the host may take [default: 256MiB]
   CLITAPE_TRANSCRIPT  off: write no transcript
   CLITAPE_LOG         a file that gets a line of JSON for each thing that happens
 

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, bail};
 use clap::Subcommand;
+use clitape_rig::limits::RigLimits;
 use clitape_rig::subject::{
     CheckLine, Front, LeftOut, NamedGateway, RigHost, Subject, SubjectKind, Subjects, by_reason,
     check,
@@ -19,6 +20,7 @@ use clitape_runner::text::plural;
 use crate::exit::ExitStatus;
 use crate::progress::ProgressLine;
 use crate::record::{cache, host_paths};
+use crate::rig_limits::RigLimitArgs;
 use crate::signals::stop_on_signals;
 use crate::terminal::{self, Terminal};
 
@@ -40,6 +42,8 @@ enum Command {
     Check {
         /// The subject: NAME or NAME@VERSION
         subject: String,
+        #[command(flatten)]
+        rig_limits: RigLimitArgs,
     },
 }
 
@@ -47,12 +51,17 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     let subjects = Subjects::load(workspace.root())?;
     match &args.command {
         Command::List => list(&subjects),
-        Command::Check { subject } => {
+        Command::Check { subject, rig_limits } => {
             let (name, version) = split(subject);
             match subjects.get(name)? {
                 (name, Subject::Gateway(spec)) => {
                     let spec = spec.at_version(version);
-                    checked(workspace, NamedGateway { name, version, spec }, quiet)
+                    checked(
+                        workspace,
+                        NamedGateway { name, version, spec },
+                        rig_limits.limits(),
+                        quiet,
+                    )
                 }
                 (name, _) => bail!("{name} is no gateway; run `clitape test --subject {name}`"),
             }
@@ -97,9 +106,10 @@ fn list(subjects: &Subjects) -> anyhow::Result<ExitStatus> {
 fn checked(
     workspace: &Workspace,
     gateway: NamedGateway<'_>,
+    limits: RigLimits,
     quiet: bool,
 ) -> anyhow::Result<ExitStatus> {
-    let machine = Machine::new()?;
+    let machine = Machine::new(limits)?;
     let progress = std::cell::RefCell::new(ProgressLine::new(quiet));
     let mut out = terminal::stdout();
     let mut failed = None;
@@ -131,6 +141,7 @@ pub(crate) struct Machine {
     host: HostPaths,
     program: PathBuf,
     cache: PathBuf,
+    limits: RigLimits,
     stop: Arc<AtomicBool>,
 }
 
@@ -141,16 +152,16 @@ fn variable(name: &str) -> Option<OsString> {
 
 impl Machine {
     /// The machine, without what killed runs left.
-    pub(crate) fn new() -> anyhow::Result<Self> {
+    pub(crate) fn new(limits: RigLimits) -> anyhow::Result<Self> {
         let host = host_paths();
         remove_stale(&host.temporary);
         let program = std::env::current_exe().context("can't find the path of this program")?;
-        Ok(Self { host, program, cache: cache()?, stop: stop_on_signals()? })
+        Ok(Self { host, program, cache: cache()?, limits, stop: stop_on_signals()? })
     }
 
     pub(crate) fn rig<'a>(&'a self, workspace: &'a Workspace) -> RigHost<'a> {
-        let Self { host, program, cache, stop } = self;
-        RigHost { workspace, host, program, cache, variable: &variable, stop }
+        let Self { host, program, cache, limits, stop } = self;
+        RigHost { workspace, host, program, cache, variable: &variable, limits: *limits, stop }
     }
 }
 

@@ -24,6 +24,7 @@ use crate::exit::ExitStatus;
 use crate::input::WorkLimits;
 use crate::outputs::{self, OpenOutput, Outputs, write_file};
 use crate::progress::ProgressLine;
+use crate::rig_limits::RigLimitArgs;
 use crate::selection::{Names, SelectionArgs};
 use crate::subject::{Machine, gateway, print_left_out, split};
 use crate::terminal::{self, Terminal};
@@ -70,6 +71,8 @@ pub(crate) struct Args {
     outputs: Outputs,
     #[command(flatten)]
     work: WorkLimits,
+    #[command(flatten)]
+    rig_limits: RigLimitArgs,
 }
 
 pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
@@ -124,7 +127,7 @@ fn test_subject(
         );
     }
     let subjects = Subjects::load(workspace.root())?;
-    let machine = Machine::new()?;
+    let machine = Machine::new(args.rig_limits.limits())?;
     let began = Instant::now();
     let (name, version) = split(subject);
     let (name, subject_spec) = subjects.get(name)?;

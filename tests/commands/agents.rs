@@ -6,9 +6,37 @@
 #![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use std::fs;
+use std::time::{Duration, Instant};
 
-use crate::common::{check, has_program, root, workspace};
+use crate::common::{check, has_program, put_program, root, workspace};
 use tempfile::TempDir;
+
+#[test]
+fn an_agent_that_does_not_read_its_stdin_hangs_within_its_time() {
+    let dir = workspace(&["plain-text"]);
+    // It answers, asks for more than a pipe takes, and reads no answer.
+    let script = r#"#!/bin/bash
+        read -r line; echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}'
+        read -r line; echo '{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s1"}}'
+        for i in {1..3000}; do
+          echo '{"jsonrpc":"2.0","id":'$i',"method":"fs/read_text_file","params":{"sessionId":"s1"}}'
+        done
+        sleep 600"#;
+    put_program(&dir.path().join("deaf"), script);
+    let toml = "[subject.deaf]\nkind = 'agent'\ncommand = ['./deaf']\nwithin_s = 2\n";
+    fs::write(dir.path().join("clitape.toml"), toml).unwrap();
+    let begin = Instant::now();
+    for args in [
+        &["test", "--subject", "deaf", "plain-text"][..],
+        &["rig", "deaf", "plain-text"],
+        &["subject", "check", "deaf"],
+    ] {
+        let says: &[&str] = if args[0] == "subject" { &["hangs"] } else { &["SB026"] };
+        let says = [says, &["the agent does not read its stdin, where "]].concat();
+        check(dir.path(), args, 3, &says, &[]);
+    }
+    assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", begin.elapsed());
+}
 
 /// A workspace with these scenarios and the example agent, as it is and with each of these faults.
 fn with_agent(scenarios: &[&str], bugs: &[&str]) -> TempDir {

@@ -13,6 +13,8 @@ use std::time::Duration;
 use crate::common::{self, clitape, put_program, root, workspace};
 use clitape_gateway::limits as gateway;
 use clitape_gateway::sse::{BrokerLimits, ServerSettings};
+use clitape_rig::limits as rig;
+use clitape_rig::subject::RANGES;
 use clitape_runner::files::LARGEST;
 use clitape_runner::limits::{
     CAPTURE, CHANNELS, COMPARED_TIME, FAULT_SLOW_MS, FAULT_WAIT_S, FAULTS, INSTALL_OUTPUT,
@@ -24,6 +26,8 @@ use clitape_runner::scenario::bounds;
 /// How the table of limits begins that are options, and that of limits that are fields of a library.
 const OPTIONS: &str = "what | at most | option | at the limit |";
 const FIELDS: &str = "what of the server | at most | field | at the limit |";
+/// How the table of limits begins that are variables of the stand-in.
+const VARIABLES: &str = "what of the host | at most | variable | at the limit |";
 
 fn page() -> String {
     fs::read_to_string(root().join("docs/limits.md")).expect("the page")
@@ -41,6 +45,7 @@ fn issue_13_point_5_the_page_of_limits_says_what_the_code_does() {
     let s = |time: Duration| format!("{} s", time.as_secs());
     let ms = |time: Duration| format!("{} ms", time.as_millis());
     let (recorded, compared) = (OutputLimits::RECORDED, OutputLimits::COMPARED);
+    let subject = rig::SubjectLimits::DEFAULT;
     let expect = [
         LARGEST.to_string(),
         CAPTURE.to_string(),
@@ -63,6 +68,14 @@ fn issue_13_point_5_the_page_of_limits_says_what_the_code_does() {
         compared.bytes.to_string(),
         compared.line.to_string(),
         compared.lines.to_string(),
+        rig::KEPT.to_string(),
+        subject.output.bytes.to_string(),
+        subject.output.line.to_string(),
+        subject.output.lines.to_string(),
+        subject.memory.to_string(),
+        subject.calls.to_string(),
+        subject.messages.to_string(),
+        "120 s".to_owned(),
         "120 s".to_owned(),
         gateway::STREAM_BYTES.to_string(),
         gateway::STREAM_EVENT.to_string(),
@@ -97,6 +110,26 @@ fn issue_13_point_5_the_page_of_limits_says_what_the_code_does() {
 }
 
 #[test]
+fn the_page_of_limits_and_the_help_have_the_variables_of_the_stand_in() {
+    let help = clitape().args(["stand-in", "--help"]).output().expect("the command runs");
+    let help = String::from_utf8(help.stdout).expect("help is UTF-8");
+    let page = page();
+    let rows = rows(&page, VARIABLES);
+    let expect = [
+        ("CLITAPE_WAIT_S", format!("{} s", rig::HOST_WAIT.as_secs())),
+        ("CLITAPE_MAX_LINE", rig::HOST_LINE.to_string()),
+        ("CLITAPE_MAX_KEPT", rig::KEPT.to_string()),
+    ];
+    let found = rows.iter().map(|row| (row[2].trim_matches('`'), row[1].to_owned()));
+    assert!(found.eq(expect.clone()), "{rows:?}");
+    for (name, default) in expect {
+        let line = help.lines().find(|line| line.trim_start().starts_with(name));
+        let default = format!("[default: {}]", default.trim_end_matches(" s"));
+        assert!(line.is_some_and(|line| line.ends_with(&default)), "{name} {default}: {help}");
+    }
+}
+
+#[test]
 fn issue_13_point_5_the_page_of_limits_says_what_a_format_allows() {
     let page = page();
     let keys = |ranges: &[(&str, RangeInclusive<u64>)]| -> Vec<Vec<String>> {
@@ -116,17 +149,20 @@ fn issue_13_point_5_the_page_of_limits_says_what_a_format_allows() {
         ("agent (entries)", 0..=FAULTS as u64),
     ];
     assert_eq!(rows(&page, "key of a plan"), keys(&plan));
+    assert_eq!(rows(&page, "key of a subject in `clitape.toml`"), keys(&RANGES));
     // There is no table that none of these tests reads.
     let tables = page.split("\n\n").filter_map(|part| part.strip_prefix("| "));
     for table in tables {
-        let is_read = [OPTIONS, FIELDS, "key of "].iter().any(|head| table.starts_with(head));
+        let is_read =
+            [OPTIONS, FIELDS, VARIABLES, "key of "].iter().any(|head| table.starts_with(head));
         assert!(is_read, "{table}");
     }
 }
 
 /// The options under "Limits" in the help of `command`, each with its default.
 fn limits_of(command: &str) -> BTreeMap<String, String> {
-    let help = clitape().args([command, "--help"]).output().expect("the command runs");
+    let command = command.split(' ').chain(["--help"]);
+    let help = clitape().args(command).output().expect("the command runs");
     let help = String::from_utf8(help.stdout).expect("help is UTF-8");
     let (_, section) = help.split_once("\nLimits:").expect("every command has limits");
     let is_over =
@@ -179,9 +215,13 @@ fn issue_13_point_5_every_limit_of_the_page_is_an_option_with_its_default_and_th
         }
         options += 1;
     }
-    assert_eq!((options, of_all), (35, 3));
-    for command in commands.into_iter().filter(|command| *command != "help") {
-        assert_eq!(limits_of(command), expect[command], "{command}");
+    assert_eq!((options, of_all), (43, 3));
+    // `subject check` has those of all commands, too.
+    let mut check = expect["help"].clone();
+    check.extend(expect.remove("subject check").expect("it has limits"));
+    expect.insert("subject check", check);
+    for (command, expect) in expect.into_iter().filter(|(command, _)| *command != "help") {
+        assert_eq!(limits_of(command), expect, "{command}");
     }
 }
 

@@ -9,7 +9,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::process::Command;
 
-use crate::common::{clitape, put_program, root, workspace};
+use crate::common::{clitape, has_program, put_program, root, workspace};
 
 /// Runs the command, which has to end with `code` and print every one of `parts`.
 #[track_caller]
@@ -131,6 +131,70 @@ fn issue_13_point_5_limits_on_what_is_compared_are_told_with_their_option() {
         let named = format!("raise the limit with `{option}`");
         check(clitape().current_dir(workspace.path()).args(args), 3, &[part, &named]);
     }
+}
+
+#[test]
+fn limits_on_subjects_are_told_with_their_option() {
+    let workspace = workspace(&["plain-text"]);
+    let in_workspace = |place: &str| workspace.path().join(place);
+    let update = r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"x"}}}"#;
+    let hello = r#"read -r line; echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}'
+                   read -r line; echo '{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s1"}}'"#;
+    let agent = format!("{hello}\nexec yes '{update}'");
+    let hoard = "head -c 400000000 /dev/zero | tail -c 400000000 | sleep 60";
+    let ready = "ready = { output = 'up' }\n";
+    for (kind, script, option, low, part) in [
+        ("gateway", "exec yes", "--max-output", "1KiB", "more than 1KiB on stdout"),
+        ("gateway", "exec yes", "--max-lines", "9", "more than 9 lines"),
+        ("gateway", "printf 123456789; sleep 60", "--max-line", "8", "a line of more than 8B"),
+        ("gateway", hoard, "--max-memory", "64MiB", "more than 64MiB of memory"),
+        ("agent", &agent, "--max-output", "1MiB", "more than 1MiB on stdout"),
+        ("agent", &agent, "--max-agent-messages", "9", "more than 9 messages in a session"),
+        ("agent", &agent, "--max-kept", "1MiB", "more than 1MiB would have to be kept"),
+        ("parser", "exec yes", "--max-output", "1MiB", "more than 1MiB on stdout"),
+        (
+            "parser",
+            "printf '[%.0s' {1..99}; echo",
+            "--max-kept",
+            "4KiB",
+            "more than 4KiB would have",
+        ),
+    ] {
+        let before = if kind == "gateway" { "echo up; sleep 0.3\n" } else { "" };
+        put_program(&in_workspace("subject"), &format!("#!/bin/bash\n{before}{script}\n"));
+        let keys = if kind == "gateway" { ready } else { "" };
+        let toml = format!("[subject.x]\nkind = '{kind}'\ncommand = ['./subject']\n{keys}");
+        fs::write(in_workspace("clitape.toml"), toml).expect("clitape.toml");
+        let named = format!("raise the limit with `{option}`");
+        let commands = [&["test", "--subject", "x", "plain-text"][..], &["rig", "x", "plain-text"]];
+        let count = if kind == "parser" { 1 } else { 2 };
+        for command in &commands[..count] {
+            let args = [command, &[option, low][..]].concat();
+            check(clitape().current_dir(workspace.path()).args(args), 3, &[part, &named]);
+        }
+        if kind == "agent" {
+            let args = ["editor", option, low, "--prompt", "hi", "--", "./subject"];
+            check(clitape().current_dir(workspace.path()).args(args), 3, &[part, &named]);
+        }
+    }
+}
+
+#[test]
+fn the_limit_on_the_calls_of_a_chat_is_told_with_its_option() {
+    if !has_program("python3") {
+        return;
+    }
+    let workspace = workspace(&["plain-text"]);
+    let program = root().join("subjects/examples/telegram.py");
+    let toml = format!(
+        "[subject.x]\nkind = 'gateway'\ncommand = ['python3', '{}']\n\
+         env = {{ TELEGRAM_API = '{{bot_api}}', TELEGRAM_TOKEN = '{{token}}', CLAUDE_BIN = '{{claude}}' }}\n",
+        program.display()
+    );
+    fs::write(workspace.path().join("clitape.toml"), toml).expect("clitape.toml");
+    let args = ["test", "--subject", "x", "plain-text", "--max-calls", "1"];
+    let says = ["SB029", "more than 1 calls in one chat; raise the limit with `--max-calls`"];
+    check(clitape().current_dir(workspace.path()).args(args), 3, &says);
 }
 
 const STREAM: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";

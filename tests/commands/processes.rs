@@ -6,19 +6,27 @@
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt as _;
-use std::time::{Instant, SystemTime};
+use std::process::Stdio;
+use std::time::{Duration, Instant, SystemTime};
 
-use crate::common::clitape;
-use crate::common::project::{Project, RESULT, daemons, send, text, ways};
+use crate::common::project::{Project, RESULT, daemons, send, text, wait_for_silence_of, ways};
+use crate::common::{clitape, put_program, workspace};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng as _, SeedableRng as _};
 
-#[test]
-fn issue_13_finding_2_sixty_signals_at_random_moments_leave_nothing() {
-    const SIGNALS: [Signal; 5] =
-        [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT, Signal::SIGKILL];
+/// The signals that end a command; it can see all but the last one.
+const SIGNALS: [Signal; 5] =
+    [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT, Signal::SIGKILL];
+
+/// The longest time from a signal to the end of the command, on a slow machine.
+const LONGEST: Duration = Duration::from_secs(6);
+/// What makes a shell, and what it starts, ignore the signals that it can.
+const IGNORES: &str = "trap '' INT TERM HUP QUIT";
+
+/// A seed, and sixty of these signals in turn, each with a random number up to `most`.
+fn draws(signals: &[Signal], most: f64) -> (u64, Vec<(usize, Signal, f64)>) {
     let seed = std::env::var("CLITAPE_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = seed.unwrap_or_else(|| {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
@@ -26,11 +34,16 @@ fn issue_13_finding_2_sixty_signals_at_random_moments_leave_nothing() {
     });
     println!("seed {seed}; set CLITAPE_SEED to draw the same moments again");
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let mut draws: Vec<(usize, Signal, f64)> = Vec::new();
-    for number in 0..60 {
-        let part = f64::from(random.next_u32()) / f64::from(u32::MAX) * 1.1;
-        draws.push((number, SIGNALS[number % SIGNALS.len()], part));
-    }
+    let draw = |number: usize| {
+        let part = f64::from(random.next_u32()) / f64::from(u32::MAX) * most;
+        (number, signals[number % signals.len()], part)
+    };
+    (seed, (0..60).map(draw).collect())
+}
+
+#[test]
+fn issue_13_finding_2_sixty_signals_at_random_moments_leave_nothing() {
+    let (seed, draws) = draws(&SIGNALS, 1.1);
     let ways = ways();
     let ways = ways.iter().copied().chain(ways.is_empty().then_some("none")).cycle();
     // Most of the time is waited: four projects share the moments.
@@ -44,7 +57,8 @@ fn issue_13_finding_2_sixty_signals_at_random_moments_leave_nothing() {
 /// Records in a project of its own again and again, each time with a signal at a part of the time that an
 /// undisturbed recording takes, and checks that nothing is left.
 fn disturb(seed: u64, way: &str, draws: &[(usize, Signal, f64)]) {
-    let script = daemons(&format!("echo '{{\"type\":\"x\"}}'; sleep 0.1; {RESULT}"));
+    let begins = format!("{IGNORES}; echo '{{\"type\":\"x\"}}'; sleep 0.1; {RESULT}");
+    let script = daemons(&begins);
     let project = Project::new(&script);
     let confine = ["--yes", "--confine", way];
     // The first is not disturbed: it says how long one takes.
@@ -60,8 +74,10 @@ fn disturb(seed: u64, way: &str, draws: &[(usize, Signal, f64)]) {
         let child = project.record().args(confine).spawn().unwrap();
         std::thread::sleep(moment);
         send(&child, signal);
+        let begin = Instant::now();
         let output = child.wait_with_output().unwrap();
-        let told = format!("{what}: {}", text(&output));
+        let (took, told) = (begin.elapsed(), format!("{what}: {}", text(&output)));
+        assert!(took < LONGEST, "{took:?}: {told}");
         match output.status.code() {
             // It had ended, or not begun.
             Some(0) => {}
@@ -76,6 +92,107 @@ fn disturb(seed: u64, way: &str, draws: &[(usize, Signal, f64)]) {
         project.wait_for_silence(&what);
         project.check_files(&what);
     }
+}
+
+/// A program that ignores all signals but SIGKILL, as do the daemons that it starts.
+fn stays(before: &str) -> String {
+    let loops = format!("{before}\nwhile :; do sleep 0.1; done\n");
+    format!("#!/bin/bash\n{IGNORES}\n{}", daemons(&loops))
+}
+
+/// What a command waits for: gateways that are never ready, that hang, and that are asked to end; an agent that reads
+/// nothing; a parser and other programs that do not end.
+const SUBJECTS: &str = "
+[subject.unready]
+kind = 'gateway'
+command = ['./stays']
+[subject.hangs]
+kind = 'gateway'
+command = ['./stays']
+ready = { output = 'up' }
+[subject.ends]
+kind = 'gateway'
+command = ['./stays']
+ready = { output = 'up' }
+within_s = 1
+[subject.unnamed]
+kind = 'gateway'
+command = ['./stays']
+ready = { url = 'http://name.invalid/' }
+[subject.agent]
+kind = 'agent'
+command = ['./agent']
+[subject.parser]
+kind = 'parser'
+command = ['./stays']
+[subject.once]
+kind = 'parser'
+command = ['./stays']
+started = 'once'
+[subject.replay]
+kind = 'replay'
+command = ['./stays']
+";
+
+#[test]
+fn sixty_signals_end_commands_whose_subjects_ignore_them() {
+    /// The seconds from the start to the latest signal: some subjects are asked to end by then.
+    const LATEST: f64 = 3.5;
+    const COMMANDS: [&str; 12] = [
+        "test --subject unready",
+        "rig hangs plain-text",
+        "subject check ends",
+        "test --subject ends",
+        "rig unnamed plain-text",
+        "test --subject agent",
+        "editor --prompt hi -- ./agent",
+        "test --subject parser",
+        "test --subject once",
+        "test --subject replay",
+        "compare subject:hangs subject:ends --out out",
+        "compare this ./stays plain-text --out out",
+    ];
+    let (seed, draws) = draws(&SIGNALS[..4], LATEST);
+    let disturb = |draws: &[(usize, Signal, f64)]| {
+        let dir = workspace(&["plain-text"]);
+        let root = dir.path().canonicalize().unwrap();
+        let temporary = root.join("tmp");
+        fs::create_dir(&temporary).unwrap();
+        put_program(&root.join("stays"), &stays("echo up"));
+        let hello = r#"
+            read -r line; echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}'
+            read -r line; echo '{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s1"}}'"#;
+        put_program(&root.join("agent"), &stays(hello));
+        fs::write(root.join("clitape.toml"), SUBJECTS).unwrap();
+        for &(number, signal, seconds) in draws {
+            let arguments = COMMANDS[number % COMMANDS.len()];
+            let what =
+                format!("seed {seed}, number {number}: {arguments}: {signal} after {seconds:.2} s");
+            let mut command = clitape();
+            command.args(arguments.split(' ')).current_dir(&root).env("TMPDIR", &temporary);
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            let child = command.spawn().unwrap();
+            std::thread::sleep(Duration::from_secs_f64(seconds));
+            send(&child, signal);
+            let begin = Instant::now();
+            let output = child.wait_with_output().unwrap();
+            let (took, told) = (begin.elapsed(), format!("{what}: {}", text(&output)));
+            assert!(took < LONGEST, "{took:?}: {told}");
+            match output.status.code() {
+                // It had not begun to listen.
+                None => assert_eq!(output.status.signal(), Some(signal as i32), "{told}"),
+                Some(code) => assert!(code == 4 && told.contains("stopped"), "{told}"),
+            }
+            wait_for_silence_of(&root, &what);
+            let left: Vec<_> = fs::read_dir(&temporary).unwrap().flatten().collect();
+            assert!(left.is_empty(), "{what}: {left:?}");
+        }
+    };
+    std::thread::scope(|scope| {
+        for draws in draws.chunks(6) {
+            scope.spawn(move || disturb(draws));
+        }
+    });
 }
 
 #[test]

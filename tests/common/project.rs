@@ -71,34 +71,14 @@ impl Project {
         command
     }
 
-    /// Processes of the project: its folder stands in their environment or their command line.
+    /// Processes of the project.
     pub(crate) fn processes(&self) -> Vec<(i32, String)> {
-        let folder = self.path().to_string_lossy().into_owned();
-        let me = i32::try_from(std::process::id()).unwrap();
-        let read = |pid: i32, name: &str| {
-            let bytes = fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
-            String::from_utf8_lossy(&bytes).replace('\0', " ")
-        };
-        let entries = fs::read_dir("/proc").unwrap().flatten();
-        let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-        pids.filter(|pid| *pid != me)
-            .map(|pid| (pid, read(pid, "cmdline"), read(pid, "environ")))
-            .filter(|(_, line, environment)| (line.clone() + environment).contains(&folder))
-            .map(|(pid, line, _)| (pid, line))
-            .collect()
+        processes_of(&self.path())
     }
 
     /// Waits until no process of the project is left; one that was killed takes a moment.
     pub(crate) fn wait_for_silence(&self, what: &str) {
-        let begin = Instant::now();
-        loop {
-            let left = self.processes();
-            if left.is_empty() {
-                return;
-            }
-            assert!(begin.elapsed() < PATIENCE, "{what}: {left:?} is left");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        wait_for_silence_of(&self.path(), what);
     }
 
     /// Nothing temporary is left, and what is recorded is whole.
@@ -128,6 +108,36 @@ impl Project {
             assert!(begin.elapsed() < PATIENCE, "no {name}: {:?}", self.processes());
             std::thread::sleep(Duration::from_millis(10));
         }
+    }
+}
+
+/// Processes that have a folder in their environment or their command line, each with that line.
+pub(crate) fn processes_of(folder: &Path) -> Vec<(i32, String)> {
+    let folder = folder.to_string_lossy().into_owned();
+    let me = i32::try_from(std::process::id()).unwrap();
+    let read = |pid: i32, name: &str| {
+        let bytes = fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).replace('\0', " ")
+    };
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    pids.filter(|pid| *pid != me)
+        .map(|pid| (pid, read(pid, "cmdline"), read(pid, "environ")))
+        .filter(|(_, line, environment)| (line.clone() + environment).contains(&folder))
+        .map(|(pid, line, _)| (pid, line))
+        .collect()
+}
+
+/// Waits until no process has the folder.
+pub(crate) fn wait_for_silence_of(folder: &Path, what: &str) {
+    let begin = Instant::now();
+    loop {
+        let left = processes_of(folder);
+        if left.is_empty() {
+            return;
+        }
+        assert!(begin.elapsed() < PATIENCE, "{what}: {left:?} is left");
+        std::thread::sleep(Duration::from_millis(10));
     }
 }
 

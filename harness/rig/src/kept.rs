@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use clitape_gateway::ByteSize;
+use clitape_runner::replay::Entry;
 use serde_json::{Map, Value};
 
 use crate::limits::KEPT;
@@ -147,6 +148,11 @@ pub fn map_bytes(map: &Map<String, Value>) -> usize {
     slots * SLOT
         + members
         + map.iter().map(|(key, value)| key.capacity() + heap(value)).sum::<usize>()
+}
+
+/// Returns the bytes of memory that an entry of a trace takes.
+pub fn entry_bytes(entry: &Entry) -> usize {
+    size_of::<Entry>() + entry.kind.len() + size_of::<Map<String, Value>>() + map_bytes(&entry.data)
 }
 
 /// The bytes of an object's table, its slots aside.

@@ -40,9 +40,6 @@ impl Default for OutputLimits {
     }
 }
 
-/// The most memory that a subject and its descendants may use.
-pub const SUBJECT_MEMORY: ByteSize = ByteSize::mib(4096);
-
 /// How long a CLI may take for one run that is recorded, whatever its scenario allows.
 pub const RECORDED_TIME: Duration = Duration::from_secs(86_400);
 /// How long `claude --version` may take.

@@ -77,6 +77,12 @@ impl Host {
         Self::start(&[("CLITAPE_CASSETTE", cassette)], &[&LIVE[..], more].concat())
     }
 
+    /// Writes bytes, as far as the process reads them.
+    pub(crate) fn write_until_closed(&mut self, bytes: &[u8]) {
+        // A process that refuses them may have ended before the last one.
+        let _ = self.stdin.as_mut().unwrap().write_all(bytes);
+    }
+
     pub(crate) fn write(&mut self, line: &str) {
         let stdin = self.stdin.as_mut().unwrap();
         // A process that has ended reads nothing, which the test sees by its end.

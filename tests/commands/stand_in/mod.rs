@@ -213,6 +213,36 @@ fn a_host_that_says_nothing_is_refused_in_time() {
 }
 
 #[test]
+fn what_a_host_writes_has_limits() {
+    let live = || [&LIVE[..], &["--session-id", SESSION]].concat();
+    let prompt = || vec!["-p", "--output-format", "text"];
+    let wide = format!("[{}0]\n", "{\"a\":0},".repeat(20_000));
+    for (args, variable, input, says) in [
+        (
+            live(),
+            ("CLITAPE_MAX_LINE", "1MiB"),
+            "x".repeat(3 << 20),
+            "a line of more than 1MiB; raise the limit with CLITAPE_MAX_LINE",
+        ),
+        (prompt(), ("CLITAPE_MAX_LINE", "1KiB"), "x".repeat(2 << 10), "a line of more than 1KiB"),
+        (
+            prompt(),
+            ("CLITAPE_MAX_KEPT", "1MiB"),
+            "a line\n".repeat(9_999),
+            "lines that take more than 1MiB of memory; raise the limit with CLITAPE_MAX_KEPT",
+        ),
+        (live(), ("CLITAPE_MAX_KEPT", "1MiB"), wide, "lines that take more than 1MiB of memory"),
+    ] {
+        let variables = [("CLITAPE_CASSETTE", "permission-allow"), variable];
+        let mut host = Host::start(&variables, &args);
+        host.write_until_closed(input.as_bytes());
+        let ended = host.end();
+        assert_eq!(ended.status.code(), Some(70), "{variable:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains(says), "{variable:?}: {}", ended.stderr);
+    }
+}
+
+#[test]
 fn the_end_of_stdin_ends_it_where_it_waits() {
     let mut host = Host::live("permission-allow", &[]);
     host.say("Go.", None);

@@ -1,35 +1,46 @@
 //! The pipes to an agent: messages of JSON-RPC, one a line, and the way of each to the session that it is for.
+//!
+//! Each message is counted in the account of the run before it is parsed, and as long as a reader has it.
 
 use std::collections::HashMap;
-use std::io::{self, BufRead as _, BufReader, Read, Write};
+use std::io::{self, BufRead as _, BufReader, Read};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use clitape_runner::limits::OutputLimits;
+use clitape_runner::record::{Meter, Overflow, StdinPipe, Unread};
 use serde_json::{Map, Value, json};
 
-/// The most bytes of a line.
-const MAX_LINE: u64 = 32 << 20;
-/// The most bytes that an agent may write.
-const MAX_BYTES: u64 = 512 << 20;
+use super::error::EditorError;
+use crate::kept::{Full, Held, KeptBytes, parsed_bytes};
+
 /// The characters of a line that is no message which are kept.
 const SHOWN: usize = 200;
+/// The bytes that a message takes on its way, whatever is in it.
+const MESSAGE: usize = 512;
 
-/// What came of the agent for one session.
+/// What came of the agent for one session; the readers of a message share it.
 #[derive(Debug, Clone)]
-pub(super) enum Incoming {
+pub(super) struct Incoming(Arc<Counted<Message>>);
+
+/// What is kept, and its part of the account.
+#[derive(Debug)]
+struct Counted<T> {
+    what: T,
+    _held: Held,
+}
+
+impl AsRef<[u8]> for Counted<String> {
+    fn as_ref(&self) -> &[u8] {
+        self.what.as_bytes()
+    }
+}
+
+/// A message of an agent.
+#[derive(Debug, Clone)]
+pub(super) enum Message {
     /// A notification, or a request, which has an id.
-    Call {
-        /// The method.
-        method: String,
-        /// The id of a request.
-        id: Option<Value>,
-        /// The parameters.
-        params: Value,
-        /// Whether it names a session that the editor has not opened.
-        is_stray: bool,
-        /// Why an editor that uses the official crate can't read the line.
-        unreadable: Option<String>,
-    },
+    Call(Call),
     /// The answer to the editor's request of this number: the result, or the error.
     Answer(u64, Result<Value, Value>),
     /// A line that is no message.
@@ -38,15 +49,41 @@ pub(super) enum Incoming {
     End,
 }
 
+/// A notification or a request.
+#[derive(Debug, Clone)]
+pub(super) struct Call {
+    /// The method.
+    pub(super) method: String,
+    /// The id of a request.
+    pub(super) id: Option<Value>,
+    /// The parameters.
+    pub(super) params: Value,
+    /// Whether it names a session that the editor has not opened.
+    pub(super) is_stray: bool,
+    /// Why an editor that uses the official crate can't read the line.
+    pub(super) unreadable: Option<String>,
+}
+
+impl Incoming {
+    /// Takes the message, which is copied if another reader has it too.
+    pub(super) fn take(self) -> Message {
+        match Arc::try_unwrap(self.0) {
+            Ok(own) => own.what,
+            Err(shared) => shared.what.clone(),
+        }
+    }
+}
+
 /// Where messages go.
-#[derive(Default)]
 struct Routes {
     /// The sessions by id; a closed one has no reader.
     sessions: HashMap<String, Option<Sender<Incoming>>>,
     pending: HashMap<u64, Pending>,
     next_id: u64,
     is_over: bool,
-    overflow: Option<String>,
+    failure: Option<ReadFailure>,
+    /// The account of the ids of the sessions.
+    held: Held,
 }
 
 /// A request of the editor whose answer is still to come.
@@ -56,19 +93,48 @@ struct Pending {
     is_in_session: bool,
 }
 
+/// Why no more is read of an agent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum ReadFailure {
+    /// It printed too much.
+    #[error("{}", .0.with_option())]
+    Output(Overflow),
+    /// The account of the run is full.
+    #[error(transparent)]
+    Full(#[from] Full),
+    /// The thread that reads panicked.
+    #[error(
+        "a message at which clitape panicked, which is a bug of clitape: please report it with the lines above"
+    )]
+    Panic,
+}
+
 /// The pipes to an agent.
 pub(super) struct Connection {
-    stdin: Mutex<Option<Box<dyn Write + Send>>>,
+    stdin: Mutex<StdinPipe>,
     routes: Arc<Mutex<Routes>>,
+    kept: Arc<KeptBytes>,
 }
 
 impl Connection {
-    /// Reads the agent's stdout on a thread of its own.
-    pub(super) fn new(stdin: Box<dyn Write + Send>, stdout: impl Read + Send + 'static) -> Self {
-        let routes = Arc::new(Mutex::new(Routes::default()));
-        let own = routes.clone();
-        std::thread::spawn(move || read(stdout, &own));
-        Self { stdin: Mutex::new(Some(stdin)), routes }
+    /// Reads the agent's stdout on a thread of its own, within these limits.
+    pub(super) fn new(
+        stdin: StdinPipe,
+        stdout: impl Read + Send + 'static,
+        limits: OutputLimits,
+        kept: Arc<KeptBytes>,
+    ) -> Self {
+        let routes = Arc::new(Mutex::new(Routes {
+            sessions: HashMap::new(),
+            pending: HashMap::new(),
+            next_id: 0,
+            is_over: false,
+            failure: None,
+            held: Held::of(&kept),
+        }));
+        let reader = Reader { routes: routes.clone(), kept: kept.clone() };
+        std::thread::spawn(move || reader.read(stdout, limits));
+        Self { stdin: Mutex::new(stdin), routes, kept }
     }
 
     /// Makes a request; its answer, and what comes for the session that it opens, goes to the sender. Returns the
@@ -78,13 +144,13 @@ impl Connection {
         method: &str,
         params: &Value,
         inbox: &Sender<Incoming>,
-    ) -> io::Result<u64> {
+    ) -> Result<u64, EditorError> {
         let id = {
             let mut routes = lock(&self.routes);
             let id = routes.next_id;
             routes.next_id += 1;
             if routes.is_over {
-                return Err(io::ErrorKind::BrokenPipe.into());
+                return Err(EditorError::Closed);
             }
             let is_in_session =
                 params["sessionId"].as_str().is_some_and(|id| routes.sessions.contains_key(id));
@@ -92,28 +158,44 @@ impl Connection {
             id
         };
         let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
-        self.send(&request)?;
-        Ok(id)
+        let sent = self.send(&request);
+        if sent.is_err() {
+            lock(&self.routes).pending.remove(&id);
+        }
+        sent.map(|()| id)
     }
 
-    /// Sends a message.
-    pub(super) fn send(&self, message: &Value) -> io::Result<()> {
-        // Writing does not panic.
-        let mut stdin = self.stdin.lock().unwrap_or_else(PoisonError::into_inner);
-        let stdin = stdin.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
-        stdin.write_all(format!("{message}\n").as_bytes())?;
-        stdin.flush()
+    /// Sends a message, which waits in the account of the run until the agent reads it.
+    pub(super) fn send(&self, message: &Value) -> Result<(), EditorError> {
+        let line = format!("{message}\n");
+        let mut held = Held::of(&self.kept);
+        held.try_keep(line.len())?;
+        // Writing to a queue does not panic.
+        let stdin = self.stdin.lock().unwrap_or_else(PoisonError::into_inner);
+        stdin.write(Counted { what: line, _held: held }).map_err(|_| EditorError::Closed)
     }
 
     /// Closes the agent's stdin, which asks it to end.
     pub(super) fn close(&self) {
         // As above.
-        self.stdin.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.stdin.lock().unwrap_or_else(PoisonError::into_inner).close();
     }
 
-    /// The limit that the agent's output reached, in words.
-    pub(super) fn overflow(&self) -> Option<String> {
-        lock(&self.routes).overflow.clone()
+    /// What the agent has not read of its stdin.
+    pub(super) fn unread(&self) -> Option<Unread> {
+        // As above.
+        self.stdin.lock().unwrap_or_else(PoisonError::into_inner).unread()
+    }
+
+    /// Why no more is read of the agent.
+    pub(super) fn failure(&self) -> Option<ReadFailure> {
+        let failure = lock(&self.routes).failure.clone();
+        failure.or_else(|| self.kept.overflow().map(ReadFailure::Full))
+    }
+
+    /// The account of the run.
+    pub(super) fn kept(&self) -> &Arc<KeptBytes> {
+        &self.kept
     }
 
     /// Forgets a session, whose messages nobody reads any more.
@@ -128,38 +210,59 @@ pub(super) fn inbox() -> (Sender<Incoming>, Receiver<Incoming>) {
 }
 
 fn lock(routes: &Mutex<Routes>) -> MutexGuard<'_, Routes> {
-    // Taking and putting values does not panic.
+    // After a panic of the reader, the routes are still those of whole messages.
     routes.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Reads the agent's lines until its output ends or is too long.
-fn read(stdout: impl Read, routes: &Mutex<Routes>) {
-    let mut reader = BufReader::new(stdout);
-    let mut total = 0;
-    loop {
-        let mut bytes = Vec::new();
-        let length = match reader.by_ref().take(MAX_LINE).read_until(b'\n', &mut bytes) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Ok(0) | Err(_) => break,
-            Ok(length) => length as u64,
-        };
-        total += length;
-        let is_long = length == MAX_LINE && bytes.last() != Some(&b'\n');
-        if is_long || total > MAX_BYTES {
-            let what = match is_long {
-                true => format!("a line of more than {} MiB", MAX_LINE >> 20),
-                false => format!("more than {} MiB", MAX_BYTES >> 20),
-            };
-            lock(routes).overflow = Some(what);
-            break;
-        }
-        if !bytes.trim_ascii().is_empty() {
-            lock(routes).route(&bytes);
+/// The thread that reads. Its end is the end of the agent's output for all sessions, also when it panics.
+struct Reader {
+    routes: Arc<Mutex<Routes>>,
+    kept: Arc<KeptBytes>,
+}
+
+impl Reader {
+    /// Reads the agent's lines until its output ends or reaches a limit.
+    fn read(&self, stdout: impl Read, limits: OutputLimits) {
+        let mut reader = BufReader::new(stdout);
+        let mut meter = Meter::new(limits);
+        loop {
+            let mut line = Vec::new();
+            match reader.by_ref().take(limits.line.get() + 1).read_until(b'\n', &mut line) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Ok(0) | Err(_) => return,
+                Ok(_) => {}
+            }
+            let metered = meter.take(&line).map_err(ReadFailure::Output);
+            let read = metered.and_then(|()| self.take(&line).map_err(ReadFailure::Full));
+            if let Err(failure) = read {
+                lock(&self.routes).failure = Some(failure);
+                return;
+            }
         }
     }
-    let mut routes = lock(routes);
-    routes.is_over = true;
-    routes.tell_all(&Incoming::End);
+
+    /// Counts a line and hands it on.
+    fn take(&self, line: &[u8]) -> Result<(), Full> {
+        if line.trim_ascii().is_empty() {
+            return Ok(());
+        }
+        let mut held = Held::of(&self.kept);
+        // The official types are checked with a second copy.
+        held.try_keep(MESSAGE + 2 * parsed_bytes(line))?;
+        lock(&self.routes).route(line, held)
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        let mut routes = lock(&self.routes);
+        if std::thread::panicking() {
+            routes.failure = Some(ReadFailure::Panic);
+        }
+        routes.is_over = true;
+        let end = Counted { what: Message::End, _held: Held::of(&self.kept) };
+        routes.tell_all(&Incoming(Arc::new(end)));
+    }
 }
 
 /// The message of a line, and why the official crate's reader of JSON refuses the line. Half of a character, such as
@@ -207,12 +310,14 @@ fn without_halves(json: &str) -> String {
 
 impl Routes {
     /// Hands a line to the session that it is for. A reader that is gone needs no message.
-    fn route(&mut self, line: &[u8]) {
+    fn route(&mut self, line: &[u8], held: Held) -> Result<(), Full> {
+        let incoming = |what| Incoming(Arc::new(Counted { what, _held: held }));
         let (parsed, unreadable) = parsed(line);
         let Some(mut message) = parsed else {
             let text = String::from_utf8_lossy(line);
             let shown = text.trim_end().chars().take(SHOWN).collect();
-            return self.tell_all(&Incoming::Wrong(shown));
+            self.tell_all(&incoming(Message::Wrong(shown)));
+            return Ok(());
         };
         let id = message.remove("id");
         if let Some(Value::String(method)) = message.remove("method") {
@@ -221,21 +326,23 @@ impl Routes {
             let own = session.and_then(|session| self.sessions.get(session));
             let is_stray = session.is_some() && own.is_none();
             let own = own.cloned();
-            let call = Incoming::Call { method, id, params, is_stray, unreadable };
-            return match own {
+            let call = incoming(Message::Call(Call { method, id, params, is_stray, unreadable }));
+            match own {
                 Some(Some(own)) => drop(own.send(call)),
                 // The session is closed.
                 Some(None) => {}
                 None => self.tell_all(&call),
-            };
+            }
+            return Ok(());
         }
         let number = id.as_ref().and_then(Value::as_u64);
         let pending = number.and_then(|id| Some((id, self.pending.remove(&id)?)));
         let Some((id, Pending { inbox: asker, .. })) = pending else {
-            let words = format!("an answer to a request `{}` that the editor did not make", {
-                id.unwrap_or_default()
-            });
-            return self.tell_all(&Incoming::Wrong(words));
+            let id = id.unwrap_or_default().to_string();
+            let id: String = id.chars().take(SHOWN).collect();
+            let words = format!("an answer to a request `{id}` that the editor did not make");
+            self.tell_all(&incoming(Message::Wrong(words)));
+            return Ok(());
         };
         let answer = match message.remove("error") {
             Some(error) => Err(error),
@@ -244,14 +351,16 @@ impl Routes {
         // What comes next may be for the session that this answer opens.
         if let Some(session) = answer.as_ref().ok().and_then(|result| result["sessionId"].as_str())
         {
+            self.held.try_keep(MESSAGE + session.len())?;
             self.sessions.insert(session.to_owned(), Some(asker.clone()));
         }
-        drop(asker.send(Incoming::Answer(id, answer)));
+        drop(asker.send(incoming(Message::Answer(id, answer))));
+        Ok(())
     }
 
     /// Hands a message to each session, and to each request that waits outside of one.
     fn tell_all(&self, message: &Incoming) {
-        let is_for_requests = matches!(message, Incoming::End | Incoming::Wrong(_));
+        let is_for_requests = matches!(message.0.what, Message::End | Message::Wrong(_));
         let waiting = self.pending.values().filter(|one| is_for_requests && !one.is_in_session);
         let waiting = waiting.map(|one| &one.inbox);
         for inbox in self.sessions.values().flatten().chain(waiting) {

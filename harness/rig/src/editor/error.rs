@@ -1,7 +1,6 @@
 //! Why a run of an editor failed, in words that say what to do.
 
-/// The most entries of a session.
-pub(super) const MAX_ENTRIES: usize = 100_000;
+use crate::kept::Full;
 
 /// Why a run of an editor failed.
 #[derive(Debug, thiserror::Error)]
@@ -13,6 +12,17 @@ pub enum EditorError {
     /// The agent reads no more.
     #[error("the agent reads no more messages")]
     Closed,
+    /// The agent does not read what was written to it.
+    #[error(
+        "the agent has not read its stdin for {for_s} s, where {bytes} bytes wait; it has to read while it works and \
+         while it writes"
+    )]
+    Unread {
+        /// The bytes that wait.
+        bytes: u64,
+        /// The seconds in which it has read none of them.
+        for_s: u64,
+    },
     /// The agent ended before it had answered.
     #[error("the agent ended before it answered `{method}`{last_words}")]
     Ended {
@@ -41,6 +51,12 @@ pub enum EditorError {
     #[error("a line of the agent is no message of JSON-RPC: {0}")]
     Line(String),
     /// The agent sent too much.
-    #[error("the agent sent more than {MAX_ENTRIES} messages")]
-    Flood,
+    #[error("the agent sent {0}")]
+    Flood(String),
+    /// What the agent sent, or does not read, would take too much memory.
+    #[error("what the agent sent, or does not read, is too much: {0}")]
+    Kept(#[from] Full),
+    /// The caller asked to stop.
+    #[error("stopped before all was answered")]
+    Stopped,
 }

@@ -13,26 +13,24 @@ mod official;
 mod session;
 
 use std::ffi::OsString;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use clitape_gateway::ByteSize;
 use clitape_runner::host::HostPaths;
-use clitape_runner::limits::{OutputLimits, SUBJECT_MEMORY};
-use clitape_runner::record::{Program, ProgramStart, Scratch, StdoutUse};
+use clitape_runner::record::{Program, ProgramStart, Scratch, StdinPipe, StdoutUse, Unread};
 use clitape_runner::replay::Entry;
 use serde_json::{Value, json};
 
-use connection::{Connection, Incoming, inbox};
+use crate::kept::KeptBytes;
+use crate::limits::RigLimits;
+use connection::{Connection, Incoming, Message, ReadFailure, inbox};
 pub use error::EditorError;
 pub use session::{OpenQuestion, PermissionChoice, Session};
 
-/// What an agent may print on stderr.
-const STDERR: OutputLimits =
-    OutputLimits { bytes: ByteSize::mib(64), line: ByteSize::mib(16), lines: 1_000_000 };
 /// The time between two looks at what an agent sent.
 const LOOK: Duration = Duration::from_millis(20);
 /// How long an agent may take to end once its stdin is closed, and again after SIGTERM.
@@ -41,6 +39,8 @@ const GRACE: Duration = Duration::from_secs(2);
 const LAST_WORDS_TIME: Duration = Duration::from_millis(200);
 /// The lines of its last words.
 const LAST_WORDS: usize = 8;
+/// How long an agent that is given up must have read nothing, so that this is why.
+const DEAF: Duration = Duration::from_secs(1);
 
 /// An editor, and the agent to which it talks.
 pub struct Editor {
@@ -49,6 +49,8 @@ pub struct Editor {
     greeting: Mutex<Option<(Sender<Incoming>, Receiver<Incoming>)>>,
     /// Why the official types refuse the agent's answer to `initialize`.
     refused: Mutex<Option<String>>,
+    /// The most entries of a session.
+    messages: usize,
 }
 
 impl std::fmt::Debug for Editor {
@@ -58,16 +60,18 @@ impl std::fmt::Debug for Editor {
 }
 
 impl Editor {
-    /// An editor on the pipes of an agent, to which it says hello.
+    /// An editor on the pipes of an agent, to which it says hello. What it keeps counts for the account of its run.
     ///
     /// # Errors
     ///
     /// [`EditorError::Closed`] when the agent reads nothing.
     pub fn new(
-        stdin: Box<dyn Write + Send>,
+        stdin: StdinPipe,
         stdout: impl Read + Send + 'static,
+        limits: RigLimits,
+        kept: Arc<KeptBytes>,
     ) -> Result<Self, EditorError> {
-        let connection = Connection::new(stdin, stdout);
+        let connection = Connection::new(stdin, stdout, limits.subject.output, kept);
         let hello = json!({
             "protocolVersion": 1,
             "clientCapabilities": {
@@ -77,22 +81,33 @@ impl Editor {
             "clientInfo": { "name": "clitape", "version": env!("CARGO_PKG_VERSION") },
         });
         let (sender, receiver) = inbox();
-        connection.ask("initialize", &hello, &sender).map_err(|_| EditorError::Closed)?;
+        connection.ask("initialize", &hello, &sender)?;
         let greeting = Mutex::new(Some((sender, receiver)));
-        Ok(Self { connection, greeting, refused: Mutex::default() })
+        Ok(Self {
+            connection,
+            greeting,
+            refused: Mutex::default(),
+            messages: limits.subject.messages,
+        })
     }
 
     /// Whether the agent has answered the hello; waits for it at most `within`.
     ///
     /// # Errors
     ///
-    /// [`EditorError::Refused`] or [`EditorError::Ended`] when it will not.
-    pub fn is_greeted(&self, within: Duration) -> Result<bool, EditorError> {
+    /// [`EditorError`] when it will not, or the caller stops.
+    pub fn is_greeted(
+        &self,
+        within: Duration,
+        is_stopped: &dyn Fn() -> bool,
+    ) -> Result<bool, EditorError> {
         const METHOD: &str = "initialize";
         // Taking a value does not panic.
         let mut greeting = self.greeting.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((_, receiver)) = greeting.as_ref() else { return Ok(true) };
-        let Some(result) = answer(METHOD, receiver, within)? else { return Ok(false) };
+        let Some(result) = self.answer(METHOD, receiver, within, is_stopped)? else {
+            return Ok(false);
+        };
         *self.refused.lock().unwrap_or_else(PoisonError::into_inner) =
             official::refusal(METHOD, &result);
         *greeting = None;
@@ -103,16 +118,22 @@ impl Editor {
     ///
     /// # Errors
     ///
-    /// [`EditorError`] when the agent refuses, ends or is late.
-    pub fn open(&self, folder: &Path, within: Duration) -> Result<Session<'_>, EditorError> {
+    /// [`EditorError`] when the agent refuses, ends, reads nothing or is late, or the caller stops.
+    pub fn open(
+        &self,
+        folder: &Path,
+        within: Duration,
+        is_stopped: &dyn Fn() -> bool,
+    ) -> Result<Session<'_>, EditorError> {
         const METHOD: &str = "session/new";
         let begin = Instant::now();
         let (sender, receiver) = inbox();
         let params = json!({ "cwd": folder, "mcpServers": [] });
-        let asked = self.connection.ask(METHOD, &params, &sender);
-        asked.map_err(|_| EditorError::Closed)?;
-        let result = answer(METHOD, &receiver, within)?.ok_or_else(|| late(METHOD, within))?;
-        let mut session = Session::new(&self.connection, (sender, receiver), begin, &result);
+        self.connection.ask(METHOD, &params, &sender)?;
+        let result = self.answer(METHOD, &receiver, within, is_stopped)?;
+        let result = result.ok_or_else(|| self.late(METHOD, within))?;
+        let inbox = (sender, receiver);
+        let mut session = Session::new(&self.connection, inbox, begin, &result, self.messages);
         // As above. The first session reports it.
         if let Some(refused) = self.refused.lock().unwrap_or_else(PoisonError::into_inner).take() {
             session.enter("initialize", json!({}), Some(refused));
@@ -125,36 +146,61 @@ impl Editor {
         self.connection.close();
     }
 
-    /// The limit that the agent's output reached, in words.
+    /// Why no more is read of the agent, such as a limit of its output that was reached, in words.
     pub fn overflow(&self) -> Option<String> {
-        self.connection.overflow()
+        self.connection.failure().map(|failure| failure.to_string())
     }
-}
 
-fn late(method: &str, within: Duration) -> EditorError {
-    EditorError::Late { method: method.to_owned(), within_s: within.as_secs() }
-}
+    /// What the agent has not read for a while, although it was written to it.
+    pub fn unread(&self) -> Option<Unread> {
+        self.connection.unread().filter(|unread| unread.stuck >= DEAF)
+    }
 
-/// Waits for the answer to the only request of an inbox. `None` if it does not come in time.
-fn answer(
-    method: &str,
-    inbox: &Receiver<Incoming>,
-    within: Duration,
-) -> Result<Option<Value>, EditorError> {
-    let end = Instant::now() + within;
-    loop {
-        match inbox.recv_timeout(end.saturating_duration_since(Instant::now())) {
-            Ok(Incoming::Answer(_, Ok(result))) => return Ok(Some(result)),
-            Ok(Incoming::Answer(_, Err(error))) => {
-                let words = error["message"].as_str().unwrap_or_default().to_owned();
-                return Err(EditorError::Refused { method: method.to_owned(), words });
+    /// The error for an agent that did not answer in time.
+    fn late(&self, method: &str, within: Duration) -> EditorError {
+        match self.unread() {
+            Some(Unread { bytes, stuck }) => EditorError::Unread { bytes, for_s: stuck.as_secs() },
+            None => EditorError::Late { method: method.to_owned(), within_s: within.as_secs() },
+        }
+    }
+
+    /// The error for an agent whose output has ended before it answered.
+    fn ended(&self, method: &str) -> EditorError {
+        match self.connection.failure() {
+            Some(ReadFailure::Full(full)) => full.into(),
+            Some(failure) => EditorError::Flood(failure.to_string()),
+            None => EditorError::Ended { method: method.to_owned(), last_words: String::new() },
+        }
+    }
+
+    /// Waits for the answer to the only request of an inbox. `None` if it does not come in time.
+    fn answer(
+        &self,
+        method: &str,
+        inbox: &Receiver<Incoming>,
+        within: Duration,
+        is_stopped: &dyn Fn() -> bool,
+    ) -> Result<Option<Value>, EditorError> {
+        let end = Instant::now() + within;
+        loop {
+            if is_stopped() {
+                return Err(EditorError::Stopped);
             }
-            Ok(Incoming::Wrong(words)) => return Err(EditorError::Line(words)),
-            Ok(Incoming::Call { .. }) => {}
-            Err(RecvTimeoutError::Timeout) => return Ok(None),
-            Ok(Incoming::End) | Err(RecvTimeoutError::Disconnected) => {
-                let (method, last_words) = (method.to_owned(), String::new());
-                return Err(EditorError::Ended { method, last_words });
+            let left = end.saturating_duration_since(Instant::now());
+            match inbox.recv_timeout(left.min(LOOK)).map(Incoming::take) {
+                Ok(Message::Answer(_, Ok(result))) => return Ok(Some(result)),
+                Ok(Message::Answer(_, Err(error))) => {
+                    let words = error["message"].as_str().unwrap_or_default().to_owned();
+                    return Err(EditorError::Refused { method: method.to_owned(), words });
+                }
+                Ok(Message::Wrong(words)) => return Err(EditorError::Line(words)),
+                Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => {
+                    return Err(self.ended(method));
+                }
+                Ok(Message::Call(_)) | Err(RecvTimeoutError::Timeout) if left.is_zero() => {
+                    return Ok(None);
+                }
+                Ok(Message::Call(_)) | Err(RecvTimeoutError::Timeout) => {}
             }
         }
     }
@@ -175,18 +221,24 @@ pub struct EditorSettings {
     pub choices: Vec<PermissionChoice>,
     /// How long the run may take.
     pub within: Duration,
+    /// The limits on what the agent sends and uses.
+    pub limits: RigLimits,
 }
 
-/// Runs an agent through the prompts; `on_entry` gets each entry as it comes. The agent is ended with its group.
+/// Runs an agent through the prompts; `on_entry` gets each entry as it comes. The agent is ended with its group. Setting
+/// `stop` ends the run.
 ///
 /// # Errors
 ///
-/// [`EditorError`] when the agent does not start, ends early, is late, or refuses.
+/// [`EditorError`] when the agent does not start, ends early, is late, refuses, does not read or sends too much, and
+/// [`EditorError::Stopped`].
 pub fn run(
     settings: &EditorSettings,
     host: &HostPaths,
+    stop: &AtomicBool,
     on_entry: &mut dyn FnMut(&Entry),
 ) -> Result<(), EditorError> {
+    let limits = settings.limits;
     let scratch = Scratch::for_program(host)?;
     let mut program = Program::start(ProgramStart {
         command: &settings.command,
@@ -195,35 +247,41 @@ pub fn run(
         scratch: &scratch,
         with_stdin: true,
         stdout: StdoutUse::Taken,
-        output: STDERR,
-        memory: SUBJECT_MEMORY,
+        output: limits.subject.output,
+        memory: limits.subject.memory,
     })?;
     let pipes = program.take_stdin().zip(program.take_stdout());
     let (stdin, stdout) = pipes.ok_or(EditorError::Closed)?;
-    let editor = Editor::new(stdin, stdout)?;
+    let editor = Editor::new(stdin, stdout, limits, Arc::new(KeptBytes::within(limits.kept)))?;
     let end = Instant::now() + settings.within;
-    let left = || end.saturating_duration_since(Instant::now());
-    let played = if editor.is_greeted(left())? {
-        let session = editor.open(&settings.folder, left());
-        session.and_then(|mut session| play(&mut session, settings, end, on_entry))
-    } else {
-        Err(late("initialize", settings.within))
-    };
+    let played = play(&editor, &mut program, settings, (end, stop), on_entry);
     let played = played.map_err(|error| with_last_words(error, settings, &program));
     editor.close();
-    program.wait(GRACE)?;
-    program.ask_to_end(GRACE)?;
-    played
+    if !matches!(played, Err(EditorError::Stopped)) {
+        program.wait(GRACE, stop)?;
+    }
+    program.ask_to_end(GRACE, stop)?;
+    match stop.load(Ordering::Relaxed) {
+        true => Err(EditorError::Stopped),
+        false => played,
+    }
 }
 
-/// Plays the prompts one after another.
+/// Greets the agent, opens a session and plays the prompts one after another.
 fn play(
-    session: &mut Session<'_>,
+    editor: &Editor,
+    program: &mut Program,
     settings: &EditorSettings,
-    end: Instant,
+    (end, stop): (Instant, &AtomicBool),
     on_entry: &mut dyn FnMut(&Entry),
 ) -> Result<(), EditorError> {
     const METHOD: &str = "session/prompt";
+    let left = || end.saturating_duration_since(Instant::now());
+    let is_stopped = || stop.load(Ordering::Relaxed);
+    if !editor.is_greeted(left(), &is_stopped)? {
+        return Err(editor.late("initialize", settings.within));
+    }
+    let mut session = editor.open(&settings.folder, left(), &is_stopped)?;
     let (mut asked, mut told) = (0, 0);
     for prompt in &settings.prompts {
         session.prompt(prompt)?;
@@ -237,12 +295,19 @@ fn play(
                 asked += 1;
                 session.answer(0, choice.unwrap_or(&PermissionChoice::Cancel))?;
             }
+            // Its memory is looked at as well.
+            program.poll()?;
+            if let Some(what) = program.overflow() {
+                return Err(EditorError::Flood(format!("or used too much: {what}")));
+            }
             if session.is_over() && session.unanswered() > 0 {
-                let (method, last_words) = (METHOD.to_owned(), String::new());
-                return Err(EditorError::Ended { method, last_words });
+                return Err(editor.ended(METHOD));
+            }
+            if is_stopped() {
+                return Err(EditorError::Stopped);
             }
             if Instant::now() > end {
-                return Err(late(METHOD, settings.within));
+                return Err(editor.late(METHOD, settings.within));
             }
         }
         let response = session.entries().iter().rfind(|entry| entry.kind == "response");
@@ -271,7 +336,9 @@ fn with_last_words(
             EditorError::Ended { method, last_words }
         }
         // The seconds of the whole run, which the caller set.
-        EditorError::Late { method, .. } => late(&method, settings.within),
+        EditorError::Late { method, .. } => {
+            EditorError::Late { method, within_s: settings.within.as_secs() }
+        }
         error => error,
     }
 }

@@ -22,7 +22,7 @@ const MESSAGES: [(&str, Check); 7] = [
 ];
 
 fn refusal_of<T: DeserializeOwned>(value: &Value) -> Option<String> {
-    serde_json::from_value::<T>(value.clone()).err().map(|error| error.to_string())
+    T::deserialize(value).err().map(|error| error.to_string())
 }
 
 /// Returns why the official type of a method's message refuses it; none when it accepts it or is not known.

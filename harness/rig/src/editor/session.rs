@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 use clitape_runner::replay::{Entry, Lane};
 use serde_json::{Map, Value, json};
 
-use super::connection::{Connection, Incoming};
-use super::error::{EditorError, MAX_ENTRIES};
+use super::connection::{Call, Connection, Incoming, Message};
+use super::error::EditorError;
 use super::form;
 use super::official;
+use crate::kept::{Full, Held, entry_bytes, json_bytes};
 
 /// The error of JSON-RPC for a method that the editor does not have.
 const NO_METHOD: i64 = -32_601;
@@ -99,6 +100,11 @@ pub struct Session<'e> {
     unanswered: usize,
     questions: Vec<OpenQuestion>,
     is_over: bool,
+    /// The most entries.
+    most: usize,
+    /// The account of the entries and the questions, and its limit once it was reached.
+    held: Held,
+    full: Option<Full>,
 }
 
 impl std::fmt::Debug for Session<'_> {
@@ -114,6 +120,7 @@ impl<'e> Session<'e> {
         (sender, inbox): (Sender<Incoming>, Receiver<Incoming>),
         begin: Instant,
         result: &Value,
+        most: usize,
     ) -> Self {
         let id = result["sessionId"].as_str().unwrap_or_default().to_owned();
         let mut session = Self {
@@ -127,6 +134,9 @@ impl<'e> Session<'e> {
             unanswered: 0,
             questions: Vec::new(),
             is_over: false,
+            most,
+            held: Held::of(connection.kept()),
+            full: None,
         };
         if let Some(refused) = official::refusal("session/new", result) {
             session.enter("session/new", result.clone(), Some(refused));
@@ -158,14 +168,13 @@ impl<'e> Session<'e> {
     ///
     /// # Errors
     ///
-    /// [`EditorError::Closed`] when the agent reads no more.
+    /// [`EditorError::Closed`] when the agent reads no more, [`EditorError::Kept`] when too much waits for it to read.
     pub fn prompt(&mut self, text: &str) -> Result<(), EditorError> {
         let number = self.prompts.len() + 1;
         self.enter("(user)", json!({ "prompt": number, "text": text }), None);
         let prompt = json!([{ "type": "text", "text": text }]);
         let params = json!({ "sessionId": self.id, "prompt": prompt });
-        let request = self.connection.ask("session/prompt", &params, &self.sender);
-        self.prompts.push(request.map_err(|_| EditorError::Closed)?);
+        self.prompts.push(self.connection.ask("session/prompt", &params, &self.sender)?);
         self.unanswered += 1;
         Ok(())
     }
@@ -174,12 +183,12 @@ impl<'e> Session<'e> {
     ///
     /// # Errors
     ///
-    /// [`EditorError::Closed`] when the agent reads no more.
+    /// [`EditorError::Closed`] when the agent reads no more, [`EditorError::Kept`] when too much waits for it to read.
     pub fn cancel(&mut self) -> Result<(), EditorError> {
         self.enter("(cancel)", json!({}), None);
         let params = json!({ "sessionId": self.id });
         let message = json!({ "jsonrpc": "2.0", "method": "session/cancel", "params": params });
-        self.connection.send(&message).map_err(|_| EditorError::Closed)?;
+        self.connection.send(&message)?;
         while !self.questions.is_empty() {
             self.answer(0, &PermissionChoice::Cancel)?;
         }
@@ -190,7 +199,7 @@ impl<'e> Session<'e> {
     ///
     /// # Errors
     ///
-    /// [`EditorError::Closed`] when the agent reads no more.
+    /// [`EditorError::Closed`] when the agent reads no more, [`EditorError::Kept`] when too much waits for it to read.
     ///
     /// # Panics
     ///
@@ -211,47 +220,55 @@ impl<'e> Session<'e> {
         if let (Some(message), Some(outcome)) = (message.as_object_mut(), outcome.as_object()) {
             message.extend(outcome.clone());
         }
-        self.connection.send(&message).map_err(|_| EditorError::Closed)
+        self.connection.send(&message)
     }
 
     /// Handles what comes, and returns once something came or the time is over.
     ///
     /// # Errors
     ///
-    /// [`EditorError::Flood`] when the agent sent too much.
+    /// [`EditorError::Flood`] when the agent sent too many messages, [`EditorError::Kept`] when they take too much
+    /// memory.
     pub fn read(&mut self, within: Duration) -> Result<(), EditorError> {
-        let mut within = within;
+        let (begin, mut wait) = (Instant::now(), within);
         loop {
-            match self.inbox.recv_timeout(within) {
-                Ok(message) => self.handle(message),
+            match self.inbox.recv_timeout(wait) {
+                Ok(incoming) => self.handle(incoming.take()),
                 Err(RecvTimeoutError::Timeout) => return Ok(()),
                 Err(RecvTimeoutError::Disconnected) => self.is_over = true,
             }
-            if self.entries.len() > MAX_ENTRIES {
-                return Err(EditorError::Flood);
+            if let Some(full) = self.full {
+                return Err(full.into());
             }
-            if self.is_over {
+            if self.entries.len() > self.most {
+                let most = self.most;
+                return Err(EditorError::Flood(format!(
+                    "more than {most} messages in a session; raise the limit with `--max-agent-messages`"
+                )));
+            }
+            // The caller has a limit of time, which large messages may take.
+            if self.is_over || begin.elapsed() > within {
                 return Ok(());
             }
-            within = Duration::ZERO;
+            wait = Duration::ZERO;
         }
     }
 
-    fn handle(&mut self, message: Incoming) {
+    fn handle(&mut self, message: Message) {
         match message {
-            Incoming::Call { method, id, params, is_stray, unreadable } => {
-                let session = &params["sessionId"];
+            Message::Call(call) => {
+                let session = &call.params["sessionId"];
                 let stray = || format!("it is for the session {session}, which is not open");
-                let refused = unreadable.or_else(|| is_stray.then(stray));
-                let refused = refused.or_else(|| official::refusal(&method, &params));
-                self.call(&method, id.filter(|_| !is_stray), params, refused);
+                let refused = call.unreadable.clone().or_else(|| call.is_stray.then(stray));
+                let refused = refused.or_else(|| official::refusal(&call.method, &call.params));
+                self.call(call, refused);
             }
-            Incoming::Answer(request, answer) => self.answered(request, answer),
-            Incoming::Wrong(words) => {
+            Message::Answer(request, answer) => self.answered(request, answer),
+            Message::Wrong(words) => {
                 let refused = format!("the line is no message of JSON-RPC: {words}");
                 self.enter("line", json!({}), Some(refused));
             }
-            Incoming::End => self.is_over = true,
+            Message::End => self.is_over = true,
         }
     }
 
@@ -276,13 +293,9 @@ impl<'e> Session<'e> {
     }
 
     /// Handles a notification or a request of the agent.
-    fn call(
-        &mut self,
-        method: &str,
-        id: Option<Value>,
-        mut params: Value,
-        refused: Option<String>,
-    ) {
+    fn call(&mut self, call: Call, refused: Option<String>) {
+        let Call { method, id, mut params, is_stray, .. } = call;
+        let (method, id) = (&*method, id.filter(|_| !is_stray));
         if method == "$/cancel_request" {
             return self.take_back(&params["requestId"]);
         }
@@ -306,7 +319,9 @@ impl<'e> Session<'e> {
         let Some(id) = id else { return };
         match kind {
             Some(kind) => {
-                self.questions.push(OpenQuestion { kind, id, params, since: Instant::now() });
+                if self.has_room(json_bytes(&params) + json_bytes(&id)) {
+                    self.questions.push(OpenQuestion { kind, id, params, since: Instant::now() });
+                }
             }
             None => {
                 let words = "the editor does not have this method";
@@ -329,7 +344,13 @@ impl<'e> Session<'e> {
         let _ = self.reply(&question.id, &json!({ "error": error }));
     }
 
-    /// Adds an entry.
+    /// Counts bytes that are about to be kept. Once there was no room, [`Self::read`] ends the session with an error.
+    fn has_room(&mut self, bytes: usize) -> bool {
+        self.full = self.full.or(self.held.try_keep(bytes).err());
+        self.full.is_none()
+    }
+
+    /// Adds an entry, if the account has room for it.
     pub(super) fn enter(&mut self, kind: &str, data: Value, refused: Option<String>) {
         let mut data = match data {
             Value::Object(data) => data,
@@ -340,7 +361,10 @@ impl<'e> Session<'e> {
             data.insert("refused".into(), words.into());
         }
         let at = u64::try_from(self.begin.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.entries.push(Entry::new(at, Lane::Acp, kind.to_owned(), data));
+        let entry = Entry::new(at, Lane::Acp, kind.to_owned(), data);
+        if self.has_room(entry_bytes(&entry)) {
+            self.entries.push(entry);
+        }
     }
 }
 

@@ -87,17 +87,27 @@ pub(super) fn text_of(content: &Value) -> String {
     }
 }
 
+/// The most hooks that a host registers.
+const HOOKS: usize = 1_000;
+/// The most bytes of the event, the tools and the id of a hook.
+const HOOK_WORD: usize = 4_096;
+
+/// The hooks of an `initialize`. Their events and tools are copied for each id, so that both have a limit.
 fn hooks(hooks: &Value) -> Vec<Hook> {
     let mut all = Vec::new();
     for (event, matchers) in hooks.as_object().into_iter().flatten() {
         for entry in matchers.as_array().into_iter().flatten() {
             let matcher = entry["matcher"].as_str().filter(|text| !["", "*", ".*"].contains(text));
-            for id in entry["hookCallbackIds"].as_array().into_iter().flatten() {
-                all.extend(id.as_str().map(|id| Hook {
-                    event: event.clone(),
-                    matcher: matcher.map(str::to_owned),
-                    callback_id: id.to_owned(),
-                }));
+            let ids = entry["hookCallbackIds"].as_array().into_iter().flatten();
+            for id in ids.filter_map(Value::as_str) {
+                let words = [Some(event.as_str()), matcher, Some(id)];
+                if all.len() < HOOKS && words.iter().flatten().all(|word| word.len() <= HOOK_WORD) {
+                    all.push(Hook {
+                        event: event.clone(),
+                        matcher: matcher.map(str::to_owned),
+                        callback_id: id.to_owned(),
+                    });
+                }
             }
         }
     }
@@ -176,6 +186,26 @@ mod tests {
             other => format!("{other:?}"),
         };
         assert_eq!(short, expect, "{line}");
+    }
+
+    #[test]
+    fn hooks_have_limits() {
+        for (event, ids, expect) in [
+            ("Stop".to_owned(), 9, 9),
+            ("Stop".to_owned(), 9_999, HOOKS),
+            ("x".repeat(9_999), 9, 0),
+        ] {
+            let ids: Vec<String> = (0..ids).map(|id| format!("\"{id}\"")).collect();
+            let hooks = format!("{{\"{event}\":[{{\"hookCallbackIds\":[{}]}}]}}", ids.join(","));
+            let request = format!("{{\"subtype\":\"initialize\",\"hooks\":{hooks}}}");
+            let line = format!(
+                "{{\"type\":\"control_request\",\"request_id\":\"i\",\"request\":{request}}}"
+            );
+            let HostAct::Request(request) = HostAct::read(line.as_bytes()) else {
+                panic!("{line}");
+            };
+            assert_eq!(request.hooks.len(), expect);
+        }
     }
 
     #[test]

@@ -11,11 +11,54 @@ use super::ending::Ending;
 use super::error::WRONG_LINE;
 use super::host_line::{HostAct, Message};
 use super::lockstep::Heard;
-use super::pipes::{Event, exit_code};
+use super::pipes::{Event, exit_code, tell, too_much};
 use super::play::Player;
 use super::replies;
+use crate::kept::{Held, parsed_bytes};
+
+/// The copies of a line that may be kept at a time: the line, its texts, what is heard of it, the turn that it begins.
+const COPIES: usize = 6;
 
 impl Player<'_> {
+    /// The prompt of a one-shot run.
+    pub(super) fn prompt(&mut self) -> Result<String, Ending> {
+        if let Some(prompt) = &self.arguments.prompt {
+            return Ok(prompt.clone());
+        }
+        self.queue.read_stdin(self.settings.max_line, &self.kept);
+        let (mut prompt, mut lines) = (Vec::new(), Vec::new());
+        let until = Instant::now() + self.settings.wait;
+        self.log.wait("the prompt on stdin");
+        loop {
+            match self.queue.events.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(Event::Line(line, mut held)) => {
+                    self.log.stdin(&line);
+                    let copied = held.try_keep(COPIES * line.len());
+                    copied.map_err(|full| Ending::Refused(WRONG_LINE, too_much(full)))?;
+                    prompt.extend_from_slice(&line);
+                    lines.push(held);
+                }
+                Ok(Event::TooMuch(what)) => return Err(Ending::Refused(WRONG_LINE, what)),
+                Ok(Event::Close) => break,
+                Ok(Event::Signal(signal)) => return Err(self.signalled(signal)),
+                Err(_) => {
+                    let seconds = self.settings.wait.as_secs_f64();
+                    let what =
+                        format!("expected the prompt on stdin, got no end of it in {seconds} s");
+                    return Err(Ending::Refused(WRONG_LINE, what));
+                }
+            }
+        }
+        let prompt = String::from_utf8_lossy(&prompt).trim().to_owned();
+        if prompt.is_empty() {
+            tell(
+                "Error: Input must be provided either through stdin or as a prompt argument when using --print",
+            );
+            return Err(Ending::Code(1));
+        }
+        Ok(prompt)
+    }
+
     /// Waits for one event, at most as long as the host may take.
     pub(super) fn listen(&mut self, expected: &str, is_limited: bool) -> Result<(), Ending> {
         let is_new = self
@@ -68,12 +111,15 @@ impl Player<'_> {
 
     pub(super) fn take(&mut self, event: Event) -> Result<(), Ending> {
         match event {
-            Event::Line(line) => {
+            Event::Line(line, mut held) => {
                 self.was_heard = true;
                 self.log.stdin(&line);
+                let parsed = held.try_keep(COPIES * parsed_bytes(&line));
+                parsed.map_err(|full| Ending::Refused(WRONG_LINE, too_much(full)))?;
                 let act = HostAct::read(&line);
-                self.hear(act)
+                self.hear(act, held)
             }
+            Event::TooMuch(what) => Err(Ending::Refused(WRONG_LINE, what)),
             Event::Close => {
                 self.log.stdin_closed();
                 self.is_closed = true;
@@ -95,12 +141,12 @@ impl Player<'_> {
         }
     }
 
-    /// Hands a line of the host to the cassette.
-    pub(super) fn hear(&mut self, act: HostAct) -> Result<(), Ending> {
+    /// Hands a line of the host, which counts as kept, to the cassette.
+    pub(super) fn hear(&mut self, act: HostAct, held: Held) -> Result<(), Ending> {
         if let HostAct::Message(message) = &act
             && self.leaves_cassette(message)
         {
-            self.waiting.push_back(message.clone());
+            self.waiting.push_back((message.clone(), held));
             return Ok(());
         }
         let heard = match &mut self.running {
@@ -126,11 +172,18 @@ impl Player<'_> {
         }
         match (heard, act) {
             // Only a line that was waited for begins another wait: one that the CLI ignores gives no more time.
-            (Heard::Taken(_), _) => self.wait = None,
-            (Heard::Unrecorded, HostAct::Message(message)) => self.waiting.push_back(message),
+            (Heard::Taken(_), _) => {
+                self.wait = None;
+                self.keep(held);
+            }
+            (Heard::Unrecorded, HostAct::Message(message)) => {
+                self.waiting.push_back((message, held));
+            }
             (Heard::Unrecorded, HostAct::Request(request)) => {
                 self.log.note(&format!("the request `{}` gets a plain success", request.subtype));
                 let line = replies::plain_success(&request, self.settings);
+                let kept = self.replies_held.try_keep(line.len());
+                kept.map_err(|full| Ending::Refused(WRONG_LINE, too_much(full)))?;
                 self.replies.extend_from_slice(line.as_bytes());
             }
             (Heard::Unrecorded, _) => {}
@@ -138,6 +191,13 @@ impl Player<'_> {
             (Heard::Wrong(sentence), _) => return Err(Ending::Refused(WRONG_LINE, sentence)),
         }
         Ok(())
+    }
+
+    /// Counts a line as kept until the end of the cassette.
+    pub(super) fn keep(&mut self, held: Held) {
+        if let Some(running) = &mut self.running {
+            running.held.push(held);
+        }
     }
 
     /// Whether a message asks for another cassette than the one that is played. Between two turns that one ends.

@@ -1,11 +1,15 @@
 //! Stdin, stderr and the signals of the process, each as events of one queue.
 
-use std::io::{self, BufRead as _, Write as _};
+use std::io::{self, BufRead as _, Read as _, Write as _};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
+use clitape_gateway::ByteSize;
 use nix::sys::signal::{SigSet, Signal, raise};
+
+use crate::kept::{Full, Held, KeptBytes};
 
 /// How long a signal waits for the process to take notice, which it does not while nobody reads its stdout.
 const SIGNAL_GRACE: Duration = Duration::from_millis(300);
@@ -13,8 +17,10 @@ const SIGNAL_GRACE: Duration = Duration::from_millis(300);
 /// Something that happened to the process.
 #[derive(Debug)]
 pub(super) enum Event {
-    /// The host wrote a line.
-    Line(Vec<u8>),
+    /// The host wrote a line, which counts as kept until it is dropped.
+    Line(Vec<u8>, Held),
+    /// The host wrote more than it may, in words; no more is read.
+    TooMuch(String),
     /// Stdin is at its end.
     Close,
     /// The process got a signal that ends it.
@@ -28,6 +34,8 @@ pub(super) struct EventQueue {
     pub(super) events: Receiver<Event>,
 }
 
+/// The bytes that a line takes on its way, whatever is in it.
+const LINE: usize = 256;
 /// The signals that a host sends to end the CLI.
 const ENDING: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
 
@@ -56,23 +64,54 @@ impl EventQueue {
         queue
     }
 
-    /// Begins to read stdin.
-    pub(super) fn read_stdin(&self) {
-        let sender = self.sender.clone();
-        thread::spawn(move || {
-            let mut stdin = io::stdin().lock();
-            loop {
-                let mut line = Vec::new();
-                match stdin.read_until(b'\n', &mut line) {
-                    Ok(0) | Err(_) => break,
-                    Ok(_) if sender.send(Event::Line(line)).is_err() => return,
-                    Ok(_) => {}
-                }
-            }
-            // The receiver is gone when the process ends.
-            let _ = sender.send(Event::Close);
-        });
+    /// Begins to read stdin: lines of at most `most` bytes, which count for the account.
+    pub(super) fn read_stdin(&self, most: ByteSize, kept: &Arc<KeptBytes>) {
+        let (reader, kept) = (StdinReader { sender: self.sender.clone() }, kept.clone());
+        thread::spawn(move || reader.read(most, &kept));
     }
+}
+
+/// The thread that reads stdin. Its end is the end of stdin for the process, whatever ends it.
+struct StdinReader {
+    sender: Sender<Event>,
+}
+
+impl StdinReader {
+    fn read(&self, most: ByteSize, kept: &Arc<KeptBytes>) {
+        let mut stdin = io::stdin().lock();
+        loop {
+            let (mut line, mut held) = (Vec::new(), Held::of(kept));
+            match stdin.by_ref().take(most.get() + 1).read_until(b'\n', &mut line) {
+                Ok(0) | Err(_) => return,
+                Ok(_) => {}
+            }
+            let event = match held.try_keep(LINE + line.len()) {
+                _ if most.is_below(line.len()) => Event::TooMuch(format!(
+                    "the host wrote a line of more than {most}; raise the limit with CLITAPE_MAX_LINE"
+                )),
+                Ok(()) => Event::Line(line, held),
+                Err(full) => Event::TooMuch(too_much(full)),
+            };
+            let is_last = matches!(event, Event::TooMuch(_));
+            if self.sender.send(event).is_err() || is_last {
+                return;
+            }
+        }
+    }
+}
+
+impl Drop for StdinReader {
+    fn drop(&mut self) {
+        // The receiver is gone when the process ends.
+        let _ = self.sender.send(Event::Close);
+    }
+}
+
+/// Says that the lines of the host take too much memory.
+pub(super) fn too_much(Full { limit }: Full) -> String {
+    format!(
+        "the host wrote lines that take more than {limit} of memory; raise the limit with CLITAPE_MAX_KEPT"
+    )
 }
 
 /// The exit code of the CLI after a signal.

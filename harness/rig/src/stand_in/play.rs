@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::io::{self, Write as _};
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clitape_runner::cassette::{Cassette, Exit};
@@ -15,18 +16,19 @@ use super::bind::fresh_uuid;
 use super::choose;
 use super::dialogue::Dialogue;
 use super::ending::Ending;
-use super::error::{StandInError, USAGE, WRONG_LINE};
+use super::error::{StandInError, USAGE};
 use super::host_line::{HostAct, Message};
 use super::lockstep::Next;
 use super::log::Log;
 use super::other_end::OtherEnd;
-use super::pipes::{Event, EventQueue, tell};
+use super::pipes::EventQueue;
 use super::printed::Role;
 use super::replies;
 use super::running::Running;
 use super::settings::Settings;
 use super::transcript_file::KeptTranscript;
 use super::turn::from_turn;
+use crate::kept::{Held, KeptBytes};
 
 /// How long a recording was quiet before it closed stdin; it is no part of how long the CLI took to end.
 const QUIET_MS: u64 = 1_000;
@@ -40,10 +42,13 @@ pub(super) struct Player<'a> {
     pub(super) queue: EventQueue,
     pub(super) host: HostFacts,
     pub(super) running: Option<Running>,
+    /// The account of what the host wrote.
+    pub(super) kept: Arc<KeptBytes>,
     /// Messages that wait for the end of the present turn.
-    pub(super) waiting: VecDeque<Message>,
+    pub(super) waiting: VecDeque<(Message, Held)>,
     /// Lines of the stand-in's own that are due at the next end of a line.
     pub(super) replies: Vec<u8>,
+    pub(super) replies_held: Held,
     pub(super) is_closed: bool,
     pub(super) was_heard: bool,
     /// What the process waits for, and until when; absent if it does not.
@@ -76,6 +81,7 @@ impl<'a> Player<'a> {
             session_id,
             ..HostFacts::default()
         };
+        let kept = Arc::new(KeptBytes::within(settings.max_kept));
         Self {
             settings,
             arguments,
@@ -85,6 +91,8 @@ impl<'a> Player<'a> {
             running: None,
             waiting: VecDeque::new(),
             replies: Vec::new(),
+            replies_held: Held::of(&kept),
+            kept,
             is_closed: false,
             was_heard: false,
             wait: None,
@@ -125,9 +133,9 @@ impl<'a> Player<'a> {
                 message: json!({"role": "user", "content": prompt}),
                 text: prompt,
             };
-            return self.begin(message);
+            return self.begin(message, Held::of(&self.kept));
         }
-        self.queue.read_stdin();
+        self.queue.read_stdin(self.settings.max_line, &self.kept);
         // A cassette that is known from the start answers the `initialize` itself.
         if self.settings.cassette.is_some() {
             let (cassette, dialogue) = self.choose("")?;
@@ -136,41 +144,6 @@ impl<'a> Player<'a> {
             }
         }
         Ok(())
-    }
-
-    /// The prompt of a one-shot run.
-    fn prompt(&mut self) -> Result<String, Ending> {
-        if let Some(prompt) = &self.arguments.prompt {
-            return Ok(prompt.clone());
-        }
-        self.queue.read_stdin();
-        let mut prompt = Vec::new();
-        let until = Instant::now() + self.settings.wait;
-        self.log.wait("the prompt on stdin");
-        loop {
-            match self.queue.events.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                Ok(Event::Line(line)) => {
-                    self.log.stdin(&line);
-                    prompt.extend_from_slice(&line);
-                }
-                Ok(Event::Close) => break,
-                Ok(Event::Signal(signal)) => return Err(self.signalled(signal)),
-                Err(_) => {
-                    let seconds = self.settings.wait.as_secs_f64();
-                    let what =
-                        format!("expected the prompt on stdin, got no end of it in {seconds} s");
-                    return Err(Ending::Refused(WRONG_LINE, what));
-                }
-            }
-        }
-        let prompt = String::from_utf8_lossy(&prompt).trim().to_owned();
-        if prompt.is_empty() {
-            tell(
-                "Error: Input must be provided either through stdin or as a prompt argument when using --print",
-            );
-            return Err(Ending::Code(1));
-        }
-        Ok(prompt)
     }
 
     fn choose(&mut self, prompt: &str) -> Result<(Cassette, Dialogue), Ending> {
@@ -188,14 +161,16 @@ impl<'a> Player<'a> {
         Ok((cassette, dialogue))
     }
 
-    /// Begins the cassette that a message asks for.
-    pub(super) fn begin(&mut self, message: Message) -> Result<(), Ending> {
+    /// Begins the cassette that a message, which counts as kept, asks for.
+    pub(super) fn begin(&mut self, message: Message, held: Held) -> Result<(), Ending> {
         let (cassette, dialogue) = self.choose(&message.text)?;
         if dialogue.is_live {
             self.start(cassette, dialogue, None)?;
-            return self.hear(HostAct::Message(message));
+            return self.hear(HostAct::Message(message), held);
         }
-        self.start(cassette, dialogue, Some(message))
+        self.start(cassette, dialogue, Some(message))?;
+        self.keep(held);
+        Ok(())
     }
 
     fn start(
@@ -272,8 +247,8 @@ impl<'a> Player<'a> {
     /// Waits for a message between two cassettes.
     fn idle(&mut self) -> Result<(), Ending> {
         self.flush()?;
-        if let Some(message) = self.waiting.pop_front() {
-            return self.begin(message);
+        if let Some((message, held)) = self.waiting.pop_front() {
+            return self.begin(message, held);
         }
         if self.is_closed {
             let (exit, delay) = self.ending;
@@ -355,6 +330,7 @@ impl<'a> Player<'a> {
     /// Writes the lines of the stand-in's own.
     fn flush(&mut self) -> Result<(), Ending> {
         let replies = std::mem::take(&mut self.replies);
+        self.replies_held = Held::of(&self.kept);
         match replies.is_empty() {
             true => Ok(()),
             false => self.write_now(&replies),

@@ -14,6 +14,7 @@ use super::host_line::{Answer, HostAct, Message, Request};
 use super::lockstep::{Heard, Lockstep};
 use super::plan::Schedule;
 use super::printed::Role;
+use crate::kept::Held;
 
 /// A cassette that is being played.
 #[derive(Debug)]
@@ -29,6 +30,8 @@ pub(super) struct Running {
     first: Option<Turn>,
     /// The line that is being printed, as it is printed.
     rendered: Option<(usize, Rendered)>,
+    /// The account of the lines of the host that were taken.
+    pub(super) held: Vec<Held>,
 }
 
 /// What is printed for a range of the recorded bytes.
@@ -63,8 +66,8 @@ impl Running {
             lockstep.fit(true, &host.hooks);
         }
         let first = message.map(Turn::new);
-        let (turns, rendered) = (BTreeMap::new(), None);
-        Ok(Self { cassette, dialogue, lockstep, schedule, ids, turns, first, rendered })
+        let (turns, rendered, held) = (BTreeMap::new(), None, Vec::new());
+        Ok(Self { cassette, dialogue, lockstep, schedule, ids, turns, first, rendered, held })
     }
 
     /// The cassette's name and version.

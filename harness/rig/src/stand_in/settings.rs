@@ -4,10 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clitape_gateway::ByteSize;
 use clitape_gateway::session::config_dir;
 
-/// How long the stand-in waits for a line of the host where nothing else is said.
-const WAIT: Duration = Duration::from_secs(30);
+use crate::limits::{HOST_LINE, HOST_WAIT, KEPT};
 
 /// What the environment says.
 #[derive(Debug, Clone)]
@@ -28,6 +28,10 @@ pub(super) struct Settings {
     pub(super) log: Option<PathBuf>,
     /// `CLITAPE_WAIT_S`: how long it waits for a line of the host.
     pub(super) wait: Duration,
+    /// `CLITAPE_MAX_LINE`: the most bytes of a line of the host.
+    pub(super) max_line: ByteSize,
+    /// `CLITAPE_MAX_KEPT`: the most bytes of memory that the lines of the host may take.
+    pub(super) max_kept: ByteSize,
     /// The folder of the transcripts; absent with `CLITAPE_TRANSCRIPT=off`, and when there is no home.
     pub(super) config_dir: Option<PathBuf>,
 }
@@ -39,6 +43,7 @@ impl Settings {
         let text = |name: &str| get(name).map(|value| value.to_string_lossy().into_owned());
         let seconds = text("CLITAPE_WAIT_S").and_then(|value| value.parse::<f64>().ok());
         let wait = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let size = |name: &str| text(name).and_then(|value| value.parse().ok());
         let is_off = text("CLITAPE_TRANSCRIPT").is_some_and(|value| value == "off");
         let config = config_dir(get("CLAUDE_CONFIG_DIR").as_deref(), get("HOME").as_deref());
         Self {
@@ -49,7 +54,9 @@ impl Settings {
             play: text("CLITAPE_PLAY"),
             end: text("CLITAPE_END"),
             log: get("CLITAPE_LOG").map(PathBuf::from),
-            wait: wait.unwrap_or(WAIT),
+            wait: wait.unwrap_or(HOST_WAIT),
+            max_line: size("CLITAPE_MAX_LINE").unwrap_or(HOST_LINE),
+            max_kept: size("CLITAPE_MAX_KEPT").unwrap_or(KEPT),
             config_dir: config.filter(|_| !is_off),
         }
     }

@@ -2,6 +2,7 @@
 //! the run is watched until it is over.
 
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use clitape_runner::replay::Entry;
@@ -26,6 +27,7 @@ const AFTER_END: Duration = Duration::from_secs(10);
 /// A run in progress.
 struct Drive<'a> {
     job: &'a Job,
+    editor: &'a Editor,
     spec: &'a GatewaySpec,
     shared: &'a Shared<'a>,
     session: Session<'a>,
@@ -61,16 +63,17 @@ pub(crate) fn drive(
     // A warm-up may have played the same cassette.
     shared.log().forget(&job.name());
     let limit = Duration::from_secs(spec.within_s);
-    let session = match editor.open(folder, limit) {
+    let is_stopped = || shared.stop.load(Ordering::Relaxed) || shared.over().is_some();
+    let session = match editor.open(folder, limit, &is_stopped) {
         Ok(session) => session,
         Err(error) => {
-            let (entries, turns, reads) = (Vec::new(), Vec::new(), Vec::new());
-            let ending = no_session(&error, begin, shared);
-            return Some(Seen { entries, ending, turns, reads, bus: None, took: begin.elapsed() });
+            let ending = no_session(&error, begin, shared)?;
+            return Some(Seen { took: begin.elapsed(), ..Seen::nothing(ending) });
         }
     };
     let mut drive = Drive {
         job,
+        editor,
         spec,
         shared,
         session,
@@ -93,18 +96,27 @@ pub(crate) fn drive(
     Some(Seen { entries, ending, turns, reads, bus: None, took: begin.elapsed() })
 }
 
-/// How a run ends whose session can't be opened.
-fn no_session(error: &EditorError, begin: Instant, shared: &Shared<'_>) -> RunEnding {
-    // An agent that ends is seen by the thread that watches it.
-    while matches!(error, EditorError::Closed | EditorError::Ended { .. })
-        && begin.elapsed() < AFTER_END
-    {
-        if let Some(ending) = shared.over() {
-            return ending;
+/// How a run ends whose session can't be opened; `None` if the caller stops it.
+fn no_session(error: &EditorError, begin: Instant, shared: &Shared<'_>) -> Option<RunEnding> {
+    let is_of_agent = !matches!(
+        error,
+        EditorError::Closed
+            | EditorError::Ended { .. }
+            | EditorError::Flood(_)
+            | EditorError::Stopped
+    );
+    shared.until_over(|| {
+        // An agent that ends or floods is seen by the thread that watches it.
+        if is_of_agent || begin.elapsed() >= AFTER_END {
+            let waited_for = format!("no session could be opened: {error}");
+            return Some(hung(begin, waited_for));
         }
         std::thread::sleep(LOOK);
-    }
-    let waited_for = format!("no session could be opened: {error}");
+        None
+    })
+}
+
+fn hung(begin: Instant, waited_for: String) -> RunEnding {
     RunEnding::Hung { waited_s: begin.elapsed().as_secs(), waited_for, last_words: String::new() }
 }
 
@@ -248,8 +260,14 @@ impl Drive<'_> {
     }
 
     fn hung(&self, waited_for: &str) -> RunEnding {
-        let waited_s = self.begin.elapsed().as_secs();
-        RunEnding::Hung { waited_s, waited_for: waited_for.to_owned(), last_words: String::new() }
+        let waited_for = match self.editor.unread() {
+            Some(unread) => format!(
+                "the agent does not read its stdin, where {} bytes wait for it",
+                unread.bytes
+            ),
+            None => waited_for.to_owned(),
+        };
+        hung(self.begin, waited_for)
     }
 
     /// Whether the stand-in has printed all that it will.

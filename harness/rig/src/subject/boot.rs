@@ -2,14 +2,13 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use clitape_gateway::ByteSize;
 use clitape_runner::cassette::Exit;
 use clitape_runner::clock;
 use clitape_runner::files;
-use clitape_runner::limits::{OutputLimits, SUBJECT_MEMORY};
 use clitape_runner::names::CliVersion;
 use clitape_runner::record::{Program, ProgramStart, Scratch, StdoutUse};
 use fs_err as fs;
@@ -18,14 +17,13 @@ use super::conditions::Printing;
 use super::error::SubjectError;
 use super::placeholders::{Places, Writing};
 use super::prepare::{Prepared, RigHost};
+use super::ready_url::UrlWatch;
 use super::spec::{Front, GatewaySpec, ReadySign};
 use crate::chat_server::{ChatServer, ChatServerSettings};
 use crate::editor::{Editor, EditorError};
+use crate::kept::KeptBytes;
 use crate::stand_in;
 
-/// What a gateway may print while it runs.
-const OUTPUT: OutputLimits =
-    OutputLimits { bytes: ByteSize::mib(256), line: ByteSize::mib(16), lines: 5_000_000 };
 /// How long a gateway may take to end after it was asked to.
 pub(crate) const ENDING: Duration = Duration::from_secs(10);
 /// The time between two looks.
@@ -73,7 +71,7 @@ pub(crate) struct Playing {
 }
 
 impl Boot {
-    /// Starts a gateway and waits until it is ready.
+    /// Starts a gateway and waits until it is ready. What it sends counts for the account of the run.
     ///
     /// # Errors
     ///
@@ -83,6 +81,7 @@ impl Boot {
         prepared: &Prepared,
         playing: &Playing,
         rig: RigHost<'_>,
+        kept: &Arc<KeptBytes>,
     ) -> Result<Self, SubjectError> {
         let scratch = Scratch::for_program(rig.host)?;
         let folder = |name: &str| {
@@ -161,14 +160,14 @@ impl Boot {
             scratch: &scratch,
             with_stdin: chat.is_none(),
             stdout: if chat.is_some() { StdoutUse::LastLines } else { StdoutUse::Taken },
-            output: OUTPUT,
-            memory: SUBJECT_MEMORY,
+            output: rig.limits.subject.output,
+            memory: rig.limits.subject.memory,
         })
         .map_err(|error| not_ready(error.to_string()))?;
         let person = match (chat, program.take_stdin().zip(program.take_stdout())) {
             (Some(chat), _) => PersonSide::Chat(chat),
             (None, Some((stdin, stdout))) => {
-                let editor = Editor::new(stdin, stdout);
+                let editor = Editor::new(stdin, stdout, rig.limits, kept.clone());
                 PersonSide::Editor(editor.map_err(|error| not_ready(error.to_string()))?, workspace)
             }
             (None, None) => {
@@ -177,7 +176,7 @@ impl Boot {
         };
         let mut boot =
             Self { person, program, log, bus, ready_after: Duration::ZERO, _scratch: scratch };
-        boot.wait(spec, &places, begin, rig.stop)?;
+        boot.wait(spec, &places, begin, rig)?;
         boot.ready_after = begin.elapsed();
         Ok(boot)
     }
@@ -188,21 +187,27 @@ impl Boot {
         spec: &GatewaySpec,
         places: &Places,
         begin: Instant,
-        stop: &AtomicBool,
+        rig: RigHost<'_>,
     ) -> Result<(), SubjectError> {
         let limit = Duration::from_secs(spec.ready.within_s);
+        let url = match &spec.ready.sign {
+            ReadySign::Url(url) => Some(UrlWatch::start(places.fill(url, Writing::Plain))),
+            _ => None,
+        };
+        let is_stopped = || rig.stop.load(Ordering::Relaxed);
         loop {
-            if stop.load(Ordering::Relaxed) {
+            if is_stopped() {
                 return Err(SubjectError::Stopped);
             }
             let is_ready = match (&spec.ready.sign, &self.person) {
                 (ReadySign::Output(text), _) => self.program.has_printed(text),
-                (ReadySign::Url(url), _) => answers(&places.fill(url, Writing::Plain)),
+                (ReadySign::Url(_), _) => url.as_ref().is_some_and(UrlWatch::has_answered),
                 (ReadySign::Poll | ReadySign::Greeting, PersonSide::Chat(chat)) => chat.polled(),
                 (ReadySign::Poll | ReadySign::Greeting, PersonSide::Editor(editor, _)) => {
-                    match editor.is_greeted(Duration::ZERO) {
+                    match editor.is_greeted(Duration::ZERO, &is_stopped) {
                         // That the program has ended is seen below.
                         Err(EditorError::Ended { .. }) => false,
+                        Err(EditorError::Stopped) => return Err(SubjectError::Stopped),
                         greeted => greeted.map_err(|error| self.not_ready(error.to_string()))?,
                     }
                 }
@@ -212,7 +217,7 @@ impl Boot {
             }
             if let Some(exit) = self.program.poll()? {
                 // The rest of its output may still come.
-                self.program.wait(Duration::from_secs(1))?;
+                self.program.wait(Duration::from_secs(1), rig.stop)?;
                 // A program that prints too much is cut off, and may end of that.
                 if let Some(what) = self.program.overflow() {
                     return Err(self.not_ready(format!("it printed {what} before it was ready")));
@@ -308,54 +313,4 @@ fn write_files(
 fn free_port() -> std::io::Result<u16> {
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0))?;
     Ok(listener.local_addr()?.port())
-}
-
-/// Whether a GET of an `http://` URL is answered with a status below 400.
-fn answers(url: &str) -> bool {
-    use std::io::{Read as _, Write as _};
-    use std::net::{TcpStream, ToSocketAddrs as _};
-
-    /// The longest time of one try.
-    const TRY: Duration = Duration::from_millis(500);
-    let Some(rest) = url.strip_prefix("http://") else { return false };
-    let (address, path) = rest.split_once('/').unwrap_or((rest, ""));
-    let with_port =
-        if address.contains(':') { address.to_owned() } else { format!("{address}:80") };
-    let status = || -> Option<u16> {
-        let socket = with_port.to_socket_addrs().ok()?.next()?;
-        let mut stream = TcpStream::connect_timeout(&socket, TRY).ok()?;
-        stream.set_read_timeout(Some(TRY)).ok()?;
-        let request =
-            format!("GET /{path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
-        stream.write_all(request.as_bytes()).ok()?;
-        let mut head = [0; 12];
-        stream.read_exact(&mut head).ok()?;
-        std::str::from_utf8(&head).ok()?.strip_prefix("HTTP/1.")?.get(2..5)?.parse().ok()
-    };
-    status().is_some_and(|status| status < 400)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io::{Read as _, Write as _};
-
-    use super::*;
-
-    #[test]
-    fn a_url_answers_below_400() {
-        let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}/health", server.local_addr().unwrap());
-        let answering = std::thread::spawn(move || {
-            for status in ["200 OK", "404 Not Found"] {
-                let (mut stream, _) = server.accept().unwrap();
-                // The client closes as soon as it has the status.
-                let _ = stream.read(&mut [0; 512]).unwrap();
-                stream.write_all(format!("HTTP/1.1 {status}\r\n\r\n").as_bytes()).unwrap();
-            }
-        });
-        assert!(answers(&url));
-        assert!(!answers(&url));
-        answering.join().unwrap();
-        assert!(!answers("https://127.0.0.1/"));
-    }
 }

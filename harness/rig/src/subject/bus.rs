@@ -7,71 +7,189 @@
 //!
 //! `chat` is the number of the chat, as a number or a string. Lines of other kinds show that the bus is connected.
 
-use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
-use serde_json::{Map, Value};
+use clitape_runner::limits::OutputLimits;
+use serde::Deserialize;
+use serde_json::value::RawValue;
 
+use crate::kept::{Held, parsed_bytes};
 use crate::observation::BusEvent;
 
-/// The most bytes of the file that are read; what follows is left out.
-const MOST: u64 = 64 * 1024 * 1024;
 /// The longest argument that is kept of a call.
 const LONGEST_ARGUMENTS: usize = 64 * 1024;
+/// The bytes that an event takes, its texts and arguments aside.
+const EVENT: usize = size_of::<BusEvent>();
 
-/// Reads the events of all chats. A file that is not there has none; a line that is no object with a chat is left out.
-pub(crate) fn read(path: &Path) -> io::Result<HashMap<i64, Vec<BusEvent>>> {
-    let file = match File::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(HashMap::new()),
-        file => file?,
-    };
-    let mut bytes = Vec::new();
-    file.take(MOST).read_to_end(&mut bytes)?;
-    let mut chats: HashMap<i64, Vec<BusEvent>> = HashMap::new();
-    for line in bytes.split(|&byte| byte == b'\n') {
-        if let Some((chat, event)) = serde_json::from_slice(line).ok().and_then(|line| event(&line))
-        {
-            chats.entry(chat).or_default().push(event);
-        }
-    }
-    Ok(chats)
+/// Why the events of a chat can't be read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BusError {
+    /// The file can't be read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// A limit was reached, in words.
+    #[error("{0}")]
+    Limit(String),
 }
 
-/// The chat and the event of a line.
-fn event(line: &Map<String, Value>) -> Option<(i64, BusEvent)> {
-    let chat = line.get("chat")?;
-    let chat = chat.as_i64().or_else(|| chat.as_str()?.parse().ok())?;
-    let text = |key: &str| line.get(key).and_then(Value::as_str).map(str::to_owned);
-    let args = line.get("args").cloned();
-    let event = BusEvent {
-        kind: text("kind")?,
-        phase: text("phase"),
-        id: text("id"),
-        name: text("name"),
-        args: args.filter(|args| args.to_string().len() <= LONGEST_ARGUMENTS),
+/// A line of the file. Only what is kept of it is parsed.
+#[derive(Deserialize)]
+struct BusLine<'a> {
+    #[serde(borrow)]
+    chat: &'a RawValue,
+    #[serde(borrow)]
+    kind: &'a RawValue,
+    #[serde(borrow)]
+    phase: Option<&'a RawValue>,
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    name: Option<&'a RawValue>,
+    #[serde(borrow)]
+    args: Option<&'a RawValue>,
+}
+
+/// Reads the events of a chat, which count as kept. A file that is not there has none; a line that is no object with a
+/// chat is left out.
+///
+/// # Errors
+///
+/// [`BusError`] when the file can't be read, or has more than the limits allow.
+pub(crate) fn read(
+    path: &Path,
+    chat: i64,
+    limits: OutputLimits,
+    held: &mut Held,
+) -> Result<Vec<BusEvent>, BusError> {
+    let file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        file => file?,
     };
-    Some((chat, event))
+    let too_much = |what: String, option: &str| {
+        let words = format!("{what} in the file of its event bus; raise the limit with `{option}`");
+        Err(BusError::Limit(words))
+    };
+    let mut reader = BufReader::new(file);
+    let (mut events, mut line, mut read) = (Vec::new(), Vec::new(), 0);
+    loop {
+        line.clear();
+        let length = reader.by_ref().take(limits.line.get() + 1).read_until(b'\n', &mut line)?;
+        read += length as u64;
+        if length == 0 {
+            return Ok(events);
+        }
+        if limits.line.is_below(length) {
+            return too_much(format!("a line of more than {}", limits.line), "--max-line");
+        }
+        if read > limits.bytes.get() {
+            return too_much(format!("more than {}", limits.bytes), "--max-output");
+        }
+        let is_object = line.trim_ascii_start().starts_with(b"{");
+        let parsed = serde_json::from_slice::<BusLine<'_>>(&line).ok().filter(|_| is_object);
+        let Some(event) = parsed.filter(|line| line.is_of(chat)) else { continue };
+        let bytes = EVENT + event.bytes();
+        held.try_keep(bytes).map_err(|full| BusError::Limit(full.to_string()))?;
+        events.extend(event.event());
+    }
+}
+
+impl BusLine<'_> {
+    /// Whether the line is of this chat, which is a number or a string.
+    fn is_of(&self, chat: i64) -> bool {
+        self.chat.get().trim_matches('"').parse() == Ok(chat)
+    }
+
+    /// The arguments, if they are kept.
+    fn arguments(&self) -> Option<&RawValue> {
+        self.args.filter(|args| args.get().len() <= LONGEST_ARGUMENTS)
+    }
+
+    /// The bytes of its texts and arguments.
+    fn bytes(&self) -> usize {
+        let texts = [Some(self.kind), self.phase, self.id, self.name].into_iter().flatten();
+        let arguments = self.arguments().map_or(0, |args| parsed_bytes(args.get().as_bytes()));
+        texts.map(|text| text.get().len()).sum::<usize>() + arguments
+    }
+
+    fn event(&self) -> Option<BusEvent> {
+        let text = |raw: &RawValue| serde_json::from_str::<String>(raw.get()).ok();
+        Some(BusEvent {
+            kind: text(self.kind)?,
+            phase: self.phase.and_then(text),
+            id: self.id.and_then(text),
+            name: self.name.and_then(text),
+            args: self.arguments().and_then(|args| serde_json::from_str(args.get()).ok()),
+        })
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use clitape_gateway::ByteSize;
+
     use super::*;
+    use crate::kept::KeptBytes;
+
+    fn limits(bytes: u64, line: u64) -> OutputLimits {
+        OutputLimits { bytes: ByteSize::bytes(bytes), line: ByteSize::bytes(line), lines: 9 }
+    }
 
     #[test]
-    fn the_events_of_each_chat_are_read() {
+    fn the_events_of_a_chat_are_read() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("bus");
-        assert!(read(&path).unwrap().is_empty());
+        let read = |chat| {
+            let mut held = Held::of(&Arc::new(KeptBytes::default()));
+            read(&path, chat, limits(9_999, 999), &mut held).unwrap()
+        };
+        assert!(read(7).is_empty());
         let lines = "{\"chat\":7,\"kind\":\"tool\",\"phase\":\"start\",\"id\":\"t\",\"name\":\"Read\",\"args\":{}}\n\
-                     no json\n{\"kind\":\"tool\"}\n[]\n{\"chat\":\"-8\",\"kind\":\"text\"}\n{\"chat\":7,\"ki";
+                     no json\n{\"kind\":\"tool\"}\n[]\n{\"chat\":\"-8\",\"kind\":\"text\",\"id\":5}\n{\"chat\":7,\"ki";
         std::fs::write(&path, lines).unwrap();
-        let chats = read(&path).unwrap();
-        assert_eq!((chats.len(), chats[&7].len(), chats[&-8].len()), (2, 1, 1));
-        let event = &chats[&7][0];
+        assert_eq!((read(7).len(), read(-8).len(), read(9).len()), (1, 1, 0));
+        let event = &read(7)[0];
         assert_eq!((event.kind.as_str(), event.phase.as_deref()), ("tool", Some("start")));
         assert_eq!(event.args, Some(serde_json::json!({})));
-        assert_eq!(chats[&-8][0].name, None);
+        let other = &read(-8)[0];
+        assert_eq!((&other.name, &other.id, other.kind.as_str()), (&None, &None, "text"));
+    }
+
+    #[test]
+    fn a_bus_has_limits() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("bus");
+        let line = format!("{{\"chat\":7,\"kind\":\"x\",\"args\":[{}0]}}\n", "0,".repeat(400));
+        std::fs::write(&path, line.repeat(3)).unwrap();
+        let line = line.len() as u64;
+        for (bytes, longest, kept, expect) in [
+            (3 * line, line, ByteSize::mib(1), Ok(3)),
+            (
+                3 * line - 1,
+                line,
+                ByteSize::mib(1),
+                Err("in the file of its event bus; raise the limit with `--max-output`"),
+            ),
+            (
+                3 * line,
+                line - 1,
+                ByteSize::mib(1),
+                Err("in the file of its event bus; raise the limit with `--max-line`"),
+            ),
+            (3 * line, line, ByteSize::kib(200), Err("raise the limit with `--max-kept`")),
+        ] {
+            let mut held = Held::of(&Arc::new(KeptBytes::within(kept)));
+            let read = read(&path, 7, limits(bytes, longest), &mut held);
+            let read = read.map(|events| events.len()).map_err(|error| error.to_string());
+            let is_expected = match (&read, expect) {
+                (Ok(read), Ok(expect)) => *read == expect,
+                (Err(words), Err(expect)) => words.ends_with(expect),
+                _ => false,
+            };
+            assert!(is_expected, "{read:?} {expect:?}");
+        }
     }
 }

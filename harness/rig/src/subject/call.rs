@@ -1,13 +1,12 @@
 //! A program that is given cassettes: which ones it gets, and how a call for one of them ends.
 
 use std::ffi::OsString;
-use std::io::Write as _;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use clitape_gateway::ByteSize;
 use clitape_runner::cassette::Exit;
-use clitape_runner::limits::{OutputLimits, SUBJECT_MEMORY};
+use clitape_runner::limits::OutputLimits;
 use clitape_runner::names::CliVersion;
 use clitape_runner::record::{Program, ProgramStart, Scratch, StdoutUse};
 use clitape_runner::replay::{Entry, Lane};
@@ -20,11 +19,9 @@ use super::error::SubjectError;
 use super::placeholders::Writing;
 use super::prepare::{RigHost, prepare};
 use super::spec::CallSpec;
+use crate::kept::{Full, Held, KeptBytes, entry_bytes, parsed_bytes};
 use crate::observation::RunEnding;
 
-/// What a program may print of one cassette.
-pub(super) const OUTPUT: OutputLimits =
-    OutputLimits { bytes: ByteSize::mib(64), line: ByteSize::mib(16), lines: 500_000 };
 /// The characters of a line that a message shows.
 const SHOWN: usize = 80;
 
@@ -34,6 +31,8 @@ pub(super) struct Caller<'a> {
     rig: RigHost<'a>,
     command: Vec<OsString>,
     environment: Vec<(OsString, OsString)>,
+    /// The account of what the program makes clitape keep.
+    pub(super) kept: Arc<KeptBytes>,
 }
 
 impl<'a> Caller<'a> {
@@ -50,7 +49,9 @@ impl<'a> Caller<'a> {
         let mut environment = environment(rig, &spec.pass_env);
         environment.push(("PATH".into(), rig.host.path.clone()));
         environment.extend(spec.env.iter().map(|(name, value)| (name.into(), fill(value))));
-        Ok(Self { spec, rig, command: spec.command.iter().map(fill).collect(), environment })
+        let command = spec.command.iter().map(fill).collect();
+        let kept = Arc::new(KeptBytes::within(rig.limits.kept));
+        Ok(Self { spec, rig, command, environment, kept })
     }
 
     /// The selected scenarios that the program gets, each with the version of its cassette.
@@ -88,6 +89,13 @@ impl<'a> Caller<'a> {
         }
     }
 
+    /// What the program may print of one cassette. All of it is kept.
+    pub(super) fn output(&self) -> OutputLimits {
+        let limits = self.rig.limits;
+        let output = limits.subject.output;
+        OutputLimits { bytes: output.bytes.min(limits.kept), ..output }
+    }
+
     /// A temporary folder for a call.
     pub(super) fn scratch(&self) -> Result<Scratch, SubjectError> {
         Ok(Scratch::for_program(self.rig.host)?)
@@ -109,8 +117,8 @@ impl<'a> Caller<'a> {
             scratch,
             with_stdin,
             stdout,
-            output: OUTPUT,
-            memory: SUBJECT_MEMORY,
+            output: self.output(),
+            memory: self.rig.limits.subject.memory,
         })?)
     }
 
@@ -123,15 +131,14 @@ impl<'a> Caller<'a> {
         scratch: &Scratch,
     ) -> Result<(RunEnding, Vec<u8>), SubjectError> {
         let mut program = self.start(arguments, stdin.is_some(), StdoutUse::Kept, scratch)?;
-        let pipe = program.take_stdin();
-        // A program that prints before it has read all must not wait for this thread.
-        let writing = std::thread::spawn(move || {
-            let Some(mut pipe) = pipe else { return };
+        // Dropped at once: the program reads its end after the last piece.
+        if let (Some(pipe), Some(pieces)) = (program.take_stdin(), stdin) {
             // A program that has ended does not read the rest.
-            let _ = stdin.into_iter().flatten().try_for_each(|piece| pipe.write_all(&piece));
-        });
+            let _ = pieces.into_iter().try_for_each(|piece| pipe.write(piece));
+        }
         let waited_s = self.spec.within_s;
-        let exit = program.wait(Duration::from_secs(waited_s))?;
+        let exit = program.wait(Duration::from_secs(waited_s), self.rig.stop)?;
+        self.go_on()?;
         let ending = match (program.overflow(), exit) {
             (Some(what), _) => RunEnding::Flooded(what),
             (None, Some(Exit::Code(0))) => RunEnding::Over,
@@ -141,11 +148,7 @@ impl<'a> Caller<'a> {
                 RunEnding::Hung { waited_s, waited_for, last_words: last_words(&program) }
             }
         };
-        let stdout = program.stdout();
-        drop(program);
-        // The thread ends when the pipe is closed, and does not panic.
-        let _ = writing.join();
-        Ok((ending, stdout))
+        Ok((ending, program.take_printed()))
     }
 }
 
@@ -159,18 +162,56 @@ pub(super) fn died(exit: Exit, last_words: String) -> RunEnding {
     RunEnding::Died { how: ended(exit), last_words }
 }
 
-/// The entries of a lane in what a program printed, one JSON object on each line. The error is a sentence.
-pub(super) fn read(stdout: &[u8], lane: Lane) -> Result<Vec<Entry>, String> {
-    let text = String::from_utf8_lossy(stdout);
+/// Entries that a program printed, and their part of the account.
+#[derive(Debug, Default)]
+pub(super) struct CountedEntries {
+    pub(super) entries: Vec<Entry>,
+    _held: Held,
+}
+
+/// Why what a program printed can't be read, as a sentence.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ReadError {
+    /// A line is no entry.
+    #[error("line {number} that it printed is no entry of a trace: {error}: {start}")]
+    Line {
+        /// Its number.
+        number: usize,
+        /// What is wrong with it.
+        error: serde_json::Error,
+        /// Its start.
+        start: String,
+    },
+    /// The entries take too much memory.
+    #[error("of what it printed, {0}")]
+    Full(#[from] Full),
+}
+
+/// Reads the entries of a lane in what a program printed, one JSON object on each line.
+pub(super) fn read(
+    stdout: &[u8],
+    lane: Lane,
+    kept: &Arc<KeptBytes>,
+) -> Result<CountedEntries, ReadError> {
+    let (mut entries, mut held, mut text) = (Vec::new(), Held::of(kept), Held::of(kept));
+    text.try_keep(stdout.len())?;
     // A line of JSON may have other separators of lines in its texts.
-    let lines = (1..).zip(text.split('\n')).filter(|(_, line)| !line.trim().is_empty());
-    let entry = |(number, line): (usize, &str)| {
-        serde_json::from_str::<Entry>(line).map_err(|error| {
-            let start = truncate(line, SHOWN, Keep::Start);
-            format!("line {number} that it printed is no entry of a trace: {error}: {start}")
-        })
-    };
-    let mut entries = lines.map(entry).collect::<Result<Vec<_>, _>>()?;
-    entries.retain(|entry| entry.lane == lane);
-    Ok(entries)
+    for (number, line) in (1..).zip(stdout.split(|&byte| byte == b'\n')) {
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let most = size_of::<Entry>() + parsed_bytes(line);
+        held.try_keep(most)?;
+        let line = String::from_utf8_lossy(line);
+        let entry: Entry = serde_json::from_str(&line).map_err(|error| {
+            let start = truncate(&line, SHOWN, Keep::Start).into_owned();
+            ReadError::Line { number, error, start }
+        })?;
+        held.release(most);
+        if entry.lane == lane {
+            held.keep(entry_bytes(&entry));
+            entries.push(entry);
+        }
+    }
+    Ok(CountedEntries { entries, _held: held })
 }

@@ -105,7 +105,7 @@ pub fn check(
     tried.truncate(1);
     note("starting it");
     let faults = &Faults::None;
-    let how = Play { spec, prepared: &prepared, playing: &playing, warm_up: None, faults };
+    let how = Play { spec, prepared: &prepared, playing: &playing, warm_up: None, faults, kept: 0 };
     let mut lines = Vec::new();
     let played = play(&tried, how, rig, &mut |event| match event {
         RunEvent::Ready { after } => {

@@ -11,6 +11,7 @@
 //! applies.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use clitape_runner::files;
@@ -139,6 +140,14 @@ const AGENT_IDLE_S: (&str, u64, u64, u64) = ("idle_s", 2, 1, 600);
 const WITHIN_S: (&str, u64, u64, u64) = ("within_s", 120, 1, 86_400);
 const AT_ONCE: (&str, u64, u64, u64) = ("at_once", 4, 1, 64);
 const READY_S: (&str, u64, u64, u64) = ("ready", 60, 1, 3_600);
+
+/// The numbers of a subject, each with the least and the most.
+pub const RANGES: [(&str, RangeInclusive<u64>); 4] = [
+    ("idle_s", IDLE_S.2..=IDLE_S.3),
+    ("within_s", WITHIN_S.2..=WITHIN_S.3),
+    ("ready.within_s", READY_S.2..=READY_S.3),
+    ("at_once", AT_ONCE.2..=AT_ONCE.3),
+];
 
 /// A number of a subject, or its default.
 fn number(

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use clitape_runner::cassette::Cassette;
@@ -13,12 +13,14 @@ use clitape_runner::replay::{ChatView, Entry};
 use clitape_runner::scenario::Scenario;
 
 use super::boot::{LOOK, PersonSide};
-use super::bus;
+use super::bus::{self, BusError};
 use super::dialogue::{Act, Dialogue, Step};
 use super::log::{Played, StandInLog};
 use super::spec::GatewaySpec;
 use crate::chat_server::{ChatServer, Faults, PressTarget};
 use crate::clock::now_ms;
+use crate::kept::{Held, KeptBytes, entry_bytes, json_bytes};
+use crate::limits::RigLimits;
 use crate::observation::{BusEvent, PlayedTurn, RunEnding};
 
 mod over;
@@ -37,8 +39,8 @@ const AFTER_REFUSAL: Duration = Duration::from_secs(2);
 const CHAT_LOOK: Duration = Duration::from_millis(100);
 /// The call that says that somebody types; a gateway repeats it as long as a run lives.
 const TYPING: &str = "sendChatAction";
-/// The most entries of a chat in one run.
-const MOST_ENTRIES: usize = 5_000;
+/// The calls of a chat for which faults are drawn.
+const CALLS_WITH_FAULTS: u64 = 5_000;
 
 /// A cassette that is played at a gateway.
 #[derive(Debug)]
@@ -85,6 +87,26 @@ pub struct Seen {
     pub took: Duration,
 }
 
+impl Seen {
+    /// What was seen of a cassette that was not played.
+    pub(crate) fn nothing(ending: RunEnding) -> Self {
+        let (entries, turns, reads) = (Vec::new(), Vec::new(), Vec::new());
+        Self { entries, ending, turns, reads, bus: None, took: Duration::ZERO }
+    }
+
+    /// The bytes of memory that it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        let event = |event: &BusEvent| {
+            let texts = [event.phase.as_ref(), event.id.as_ref(), event.name.as_ref()];
+            let texts = texts.into_iter().flatten().chain([&event.kind]);
+            let args = event.args.as_ref().map_or(0, json_bytes);
+            size_of::<BusEvent>() + texts.map(String::len).sum::<usize>() + args
+        };
+        let bus = self.bus.iter().flatten().map(event).sum::<usize>();
+        self.entries.iter().map(entry_bytes).sum::<usize>() + bus + size_of_val(&*self.reads)
+    }
+}
+
 /// What the runs of one start share.
 pub(crate) struct Shared<'a> {
     pub(crate) person: &'a PersonSide,
@@ -94,13 +116,22 @@ pub(crate) struct Shared<'a> {
     pub(crate) stop: &'a AtomicBool,
     /// The file of the gateway's bus, if it has one.
     pub(crate) bus: Option<&'a Path>,
+    pub(crate) limits: RigLimits,
+    /// The account of what the gateway makes clitape keep.
+    pub(crate) kept: &'a Arc<KeptBytes>,
 }
 
 impl Shared<'_> {
-    /// The events of the bus in a chat. A file that can't be read has none, which a rule reports.
-    fn bus_of(&self, chat: i64) -> Option<Vec<BusEvent>> {
-        let mut chats = bus::read(self.bus?).unwrap_or_default();
-        Some(chats.remove(&chat).unwrap_or_default())
+    /// The events of the bus in a chat, or the limit that it reached. A file that can't be read has none, which a rule
+    /// reports.
+    fn bus_of(&self, chat: i64) -> Result<Option<Vec<BusEvent>>, String> {
+        let Some(path) = self.bus else { return Ok(None) };
+        let mut held = Held::of(self.kept);
+        match bus::read(path, chat, self.limits.subject.output, &mut held) {
+            Ok(events) => Ok(Some(events)),
+            Err(BusError::Io(_)) => Ok(Some(Vec::new())),
+            Err(BusError::Limit(what)) => Err(what),
+        }
     }
 
     pub(crate) fn log(&self) -> MutexGuard<'_, StandInLog> {
@@ -199,7 +230,7 @@ pub(crate) fn drive(
         last_call: Instant::now(),
     };
     // A chat that can't be made has no message either, so that the run hangs.
-    let _ = chat.set_faults(chat_id, faults.for_key(&job.name(), MOST_ENTRIES as u64));
+    let _ = chat.set_faults(chat_id, faults.for_key(&job.name(), CALLS_WITH_FAULTS));
     // A warm-up may have played the same cassette.
     shared.log().forget(&job.name());
     drive.say(&job.dialogue.prompt);
@@ -215,7 +246,10 @@ pub(crate) fn drive(
     drive.look(watch);
     let played = shared.log().played(&job.name());
     let (turns, reads) = played.since(drive.begin_ms, &job.cassette.stdout);
-    let bus = shared.bus_of(chat_id);
+    let (bus, ending) = match shared.bus_of(chat_id) {
+        Ok(bus) => (bus, ending),
+        Err(what) => (None, RunEnding::Flooded(what)),
+    };
     Some(Seen { entries: drive.entries, ending, turns, reads, bus, took: drive.begin.elapsed() })
 }
 
@@ -254,9 +288,11 @@ impl Drive<'_> {
 
     /// Does what is due, and says how the run ended, if it has.
     fn step(&mut self) -> Option<RunEnding> {
-        if self.entries.len() > MOST_ENTRIES {
-            let count = self.entries.len();
-            return Some(RunEnding::Flooded(format!("{count} calls in one chat")));
+        let most = self.shared.limits.subject.calls;
+        if self.entries.len() > most {
+            let what =
+                format!("more than {most} calls in one chat; raise the limit with `--max-calls`");
+            return Some(RunEnding::Flooded(what));
         }
         let played = self.shared.log().played(&self.job.name());
         self.act(&played);

@@ -98,6 +98,18 @@ pub enum SubjectError {
     Stopped,
 }
 
+impl SubjectError {
+    /// Whether the caller asked to stop.
+    pub fn is_stop(&self) -> bool {
+        matches!(
+            self,
+            Self::Stopped
+                | Self::Install(RecordError::Stopped)
+                | Self::Compare(CompareError::Stopped)
+        )
+    }
+}
+
 /// The last lines of a program as the end of a message.
 pub(super) fn last_words(printed: &[String]) -> String {
     match printed {

@@ -8,6 +8,8 @@ use clitape_runner::names::SubjectName;
 use clitape_runner::replay::Entry;
 use clitape_runner::scenario::Scenario;
 
+use super::difference::with_difference;
+use crate::kept::KeptBytes;
 use crate::observation::RunEnding;
 
 /// The keys of an entry that depend on the time.
@@ -41,7 +43,12 @@ pub(super) struct Compared {
 
 /// Compares a chat with the goldens of its subject, if there are any. With `update`, a chat that equals none is
 /// written as a pending golden.
-pub(super) fn compare(chat: Chat<'_>, update: bool, reproduce: &str) -> io::Result<Compared> {
+pub(super) fn compare(
+    chat: Chat<'_>,
+    update: bool,
+    reproduce: &str,
+    kept: &KeptBytes,
+) -> io::Result<Compared> {
     // What a run left that did not come to its end is no outcome to accept.
     if *chat.ending != RunEnding::Over {
         return Ok(Compared::default());
@@ -71,8 +78,7 @@ pub(super) fn compare(chat: Chat<'_>, update: bool, reproduce: &str) -> io::Resu
     let place = format!("subject {shown}: {}", chat.cassette);
     let finding = Finding::new(FindingKind::GoldenDiffers, &place, sentence, reproduce.to_owned());
     let profile = scenario.first_chat().profile;
-    let finding =
-        finding.with_difference(diff.change(), diff.lines()).with_chat(diff.chat(profile));
+    let finding = with_difference(finding, &diff, kept).with_chat(diff.chat(profile));
     Ok(Compared { goldens: count, finding: Some(finding) })
 }
 

@@ -1,14 +1,14 @@
 //! A parser that is started once and reads one recording after the other: clitape writes a line of its own after
 //! each, which the parser answers with an empty line.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
-use clitape_runner::record::{Program, Scratch, StdoutUse};
+use clitape_runner::record::{Overflow, Program, Scratch, StdinPipe, StdoutUse};
 
 use super::boot::LOOK;
-use super::call::{Caller, OUTPUT, died, last_words};
+use super::call::{Caller, died, last_words};
 use super::error::SubjectError;
 use crate::observation::RunEnding;
 
@@ -20,7 +20,7 @@ const PIECES: usize = 64;
 /// A parser that runs, and that has answered the end of each recording so far. Dropping this ends it.
 pub(super) struct Lasting {
     program: Program,
-    stdin: Box<dyn Write + Send>,
+    stdin: StdinPipe,
     stdout: Receiver<Vec<u8>>,
     /// What it printed after its last answer.
     unread: Vec<u8>,
@@ -55,40 +55,34 @@ impl Lasting {
     /// printed of it, and the parser if it can go on.
     pub(super) fn call(
         self,
+        caller: &Caller<'_>,
         pieces: Vec<Vec<u8>>,
         within: Duration,
     ) -> Result<(RunEnding, Vec<u8>, Option<Self>), SubjectError> {
         // The last one is dropped first: the program ends before its folder is removed.
-        let Self { scratch, stdout, unread: mut printed, stdin: mut pipe, mut program } = self;
+        let Self { scratch, stdout, unread: mut printed, stdin, mut program } = self;
         let begin = Instant::now();
-        // A parser that prints before it has read all must not wait for this thread.
-        let writing = std::thread::spawn(move || {
-            let mut write = |piece: &[u8]| pipe.write_all(piece).and_then(|()| pipe.flush());
-            // A parser that has ended does not read the rest.
-            let _ = pieces.iter().map(Vec::as_slice).chain([END]).try_for_each(&mut write);
-            pipe
-        });
+        let mut pieces = pieces.into_iter().chain([END.to_vec()]);
+        // A parser that has ended does not read the rest.
+        let _ = pieces.try_for_each(|piece| stdin.write(piece));
+        let most = caller.output().bytes;
         let (mut looked, mut exit) = (Looked::default(), None);
         loop {
+            caller.go_on()?;
             // What it prints before it has read all can't be its answer.
             let answer =
-                if writing.is_finished() { blank_line(&printed, &mut looked) } else { None };
+                if stdin.unread().is_none() { blank_line(&printed, &mut looked) } else { None };
             if let Some((end, after)) = answer {
                 let unread = printed.split_off(after);
                 printed.truncate(end);
-                // The thread has ended, and does not panic.
-                let parser = writing.join().ok().map(|stdin| Self {
-                    program,
-                    stdin,
-                    stdout,
-                    unread,
-                    scratch,
-                });
-                return Ok((RunEnding::Over, printed, parser));
+                let parser = Self { program, stdin, stdout, unread, scratch };
+                return Ok((RunEnding::Over, printed, Some(parser)));
             }
             let overflow = program.overflow();
-            let is_too_long = printed.len() as u64 > OUTPUT.bytes.get();
-            let too_long = || is_too_long.then(|| format!("more than {} on stdout", OUTPUT.bytes));
+            let too_long = || {
+                let words = Overflow::Bytes(most).with_option();
+                most.is_below(printed.len()).then_some(words)
+            };
             if let Some(what) = overflow.or_else(too_long) {
                 return Ok((RunEnding::Flooded(what), printed, None));
             }

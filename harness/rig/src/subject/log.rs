@@ -3,24 +3,38 @@
 //! All processes of one start of a gateway append to one file. A process belongs to the cassette that its last
 //! event `turn` names.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use serde_json::Value;
+use clitape_runner::limits::OutputLimits;
+use serde::Deserialize;
 
+use crate::kept::{Full, Held, KeptBytes};
 use crate::observation::PlayedTurn;
 
-/// The most bytes of the log that are read; a gateway that fills more floods.
-const MOST: u64 = 256 * 1024 * 1024;
+/// The bytes that are read at a time.
+const PART: usize = 256 * 1024;
+/// The characters of a sentence that are kept.
+const SENTENCE: usize = 4_096;
+/// The bytes that a process takes, the name of its cassette aside.
+const PROCESS: usize = 128;
+/// The bytes that a cassette takes, its name, its turns and what it printed aside.
+const CASSETTE: usize = 512 + 2 * SENTENCE;
 
-/// The reader of a log.
+/// The reader of a log. Another program can write there too: what is kept of it is counted.
 #[derive(Debug)]
 pub(crate) struct StandInLog {
     path: PathBuf,
+    limits: OutputLimits,
     read: u64,
     /// The start of a line that is not whole yet.
     rest: Vec<u8>,
+    held: Held,
+    /// The limit that was reached, in words.
+    overflow: Option<String>,
     /// The cassette of each process, `NAME/VERSION`.
     cassettes: HashMap<u64, String>,
     seen: HashMap<String, Played>,
@@ -46,46 +60,92 @@ pub(crate) struct Played {
     /// The turns, each with the times of its first and its last byte, in ms since 1970.
     pub(crate) turns: Vec<(u64, Option<u64>)>,
     /// What was printed: the time, and the number of bytes up to there. It never falls.
-    pub(crate) prints: Vec<(u64, u64)>,
+    pub(crate) prints: Arc<Vec<(u64, u64)>>,
+}
+
+/// A line of the log, as far as it is read.
+#[derive(Deserialize)]
+struct LogLine<'a> {
+    pid: u64,
+    #[serde(borrow)]
+    event: Cow<'a, str>,
+    #[serde(default)]
+    at: u64,
+    cassette: Option<Cow<'a, str>>,
+    #[serde(default)]
+    left_out: u64,
+    sentence: Option<Cow<'a, str>>,
+    #[serde(rename = "for")]
+    waits_for: Option<Cow<'a, str>>,
+    #[serde(default)]
+    offset: u64,
+    #[serde(default)]
+    bytes: u64,
 }
 
 impl StandInLog {
     /// The log in the file at `path`, which may not be there yet.
-    pub(crate) fn at(path: PathBuf) -> Self {
+    pub(crate) fn at(path: PathBuf, limits: OutputLimits, kept: &Arc<KeptBytes>) -> Self {
         Self {
             path,
+            limits,
             read: 0,
             rest: Vec::new(),
+            held: Held::of(kept),
+            overflow: None,
             cassettes: HashMap::new(),
             seen: HashMap::new(),
             stray: None,
         }
     }
 
-    /// Reads what was appended since the last call.
+    /// Reads what was appended since the last call, until a limit is reached.
     pub(crate) fn update(&mut self) -> io::Result<()> {
         let mut file = match std::fs::File::open(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             file => file?,
         };
         file.seek(SeekFrom::Start(self.read))?;
-        let mut bytes = Vec::new();
-        file.take(MOST.saturating_sub(self.read)).read_to_end(&mut bytes)?;
-        self.read += bytes.len() as u64;
-        self.rest.extend(bytes);
-        while let Some(end) = self.rest.iter().position(|&byte| byte == b'\n') {
-            let line: Vec<u8> = self.rest.drain(..=end).collect();
-            // Another program may write there too.
-            if let Ok(event) = serde_json::from_slice::<Value>(&line) {
-                self.take(&event);
+        let mut part = vec![0; PART];
+        while self.overflow.is_none() {
+            let length = file.read(&mut part)?;
+            if length == 0 {
+                break;
             }
+            self.read += length as u64;
+            self.overflow = self.append(&part[..length]).err();
         }
         Ok(())
     }
 
-    /// Whether no more of the log is read.
-    pub(crate) fn is_full(&self) -> bool {
-        self.read >= MOST
+    /// Takes a part of the log. The error is the limit that was reached.
+    fn append(&mut self, part: &[u8]) -> Result<(), String> {
+        let OutputLimits { bytes, line: longest, .. } = self.limits;
+        let too_much = |what: String, option: &str| {
+            format!("{what} in the log of the stand-in; raise the limit with `{option}`")
+        };
+        for line in part.split_inclusive(|&byte| byte == b'\n') {
+            self.rest.extend(line);
+            if longest.is_below(self.rest.len()) {
+                return Err(too_much(format!("a line of more than {longest}"), "--max-line"));
+            }
+            if line.ends_with(b"\n") {
+                let whole = std::mem::take(&mut self.rest);
+                // Another program may write there too.
+                if let Ok(line) = serde_json::from_slice(&whole) {
+                    self.take(&line).map_err(|full| full.to_string())?;
+                }
+            }
+        }
+        match self.read > bytes.get() {
+            true => Err(too_much(format!("more than {bytes}"), "--max-output")),
+            false => Ok(()),
+        }
+    }
+
+    /// The limit that was reached, in words; no more of the log is read then.
+    pub(crate) fn overflow(&self) -> Option<&str> {
+        self.overflow.as_deref()
     }
 
     /// What is known of a cassette, `NAME/VERSION`; nothing if it was never played.
@@ -104,22 +164,24 @@ impl StandInLog {
         self.stray.as_deref()
     }
 
-    fn take(&mut self, event: &Value) {
-        let text = |key: &str| event.get(key).and_then(Value::as_str);
-        let number = |key: &str| event.get(key).and_then(Value::as_u64);
-        let (Some(pid), Some(name)) = (number("pid"), text("event")) else { return };
-        let at = number("at").unwrap_or(0);
+    fn take(&mut self, line: &LogLine<'_>) -> Result<(), Full> {
+        let LogLine { pid, at, .. } = *line;
+        let name = &*line.event;
         if name == "start" {
             // The system gives the number of an ended process again.
             self.cassettes.remove(&pid);
         }
-        if let ("turn", Some(cassette)) = (name, text("cassette")) {
-            let is_new =
-                self.cassettes.insert(pid, cassette.to_owned()).as_deref() != Some(cassette);
+        if let ("turn", Some(cassette)) = (name, line.cassette.as_deref()) {
+            let is_new = self.cassettes.get(&pid).is_none_or(|known| known != cassette);
+            let is_first = !self.seen.contains_key(cassette);
+            let bytes = usize::from(is_new) * (PROCESS + cassette.len())
+                + usize::from(is_first) * (CASSETTE + cassette.len());
+            self.held.try_keep(bytes + 2 * size_of::<(u64, Option<u64>)>())?;
             let played = self.seen.entry(cassette.to_owned()).or_default();
-            let goes_on = number("left_out").is_some_and(|bytes| bytes > 0);
             if is_new {
+                self.cassettes.insert(pid, cassette.to_owned());
                 // Another process may go on where the one before ended.
+                let goes_on = line.left_out > 0;
                 let kept = if goes_on { std::mem::take(played) } else { Played::default() };
                 let starts = if goes_on { kept.starts } else { played.starts };
                 *played = Played { starts: starts + 1, exited: false, ..kept };
@@ -127,22 +189,26 @@ impl StandInLog {
             played.turn_ended = false;
             played.waits_for = None;
             played.turns.push((at, None));
-            return;
+            return Ok(());
         }
-        let sentence = || text("sentence").or(text("for")).unwrap_or(name).to_owned();
+        let sentence = || {
+            let words = line.sentence.as_deref().or(line.waits_for.as_deref()).unwrap_or(name);
+            words.chars().take(SENTENCE).collect()
+        };
         let played = self.cassettes.get(&pid).and_then(|cassette| self.seen.get_mut(cassette));
         let Some(played) = played else {
             if name == "refused" {
                 self.stray = Some(sentence());
             }
-            return;
+            return Ok(());
         };
         match name {
             "print" => {
-                played.printed = number("offset").unwrap_or(0) + number("bytes").unwrap_or(0);
+                self.held.try_keep(2 * size_of::<(u64, u64)>())?;
+                played.printed = line.offset.saturating_add(line.bytes);
                 played.waits_for = None;
                 let before = played.prints.last().map_or(0, |(_, end)| *end);
-                played.prints.push((at, played.printed.max(before)));
+                Arc::make_mut(&mut played.prints).push((at, played.printed.max(before)));
                 if let Some((began, ended)) = played.turns.last_mut() {
                     *began = ended.map_or(at, |_| *began);
                     *ended = Some(at);
@@ -157,6 +223,7 @@ impl StandInLog {
             }
             _ => {}
         }
+        Ok(())
     }
 }
 
@@ -184,13 +251,19 @@ impl Played {
 mod tests {
     use std::io::Write as _;
 
+    use clitape_gateway::ByteSize;
+
     use super::*;
+
+    fn limits(bytes: u64, line: u64) -> OutputLimits {
+        OutputLimits { bytes: ByteSize::bytes(bytes), line: ByteSize::bytes(line), lines: 9 }
+    }
 
     #[test]
     fn the_events_of_a_process_belong_to_its_cassette() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
-        let mut log = StandInLog::at(path.clone());
+        let mut log = StandInLog::at(path.clone(), limits(9_999, 999), &Arc::default());
         log.update().unwrap();
         let mut file = std::fs::File::create(&path).unwrap();
         let mut events = |text: &str| {
@@ -211,6 +284,33 @@ mod tests {
         let exit = events("{\"pid\":1,\"event\":\"exit\",\"code\":0}\n");
         assert!(exit.exited && exit.turn_ended);
         events("{\"pid\":7,\"event\":\"refused\",\"sentence\":\"no cassette\"}\n");
-        assert_eq!(log.stray(), Some("no cassette"));
+        assert_eq!((log.stray(), log.overflow()), (Some("no cassette"), None));
+    }
+
+    #[test]
+    fn a_log_has_limits() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let turn = |number: usize| {
+            format!("{{\"pid\":{number},\"event\":\"turn\",\"cassette\":\"a/{number}\"}}\n")
+        };
+        for (text, limits, kept, expect) in [
+            ("x".repeat(99), limits(99, 99), ByteSize::mib(1), None),
+            ("x\n".repeat(50), limits(99, 99), ByteSize::mib(1), Some("--max-output")),
+            ("x".repeat(100), limits(999, 99), ByteSize::mib(1), Some("--max-line")),
+            ((0..99).map(turn).collect(), limits(99_999, 99), ByteSize::mib(1), None),
+            (
+                (0..999).map(turn).collect(),
+                limits(99_999, 99),
+                ByteSize::mib(1),
+                Some("--max-kept"),
+            ),
+        ] {
+            std::fs::write(&path, &text).unwrap();
+            let mut log = StandInLog::at(path.clone(), limits, &Arc::new(KeptBytes::within(kept)));
+            log.update().unwrap();
+            let reached = log.overflow().map(|words| words.rsplit('`').nth(1).unwrap_or_default());
+            assert_eq!(reached, expect, "{} {:?}", text.len(), log.overflow());
+        }
     }
 }

@@ -3,7 +3,8 @@
 //! 1. [`Subjects`] reads the file, `like` gives a subject the keys of another; [`GatewaySpec`] are the settings of a gateway.
 //!    [`Conditions`] are what is not as it was recorded.
 //! 2. `fit` says which cassettes a gateway can be given, `dialogue` what the recorded person did.
-//! 3. `prepare` installs what the gateway needs; `boot` starts the gateway in a temporary folder, with the stand-in as its `claude` and a chat server.
+//! 3. `prepare` installs what the gateway needs; `boot` starts the gateway in a temporary folder, with the stand-in as its `claude` and a chat server;
+//!    `ready_url` asks a URL whether it is ready.
 //! 4. `run` plays many cassettes at one start, `drive` one of them in a chat, and `agent` one in an editor; `log`
 //!    reads what the stand-in did, `answers` what the recorded host answered, `bus` what the gateway's event bus said.
 //! 5. `suite` plays all that fit and makes findings of what was seen; `golden` compares it with what was accepted
@@ -11,7 +12,7 @@
 //!    `both` compares the chats of two gateways.
 //! 6. `parser` compares the entries of a foreign parser with those of clitape's own; `replay` judges the chat that a
 //!    program prints of a cassette's files. `call` calls such programs for each cassette, `lasting` keeps a
-//!    parser that reads one after the other.
+//!    parser that reads one after the other. `difference` adds to a finding what a subject makes as long as it likes.
 
 mod agent;
 mod answers;
@@ -23,6 +24,7 @@ mod check;
 mod conditions;
 mod config;
 mod dialogue;
+mod difference;
 mod drive;
 mod error;
 mod fit;
@@ -35,6 +37,7 @@ mod page;
 mod parser;
 mod placeholders;
 mod prepare;
+mod ready_url;
 mod replay;
 mod run;
 mod spec;
@@ -43,7 +46,7 @@ mod suite;
 pub use both::compare_gateways;
 pub use check::{CheckLine, check};
 pub use conditions::{Conditions, Printing};
-pub use config::{FILE, Subjects};
+pub use config::{FILE, RANGES, Subjects};
 pub use drive::{Job, Seen};
 pub use error::SubjectError;
 pub use fit::Misfit;

@@ -13,7 +13,8 @@ use clitape_runner::suite::select::Selection;
 use clitape_runner::suite::{CheckRun, ScenarioRun};
 use serde_json::{Map, Value};
 
-use super::call::{Caller, read};
+use super::call::{Caller, CountedEntries, read};
+use super::difference::with_difference;
 use super::error::SubjectError;
 use super::lasting::Lasting;
 use super::prepare::RigHost;
@@ -59,11 +60,11 @@ pub fn test_parser(
         let reproduce =
             format!("{} test --subject {} {name}", rig.workspace.program(), parser.name);
         let found = match run((&caller, &mut lasting), spec, &cassette)? {
-            Ok(entries) if entries.is_empty() && spec.kinds.is_empty() => {
+            Ok(CountedEntries { entries, .. }) if entries.is_empty() && spec.kinds.is_empty() => {
                 let sentence = "the parser printed no entry of the lane lifecycle, and no `kinds` say which it should";
                 vec![(sentence.to_owned(), None)]
             }
-            Ok(entries) => differences(spec, &own(&cassette), &entries),
+            Ok(read) => differences(spec, &own(&cassette), &read.entries),
             Err(sentence) => vec![(sentence, None)],
         };
         let finding = |(sentence, diff): Difference| {
@@ -72,7 +73,7 @@ pub fn test_parser(
             match diff {
                 Some((old, new)) => {
                     let diff = TraceDiff::new(&old, &new, Times::Ignored);
-                    finding.with_difference(diff.change(), diff.lines())
+                    with_difference(finding, &diff, &caller.kept)
                 }
                 None => finding,
             }
@@ -92,7 +93,7 @@ fn run(
     (caller, lasting): (&Caller<'_>, &mut Option<Lasting>),
     spec: &ParserSpec,
     cassette: &Cassette,
-) -> Result<Result<Vec<Entry>, String>, SubjectError> {
+) -> Result<Result<CountedEntries, String>, SubjectError> {
     let plan = Plan::recorded(&cassette.timeline);
     let pieces = plan.pieces(&cassette.stdout).map(|(_, piece)| piece.to_vec()).collect();
     // A line of clitape's own would complete a last line that has no end.
@@ -103,14 +104,16 @@ fn run(
                 None => Lasting::start(caller)?,
             };
             let within = Duration::from_secs(spec.call.within_s);
-            let (ending, stdout, parser) = parser.call(pieces, within)?;
+            let (ending, stdout, parser) = parser.call(caller, pieces, within)?;
             *lasting = parser;
             (ending, stdout)
         }
         _ => caller.call(Vec::new(), Some(pieces), &caller.scratch()?)?,
     };
     Ok(match ending {
-        RunEnding::Over => read(&stdout, Lane::Lifecycle),
+        RunEnding::Over => {
+            read(&stdout, Lane::Lifecycle, &caller.kept).map_err(|error| error.to_string())
+        }
         RunEnding::Died { how, last_words } => {
             Err(format!("the parser {how}; its last words: {last_words}"))
         }
@@ -200,6 +203,8 @@ fn by_kind(entries: &[Entry]) -> BTreeMap<String, Vec<Entry>> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::subject::spec::CallSpec;
 
@@ -245,12 +250,7 @@ mod tests {
         );
         let other = entries(&[r#"text {"delta":"abd"}"#]);
         assert_eq!(differences(&spec(&[]), own, &other).len(), 1);
-        let told = read(
-            b"x
-",
-            Lane::Lifecycle,
-        )
-        .unwrap_err();
-        assert!(told.starts_with("line 1 that it printed is no entry"), "{told}");
+        let error = read(b"x\n", Lane::Lifecycle, &Arc::default()).unwrap_err().to_string();
+        assert!(error.starts_with("line 1 that it printed is no entry"), "{error}");
     }
 }

@@ -12,6 +12,7 @@ use fs_err as fs;
 use super::error::SubjectError;
 use super::placeholders::{Places, Writing};
 use super::spec::{GatewaySpec, InstallSpec};
+use crate::limits::RigLimits;
 
 /// The machine and the workspace around a run.
 #[derive(Clone, Copy)]
@@ -26,6 +27,8 @@ pub struct RigHost<'a> {
     pub cache: &'a Path,
     /// The environment of this process, by name.
     pub variable: &'a (dyn Fn(&str) -> Option<OsString> + Sync),
+    /// The limits on what the subject sends.
+    pub limits: RigLimits,
     /// A flag that ends the run when the caller sets it.
     pub stop: &'a AtomicBool,
 }

@@ -6,14 +6,14 @@ use std::time::Instant;
 use clitape_runner::cassette::Cassette;
 use clitape_runner::check::{Finding, FindingKind};
 use clitape_runner::names::SubjectName;
-use clitape_runner::replay::{Cut, Entry, Lane, Plan, PlanArg, ReplayRequest};
+use clitape_runner::replay::{Cut, Lane, Plan, PlanArg, ReplayRequest};
 use clitape_runner::scenario::{ChannelSpec, Scenario, Seeds};
 use clitape_runner::suite::select::Selection;
 use clitape_runner::suite::{CheckRun, ScenarioRun};
 use clitape_runner::text::shell_quote;
 use fs_err as fs;
 
-use super::call::{Caller, read};
+use super::call::{Caller, CountedEntries, ReadError, read};
 use super::error::SubjectError;
 use super::fit::{Misfit, of_own_gateway};
 use super::golden;
@@ -99,7 +99,7 @@ struct Case<'a> {
 
 /// What a program printed of the chat, and how it ended.
 struct Printed {
-    entries: Vec<Entry>,
+    read: CountedEntries,
     ending: RunEnding,
 }
 
@@ -114,7 +114,7 @@ impl Case<'_> {
         let plain = self.call(caller, &request)?;
         let observation = Observation {
             cassette: &self.cassette,
-            entries: plain.entries.clone(),
+            entries: plain.read.entries.clone(),
             turns: Vec::new(),
             ending: plain.ending.clone(),
             traits: self.subject.spec.traits,
@@ -123,7 +123,7 @@ impl Case<'_> {
         let mut findings: Vec<Finding> = judge(&observation)
             .into_iter()
             .map(|violation| {
-                let shown = context(&plain.entries, violation.entry);
+                let shown = context(&plain.read.entries, violation.entry);
                 self.finding(violation.kind, violation.sentence, &request).with_context(shown)
             })
             .collect();
@@ -132,10 +132,11 @@ impl Case<'_> {
             shown: self.shown,
             scenario: self.scenario,
             cassette: self.name,
-            entries: &plain.entries,
+            entries: &plain.read.entries,
             ending: &plain.ending,
         };
-        let compared = golden::compare(chat, options.update, &self.line(&request))?;
+        let line = self.line(&request);
+        let compared = golden::compare(chat, options.update, &line, &caller.kept)?;
         findings.extend(compared.finding);
         // With a host that wrote lines, another time of an answer is another chat.
         let seeds = if self.cassette.stdin.is_empty() { options.seeds } else { Seeds::NONE };
@@ -173,17 +174,19 @@ impl Case<'_> {
             request.plan = Some(PlanArg::File(file));
         }
         let (ending, stdout) = caller.call(request.args(), None, &scratch)?;
-        let (entries, wrong) = match read(&stdout, Lane::Telegram) {
-            Ok(entries) => (entries, None),
-            Err(sentence) => (Vec::new(), Some(sentence)),
-        };
-        let ending = match (ending, wrong) {
-            (RunEnding::Over, Some(sentence)) => {
-                RunEnding::Died { how: sentence, last_words: String::new() }
+        let (read, ending) = match (read(&stdout, Lane::Telegram, &caller.kept), ending) {
+            (Ok(read), ending) => (read, ending),
+            (Err(ReadError::Full(full)), _) => {
+                (CountedEntries::default(), RunEnding::Flooded(full.to_string()))
             }
-            (ending, _) => ending,
+            (Err(error), RunEnding::Over) => {
+                let how = error.to_string();
+                let died = RunEnding::Died { how, last_words: String::new() };
+                (CountedEntries::default(), died)
+            }
+            (Err(_), ending) => (CountedEntries::default(), ending),
         };
-        Ok(Printed { entries, ending })
+        Ok(Printed { read, ending })
     }
 
     /// What a person read under a plan, if it is something else than without.
@@ -199,8 +202,8 @@ impl Case<'_> {
         let planned = self.call(caller, &request)?;
         let sentence = differs_under_plan(
             seed,
-            (&plain.entries, &plain.ending),
-            (&planned.entries, &planned.ending),
+            (&plain.read.entries, &plain.ending),
+            (&planned.read.entries, &planned.ending),
         );
         let finding = |sentence| self.finding(FindingKind::WrongFinalText, sentence, &request);
         Ok(sentence.map(finding))

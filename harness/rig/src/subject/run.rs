@@ -2,8 +2,9 @@
 //! same time.
 
 use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use clitape_runner::record::Program;
@@ -17,10 +18,13 @@ use super::log::StandInLog;
 use super::prepare::{Prepared, RigHost};
 use super::spec::GatewaySpec;
 use crate::chat_server::Faults;
+use crate::kept::{KeptBytes, entry_bytes};
 use crate::observation::RunEnding;
 
 /// The number of the first chat; every cassette has one of its own.
 const FIRST_CHAT: i64 = 7_000_001;
+/// The bytes of the entries that are kept of a run that flooded.
+const LEFT_OF_FLOOD: usize = 1 << 20;
 /// How often a gateway may end by itself before it is started no more.
 const MOST_DEATHS: usize = 8;
 
@@ -75,6 +79,8 @@ struct Queue<'a> {
     seen: Vec<Option<Seen>>,
     deaths: usize,
     next_chat: i64,
+    /// The bytes that what was seen takes.
+    kept: usize,
 }
 
 /// What is played at a gateway, and how.
@@ -90,6 +96,8 @@ pub(crate) struct Play<'a> {
     pub(crate) warm_up: Option<&'a Job>,
     /// Which calls of each chat fail.
     pub(crate) faults: &'a Faults,
+    /// The bytes that were kept of the gateway before.
+    pub(crate) kept: usize,
 }
 
 /// Plays cassettes at a gateway, and returns what was seen of each, in their order.
@@ -110,9 +118,12 @@ pub(crate) fn play(
         seen: jobs.iter().map(|_| None).collect(),
         deaths: 0,
         next_chat: FIRST_CHAT,
+        kept: how.kept,
     };
     while !(queue.open.is_empty() && queue.alone.is_empty()) {
-        let boot = match Boot::start(how.spec, how.prepared, how.playing, rig) {
+        let kept = Arc::new(KeptBytes::within(rig.limits.kept));
+        kept.keep(queue.kept);
+        let boot = match Boot::start(how.spec, how.prepared, how.playing, rig, &kept) {
             Ok(boot) if queue.deaths <= MOST_DEATHS => boot,
             Ok(_) => {
                 queue.give_up(&format!("ended by itself {} times", queue.deaths), report);
@@ -125,19 +136,11 @@ pub(crate) fn play(
             Err(error) => return Err(error),
         };
         report(RunEvent::Ready { after: boot.ready_after });
-        queue.serve(boot, how, rig, report)?;
+        queue.serve(boot, &kept, how, rig, report)?;
     }
-    let lost = || Seen {
-        entries: Vec::new(),
-        ending: RunEnding::Hung {
-            waited_s: 0,
-            waited_for: "it was not played".to_owned(),
-            last_words: String::new(),
-        },
-        turns: Vec::new(),
-        reads: Vec::new(),
-        bus: None,
-        took: Duration::ZERO,
+    let lost = || {
+        let (waited_for, last_words) = ("it was not played".to_owned(), String::new());
+        Seen::nothing(RunEnding::Hung { waited_s: 0, waited_for, last_words })
     };
     Ok(queue.seen.into_iter().map(|seen| seen.unwrap_or_else(lost)).collect())
 }
@@ -148,19 +151,22 @@ impl Queue<'_> {
         let left: Vec<usize> = self.alone.drain(..).chain(self.open.drain(..)).collect();
         for index in left {
             let ending = RunEnding::Died { how: how.to_owned(), last_words: String::new() };
-            let seen = Seen {
-                entries: Vec::new(),
-                ending,
-                turns: Vec::new(),
-                reads: Vec::new(),
-                bus: None,
-                took: Duration::ZERO,
-            };
-            self.end(index, seen, report);
+            self.end(index, Seen::nothing(ending), report);
         }
     }
 
-    fn end(&mut self, index: usize, seen: Seen, report: &mut dyn FnMut(RunEvent<'_>)) {
+    fn end(&mut self, index: usize, mut seen: Seen, report: &mut dyn FnMut(RunEvent<'_>)) {
+        if matches!(seen.ending, RunEnding::Flooded(_)) {
+            let mut room = LEFT_OF_FLOOD;
+            let fits = |entry: &Entry| {
+                let rest = room.checked_sub(entry_bytes(entry));
+                room = rest.unwrap_or(0);
+                rest.is_some()
+            };
+            let left = seen.entries.drain(..).take_while(fits).collect();
+            seen.entries = left;
+        }
+        self.kept += seen.bytes();
         self.seen[index] = Some(seen);
         let done = self.seen.iter().flatten().count();
         if let Some(seen) = &self.seen[index] {
@@ -172,6 +178,7 @@ impl Queue<'_> {
     fn serve(
         &mut self,
         mut boot: Boot,
+        kept: &Arc<KeptBytes>,
         how: Play<'_>,
         rig: RigHost<'_>,
         report: &mut dyn FnMut(RunEvent<'_>),
@@ -179,10 +186,12 @@ impl Queue<'_> {
         let (spec, program, faults) = (how.spec, &mut boot.program, how.faults);
         let shared = Shared {
             person: &boot.person,
-            log: Mutex::new(StandInLog::at(boot.log.clone())),
+            log: Mutex::new(StandInLog::at(boot.log.clone(), rig.limits.subject.output, kept)),
             over: Mutex::new(None),
             stop: rig.stop,
             bus: spec.has_bus().then_some(boot.bus.as_path()),
+            limits: rig.limits,
+            kept,
         };
         let (batch, at_once) = match self.alone.pop_front() {
             Some(suspect) => (VecDeque::from([suspect]), 1),
@@ -232,7 +241,10 @@ impl Queue<'_> {
                                 if let RunEnding::Hung { last_words, .. } = &mut seen.ending {
                                     *last_words = words(program);
                                 }
+                                let before = self.kept;
                                 self.end(index, seen, report);
+                                // What an editor kept of it was released with its session.
+                                kept.keep(self.kept - before);
                             }
                             None => result = Err(SubjectError::Stopped),
                         }
@@ -250,7 +262,10 @@ impl Queue<'_> {
         self.deaths += usize::from(is_over);
         result?;
         let begin = Instant::now();
-        let in_time = boot.program.ask_to_end(ENDING)?.is_some();
+        let in_time = boot.program.ask_to_end(ENDING, rig.stop)?.is_some();
+        if rig.stop.load(Ordering::Relaxed) {
+            return Err(SubjectError::Stopped);
+        }
         let printed = boot.program.last_lines(LAST_LINES);
         report(RunEvent::Stopped { after: begin.elapsed(), in_time, printed });
         Ok(())
@@ -274,26 +289,23 @@ fn watch(program: &mut Program, shared: &Shared<'_>) {
 }
 
 fn look(program: &mut Program, shared: &Shared<'_>) -> std::io::Result<Option<RunEnding>> {
-    let is_full = {
+    let of_log = {
         let mut log = shared.log();
         log.update()?;
-        log.is_full()
+        log.overflow().map(str::to_owned)
     };
-    if is_full {
-        let what = "more lines to the stand-in than are kept".to_owned();
+    let of_editor = || match shared.person {
+        PersonSide::Editor(editor, _) => editor.overflow(),
+        PersonSide::Chat(_) => None,
+    };
+    let of_all = || shared.kept.overflow().map(|full| full.to_string());
+    let overflow = of_log.or_else(|| program.overflow()).or_else(of_editor).or_else(of_all);
+    if let Some(what) = overflow {
         return Ok(Some(RunEnding::Flooded(what)));
-    }
-    if let Some(what) = program.overflow() {
-        return Ok(Some(RunEnding::Flooded(what)));
-    }
-    if let PersonSide::Editor(editor, _) = shared.person
-        && let Some(what) = editor.overflow()
-    {
-        return Ok(Some(RunEnding::Flooded(format!("{what} of messages"))));
     }
     let is_known = shared.over().is_some();
     let Some(exit) = program.poll()?.filter(|_| !is_known) else { return Ok(None) };
-    program.wait(Duration::from_secs(1))?;
+    program.wait(Duration::from_secs(1), shared.stop)?;
     Ok(Some(RunEnding::Died { how: ended(exit), last_words: words(program) }))
 }
 

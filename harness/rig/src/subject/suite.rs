@@ -1,6 +1,7 @@
 //! A subject on many scenarios: which cassettes are played, what the rules say of each, and the report.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clitape_runner::cassette::Cassette;
@@ -26,6 +27,7 @@ use super::run::{Play, RunEvent, play};
 use super::spec::{Front, GatewaySpec, NamedGateway};
 use crate::judge::known::KnownDifferences;
 use crate::judge::{Violation, finally_read, judge, judge_editor, says_the_same};
+use crate::kept::KeptBytes;
 use crate::observation::{Observation, RunEnding};
 
 /// The entries that a finding shows up to the one at fault.
@@ -183,12 +185,19 @@ pub fn test(
         playing: &recorded,
         warm_up: warm_up.as_ref(),
         faults: &conditions.faults,
+        kept: 0,
     };
     note(&format!("starting {}", gateway.shown()));
     let seen = play(&jobs, how, rig, report)?;
+    let kept = seen.iter().map(Seen::bytes).sum();
+    let account = KeptBytes::within(rig.limits.kept);
+    account.keep(kept);
     let mut findings: Vec<Vec<Finding>> = Vec::new();
     let mut goldens: Vec<u64> = Vec::new();
     for (job, seen) in jobs.iter().zip(&seen) {
+        if rig.stop.load(Ordering::Relaxed) {
+            return Err(SubjectError::Stopped);
+        }
         let place = Place { gateway, job, rig, conditions };
         let judged = known.mark(&job.scenario.name, &clock::today(), violations(job, seen, spec));
         let mut found = Vec::new();
@@ -212,7 +221,7 @@ pub fn test(
                 entries: &seen.entries,
                 ending: &seen.ending,
             };
-            let golden = golden::compare(chat, options.update, &place.reproduce())?;
+            let golden = golden::compare(chat, options.update, &place.reproduce(), &account)?;
             compared = golden.goldens;
             found.extend(golden.finding);
         }
@@ -223,7 +232,7 @@ pub fn test(
     for (number, seed) in (1..).zip(options.seeds.each()) {
         note(&format!("plan {number} of {}, seed {seed}", options.seeds.count));
         let planned = playing(Printing::Seeded(seed));
-        let planned = play(&jobs, Play { playing: &planned, ..how }, rig, &mut |_| {})?;
+        let planned = play(&jobs, Play { playing: &planned, kept, ..how }, rig, &mut |_| {})?;
         for (index, (job, planned)) in jobs.iter().zip(&planned).enumerate() {
             took[index] += planned.took;
             let printing = Printing::Seeded(seed);

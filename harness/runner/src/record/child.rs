@@ -12,9 +12,10 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::Signal;
 
 use super::error::HostError;
-use super::host::{Host, HostScript, StdinPipe};
+use super::host::{Host, HostScript};
 use super::launch::{Guard, launch};
 use super::meter::{Meter, Overflow};
+use super::stdin_pipe::StdinPipe;
 use super::trigger::Fuse;
 use crate::cassette::{Confinement, Exit, TickKind};
 use crate::limits::OutputLimits;
@@ -93,6 +94,8 @@ pub(crate) struct Ended {
 
 /// How long a program may take to end after it was asked to, or to close its pipes after it ended.
 const GRACE: Duration = Duration::from_secs(2);
+/// The same once the caller has asked to stop, because a person waits for the command to end.
+const STOP_GRACE: Duration = Duration::from_millis(500);
 /// The interval at which the watching thread checks whether the program has ended or has to be stopped.
 const LOOK: Duration = Duration::from_millis(10);
 
@@ -131,7 +134,7 @@ pub(crate) fn drive(
     let mut watch = RunWatcher {
         begin,
         host: script.host.map(|script| Host::new(script, begin)),
-        pipe: StdinPipe::new(child.stdin.take()),
+        pipe: child.stdin.take().map(StdinPipe::new),
         lines: 0,
         fuse: Fuse::new(script.signal),
         open: 2,
@@ -165,9 +168,10 @@ pub(crate) fn drive(
             over = Some(Instant::now());
             watch.exit(exit);
         }
+        let grace = if stop.load(Ordering::Relaxed) { STOP_GRACE } else { GRACE };
         match over {
             Some(_) if watch.open == 0 => break,
-            Some(when) if when.elapsed() > GRACE => break,
+            Some(when) if when.elapsed() > grace => break,
             Some(_) => {}
             None => {
                 watch.judge(limit, stop);
@@ -176,7 +180,7 @@ pub(crate) fn drive(
                         asked_to_end = Some(Instant::now());
                         child.signal(Signal::SIGTERM);
                     }
-                    Some(when) if when.elapsed() > GRACE => child.signal(Signal::SIGKILL),
+                    Some(when) if when.elapsed() > grace => child.signal(Signal::SIGKILL),
                     _ => {}
                 }
             }
@@ -203,7 +207,7 @@ fn number(name: SignalName) -> Signal {
 struct RunWatcher<'a> {
     begin: Instant,
     host: Option<Host<'a>>,
-    pipe: StdinPipe,
+    pipe: Option<StdinPipe>,
     /// The number of lines written to stdin.
     lines: u64,
     fuse: Fuse<'a>,
@@ -249,8 +253,12 @@ impl RunWatcher<'_> {
                 Ok(None) => break None,
                 Err(error) => break Some(error),
                 Ok(Some(line)) => {
-                    self.pipe.write(&line.text);
-                    self.ended.stdin.extend([line.text.as_bytes(), b"\n"].concat());
+                    let text = [line.text.as_bytes(), b"\n"].concat();
+                    self.ended.stdin.extend(&text);
+                    if let Some(pipe) = &self.pipe {
+                        // What a CLI does that no longer reads is in its output.
+                        let _ = pipe.write(text);
+                    }
                     self.lines += 1;
                     events
                         .push((now, TickKind::In { line: self.lines, offset: Some(line.offset) }));
@@ -258,7 +266,7 @@ impl RunWatcher<'_> {
             }
         };
         if host.is_over(Instant::now()) {
-            self.pipe.close();
+            self.pipe = None;
         }
         for (at, kind) in events {
             self.tick(at, kind);

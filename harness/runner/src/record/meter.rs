@@ -26,6 +26,11 @@ impl Overflow {
             Self::Lines(_) => "--max-lines",
         }
     }
+
+    /// The limit and the option, such as "more than 64MiB on stdout or stderr; raise the limit with `--max-output`".
+    pub fn with_option(self) -> String {
+        format!("{self}; raise the limit with `{}`", self.option())
+    }
 }
 
 /// Writes the excess in words, such as "more than 64MiB".
@@ -40,7 +45,8 @@ impl fmt::Display for Overflow {
 }
 
 /// The counts of one output stream of a program.
-pub(super) struct Meter {
+#[derive(Debug)]
+pub struct Meter {
     limits: OutputLimits,
     bytes: u64,
     /// The bytes of the current line.
@@ -50,12 +56,17 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    pub(super) fn new(limits: OutputLimits) -> Self {
+    /// A meter at the start of a stream.
+    pub fn new(limits: OutputLimits) -> Self {
         Self { limits, bytes: 0, line: 0, lines: 0, reads: 0 }
     }
 
-    /// Counts one read, and returns the first limit that it exceeds as an error.
-    pub(super) fn take(&mut self, read: &[u8]) -> Result<(), Overflow> {
+    /// Counts one read.
+    ///
+    /// # Errors
+    ///
+    /// The first limit that it exceeds.
+    pub fn take(&mut self, read: &[u8]) -> Result<(), Overflow> {
         let OutputLimits { bytes, line, lines } = self.limits;
         self.bytes += read.len() as u64;
         self.reads += 1;

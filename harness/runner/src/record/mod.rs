@@ -6,8 +6,8 @@
 //! 2. `server` serves the scenario's `model.toml` on loopback. `script` chooses the answer to a request;
 //!    `answer` and `cut` make its bytes.
 //! 3. `run` starts the CLI in fresh folders (`sandbox`), once for each run of the scenario. `child` reads
-//!    its output, `host` decides which lines its stdin gets and when, `trigger` decides when it gets a
-//!    signal, and `history` keeps the part of a resumed session that the CLI sends to the model.
+//!    its output, `host` decides which lines its stdin gets and when, `stdin_pipe` writes them, `trigger` decides when it
+//!    gets a signal, and `history` keeps the part of a resumed session that the CLI sends to the model.
 //! 4. [`record`] returns the canonical form of the result, a take.
 //!
 //! All of this is real IO in real time; no replay uses it.
@@ -42,6 +42,7 @@ mod scratch;
 mod script;
 mod server;
 mod settings;
+mod stdin_pipe;
 #[cfg(target_os = "linux")]
 mod supervise;
 mod take;
@@ -61,13 +62,14 @@ pub use known::KnownScenarios;
 pub use launch::{ENTER, SUPERVISE, supervise_with};
 pub(crate) use launch::{Guard, Running, command, launch};
 pub use made_from::made_from;
-pub use meter::Overflow;
+pub use meter::{Meter, Overflow};
 pub use npm::{Install, Installed, newest};
 pub use program::{Program, ProgramStart, StdoutUse};
 pub use review::{Review, digest};
 pub(crate) use scratch::sweep;
 pub use scratch::{Scratch, Swept, remove_stale};
 pub use settings::{RecordSettings, ResolveSettings};
+pub use stdin_pipe::{StdinClosed, StdinPipe, Unread};
 #[cfg(target_os = "linux")]
 pub use supervise::supervise;
 pub use workspace::WorkspaceLimits;

@@ -4,8 +4,9 @@
 //! descendants when clitape ends. Threads read what it prints, keep the end of it and count it.
 
 use std::ffi::OsString;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,7 @@ use nix::sys::signal::Signal;
 use super::launch::{Guard, Running, command, launch};
 use super::meter::{Meter, Overflow};
 use super::scratch::Scratch;
+use super::stdin_pipe::StdinPipe;
 use crate::cassette::Exit;
 use crate::limits::OutputLimits;
 
@@ -136,8 +138,8 @@ impl Program {
     }
 
     /// Returns the pipe to its stdin, once.
-    pub fn take_stdin(&mut self) -> Option<Box<dyn Write + Send>> {
-        self.running.stdin.take()
+    pub fn take_stdin(&mut self) -> Option<StdinPipe> {
+        self.running.stdin.take().map(StdinPipe::new)
     }
 
     /// Returns the pipe of its stdout, once, if it is [`StdoutUse::Taken`].
@@ -167,10 +169,14 @@ impl Program {
         printed.end.windows(text.len().max(1)).any(|part| part == text.as_bytes())
     }
 
-    /// Returns the limit that it reached, such as "more than 64MiB on stdout or stderr".
+    /// Returns the limit that it reached, and the option that raises it.
     pub fn overflow(&self) -> Option<String> {
-        let memory = || self.memory_seen.1.then(|| format!("more than {} of memory", self.memory));
-        self.printed().overflow.map(|what| what.to_string()).or_else(memory)
+        let memory = || {
+            let most = self.memory;
+            format!("more than {most} of memory; raise the limit with `--max-memory`")
+        };
+        let printed = self.printed().overflow.map(Overflow::with_option);
+        printed.or_else(|| self.memory_seen.1.then(memory))
     }
 
     /// Returns the last lines that it printed, at most `lines`, blank ones left out.
@@ -181,44 +187,46 @@ impl Program {
         all[all.len().saturating_sub(lines)..].iter().map(|line| (*line).to_owned()).collect()
     }
 
-    /// Waits until the program has ended and its output was read, at most `limit` or until it has reached a limit of
-    /// its own. Returns how it ended.
+    /// Waits until the program has ended and its output was read, at most `limit`, and until it has reached a limit of
+    /// its own or `stop` is set. Returns how it ended.
     ///
     /// # Errors
     ///
     /// When its supervisor was ended.
-    pub fn wait(&mut self, limit: Duration) -> io::Result<Option<Exit>> {
+    pub fn wait(&mut self, limit: Duration, stop: &AtomicBool) -> io::Result<Option<Exit>> {
         let begin = Instant::now();
         loop {
             let exit = self.poll()?;
             let is_over = exit.is_some() && self.printed().open == 0;
-            if is_over || begin.elapsed() > limit || self.overflow().is_some() {
+            let is_stopped = stop.load(Ordering::Relaxed);
+            if is_over || is_stopped || begin.elapsed() > limit || self.overflow().is_some() {
                 return Ok(exit);
             }
             std::thread::sleep(LOOK);
         }
     }
 
-    /// Asks the program and its group to end with SIGTERM and waits, at most `limit`. Returns how it ended;
-    /// one that has not ended is killed when this is dropped.
+    /// Asks the program and its group to end with SIGTERM and waits, at most `limit` or until `stop` is set. Returns
+    /// how it ended; one that has not ended is killed when this is dropped.
     ///
     /// # Errors
     ///
     /// When its supervisor was ended.
-    pub fn ask_to_end(&mut self, limit: Duration) -> io::Result<Option<Exit>> {
+    pub fn ask_to_end(&mut self, limit: Duration, stop: &AtomicBool) -> io::Result<Option<Exit>> {
         if self.poll()?.is_none() {
             self.running.signal(Signal::SIGTERM);
         }
         let begin = Instant::now();
-        while self.poll()?.is_none() && begin.elapsed() < limit {
+        let may_wait = || begin.elapsed() < limit && !stop.load(Ordering::Relaxed);
+        while self.poll()?.is_none() && may_wait() {
             std::thread::sleep(LOOK);
         }
         Ok(self.exit)
     }
 
-    /// Returns the bytes of stdout that were read so far; empty unless all of it is kept.
-    pub fn stdout(&self) -> Vec<u8> {
-        self.printed().stdout.clone().unwrap_or_default()
+    /// Takes the bytes of stdout that were read so far; none unless all of it is kept.
+    pub fn take_printed(&mut self) -> Vec<u8> {
+        self.printed().stdout.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     fn printed(&self) -> MutexGuard<'_, Printed> {
@@ -282,25 +290,26 @@ mod tests {
     }
 
     const LONG: Duration = Duration::from_secs(20);
+    static GO_ON: AtomicBool = AtomicBool::new(false);
 
     #[test]
     fn a_program_is_read_and_its_end_is_seen() {
         let (_scratch, mut program) = shell("echo one; echo two >&2; pwd; exit 3", false);
-        assert_eq!(program.wait(LONG).unwrap(), Some(Exit::Code(3)));
+        assert_eq!(program.wait(LONG, &GO_ON).unwrap(), Some(Exit::Code(3)));
         assert!(program.has_printed("two") && !program.has_printed("three"));
         assert_eq!(program.last_lines(9).len(), 3);
-        assert!(program.stdout().starts_with(b"one\n/"));
+        assert!(program.take_printed().starts_with(b"one\n/"));
         assert_eq!(program.overflow(), None);
     }
 
     #[test]
     fn stdin_is_a_pipe_where_that_is_wanted() {
         let (_scratch, mut program) = shell("cat", true);
-        let mut stdin = program.take_stdin().unwrap();
-        stdin.write_all(b"hello\n").unwrap();
+        let stdin = program.take_stdin().unwrap();
+        stdin.write("hello\n").unwrap();
         drop(stdin);
-        assert_eq!(program.wait(LONG).unwrap(), Some(Exit::Code(0)));
-        assert_eq!(program.stdout(), b"hello\n");
+        assert_eq!(program.wait(LONG, &GO_ON).unwrap(), Some(Exit::Code(0)));
+        assert_eq!(program.take_printed(), b"hello\n");
     }
 
     #[test]
@@ -311,13 +320,32 @@ mod tests {
             std::thread::sleep(LOOK);
         }
         assert!(program.overflow().is_some());
-        assert!(program.ask_to_end(LONG).unwrap().is_some());
+        assert!(program.ask_to_end(LONG, &GO_ON).unwrap().is_some());
         let (_scratch, mut program) =
             shell("trap '' TERM; echo up; while :; do sleep 0.1; done", false);
         while !program.has_printed("up") {
             std::thread::sleep(LOOK);
         }
-        assert_eq!(program.ask_to_end(Duration::from_millis(200)).unwrap(), None);
+        assert_eq!(program.ask_to_end(Duration::from_millis(200), &GO_ON).unwrap(), None);
+    }
+
+    #[test]
+    fn a_program_that_stays_is_waited_for_until_the_caller_stops() {
+        let (_scratch, mut program) =
+            shell("trap '' TERM; echo up; while :; do sleep 0.1; done", false);
+        while !program.has_printed("up") {
+            std::thread::sleep(LOOK);
+        }
+        let (begin, stop) = (Instant::now(), Arc::new(AtomicBool::new(false)));
+        let later = stop.clone();
+        let setter = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(100));
+            later.store(true, Ordering::Relaxed);
+        });
+        assert_eq!(program.wait(LONG, &stop).unwrap(), None);
+        assert_eq!(program.ask_to_end(LONG, &stop).unwrap(), None);
+        assert!(begin.elapsed() < LONG);
+        setter.join().unwrap();
     }
 
     #[cfg(target_os = "linux")]
@@ -325,8 +353,11 @@ mod tests {
     fn a_program_whose_descendants_take_too_much_memory_has_reached_a_limit() {
         let hoard = "head -c 400000000 /dev/zero | tail -c 400000000 | sleep 60";
         let (_scratch, mut program) = shell(hoard, false);
-        assert_eq!(program.wait(LONG).unwrap(), None);
-        assert_eq!(program.overflow().unwrap(), "more than 256MiB of memory");
+        assert_eq!(program.wait(LONG, &GO_ON).unwrap(), None);
+        assert_eq!(
+            program.overflow().unwrap(),
+            "more than 256MiB of memory; raise the limit with `--max-memory`"
+        );
     }
 
     #[test]

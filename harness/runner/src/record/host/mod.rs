@@ -1,15 +1,14 @@
 //! The host of a CLI that reads stdin: a state machine that reads what the CLI printed and says which line
 //! is due.
 //!
-//! `script` lists the steps, `printed` reads the records that they wait for, `lines` makes the lines, and
-//! `pipe` writes them. The machine itself does no IO and reads no clock.
+//! `script` lists the steps, `printed` reads the records that they wait for, and `lines` makes the lines. It does no IO
+//! and reads no clock.
 //!
 //! The steps fire in order: a step waits for its trigger and for the step before it. Requests that no step
 //! answers (the calls of hooks, elicitations) are answered at once, in the order of their records, so that
 //! the order of the lines does not depend on how stdout was cut into reads.
 
 mod lines;
-mod pipe;
 mod printed;
 mod script;
 
@@ -24,7 +23,6 @@ use lines::LineMaker;
 use printed::{Place, Printed};
 use script::{HostAction, HostScriptStep};
 
-pub(crate) use pipe::StdinPipe;
 pub(crate) use script::HostScript;
 
 /// How long the CLI must have printed nothing after the end of a turn before stdin is closed: a message

@@ -1,0 +1,172 @@
+//! The pipe to the stdin of another program. A thread of its own writes, because a program that does not read blocks
+//! its writer: so no caller waits for one, and the limits of time that the caller has hold.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What is written at a time; it is dropped once the program has taken it.
+type Piece = Box<dyn AsRef<[u8]> + Send>;
+
+/// The open stdin of a program.
+pub struct StdinPipe {
+    writer: Option<Sender<Piece>>,
+    queue: Arc<Queue>,
+}
+
+/// The bytes between the callers and the thread that writes.
+#[derive(Debug)]
+struct Queue {
+    bytes: AtomicU64,
+    /// When the program last took some of them, or the first of them came.
+    progress: Mutex<Instant>,
+    /// Whether the program reads no more.
+    is_closed: AtomicBool,
+}
+
+/// The program has ended or closed its stdin, or the stdin was closed for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("it reads no more")]
+pub struct StdinClosed;
+
+/// What waits for a program to read it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unread {
+    /// The bytes, those in the pipe of the system aside.
+    pub bytes: u64,
+    /// How long the program has taken none of them.
+    pub stuck: Duration,
+}
+
+impl StdinPipe {
+    /// Starts the thread that writes to a pipe.
+    pub fn new(pipe: impl Write + Send + 'static) -> Self {
+        let (writer, pieces) = channel();
+        let queue = Arc::new(Queue {
+            bytes: AtomicU64::new(0),
+            progress: Mutex::new(Instant::now()),
+            is_closed: AtomicBool::new(false),
+        });
+        let own = queue.clone();
+        std::thread::spawn(move || own.write(pipe, &pieces));
+        Self { writer: Some(writer), queue }
+    }
+
+    /// Writes bytes as soon as the program takes them, after those that were written before. Until then they are kept,
+    /// however many they are: what another program may cause is to be counted by the caller.
+    ///
+    /// # Errors
+    ///
+    /// [`StdinClosed`] if the program reads no more.
+    pub fn write(&self, bytes: impl AsRef<[u8]> + Send + 'static) -> Result<(), StdinClosed> {
+        let length = bytes.as_ref().len() as u64;
+        if self.queue.bytes.fetch_add(length, Ordering::SeqCst) == 0 {
+            self.queue.note_progress();
+        }
+        let sent = self.writer.as_ref().map(|writer| writer.send(Box::new(bytes)));
+        if let Some(Ok(())) = sent {
+            return Ok(());
+        }
+        self.queue.bytes.fetch_sub(length, Ordering::SeqCst);
+        Err(StdinClosed)
+    }
+
+    /// Closes stdin once the program has taken everything.
+    pub fn close(&mut self) {
+        self.writer = None;
+    }
+
+    /// Returns what waits for the program to read it, if anything does.
+    pub fn unread(&self) -> Option<Unread> {
+        let bytes = self.queue.bytes.load(Ordering::SeqCst);
+        // Setting a time does not panic.
+        let progress = *self.queue.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_unread = bytes > 0 && !self.queue.is_closed.load(Ordering::SeqCst);
+        is_unread.then(|| Unread { bytes, stuck: progress.elapsed() })
+    }
+}
+
+impl fmt::Debug for StdinPipe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StdinPipe").field("queue", &self.queue).finish_non_exhaustive()
+    }
+}
+
+impl Queue {
+    /// Writes the pieces until the last sender is gone or the program reads no more.
+    fn write(&self, mut pipe: impl Write, pieces: &Receiver<Piece>) {
+        for piece in pieces {
+            let mut rest = (*piece).as_ref();
+            while !rest.is_empty() {
+                match pipe.write(rest) {
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Ok(0) | Err(_) => return self.is_closed.store(true, Ordering::SeqCst),
+                    Ok(length) => {
+                        rest = &rest[length..];
+                        self.note_progress();
+                        self.bytes.fetch_sub(length as u64, Ordering::SeqCst);
+                    }
+                }
+            }
+        }
+    }
+
+    fn note_progress(&self) {
+        // As above.
+        *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    /// Waits until a program has taken everything, or what is left does not change for a moment.
+    fn settle(pipe: &StdinPipe) -> Option<u64> {
+        let begin = Instant::now();
+        while let Some(unread) = pipe.unread() {
+            if unread.stuck > Duration::from_millis(300) {
+                return Some(unread.bytes);
+            }
+            assert!(begin.elapsed() < LONG, "{unread:?}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        None
+    }
+
+    #[test]
+    fn a_program_that_does_not_read_blocks_no_writer() {
+        let (mut reader, writer) = io::pipe().unwrap();
+        let mut pipe = StdinPipe::new(writer);
+        assert_eq!(pipe.write(vec![b'x'; 200 << 10]), Ok(()));
+        // The system keeps a part of it, which is another one on each system.
+        let waiting = settle(&pipe).expect("the pipe is full");
+        assert_eq!(pipe.write(vec![b'x'; 100 << 10]), Ok(()));
+        assert_eq!(settle(&pipe), Some(waiting + (100 << 10)));
+        pipe.close();
+        assert_eq!(pipe.write("more"), Err(StdinClosed));
+        let mut read = Vec::new();
+        reader.read_to_end(&mut read).unwrap();
+        assert_eq!(read.len(), 300 << 10);
+    }
+
+    #[test]
+    fn a_program_that_has_ended_takes_no_more() {
+        let (reader, writer) = io::pipe().unwrap();
+        let pipe = StdinPipe::new(writer);
+        drop(reader);
+        let begin = Instant::now();
+        while pipe.write("x") != Err(StdinClosed) {
+            assert!(begin.elapsed() < LONG);
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(settle(&pipe), None);
+    }
+}
