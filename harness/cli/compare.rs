@@ -9,7 +9,7 @@ use clitape_rig::subject::{Subjects, compare_gateways};
 use clitape_runner::compare::{
     BuildProgress, CompareFolders, Comparison, SideName, gather, resolve, select,
 };
-use clitape_runner::limits::{COMPARED_TIME, OutputLimits};
+use clitape_runner::limits::{COMPARED_TIME, CallLimits, OutputLimits};
 use clitape_runner::names::CliVersion;
 use clitape_runner::report::{compare_page, compare_summary, compare_text};
 use clitape_runner::scenario::Workspace;
@@ -121,9 +121,12 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     let mut progress = ProgressLine::new(quiet);
     let builds = cache()?.join("builds");
     let this = std::env::current_exe().context("can't find the path of this program")?;
-    let (output, time) = (args.limits.output(), Duration::from_secs(args.limits.timeout));
-    let around =
-        CompareFolders { workspace, builds: &builds, this: &this, time, output, stop: &stop };
+    let limits = CallLimits {
+        time: Duration::from_secs(args.limits.timeout),
+        output: args.limits.output(),
+        kept: args.used.kept(),
+    };
+    let around = CompareFolders { workspace, builds: &builds, this: &this, limits, stop: &stop };
     let sides = resolve(sides, around, |told| match told {
         BuildProgress::Begins(text) => progress.step(text),
         BuildProgress::GoesOn(text) => progress.now(text),

@@ -76,6 +76,11 @@ impl SubjectOutput {
 }
 
 impl SubjectUse {
+    /// The limit on what is kept.
+    pub(crate) fn kept(&self) -> ByteSize {
+        self.kept.max_kept
+    }
+
     /// The limits as values, with those of the output.
     pub(crate) fn limits(&self, output: OutputLimits) -> RigLimits {
         let subject = SubjectLimits {

@@ -125,8 +125,9 @@ fn issue_13_point_5_limits_on_what_is_compared_are_told_with_their_option() {
         ("exec yes", "--max-output", "1KiB", "it printed more than 1KiB"),
         ("exec yes", "--max-lines", "9", "it printed more than 9 lines"),
         ("printf 123456789", "--max-line", "8", "it printed a line of more than 8B"),
+        ("printf '[%.0s' {1..99}", "--max-kept", "4KiB", "its trace would take more than 4KiB"),
     ] {
-        put_program(&workspace.path().join("subject"), &format!("#!/bin/sh\n{text}\n"));
+        put_program(&workspace.path().join("subject"), &format!("#!/bin/bash\n{text}\n"));
         let args = ["compare", "this", "./subject", "plain-text", "--out", "out", option, low];
         let named = format!("raise the limit with `{option}`");
         check(clitape().current_dir(workspace.path()).args(args), 3, &[part, &named]);

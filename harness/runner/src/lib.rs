@@ -13,6 +13,7 @@ pub mod drift;
 pub mod files;
 pub mod host;
 pub mod input;
+pub mod json_size;
 pub mod limits;
 pub mod names;
 pub mod observed;

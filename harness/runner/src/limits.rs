@@ -53,6 +53,23 @@ pub const INSTALL_OUTPUT: ByteSize = ByteSize::mib(1);
 /// The time that a program of `clitape compare` may take for one replay.
 pub const COMPARED_TIME: Duration = Duration::from_secs(60);
 
+/// The limits of one replay of a program of `clitape compare`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallLimits {
+    /// The time that it may take.
+    pub time: Duration,
+    /// What it may print.
+    pub output: OutputLimits,
+    /// Bytes of memory that its trace may take; the command names them.
+    pub kept: ByteSize,
+}
+
+impl CallLimits {
+    /// The limits where no others are named.
+    pub const DEFAULT: Self =
+        Self { time: COMPARED_TIME, output: OutputLimits::COMPARED, kept: ByteSize::mib(256) };
+}
+
 /// How long a check of `clitape test` may go on without the end of a replay, before it counts as one that hangs. A
 /// replay takes milliseconds, so that a slow machine does not reach it, and neither do many plans.
 pub const CHECK_TIME: Duration = Duration::from_secs(120);

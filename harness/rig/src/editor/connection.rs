@@ -109,6 +109,15 @@ pub(super) enum ReadFailure {
     Panic,
 }
 
+impl From<ReadFailure> for EditorError {
+    fn from(failure: ReadFailure) -> Self {
+        match failure {
+            ReadFailure::Full(full) => full.into(),
+            failure => Self::Flood(failure.to_string()),
+        }
+    }
+}
+
 /// The pipes to an agent.
 pub(super) struct Connection {
     stdin: Mutex<StdinPipe>,
@@ -150,7 +159,8 @@ impl Connection {
             let id = routes.next_id;
             routes.next_id += 1;
             if routes.is_over {
-                return Err(EditorError::Closed);
+                let failure = routes.failure.clone();
+                return Err(failure.map_or(EditorError::Closed, EditorError::from));
             }
             let is_in_session =
                 params["sessionId"].as_str().is_some_and(|id| routes.sessions.contains_key(id));

@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 
 use crate::kept::KeptBytes;
 use crate::limits::RigLimits;
-use connection::{Connection, Incoming, Message, ReadFailure, inbox};
+use connection::{Connection, Incoming, Message, inbox};
 pub use error::EditorError;
 pub use session::{OpenQuestion, PermissionChoice, Session};
 
@@ -167,8 +167,7 @@ impl Editor {
     /// The error for an agent whose output has ended before it answered.
     fn ended(&self, method: &str) -> EditorError {
         match self.connection.failure() {
-            Some(ReadFailure::Full(full)) => full.into(),
-            Some(failure) => EditorError::Flood(failure.to_string()),
+            Some(failure) => failure.into(),
             None => EditorError::Ended { method: method.to_owned(), last_words: String::new() },
         }
     }

@@ -98,16 +98,16 @@ pub(crate) fn drive(
 
 /// How a run ends whose session can't be opened; `None` if the caller stops it.
 fn no_session(error: &EditorError, begin: Instant, shared: &Shared<'_>) -> Option<RunEnding> {
-    let is_of_agent = !matches!(
+    let is_refused = matches!(
         error,
-        EditorError::Closed
-            | EditorError::Ended { .. }
-            | EditorError::Flood(_)
-            | EditorError::Stopped
+        EditorError::Late { .. }
+            | EditorError::Unread { .. }
+            | EditorError::Refused { .. }
+            | EditorError::Line(_)
     );
     shared.until_over(|| {
         // An agent that ends or floods is seen by the thread that watches it.
-        if is_of_agent || begin.elapsed() >= AFTER_END {
+        if is_refused || begin.elapsed() >= AFTER_END {
             let waited_for = format!("no session could be opened: {error}");
             return Some(hung(begin, waited_for));
         }

@@ -7,10 +7,10 @@
 //!
 //! `chat` is the number of the chat, as a number or a string. Lines of other kinds show that the bus is connected.
 
-use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
+use clitape_runner::files;
 use clitape_runner::limits::OutputLimits;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -63,9 +63,10 @@ pub(crate) fn read(
     limits: OutputLimits,
     held: &mut Held,
 ) -> Result<Vec<BusEvent>, BusError> {
-    let file = match File::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        file => file?,
+    // The gateway may put anything in its place, such as a pipe that nobody writes to.
+    let file = match files::open(path) {
+        Err(error) if error.is_not_found() => return Ok(Vec::new()),
+        file => file.map_err(io::Error::from)?,
     };
     let too_much = |what: String, option: &str| {
         let words = format!("{what} in the file of its event bus; raise the limit with `{option}`");
@@ -162,6 +163,10 @@ mod tests {
     fn a_bus_has_limits() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("bus");
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let read_pipe = read(&path, 7, limits(9, 9), &mut Held::default());
+        assert!(matches!(read_pipe, Err(BusError::Io(_))), "{read_pipe:?}");
+        std::fs::remove_file(&path).unwrap();
         let line = format!("{{\"chat\":7,\"kind\":\"x\",\"args\":[{}0]}}\n", "0,".repeat(400));
         std::fs::write(&path, line.repeat(3)).unwrap();
         let line = line.len() as u64;

@@ -9,6 +9,7 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use clitape_runner::files;
 use clitape_runner::limits::OutputLimits;
 use serde::Deserialize;
 
@@ -101,8 +102,9 @@ impl StandInLog {
 
     /// Reads what was appended since the last call, until a limit is reached.
     pub(crate) fn update(&mut self) -> io::Result<()> {
-        let mut file = match std::fs::File::open(&self.path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        // A gateway may put anything in its place, such as a pipe that nobody writes to.
+        let mut file = match files::open(&self.path) {
+            Err(error) if error.is_not_found() => return Ok(()),
             file => file?,
         };
         file.seek(SeekFrom::Start(self.read))?;
@@ -291,6 +293,10 @@ mod tests {
     fn a_log_has_limits() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let mut pipe = StandInLog::at(path.clone(), limits(9, 9), &Arc::default());
+        assert_eq!(pipe.update().unwrap_err().kind(), io::ErrorKind::InvalidInput);
+        std::fs::remove_file(&path).unwrap();
         let turn = |number: usize| {
             format!("{{\"pid\":{number},\"event\":\"turn\",\"cassette\":\"a/{number}\"}}\n")
         };

@@ -3,10 +3,12 @@
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+
+use clitape_gateway::ByteSize;
 
 use crate::cassette::Exit;
-use crate::limits::OutputLimits;
+use crate::json_size::{map_bytes, parsed_bytes};
+use crate::limits::CallLimits;
 use crate::record::{Notes, Script, Why, command, drive};
 use crate::replay::Entry;
 use crate::text::{Keep, truncate};
@@ -27,25 +29,24 @@ pub(super) enum CallError {
     Stopped,
 }
 
-/// Calls `program` in `folder` and returns its trace. The call ends when the program exceeds the time `limit`
-/// or prints more than `output` allows.
+/// Calls `program` in `folder` and returns its trace. The call ends when the program exceeds a limit.
 pub(super) fn call(
     program: &Path,
     folder: &Path,
     args: &[OsString],
-    (limit, output): (Duration, OutputLimits),
+    limits: CallLimits,
     stop: &AtomicBool,
 ) -> Result<Vec<Entry>, CallError> {
     let mut command = command(program);
     command.args(args).current_dir(folder);
-    let script = Script { output, ..Script::default() };
-    let ended = drive(command, script, limit, stop, &Notes::new())
+    let script = Script { output: limits.output, ..Script::default() };
+    let ended = drive(command, script, limits.time, stop, &Notes::new())
         .map_err(|error| CallError::Failed(format!("it can't be started: {error}")))?;
     let said = tail(&ended.stderr);
     match (&ended.why, ended.exit) {
         (Why::Stopped, _) => return Err(CallError::Stopped),
         (Why::Limit | Why::Alarm(_), _) => {
-            let s = limit.as_secs_f64();
+            let s = limits.time.as_secs_f64();
             let raise = "raise the limit with `--timeout`";
             return Err(CallError::Failed(format!("it had not ended after {s} s ({raise}){said}")));
         }
@@ -64,22 +65,29 @@ pub(super) fn call(
             return Err(CallError::Failed(format!("signal {signal} ended it{said}")));
         }
     }
-    read(&ended.stdout).map_err(CallError::Failed)
+    read(&ended.stdout, limits.kept).map_err(CallError::Failed)
 }
 
-/// Reads the entries of a trace, one JSON object per line.
-fn read(stdout: &[u8]) -> Result<Vec<Entry>, String> {
+/// Reads the entries of a trace, one JSON object per line, which take at most `most` bytes of memory.
+fn read(stdout: &[u8], most: ByteSize) -> Result<Vec<Entry>, String> {
     let text =
         std::str::from_utf8(stdout).map_err(|error| format!("it printed no text: {error}"))?;
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
-    lines
-        .map(|(number, line)| {
-            serde_json::from_str(line).map_err(|error| {
-                let start = truncate(line, 80, Keep::Start);
-                format!("line {number} it printed is no entry of a trace: {error}: {start}")
-            })
-        })
-        .collect()
+    let (mut entries, mut kept) = (Vec::new(), 0);
+    for (number, line) in lines {
+        if most.is_below(kept + parsed_bytes(line.as_bytes())) {
+            return Err(format!(
+                "its trace would take more than {most} of memory; raise the limit with `--max-kept`"
+            ));
+        }
+        let entry: Entry = serde_json::from_str(line).map_err(|error| {
+            let start = truncate(line, 80, Keep::Start);
+            format!("line {number} it printed is no entry of a trace: {error}: {start}")
+        })?;
+        kept += size_of::<Entry>() + map_bytes(&entry.data);
+        entries.push(entry);
+    }
+    Ok(entries)
 }
 
 /// Returns the last lines that a program printed to stderr, as the end of a sentence.
@@ -96,21 +104,21 @@ fn tail(stderr: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use clitape_gateway::ByteSize;
+    use std::time::Duration;
 
     use super::*;
-    use crate::limits::COMPARED_TIME;
+    use crate::limits::OutputLimits;
 
-    const LIMITS: (Duration, OutputLimits) = (COMPARED_TIME, OutputLimits::COMPARED);
     const ENTRY: &str = r#"{"at":0,"lane":"bus","kind":"x","data":{}}"#;
 
     /// Calls a shell with this script, and expects a number of entries or an error.
     fn check(script: &str, expect: &Result<usize, CallError>) {
         let args = ["-c".into(), script.into()];
         // A script that must reach the time limit gets a short one.
-        let (time, output) = LIMITS;
-        let time = if script.starts_with("sleep") { Duration::from_secs(1) } else { time };
-        let limits = (time, output);
+        let mut limits = CallLimits::DEFAULT;
+        if script.starts_with("sleep") {
+            limits.time = Duration::from_secs(1);
+        }
         let got =
             call(Path::new("/bin/sh"), Path::new("/"), &args, limits, &AtomicBool::new(false));
         assert_eq!(&got.map(|entries| entries.len()), expect, "{script}");
@@ -164,15 +172,29 @@ mod tests {
         ] {
             let args = ["-c".into(), script.into()];
             let (shell, stop) = (Path::new("/bin/sh"), AtomicBool::new(false));
-            let got = call(shell, Path::new("/"), &args, (COMPARED_TIME, output), &stop);
+            let limits = CallLimits { output, ..CallLimits::DEFAULT };
+            let got = call(shell, Path::new("/"), &args, limits, &stop);
             assert_eq!(got, Err(CallError::Failed(expect)), "{script}");
         }
     }
 
     #[test]
+    fn a_trace_that_takes_too_much_memory_is_refused() {
+        let lists = "[],".repeat(1_000);
+        let line = format!(r#"{{"at":0,"lane":"bus","kind":"x","data":{{"a":[{lists}0]}}}}"#);
+        let text = format!("{line}\n").repeat(20);
+        assert_eq!(read(text.as_bytes(), ByteSize::mib(2)).map(|entries| entries.len()), Ok(20));
+        let error = read(text.as_bytes(), ByteSize::mib(1)).unwrap_err();
+        assert_eq!(
+            error,
+            "its trace would take more than 1MiB of memory; raise the limit with `--max-kept`"
+        );
+    }
+
+    #[test]
     fn a_program_that_does_not_exist_is_told() {
         let none = Path::new("/nowhere/at-all");
-        let got = call(none, Path::new("/"), &[], LIMITS, &AtomicBool::new(false));
+        let got = call(none, Path::new("/"), &[], CallLimits::DEFAULT, &AtomicBool::new(false));
         assert!(matches!(got, Err(CallError::Failed(why)) if why.contains("can't be started")));
     }
 }

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use fs_err as fs;
 
@@ -16,7 +15,7 @@ use super::model::About;
 use super::side::SideName;
 use crate::cassette::sha256_of_file;
 use crate::check::Recording;
-use crate::limits::{COMPARED_TIME, OutputLimits};
+use crate::limits::CallLimits;
 use crate::replay::{Entry, Lane, Replay, ReplayRequest, Setup};
 use crate::scenario::Workspace;
 use crate::text::shell_quote;
@@ -34,10 +33,8 @@ pub struct CompareFolders<'a> {
     pub builds: &'a Path,
     /// The program that is running.
     pub this: &'a Path,
-    /// The longest time that a program may take for one replay.
-    pub time: Duration,
-    /// The limits of what a program may print for one replay.
-    pub output: OutputLimits,
+    /// The limits of one replay of a program.
+    pub limits: CallLimits,
     /// A flag that ends a build when the caller sets it.
     pub stop: &'a AtomicBool,
 }
@@ -55,8 +52,8 @@ pub struct Subject {
     foreign: bool,
     /// The lanes that the program knows; set once a call showed that it does not know all of them.
     lanes: OnceLock<BTreeSet<Lane>>,
-    /// The longest time for one replay, and the limits of its output.
-    limits: (Duration, OutputLimits),
+    /// The limits of one replay.
+    limits: CallLimits,
     /// The chats that were seen at it, by `scenario/version`, where they are known already.
     seen: Option<BTreeMap<String, Vec<Entry>>>,
 }
@@ -141,7 +138,7 @@ pub fn resolve(
         let about = About { name: name(side), facts, command, note };
         let root = root.to_owned();
         let foreign = matches!(side, SideName::Program(_));
-        let (lanes, limits) = (OnceLock::new(), (around.time, around.output));
+        let (lanes, limits) = (OnceLock::new(), around.limits);
         ready.push(Subject { about, program, root, foreign, lanes, limits, seen: None });
     }
     match <[Subject; 2]>::try_from(ready) {
@@ -164,7 +161,7 @@ impl Subject {
             root: PathBuf::new(),
             foreign: true,
             lanes: OnceLock::new(),
-            limits: (COMPARED_TIME, OutputLimits::COMPARED),
+            limits: CallLimits::DEFAULT,
             seen: Some(chats),
         }
     }

@@ -27,6 +27,6 @@ pub(crate) use put::UNFINISHED;
 pub use put::{NewFile, append, replace};
 pub(crate) use read::read_below;
 pub use read::{
-    LARGEST, largest, open_named, read, read_named, read_named_text, read_text, set_largest,
+    LARGEST, largest, open, open_named, read, read_named, read_named_text, read_text, set_largest,
 };
 pub(crate) use way::{CONFIG, SCENARIOS};

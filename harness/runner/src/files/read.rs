@@ -34,7 +34,16 @@ pub fn largest() -> ByteSize {
 ///
 /// [`FileError`], which names the file and what to do.
 pub fn read(path: &Path) -> Result<Vec<u8>, FileError> {
-    read_opened(path, OpenOptions::new().read(true).custom_flags(NO_LINK.bits()).open(path))
+    read_all(path, open(path)?)
+}
+
+/// Opens a regular file to read it piece by piece, without following a link.
+///
+/// # Errors
+///
+/// [`FileError`], which names the file and what to do.
+pub fn open(path: &Path) -> Result<File, FileError> {
+    regular(path, OpenOptions::new().read(true).custom_flags(NO_LINK.bits()).open(path))
 }
 
 /// The flags that open a file itself. Without O_NONBLOCK, opening a FIFO waits for a process that writes to it.
@@ -61,24 +70,26 @@ pub(crate) fn read_below(root: &Path, relative: &Path) -> Result<Vec<u8>, FileEr
             Err(Errno::ENOTDIR | Errno::ELOOP) if is_folder => {
                 return Err(FileError::NotFolder(path));
             }
-            opened => return read_opened(&path, opened.map(File::from).map_err(io::Error::from)),
+            opened => {
+                let opened = opened.map(File::from).map_err(io::Error::from);
+                return read_all(&path, regular(&path, opened)?);
+            }
         }
     }
     Err(FileError::NotRegular(path))
 }
 
-/// Reads the file at `path`, which was opened with [`NO_LINK`].
-fn read_opened(path: &Path, opened: io::Result<File>) -> Result<Vec<u8>, FileError> {
+/// Returns the file at `path`, which was opened with [`NO_LINK`], if it is a regular one.
+fn regular(path: &Path, opened: io::Result<File>) -> Result<File, FileError> {
     let refused = |error| FileError::Read { path: path.to_owned(), error };
     let file = opened.map_err(|error| match error.raw_os_error() {
         Some(code) if code == Errno::ELOOP as i32 => FileError::Link(path.to_owned()),
         _ => refused(error),
     })?;
-    let metadata = file.metadata().map_err(refused)?;
-    if !metadata.is_file() {
-        return Err(FileError::NotRegular(path.to_owned()));
+    match file.metadata().map_err(refused)?.is_file() {
+        true => Ok(file),
+        false => Err(FileError::NotRegular(path.to_owned())),
     }
-    read_all(path, file, metadata.len())
 }
 
 /// [`read`] as text.
@@ -96,10 +107,7 @@ pub fn read_text(path: &Path) -> Result<String, FileError> {
 ///
 /// [`FileError`], which names the file and what to do.
 pub fn read_named(path: &Path) -> Result<Vec<u8>, FileError> {
-    let file = open_named(path)?;
-    // A pipe has none.
-    let size = file.metadata().map_or(0, |metadata| metadata.len());
-    read_all(path, file, size)
+    read_all(path, open_named(path)?)
 }
 
 /// Opens what the user names, to read it piece by piece: a link is followed, and it may be a pipe.
@@ -130,9 +138,10 @@ fn text(path: &Path, bytes: Vec<u8>) -> Result<String, FileError> {
         .map_err(|error| FileError::NotText { path: path.to_owned(), error: error.utf8_error() })
 }
 
-/// Reads a file that is said to have `size` bytes; it may have more.
-fn read_all(path: &Path, file: File, size: u64) -> Result<Vec<u8>, FileError> {
+/// Reads a file to its end. It may have more bytes than its size says, and a pipe has no size.
+fn read_all(path: &Path, file: File) -> Result<Vec<u8>, FileError> {
     let limit = largest();
+    let size = file.metadata().map_or(0, |metadata| metadata.len());
     let expected = usize::try_from(size.min(limit.get())).unwrap_or_default();
     let mut bytes = Vec::with_capacity(expected);
     file.take(limit.get().saturating_add(1))
