@@ -22,7 +22,7 @@ use crate::progress::ProgressLine;
 use crate::record::cache;
 use crate::rig_limits::{SubjectCalls, SubjectUse};
 use crate::selection::{Names, SelectionArgs};
-use crate::signals::stop_on_signals;
+use crate::signals::stop_in_time;
 use crate::subject::{Machine, gateway};
 use crate::terminal;
 
@@ -117,7 +117,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     }
     let dir = &args.out;
     make_folder(dir)?;
-    let stop = stop_on_signals()?;
+    let stop = stop_in_time()?;
     let mut progress = ProgressLine::new(quiet);
     let builds = cache()?.join("builds");
     let this = std::env::current_exe().context("can't find the path of this program")?;

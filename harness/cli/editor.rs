@@ -10,7 +10,7 @@ use clitape_rig::editor::{self, EditorError, EditorSettings, PermissionChoice};
 use crate::exit::ExitStatus;
 use crate::record::host_paths;
 use crate::rig_limits::{SubjectOutput, SubjectUse};
-use crate::signals::stop_on_signals;
+use crate::signals::stop_in_time;
 use crate::terminal;
 
 /// Starts an agent of the Agent Client Protocol as an editor does, sends prompts and prints its updates
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         within: Duration::from_secs(args.timeout),
         limits: args.used.limits(args.output.limits()),
     };
-    let stop = stop_on_signals()?;
+    let stop = stop_in_time()?;
     let mut refused = 0;
     let mut failed = None;
     let mut out = terminal::stdout();

@@ -3,17 +3,42 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::exit::ExitStatus;
+use crate::terminal;
 
+/// How long a command that judges what other programs sent may go on after a signal: it looks at the flag between two
+/// steps, and a step on much of it takes seconds.
+const LAST_STEP: Duration = Duration::from_millis(1_500);
+/// How long the words about it may take, if nobody reads them.
+const LAST_WORDS: Duration = Duration::from_millis(200);
 /// The number of signals after which the command exits at once; its supervisors then end its programs.
 const SIGNALS_TO_EXIT: usize = 3;
 
 /// Returns a flag that SIGINT (Ctrl-C), SIGTERM, SIGHUP and SIGQUIT set. A command that finds it set ends its
 /// programs and writes nothing.
 pub(crate) fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
+    on_signals(|| {})
+}
+
+/// Returns such a flag for a command that starts subjects. If the command has not ended in time, it exits at once; its
+/// supervisors then end its programs and remove their folders, as after a SIGKILL.
+pub(crate) fn stop_in_time() -> anyhow::Result<Arc<AtomicBool>> {
+    on_signals(|| {
+        thread::spawn(|| {
+            thread::sleep(LAST_STEP);
+            thread::spawn(|| terminal::note("stopped before all was judged"));
+            thread::sleep(LAST_WORDS);
+            std::process::exit(ExitStatus::Nothing as i32);
+        });
+    })
+}
+
+/// Returns a flag that the signals set; `stopped` is called once, after the first one.
+fn on_signals(stopped: impl FnOnce() + Send + 'static) -> anyhow::Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     let set = flag.clone();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -27,9 +52,11 @@ pub(crate) fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
         kinds.into_iter().map(signal).collect::<Result<Vec<Signal>, _>>()?
     };
     thread::spawn(move || {
-        for _ in 1..SIGNALS_TO_EXIT {
+        runtime.block_on(any(&mut signals));
+        set.store(true, Ordering::Relaxed);
+        stopped();
+        for _ in 2..SIGNALS_TO_EXIT {
             runtime.block_on(any(&mut signals));
-            set.store(true, Ordering::Relaxed);
         }
         runtime.block_on(any(&mut signals));
         std::process::exit(ExitStatus::Nothing as i32);

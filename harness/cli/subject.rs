@@ -21,7 +21,7 @@ use crate::exit::ExitStatus;
 use crate::progress::ProgressLine;
 use crate::record::{cache, host_paths};
 use crate::rig_limits::RigLimitArgs;
-use crate::signals::stop_on_signals;
+use crate::signals::stop_in_time;
 use crate::terminal::{self, Terminal};
 
 /// The names of cassettes that a line about cassettes that are left out shows.
@@ -156,7 +156,7 @@ impl Machine {
         let host = host_paths();
         remove_stale(&host.temporary);
         let program = std::env::current_exe().context("can't find the path of this program")?;
-        Ok(Self { host, program, cache: cache()?, limits, stop: stop_on_signals()? })
+        Ok(Self { host, program, cache: cache()?, limits, stop: stop_in_time()? })
     }
 
     pub(crate) fn rig<'a>(&'a self, workspace: &'a Workspace) -> RigHost<'a> {

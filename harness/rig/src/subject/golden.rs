@@ -78,7 +78,8 @@ pub(super) fn compare(
     let place = format!("subject {shown}: {}", chat.cassette);
     let finding = Finding::new(FindingKind::GoldenDiffers, &place, sentence, reproduce.to_owned());
     let profile = scenario.first_chat().profile;
-    let finding = with_difference(finding, &diff, kept).with_chat(diff.chat(profile));
+    let compared = [&nearest.entries[..], &entries];
+    let finding = with_difference(finding, &diff, compared, kept).with_chat(diff.chat(profile));
     Ok(Compared { goldens: count, finding: Some(finding) })
 }
 

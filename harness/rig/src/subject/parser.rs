@@ -73,7 +73,7 @@ pub fn test_parser(
             match diff {
                 Some((old, new)) => {
                     let diff = TraceDiff::new(&old, &new, Times::Ignored);
-                    with_difference(finding, &diff, &caller.kept)
+                    with_difference(finding, &diff, [&old, &new], &caller.kept)
                 }
                 None => finding,
             }
