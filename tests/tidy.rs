@@ -253,7 +253,7 @@ const LIBRARIES: [&str; 4] = ["harness/stream", "harness/gateway", "harness/runn
 /// The modules of the runner in the order in which data flows: each may use those of the rows above its own, and
 /// of its own row only itself.
 const LAYERS: [&[&str]; 12] = [
-    &["clock", "files", "host", "json_size", "text"],
+    &["clock", "files", "helper_thread", "host", "json_size", "text"],
     &["limits", "names", "toml_text"],
     &["cache", "input"],
     &["scenario"],

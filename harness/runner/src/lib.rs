@@ -11,6 +11,7 @@ pub mod clock;
 pub mod compare;
 pub mod drift;
 pub mod files;
+pub mod helper_thread;
 pub mod host;
 pub mod input;
 pub mod json_size;
