@@ -15,6 +15,7 @@ mod stream_json;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
+use std::sync::Arc;
 
 use clitape_rig::chat_server::{ChatServer, ChatServerSettings, PressTarget};
 use clitape_runner::replay::Entry;
@@ -193,7 +194,8 @@ const CALLS: [(&str, &str); 12] = [
 
 /// The entries of a chat in which a bot makes these calls; the person presses the button before it is answered.
 fn served() -> Vec<String> {
-    let server = ChatServer::start(ChatServerSettings::default()).expect("a server");
+    let server =
+        ChatServer::start(ChatServerSettings::default(), Arc::default()).expect("a server");
     server.say(5, "Hello").expect("a message");
     for (method, params) in CALLS {
         if method == "answerCallbackQuery" {

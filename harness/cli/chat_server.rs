@@ -2,17 +2,22 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use clitape_gateway::ByteSize;
 use clitape_rig::chat_server::{
     ChatServer, ChatServerSettings, Faults, ListedFault, PaceLimits, PersonScript, SCRIPT_CHAT,
 };
+use clitape_rig::kept::KeptBytes;
+use clitape_rig::limits::ChatServerLimits;
 use clitape_runner::files;
 
 use crate::exit::ExitStatus;
 use crate::input::named;
+use crate::rig_limits::{ChatLimits, KeptLimit};
 use crate::signals::stop_on_signals;
 use crate::terminal;
 
@@ -31,7 +36,7 @@ pub(crate) struct Args {
     /// The port to listen on; 0 takes a free one
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     port: u16,
-    /// The bot's token
+    /// The bot's token [default: a random one]
     #[arg(long, value_name = "TOKEN")]
     token: Option<String>,
     /// The bot's name in mentions, without @
@@ -66,6 +71,14 @@ pub(crate) struct Args {
     /// Print the entries of all chats as JSON lines at the end
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    kept: KeptLimit,
+    #[command(flatten)]
+    chat_limits: ChatLimits,
+    /// Bytes that an act of the person by HTTP may have
+    #[arg(long, hide_short_help = true, value_name = "SIZE", help_heading = "Limits",
+        default_value_t = ChatServerLimits::DEFAULT.act)]
+    max_act: ByteSize,
 }
 
 pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
@@ -73,11 +86,11 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
         let text = files::read_named_text(named(path))?;
         PersonScript::read(&text).with_context(|| path.display().to_string())
     });
-    let defaults = ChatServerSettings::default();
+    let (defaults, limits) = (ChatServerSettings::default(), args.chat_limits.limits());
     let settings = ChatServerSettings {
         address: SocketAddr::new(args.host, args.port),
-        token: args.token.clone().unwrap_or(defaults.token),
-        bot_username: args.bot_name.clone().unwrap_or(defaults.bot_username),
+        token: args.token.clone(),
+        bot_username: args.bot_name.clone().unwrap_or_else(|| defaults.bot_username.clone()),
         latency: Duration::from_millis(args.latency),
         pace: args.limits,
         faults: match args.seed {
@@ -88,13 +101,15 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
         chats: args.chat.clone(),
         private_topics: args.topics,
         script: script.transpose()?,
+        limits: ChatServerLimits { act: args.max_act, ..limits },
+        ..defaults
     };
     if args.chat.contains(&0) {
         bail!("a chat has no number 0; write a positive number, or a negative one for a group");
     }
     let address = settings.address;
     let stop = stop_on_signals()?;
-    let server = ChatServer::start(settings)
+    let server = ChatServer::start(settings, Arc::new(KeptBytes::within(args.kept.max_kept)))
         .with_context(|| format!("can't serve the Bot API on {address}"))?;
     let (url, token) = (server.url(), server.token());
     let first = args.chat.first().copied().unwrap_or(SCRIPT_CHAT);
@@ -116,6 +131,7 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
     let mut printed = 0;
     while !stop.load(Ordering::Relaxed) {
         std::thread::sleep(PRINT);
+        server.check()?;
         let lines = server.log(printed);
         printed += lines.len();
         for line in lines.iter().filter(|_| !quiet) {

@@ -20,7 +20,7 @@ use crate::exit::ExitStatus;
 use crate::outputs::{make_folder, write_files};
 use crate::progress::ProgressLine;
 use crate::record::cache;
-use crate::rig_limits::{SubjectCalls, SubjectUse};
+use crate::rig_limits::{ChatLimits, SubjectCalls, SubjectUse};
 use crate::selection::{Names, SelectionArgs};
 use crate::signals::stop_in_time;
 use crate::subject::{Machine, gateway};
@@ -66,6 +66,8 @@ pub(crate) struct Args {
     used: SubjectUse,
     #[command(flatten)]
     calls: SubjectCalls,
+    #[command(flatten)]
+    chat: ChatLimits,
 }
 
 /// The limits on one replay of a program that is compared, and on the output of a gateway.
@@ -149,7 +151,7 @@ fn compare_subjects(
 ) -> anyhow::Result<ExitStatus> {
     let subjects = Subjects::load(workspace.root())?;
     let limits = args.calls.of(args.used.limits(args.limits.output()));
-    let machine = Machine::new(limits)?;
+    let machine = Machine::new(args.chat.of(limits))?;
     let gateways = [gateway(&subjects, names[0])?, gateway(&subjects, names[1])?];
     if names[0] == names[1] {
         bail!("both sides are subject:{}; name another version with NAME@VERSION", names[0]);

@@ -8,6 +8,7 @@ use clitape_rig::editor::EditorError;
 use clitape_rig::subject::SubjectError;
 use clitape_runner::cassette::CassetteError;
 use clitape_runner::compare::CompareError;
+use clitape_runner::helper_thread::ThreadDied;
 use clitape_runner::record::RecordError;
 use clitape_runner::report::proof::PhotoError;
 use clitape_runner::suite::{Cause, SearchError};
@@ -70,7 +71,10 @@ pub(crate) fn classify(error: &anyhow::Error) -> ExitStatus {
         if let Some(is_damage) = is_damage {
             return if is_damage { ExitStatus::Damaged } else { ExitStatus::Usage };
         }
-        if let Some(RecordError::ModelPanicked) = cause.downcast_ref() {
+        if cause.is::<ThreadDied>()
+            || matches!(cause.downcast_ref(), Some(RecordError::ModelPanicked))
+            || matches!(cause.downcast_ref(), Some(SubjectError::Thread(_)))
+        {
             return ExitStatus::Bug;
         }
         if cause.downcast_ref::<SubjectError>().is_some_and(SubjectError::is_stop)

@@ -9,6 +9,7 @@ use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::thread::{scope, sleep};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -144,7 +145,8 @@ fn watched(run: &Run) -> Seen {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let dir = tempfile::tempdir().expect("a temporary folder");
     let path = |name: &str| dir.path().join(name);
-    let server = ChatServer::start(ChatServerSettings::default()).expect("a server");
+    let server =
+        ChatServer::start(ChatServerSettings::default(), Arc::default()).expect("a server");
     if !run.faults.is_empty() {
         let faults = run.faults.split(',').map(|fault| fault.parse().expect("a fault"));
         server.set_faults(CHAT, Faults::Listed(faults.collect())).expect("a chat");

@@ -4,15 +4,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
 use std::ops::RangeInclusive;
-use std::process::Stdio;
-use std::thread;
 use std::time::Duration;
 
 use crate::common::{self, clitape, put_program, root, workspace};
 use clitape_gateway::limits as gateway;
 use clitape_gateway::sse::{BrokerLimits, ServerSettings};
+use clitape_rig::chat_server::MOST_STEPS;
 use clitape_rig::limits as rig;
 use clitape_rig::subject::RANGES;
 use clitape_runner::files::LARGEST;
@@ -46,6 +44,7 @@ fn issue_13_point_5_the_page_of_limits_says_what_the_code_does() {
     let ms = |time: Duration| format!("{} ms", time.as_millis());
     let (recorded, compared) = (OutputLimits::RECORDED, OutputLimits::COMPARED);
     let subject = rig::SubjectLimits::DEFAULT;
+    let chat = rig::ChatServerLimits::DEFAULT;
     let expect = [
         LARGEST.to_string(),
         CAPTURE.to_string(),
@@ -90,6 +89,22 @@ fn issue_13_point_5_the_page_of_limits_says_what_the_code_does() {
         s(gateway::FINAL_MESSAGE),
         gateway::FINAL_MESSAGE_WAITS.to_string(),
         s(gateway::RETRY_AFTER),
+        rig::KEPT.to_string(),
+        chat.connections.to_string(),
+        s(chat.head_time),
+        s(chat.idle_time),
+        chat.head.to_string(),
+        chat.request.to_string(),
+        chat.act.to_string(),
+        chat.chats.to_string(),
+        chat.messages.to_string(),
+        chat.entries.to_string(),
+        chat.updates.to_string(),
+        chat.scopes.to_string(),
+        chat.files.to_string(),
+        chat.log.to_string(),
+        s(chat.webhook_time),
+        chat.webhook_answer.to_string(),
     ];
     let page = page();
     let found: Vec<&str> = rows(&page, OPTIONS).iter().map(|row| row[1]).collect();
@@ -150,6 +165,8 @@ fn issue_13_point_5_the_page_of_limits_says_what_a_format_allows() {
     ];
     assert_eq!(rows(&page, "key of a plan"), keys(&plan));
     assert_eq!(rows(&page, "key of a subject in `clitape.toml`"), keys(&RANGES));
+    let script = [("[[step]] (entries)", 0..=MOST_STEPS as u64)];
+    assert_eq!(rows(&page, "key of a script of a person"), keys(&script));
     // There is no table that none of these tests reads.
     let tables = page.split("\n\n").filter_map(|part| part.strip_prefix("| "));
     for table in tables {
@@ -215,7 +232,7 @@ fn issue_13_point_5_every_limit_of_the_page_is_an_option_with_its_default_and_th
         }
         options += 1;
     }
-    assert_eq!((options, of_all), (43, 3));
+    assert_eq!((options, of_all), (59, 3));
     // `subject check` has those of all commands, too.
     let mut check = expect["help"].clone();
     check.extend(expect.remove("subject check").expect("it has limits"));
@@ -357,20 +374,6 @@ fn issue_13_finding_30_what_is_replayed_has_a_limit() {
     let hosts = ["replay", cassette, "--plan", &plan, "--max-pieces"];
     check(root(), &[&hosts[..], &["199"]].concat(), 2, "has 200 pieces");
     check(root(), &[&hosts[..], &["200"]].concat(), 0, "");
-}
-
-#[test]
-fn issue_20_point_2_a_capture_without_an_end_is_replayed_as_far_as_somebody_reads() {
-    let run = fs::read(root().join("cassettes/plain-text/2.1.329/stdout.jsonl")).unwrap();
-    let mut replay = clitape();
-    replay.args(["replay", "-", "--json"]).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut replay = replay.spawn().unwrap();
-    let mut stdin = replay.stdin.take().unwrap();
-    let writer = thread::spawn(move || while stdin.write_all(&run).is_ok() {});
-    let trace = BufReader::new(replay.stdout.take().unwrap());
-    assert_eq!(trace.lines().map_while(Result::ok).take(1_000).count(), 1_000);
-    assert!(replay.wait().unwrap().success());
-    writer.join().unwrap();
 }
 
 #[cfg(unix)]

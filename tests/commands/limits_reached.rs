@@ -2,12 +2,12 @@
 //! names the option. Those of the files that are read are in `limits.rs`.
 
 #![cfg(unix)]
-#![allow(clippy::expect_used, reason = "a test that can't be set up fails")]
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use std::fs;
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use crate::common::{clitape, has_program, put_program, root, workspace};
 
@@ -296,4 +296,18 @@ fn issue_13_point_5_limits_on_a_bot_api_server_are_told_with_their_option() {
         command.env("TELEGRAM_BOT_TOKEN", "1:secret");
         check(&mut command, 3, &[part, "the final message did not arrive"]);
     }
+}
+
+#[test]
+fn issue_20_point_2_a_capture_without_an_end_is_replayed_as_far_as_somebody_reads() {
+    let run = fs::read(root().join("cassettes/plain-text/2.1.329/stdout.jsonl")).unwrap();
+    let mut replay = clitape();
+    replay.args(["replay", "-", "--json"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut replay = replay.spawn().unwrap();
+    let mut stdin = replay.stdin.take().unwrap();
+    let writer = std::thread::spawn(move || while stdin.write_all(&run).is_ok() {});
+    let trace = BufReader::new(replay.stdout.take().unwrap());
+    assert_eq!(trace.lines().map_while(Result::ok).take(1_000).count(), 1_000);
+    assert!(replay.wait().unwrap().success());
+    writer.join().unwrap();
 }

@@ -6,6 +6,7 @@ mod common;
 
 mod addresses;
 mod agents;
+mod chat_server;
 mod cli;
 mod compare;
 mod completions;

@@ -361,3 +361,31 @@ fn issue_16_known_differences_mark_what_is_known_and_a_row_that_is_over_or_unuse
     known(&[row("answer-twice", "2020-01-31")]);
     check(dir.path(), &test, 3, &["SB030 known-expired", "2020-01-31", "SB004"], &[]);
 }
+
+#[test]
+fn a_gateway_that_sends_too_much_is_ended_with_a_finding() {
+    if !has_program("python3") {
+        return;
+    }
+    // The commands of each language have a field that the Bot API does not know, and no limit on how often they are set.
+    let flood = "import json, os, time, urllib.request\n\
+        api = os.environ['API'] + '/bot' + os.environ['TOKEN'] + '/'\n\
+        def call(method, **params):\n  \
+          request = urllib.request.Request(api + method, json.dumps(params).encode(), {'Content-Type': 'application/json'})\n  \
+          return json.load(urllib.request.urlopen(request))['result']\n\
+        while not call('getUpdates', timeout=9): pass\n\
+        print('flooding ' + api, flush=True)\n\
+        command = {'command': 'a', 'description': 'b', 'more': 'x' * 300_000}\n\
+        for number in range(100):\n  \
+          try: call('setMyCommands', commands=[command], language_code=str(number))\n  \
+          except OSError: time.sleep(1)";
+    let env = "env = { API = '{bot_api}', TOKEN = '{token}' }";
+    let dir = with_subjects(&python(flood, env));
+    let says = ["SB029 subject-flooded", "more than 4MiB would have to be kept", "`--max-kept`"];
+    let test = ["test", "--subject", "mine", "--max-kept", "4MiB"];
+    check(dir.path(), &test, 3, &says, &[]);
+    // Its token differs in each run, and is not printed.
+    let rig = ["rig", "mine", "plain-text", "--calls", "--max-kept", "4MiB"];
+    let shown = check(dir.path(), &rig, 3, &["flooding http://127.0.0.1", "/bot4242:***/"], &[]);
+    assert_eq!(shown.matches("4242:").count(), shown.matches("4242:***").count(), "{shown}");
+}

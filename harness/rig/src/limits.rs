@@ -18,11 +18,13 @@ pub struct RigLimits {
     pub kept: ByteSize,
     /// The limits of the program.
     pub subject: SubjectLimits,
+    /// The limits of the chat server.
+    pub chat: ChatServerLimits,
 }
 
 impl Default for RigLimits {
     fn default() -> Self {
-        Self { kept: KEPT, subject: SubjectLimits::DEFAULT }
+        Self { kept: KEPT, subject: SubjectLimits::DEFAULT, chat: ChatServerLimits::DEFAULT }
     }
 }
 
@@ -58,3 +60,65 @@ impl SubjectLimits {
 pub const HOST_WAIT: Duration = Duration::from_secs(30);
 /// Bytes of a line of the host of the stand-in; `CLITAPE_MAX_LINE`.
 pub const HOST_LINE: ByteSize = ByteSize::mib(32);
+
+/// The limits of a chat server. Each field is an option of the commands that start one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChatServerLimits {
+    /// Connections at a time; `--max-connections`.
+    pub connections: usize,
+    /// The time until the head of a connection's first request has come; `--head-timeout`.
+    pub head_time: Duration,
+    /// The time that an open connection may wait for its next request; `--idle-timeout`.
+    pub idle_time: Duration,
+    /// Bytes of the head of a request; `--max-head`.
+    pub head: ByteSize,
+    /// Bytes of a call, its files included; `--max-request`.
+    pub request: ByteSize,
+    /// Bytes of an act of the person by HTTP; `--max-act`.
+    pub act: ByteSize,
+    /// Chats; `--max-chats`.
+    pub chats: usize,
+    /// Messages of a chat; `--max-messages`.
+    pub messages: usize,
+    /// Calls and acts of a chat that are kept, and calls of no chat; `--max-entries`.
+    pub entries: usize,
+    /// Updates that wait for the bot; `--max-updates`.
+    pub updates: usize,
+    /// Scopes and languages with commands of the bot; `--max-scopes`.
+    pub scopes: usize,
+    /// Bytes of all files that the bot has sent; `--max-files`.
+    pub files: ByteSize,
+    /// Lines of the log; `--max-log`.
+    pub log: usize,
+    /// The time that the bot's webhook may take to answer; `--webhook-timeout`.
+    pub webhook_time: Duration,
+    /// Bytes of an answer of the webhook; `--max-webhook-answer`.
+    pub webhook_answer: ByteSize,
+}
+
+impl ChatServerLimits {
+    /// The limits where the command line names no others.
+    pub const DEFAULT: Self = Self {
+        connections: 512,
+        head_time: Duration::from_secs(3),
+        idle_time: Duration::from_secs(300),
+        head: ByteSize::kib(128),
+        request: ByteSize::mib(20),
+        act: ByteSize::kib(64),
+        chats: 1_000,
+        messages: 10_000,
+        entries: 20_000,
+        updates: 10_000,
+        scopes: 1_000,
+        files: ByteSize::mib(64),
+        log: 20_000,
+        webhook_time: Duration::from_secs(60),
+        webhook_answer: ByteSize::mib(1),
+    };
+}
+
+impl Default for ChatServerLimits {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}

@@ -1,7 +1,7 @@
 //! A thread that works for a command in the background, and whose death the command learns of.
 //!
-//! A server or a reader on a thread of its own has nobody who waits for its end. When it panics, the command would wait
-//! for ever for what the thread was to do. Its owner asks [`HelperThread::check`] wherever it waits.
+//! No caller waits for the end of a server or a reader on a thread of its own. When it panics, the command would wait for
+//! ever for the thread's next act. Its owner asks [`HelperThread::check`] wherever it waits.
 
 use std::io;
 use std::thread::{Builder, JoinHandle};

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::words::{LINE, cut};
+
 /// An error of the Bot API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ApiError {
@@ -15,8 +17,9 @@ pub(super) struct ApiError {
 
 impl ApiError {
     /// Makes the error of this code, whose description is `words`.
-    pub(super) fn new(code: u16, words: impl Into<String>) -> Self {
-        Self { code, description: words.into(), retry_after: None }
+    pub(super) fn new(code: u16, words: impl AsRef<str>) -> Self {
+        // The words may quote what the bot sent.
+        Self { code, description: cut(words.as_ref(), LINE).to_owned(), retry_after: None }
     }
 
     /// Makes a 400; its description begins with `Bad Request: `.

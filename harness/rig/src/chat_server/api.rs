@@ -8,11 +8,10 @@ use super::other_methods;
 use super::params::Params;
 use super::state::ServerState;
 use super::updates::{Webhook, webhook_target};
+use super::words::noted;
 
-/// The most bytes of the commands of one scope.
+/// The most commands of one scope.
 const MAX_COMMANDS: usize = 100;
-/// The most scopes with commands.
-const MAX_SCOPES: usize = 1_000;
 /// The most characters of a webhook's secret.
 const MAX_SECRET: usize = 256;
 
@@ -215,7 +214,7 @@ fn scope(params: &Params) -> String {
 }
 
 fn get_my_commands(state: &mut ServerState, params: &Params) -> ApiResult {
-    Ok(state.commands.get(&scope(params)).cloned().unwrap_or_else(|| json!([])))
+    Ok(state.commands(&scope(params)).cloned().unwrap_or_else(|| json!([])))
 }
 
 fn set_my_commands(state: &mut ServerState, params: &Params) -> ApiResult {
@@ -240,16 +239,12 @@ fn set_my_commands(state: &mut ServerState, params: &Params) -> ApiResult {
     if !all.iter().all(is_described) {
         return Err(ApiError::bad("BOT_COMMAND_DESCRIPTION_INVALID"));
     }
-    if state.commands.len() >= MAX_SCOPES {
-        let words = format!("the chat server keeps commands of {MAX_SCOPES} scopes at most");
-        return Err(ApiError::bad(words));
-    }
-    state.commands.insert(scope(params), commands);
+    state.set_commands(&scope(params), Some(commands))?;
     Ok(true.into())
 }
 
 fn delete_my_commands(state: &mut ServerState, params: &Params) -> ApiResult {
-    state.commands.remove(&scope(params));
+    state.set_commands(&scope(params), None)?;
     Ok(true.into())
 }
 
@@ -265,7 +260,7 @@ pub(super) fn bot_data(params: &Params) -> Map<String, Value> {
     let mut data = Map::new();
     for name in ["url", "drop_pending_updates", "allowed_updates", "scope", "file_id"] {
         if let Some(value) = params.raw(name) {
-            data.insert(name.to_owned(), value.clone());
+            data.insert(name.to_owned(), noted(value));
         }
     }
     if let Some(commands) = params.json("commands") {

@@ -12,12 +12,15 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::answer::{ApiError, ApiResult, wire};
 use super::api::{self, ChatMethod, Effect};
+use super::connections::without_panic;
 use super::faults::{CallFault, ConnectionFault, Faults, NumberedCall};
 use super::messages::ChatCall;
 use super::params::Params;
 use super::shared::Shared;
-use super::state::{MAX_ENTRIES, ServerState};
+use super::state::ServerState;
 use super::updates::Polled;
+use super::words::{WORD, cut, noted, shorten};
+use crate::kept::Held;
 
 /// How long a call of a fault `hang` has no answer, if the bot does not hang up.
 const HANG: Duration = Duration::from_secs(600);
@@ -27,11 +30,12 @@ const RESTART: Duration = Duration::from_secs(1);
 const LOG_TEXT: usize = 60;
 
 /// What the connection of a call does at its end.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) enum Reply {
     /// It answers with this status, kind of content and body.
     Answer(u16, &'static str, String),
     /// It is reset.
+    #[default]
     Cut,
 }
 
@@ -43,8 +47,8 @@ impl Reply {
     }
 }
 
-/// Makes a call and returns its reply.
-pub(super) async fn make(shared: Arc<Shared>, name: String, params: Params) -> Reply {
+/// Makes a call and returns its reply. `held` counts what the call takes until it is done.
+pub(super) async fn make(shared: Arc<Shared>, name: String, params: Params, held: Held) -> Reply {
     let latency = shared.read(|state| state.settings.latency);
     match api::method(&name) {
         None => {
@@ -59,7 +63,7 @@ pub(super) async fn make(shared: Arc<Shared>, name: String, params: Params) -> R
                 let mut data = api::bot_data(&params);
                 if let Err(error) = &result {
                     data.insert("refused".into(), error.description.as_str().into());
-                    state.note(format!("{name}: {}", error.description));
+                    state.note(&format!("{name}: {}", error.description));
                 }
                 state.enter(name, data);
                 result
@@ -74,8 +78,12 @@ pub(super) async fn make(shared: Arc<Shared>, name: String, params: Params) -> R
                 }
                 // The call goes on when the bot hangs up.
                 Ok(begun) => {
-                    let task = tokio::spawn(finish(shared, begun, params, latency));
-                    task.await.unwrap_or(Reply::Cut)
+                    let task = tokio::spawn(async move {
+                        let reply = finish(shared, begun, params, latency).await;
+                        drop(held);
+                        reply
+                    });
+                    without_panic(task.await)
                 }
             }
         }
@@ -86,18 +94,18 @@ pub(super) async fn make(shared: Arc<Shared>, name: String, params: Params) -> R
 fn unknown(shared: &Shared, name: &str, params: &Params) -> ApiResult {
     let error = ApiError::new(404, "Not Found");
     shared.change(|state| {
-        let name: String = name.chars().take(LOG_TEXT).collect();
-        state.note(format!("{name}: the chat server does not know this method; it answers 404"));
+        let name = cut(name, WORD);
+        state.note(&format!("{name}: the chat server does not know this method; it answers 404"));
         let mut data = Map::new();
         data.insert("refused".into(), error.description.as_str().into());
         data.insert("shown".into(), false.into());
         let chat = params.integer("chat_id");
-        let at = state.now();
+        let (at, limits) = (state.now(), state.settings.limits);
         match chat.and_then(|id| state.chats.get_mut(&id)) {
-            Some(chat) if chat.entries.len() < MAX_ENTRIES => {
-                chat.enter(at, &name, data);
+            Some(chat) if chat.check_entries(&limits).is_ok() => {
+                chat.enter(at, name, data);
             }
-            _ => state.enter(&name, data),
+            _ => state.enter(name, data),
         }
     });
     Err(error)
@@ -141,20 +149,17 @@ fn begin(
     let found = api::chat_of(state, name, params);
     let chat = found.inspect_err(|error| {
         let mut data = Map::new();
-        let chat = params.raw("chat_id").cloned().unwrap_or_default();
-        data.insert("chat_id".into(), chat);
+        data.insert("chat_id".into(), params.raw("chat_id").map(noted).unwrap_or_default());
         data.insert("refused".into(), error.description.as_str().into());
         data.insert("shown".into(), false.into());
-        state.note(format!("{name}: {}", error.description));
+        state.note(&format!("{name}: {}", error.description));
         state.enter(name, data);
     })?;
-    let faults = state.settings.faults.clone();
+    let (faults, limits) = (state.settings.faults.clone(), state.settings.limits);
     let known = state.chats.get_mut(&chat).ok_or_else(|| ApiError::bad("chat not found"))?;
-    if known.entries.len() >= MAX_ENTRIES {
-        let words = format!("the chat server keeps {MAX_ENTRIES} entries of a chat at most");
-        let words = format!("{words}; chat {chat} is full, start the server again");
-        state.note(format!("{name}: {words}"));
-        return Err(ApiError::bad(words));
+    if let Err(error) = known.check_entries(&limits) {
+        state.note(&format!("{name} in chat {chat}: {}", error.description));
+        return Err(error);
     }
     known.under_way += 1;
     known.last_call = Some((asked_at, name.to_owned()));
@@ -205,9 +210,7 @@ async fn finish(shared: Arc<Shared>, call: BegunCall, params: Params, latency: D
         let Some(chat) = state.chats.get_mut(&call.chat) else { return };
         chat.under_way = chat.under_way.saturating_sub(1);
         chat.last_call = Some((now, call.name.to_owned()));
-        if let Some(entry) = chat.entries.get_mut(entry) {
-            entry.data_mut().insert("took_ms".into(), (now - call.asked_at).into());
-        }
+        chat.took(entry, now - call.asked_at);
     });
     reply
 }
@@ -215,17 +218,17 @@ async fn finish(shared: Arc<Shared>, call: BegunCall, params: Params, latency: D
 /// Does a call, and returns its result and the index of its entry.
 fn act(state: &mut ServerState, call: &BegunCall, params: &Params) -> (ApiResult, usize) {
     let now = state.now();
-    let limits = state.settings.pace;
-    let ServerState { chats, files, bot, .. } = state;
+    let (pace, limits) = (state.settings.pace, state.settings.limits);
+    let ServerState { chats, files, bot, token, .. } = state;
     let Some(chat) = chats.get_mut(&call.chat) else {
         return (Err(ApiError::bad("chat not found")), usize::MAX);
     };
     let is_group = chat.is_group();
     // A call that comes before the end of a wait is refused again.
     let asked_wait = chat.pace.asked_wait(now).filter(|_| call.method.is_numbered);
-    let mut paced = || chat.pace.wait(now, is_group, limits).filter(|_| call.method.is_paced);
+    let mut paced = || chat.pace.wait(now, is_group, pace).filter(|_| call.method.is_paced);
     let wait = asked_wait.or_else(&mut paced);
-    let mut chat_call = ChatCall { chat, bot, files, params, now, data: Map::new() };
+    let mut chat_call = ChatCall { chat, bot, files, limits, params, now, data: Map::new() };
     let answer;
     let mut is_done = false;
     let result = match (call.fault, wait) {
@@ -277,10 +280,12 @@ fn act(state: &mut ServerState, call: &BegunCall, params: &Params) -> (ApiResult
     }
     if !is_done {
         data.insert("shown".into(), false.into());
+        shorten(&mut data);
     }
+    data.values_mut().for_each(|value| token.mask(value));
     let line = line(call, &data);
     let index = chat.enter(call.asked_at, call.name, data);
-    state.note(line);
+    state.note(&line);
     (result, index)
 }
 

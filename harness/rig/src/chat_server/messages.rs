@@ -6,9 +6,11 @@
 use serde_json::{Map, Value, json};
 
 use super::answer::{ApiError, ApiResult};
+use super::chat::{Bot, Chat, Message};
 use super::markup::{self, FormattedText};
 use super::params::{Params, integer};
-use super::state::{Bot, Chat, Files, Message, unix_s};
+use super::state::{Files, unix_s};
+use crate::limits::ChatServerLimits;
 
 /// The most UTF-16 units of a message.
 const MAX_TEXT: usize = 4_096;
@@ -16,6 +18,8 @@ const MAX_TEXT: usize = 4_096;
 pub(super) const MAX_CAPTION: usize = 1_024;
 /// The most bytes of the data of a button.
 const MAX_BUTTON_DATA: usize = 64;
+/// The most entities of a message; Telegram ignores further ones.
+const MAX_ENTITIES: usize = 100;
 /// The most buttons of a message.
 const MAX_BUTTONS: usize = 100;
 /// How long a chat shows that the bot types.
@@ -47,6 +51,7 @@ pub(super) struct ChatCall<'a> {
     pub(super) chat: &'a mut Chat,
     pub(super) bot: &'a Bot,
     pub(super) files: &'a mut Files,
+    pub(super) limits: ChatServerLimits,
     pub(super) params: &'a Params,
     /// Milliseconds of the server's clock.
     pub(super) now: u64,
@@ -78,6 +83,7 @@ impl ChatCall<'_> {
         {
             parsed.entities = given;
         }
+        parsed.entities.truncate(MAX_ENTITIES);
         // Telegram drops blanks at the end. It keeps those at the start only within an entity.
         parsed.text.truncate(parsed.text.trim_end().len());
         if parsed.text.is_empty() && !is_caption {
@@ -145,7 +151,7 @@ impl ChatCall<'_> {
         let Some(id) = id.filter(|id| *id != 0) else { return Ok(None) };
         let may_lack = parameters["allow_sending_without_reply"] == true
             || self.params.flag("allow_sending_without_reply");
-        let Some(answered) = self.chat.messages.get(&id) else {
+        let Some(answered) = self.chat.messages().get(&id) else {
             if may_lack {
                 return Ok(None);
             }
@@ -178,7 +184,7 @@ impl ChatCall<'_> {
     ) -> ApiResult {
         let (reply_to, topic, keyboard) = (self.reply()?, self.topic()?, self.keyboard()?);
         let message = Message {
-            id: self.chat.next_id()?,
+            id: self.chat.next_id(&self.limits)?,
             date: unix_s(),
             is_bot: true,
             text: text.text,
@@ -193,8 +199,8 @@ impl ChatCall<'_> {
         };
         self.data.shift_insert(0, "message_id".into(), message.id.into());
         let json = self.chat.message_json(&message, self.bot);
-        self.chat.messages.insert(message.id, message);
-        self.chat.draft = None;
+        self.chat.put(message);
+        self.chat.set_draft(None);
         self.chat.typing_until = 0;
         Ok(json)
     }
@@ -209,7 +215,7 @@ impl ChatCall<'_> {
 
     /// Returns a message of the bot that can be edited.
     fn editable(&self, id: i64) -> Result<Message, ApiError> {
-        match self.chat.messages.get(&id) {
+        match self.chat.messages().get(&id) {
             None => Err(ApiError::bad("message to edit not found")),
             Some(message) if !message.is_bot => Err(ApiError::bad("message can't be edited")),
             Some(message) => Ok(message.clone()),
@@ -218,7 +224,7 @@ impl ChatCall<'_> {
 
     /// Puts an edited message in its place, if it differs.
     fn replace(&mut self, mut edited: Message) -> ApiResult {
-        let same = self.chat.messages.get(&edited.id).is_some_and(|before| {
+        let same = self.chat.messages().get(&edited.id).is_some_and(|before| {
             before.text == edited.text
                 && before.entities == edited.entities
                 && before.keyboard == edited.keyboard
@@ -228,7 +234,7 @@ impl ChatCall<'_> {
         }
         edited.edited = Some(unix_s());
         let json = self.chat.message_json(&edited, self.bot);
-        self.chat.messages.insert(edited.id, edited);
+        self.chat.put(edited);
         Ok(json)
     }
 }
@@ -279,13 +285,13 @@ pub(super) fn edit_message_reply_markup(call: &mut ChatCall<'_>) -> ApiResult {
 
 pub(super) fn delete_message(call: &mut ChatCall<'_>) -> ApiResult {
     let id = call.message_id()?;
-    let Some(message) = call.chat.messages.get(&id) else {
+    let Some(message) = call.chat.messages().get(&id) else {
         return Err(ApiError::bad("message to delete not found"));
     };
     if !message.is_bot && call.chat.is_group() {
         return Err(ApiError::bad("message can't be deleted"));
     }
-    call.chat.messages.remove(&id);
+    call.chat.remove(id);
     Ok(true.into())
 }
 
@@ -299,8 +305,12 @@ pub(super) fn delete_messages(call: &mut ChatCall<'_>) -> ApiResult {
     }
     let ids: Vec<i64> = ids.iter().filter_map(integer).collect();
     call.set("message_ids", json!(ids));
-    let is_group = call.chat.is_group();
-    call.chat.messages.retain(|id, message| !ids.contains(id) || (is_group && !message.is_bot));
+    for id in ids {
+        let can_delete = |message: &Message| message.is_bot || !call.chat.is_group();
+        if call.chat.messages().get(&id).is_some_and(can_delete) {
+            call.chat.remove(id);
+        }
+    }
     Ok(true.into())
 }
 
@@ -331,11 +341,10 @@ pub(super) fn set_message_reaction(call: &mut ChatCall<'_>) -> ApiResult {
     if !emoji.iter().all(is_known) {
         return Err(ApiError::bad("REACTION_INVALID"));
     }
-    let Some(message) = call.chat.messages.get_mut(&id) else {
-        return Err(ApiError::bad("message to react not found"));
-    };
-    message.reactions = emoji;
-    Ok(true.into())
+    match call.chat.react(id, emoji) {
+        true => Ok(true.into()),
+        false => Err(ApiError::bad("message to react not found")),
+    }
 }
 
 pub(super) fn send_message_draft(call: &mut ChatCall<'_>) -> ApiResult {
@@ -347,6 +356,6 @@ pub(super) fn send_message_draft(call: &mut ChatCall<'_>) -> ApiResult {
     }
     let text = call.formatted("text", MAX_TEXT)?;
     call.topic()?;
-    call.chat.draft = Some(text.text);
+    call.chat.set_draft(Some(text.text));
     Ok(true.into())
 }

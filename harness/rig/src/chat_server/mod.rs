@@ -13,13 +13,18 @@
 //! | `pace`, `faults` | how often a bot may write, and what goes wrong |
 //! | `updates`, `webhook` | what the bot is told |
 //! | `person`, `posted`, `script`, `script_file` | what a person does |
-//! | `http`, `response`, `page` | the server and its page |
-//! | `settings`, `state`, `shared` | how it is set up, and what it knows |
+//! | `connections`, `guard` | which connections are open, and which requests are refused |
+//! | `http`, `response`, `page` | the paths of the server, and its page |
+//! | `settings`, `token` | how it is set up |
+//! | `state`, `chat`, `shared`, `words` | what it knows, and how much of it is kept |
 
 mod answer;
 mod api;
 mod call;
+mod chat;
+mod connections;
 mod faults;
+mod guard;
 mod http;
 mod markup;
 mod messages;
@@ -35,28 +40,36 @@ mod script_file;
 mod settings;
 mod shared;
 mod state;
+mod token;
 mod updates;
 mod webhook;
+mod words;
 
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
+use clitape_runner::clock;
+use clitape_runner::helper_thread::{HelperThread, ThreadDied};
 use clitape_runner::replay::Entry;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
+use tokio::task::JoinSet;
 
 pub use faults::{CallFault, CallFaultError, ConnectionFault, Faults, ListedFault};
 pub use pace::PaceLimits;
 pub use person::{PersonError, PressTarget};
-pub use script_file::{PersonScript, SCRIPT_CHAT, ScriptError};
+pub use script_file::{MOST_STEPS, PersonScript, SCRIPT_CHAT, ScriptError};
 pub use settings::ChatServerSettings;
 pub use state::LastCall;
 
+use connections::without_panic;
 use shared::Shared;
 use state::ServerState;
+use token::Token;
+
+use crate::kept::KeptBytes;
 
 /// A running server. Dropping it stops it.
 #[derive(Debug)]
@@ -64,45 +77,61 @@ pub struct ChatServer {
     shared: Arc<Shared>,
     address: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    thread: HelperThread,
 }
 
 impl ChatServer {
-    /// Starts a server on a thread of its own.
+    /// Starts a server on a thread of its own. What it keeps counts for the account of its run.
     ///
     /// # Errors
     ///
-    /// The address is not one of this machine alone, is in use, or the token can't be part of a path.
-    pub fn start(settings: ChatServerSettings) -> io::Result<Self> {
-        let wrong = |words: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, words));
+    /// The address is not one of this machine alone, is in use, the token can't be part of a path, or the system has no
+    /// random bytes for one, or its clock has no date of HTTP.
+    pub fn start(settings: ChatServerSettings, kept: Arc<KeptBytes>) -> io::Result<Self> {
         if !settings.address.ip().is_loopback() {
-            return wrong("a chat server listens on this machine alone: 127.0.0.1 or ::1");
+            let words = "a chat server listens on this machine alone: 127.0.0.1 or ::1";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, words));
         }
-        let is_token_char = |c: char| c.is_ascii_alphanumeric() || "-_:".contains(c);
-        if !settings.token.contains(':') || !settings.token.chars().all(is_token_char) {
-            return wrong("the token is not of the form 4242:ABC, with letters, digits, - and _");
-        }
+        clock::check()?;
+        let token = settings.token.as_deref().map_or_else(Token::random, Token::chosen)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let listener = runtime.block_on(TcpListener::bind(settings.address))?;
         let address = listener.local_addr()?;
         let script = settings.script.clone();
-        let shared = Arc::new(Shared::new(settings));
+        let shared = Arc::new(Shared::new(ServerState::new(settings, token, kept)));
         let (stop, stopped) = oneshot::channel();
         let inner = shared.clone();
-        let thread = std::thread::Builder::new().name("chat-server".to_owned());
-        let thread = thread.spawn(move || {
+        let thread = HelperThread::start("chat-server", move || {
             runtime.block_on(async {
-                tokio::spawn(http::accept(listener, inner.clone()));
-                tokio::spawn(webhook::deliver(inner.clone()));
+                let mut tasks = JoinSet::new();
+                tasks.spawn(connections::accept(listener, http::router(&inner), inner.clone()));
+                tasks.spawn(webhook::deliver(inner.clone()));
                 if let Some(script) = script {
-                    tokio::spawn(script::play(inner, script));
+                    tasks.spawn(script::play(inner, script));
                 }
-                // A handle that is gone stops the server too.
-                let _ = stopped.await;
+                let all_end = async {
+                    while let Some(ended) = tasks.join_next().await {
+                        without_panic(ended);
+                    }
+                };
+                tokio::select! {
+                    // A handle that is gone stops the server too.
+                    _ = stopped => {}
+                    () = all_end => {}
+                }
             });
             runtime.shutdown_background();
         })?;
-        Ok(Self { shared, address, stop: Some(stop), thread: Some(thread) })
+        Ok(Self { shared, address, stop: Some(stop), thread })
+    }
+
+    /// Checks that the server still works.
+    ///
+    /// # Errors
+    ///
+    /// [`ThreadDied`] if its thread has ended by itself.
+    pub fn check(&self) -> Result<(), ThreadDied> {
+        self.thread.check()
     }
 
     /// The address that the bot is given in place of `https://api.telegram.org`.
@@ -112,7 +141,12 @@ impl ChatServer {
 
     /// The bot's token.
     pub fn token(&self) -> String {
-        self.shared.read(|state| state.settings.token.clone())
+        self.shared.read(|state| state.token.as_str().to_owned())
+    }
+
+    /// Returns a text of the bot without the random part of its token, which differs in each run.
+    pub fn masked(&self, text: &str) -> String {
+        self.shared.read(|state| state.token.masked(text).into_owned())
     }
 
     /// Returns whether the bot is ready to be written to: a poll that waits has come, several that do not, or a
@@ -155,7 +189,10 @@ impl ChatServer {
     ///
     /// [`PersonError::TooManyChats`].
     pub fn open(&self, chat: i64) -> Result<(), PersonError> {
-        self.shared.change(|state| state.open(chat).map(|_| ()).ok_or(PersonError::TooManyChats))
+        self.shared.change(|state| {
+            let most = state.settings.limits.chats;
+            state.open(chat).map(|_| ()).ok_or(PersonError::TooManyChats(most))
+        })
     }
 
     /// Gives a chat faults of its own, in place of those of the server.
@@ -165,7 +202,8 @@ impl ChatServer {
     /// [`PersonError::TooManyChats`] when the chat is new.
     pub fn set_faults(&self, chat: i64, faults: Faults) -> Result<(), PersonError> {
         self.shared.change(|state| {
-            let chat = state.open(chat).ok_or(PersonError::TooManyChats)?;
+            let most = state.settings.limits.chats;
+            let chat = state.open(chat).ok_or(PersonError::TooManyChats(most))?;
             chat.faults = Some(faults);
             Ok(())
         })
@@ -186,7 +224,7 @@ impl ChatServer {
             let Some(chat) = state.chats.get(&chat) else { return Vec::new() };
             let start = chat.said_at.unwrap_or(0);
             let from_start = |entry: &Entry| entry.at_time(entry.at.saturating_sub(start));
-            chat.entries.iter().map(from_start).collect()
+            chat.entries().iter().map(from_start).collect()
         })
     }
 
@@ -228,10 +266,7 @@ impl ChatServer {
 
 impl Drop for ChatServer {
     fn drop(&mut self) {
+        // The thread is waited for after that.
         drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
-            // It does not panic: there is no error.
-            let _ = thread.join();
-        }
     }
 }

@@ -84,7 +84,7 @@ pub(super) fn get_chat_member(call: &mut ChatCall<'_>) -> ApiResult {
 
 pub(super) fn pin_chat_message(call: &mut ChatCall<'_>) -> ApiResult {
     let id = call.message_id()?;
-    match call.chat.messages.contains_key(&id) {
+    match call.chat.messages().contains_key(&id) {
         true => Ok(Value::Bool(true)),
         false => Err(ApiError::bad("message to pin not found")),
     }

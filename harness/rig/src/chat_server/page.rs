@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{RawQuery, State};
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use clitape_runner::replay::Entry;
 use clitape_runner::text::marked;
@@ -16,10 +16,11 @@ use maud::{DOCTYPE, html};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
+use super::chat::{Chat, Message};
 use super::params::Params;
-use super::response::{answer, is_local};
+use super::response::answer;
 use super::shared::Shared;
-use super::state::{Chat, Message};
+use super::words::{WORD, cut};
 
 /// What the page may load and run.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
@@ -31,11 +32,14 @@ const CALLS: usize = 60;
 /// The messages that the page shows.
 const MESSAGES: usize = 200;
 
+/// The bytes of the messages that the page shows; a person reads the newest. Requests for the page need no token, so
+/// that what they make the server do has a limit of its own.
+const MESSAGES_BYTES: usize = 256 << 10;
+/// The most bytes of a label, of a link and of the text of a call on the page.
+const LABEL: usize = 200;
+
 /// The page itself.
-pub(super) async fn page(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
-    if !is_local(&headers) {
-        return answer(403, "text/plain", "use http://127.0.0.1");
-    }
+pub(super) async fn page(State(shared): State<Arc<Shared>>) -> Response {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -91,12 +95,8 @@ pub(super) async fn script() -> Response {
 /// The chats, and what one of them shows; the answer waits until there is another state than `since`.
 pub(super) async fn state(
     State(shared): State<Arc<Shared>>,
-    headers: HeaderMap,
     RawQuery(query): RawQuery,
 ) -> Response {
-    if !is_local(&headers) {
-        return answer(403, "text/plain", "use http://127.0.0.1");
-    }
     let query = Params::of_query(&query.unwrap_or_default());
     let since = query.text("since").and_then(|since| since.parse().ok()).unwrap_or(0);
     let asked = query.integer("chat");
@@ -111,7 +111,7 @@ fn snapshot(shared: &Shared, asked: Option<i64>) -> Value {
     let revision = *shared.changes().borrow();
     shared.read(|state| {
         let chats = state.chats.values().map(|chat| {
-            json!({ "id": chat.id, "title": chat.title(), "messages": chat.messages.len(),
+            json!({ "id": chat.id, "title": chat.title(), "messages": chat.messages().len(),
                 "under_way": chat.under_way })
         });
         let last = || state.chats.values().max_by_key(|chat| chat.said_at);
@@ -124,32 +124,23 @@ fn snapshot(shared: &Shared, asked: Option<i64>) -> Value {
 
 /// What a person sees in a chat now, and the newest calls.
 pub(super) fn screen(chat: &Chat, now: u64) -> Value {
-    let skipped = chat.messages.len().saturating_sub(MESSAGES);
-    let messages = chat.messages.values().skip(skipped).map(|message| {
-        json!({
-            "message_id": message.id,
-            "from": if message.is_bot { "bot" } else { "person" },
-            "text": visible(&message.text),
-            "spans": spans(message),
-            "buttons": labels(message),
-            "edited": message.edited.is_some(),
-            "reply_to": message.reply_to,
-            "topic": message.topic,
-            "reactions": message.reactions,
-            "file": message.file.as_ref().map(|(kind, file)| {
-                file["file_name"].as_str().unwrap_or(kind).to_owned()
-            }),
-        })
+    let mut room = MESSAGES_BYTES;
+    let newest = chat.messages().values().rev().take(MESSAGES).map(shown_message);
+    let newest = newest.take_while(|message| {
+        let bytes = message.to_string().len();
+        let fits = bytes <= room;
+        room = room.saturating_sub(bytes);
+        fits
     });
-    let messages: Vec<Value> = messages.collect();
-    let skipped_calls = chat.entries.len().saturating_sub(CALLS);
+    let mut messages: Vec<Value> = newest.collect();
+    messages.reverse();
     let start = chat.said_at.unwrap_or(0);
-    let calls = chat.entries[skipped_calls..].iter().rev().map(|entry| call(entry, start));
+    let calls = chat.entries().iter().rev().take(CALLS).map(|entry| call(entry, start));
     json!({
         "chat": chat.id,
         "title": chat.title(),
         "messages": messages,
-        "draft": chat.draft.as_deref().map(visible),
+        "draft": chat.draft().map(visible),
         "typing": chat.typing_until > now,
         "typing_ms": chat.typing_until.saturating_sub(now),
         "under_way": chat.under_way,
@@ -157,20 +148,38 @@ pub(super) fn screen(chat: &Chat, now: u64) -> Value {
     })
 }
 
+/// A message as the page shows it.
+fn shown_message(message: &Message) -> Value {
+    json!({
+        "message_id": message.id,
+        "from": if message.is_bot { "bot" } else { "person" },
+        "text": visible(&message.text),
+        "spans": spans(message),
+        "buttons": labels(message),
+        "edited": message.edited.is_some(),
+        "reply_to": message.reply_to,
+        "topic": message.topic,
+        "reactions": message.reactions,
+        "file": message.file.as_ref().map(|(kind, file)| {
+            cut(file["file_name"].as_str().unwrap_or(kind), LABEL).to_owned()
+        }),
+    })
+}
+
 /// What the page says of a call.
 fn call(entry: &Entry, start: u64) -> Value {
-    let field = |name: &str| entry.data.get(name).cloned().unwrap_or_default();
-    let problem = [field("refused"), field("answer")].into_iter().find(Value::is_string);
-    let text = field("text").as_str().or(field("action").as_str()).map(visible);
-    json!({ "at": entry.at.saturating_sub(start), "kind": visible(&entry.kind), "took_ms": field("took_ms"),
-        "message_id": field("message_id"), "text": text, "problem": problem,
-        "shown": entry.is_shown() })
+    let number = |name: &str| entry.data.get(name).and_then(Value::as_u64);
+    let text = |name: &str| entry.data.get(name).and_then(Value::as_str);
+    let short = |text: &str| visible(cut(text, LABEL));
+    json!({ "at": entry.at.saturating_sub(start), "kind": visible(&entry.kind), "took_ms": number("took_ms"),
+        "message_id": number("message_id"), "text": text("text").or(text("action")).map(short),
+        "problem": text("refused").or(text("answer")), "shown": entry.is_shown() })
 }
 
 /// The labels of a message's buttons, row by row; those of links have an arrow.
 fn labels(message: &Message) -> Vec<Vec<String>> {
     let rows = message.keyboard.as_ref().and_then(Value::as_array);
-    let label = |button: &Value| button["text"].as_str().unwrap_or_default().to_owned();
+    let label = |button: &Value| cut(button["text"].as_str().unwrap_or_default(), LABEL).to_owned();
     let row = |row: &Value| row.as_array().into_iter().flatten().map(label).collect();
     rows.into_iter().flatten().map(row).collect()
 }
@@ -185,31 +194,36 @@ fn spans(message: &Message) -> Vec<Value> {
         .iter()
         .map(|entity| {
             let offset = number(entity, "offset");
-            (offset, offset + number(entity, "length"), entity)
+            (offset, offset.saturating_add(number(entity, "length")), entity)
         })
         .collect();
-    let mut spans: Vec<Value> = Vec::new();
-    let (mut at, mut last): (usize, Option<(String, Option<String>)>) = (0, None);
+    let mut edges: Vec<usize> = bounds.iter().flat_map(|(start, end, _)| [*start, *end]).collect();
+    edges.sort_unstable();
+    let mut edges = edges.into_iter().peekable();
+    let look = |at: usize| {
+        let over = || bounds.iter().filter(|(start, end, _)| (*start..*end).contains(&at));
+        let kinds = over().filter_map(|(.., e)| e["type"].as_str()).map(|kind| cut(kind, WORD));
+        let link = over().find_map(|(.., e)| e["url"].as_str()).map(|link| cut(link, LABEL));
+        (kinds.collect::<Vec<&str>>().join(" "), link)
+    };
+    let mut spans = vec![(look(0), String::new())];
+    let mut at = 0;
     for c in message.text.chars() {
-        let over = bounds.iter().filter(|(start, end, _)| (*start..*end).contains(&at));
-        let entities: Vec<&Value> = over.map(|(.., entity)| *entity).collect();
-        let kinds: Vec<&str> = entities.iter().filter_map(|e| e["type"].as_str()).collect();
-        let link = entities.iter().find_map(|e| e["url"].as_str()).map(str::to_owned);
-        let key = (kinds.join(" "), link);
-        match spans.last_mut() {
-            Some(span) if last.as_ref() == Some(&key) => {
-                let text = span["text"].as_str().unwrap_or_default().to_owned();
-                span["text"] = format!("{text}{c}").into();
-            }
-            _ => spans.push(json!({ "text": c.to_string(), "kinds": key.0, "link": key.1 })),
+        let mut is_edge = false;
+        while edges.next_if(|edge| *edge <= at).is_some() {
+            is_edge = true;
         }
-        last = Some(key);
+        let changed = Some(at).filter(|_| is_edge).map(look);
+        match (changed, spans.last_mut()) {
+            (Some(look), Some(last)) if look != last.0 => spans.push((look, c.to_string())),
+            (_, Some((_, text))) => text.push(c),
+            (_, None) => {}
+        }
         at += c.len_utf16();
     }
-    for span in &mut spans {
-        span["text"] = visible(span["text"].as_str().unwrap_or_default()).into();
-    }
-    spans
+    let spans = spans.into_iter().filter(|(_, text)| !text.is_empty());
+    let of = |((kinds, link), text): ((String, Option<&str>), String)| json!({ "text": visible(&text), "kinds": kinds, "link": link });
+    spans.map(of).collect()
 }
 
 /// Returns a text in which characters that no reader sees are signs; line breaks and tabs stay.

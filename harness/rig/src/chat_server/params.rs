@@ -7,6 +7,10 @@ use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 
 use super::answer::ApiError;
+use crate::kept::{Full, Held, parsed_bytes};
+
+/// The times that the memory of a call's parameters is counted: the stored message and the entry are copies of them.
+const COPIES: usize = 3;
 
 /// A file that a multipart form brings.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,20 +31,41 @@ pub(super) struct Params {
 }
 
 impl Params {
-    /// Reads the parameters of a request.
-    pub(super) fn read(query: &str, content_type: &str, body: &[u8]) -> Result<Self, ApiError> {
+    /// Reads the parameters of a request. What they and their copies may take is counted in `held`.
+    pub(super) fn read(
+        query: &str,
+        content_type: &str,
+        body: &[u8],
+        held: &mut Held,
+    ) -> Result<Self, ApiError> {
         let mut params = Self::of_query(query);
+        params.count_texts(held)?;
         let kind = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        match kind.as_str() {
-            _ if body.is_empty() => {}
-            "application/json" => match serde_json::from_slice(body) {
+        if body.is_empty() {
+            return Ok(params);
+        }
+        if kind == "application/json" {
+            // A list of numbers takes fifty times the memory of its text.
+            held.try_keep(COPIES * parsed_bytes(body))?;
+            match serde_json::from_slice(body) {
                 Ok(Value::Object(values)) => params.values.extend(values),
                 _ => return Err(ApiError::bad("the body is not a JSON object")),
-            },
+            }
+            return Ok(params);
+        }
+        held.try_keep(COPIES * body.len())?;
+        match kind.as_str() {
             "multipart/form-data" => params.add_parts(content_type, body)?,
             _ => params.add_pairs(&String::from_utf8_lossy(body)),
         }
+        params.count_texts(held)?;
         Ok(params)
+    }
+
+    /// Counts what the texts take where they are parsed as JSON: a keyboard may come in a form.
+    fn count_texts(&self, held: &mut Held) -> Result<(), Full> {
+        let texts = self.values.values().filter_map(Value::as_str);
+        held.try_keep(COPIES * texts.map(|text| parsed_bytes(text.as_bytes())).sum::<usize>())
     }
 
     /// Reads the parameters of a query.
@@ -48,11 +73,6 @@ impl Params {
         let mut params = Self::default();
         params.add_pairs(query);
         params
-    }
-
-    /// Makes parameters of a JSON object.
-    pub(super) fn of(values: Map<String, Value>) -> Self {
-        Self { values, files: Vec::new() }
     }
 
     /// Adds the pairs of a query or of a form.
@@ -168,7 +188,12 @@ fn find(bytes: &[u8], needle: &[u8]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use clitape_gateway::ByteSize;
+
     use super::*;
+    use crate::kept::KeptBytes;
 
     #[test]
     fn one_map_comes_from_every_kind_of_request() {
@@ -180,7 +205,7 @@ mod tests {
             ("", "application/json; charset=utf-8", r#"{"chat_id":7,"text":"a b"}"#),
             ("", "multipart/form-data; boundary=\"x\"", multipart),
         ] {
-            let params = Params::read(query, kind, body.as_bytes()).unwrap();
+            let params = Params::read(query, kind, body.as_bytes(), &mut Held::default()).unwrap();
             assert_eq!(params.integer("chat_id"), Some(7), "{kind}");
             assert_eq!(params.text("text").as_deref(), Some("a b"), "{kind}");
         }
@@ -191,7 +216,8 @@ mod tests {
         let body = "--x\r\nContent-Disposition: form-data; name=\"document\"\r\n\r\nattach://f0\r\n\
                     --x\r\nContent-Disposition: form-data; name=\"f0\"; filename=\"a.txt\"\r\n\
                     Content-Type: text/plain\r\n\r\nline\r\n\r\n--x--\r\n";
-        let params = Params::read("", "multipart/form-data; boundary=x", body.as_bytes()).unwrap();
+        let kind = "multipart/form-data; boundary=x";
+        let params = Params::read("", kind, body.as_bytes(), &mut Held::default()).unwrap();
         let file = params.file("document").unwrap();
         assert_eq!((file.name.as_str(), file.bytes.as_slice()), ("a.txt", &b"line\r\n"[..]));
     }
@@ -201,7 +227,34 @@ mod tests {
         for (kind, body) in
             [("application/json", "[1]"), ("application/json", "{"), ("multipart/form-data", "x")]
         {
-            assert_eq!(Params::read("", kind, body.as_bytes()).unwrap_err().code, 400, "{body}");
+            let refused = Params::read("", kind, body.as_bytes(), &mut Held::default());
+            assert_eq!(refused.unwrap_err().code, 400, "{body}");
+        }
+    }
+
+    #[test]
+    fn parameters_that_would_take_too_much_memory_are_refused_before_they_are_parsed() {
+        let numbers = format!("[{}0]", "0,".repeat(500));
+        let json = format!("{{\"reply_markup\":{numbers}}}");
+        let text = format!("{{\"reply_markup\":\"{numbers}\"}}");
+        let part = format!(
+            "--x\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n{numbers}\r\n--x--\r\n"
+        );
+        let file = part.replace("name=\"a\"", "name=\"a\"; filename=\"b\"");
+        for (kind, body, expect) in [
+            ("application/json", &json, false),
+            ("application/json", &text, false),
+            ("application/x-www-form-urlencoded", &format!("a={numbers}"), false),
+            ("multipart/form-data; boundary=x", &part, false),
+            // A file is never parsed.
+            ("multipart/form-data; boundary=x", &file, true),
+        ] {
+            let account = Arc::new(KeptBytes::within(ByteSize::bytes(20_000)));
+            let mut held = Held::of(&account);
+            let read = Params::read("", kind, body.as_bytes(), &mut held);
+            assert_eq!(read.is_ok(), expect, "{kind} {body}");
+            drop(held);
+            assert_eq!(account.bytes(), 0);
         }
     }
 }

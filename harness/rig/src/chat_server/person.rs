@@ -2,16 +2,25 @@
 
 use serde_json::{Map, Value, json};
 
-use super::state::{Callback, MAX_CHATS, MAX_ENTRIES, Message, ServerState, unix_s};
+use super::answer::ApiError;
+use super::chat::Message;
+use super::state::{ServerState, unix_s};
+use super::words::{LINE, cut};
+use crate::kept::{Held, json_bytes};
+
+/// The bytes of memory that an act of a person takes at most, its text aside.
+const ACT: usize = 4 << 10;
 
 /// A thing that a person can't do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PersonError {
     /// There are too many chats.
-    #[error("the chat server keeps {MAX_CHATS} chats at most; use one of them, or start it again")]
-    TooManyChats,
-    /// The chat has too many messages or entries.
+    #[error(
+        "the chat server keeps {0} chats at most; use one of them, or raise the limit with `--max-chats`"
+    )]
+    TooManyChats(usize),
+    /// The chat has too many messages or entries, or the server keeps too much.
     #[error("chat {0} is full: {1}")]
     Full(i64, String),
     /// The number of a chat is 0, or its text is empty.
@@ -56,12 +65,14 @@ pub(super) fn say(
     }
     let (now, username) = (state.now(), state.bot.username.clone());
     let bot = state.bot.clone();
-    let chat = state.open(id).ok_or(PersonError::TooManyChats)?;
-    if chat.entries.len() >= MAX_ENTRIES {
-        let words = format!("it has {MAX_ENTRIES} entries; start the server again");
-        return Err(PersonError::Full(id, words));
-    }
-    let number = chat.next_id().map_err(|error| PersonError::Full(id, error.description))?;
+    let limits = state.settings.limits;
+    let full = |error: ApiError| PersonError::Full(id, error.description);
+    // The message, its entry and its update are copies of the text.
+    let mut held = Held::of(&state.kept);
+    held.try_keep(ACT + 4 * text.len()).map_err(|error| full(error.into()))?;
+    let chat = state.open(id).ok_or(PersonError::TooManyChats(limits.chats))?;
+    chat.check_entries(&limits).map_err(full)?;
+    let number = chat.next_id(&limits).map_err(full)?;
     if let Some(topic) = topic
         && !chat.topics.contains(&topic)
     {
@@ -77,7 +88,7 @@ pub(super) fn say(
         ..Message::default()
     };
     let json = chat.message_json(&message, &bot);
-    chat.messages.insert(number, message);
+    chat.put(message);
     chat.said_at.get_or_insert(now);
     let mut data = Map::new();
     data.insert("text".into(), text.into());
@@ -86,8 +97,8 @@ pub(super) fn say(
         data.insert("topic".into(), topic.into());
     }
     chat.enter(now, "(user)", data);
-    state.updates.push("message", json);
-    state.note(format!("chat {id} (user) {text:?}"));
+    state.update("message", json);
+    state.note(&format!("chat {id} (user) {:?}", cut(text, LINE)));
     Ok(number)
 }
 
@@ -129,14 +140,14 @@ pub(super) fn press(
 ) -> Result<(), PersonError> {
     let now = state.now();
     let bot = state.bot.clone();
-    let number = state.callbacks.len() + 1;
-    let chat = state.chats.get_mut(&id).ok_or(PersonError::NoChat(id))?;
+    let limits = state.settings.limits;
+    let chat = state.chats.get(&id).ok_or(PersonError::NoChat(id))?;
     let has_label = |message: &&Message| buttons(message).any(|button| button["text"] == label);
     let message = match target {
-        PressTarget::Message(number) => chat.messages.get(&number),
+        PressTarget::Message(number) => chat.messages().get(&number),
         PressTarget::Last => {
-            let with_label = chat.messages.values().rev().find(has_label);
-            let any = || chat.messages.values().rev().find(|message| message.keyboard.is_some());
+            let with_label = chat.messages().values().rev().find(has_label);
+            let any = || chat.messages().values().rev().find(|message| message.keyboard.is_some());
             with_label.or_else(any)
         }
     };
@@ -160,20 +171,21 @@ pub(super) fn press(
     })?;
     let data = button["callback_data"].as_str();
     let data = data.ok_or_else(|| PersonError::NoData(label.to_owned()))?;
-    if chat.entries.len() >= MAX_ENTRIES {
-        let words = format!("it has {MAX_ENTRIES} entries; start the server again");
-        return Err(PersonError::Full(id, words));
-    }
-    let callback = number.to_string();
-    let query = json!({ "id": callback, "from": chat.person(), "chat_instance": id.to_string(),
+    let full = |error: ApiError| PersonError::Full(id, error.description);
+    chat.check_entries(&limits).map_err(full)?;
+    let mut query = json!({ "from": chat.person(), "chat_instance": id.to_string(),
         "message": chat.message_json(message, &bot), "data": data });
+    let mut held = Held::of(&state.kept);
+    held.try_keep(ACT + json_bytes(&query)).map_err(|error| full(error.into()))?;
     let mut entry = Map::new();
     entry.insert("message_id".into(), message.id.into());
     entry.insert("label".into(), label.into());
-    chat.enter(now, "(press)", entry);
-    state.callbacks.insert(callback, Callback { chat: id, is_answered: false });
-    state.updates.push("callback_query", query);
-    state.note(format!("chat {id} (press) {label:?}"));
+    if let Some(chat) = state.chats.get_mut(&id) {
+        chat.enter(now, "(press)", entry);
+    }
+    query["id"] = state.add_callback(id).into();
+    state.update("callback_query", query);
+    state.note(&format!("chat {id} (press) {:?}", cut(label, LINE)));
     Ok(())
 }
 
@@ -189,5 +201,5 @@ pub(super) fn shows(state: &ServerState, id: i64, text: &str) -> bool {
         let on_button = buttons(message).any(|button| button["text"] == text);
         message.is_bot && (message.text.contains(text) || on_button)
     };
-    state.chats.get(&id).is_some_and(|chat| chat.messages.values().any(contains))
+    state.chats.get(&id).is_some_and(|chat| chat.messages().values().any(contains))
 }

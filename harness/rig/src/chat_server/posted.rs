@@ -13,11 +13,8 @@ use serde_json::{Value, json};
 use super::page::screen;
 use super::params::Params;
 use super::person::{self, PersonError, PressTarget};
-use super::response::{answer, is_local};
+use super::response::answer;
 use super::shared::Shared;
-
-/// The most bytes of a person's act.
-const MAX_ACT: usize = 64 << 10;
 
 /// What a person writes.
 #[derive(Debug, Deserialize)]
@@ -62,16 +59,19 @@ fn refused(status: u16, words: &str) -> Response {
 }
 
 /// Reads a person's act.
-async fn read<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> Result<T, Response> {
-    if !is_local(headers) {
-        return Err(refused(403, "the request is for another host; use http://127.0.0.1"));
-    }
+async fn read<T: DeserializeOwned>(
+    shared: &Shared,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<T, Response> {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     if !kind.unwrap_or_default().starts_with("application/json") {
         return Err(refused(415, "send JSON with the header `Content-Type: application/json`"));
     }
-    let body = to_bytes(body, MAX_ACT).await;
-    let body = body.map_err(|_| refused(413, "the request is longer than 64 KiB; shorten it"))?;
+    let most = shared.read(|state| state.settings.limits.act);
+    let body = to_bytes(body, usize::try_from(most.get()).unwrap_or(usize::MAX)).await;
+    let words = format!("the request is longer than {most}; raise the limit with `--max-act`");
+    let body = body.map_err(|_| refused(413, &words))?;
     serde_json::from_slice(&body).map_err(|error| refused(400, &error.to_string()))
 }
 
@@ -88,7 +88,7 @@ pub(super) async fn say(
     headers: HeaderMap,
     body: Body,
 ) -> Response {
-    match read::<SayBody>(&headers, body).await {
+    match read::<SayBody>(&shared, &headers, body).await {
         Err(response) => response,
         Ok(SayBody { chat, text, topic }) => {
             let said = shared.change(|state| person::say(state, chat, topic, &text));
@@ -102,7 +102,7 @@ pub(super) async fn press(
     headers: HeaderMap,
     body: Body,
 ) -> Response {
-    let PressBody { chat, message_id, label } = match read(&headers, body).await {
+    let PressBody { chat, message_id, label } = match read(&shared, &headers, body).await {
         Err(response) => return response,
         Ok(read) => read,
     };
@@ -117,14 +117,7 @@ pub(super) async fn press(
 }
 
 /// What a person sees in a chat now.
-pub(super) async fn chat(
-    State(shared): State<Arc<Shared>>,
-    headers: HeaderMap,
-    RawQuery(query): RawQuery,
-) -> Response {
-    if !is_local(&headers) {
-        return refused(403, "the request is for another host; use http://127.0.0.1");
-    }
+pub(super) async fn chat(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) -> Response {
     let Some(chat) = Params::of_query(&query.unwrap_or_default()).integer("chat") else {
         return refused(400, "say which chat: /person/chat?chat=1000");
     };

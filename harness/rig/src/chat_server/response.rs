@@ -1,10 +1,20 @@
-//! Parts of requests and responses that the paths of the server share.
+//! Parts of responses that the paths of the server share.
 
-use std::net::SocketAddr;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
 use axum::body::Body;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
+use hyper::body::{Body as HttpBody, Bytes, Frame, SizeHint};
+
+use super::answer::ApiError;
+use super::call::Reply;
+use crate::kept::Held;
+
+/// The bytes of a body that are handed to a connection at a time.
+const FRAME: usize = 64 << 10;
 
 /// Answers with a status, a kind of content and a text.
 pub(super) fn answer(status: u16, kind: &'static str, body: impl Into<Body>) -> Response {
@@ -17,10 +27,54 @@ pub(super) fn answer(status: u16, kind: &'static str, body: impl Into<Body>) -> 
     (status, headers, body.into()).into_response()
 }
 
-/// Returns whether a request is for this machine, so that no name of another site leads here.
-pub(super) fn is_local(headers: &HeaderMap) -> bool {
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    let is_socket = host.parse::<SocketAddr>().is_ok_and(|address| address.ip().is_loopback());
-    let name = host.split_once(':').map_or(host, |(name, _)| name);
-    is_socket || ["localhost", "127.0.0.1", "[::1]"].contains(&name)
+/// Makes the response of a reply that is no cut of the connection.
+pub(super) fn answered(reply: Reply) -> Response {
+    match reply {
+        Reply::Answer(status, kind, body) => answer(status, kind, body),
+        Reply::Cut => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+/// Answers as Telegram does where there is nothing.
+pub(super) fn not_found() -> Response {
+    answered(Reply::of(&Err(ApiError::new(404, "Not Found"))))
+}
+
+/// Answers with a body that counts as kept until the connection has taken it: a client may never read it.
+pub(super) fn counted(
+    status: u16,
+    kind: &'static str,
+    body: impl Into<Bytes>,
+    held: Held,
+) -> Response {
+    answer(status, kind, Body::new(CountedBody { rest: body.into(), _held: held }))
+}
+
+/// A body whose bytes are counted.
+struct CountedBody {
+    rest: Bytes,
+    _held: Held,
+}
+
+impl HttpBody for CountedBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let size = self.rest.len().min(FRAME);
+        // A copy, so that a connection that takes no more keeps one frame and not all of the body.
+        let frame = Bytes::copy_from_slice(&self.rest.split_to(size));
+        Poll::Ready((size > 0).then_some(Ok(Frame::data(frame))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.rest.len() as u64)
+    }
 }

@@ -25,7 +25,7 @@ pub(super) async fn play(shared: Arc<Shared>, script: PersonScript) {
                     when.shows,
                     within.as_secs()
                 );
-                shared.change(|state| state.note(words));
+                shared.change(|state| state.note(&words));
                 return;
             }
         }
@@ -37,7 +37,7 @@ pub(super) async fn play(shared: Arc<Shared>, script: PersonScript) {
         });
         if let Err(error) = done {
             let words = format!("step {number} of the script: {error}; the script ends here");
-            shared.change(|state| state.note(words));
+            shared.change(|state| state.note(&words));
             return;
         }
     }
@@ -51,7 +51,8 @@ async fn wait_until(
     holds: impl Fn(&Shared) -> bool,
 ) -> bool {
     let mut changes = shared.changes();
-    let end = within.map(|within| Instant::now() + within);
+    // A time that the clock can't say has no end.
+    let end = within.and_then(|within| Instant::now().checked_add(within));
     loop {
         changes.borrow_and_update();
         if holds(shared) {

@@ -18,7 +18,7 @@ use serde::Deserialize;
 /// The chat of a step that names none.
 pub const SCRIPT_CHAT: i64 = 1_000;
 /// The most steps of a script.
-const MAX_STEPS: usize = 10_000;
+pub const MOST_STEPS: usize = 10_000;
 /// How many seconds a step waits for what it names, if it says nothing else.
 const WITHIN_S: u64 = 60;
 
@@ -75,7 +75,7 @@ pub enum ScriptError {
     #[error("step {0} of the script needs `say` or `press`, and not both")]
     Act(usize),
     /// There are too many steps.
-    #[error("the script has {0} steps; {MAX_STEPS} are allowed")]
+    #[error("the script has {0} steps; {MOST_STEPS} are allowed")]
     Long(usize),
 }
 
@@ -87,7 +87,7 @@ impl PersonScript {
     /// [`ScriptError`] says what is wrong with it.
     pub fn read(text: &str) -> Result<Self, ScriptError> {
         let script: Self = parse_toml(text)?;
-        if script.steps.len() > MAX_STEPS {
+        if script.steps.len() > MOST_STEPS {
             return Err(ScriptError::Long(script.steps.len()));
         }
         let is_wrong = |step: &ScriptStep| step.say.is_some() == step.press.is_some();

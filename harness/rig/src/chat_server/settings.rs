@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::faults::Faults;
 use super::pace::PaceLimits;
 use super::script_file::PersonScript;
+use crate::limits::ChatServerLimits;
 
 /// The number of the bot.
 pub(super) const BOT_ID: i64 = 4_242;
@@ -15,8 +16,8 @@ pub(super) const BOT_ID: i64 = 4_242;
 pub struct ChatServerSettings {
     /// Where it listens: an address of this machine alone; port 0 takes any that is free.
     pub address: SocketAddr,
-    /// The bot's token.
-    pub token: String,
+    /// The bot's token; a random one when absent, so that no other program knows it.
+    pub token: Option<String>,
     /// The bot's name in mentions, without `@`.
     pub bot_username: String,
     /// How long a call is under way.
@@ -31,13 +32,18 @@ pub struct ChatServerSettings {
     pub private_topics: bool,
     /// What a person does once the bot is ready.
     pub script: Option<PersonScript>,
+    /// Serves the page and the paths under `/person/`, with which a person reads and writes by HTTP. They need no token,
+    /// so that every program on this machine can use them.
+    pub serves_person: bool,
+    /// The limits on what it takes and keeps.
+    pub limits: ChatServerLimits,
 }
 
 impl Default for ChatServerSettings {
     fn default() -> Self {
         Self {
             address: (Ipv4Addr::LOCALHOST, 0).into(),
-            token: format!("{BOT_ID}:TEST-of-clitape-chat-server-0000000"),
+            token: None,
             bot_username: "clitape_test_bot".to_owned(),
             latency: Duration::from_millis(40),
             pace: PaceLimits::default(),
@@ -45,6 +51,8 @@ impl Default for ChatServerSettings {
             chats: Vec::new(),
             private_topics: false,
             script: None,
+            serves_person: true,
+            limits: ChatServerLimits::DEFAULT,
         }
     }
 }

@@ -1,18 +1,19 @@
 //! What the parts of a server share: its state, and signals that it has changed or closes.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::settings::ChatServerSettings;
 use super::state::ServerState;
+use crate::kept::{Held, KeptBytes};
 
 /// The state of a server, and its signals.
 #[derive(Debug)]
 pub(super) struct Shared {
     state: Mutex<ServerState>,
+    kept: Arc<KeptBytes>,
     /// Counts the changes of the state.
     changed: watch::Sender<u64>,
     /// Until when the server takes no connection; each change closes all connections.
@@ -20,9 +21,10 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(settings: ChatServerSettings) -> Self {
+    pub(super) fn new(state: ServerState) -> Self {
         Self {
-            state: Mutex::new(ServerState::new(settings)),
+            kept: state.kept.clone(),
+            state: Mutex::new(state),
             changed: watch::Sender::new(1),
             closed: watch::Sender::new(Instant::now()),
         }
@@ -40,6 +42,11 @@ impl Shared {
         changed
     }
 
+    /// Returns an empty part of the account of what is kept.
+    pub(super) fn held(&self) -> Held {
+        Held::of(&self.kept)
+    }
+
     /// Returns a receiver of the number of the newest change.
     pub(super) fn changes(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
@@ -52,7 +59,9 @@ impl Shared {
 
     /// Closes all connections and takes none for a time. Messages and updates are kept.
     pub(super) fn restart(&self, time: Duration) {
-        self.change(|state| state.note(format!("the server restarts for {} ms", time.as_millis())));
+        self.change(|state| {
+            state.note(&format!("the server restarts for {} ms", time.as_millis()));
+        });
         self.closed.send_replace(Instant::now() + time);
     }
 }

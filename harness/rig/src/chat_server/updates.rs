@@ -7,9 +7,13 @@ use serde_json::{Value, json};
 
 use super::answer::ApiError;
 use super::params::Params;
+use super::words::{WORD, cut};
+use crate::kept::{Held, json_bytes};
 
-/// The most updates that wait.
-const MAX_PENDING: usize = 10_000;
+/// The most kinds of updates that a bot can want; Telegram has fewer.
+const MAX_KINDS: usize = 100;
+/// The most bytes of a webhook's URL.
+const MAX_URL: usize = 2_048;
 /// The most updates of one answer.
 const MAX_LIMIT: i64 = 100;
 /// The longest poll in seconds.
@@ -34,6 +38,9 @@ pub(super) struct WebhookTarget {
 
 /// Reads a webhook's URL, which must lead to this machine.
 pub(super) fn webhook_target(url: &str) -> Result<WebhookTarget, String> {
+    if url.len() > MAX_URL {
+        return Err(format!("bad webhook: the URL is longer than {MAX_URL} bytes"));
+    }
     let rest = url
         .strip_prefix("http://")
         .ok_or_else(|| "bad webhook: the chat server posts to http://127.0.0.1 alone".to_owned())?;
@@ -50,10 +57,20 @@ pub(super) fn webhook_target(url: &str) -> Result<WebhookTarget, String> {
     })
 }
 
+/// An update that waits.
+#[derive(Debug)]
+struct PendingUpdate {
+    id: i64,
+    update: Value,
+    bytes: usize,
+}
+
 /// The updates that the bot has not acknowledged.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Updates {
-    pending: VecDeque<(i64, Value)>,
+    pending: VecDeque<PendingUpdate>,
+    most: usize,
+    held: Held,
     last_id: i64,
     /// The kinds that the bot wants; all when it named none.
     allowed: Vec<String>,
@@ -72,6 +89,10 @@ pub(super) struct Poll {
     pub(super) timeout_s: u64,
 }
 
+/// More updates wait than are kept.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct TooManyUpdates;
+
 /// What a poll gets now.
 pub(super) enum Polled {
     /// The answer.
@@ -81,17 +102,45 @@ pub(super) enum Polled {
 }
 
 impl Updates {
-    /// Adds an update of a kind such as `message`. An update of a kind that the bot does not want is left out.
-    pub(super) fn push(&mut self, kind: &str, content: Value) -> bool {
-        let is_wanted = self.allowed.is_empty() || self.allowed.iter().any(|known| known == kind);
-        if !is_wanted || self.pending.len() >= MAX_PENDING {
-            return false;
+    /// Makes an empty queue of at most `most` updates, which count as kept.
+    pub(super) fn new(most: usize, held: Held) -> Self {
+        Self {
+            pending: VecDeque::new(),
+            most,
+            held,
+            last_id: 0,
+            allowed: Vec::new(),
+            webhook: None,
+            poll: 0,
+            long_polls: 0,
+        }
+    }
+
+    /// Adds an update of a kind such as `message`, and returns whether the bot wants this kind; others are left out.
+    pub(super) fn push(&mut self, kind: &str, content: Value) -> Result<bool, TooManyUpdates> {
+        if !self.allowed.is_empty() && !self.allowed.iter().any(|known| known == kind) {
+            return Ok(false);
+        }
+        if self.pending.len() >= self.most {
+            return Err(TooManyUpdates);
         }
         self.last_id += 1;
         let mut update = json!({ "update_id": self.last_id });
         update[kind] = content;
-        self.pending.push_back((self.last_id, update));
-        true
+        let bytes = json_bytes(&update);
+        self.held.keep(bytes);
+        self.pending.push_back(PendingUpdate { id: self.last_id, update, bytes });
+        Ok(true)
+    }
+
+    /// Forgets the oldest updates, which are those before the first for which `stays` is true.
+    fn forget_until(&mut self, stays: impl Fn(&PendingUpdate) -> bool) {
+        while let Some(oldest) = self.pending.front()
+            && !stays(oldest)
+        {
+            self.held.release(oldest.bytes);
+            self.pending.pop_front();
+        }
     }
 
     /// Accepts a poll: acknowledges what it has read, and ends the poll before it.
@@ -106,10 +155,10 @@ impl Updates {
         match params.integer("offset").unwrap_or(0) {
             // The newest ones; those before them are forgotten.
             offset if offset < 0 => {
-                let kept = usize::try_from(-offset).unwrap_or(usize::MAX);
-                self.pending.drain(..self.pending.len().saturating_sub(kept));
+                let newest = self.last_id.saturating_add(offset);
+                self.forget_until(|update| update.id > newest);
             }
-            offset => self.pending.retain(|(id, _)| *id >= offset),
+            offset => self.forget_until(|update| update.id >= offset),
         }
         self.allow(params);
         let timeout = params.integer("timeout").unwrap_or(0).clamp(0, MAX_TIMEOUT_S);
@@ -139,19 +188,20 @@ impl Updates {
         if self.pending.is_empty() {
             return Polled::Wait;
         }
-        let found = self.pending.iter().take(poll.limit).map(|(_, update)| update.clone());
+        let found = self.pending.iter().take(poll.limit).map(|one| one.update.clone());
         Polled::Answer(Ok(found.collect()))
     }
 
     /// Keeps the kinds of updates that the bot wants, if it names them.
     pub(super) fn allow(&mut self, params: &Params) {
         let Some(Value::Array(kinds)) = params.json("allowed_updates") else { return };
-        self.allowed = kinds.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+        let kinds = kinds.iter().filter_map(Value::as_str).take(MAX_KINDS);
+        self.allowed = kinds.map(|kind| cut(kind, WORD).to_owned()).collect();
     }
 
     /// Forgets the updates that wait.
     pub(super) fn drop_pending(&mut self) {
-        self.pending.clear();
+        self.forget_until(|_| false);
     }
 
     /// Returns the number of updates that wait.
@@ -161,12 +211,12 @@ impl Updates {
 
     /// Returns the oldest update and its number.
     pub(super) fn first(&self) -> Option<(i64, Value)> {
-        self.pending.front().cloned()
+        self.pending.front().map(|oldest| (oldest.id, oldest.update.clone()))
     }
 
     /// Forgets the updates up to `id`.
     pub(super) fn acknowledge(&mut self, id: i64) {
-        self.pending.retain(|(known, _)| *known > id);
+        self.forget_until(|update| update.id > id);
     }
 
     /// Returns whether the bot is ready to be written to: it waits for updates, or takes them by a webhook.
@@ -177,16 +227,17 @@ impl Updates {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::sync::Arc;
 
-    fn params(json: Value) -> Params {
-        match json {
-            Value::Object(values) => Params::of(values),
-            other => panic!("{other} is no object"),
-        }
+    use super::*;
+    use crate::kept::KeptBytes;
+
+    fn params(json: &Value) -> Params {
+        let text = json.to_string();
+        Params::read("", "application/json", text.as_bytes(), &mut Held::default()).unwrap()
     }
 
-    fn ids(updates: &mut Updates, json: Value) -> Result<Vec<i64>, u16> {
+    fn ids(updates: &mut Updates, json: &Value) -> Result<Vec<i64>, u16> {
         let poll = updates.accept(&params(json)).map_err(|error| error.code)?;
         match updates.answer(poll) {
             Polled::Wait => Ok(Vec::new()),
@@ -200,8 +251,10 @@ mod tests {
 
     #[test]
     fn an_update_is_handed_out_until_it_is_acknowledged() {
-        let mut updates = Updates::default();
-        assert!((1..=3).all(|number| updates.push("message", json!({ "message_id": number }))));
+        let mut updates = Updates::new(9, Held::default());
+        assert!(
+            (1..=3).all(|number| updates.push("message", json!({ "message_id": number })).unwrap())
+        );
         for (poll, expect) in [
             (json!({}), &[1, 2, 3][..]),
             (json!({ "limit": 2 }), &[1, 2]),
@@ -211,29 +264,43 @@ mod tests {
             (json!({}), &[3]),
             (json!({ "offset": 4 }), &[]),
         ] {
-            assert_eq!(ids(&mut updates, poll.clone()).unwrap(), expect, "{poll}");
+            assert_eq!(ids(&mut updates, &poll).unwrap(), expect, "{poll}");
         }
     }
 
     #[test]
     fn a_second_poll_ends_the_first() {
-        let mut updates = Updates::default();
-        let first = updates.accept(&params(json!({ "timeout": 30 }))).unwrap();
+        let mut updates = Updates::new(9, Held::default());
+        let first = updates.accept(&params(&json!({ "timeout": 30 }))).unwrap();
         assert!(matches!(updates.answer(first), Polled::Wait));
         assert!(updates.is_ready());
-        let second = updates.accept(&params(json!({ "timeout": 30 }))).unwrap();
+        let second = updates.accept(&params(&json!({ "timeout": 30 }))).unwrap();
         assert!(matches!(updates.answer(first), Polled::Answer(Err(error)) if error.code == 409));
         assert!(matches!(updates.answer(second), Polled::Wait));
     }
 
     #[test]
     fn only_wanted_kinds_are_kept() {
-        let mut updates = Updates::default();
-        assert_eq!(ids(&mut updates, json!({ "allowed_updates": "[\"message\"]" })), Ok(vec![]));
-        assert!(!updates.push("callback_query", json!({})));
-        assert!(updates.push("message", json!({})));
+        let mut updates = Updates::new(9, Held::default());
+        assert_eq!(ids(&mut updates, &json!({ "allowed_updates": "[\"message\"]" })), Ok(vec![]));
+        assert_eq!(updates.push("callback_query", json!({})), Ok(false));
+        assert_eq!(updates.push("message", json!({})), Ok(true));
         updates.webhook = Some(Webhook { url: String::new(), secret: None, last_error: None });
-        assert_eq!(ids(&mut updates, json!({})), Err(409));
+        assert_eq!(ids(&mut updates, &json!({})), Err(409));
+    }
+
+    #[test]
+    fn updates_count_as_kept_until_they_are_acknowledged() {
+        let kept = Arc::new(KeptBytes::default());
+        let mut updates = Updates::new(2, Held::of(&kept));
+        let long = || json!({ "text": "x".repeat(10_000) });
+        assert_eq!([(); 2].map(|()| updates.push("message", long())), [Ok(true), Ok(true)]);
+        assert_eq!(updates.push("message", long()), Err(TooManyUpdates));
+        for (acknowledged, least, most) in [(0, 20_000, 24_000), (1, 10_000, 12_000), (2, 0, 0)] {
+            updates.acknowledge(acknowledged);
+            let bytes = kept.bytes();
+            assert!((least..=most).contains(&bytes), "{bytes} after {acknowledged}");
+        }
     }
 
     #[test]
@@ -248,5 +315,7 @@ mod tests {
         for url in ["https://127.0.0.1/x", "http://example.org/x", "http://10.0.0.1/", ""] {
             assert!(webhook_target(url).unwrap_err().contains("127.0.0.1"), "{url}");
         }
+        let long = format!("http://127.0.0.1/{}", "x".repeat(MAX_URL));
+        assert!(webhook_target(&long).unwrap_err().contains("longer than 2048 bytes"));
     }
 }

@@ -3,31 +3,35 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use http_body_util::{BodyExt as _, Full, Limited};
+use clitape_gateway::ByteSize;
+use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::Request;
 use hyper::body::Bytes;
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::net::TcpStream;
+use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use super::call::make;
+use super::call::{Reply, make};
+use super::connections::without_panic;
 use super::params::Params;
 use super::shared::Shared;
-use super::updates::{WebhookTarget, webhook_target};
+use super::updates::{Webhook, WebhookTarget, webhook_target};
 
-/// How long a webhook may take to answer.
-const ANSWER_TIME: Duration = Duration::from_secs(60);
 /// How long an update waits after a webhook failed.
 const AGAIN: Duration = Duration::from_secs(1);
-/// The most bytes of the answer of a webhook.
-const MAX_ANSWER: usize = 1 << 20;
 
 /// Posts updates, one after another, for as long as the server runs.
 pub(super) async fn deliver(shared: Arc<Shared>) {
     let mut changes = shared.changes();
+    let limits = shared.read(|state| state.settings.limits);
+    let mut calls: JoinSet<Reply> = JoinSet::new();
     loop {
         changes.borrow_and_update();
+        while let Some(ended) = calls.try_join_next() {
+            without_panic(ended);
+        }
         let next = shared.read(|state| {
             let webhook = state.updates.webhook.clone()?;
             Some((webhook, state.updates.first()?))
@@ -38,14 +42,20 @@ pub(super) async fn deliver(shared: Arc<Shared>) {
             }
             continue;
         };
-        let posted = post(&webhook.url, webhook.secret.as_deref(), &update);
-        let posted = timeout(ANSWER_TIME, posted).await;
-        let posted = posted.unwrap_or_else(|_| Err("Connection timed out".to_owned()));
+        let posted = post(&webhook, &update, limits.webhook_answer);
+        let posted = timeout(limits.webhook_time, posted).await;
+        let late = || {
+            let s = limits.webhook_time.as_secs();
+            format!("Connection timed out after {s} s; raise the limit with `--webhook-timeout`")
+        };
+        let posted = posted.unwrap_or_else(|_| Err(late()));
         let failed = posted.as_ref().err().cloned();
         shared.change(|state| {
             match &failed {
                 None => state.updates.acknowledge(id),
-                Some(words) => state.note(format!("the webhook did not take update {id}: {words}")),
+                Some(words) => {
+                    state.note(&format!("the webhook did not take update {id}: {words}"));
+                }
             }
             if let Some(webhook) = &mut state.updates.webhook {
                 webhook.last_error = failed.clone();
@@ -54,20 +64,21 @@ pub(super) async fn deliver(shared: Arc<Shared>) {
         match posted {
             Err(_) => sleep(AGAIN).await,
             // A bot may make a call in its answer.
-            Ok(Value::Object(call)) => {
-                if let Some(method) = call.get("method").and_then(Value::as_str) {
-                    let method = method.to_owned();
-                    tokio::spawn(make(shared.clone(), method, Params::of(call)));
+            Ok(answer) => {
+                let mut held = shared.held();
+                if let Ok(call) = Params::read("", "application/json", &answer, &mut held)
+                    && let Some(method) = call.text("method")
+                {
+                    calls.spawn(make(shared.clone(), method, call, held));
                 }
             }
-            Ok(_) => {}
         }
     }
 }
 
-/// Posts an update and returns the JSON of the answer, or null.
-async fn post(url: &str, secret: Option<&str>, update: &Value) -> Result<Value, String> {
-    let WebhookTarget { address, path } = webhook_target(url)?;
+/// Posts an update and returns the answer.
+async fn post(webhook: &Webhook, update: &Value, most: ByteSize) -> Result<Bytes, String> {
+    let WebhookTarget { address, path } = webhook_target(&webhook.url)?;
     let words = |error: &dyn std::fmt::Display| error.to_string();
     let socket = TcpStream::connect(address).await.map_err(|error| words(&error))?;
     let io = TokioIo::new(socket);
@@ -77,7 +88,7 @@ async fn post(url: &str, secret: Option<&str>, update: &Value) -> Result<Value, 
     let mut request = Request::post(path)
         .header("host", address.to_string())
         .header("content-type", "application/json");
-    if let Some(secret) = secret {
+    if let Some(secret) = &webhook.secret {
         request = request.header("x-telegram-bot-api-secret-token", secret);
     }
     let body = Full::new(Bytes::from(update.to_string()));
@@ -85,10 +96,16 @@ async fn post(url: &str, secret: Option<&str>, update: &Value) -> Result<Value, 
     let answered = async {
         let response = sender.send_request(request).await.map_err(|error| words(&error))?;
         let status = response.status();
-        let body = Limited::new(response.into_body(), MAX_ANSWER).collect().await;
-        let body = body.map_err(|error| words(&error))?.to_bytes();
+        let length = usize::try_from(most.get()).unwrap_or(usize::MAX);
+        let body = Limited::new(response.into_body(), length).collect().await;
+        let body = body.map_err(|error| match error.is::<LengthLimitError>() {
+            true => format!(
+                "its answer is longer than {most}; raise the limit with `--max-webhook-answer`"
+            ),
+            false => words(&error),
+        });
         match status.is_success() {
-            true => Ok(serde_json::from_slice(&body).unwrap_or_default()),
+            true => Ok(body?.to_bytes()),
             false => Err(format!("Wrong response from the webhook: {status}")),
         }
     }

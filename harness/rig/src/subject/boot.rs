@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use clitape_runner::cassette::Exit;
-use clitape_runner::clock;
 use clitape_runner::files;
+use clitape_runner::helper_thread::ThreadDied;
 use clitape_runner::names::CliVersion;
 use clitape_runner::record::{Program, ProgramStart, Scratch, StdoutUse};
 use fs_err as fs;
@@ -93,8 +93,11 @@ impl Boot {
         let claude = stand_in::install(rig.program, &bin)?;
         let chat = match spec.front {
             Front::Chat => {
-                clock::check()?;
-                Some(ChatServer::start(ChatServerSettings::default())?)
+                // The person is clitape itself, and no other program.
+                let (serves_person, limits) = (false, rig.limits.chat);
+                let settings =
+                    ChatServerSettings { serves_person, limits, ..ChatServerSettings::default() };
+                Some(ChatServer::start(settings, kept.clone())?)
             }
             Front::Editor => None,
         };
@@ -199,6 +202,7 @@ impl Boot {
             if is_stopped() {
                 return Err(SubjectError::Stopped);
             }
+            self.person.check()?;
             let is_ready = match (&spec.ready.sign, &self.person) {
                 (ReadySign::Output(text), _) => self.program.has_printed(text),
                 (ReadySign::Url(_), _) => url.as_ref().is_some_and(UrlWatch::has_answered),
@@ -234,8 +238,9 @@ impl Boot {
                     ),
                     ReadySign::Poll => format!(
                         "it did not ask {} for updates within {s} s; does it use `{{bot_api}}` and \
-                         `{{token}}`? Raise `ready.within_s` if it needs longer",
-                        self.person.url()
+                         `{{token}}`? Raise `ready.within_s` if it needs longer{}",
+                        self.person.url(),
+                        self.person.last_refusal()
                     ),
                     ReadySign::Output(text) => format!(
                         "it did not print `{text}` within {s} s; raise `ready.within_s` if it needs longer"
@@ -253,7 +258,7 @@ impl Boot {
     }
 
     fn not_ready(&self, why: String) -> SubjectError {
-        SubjectError::NotReady { why, printed: self.program.last_lines(LAST_LINES) }
+        SubjectError::NotReady { why, printed: self.person.last_lines(&self.program) }
     }
 }
 
@@ -263,6 +268,30 @@ impl PersonSide {
         match self {
             Self::Chat(chat) => chat.url(),
             Self::Editor(..) => "the editor".to_owned(),
+        }
+    }
+
+    /// The last line of the chat server's log as the end of a sentence: before the first message it is about a request
+    /// that was refused.
+    fn last_refusal(&self) -> String {
+        let Self::Chat(chat) = self else { return String::new() };
+        chat.log(0).last().map(|line| format!("; the chat server said: {line}")).unwrap_or_default()
+    }
+
+    /// Checks that clitape's own threads still work.
+    pub(crate) fn check(&self) -> Result<(), ThreadDied> {
+        match self {
+            Self::Chat(chat) => chat.check(),
+            Self::Editor(..) => Ok(()),
+        }
+    }
+
+    /// Returns the last lines that the program printed, without the token.
+    pub(crate) fn last_lines(&self, program: &Program) -> Vec<String> {
+        let lines = program.last_lines(LAST_LINES);
+        match self {
+            Self::Chat(chat) => lines.iter().map(|line| chat.masked(line)).collect(),
+            Self::Editor(..) => lines,
         }
     }
 }

@@ -185,8 +185,9 @@ fn answer(name: &str, seen: &Seen, front: Front) -> CheckLine {
         RunEnding::Died { how, .. } => {
             CheckLine::failed(format!("{name}: the gateway {how}"), "look at its output")
         }
-        RunEnding::Flooded(what) => {
-            CheckLine::failed(format!("{name}: {what}"), "call the chat less often")
-        }
+        RunEnding::Flooded(what) => CheckLine::failed(
+            format!("{name}: {what}"),
+            "call the chat less often, and send it less",
+        ),
     }
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clitape_runner::cassette::CassetteError;
 use clitape_runner::compare::CompareError;
 use clitape_runner::files::FileError;
+use clitape_runner::helper_thread::ThreadDied;
 use clitape_runner::record::RecordError;
 use clitape_runner::scenario::ScenarioError;
 use clitape_runner::suite::select::SelectError;
@@ -93,6 +94,9 @@ pub enum SubjectError {
         /// The last lines that it printed.
         printed: Vec<String>,
     },
+    /// A thread of clitape has ended.
+    #[error(transparent)]
+    Thread(#[from] ThreadDied),
     /// The caller asked to stop.
     #[error("stopped before all was judged")]
     Stopped,

@@ -11,7 +11,7 @@ use clitape_runner::record::Program;
 use clitape_runner::replay::Entry;
 
 use super::agent;
-use super::boot::{Boot, ENDING, LAST_LINES, LOOK, PersonSide, Playing, ended};
+use super::boot::{Boot, ENDING, LOOK, PersonSide, Playing, ended};
 use super::drive::{Job, Seen, Shared, drive};
 use super::error::SubjectError;
 use super::log::StandInLog;
@@ -210,7 +210,9 @@ impl Queue<'_> {
                 let warm =
                     scope.spawn(|| one(job, warm_chat, spec, &shared, &Faults::None, &|_| {}));
                 while !warm.is_finished() {
-                    watch(program, &shared);
+                    if let Err(error) = watch(program, &shared) {
+                        result = Err(error);
+                    }
                     std::thread::sleep(LOOK);
                 }
             }
@@ -239,12 +241,18 @@ impl Queue<'_> {
                             }
                             Some(mut seen) => {
                                 if let RunEnding::Hung { last_words, .. } = &mut seen.ending {
-                                    *last_words = words(program);
+                                    *last_words = words(&shared, program);
                                 }
                                 let before = self.kept;
+                                // An editor's session has ended; the chat server still counts its entries.
+                                let counted = match shared.person {
+                                    PersonSide::Editor(..) => 0,
+                                    PersonSide::Chat(_) => {
+                                        seen.entries.iter().map(entry_bytes).sum()
+                                    }
+                                };
                                 self.end(index, seen, report);
-                                // What an editor kept of it was released with its session.
-                                kept.keep(self.kept - before);
+                                kept.keep((self.kept - before).saturating_sub(counted));
                             }
                             None => result = Err(SubjectError::Stopped),
                         }
@@ -252,7 +260,9 @@ impl Queue<'_> {
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => break,
                 }
-                watch(program, &shared);
+                if let Err(error) = watch(program, &shared) {
+                    result = Err(error);
+                }
             }
         });
         let is_over = shared.over().is_some();
@@ -266,7 +276,7 @@ impl Queue<'_> {
         if rig.stop.load(Ordering::Relaxed) {
             return Err(SubjectError::Stopped);
         }
-        let printed = boot.program.last_lines(LAST_LINES);
+        let printed = boot.person.last_lines(&boot.program);
         report(RunEvent::Stopped { after: begin.elapsed(), in_time, printed });
         Ok(())
     }
@@ -277,8 +287,16 @@ fn is_innocent(seen: &Seen) -> bool {
     matches!(seen.ending, RunEnding::Died { .. } | RunEnding::Flooded(_))
 }
 
-/// Reads the log, and notes that the gateway has ended or printed too much.
-fn watch(program: &mut Program, shared: &Shared<'_>) {
+/// Reads the log, and notes that the gateway has ended, or printed or sent too much.
+///
+/// # Errors
+///
+/// [`SubjectError::Thread`] when clitape itself can't go on; the runs end then.
+fn watch(program: &mut Program, shared: &Shared<'_>) -> Result<(), SubjectError> {
+    if let Err(died) = shared.person.check() {
+        shared.end(RunEnding::Died { how: died.to_string(), last_words: String::new() });
+        return Err(died.into());
+    }
     let ending = match look(program, shared) {
         Ok(ending) => ending,
         Err(error) => Some(RunEnding::Died { how: error.to_string(), last_words: String::new() }),
@@ -286,6 +304,7 @@ fn watch(program: &mut Program, shared: &Shared<'_>) {
     if let Some(ending) = ending {
         shared.end(ending);
     }
+    Ok(())
 }
 
 fn look(program: &mut Program, shared: &Shared<'_>) -> std::io::Result<Option<RunEnding>> {
@@ -306,12 +325,12 @@ fn look(program: &mut Program, shared: &Shared<'_>) -> std::io::Result<Option<Ru
     let is_known = shared.over().is_some();
     let Some(exit) = program.poll()?.filter(|_| !is_known) else { return Ok(None) };
     program.wait(Duration::from_secs(1), shared.stop)?;
-    Ok(Some(RunEnding::Died { how: ended(exit), last_words: words(program) }))
+    Ok(Some(RunEnding::Died { how: ended(exit), last_words: words(shared, program) }))
 }
 
 /// The last lines that a gateway printed, as one.
-fn words(program: &Program) -> String {
-    program.last_lines(LAST_LINES).join(" / ")
+fn words(shared: &Shared<'_>, program: &Program) -> String {
+    shared.person.last_lines(program).join(" / ")
 }
 
 /// Plays one cassette after the other.

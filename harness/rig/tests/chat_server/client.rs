@@ -2,6 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clitape_rig::chat_server::{ChatServer, ChatServerSettings, PaceLimits};
@@ -78,7 +79,7 @@ pub(crate) fn started(change: impl FnOnce(&mut ChatServerSettings)) -> ChatServe
         ..ChatServerSettings::default()
     };
     change(&mut settings);
-    let server = ChatServer::start(settings).unwrap();
+    let server = ChatServer::start(settings, Arc::default()).unwrap();
     server.say(7, "hello").unwrap();
     server
 }

@@ -1,5 +1,6 @@
 //! What goes wrong: faults, limits, latency, restarts and bounds.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clitape_rig::chat_server::{ChatServer, ChatServerSettings, Faults, PaceLimits};
@@ -157,10 +158,10 @@ fn issue_16_only_this_machine_and_only_so_much() {
     ] {
         let settings = ChatServerSettings {
             address: address.parse().unwrap(),
-            token: token.to_owned(),
+            token: Some(token.to_owned()),
             ..ChatServerSettings::default()
         };
-        let error = ChatServer::start(settings).unwrap_err().to_string();
+        let error = ChatServer::start(settings, Arc::default()).unwrap_err().to_string();
         assert!(error.contains(expect), "{error}");
     }
     let server = started(|_| {});

@@ -11,4 +11,6 @@ mod bot;
 mod browser;
 mod client;
 mod failures;
+mod kept;
 mod person;
+mod strangers;

@@ -197,7 +197,7 @@ fn what_an_agent_sends_has_limits() {
     );
     let check = |script: String, limit: &str, says: &str| {
         let mut settings = shell(&script, PermissionChoice::Cancel);
-        let RigLimits { kept, subject } = &mut settings.limits;
+        let RigLimits { kept, subject, .. } = &mut settings.limits;
         match limit {
             "messages" => subject.messages = 9,
             "bytes" => subject.output.bytes = ByteSize::mib(1),

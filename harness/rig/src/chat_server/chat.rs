@@ -1,0 +1,293 @@
+//! A chat: its messages, its entries, and the bytes of memory that they take.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use clitape_runner::replay::{Entry, Lane};
+use serde_json::{Map, Value, json};
+
+use super::answer::ApiError;
+use super::faults::Faults;
+use super::pace::Pace;
+use super::settings::BOT_ID;
+use crate::kept::{Held, KeptBytes, entry_bytes, json_bytes};
+use crate::limits::ChatServerLimits;
+
+/// The number of the person who writes in groups; in a private chat it is the chat's.
+const PERSON_ID: i64 = 1_001;
+
+/// A message of a chat.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Message {
+    pub(super) id: i64,
+    /// Seconds since 1970.
+    pub(super) date: u64,
+    pub(super) edited: Option<u64>,
+    pub(super) is_bot: bool,
+    /// The text that a person reads, or the caption of a file.
+    pub(super) text: String,
+    pub(super) entities: Vec<Value>,
+    /// The text with its markup, as the bot sent it.
+    pub(super) source: String,
+    pub(super) parse_mode: Option<String>,
+    /// The rows of its buttons, as the bot sent them.
+    pub(super) keyboard: Option<Value>,
+    pub(super) topic: Option<i64>,
+    pub(super) reply_to: Option<i64>,
+    /// The file, as the Bot API describes it: the field's name and its value.
+    pub(super) file: Option<(&'static str, Value)>,
+    pub(super) reactions: Vec<String>,
+}
+
+impl Message {
+    /// Returns the bytes of memory that it takes, but for its reactions, which are short.
+    fn bytes(&self) -> usize {
+        let json = |value: Option<&Value>| value.map_or(0, json_bytes);
+        let mode = self.parse_mode.as_ref().map_or(0, String::capacity);
+        size_of::<Self>()
+            + self.text.capacity()
+            + self.source.capacity()
+            + mode
+            + self.entities.iter().map(json_bytes).sum::<usize>()
+            + json(self.keyboard.as_ref())
+            + json(self.file.as_ref().map(|(_, file)| file))
+    }
+}
+
+/// A chat.
+#[derive(Debug, Default)]
+pub(super) struct Chat {
+    pub(super) id: i64,
+    messages: BTreeMap<i64, Message>,
+    last_message: i64,
+    /// The topics that the person has written in.
+    pub(super) topics: Vec<i64>,
+    pub(super) pace: Pace,
+    /// The numbered calls so far.
+    pub(super) calls: u64,
+    /// The numbered calls of each method so far.
+    pub(super) calls_of: BTreeMap<&'static str, u64>,
+    /// When the person wrote first.
+    pub(super) said_at: Option<u64>,
+    /// In the order in which they took effect; `at` is of the server's clock.
+    entries: Vec<Entry>,
+    pub(super) last_call: Option<(u64, String)>,
+    pub(super) under_way: usize,
+    /// The faults of this chat, if it has its own.
+    pub(super) faults: Option<Faults>,
+    /// The text of the bot's draft, until a message comes.
+    draft: Option<String>,
+    /// Until when the chat shows that the bot types.
+    pub(super) typing_until: u64,
+    held: Held,
+}
+
+impl Chat {
+    /// Makes an empty chat, whose messages and entries count for an account.
+    pub(super) fn new(id: i64, kept: &Arc<KeptBytes>) -> Self {
+        let mut held = Held::of(kept);
+        held.keep(size_of::<Self>());
+        Self { id, held, ..Self::default() }
+    }
+
+    pub(super) fn is_group(&self) -> bool {
+        self.id < 0
+    }
+
+    /// Returns the messages by their numbers.
+    pub(super) fn messages(&self) -> &BTreeMap<i64, Message> {
+        &self.messages
+    }
+
+    /// Returns the number of a new message.
+    pub(super) fn next_id(&self, limits: &ChatServerLimits) -> Result<i64, ApiError> {
+        within(self.messages.len(), limits.messages, "messages")?;
+        Ok(self.last_message + 1)
+    }
+
+    /// Checks that there is room for one more entry.
+    pub(super) fn check_entries(&self, limits: &ChatServerLimits) -> Result<(), ApiError> {
+        within(self.entries.len(), limits.entries, "entries")
+    }
+
+    /// Adds a message, or replaces the one of its number.
+    pub(super) fn put(&mut self, message: Message) {
+        self.held.keep(message.bytes());
+        self.last_message = self.last_message.max(message.id);
+        if let Some(before) = self.messages.insert(message.id, message) {
+            self.held.release(before.bytes());
+        }
+    }
+
+    /// Removes a message.
+    pub(super) fn remove(&mut self, id: i64) {
+        if let Some(message) = self.messages.remove(&id) {
+            self.held.release(message.bytes());
+        }
+    }
+
+    /// Sets the bot's reactions to a message, and returns whether there is one.
+    pub(super) fn react(&mut self, id: i64, reactions: Vec<String>) -> bool {
+        let message = self.messages.get_mut(&id);
+        message.map(|message| message.reactions = reactions).is_some()
+    }
+
+    /// Returns what the bot's draft shows.
+    pub(super) fn draft(&self) -> Option<&str> {
+        self.draft.as_deref()
+    }
+
+    /// Sets what the bot's draft shows.
+    pub(super) fn set_draft(&mut self, draft: Option<String>) {
+        let bytes = |draft: &Option<String>| draft.as_ref().map_or(0, String::capacity);
+        self.held.keep(bytes(&draft));
+        self.held.release(bytes(&self.draft));
+        self.draft = draft;
+    }
+
+    /// Returns what happened.
+    pub(super) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Adds an entry, and returns its index.
+    pub(super) fn enter(&mut self, at: u64, kind: &str, data: Map<String, Value>) -> usize {
+        let entry = Entry::new(at, Lane::Telegram, kind.to_owned(), data);
+        self.held.keep(entry_bytes(&entry));
+        self.entries.push(entry);
+        self.entries.len() - 1
+    }
+
+    /// Notes how long the call of an entry took until its answer.
+    pub(super) fn took(&mut self, index: usize, ms: u64) {
+        let Some(entry) = self.entries.get_mut(index) else { return };
+        let before = entry_bytes(entry);
+        entry.data_mut().insert("took_ms".into(), ms.into());
+        self.held.keep(entry_bytes(entry).saturating_sub(before));
+    }
+
+    /// Returns the chat as the Bot API has it.
+    pub(super) fn json(&self) -> Value {
+        match self.is_group() {
+            false => json!({ "id": self.id, "type": "private", "first_name": "Tester",
+                "username": "tester" }),
+            true => {
+                let mut chat = json!({ "id": self.id, "type": "supergroup",
+                    "title": self.title() });
+                if !self.topics.is_empty() {
+                    chat["is_forum"] = true.into();
+                }
+                chat
+            }
+        }
+    }
+
+    /// Returns the name of the chat on the page.
+    pub(super) fn title(&self) -> String {
+        if self.is_group() { format!("Group {}", self.id) } else { format!("Chat {}", self.id) }
+    }
+
+    /// Returns the person as the Bot API has them.
+    pub(super) fn person(&self) -> Value {
+        let id = if self.is_group() { PERSON_ID } else { self.id };
+        json!({ "id": id, "is_bot": false, "first_name": "Tester", "username": "tester",
+            "language_code": "en" })
+    }
+
+    /// Returns a message as the Bot API has it.
+    pub(super) fn message_json(&self, message: &Message, bot: &Bot) -> Value {
+        let mut json = self.bare_json(message, bot);
+        let answered = message.reply_to.and_then(|id| self.messages.get(&id));
+        if let Some(answered) = answered {
+            json["reply_to_message"] = self.bare_json(answered, bot);
+        }
+        json
+    }
+
+    /// Returns a message without the one that it answers.
+    fn bare_json(&self, message: &Message, bot: &Bot) -> Value {
+        let from = if message.is_bot { bot.json() } else { self.person() };
+        let mut json = json!({ "message_id": message.id, "from": from, "chat": self.json(),
+            "date": message.date });
+        if let Some(edited) = message.edited {
+            json["edit_date"] = edited.into();
+        }
+        if let Some(topic) = message.topic {
+            json["message_thread_id"] = topic.into();
+            json["is_topic_message"] = true.into();
+        }
+        let (text, entities) = match &message.file {
+            None => ("text", "entities"),
+            Some((field, file)) => {
+                json[*field] = file.clone();
+                ("caption", "caption_entities")
+            }
+        };
+        if message.file.is_none() || !message.text.is_empty() {
+            json[text] = message.text.as_str().into();
+        }
+        if !message.entities.is_empty() {
+            json[entities] = message.entities.clone().into();
+        }
+        if let Some(rows) = &message.keyboard {
+            json["reply_markup"] = json!({ "inline_keyboard": rows });
+        }
+        json
+    }
+}
+
+/// Checks that one more of them is kept of a chat.
+fn within(count: usize, most: usize, what: &str) -> Result<(), ApiError> {
+    if count < most {
+        return Ok(());
+    }
+    Err(ApiError::bad(format!(
+        "the chat server keeps {most} {what} of a chat at most; raise the limit with `--max-{what}`"
+    )))
+}
+
+/// The bot that is under test.
+#[derive(Debug, Clone)]
+pub(super) struct Bot {
+    pub(super) username: String,
+    pub(super) has_topics: bool,
+}
+
+impl Bot {
+    /// Returns the bot as a sender.
+    pub(super) fn json(&self) -> Value {
+        json!({ "id": BOT_ID, "is_bot": true, "first_name": "Bot under test",
+            "username": self.username })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clitape_gateway::ByteSize;
+
+    use super::*;
+
+    #[test]
+    fn what_a_chat_keeps_is_counted_until_it_is_removed() {
+        let kept = Arc::new(KeptBytes::within(ByteSize::mib(1)));
+        let mut chat = Chat::new(7, &kept);
+        let empty = kept.bytes();
+        let message = |text: &str| Message { id: 1, text: text.to_owned(), ..Message::default() };
+        let mut check = |change: &dyn Fn(&mut Chat), least: u64, most: u64| {
+            change(&mut chat);
+            let bytes = kept.bytes() - empty;
+            assert!((least..=most).contains(&bytes), "{bytes} of {least} to {most}");
+        };
+        check(&|chat| chat.put(message(&"a".repeat(10_000))), 10_000, 11_000);
+        check(&|chat| chat.put(message(&"b".repeat(20_000))), 20_000, 21_000);
+        check(&|chat| chat.put(message("c")), 1, 1_000);
+        check(&|chat| chat.remove(1), 0, 0);
+        check(&|chat| chat.set_draft(Some("d".repeat(5_000))), 5_000, 5_000);
+        check(&|chat| chat.set_draft(None), 0, 0);
+        let data = || Map::from_iter([("text".to_owned(), "e".repeat(3_000).into())]);
+        check(&|chat| assert_eq!(chat.enter(0, "sendMessage", data()), 0), 3_000, 4_000);
+        check(&|chat| chat.took(0, 40), 3_000, 5_000);
+        drop(chat);
+        assert_eq!(kept.bytes(), 0);
+    }
+}

@@ -1,0 +1,218 @@
+//! The server's connections: which are open, which one makes room for a new one, and what ends them.
+//!
+//! Every program on this machine can connect, and may then say nothing. A connection whose first request does not come
+//! within a few seconds is closed. When there are too many, the oldest one that has made no call with the bot's token
+//! makes room, so that a bot keeps its own, also while they are idle.
+
+use std::collections::BTreeMap;
+use std::panic::resume_unwind;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Notify, watch};
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::{Instant, sleep};
+
+use super::shared::Shared;
+use crate::limits::ChatServerLimits;
+
+/// The least bytes of a head that hyper can limit.
+const LEAST_HEAD: usize = 8 << 10;
+
+/// A connection, as its requests and the others see it.
+#[derive(Debug, Default)]
+pub(super) struct Connection {
+    /// Becomes true when the head of its first request has come.
+    has_request: AtomicBool,
+    /// Becomes true with the first request that has the bot's token.
+    is_of_bot: AtomicBool,
+    end: Notify,
+}
+
+impl Connection {
+    /// Says that a request of it has the bot's token.
+    pub(super) fn mark_as_bot(&self) {
+        self.is_of_bot.store(true, Ordering::Relaxed);
+    }
+
+    /// Resets it.
+    pub(super) fn cut(&self) {
+        self.end.notify_one();
+    }
+}
+
+/// The connections that are open, the oldest first.
+#[derive(Debug, Default)]
+struct OpenConnections {
+    last: u64,
+    open: BTreeMap<u64, Arc<Connection>>,
+}
+
+impl OpenConnections {
+    /// Adds a connection and returns its number, if one of `most` is free or makes room.
+    fn add(&mut self, most: usize) -> Option<(u64, Arc<Connection>)> {
+        if self.open.len() >= most {
+            let makes_room = |one: &Arc<Connection>| !one.is_of_bot.load(Ordering::Relaxed);
+            let oldest = self.open.iter().find(|(_, one)| makes_room(one));
+            let number = oldest.map(|(number, _)| *number)?;
+            self.open.remove(&number)?.cut();
+        }
+        self.last += 1;
+        let connection = Arc::new(Connection::default());
+        self.open.insert(self.last, connection.clone());
+        Some((self.last, connection))
+    }
+
+    fn remove(&mut self, number: u64) {
+        self.open.remove(&number);
+    }
+}
+
+/// Accepts connections until the server stops.
+pub(super) async fn accept(listener: TcpListener, router: Router, shared: Arc<Shared>) {
+    let limits = shared.read(|state| state.settings.limits);
+    let mut closed = shared.closings();
+    let mut open = OpenConnections::default();
+    let mut tasks: JoinSet<u64> = JoinSet::new();
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            Some(ended) = tasks.join_next() => {
+                open.remove(without_panic(ended));
+                continue;
+            }
+            _ = closed.changed() => {
+                // The server restarts: what comes now is reset.
+                let until = *closed.borrow_and_update();
+                refuse_until(&listener, until).await;
+                continue;
+            }
+        };
+        match accepted {
+            Ok((socket, from)) if from.ip().is_loopback() => {
+                let Some((number, connection)) = open.add(limits.connections) else {
+                    shared.change(|state| {
+                        state.note_refusal(&format!(
+                            "more than {} connections of the bot; one is closed, raise the limit with `--max-connections`",
+                            limits.connections
+                        ));
+                    });
+                    continue;
+                };
+                let (router, closed) = (router.clone(), shared.closings());
+                tasks.spawn(async move {
+                    serve(socket, router, connection, closed, limits).await;
+                    number
+                });
+            }
+            Ok(_) => {}
+            // Too many open files, most likely: some will be closed.
+            Err(_) => sleep(Duration::from_millis(50)).await,
+        }
+    }
+}
+
+/// Returns what a task returned. A panic in it goes on here: the server ends, and its owner learns of it.
+pub(super) fn without_panic<T: Default>(ended: Result<T, JoinError>) -> T {
+    ended.unwrap_or_else(|error| match error.try_into_panic() {
+        Ok(panic) => resume_unwind(panic),
+        // It was aborted, because the server stops.
+        Err(_) => T::default(),
+    })
+}
+
+/// Resets connections until a moment.
+async fn refuse_until(listener: &TcpListener, until: Instant) {
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep_until(until) => return,
+            accepted = listener.accept() => {
+                if let Ok((socket, _)) = accepted {
+                    reset(socket);
+                }
+            }
+        }
+    }
+}
+
+/// Ends a connection without an answer.
+fn reset(socket: TcpStream) {
+    // Without the option the connection ends as well, with a plain end of the stream.
+    let _ = socket.set_zero_linger();
+    drop(socket);
+}
+
+/// Serves a connection until one of its requests cuts it, it makes room for another, or the server closes all.
+async fn serve(
+    socket: TcpStream,
+    router: Router,
+    connection: Arc<Connection>,
+    mut closed: watch::Receiver<Instant>,
+    limits: ChatServerLimits,
+) {
+    // Without the option answers may come later, but they come.
+    let _ = socket.set_nodelay(true);
+    let router = TowerToHyperService::new(router);
+    let of_requests = connection.clone();
+    let service = service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
+        of_requests.has_request.store(true, Ordering::Relaxed);
+        request.extensions_mut().insert(of_requests.clone());
+        router.call(request)
+    });
+    let head = usize::try_from(limits.head.get()).unwrap_or(usize::MAX);
+    let mut served = http1::Builder::new()
+        .timer(TokioTimer::new())
+        // The wait for a further request counts.
+        .header_read_timeout(limits.idle_time)
+        .max_buf_size(head.max(LEAST_HEAD))
+        .serve_connection(TokioIo::new(socket), service);
+    let stays_silent = async {
+        sleep(limits.head_time).await;
+        if connection.has_request.load(Ordering::Relaxed) {
+            std::future::pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        // A bot that hangs up is no failure.
+        _ = &mut served => return,
+        () = connection.end.notified() => {}
+        () = stays_silent => {}
+        _ = closed.changed() => {}
+    }
+    reset(served.into_parts().io.into_inner());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_without_the_token_makes_room() {
+        let mut open = OpenConnections::default();
+        let numbers: Vec<u64> = (0..3).map(|_| open.add(3).unwrap().0).collect();
+        assert_eq!(numbers, [1, 2, 3]);
+        open.open[&1].mark_as_bot();
+        open.remove(3);
+        for (expect, left) in [(4, [1, 2, 4]), (5, [1, 4, 5]), (6, [1, 5, 6])] {
+            assert_eq!(open.add(3).unwrap().0, expect);
+            assert!(open.open.keys().eq(&left), "{:?}", open.open);
+        }
+        open.open.values().for_each(|one| one.mark_as_bot());
+        assert!(open.add(3).is_none());
+    }
+
+    #[tokio::test]
+    #[should_panic(expected = "a call panics")]
+    async fn a_panic_of_a_connection_ends_the_server() {
+        let mut tasks: JoinSet<u64> = JoinSet::new();
+        tasks.spawn(async { panic!("a call panics") });
+        without_panic(tasks.join_next().await.unwrap());
+    }
+}

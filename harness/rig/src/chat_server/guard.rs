@@ -1,0 +1,118 @@
+//! Which requests are refused before anything of them is done: those that a web page of another site makes a browser
+//! send.
+//!
+//! A browser on this machine reaches the server, and a page on it can be of any site. It gives itself away by what the
+//! browser adds to its requests: an `Origin`, or `Sec-Fetch-Site` where it sends no `Origin`. A site whose name leads to
+//! 127.0.0.1 (DNS rebinding) gives itself away by its name in `Host`. The rule holds for every path, so that a new path
+//! needs no check of its own.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, Uri, header};
+use axum::middleware::Next;
+use axum::response::Response;
+
+use super::answer::ApiError;
+use super::call::Reply;
+use super::response::answered;
+use super::shared::Shared;
+use super::words::{WORD, cut};
+
+/// Answers a request that may come from another site's page with 403, and passes on all others.
+pub(super) async fn guard(
+    State(shared): State<Arc<Shared>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let Err(words) = check(request.uri(), request.headers()) else {
+        return next.run(request).await;
+    };
+    shared.change(|state| state.note_refusal(&words));
+    answered(Reply::of(&Err(ApiError::new(403, format!("Forbidden: {words}")))))
+}
+
+/// Checks where a request is for and where it comes from; the error says what to do.
+fn check(uri: &Uri, headers: &HeaderMap) -> Result<(), String> {
+    let texts = |name| headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("?"));
+    let hosts: Vec<&str> =
+        texts(header::HOST).chain(uri.authority().map(Authority::as_str)).collect();
+    if hosts.is_empty() {
+        return Err("the request names no host; send the header `Host: 127.0.0.1`".to_owned());
+    }
+    if let Some(foreign) = hosts.iter().find(|host| !is_local(host)) {
+        return Err(format!(
+            "the request is for the host `{}`, and the chat server serves this machine alone; use \
+             http://127.0.0.1 with its port",
+            cut(foreign, WORD)
+        ));
+    }
+    let is_own = |origin: &str| {
+        let host = origin.strip_prefix("http://");
+        host.is_some_and(|host| hosts.iter().any(|own| own.eq_ignore_ascii_case(host)))
+    };
+    if let Some(foreign) = texts(header::ORIGIN).find(|origin| !is_own(origin)) {
+        return Err(format!(
+            "the request comes from a web page of `{}`; call the chat server from a program, which sends no `Origin`",
+            cut(foreign, WORD)
+        ));
+    }
+    // Browsers send it with every request to this machine, also with those that have no `Origin`, such as links and
+    // images. Programs send none.
+    let sites = &mut headers.get_all("sec-fetch-site").iter();
+    if sites.any(|site| site != "same-origin" && site != "none") {
+        return Err("the request comes from another web page; call the chat server from a program, or type its \
+                    address in the browser"
+            .to_owned());
+    }
+    Ok(())
+}
+
+/// Returns whether a host with or without a port is this machine.
+fn is_local(host: &str) -> bool {
+    let Ok(authority) = host.parse::<Authority>() else { return false };
+    let name = authority.host();
+    let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    let has_user = authority.as_str().contains('@');
+    !has_user
+        && (name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|ip| ip.is_loopback()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_this_machine_or_foreign() {
+        let check = |host: &str, expect: bool| assert_eq!(is_local(host), expect, "{host}");
+        for host in [
+            "127.0.0.1",
+            "127.0.0.1:8081",
+            "localhost:1",
+            "LocalHost",
+            "[::1]:80",
+            "[::1]",
+            "127.9.9.9:1",
+        ] {
+            check(host, true);
+        }
+        for host in [
+            "",
+            "evil.example",
+            "evil.example:8081",
+            "127.0.0.1.evil.example:80",
+            "127.0.0.1@evil.example",
+            "evil@127.0.0.1",
+            "localhost.evil.example",
+            "0.0.0.0:80",
+            "10.0.0.1",
+            "[::2]:80",
+            "[::ffff:10.0.0.1]",
+            "a b",
+        ] {
+            check(host, false);
+        }
+    }
+}
