@@ -45,7 +45,8 @@ fn main() -> ExitCode {
 fn tools_of(version: &str, has: &[&str], has_not: &[&str]) -> Result<(), Failed> {
     let dir = subjects()?;
     let subject = format!("openclaw@{version}");
-    let told = played(dir.path(), &[&["test", "--subject", &subject][..], &PACE].concat())?;
+    let told =
+        played(dir.path(), &[&["test", "--yes", "--subject", &subject][..], &PACE].concat())?;
     for name in WITH_TOOLS {
         for finding in has {
             let line = format!("{finding} subject {subject}: {name}/");
@@ -62,7 +63,7 @@ fn tools_of(version: &str, has: &[&str], has_not: &[&str]) -> Result<(), Failed>
 /// The answer of `three-tools` is there twice, as the words say.
 fn convicted(subject: &str, more: &[&str], words: &str) -> Result<(), Failed> {
     let dir = subjects()?;
-    let rig = ["rig", subject, "three-tools/2.1.329", "--calls"];
+    let rig = ["rig", "--yes", subject, "three-tools/2.1.329", "--calls"];
     let told = played(dir.path(), &[&rig[..], more].concat())?;
     let is_convicted = told.contains("SB004 answer-twice") && told.contains(words);
     expect(is_convicted, &format!("not convicted:\n{told}"))

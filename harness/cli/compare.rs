@@ -16,6 +16,7 @@ use clitape_runner::scenario::Workspace;
 use clitape_runner::suite::select::Selection;
 use clitape_runner::text::plural;
 
+use crate::confirm::{Confirmation, Consent};
 use crate::exit::ExitStatus;
 use crate::outputs::{make_folder, write_files};
 use crate::progress::ProgressLine;
@@ -60,6 +61,8 @@ pub(crate) struct Args {
     /// Folder for index.html and compare.md
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
+    #[command(flatten)]
+    consent: Consent,
     #[command(flatten)]
     limits: Limits,
     #[command(flatten)]
@@ -152,6 +155,10 @@ fn compare_subjects(
     let subjects = Subjects::load(workspace.root())?;
     let limits = args.calls.of(args.used.limits(args.limits.output()));
     let machine = Machine::new(args.chat.of(limits))?;
+    for name in names {
+        let how = Confirmation { yes: args.consent.yes, quiet };
+        machine.ask(workspace, &subjects, name, how)?;
+    }
     let gateways = [gateway(&subjects, names[0])?, gateway(&subjects, names[1])?];
     if names[0] == names[1] {
         bail!("both sides are subject:{}; name another version with NAME@VERSION", names[0]);

@@ -1,5 +1,5 @@
-//! Shows what a scenario makes the CLI run before it is recorded, and asks about a scenario that was not
-//! recorded here before.
+//! Shows what a scenario or a subject runs on this machine before it starts, and asks about one that a person has not
+//! agreed to here before.
 
 use std::io::{self, BufRead as _, IsTerminal as _};
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use clitape_runner::names::ScenarioName;
 use clitape_runner::record::{
-    KnownScenarios, RecordError, RecordSettings, Review, WorkspaceLimits, digest,
+    Agreed, RecordError, RecordSettings, Review, WorkspaceLimits, digest,
 };
 use clitape_runner::scenario::{Scenario, Workspace};
 
@@ -19,68 +19,134 @@ use crate::terminal;
 /// The interval at which the wait for an answer checks for a signal.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// How scenarios are confirmed before they are recorded.
-pub(crate) struct Confirmation {
-    /// Whether to record without asking.
-    pub(crate) yes: bool,
-    /// Whether to leave out what known scenarios run.
-    pub(crate) quiet: bool,
-    /// The settings of the recording.
-    pub(crate) settings: RecordSettings,
+/// What a person is asked to agree to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Asked<'a> {
+    /// A scenario of this name is recorded.
+    Scenario(&'a str),
+    /// A subject of this name is started.
+    Subject(&'a str),
 }
 
-/// Shows what each scenario makes the CLI run, and asks about unknown scenarios.
-pub(crate) fn confirm(
-    scenarios: &[Scenario],
-    how: &Confirmation,
+impl Asked<'_> {
+    fn name(&self) -> &str {
+        let (Self::Scenario(name) | Self::Subject(name)) = self;
+        name
+    }
+
+    /// The line above the list of what runs.
+    fn heading(&self) -> String {
+        match self {
+            Self::Scenario(name) => format!("{name} makes the CLI run this as you:"),
+            Self::Subject(name) => {
+                format!("{name} makes clitape run this as you, without confinement:")
+            }
+        }
+    }
+
+    fn question(&self) -> String {
+        match self {
+            Self::Scenario(name) => format!("Record {name}? [y/N] "),
+            Self::Subject(name) => format!("Start {name}? [y/N] "),
+        }
+    }
+
+    /// The error where there is no terminal to ask on.
+    fn unasked(&self) -> String {
+        let (name, before) = match self {
+            Self::Scenario(name) => (name, "was not recorded here before"),
+            Self::Subject(name) => (name, "was not started here before"),
+        };
+        format!(
+            "{name} {before}, or has changed since, and stdin is no terminal to ask on; read what it \
+             runs, then pass --yes"
+        )
+    }
+}
+
+/// The option that starts a subject without asking.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Consent {
+    /// Start a subject that you have not agreed to here before without asking; for CI
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+/// How a person is asked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Confirmation {
+    /// Whether to go on without asking.
+    pub(crate) yes: bool,
+    /// Whether to leave out what a person has agreed to before.
+    pub(crate) quiet: bool,
+}
+
+/// [Asks](confirm) about a scenario that is recorded with `settings`.
+pub(crate) fn confirm_scenario(
+    scenario: &Scenario,
+    settings: RecordSettings,
+    how: Confirmation,
     stop: &AtomicBool,
 ) -> anyhow::Result<()> {
-    let mut known = match folder() {
+    let name = scenario.name.as_str();
+    let review = Review::of(scenario, settings, stop);
+    let review = review.with_context(|| format!("can't record {name}"))?;
+    confirm(Asked::Scenario(name), &review, how, stop)
+}
+
+/// Shows what runs, and asks about it unless a person has agreed to the same here before.
+///
+/// # Errors
+///
+/// [`RecordError::Declined`] if the answer is no, and an error if nobody can be asked.
+pub(crate) fn confirm(
+    asked: Asked<'_>,
+    review: &Review,
+    how: Confirmation,
+    stop: &AtomicBool,
+) -> anyhow::Result<()> {
+    let mut agreed = match folder() {
         Some(folder) => {
-            Some(KnownScenarios::read(&folder).context("can't find the list of known scenarios")?)
+            Some(Agreed::read(&folder).context("can't find the list of what you agreed to")?)
         }
         None => None,
     };
-    for scenario in scenarios {
-        let review = Review::of(scenario, how.settings, stop)
-            .with_context(|| format!("can't record {}", scenario.name))?;
-        let name = &scenario.name;
-        let is_known = known.as_ref().is_some_and(|known| known.has(&review.digest));
-        let is_asked = !is_known && !how.yes;
-        if is_asked || !how.quiet {
-            terminal::note(format_args!("{name} makes the CLI run this as you:"));
-            for line in &review.lines {
-                terminal::note(format_args!("  {line}"));
-            }
+    let is_agreed = agreed.as_ref().is_some_and(|agreed| agreed.has(&review.digest));
+    let is_asked = !is_agreed && !how.yes;
+    // A scenario may have changed what it runs in another file than the one that a person looks at.
+    let is_of_interest = matches!(asked, Asked::Scenario(_)) || !is_agreed;
+    if is_asked || !how.quiet && is_of_interest {
+        terminal::note(asked.heading());
+        for line in &review.lines {
+            terminal::note(format_args!("  {line}"));
         }
-        if is_asked {
-            if !io::stdin().is_terminal() {
-                bail!(
-                    "{name} was not recorded here before, or has changed since, and stdin is no \
-                     terminal to ask on; read what it runs, then pass --yes"
-                );
-            }
-            if !ask(&format!("Record {name}? [y/N] "), stop)? {
-                return Err(RecordError::Declined { name: name.to_string() }.into());
-            }
-            if let Some(known) = &mut known
-                && let Err(error) = known.add(&review.digest, name.as_str())
-            {
-                terminal::note(format_args!("note: {name} will be asked about again: {error}"));
-            }
-        }
+    }
+    if !is_asked {
+        return Ok(());
+    }
+    if !io::stdin().is_terminal() {
+        bail!(asked.unasked());
+    }
+    let name = asked.name();
+    if !ask(&asked.question(), stop)? {
+        return Err(RecordError::Declined { name: name.to_owned() }.into());
+    }
+    if let Some(agreed) = &mut agreed
+        && let Err(error) = agreed.add(&review.digest, name)
+    {
+        terminal::note(format_args!("note: {name} will be asked about again: {error}"));
     }
     Ok(())
 }
 
-/// Marks a scenario that was just written here as known. If that fails, `record` asks about it, which a
+/// Notes that a person agrees to a scenario that was just written here. If that fails, `record` asks about it, which a
 /// note says.
 pub(crate) fn remember(workspace: &Workspace, name: &ScenarioName) {
     let remember = || -> anyhow::Result<()> {
         let scenario = workspace.load(name.as_str())?;
         let digest = digest(&scenario, WorkspaceLimits::default(), &AtomicBool::new(false))?;
         let folder = folder().context("there is no folder for it")?;
-        Ok(KnownScenarios::read(&folder)?.add(&digest, name.as_str())?)
+        Ok(Agreed::read(&folder)?.add(&digest, name.as_str())?)
     };
     if let Err(error) = remember() {
         terminal::note(format_args!("note: {name} will be asked about: {error:#}"));
@@ -111,7 +177,7 @@ fn ask(question: &str, stop: &AtomicBool) -> anyhow::Result<bool> {
     }
 }
 
-/// The user's state folder, which keeps the known scenarios.
+/// The user's state folder, which keeps what was agreed to.
 fn folder() -> Option<PathBuf> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let state = set("XDG_STATE_HOME").or_else(|| Some(set("HOME")?.join(".local/state")));

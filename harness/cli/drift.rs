@@ -19,7 +19,7 @@ use clitape_runner::scenario::{Scenario, Workspace};
 use clitape_runner::suite::select::{Selected, Selection};
 use clitape_runner::text::plural;
 
-use crate::confirm::{Confirmation, confirm};
+use crate::confirm::{Confirmation, confirm_scenario};
 use crate::exit::ExitStatus;
 use crate::input::is_standard;
 use crate::outputs::{check_printed, make_folder, write_file};
@@ -140,11 +140,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         host,
         stop: &stop,
         progress: ProgressLine::new(quiet),
-        confirmation: Confirmation {
-            yes: args.yes,
-            quiet: true,
-            settings: RecordSettings::default(),
-        },
+        confirmation: Confirmation { yes: args.yes, quiet: true },
         not_recorded: Vec::new(),
         folder: None,
     };
@@ -299,8 +295,10 @@ impl Session<'_> {
         if lacking.is_empty() {
             return Ok(());
         }
-        let scenarios: Vec<Scenario> = lacking.iter().map(|one| Scenario::clone(one)).collect();
-        confirm(&scenarios, &self.confirmation, self.stop)?;
+        let settings = RecordSettings::default();
+        for scenario in lacking {
+            confirm_scenario(scenario, settings, self.confirmation, self.stop)?;
+        }
         let total = plural(lacking.len(), "scenario");
         self.progress.step(&format!("recording {total} with claude {}", claude.version));
         let recorder = Recorder {
@@ -308,7 +306,7 @@ impl Session<'_> {
             workspace: self.workspace,
             like,
             cache,
-            settings: self.confirmation.settings,
+            settings,
             host: &self.host,
             stop: self.stop,
         };

@@ -20,7 +20,7 @@ use clitape_runner::scenario::{Scenario, Workspace};
 use clitape_runner::suite::select::{Selected, Selection};
 use clitape_runner::text::plural;
 
-use crate::confirm::{Confirmation, confirm};
+use crate::confirm::{Confirmation, confirm_scenario};
 use crate::exit::ExitStatus;
 use crate::progress::ProgressLine;
 use crate::scan::{Guarded, Secrets};
@@ -207,8 +207,8 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     let scenarios = loaded(workspace, &selection, &mut failures)?;
     let mut takes = takes(workspace, &scenarios, args)?;
     for (scenario, _) in &scenarios {
-        let how = Confirmation { yes: args.yes, quiet, settings };
-        match confirm(std::slice::from_ref(scenario), &how, &stop) {
+        let how = Confirmation { yes: args.yes, quiet };
+        match confirm_scenario(scenario, settings, how, &stop) {
             Ok(()) => {}
             Err(error) if error.chain().any(|cause| cause.is::<RecordError>()) => {
                 failures.add(scenario.name.as_str(), error)?;

@@ -9,6 +9,7 @@ use clitape_runner::scenario::{Seeds, Workspace};
 use clitape_runner::suite::select::{NamePattern, Selector};
 
 use crate::conditions::{ConditionArgs, check_chat, faults_line};
+use crate::confirm::{Confirmation, Consent};
 use crate::exit::ExitStatus;
 use crate::outputs::{make_folder, write_file};
 use crate::progress::ProgressLine;
@@ -28,6 +29,8 @@ pub(crate) struct Args {
     seed: Option<u64>,
     #[command(flatten)]
     conditions: ConditionArgs,
+    #[command(flatten)]
+    consent: Consent,
     /// Print one line for each call instead of the chat
     #[arg(long)]
     calls: bool,
@@ -42,6 +45,8 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     let subjects = Subjects::load(workspace.root())?;
     let gateway = gateway(&subjects, &args.subject)?;
     let machine = Machine::new(args.rig_limits.limits())?;
+    let how = Confirmation { yes: args.consent.yes, quiet };
+    machine.ask(workspace, &subjects, &args.subject, how)?;
     let scenario = &args.scenario;
     let selector = Selector { names: vec![scenario.clone()], ..Selector::default() };
     let selection = &selector.choose(workspace)?;

@@ -10,13 +10,14 @@ use clap::Subcommand;
 use clitape_rig::limits::RigLimits;
 use clitape_rig::subject::{
     CheckLine, Front, LeftOut, NamedGateway, RigHost, Subject, SubjectKind, Subjects, by_reason,
-    check,
+    check, review,
 };
 use clitape_runner::host::HostPaths;
 use clitape_runner::record::remove_stale;
 use clitape_runner::scenario::Workspace;
 use clitape_runner::text::plural;
 
+use crate::confirm::{Asked, Confirmation, Consent, confirm};
 use crate::exit::ExitStatus;
 use crate::progress::ProgressLine;
 use crate::record::{cache, host_paths};
@@ -43,6 +44,8 @@ enum Command {
         /// The subject: NAME or NAME@VERSION
         subject: String,
         #[command(flatten)]
+        consent: Consent,
+        #[command(flatten)]
         rig_limits: RigLimitArgs,
     },
 }
@@ -51,20 +54,15 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     let subjects = Subjects::load(workspace.root())?;
     match &args.command {
         Command::List => list(&subjects),
-        Command::Check { subject, rig_limits } => {
+        Command::Check { subject, consent, rig_limits } => {
             let (name, version) = split(subject);
-            match subjects.get(name)? {
-                (name, Subject::Gateway(spec)) => {
-                    let spec = spec.at_version(version);
-                    checked(
-                        workspace,
-                        NamedGateway { name, version, spec },
-                        rig_limits.limits(),
-                        quiet,
-                    )
-                }
-                (name, _) => bail!("{name} is no gateway; run `clitape test --subject {name}`"),
-            }
+            let (name, Subject::Gateway(spec)) = subjects.get(name)? else {
+                bail!("{name} is no gateway; run `clitape test --subject {name}`");
+            };
+            let machine = Machine::new(rig_limits.limits())?;
+            machine.ask(workspace, &subjects, subject, Confirmation { yes: consent.yes, quiet })?;
+            let spec = spec.at_version(version);
+            checked(workspace, &machine, NamedGateway { name, version, spec }, quiet)
         }
     }
 }
@@ -105,11 +103,10 @@ fn list(subjects: &Subjects) -> anyhow::Result<ExitStatus> {
 
 fn checked(
     workspace: &Workspace,
+    machine: &Machine,
     gateway: NamedGateway<'_>,
-    limits: RigLimits,
     quiet: bool,
 ) -> anyhow::Result<ExitStatus> {
-    let machine = Machine::new(limits)?;
     let progress = std::cell::RefCell::new(ProgressLine::new(quiet));
     let mut out = terminal::stdout();
     let mut failed = None;
@@ -157,6 +154,21 @@ impl Machine {
         remove_stale(&host.temporary);
         let program = std::env::current_exe().context("can't find the path of this program")?;
         Ok(Self { host, program, cache: cache()?, limits, stop: stop_in_time()? })
+    }
+
+    /// Shows what a subject, NAME or NAME@VERSION, makes clitape run, and asks about one that a person has not agreed to
+    /// here before.
+    pub(crate) fn ask(
+        &self,
+        workspace: &Workspace,
+        subjects: &Subjects,
+        subject: &str,
+        how: Confirmation,
+    ) -> anyhow::Result<()> {
+        let (name, version) = split(subject);
+        let (_, settings) = subjects.get(name)?;
+        let review = review(settings, version, workspace.root());
+        confirm(Asked::Subject(subject), &review, how, &self.stop)
     }
 
     pub(crate) fn rig<'a>(&'a self, workspace: &'a Workspace) -> RigHost<'a> {

@@ -20,6 +20,7 @@ use clitape_runner::suite::select::Selection;
 use clitape_runner::suite::{Case, ScenarioRun, SuiteOptions};
 
 use crate::conditions::{ConditionArgs, check_chat, faults_line};
+use crate::confirm::Confirmation;
 use crate::exit::ExitStatus;
 use crate::input::WorkLimits;
 use crate::outputs::{self, OpenOutput, Outputs, write_file};
@@ -49,6 +50,9 @@ pub(crate) struct Args {
     /// Test this subject of clitape.toml in real time, NAME or NAME@VERSION, instead of clitape's own pipeline
     #[arg(long, value_name = "SUBJECT")]
     subject: Option<String>,
+    /// Start a subject that you have not agreed to here before without asking; for CI
+    #[arg(long, requires = "subject")]
+    yes: bool,
     /// Replay N seeded plans of each scenario instead of those that it asks for; with --subject, play it also with what
     /// claude prints cut and delayed by N seeds, which are 0 otherwise
     #[arg(long, value_name = "N")]
@@ -128,6 +132,7 @@ fn test_subject(
     }
     let subjects = Subjects::load(workspace.root())?;
     let machine = Machine::new(args.rig_limits.limits())?;
+    machine.ask(workspace, &subjects, subject, Confirmation { yes: args.yes, quiet })?;
     let began = Instant::now();
     let (name, version) = split(subject);
     let (name, subject_spec) = subjects.get(name)?;

@@ -27,9 +27,9 @@ fn an_agent_that_does_not_read_its_stdin_hangs_within_its_time() {
     fs::write(dir.path().join("clitape.toml"), toml).unwrap();
     let begin = Instant::now();
     for args in [
-        &["test", "--subject", "deaf", "plain-text"][..],
-        &["rig", "deaf", "plain-text"],
-        &["subject", "check", "deaf"],
+        &["test", "--yes", "--subject", "deaf", "plain-text"][..],
+        &["rig", "--yes", "deaf", "plain-text"],
+        &["subject", "check", "--yes", "deaf"],
     ] {
         let says: &[&str] = if args[0] == "subject" { &["hangs"] } else { &["SB026"] };
         let says = [says, &["the agent does not read its stdin, where "]].concat();
@@ -75,9 +75,9 @@ fn issue_16_a_right_agent_holds() {
     let path = dir.path();
     check(path, &["subject", "list"], 0, &["mine", "agent", "python3"], &[]);
     let says = ["cassettes fit it", "it starts and is ready after", "is answered in", "it ends"];
-    check(path, &["subject", "check", "mine"], 0, &says, &[]);
-    check(path, &["test", "--subject", "mine"], 0, &["7 scenarios", "all held"], &[]);
-    let rig = ["rig", "mine", "permission-allow", "--html", "run"];
+    check(path, &["subject", "check", "--yes", "mine"], 0, &says, &[]);
+    check(path, &["test", "--yes", "--subject", "mine"], 0, &["7 scenarios", "all held"], &[]);
+    let rig = ["rig", "--yes", "mine", "permission-allow", "--html", "run"];
     let says = ["request_permission", "(answer)", "response", "the Agent Client Protocol"];
     check(path, &rig, 0, &says, &[]);
 }
@@ -99,6 +99,6 @@ fn issue_16_each_fault_of_an_agent_is_convicted_by_its_rule() {
     let dir = with_agent(&scenarios, &bugs);
     for (bug, scenario, rule) in faults {
         let says = [rule, "reproduce:", "1 finding"];
-        check(dir.path(), &["test", "--subject", bug, scenario], 3, &says, &[]);
+        check(dir.path(), &["test", "--yes", "--subject", bug, scenario], 3, &says, &[]);
     }
 }

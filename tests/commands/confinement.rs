@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::common::project::{Project, RESULT, text, ways};
-use crate::common::{has_program, put_program, root};
+use crate::common::{has_program, on_terminal, put_program, root};
 
 #[test]
 fn a_confined_cli_ends_as_it_ends() {
@@ -210,17 +210,19 @@ fn probe(way: &str, without_namespaces: bool) -> (BTreeMap<String, String>, Stri
         claude.display(),
     );
     put_program(&claude, &script);
-    let mut command = Command::new("python3");
-    command.arg(source.join("terminal.py")).arg(workspace.join("terminal"));
+    let shell = "tty > \"$0\"; exec 9<\"$1\"; shift; \"$@\"; echo \"ended: $?\"; \
+                 read -r -t 1 line; echo \"typed: <$line>\"";
+    let record = project.record();
+    let mut command = Command::new("bash");
+    command.args(["-c", shell]).arg(workspace.join("terminal"));
     command.arg(outside.path().join("secret"));
     if without_namespaces {
         command.args(["bwrap", "--unshare-user", "--disable-userns", "--dev-bind", "/", "/"]);
     }
-    let record = project.record();
     command.arg(record.get_program()).args(record.get_args());
     command.args(["--yes", "--confine", way]).current_dir(project.path());
-    let environment = record.get_envs().filter_map(|(name, value)| Some((name, value?)));
-    let output = command.envs(environment).output().unwrap();
+    command.envs(record.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let output = on_terminal("", &command).output().unwrap();
     let told = format!("{way}: {}", text(&output));
     assert!(told.contains("ended: 0"), "{told}");
     let stdout = fs::read_to_string(project.cassette().join("stdout.jsonl")).unwrap();

@@ -167,7 +167,10 @@ fn limits_on_subjects_are_told_with_their_option() {
         let toml = format!("[subject.x]\nkind = '{kind}'\ncommand = ['./subject']\n{keys}");
         fs::write(in_workspace("clitape.toml"), toml).expect("clitape.toml");
         let named = format!("raise the limit with `{option}`");
-        let commands = [&["test", "--subject", "x", "plain-text"][..], &["rig", "x", "plain-text"]];
+        let commands = [
+            &["test", "--yes", "--subject", "x", "plain-text"][..],
+            &["rig", "--yes", "x", "plain-text"],
+        ];
         let count = if kind == "parser" { 1 } else { 2 };
         for command in &commands[..count] {
             let args = [command, &[option, low][..]].concat();
@@ -193,7 +196,7 @@ fn the_limit_on_the_calls_of_a_chat_is_told_with_its_option() {
         program.display()
     );
     fs::write(workspace.path().join("clitape.toml"), toml).expect("clitape.toml");
-    let args = ["test", "--subject", "x", "plain-text", "--max-calls", "1"];
+    let args = ["test", "--yes", "--subject", "x", "plain-text", "--max-calls", "1"];
     let says = ["SB029", "more than 1 calls in one chat; raise the limit with `--max-calls`"];
     check(clitape().current_dir(workspace.path()).args(args), 3, &says);
 }

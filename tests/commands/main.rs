@@ -11,6 +11,7 @@ mod cli;
 mod compare;
 mod completions;
 mod confinement;
+mod consent;
 mod drift;
 mod examples_of_gateways;
 mod findings;

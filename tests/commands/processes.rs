@@ -142,18 +142,18 @@ fn sixty_signals_end_commands_whose_subjects_ignore_them() {
     /// The seconds from the start to the latest signal: some subjects are asked to end by then.
     const LATEST: f64 = 3.5;
     const COMMANDS: [&str; 13] = [
-        "test --subject unready",
-        "rig hangs plain-text",
-        "subject check ends",
-        "test --subject ends",
-        "rig unnamed plain-text",
-        "test --subject agent",
+        "test --yes --subject unready",
+        "rig --yes hangs plain-text",
+        "subject check --yes ends",
+        "test --yes --subject ends",
+        "rig --yes unnamed plain-text",
+        "test --yes --subject agent",
         "editor --prompt hi -- ./agent",
-        "test --subject parser",
-        "test --subject once",
-        "test --subject replay",
-        "test --subject loud",
-        "compare subject:hangs subject:ends --out out",
+        "test --yes --subject parser",
+        "test --yes --subject once",
+        "test --yes --subject replay",
+        "test --yes --subject loud",
+        "compare --yes subject:hangs subject:ends --out out",
         "compare this ./stays plain-text --out out",
     ];
     let (seed, draws) = draws(&SIGNALS[..4], LATEST);

@@ -116,7 +116,8 @@ fn issue_19_point_9_a_recording_is_judged_alone() {
     let subject = "\n[subject.cat]\nkind = 'parser'\ncommand = ['cat']\nkinds = ['text']\n";
     let config = fs::read_to_string(dir.join("clitape.toml")).unwrap();
     fs::write(dir.join("clitape.toml"), config + subject).unwrap();
-    let (_, out, err) = run(dir, &["test", "--subject", "cat", "plain-text/2.1.148", "bash-*"]);
+    let (_, out, err) =
+        run(dir, &["test", "--yes", "--subject", "cat", "plain-text/2.1.148", "bash-*"]);
     assert!(out.contains("plain-text/2.1.148") && out.contains("bash-count/2.1.330"), "{out}{err}");
     assert!(!out.contains("plain-text/2.1.330"), "{out}");
 }

@@ -25,13 +25,25 @@ fn issue_16_a_replay_is_judged_and_accepted_as_a_gateway_is() {
     let dir = with_script(r#"exec "$0" "$@""#, "");
     let path = dir.path();
     check(path, &["subject", "list"], 0, &["mine", "replay"], &[]);
-    let test = ["test", "--subject", "mine", "--plans", "2"];
+    let test = ["test", "--yes", "--subject", "mine", "--plans", "2"];
     let left_out = "left out 1 cassette: it sets a silent run of clitape's own gateway: silent-run";
     let says = [left_out, "3 scenarios: 3 cassettes, 0 goldens, 4 seeded plans", "all held"];
     check(path, &test, 0, &says, &[]);
-    check(path, &["test", "--subject", "mine", "plain-text", "--update"], 0, &["1 pending"], &[]);
+    check(
+        path,
+        &["test", "--yes", "--subject", "mine", "plain-text", "--update"],
+        0,
+        &["1 pending"],
+        &[],
+    );
     check(path, &["review", "--accept"], 0, &["1 accepted"], &[]);
-    check(path, &["test", "--subject", "mine", "plain-text"], 0, &["1 golden", "all held"], &[]);
+    check(
+        path,
+        &["test", "--yes", "--subject", "mine", "plain-text"],
+        0,
+        &["1 golden", "all held"],
+        &[],
+    );
 }
 
 #[test]
@@ -39,7 +51,7 @@ fn issue_19_point_10_the_plans_of_a_subject_have_the_seeds_that_are_asked_for_an
  {
     let fails = r#"case "$*" in *--plan*) exit 4 ;; esac; exec "$0" "$@""#;
     let dir = with_script(fails, "");
-    let test = ["test", "--subject", "mine", "plain-text"];
+    let test = ["test", "--yes", "--subject", "mine", "plain-text"];
     let seeds = [&test[..], &["--seed", "7..8", "--junit", "r.xml"]].concat();
     let says = ["2 seeded plans", "delayed by seed 7, the gateway ended", "delayed by seed 8, "];
     let out = check(dir.path(), &seeds, 3, &says, &[]);
@@ -70,7 +82,7 @@ fn issue_16_what_a_replay_prints_wrongly_is_a_finding() {
         ),
     ] {
         let dir = with_script(&script, settings);
-        let test = ["test", "--subject", "mine", "plain-text", "--plans", "1"];
+        let test = ["test", "--yes", "--subject", "mine", "plain-text", "--plans", "1"];
         check(dir.path(), &test, 3, &[expect, "reproduce: sh -c "], &[]);
     }
 }

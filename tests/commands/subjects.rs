@@ -40,8 +40,8 @@ fn issue_16_a_right_gateway_holds_and_its_chat_can_be_accepted() {
     let path = dir.path();
     check(path, &["subject", "list"], 0, &["mine", "gateway, one-shot", "python3"], &[]);
     let says = ["it starts and is ready after", "plain-text/", "is answered in", "it ends"];
-    check(path, &["subject", "check", "mine"], 0, &says, &[]);
-    let test = ["test", "--subject", "mine", "plain-text"];
+    check(path, &["subject", "check", "--yes", "mine"], 0, &says, &[]);
+    let test = ["test", "--yes", "--subject", "mine", "plain-text"];
     check(path, &[&test[..], &["--update"]].concat(), 0, &["all held", "1 pending golden"], &[]);
     let golden = path.join("scenarios/plain-text/golden/mine/telegram.snap");
     assert!(golden.with_extension("snap.new").is_file());
@@ -53,7 +53,13 @@ fn issue_16_a_right_gateway_holds_and_its_chat_can_be_accepted() {
     let says = ["sendMessage", "it came to its end", "claude       recorded"];
     let page = path.join("page");
     let html = ["--html", page.to_str().unwrap()];
-    check(path, &[&["rig", "mine", "plain-text", "--calls"], &html[..]].concat(), 3, &says, &[]);
+    check(
+        path,
+        &[&["rig", "--yes", "mine", "plain-text", "--calls"], &html[..]].concat(),
+        3,
+        &says,
+        &[],
+    );
     let page = fs::read_to_string(page.join("index.html")).unwrap();
     assert!(page.contains("What is recorded and what is real"));
 }
@@ -65,7 +71,7 @@ fn issue_16_calls_of_the_chat_go_wrong_as_asked_and_the_finding_says_so() {
     }
     let dir = with_subjects(&example("", "stop = '/stop'"));
     let path = dir.path();
-    let rig = ["rig", "mine", "plain-text", "--calls"];
+    let rig = ["rig", "--yes", "mine", "plain-text", "--calls"];
     // A right gateway waits as long as it is asked to, and goes on.
     let asked =
         ["calls of each chat that fail: 1:rate-limit:2s", "rate-limit:2s", "came to its end"];
@@ -86,7 +92,7 @@ fn issue_16_calls_of_the_chat_go_wrong_as_asked_and_the_finding_says_so() {
     fs::write(path.join("clitape.toml"), example("", "")).unwrap();
     let wrong = ["test", "--chat-faults", "1:reset"];
     check(path, &wrong, 2, &[], &["name it with --subject"]);
-    let wrong = ["test", "--subject", "mine", "--chat-faults", "getMe:1:reset"];
+    let wrong = ["test", "--yes", "--subject", "mine", "--chat-faults", "getMe:1:reset"];
     check(path, &wrong, 2, &[], &["is no fault of a call"]);
 }
 
@@ -102,11 +108,11 @@ fn issue_16_another_claude_that_would_run_is_refused_and_a_subject_is_like_anoth
     let dir = with_subjects(&toml);
     let there = dir.path().join("there");
     fs::create_dir(&there).unwrap();
-    check(dir.path(), &["subject", "check", "mine"], 0, &["is answered in"], &[]);
+    check(dir.path(), &["subject", "check", "--yes", "mine"], 0, &["is answered in"], &[]);
     fs::write(there.join("claude"), "").unwrap();
     let err = ["there/claude is there, and the gateway would start it instead of the recordings"];
-    check(dir.path(), &["test", "--subject", "mine"], 2, &[], &err);
-    check(dir.path(), &["subject", "check", "other"], 0, &["is answered in"], &[]);
+    check(dir.path(), &["test", "--yes", "--subject", "mine"], 2, &[], &err);
+    check(dir.path(), &["subject", "check", "--yes", "other"], 0, &["is answered in"], &[]);
 }
 
 #[test]
@@ -145,7 +151,7 @@ fn issue_16_a_gateway_that_ends_hangs_or_never_starts_is_told() {
         ),
     ] {
         let dir = with_subjects(&toml);
-        let (got, stdout, stderr) = run(dir.path(), &["test", "--subject", "mine"]);
+        let (got, stdout, stderr) = run(dir.path(), &["test", "--yes", "--subject", "mine"]);
         let said = stdout + &stderr;
         assert!(got == code && said.contains(says), "{toml}: {got}\n{said}");
     }
@@ -161,7 +167,7 @@ fn issue_16_a_turn_that_nobody_began_belongs_to_the_run_however_long_the_pause_b
     fs::write(dir.path().join("clitape.toml"), example).unwrap();
     // The pause is 5 s, and two quiet seconds end a run.
     let says = ["The build is running.", "The build is done.", "it came to its end"];
-    check(dir.path(), &["rig", "mine", "bash-background", "--calls"], 0, &says, &[]);
+    check(dir.path(), &["rig", "--yes", "mine", "bash-background", "--calls"], 0, &says, &[]);
 }
 
 #[test]
@@ -172,7 +178,7 @@ fn issue_16_nothing_of_a_gateway_is_left_after_a_kill() {
     let dir = with_subjects(&example("", ""));
     let temporary = tempfile::tempdir().unwrap();
     let mut command = clitape();
-    command.current_dir(dir.path()).args(["test", "--subject", "mine"]);
+    command.current_dir(dir.path()).args(["test", "--yes", "--subject", "mine"]);
     let mut running = command.env("TMPDIR", temporary.path()).spawn().unwrap();
     let begin = Instant::now();
     // The supervisor has the same environment; it is killed with all that it guards once the gateway itself runs.
@@ -229,7 +235,7 @@ fn issue_16_a_parser_is_compared_kind_by_kind() {
         let dir =
             with_subjects("[subject.p]\nkind = 'parser'\ncommand = ['python3', 'parser.py']\n");
         fs::write(dir.path().join("parser.py"), parser(text)).unwrap();
-        check(dir.path(), &["test", "--subject", "p"], code, &[says], &[]);
+        check(dir.path(), &["test", "--yes", "--subject", "p"], code, &[says], &[]);
     }
 }
 
@@ -276,7 +282,7 @@ fn issue_16_a_parser_that_is_started_once_reads_each_recording() {
         fs::write(dir.path().join("clitape.toml"), format!("{toml}within_s = {within_s}\n"))
             .unwrap();
         fs::write(dir.path().join("parser.py"), parser(then)).unwrap();
-        check(dir.path(), &["test", "--subject", "p"], code, &[says], &[]);
+        check(dir.path(), &["test", "--yes", "--subject", "p"], code, &[says], &[]);
         assert_eq!(fs::read(dir.path().join("starts")).unwrap().len(), starts, "{then}");
     }
 }
@@ -314,10 +320,10 @@ fn issue_16_a_check_says_what_a_gateway_lacks_and_what_it_printed() {
         (no_claude, "`claude` was not started; "),
     ] {
         let dir = with_subjects(&toml);
-        let (code, stdout, stderr) = run(dir.path(), &["subject", "check", "mine"]);
+        let (code, stdout, stderr) = run(dir.path(), &["subject", "check", "--yes", "mine"]);
+        assert!(!stdout.contains("{port}"), "{stdout}");
         let said = stdout + &stderr;
         assert!(code == 3 && said.contains(says), "{toml}: {code} without {says}\n{said}");
-        assert!(!said.contains("{port}"), "{said}");
         assert!(said.lines().all(|line| line.chars().count() < 400), "{said}");
     }
 }
@@ -333,7 +339,7 @@ fn issue_16_a_gateway_that_answers_at_a_url_is_ready() {
          ready = { url = 'http://127.0.0.1:{port}/' }\n",
     );
     let says = ["it starts and is ready after", "`claude` was not started"];
-    check(dir.path(), &["subject", "check", "mine"], 3, &says, &[]);
+    check(dir.path(), &["subject", "check", "--yes", "mine"], 3, &says, &[]);
 }
 
 #[test]
@@ -351,7 +357,7 @@ fn issue_16_known_differences_mark_what_is_known_and_a_row_that_is_over_or_unuse
         )
     };
     let known = |rows: &[String]| fs::write(dir.path().join("known.toml"), rows.concat()).unwrap();
-    let test = ["test", "--subject", "mine"];
+    let test = ["test", "--yes", "--subject", "mine"];
     let marked = row("answer-twice", "9999-01-31");
     known(std::slice::from_ref(&marked));
     let says = ["all held", "known: ", "(issue 12)", "tools are not shown yet: three-tools/"];
@@ -382,10 +388,10 @@ fn a_gateway_that_sends_too_much_is_ended_with_a_finding() {
     let env = "env = { API = '{bot_api}', TOKEN = '{token}' }";
     let dir = with_subjects(&python(flood, env));
     let says = ["SB029 subject-flooded", "more than 4MiB would have to be kept", "`--max-kept`"];
-    let test = ["test", "--subject", "mine", "--max-kept", "4MiB"];
+    let test = ["test", "--yes", "--subject", "mine", "--max-kept", "4MiB"];
     check(dir.path(), &test, 3, &says, &[]);
     // Its token differs in each run, and is not printed.
-    let rig = ["rig", "mine", "plain-text", "--calls", "--max-kept", "4MiB"];
+    let rig = ["rig", "--yes", "mine", "plain-text", "--calls", "--max-kept", "4MiB"];
     let shown = check(dir.path(), &rig, 3, &["flooding http://127.0.0.1", "/bot4242:***/"], &[]);
     assert_eq!(shown.matches("4242:").count(), shown.matches("4242:***").count(), "{shown}");
 }

@@ -45,6 +45,23 @@ pub(crate) fn clitape() -> Command {
     command
 }
 
+/// A command that runs on a terminal of its own, into which `typed` is typed. It needs python3.
+pub(crate) fn on_terminal(typed: &str, command: &Command) -> Command {
+    let mut terminal = Command::new("python3");
+    terminal.arg(root().join("tests/common/terminal.py")).arg(typed);
+    terminal.arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => terminal.env(name, value),
+            None => terminal.env_remove(name),
+        };
+    }
+    if let Some(dir) = command.get_current_dir() {
+        terminal.current_dir(dir);
+    }
+    terminal
+}
+
 /// Runs the command in `dir`; its exit code, stdout and stderr.
 pub(crate) fn run(dir: &Path, args: &[&str]) -> (i32, String, String) {
     let Output { status, stdout, stderr } =

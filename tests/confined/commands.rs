@@ -233,7 +233,7 @@ pub(crate) const COMMANDS: &[Row] = &[
             let text = fs::read_to_string(&config).unwrap();
             fs::write(config, text + "\n" + subject).unwrap();
         },
-        args: &["rig", "mine", "plain-text", "--html", "{out}/rig"],
+        args: &["rig", "--yes", "mine", "plain-text", "--html", "{out}/rig"],
         writes: &["out", "home/.cache"],
         starts: &["/sh", "/sleep", "/exe", "/claude"],
         loopback: true,

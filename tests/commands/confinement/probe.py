@@ -13,7 +13,7 @@ import sys
 
 outside, clitape, port, model, readable = sys.argv[1:]
 clitape, port = int(clitape), int(port)
-terminal = open("terminal").read()
+terminal = open("terminal").read().strip()
 libc = ctypes.CDLL(None, use_errno=True)
 secret = outside + "/secret"
 HERE = os.environ["HOME"]

@@ -6,9 +6,10 @@
 
 use std::fs::{self, File, FileTimes};
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use crate::common::{check, clitape, has_program, put_program, root, run};
+use crate::common::{check, clitape, has_program, on_terminal, put_program, root, run};
 use serde_json::Value;
 
 /// What `claude` 2.1.330 printed for the scenario that `clitape init` writes.
@@ -21,12 +22,17 @@ case "$*" in
 esac
 "#;
 
-/// Runs the command in a folder of `home`, whose cache has the CLI; the exit code, and all that is printed.
-fn run_at_home(home: &Path, dir: &Path, args: &[&str]) -> (i32, String) {
+/// The command in a folder of `home`, whose cache has the CLI.
+fn at_home(home: &Path, dir: &Path, args: &[&str]) -> Command {
     let mut command = clitape();
     command.current_dir(dir).args(args);
     command.env("XDG_CACHE_HOME", home.join("cache")).env("XDG_STATE_HOME", home.join("state"));
-    let output = command.output().unwrap();
+    command
+}
+
+/// Runs the command in a folder of `home`; the exit code, and all that is printed.
+fn run_at_home(home: &Path, dir: &Path, args: &[&str]) -> (i32, String) {
+    let output = at_home(home, dir, args).output().unwrap();
     let text = [output.stdout, output.stderr].concat();
     (output.status.code().unwrap(), String::from_utf8(text).unwrap())
 }
@@ -107,6 +113,13 @@ fn issue_19_point_8_the_commands_of_readme_lead_to_a_red_and_then_a_green_check(
     let config = fs::read_to_string(dir.join("clitape.toml")).unwrap();
     assert!(config.contains(&format!("# {}\n", subject.join("\n# "))), "{config}");
     fs::write(dir.join("clitape.toml"), config + "\n" + &subject.join("\n") + "\n").unwrap();
+    // The person agrees once, and is not asked again.
+    let words: Vec<&str> = subject_check.split(' ').collect();
+    let asked = on_terminal("y\n", &at_home(home.path(), &dir, &words)).output().unwrap();
+    let told = String::from_utf8_lossy(&asked.stdout);
+    for part in ["command: python3 bot.py", "Start mine? [y/N]", "ok it starts and is ready"] {
+        assert!(asked.status.success() && told.contains(part), "no `{part}` in\n{told}");
+    }
     play(subject_check, 0, &["ok it starts and is ready", "next: clitape test --subject mine"]);
     fs::write(dir.join("bug"), "args-empty").unwrap();
     play(red_test, 3, &red);

@@ -3,7 +3,7 @@
 //! 1. [`Subjects`] reads the file, `like` gives a subject the keys of another; [`GatewaySpec`] are the settings of a gateway.
 //!    [`Conditions`] are what is not as it was recorded.
 //! 2. `fit` says which cassettes a gateway can be given, `dialogue` what the recorded person did.
-//! 3. `prepare` installs what the gateway needs; `boot` starts the gateway in a temporary folder, with the stand-in as its `claude` and a chat server;
+//! 3. `review` lists what a subject runs, for the person who is asked. `prepare` installs what the gateway needs; `boot` starts the gateway in a temporary folder, with the stand-in as its `claude` and a chat server;
 //!    `ready_url` asks a URL whether it is ready.
 //! 4. `run` plays many cassettes at one start, `drive` one of them in a chat, and `agent` one in an editor; `log`
 //!    reads what the stand-in did, `answers` what the recorded host answered, `bus` what the gateway's event bus said.
@@ -39,6 +39,7 @@ mod placeholders;
 mod prepare;
 mod ready_url;
 mod replay;
+mod review;
 mod run;
 mod spec;
 mod suite;
@@ -54,6 +55,7 @@ pub use page::page_of_run;
 pub use parser::{NamedParser, test_parser};
 pub use prepare::RigHost;
 pub use replay::{NamedReplay, ReplayOptions, ReplaySuite, test_replay};
+pub use review::review;
 pub use run::RunEvent;
 pub use spec::{
     CallSpec, Front, GatewaySpec, HostKind, InstallSpec, NamedGateway, ParserSpec, Press, Ready,

@@ -107,10 +107,10 @@ pub enum RecordError {
         /// The end of its output.
         printed: CliOutput,
     },
-    /// A person was asked whether to record the scenario and did not answer yes.
-    #[error("{name} was not recorded: the answer was not `y`")]
+    /// A person was asked whether to record the scenario or to start the subject, and did not answer yes.
+    #[error("{name} was not run: the answer was not `y`")]
     Declined {
-        /// The scenario.
+        /// The scenario or the subject.
         name: String,
     },
     /// The caller asked to stop.

@@ -12,6 +12,7 @@
 //!
 //! All of this is real IO in real time; no replay uses it.
 
+mod agreed;
 mod answer;
 mod checkout;
 mod child;
@@ -23,7 +24,6 @@ mod error;
 pub mod fuzzing;
 mod history;
 mod host;
-mod known;
 mod launch;
 mod made_from;
 mod meter;
@@ -51,6 +51,7 @@ mod workspace;
 
 use std::sync::atomic::AtomicBool;
 
+pub use agreed::Agreed;
 pub use checkout::Checkout;
 pub(crate) use child::{Ended, Notes, Script, Why, drive};
 pub use claude::{Claude, ClaudeChoice, help, resolve};
@@ -58,7 +59,6 @@ pub use confine::ConfineBy;
 #[cfg(target_os = "linux")]
 pub use confine::enter;
 pub use error::{CliOutput, HostError, RecordError};
-pub use known::KnownScenarios;
 pub use launch::{ENTER, SUPERVISE, supervise_with};
 pub(crate) use launch::{Guard, Running, command, launch};
 pub use made_from::made_from;

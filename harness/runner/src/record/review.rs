@@ -26,17 +26,26 @@ const DESCRIPTIVE: [&str; 7] =
 /// The characters of a call that are shown.
 const CLIP: usize = 300;
 
-/// The list and the digest of a scenario.
+/// The list and the digest of a scenario, or of another thing that makes clitape run programs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Review {
-    /// SHA-256 over `scenario.toml`, `model.toml` and every file of the workspace.
+    /// SHA-256 over all that is run: of a scenario, `scenario.toml`, `model.toml` and every file of the workspace.
     pub digest: String,
-    /// One line for each prompt, argument, tool call and file of instructions. The lines contain text of the
-    /// scenario, so they must be made safe before a terminal shows them.
+    /// One line for each prompt, argument, tool call and file of instructions, or for each setting. The lines contain
+    /// text of others, so they must be made safe before a terminal shows them.
     pub lines: Vec<String>,
 }
 
 impl Review {
+    /// Makes the list of `lines`, of which a person sees the beginnings. The digest is of them and of `parts`.
+    pub fn of_lines(lines: Vec<String>, parts: &[&[u8]]) -> Self {
+        let mut hash = Sha256::new();
+        let all = lines.iter().map(String::as_bytes).chain(parts.iter().copied());
+        all.for_each(|part| field(&mut hash, part));
+        let lines = lines.iter().map(|line| clipped(line)).collect();
+        Self { digest: hex(&hash.finalize()), lines }
+    }
+
     /// Reads the files that a recording would use.
     ///
     /// # Errors

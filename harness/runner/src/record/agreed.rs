@@ -1,5 +1,5 @@
-//! The list of the scenarios that were recorded here before, by their digests. It is a file of the user,
-//! which a rename replaces as a whole.
+//! The list of the scenarios and subjects that a person has agreed to run here, by their digests. It is a file of the
+//! user, which a rename replaces as a whole.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
@@ -9,25 +9,25 @@ use fs_err as fs;
 use serde::{Deserialize, Serialize};
 
 /// The name of the file.
-const NAME: &str = "known-scenarios.toml";
+const NAME: &str = "agreed.toml";
 
 /// The content of the file.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct KnownFile {
-    /// The name of each scenario by its digest.
+struct AgreedFile {
+    /// The name of each scenario and subject by its digest.
     #[serde(default)]
-    scenarios: BTreeMap<String, String>,
+    agreed: BTreeMap<String, String>,
 }
 
-/// The list of known scenarios in a folder of the user.
+/// The list of what a person has agreed to run, in a folder of the user.
 #[derive(Debug)]
-pub struct KnownScenarios {
+pub struct Agreed {
     path: PathBuf,
-    text: KnownFile,
+    text: AgreedFile,
 }
 
-impl KnownScenarios {
+impl Agreed {
     /// Reads the list in `folder`; without a file it is empty.
     ///
     /// # Errors
@@ -40,18 +40,18 @@ impl KnownScenarios {
                 let what = error.message();
                 io::Error::other(format!("{}: {what}; remove the file", path.display()))
             })?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => KnownFile::default(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => AgreedFile::default(),
             Err(error) => return Err(error),
         };
         Ok(Self { path, text })
     }
 
-    /// Returns whether a scenario with this digest is known.
+    /// Returns whether the list has this digest.
     pub fn has(&self, digest: &str) -> bool {
-        self.text.scenarios.contains_key(digest)
+        self.text.agreed.contains_key(digest)
     }
 
-    /// Adds a scenario to the list and writes the file.
+    /// Adds a digest to the list and writes the file.
     ///
     /// # Errors
     ///
@@ -59,9 +59,9 @@ impl KnownScenarios {
     pub fn add(&mut self, digest: &str, name: &str) -> io::Result<()> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder)?;
-        // Another clitape may have added scenarios in the meantime.
-        self.text.scenarios.extend(Self::read(folder)?.text.scenarios);
-        self.text.scenarios.insert(digest.to_owned(), name.to_owned());
+        // Another clitape may have added to it in the meantime.
+        self.text.agreed.extend(Self::read(folder)?.text.agreed);
+        self.text.agreed.insert(digest.to_owned(), name.to_owned());
         let text = toml::to_string(&self.text).map_err(io::Error::other)?;
         let mut new = tempfile::NamedTempFile::new_in(folder)?;
         new.write_all(text.as_bytes())?;
@@ -75,18 +75,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_added_is_known_from_then_on() {
+    fn what_is_added_is_agreed_to_from_then_on() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("state/clitape");
-        let mut first = KnownScenarios::read(&folder).unwrap();
-        let mut second = KnownScenarios::read(&folder).unwrap();
+        let mut first = Agreed::read(&folder).unwrap();
+        let mut second = Agreed::read(&folder).unwrap();
         first.add("ab", "one").unwrap();
         second.add("cd", "two").unwrap();
-        let known = KnownScenarios::read(&folder).unwrap();
+        let known = Agreed::read(&folder).unwrap();
         assert_eq!(["ab", "cd", "ef"].map(|digest| known.has(digest)), [true, true, false]);
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
         fs::write(folder.join(NAME), "scenario = 1").unwrap();
-        let error = KnownScenarios::read(&folder).unwrap_err().to_string();
+        let error = Agreed::read(&folder).unwrap_err().to_string();
         assert!(error.contains(NAME) && error.ends_with("remove the file"), "{error}");
     }
 }

@@ -1,0 +1,131 @@
+//! A subject is a program of the repository: what it runs is shown, and asked about once, before it runs.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::common::project::text;
+use crate::common::{clitape, has_program, on_terminal, workspace};
+
+/// Subjects of every kind, which leave a mark when they run and then end.
+const SUBJECTS: &str = "
+[subject.gateway]
+kind = 'gateway'
+command = ['sh', '-c', 'touch ran; exit 1']
+pass_env = ['SECRET_OF_MINE']
+env = { NODE_OPTIONS = '--import ./evil.mjs' }
+[subject.other]
+kind = 'gateway'
+command = ['sh', '-c', 'touch ran; exit 2']
+[subject.agent]
+kind = 'agent'
+command = ['sh', '-c', 'touch ran; exit 1']
+[subject.parser]
+kind = 'parser'
+command = ['sh', '-c', 'touch ran; exit 1']
+[subject.replay]
+kind = 'replay'
+command = ['sh', '-c', 'touch ran; exit 1']
+[subject.built]
+kind = 'gateway'
+command = ['sh', '-c', 'exit 1']
+checkout = '.'
+build = ['sh', '-c', 'touch ran']
+";
+
+/// The command in `dir`, whose list of what was agreed to is its own.
+fn command(dir: &Path, args: &str) -> Command {
+    let mut command = clitape();
+    command.args(args.split(' ')).current_dir(dir).env("XDG_STATE_HOME", dir.join("state"));
+    command.stdin(Stdio::null());
+    command
+}
+
+#[test]
+fn a_subject_is_shown_and_not_started_unasked() {
+    let dir = workspace(&["plain-text"]);
+    fs::write(dir.path().join("clitape.toml"), SUBJECTS).unwrap();
+    for args in [
+        "subject check gateway",
+        "test --subject gateway",
+        "--quiet test --subject gateway plain-text",
+        "rig gateway plain-text",
+        "compare subject:gateway subject:other --out out",
+        "test --subject agent",
+        "subject check agent",
+        "rig agent plain-text",
+        "test --subject parser",
+        "test --subject replay",
+        "test --subject built@HEAD",
+    ] {
+        let output = command(dir.path(), args).output().unwrap();
+        let told = text(&output);
+        assert_eq!(output.status.code(), Some(2), "{args}: {told}");
+        for part in ["makes clitape run this as you", "command: sh -c ", "pass --yes"] {
+            assert!(told.contains(part), "{args}: no `{part}` in {told}");
+        }
+        let is_first = told.contains("gateway makes");
+        for part in ["it gets your variables: SECRET_OF_MINE", "NODE_OPTIONS='--import ./evil.mjs'"]
+        {
+            assert_eq!(told.contains(part), is_first, "{args}: `{part}` in {told}");
+        }
+        assert_eq!(told.contains("which is built by: sh -c 'touch ran'"), args.contains("built"));
+        assert!(!dir.path().join("ran").exists(), "{args}: it ran");
+    }
+}
+
+#[test]
+fn a_person_agrees_once_to_what_a_subject_runs() {
+    if !has_program("python3") {
+        return;
+    }
+    let dir = workspace(&["plain-text"]);
+    let (config, ran) = (dir.path().join("clitape.toml"), dir.path().join("ran"));
+    let check = |typed: Option<&str>, question: bool, runs: bool| {
+        let asked = command(dir.path(), "subject check gateway");
+        let output = match typed {
+            Some(typed) => on_terminal(typed, &asked).output(),
+            None => { asked }.output(),
+        };
+        let output = output.unwrap();
+        let told = text(&output);
+        assert_eq!(told.contains("Start gateway? [y/N]"), question, "{told}");
+        assert_eq!(ran.exists(), runs, "{told}");
+        assert_eq!(output.status.code() == Some(4), typed.is_some() && !runs, "{told}");
+        // An error means that it did not run.
+        let _ = fs::remove_file(&ran);
+    };
+    fs::write(&config, SUBJECTS).unwrap();
+    check(Some("n\n"), true, false);
+    check(Some("y\n"), true, true);
+    check(Some(""), false, true);
+    check(None, false, true);
+    // Limits and promises of a subject run nothing, but another command, variable or folder does.
+    fs::write(&config, SUBJECTS.replace("pass_env", "within_s = 9\npass_env")).unwrap();
+    check(None, false, true);
+    fs::write(&config, SUBJECTS.replace("SECRET_OF_MINE", "ANOTHER")).unwrap();
+    check(None, false, false);
+    fs::write(&config, SUBJECTS.replace("exit 1", "exit 3")).unwrap();
+    check(None, false, false);
+    let other = workspace(&["plain-text"]);
+    fs::write(other.path().join("clitape.toml"), SUBJECTS).unwrap();
+    let mut elsewhere = command(other.path(), "subject check gateway");
+    let output = elsewhere.env("XDG_STATE_HOME", dir.path().join("state")).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output));
+}
+
+#[test]
+fn yes_starts_a_subject_and_agrees_to_nothing() {
+    let dir = workspace(&["plain-text"]);
+    fs::write(dir.path().join("clitape.toml"), SUBJECTS).unwrap();
+    let output = command(dir.path(), "subject check --yes gateway").output().unwrap();
+    assert!(dir.path().join("ran").exists(), "{}", text(&output));
+    fs::remove_file(dir.path().join("ran")).unwrap();
+    let output = command(dir.path(), "subject check gateway").output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output));
+    let output = command(dir.path(), "test --yes").output().unwrap();
+    assert!(text(&output).contains("--subject"), "{}", text(&output));
+}
