@@ -38,7 +38,7 @@ pub struct Review {
 
 impl Review {
     /// Makes the list of `lines`, of which a person sees the beginnings. The digest is of them and of `parts`.
-    pub fn of_lines(lines: Vec<String>, parts: &[&[u8]]) -> Self {
+    pub fn of_lines(lines: &[String], parts: &[&[u8]]) -> Self {
         let mut hash = Sha256::new();
         let all = lines.iter().map(String::as_bytes).chain(parts.iter().copied());
         all.for_each(|part| field(&mut hash, part));
