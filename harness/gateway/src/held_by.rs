@@ -181,6 +181,7 @@ held_by! {
         conversation::tests::q1_a_question_is_closed_once_whatever_comes,
         conversation::tests::q1_a_question_of_a_subagent_goes_on_in_the_next_turn,
         question::suggestion::tests::q1_every_suggestion_has_a_short_label,
+        question::suggestion::tests::q1_what_a_label_has_no_room_for_is_said_in_full,
     ], [];
     "Q2": [
         question::press::tests::q2_the_data_of_a_button_is_short_and_read_back,
@@ -191,7 +192,11 @@ held_by! {
         telegram::tests::questions::q2_choices_are_marked_and_chosen,
         telegram::tests::questions::q2_presses_and_replies_are_answers,
         telegram::tests::questions::q2_a_person_sees_what_the_call_would_do,
-        telegram::tests::questions::q2_a_plan_is_shown_and_cut_to_a_message,
+        telegram::tests::questions::q2_a_plan_is_shown_as_it_is_meant,
+        telegram::tests::whole_questions::q2_the_whole_command_is_shown_whatever_its_length,
+        telegram::tests::whole_questions::q2_all_that_is_asked_is_shown_whatever_the_tool,
+        telegram::tests::whole_questions::q2_the_buttons_come_after_all_pages_or_not_at_all,
+        telegram::tests::whole_questions::q2_nobody_says_yes_to_what_was_not_shown,
     ], [];
     "Q3": [
         telegram::tests::questions::q3_a_question_does_not_vanish_whatever_the_server_does,
@@ -212,6 +217,8 @@ held_by! {
         acp::tests::permissions::q6_a_call_is_announced_then_asked_about_and_then_in_progress,
         acp::tests::permissions::q6_a_question_that_is_over_is_cancelled_with_the_client,
         acp::tests::permissions::q6_a_call_that_was_never_announced_is_announced_for_the_question,
+        acp::tests::permissions::q6_a_client_is_asked_about_all_of_the_input,
+        acp::tests::permissions::q6_a_client_sees_what_an_option_has_no_room_for,
         acp::tests::permissions::q6_choices_are_requests_with_their_options,
         acp::tests::cassettes::q6_a_client_answers_every_recorded_question,
     ], [];

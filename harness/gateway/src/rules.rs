@@ -95,8 +95,8 @@ rules! {
     /// A question of the CLI reaches every channel once, sanitised, and is closed once, whatever
     /// comes: answered, withdrawn, expired, or with its call or its run.
     Q1
-    /// A question is a message of its own with a button for each answer; free text answers it too.
-    /// Closed, it says what was decided, by whom and when, and has no button.
+    /// A question is a message of its own with a button for each answer; free text answers it too. The buttons
+    /// come when all of what is asked is shown, on pages or in a file if one message can't hold it. Closed, it says what was decided, by whom and when, and has no button.
     Q2
     /// A question does not vanish and is not asked twice, whatever the chat's server does; the one
     /// exception is a message whose answer was lost.

@@ -177,8 +177,20 @@ impl AcpCall {
         update
     }
 
-    /// The call as a whole, for a person who is asked about it.
-    pub(super) fn whole(&self, view: CallContext<'_>) -> ToolCallUpdate {
+    /// The call with the `input` that a person is asked about, all of it: what is told of a call may be cut, and a hook may
+    /// have changed it.
+    pub(super) fn asked(&self, input: Option<&Value>, view: CallContext<'_>) -> ToolCallUpdate {
+        let is_any = |input: &&Value| input.as_object().is_none_or(|fields| !fields.is_empty());
+        let Some(input) = input.filter(is_any).filter(|input| **input != *self.input) else {
+            return self.whole(view);
+        };
+        let mut asked = Self::new(self.id.clone(), &self.name, self.parent.clone(), self.order);
+        asked.start(&Arc::new(input.clone()), None);
+        asked.whole(view)
+    }
+
+    /// The call as a whole.
+    fn whole(&self, view: CallContext<'_>) -> ToolCallUpdate {
         let mut call = self.blank();
         self.write_whole(&self.look(view), &mut call);
         call.status = Some(CallStatus::Pending);

@@ -324,7 +324,11 @@ impl AcpConverter {
             Vec::new()
         };
         if let Some(announced) = self.open.get(call) {
-            let whole = announced.whole(view(&self.settings, &self.files));
+            let input = match &question.kind {
+                QuestionKind::Permission { input } => Some(input),
+                QuestionKind::Choices(_) => None,
+            };
+            let whole = announced.asked(input, view(&self.settings, &self.files));
             self.permissions.ask(question, call, is_made_up, &whole);
         }
         updates

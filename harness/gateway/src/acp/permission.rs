@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::result::fenced;
 use super::update::{CallContent, CallStatus, ToolCallUpdate};
 use crate::question::{
     Answer, Choice, ChoiceOption, Chosen, Closing, Press, PressedButton, Question, QuestionClosed,
@@ -171,6 +172,13 @@ impl Permissions {
                 tool_call.title = Some(choice.question.clone());
                 tool_call.content = Some(vec![CallContent::text(described(choice))]);
             }
+            let more = question.suggestions_in_full().filter(|_| choice.is_none());
+            let more = more
+                .map(|(label, all)| CallContent::text(format!("{label}:\n{}", fenced("", all))));
+            let more: Vec<CallContent> = more.collect();
+            if !more.is_empty() {
+                tool_call.content.get_or_insert_default().extend(more);
+            }
             let options = options(question, part, choice);
             let request = PermissionRequest { id, tool_call, options };
             self.waiting.push(ClientRequest::Permission(Box::new(request)));
@@ -234,9 +242,11 @@ impl Permissions {
 
 /// The text below the title of a choice.
 fn described(choice: &Choice) -> String {
-    let lines = choice.options.iter().map(|option| match &option.description {
-        Some(words) => format!("- **{}**: {words}", option.label),
-        None => format!("- **{}**", option.label),
+    let lines = choice.options.iter().map(|option| {
+        let words = option.description.iter().map(|words| format!(": {words}"));
+        let preview = option.preview.iter().map(|preview| format!("\n\n{}\n", fenced("", preview)));
+        let after: String = words.chain(preview).collect();
+        format!("- **{}**{after}", option.label)
     });
     lines.collect::<Vec<_>>().join("\n")
 }

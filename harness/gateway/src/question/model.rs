@@ -5,17 +5,17 @@ use std::time::Duration;
 use clitape_stream::{Decision, Event};
 use serde_json::{Map, Value};
 
-use super::suggestion::label;
+use super::suggestion::{in_full, label};
 use crate::display;
 use crate::excerpt::short;
 use crate::limits::{QUESTION_DENIED, QUESTION_REMINDED};
-use crate::sanitise::{Masked, redact_text, sanitise};
+use crate::sanitise::{Masked, redact_text, sanitise_whole};
 
 /// The tool whose questions a person answers by choosing.
 pub(super) const ASK: &str = "AskUserQuestion";
 /// The tool that asks whether a plan may be carried out.
 const PLAN: &str = "ExitPlanMode";
-/// Characters of a description or a path that are passed on.
+/// Characters of a description or a reason that are passed on.
 const DETAIL_LIMIT: usize = 300;
 
 /// How long a question waits for its answer ([Q5](crate::rules::Q5)).
@@ -49,6 +49,8 @@ pub struct Question {
     pub kind: QuestionKind,
     /// One short label for each change of permissions that the CLI suggests, in the CLI's order.
     pub suggestions: Vec<String>,
+    /// Everything that each of them changes, one rule or path a line, where its label has no room for it.
+    pub in_full: Vec<Option<String>>,
     /// What the model says about the call.
     pub description: Option<String>,
     /// The path because of which the CLI asks.
@@ -63,7 +65,7 @@ pub struct Question {
 pub enum QuestionKind {
     /// Whether the tool may run.
     Permission {
-        /// The arguments of the call.
+        /// The arguments of the call: sanitised as those on the bus, and whole, however long they are.
         input: Value,
     },
     /// What a person chooses (`AskUserQuestion`); never empty.
@@ -92,6 +94,8 @@ pub struct ChoiceOption {
     pub label: String,
     /// What they mean.
     pub description: Option<String>,
+    /// What would come of it, such as a sketch or some code.
+    pub preview: Option<String>,
 }
 
 /// A question is closed: it was answered, or nobody waits for an answer any more.
@@ -185,9 +189,10 @@ impl Question {
             (Value::Object(own), Some(fields)) if own.is_empty() => Value::Object(fields.clone()),
             (input, _) => input,
         };
+        let command = input.get("command").and_then(Value::as_str);
         let suggestions = suggestions.value();
         let labels = suggestions.as_array().map(Vec::as_slice).unwrap_or_default();
-        let words = |key: &str| text_of(detail, key).map(|words| short(words, DETAIL_LIMIT));
+        let words = |key: &str, limit| text_of(detail, key).map(|words| short(words, limit));
         Some(Self {
             id: id.to_string(),
             call: call.as_deref().map(str::to_owned),
@@ -195,10 +200,17 @@ impl Question {
             title: display::title(name, &input),
             kind: kind(name, &input, masked),
             suggestions: labels.iter().map(label).collect(),
-            description: words("description").filter(|words| !words.is_empty()),
-            blocked_path: words("blocked_path").filter(|words| !words.is_empty()),
+            in_full: labels.iter().map(|suggestion| in_full(suggestion, command)).collect(),
+            description: words("description", DETAIL_LIMIT).filter(|words| !words.is_empty()),
+            blocked_path: words("blocked_path", usize::MAX).filter(|words| !words.is_empty()),
             parent: parent.as_deref().map(str::to_owned),
         })
+    }
+
+    /// The labels of the suggestions that have no room for all that they change, and all of it.
+    pub fn suggestions_in_full(&self) -> impl Iterator<Item = (&str, &str)> {
+        let pairs = self.suggestions.iter().zip(&self.in_full);
+        pairs.filter_map(|(label, all)| Some((label.as_str(), all.as_deref()?)))
     }
 
     /// Returns the text that a person decides about where it is more than a line: the plan of
@@ -215,7 +227,7 @@ impl Question {
 fn kind(name: &str, input: &Value, masked: &mut Masked) -> QuestionKind {
     let choices = if name == ASK { choices(input) } else { Vec::new() };
     if choices.is_empty() {
-        QuestionKind::Permission { input: sanitise(input, masked) }
+        QuestionKind::Permission { input: sanitise_whole(input, masked) }
     } else {
         QuestionKind::Choices(choices.iter().map(Choice::redacted).collect())
     }
@@ -236,6 +248,7 @@ impl Choice {
             Some(ChoiceOption {
                 label: text_of(option, "label")?.to_owned(),
                 description: text_of(option, "description").map(str::to_owned),
+                preview: text_of(option, "preview").map(str::to_owned),
             })
         };
         Some(Self {
@@ -248,13 +261,15 @@ impl Choice {
 
     /// Masks the secrets in all texts ([B2](crate::rules::B2)).
     fn redacted(&self) -> Self {
+        let redacted = |text: &str| redact_text(text).into_owned();
         let option = |option: &ChoiceOption| ChoiceOption {
-            label: redact_text(&option.label).into_owned(),
-            description: option.description.as_deref().map(|text| redact_text(text).into_owned()),
+            label: redacted(&option.label),
+            description: option.description.as_deref().map(redacted),
+            preview: option.preview.as_deref().map(redacted),
         };
         Self {
-            question: redact_text(&self.question).into_owned(),
-            header: self.header.as_deref().map(|text| redact_text(text).into_owned()),
+            question: redacted(&self.question),
+            header: self.header.as_deref().map(redacted),
             options: self.options.iter().map(option).collect(),
             multi_select: self.multi_select,
         }

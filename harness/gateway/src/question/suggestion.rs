@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::excerpt::short_by_words;
+use crate::sanitise::redact_text;
 
 /// Characters of a label. With the mark before it, it fits on a button whole, because its last words say how far
 /// the change goes.
@@ -35,6 +36,39 @@ const MODES: [(&str, &str); 5] = [
 /// Returns the label of a suggestion, such as "Always allow `touch made` here". Where it is too long, the rule
 /// or the path is cut, and the words around it stay.
 pub(crate) fn label(suggestion: &Value) -> String {
+    labelled(suggestion, LABEL_LIMIT)
+}
+
+/// Returns everything that a suggestion changes, one rule or path a line, where its label has no room for it: a person
+/// would allow it unseen. None too for the rule of the `command` that is asked about, which is shown anyway.
+pub(crate) fn in_full(suggestion: &Value, command: Option<&str>) -> Option<String> {
+    let items = ["rules", "directories"].iter().find_map(|key| suggestion[*key].as_array());
+    let items = items.map(Vec::as_slice).unwrap_or_default();
+    let whole = labelled(suggestion, usize::MAX);
+    let is_asked = |item: &Value| {
+        command.is_some() && item["ruleContent"].as_str().map(str::trim) == command.map(str::trim)
+    };
+    match items {
+        [item] if is_asked(item) => return None,
+        [] | [_] if whole == label(suggestion) => return None,
+        [] => return Some(whole),
+        _ => {}
+    }
+    let line = |item: &Value| match (item.as_str(), item["ruleContent"].as_str()) {
+        (Some(path), _) => redact_text(path).into_owned(),
+        (None, content) => {
+            let name = item["toolName"].as_str().unwrap_or(UNNAMED);
+            let content = content.filter(|content| !content.is_empty());
+            let content = content.map(|content| format!("({})", redact_text(content)));
+            format!("{name}{}", content.unwrap_or_default())
+        }
+    };
+    Some(items.iter().map(line).collect::<Vec<_>>().join("\n"))
+}
+
+/// The words for a suggestion, of at most `limit` characters.
+fn labelled(suggestion: &Value, limit: usize) -> String {
+    let fitted = |before: &str, name: &str, after: &str| fitted(before, name, after, limit);
     let field = |key: &str| suggestion[key].as_str().unwrap_or_default();
     let place = word(&PLACES, field("destination")).unwrap_or_default();
     match field("type") {
@@ -64,11 +98,11 @@ pub(crate) fn label(suggestion: &Value) -> String {
     }
 }
 
-/// `name` between `before` and `after`, cut so that the whole is no longer than a label.
-fn fitted(before: &str, name: &str, after: &str) -> String {
+/// `name` between `before` and `after`, cut so that the whole is no longer than `limit`.
+fn fitted(before: &str, name: &str, after: &str, limit: usize) -> String {
     let around = before.chars().count() + after.chars().count();
     // The mark of the cut counts too.
-    let name = short_by_words(name, LABEL_LIMIT.saturating_sub(around + 1));
+    let name = short_by_words(name, limit.saturating_sub(around + 1));
     format!("{before}{name}{after}")
 }
 
@@ -137,5 +171,31 @@ pub(crate) mod tests {
         check(&json!({"type": "setMode", "mode": "new"}), "Switch to the mode new");
         check(&json!({"type": "removeRules"}), "Change the permissions (removeRules)");
         check(&Value::Null, "Change the permissions");
+    }
+
+    #[test]
+    pub(crate) fn q1_what_a_label_has_no_room_for_is_said_in_full() {
+        let check = |suggestion: Value, expect: Option<&str>| {
+            assert_eq!(in_full(&suggestion, Some("make a")).as_deref(), expect, "{suggestion}");
+        };
+        let rule = |content: &str| json!({"toolName": "Bash", "ruleContent": content});
+        let rules = |rules: &[Value]| {
+            json!({"type": "addRules", "behavior": "allow", "rules": rules,
+            "destination": "session"})
+        };
+        let long = "touch /clitape/project/made.txt && ls /clitape/project";
+        check(rules(&[rule("make b")]), None);
+        check(rules(&[rule(long)]), Some(&format!("Bash({long})")));
+        let lines = "Bash(make a)\nBash(TOKEN=*** make)\nRead";
+        let secret = rule("TOKEN=abcdefgh make");
+        check(rules(&[rule("make a"), secret, json!({"toolName": "Read"})]), Some(lines));
+        let folders = |all: &[&str]| json!({"type": "addDirectories", "directories": all});
+        check(folders(&["/a"]), None);
+        check(folders(&["/a", "/b"]), Some("/a\n/b"));
+        check(json!({"type": "setMode", "mode": "acceptEdits"}), None);
+        let mode = format!("Switch to the mode {}", "m".repeat(90));
+        check(json!({"type": "setMode", "mode": "m".repeat(90)}), Some(&mode));
+        // The rule of a long command says no more than the command.
+        assert_eq!(in_full(&rules(&[rule(long)]), Some(long)), None);
     }
 }

@@ -61,7 +61,14 @@ pub fn sanitise_result(result: &Value) -> Value {
 /// A value that was sanitised stays as it is.
 #[must_use]
 pub fn sanitise(value: &Value, masked: &mut Masked) -> Value {
-    ValueSanitiser { masked }.value(value, ValueContext::default())
+    ValueSanitiser { masked, is_cut: true }.value(value, ValueContext::default())
+}
+
+/// Sanitises what a person decides about ([Q2](crate::rules::Q2)): as [`sanitise`] does, but long text stays whole,
+/// because what is cut away would be allowed unseen.
+#[must_use]
+pub fn sanitise_whole(value: &Value, masked: &mut Masked) -> Value {
+    ValueSanitiser { masked, is_cut: false }.value(value, ValueContext::default())
 }
 
 /// Sanitises the input of a tool call while it streams ([B2](crate::rules::B2),
@@ -73,7 +80,8 @@ pub fn sanitise(value: &Value, masked: &mut Masked) -> Value {
 #[must_use]
 pub fn sanitise_open_args(fields: &Map<String, Value>, open: Option<&str>) -> Map<String, Value> {
     let mut masked = Masked::default();
-    ValueSanitiser { masked: &mut masked }.object(fields, ValueContext::default(), open)
+    let mut sanitiser = ValueSanitiser { masked: &mut masked, is_cut: true };
+    sanitiser.object(fields, ValueContext::default(), open)
 }
 
 /// The context of a value that is sanitised.
@@ -87,6 +95,8 @@ struct ValueContext {
 
 struct ValueSanitiser<'m> {
     masked: &'m mut Masked,
+    /// Whether long text is cut.
+    is_cut: bool,
 }
 
 impl ValueSanitiser<'_> {
@@ -183,6 +193,9 @@ impl ValueSanitiser<'_> {
     /// A text redacted and cut to the limit with a mark. What the cut leaves may read otherwise than
     /// the whole did, so it is looked at again.
     fn text(&mut self, text: &str, place: ValueContext) -> String {
+        if !self.is_cut {
+            return redact(text, self.masked).into_owned();
+        }
         if place.is_open && !planted(Plant::OpenTextNotHeldBack) {
             return self.cut(text, true);
         }

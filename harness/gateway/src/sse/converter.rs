@@ -22,7 +22,7 @@ const HEARD_LIMIT: usize = 200;
 /// |---|---|
 /// | `output` | `type` `delta` and the new `content`; or `replace` and all that is left of it |
 /// | `tool_use` | `toolCallId`, `name`, `input`, `isError`, `result_summary`?, `parentToolCallId`? |
-/// | `question` | `questionId`, `name`, `title`, `toolCallId`?, `input` or `choices`, `suggestions`?, `description`?, `blockedPath`?, `parentToolCallId`? |
+/// | `question` | `questionId`, `name`, `title`, `toolCallId`?, `input` or `choices`, `suggestions`?, `suggestionsInFull`?, `description`?, `blockedPath`?, `parentToolCallId`? |
 /// | `answered` | `questionId`, `how`, `answers`?, `message`?, `by`?, `after` (ms) |
 /// | `status` | `text`, a line for a person who waits: compaction, an API that is asked again, a question that waits, a message that was heard |
 /// | `error` | `error`, a sentence, and `kind` |
@@ -212,10 +212,13 @@ fn stamp(data: &mut Map<String, Value>, event: &BusEvent) {
 /// A question; what it does not have is left out.
 fn asked(question: &Question) -> SseEvent {
     let choice = |choice: &Choice| {
-        let options = choice
-            .options
-            .iter()
-            .map(|option| json!({ "label": option.label, "description": option.description }));
+        let options = choice.options.iter().map(|option| {
+            let mut fields = json!({ "label": option.label, "description": option.description });
+            if let Some(preview) = &option.preview {
+                fields["preview"] = json!(preview);
+            }
+            fields
+        });
         json!({
             "question": choice.question, "header": choice.header,
             "options": options.collect::<Vec<_>>(), "multiSelect": choice.multi_select,
@@ -227,12 +230,14 @@ fn asked(question: &Question) -> SseEvent {
     };
     let choices: Option<Vec<Value>> = choices;
     let suggestions = Some(&question.suggestions).filter(|labels| !labels.is_empty());
+    let in_full = Some(&question.in_full).filter(|all| all.iter().any(Option::is_some));
     present(
         "question",
         json!({
             "questionId": question.id, "name": question.name, "title": question.title,
             "toolCallId": question.call, "input": input, "choices": choices,
-            "suggestions": suggestions, "description": question.description,
+            "suggestions": suggestions, "suggestionsInFull": in_full,
+            "description": question.description,
             "blockedPath": question.blocked_path, "parentToolCallId": question.parent,
         }),
     )

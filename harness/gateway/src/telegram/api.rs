@@ -35,6 +35,8 @@ pub enum BotMethod {
     SendMessage,
     /// A new text for a message.
     EditMessageText,
+    /// A new message with a file; its text is the caption.
+    SendDocument,
 }
 
 impl BotMethod {
@@ -45,6 +47,9 @@ impl BotMethod {
     }
 }
 
+/// The name of a file that has all of what a person is asked.
+pub const FILE_NAME: &str = "question.txt";
+
 /// One call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BotCall {
@@ -53,8 +58,11 @@ pub struct BotCall {
     /// The message to edit; `None` for a new one.
     pub message_id: Option<i64>,
     /// The text in the profile's markup, for Telegram that of `parse_mode: HTML`; at most as long
-    /// as the profile's limit ([V5](crate::rules::V5)).
+    /// as the profile's limit ([V5](crate::rules::V5)), and a few words where it is the caption of a file.
     pub text: String,
+    /// The text of the file [`FILE_NAME`] that the message brings ([Q2](crate::rules::Q2)); only with
+    /// [`BotMethod::SendDocument`].
+    pub file: Option<String>,
     /// The buttons below it, row by row: `reply_markup` with an `inline_keyboard`. An edit without buttons
     /// takes away those that are there.
     pub buttons: Vec<Vec<Button>>,

@@ -133,6 +133,7 @@ mod tests {
             method: BotMethod::SendMessage,
             message_id: None,
             text: "x".to_owned(),
+            file: None,
             buttons: Vec::new(),
             question: None,
             is_final: false,

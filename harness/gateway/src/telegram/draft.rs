@@ -116,6 +116,7 @@ async fn keep_up(
             method: method(place),
             message_id: place,
             text: html.clone(),
+            file: None,
             buttons: Vec::new(),
             question: None,
             is_final: false,

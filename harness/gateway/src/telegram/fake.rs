@@ -26,6 +26,7 @@ pub(crate) struct FakeBotApi {
     started: Instant,
     busy: AtomicBool,
     log: Mutex<Vec<String>>,
+    calls: Mutex<Vec<BotCall>>,
     signals: Mutex<Vec<u128>>,
     next_id: Mutex<i64>,
 }
@@ -37,15 +38,21 @@ impl FakeBotApi {
             started: Instant::now(),
             busy: AtomicBool::new(false),
             log: Mutex::default(),
+            calls: Mutex::default(),
             signals: Mutex::default(),
             next_id: Mutex::new(100),
         }
     }
 
-    /// One line a call: `<ms> send|edit <message> [final] <text>`, and the buttons where there are any,
+    /// One line a call: `<ms> send|edit <message>|file [final] <text>`, and the buttons where there are any,
     /// `[Allow|Deny] [Always]`.
     pub(crate) fn log(&self) -> Vec<String> {
         lock(&self.log).clone()
+    }
+
+    /// The calls themselves.
+    pub(crate) fn calls(&self) -> Vec<BotCall> {
+        lock(&self.calls).clone()
     }
 
     /// The milliseconds at which somebody was said to be typing.
@@ -79,8 +86,10 @@ impl BotApi for FakeBotApi {
             let what = match (call.method, call.message_id) {
                 (BotMethod::SendMessage, None) => "send".to_owned(),
                 (BotMethod::EditMessageText, Some(id)) => format!("edit {id}"),
+                (BotMethod::SendDocument, None) => "file".to_owned(),
                 wrong => panic!("no such call: {wrong:?}"),
             };
+            lock(&self.calls).push(call.clone());
             let index = {
                 let mut log = lock(&self.log);
                 let last = if call.is_final { " final" } else { "" };

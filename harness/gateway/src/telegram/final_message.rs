@@ -108,6 +108,7 @@ async fn settle(
             method: method(message_id),
             message_id,
             text: text.clone(),
+            file: None,
             buttons: Vec::new(),
             question: None,
             is_final: true,

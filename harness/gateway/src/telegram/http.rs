@@ -37,7 +37,8 @@ use serde_json::Value;
 
 use super::address::{AddressError, server_address};
 use super::api::{
-    BotApi, BotApiError, BotCall, BotMethod, Button, CallFuture, SentMessage, SignalFuture,
+    BotApi, BotApiError, BotCall, BotMethod, Button, CallFuture, FILE_NAME, SentMessage,
+    SignalFuture,
 };
 use super::caller::late;
 use crate::http_client::{builder, root_cause};
@@ -50,6 +51,8 @@ pub mod fuzzing;
 
 /// Seconds to wait after a 429 that names none.
 const WAIT: u64 = 5;
+/// The kind of a body that is JSON.
+const JSON: &str = "application/json";
 /// Characters of the server's own words that are passed on.
 const WORDS_LIMIT: usize = 200;
 
@@ -148,8 +151,8 @@ impl HttpApi {
         Ok(Self { client, server, token, chat, timeout, max_answer })
     }
 
-    /// The JSON of `call`.
-    fn body(&self, call: &BotCall) -> Result<String, BotApiError> {
+    /// The body of `call`, and what kind it is: JSON, or a form where it brings a file.
+    fn body(&self, call: &BotCall) -> Result<(String, String), BotApiError> {
         let chat_id = self.chat.clone();
         let (text, parse_mode) = (call.text.clone(), ParseMode::Html);
         let body = match call.method {
@@ -166,12 +169,44 @@ impl HttpApi {
                 let params = params.text(text).parse_mode(parse_mode);
                 serde_json::to_string(&params.maybe_reply_markup(keyboard(&call.buttons)).build())
             }
+            BotMethod::SendDocument => return Ok(self.form(call)),
         };
-        body.map_err(|error| refused(&error.to_string()))
+        let body = body.map_err(|error| refused(&error.to_string()))?;
+        Ok((JSON.to_owned(), body))
+    }
+
+    /// The multipart form of a call that brings a file, which is its last part.
+    fn form(&self, call: &BotCall) -> (String, String) {
+        let file = call.file.as_deref().unwrap_or_default();
+        let boundary = (0..)
+            .map(|number: u64| format!("clitape-{number}"))
+            .find(|boundary| [file, &call.text].iter().all(|text| !text.contains(boundary)))
+            .unwrap_or_default();
+        let chat = match &self.chat {
+            ChatId::Integer(chat) => chat.to_string(),
+            ChatId::String(chat) => chat.clone(),
+        };
+        let named = format!(
+            "document\"; filename=\"{FILE_NAME}\"\r\nContent-Type: text/plain; charset=utf-8"
+        );
+        let parts = [
+            ("chat_id\"", chat.as_str()),
+            ("caption\"", &call.text),
+            ("parse_mode\"", "HTML"),
+            (&named, file),
+        ];
+        let part = |(head, text): (&str, &str)| {
+            format!(
+                "--{boundary}\r\nContent-Disposition: form-data; name=\"{head}\r\n\r\n{text}\r\n"
+            )
+        };
+        let body: String = parts.into_iter().map(part).collect();
+        (format!("multipart/form-data; boundary={boundary}"), format!("{body}--{boundary}--\r\n"))
     }
 
     async fn make(&self, call: &BotCall) -> Result<SentMessage, BotApiError> {
-        let answer = self.post(call.method.as_str(), self.body(call)?).await?;
+        let (kind, body) = self.body(call)?;
+        let answer = self.post(call.method.as_str(), &kind, body).await?;
         sent(&answer)
     }
 
@@ -180,13 +215,13 @@ impl HttpApi {
         let params = SendChatActionParams::builder().chat_id(self.chat.clone());
         let body = serde_json::to_string(&params.action(ChatAction::Typing).build());
         let body = body.map_err(|error| refused(&error.to_string()))?;
-        self.post("sendChatAction", body).await.map(|_| ())
+        self.post("sendChatAction", JSON, body).await.map(|_| ())
     }
 
     /// Posts `body` to `method`; what came back when it went well.
-    async fn post(&self, method: &str, body: String) -> Result<String, BotApiError> {
+    async fn post(&self, method: &str, kind: &str, body: String) -> Result<String, BotApiError> {
         let url = format!("{}/bot{}/{method}", self.server, self.token.0);
-        let request = self.client.post(url).header("Content-Type", "application/json");
+        let request = self.client.post(url).header("Content-Type", kind);
         let response = request.body(body).send().await.map_err(|error| {
             // Without a connection nothing went out.
             let lost = if error.is_connect() { BotApiError::Network } else { BotApiError::Lost };

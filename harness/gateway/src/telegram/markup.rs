@@ -13,7 +13,7 @@ pub(super) use partial::{finished, mend};
 pub(super) use read::read;
 #[cfg(test)]
 pub(super) use style::Face;
-pub(super) use style::{Style, StyledText, escaped, piece};
+pub(super) use style::{Style, StyledText, bold, escaped, italic, piece, plain};
 
 #[cfg(test)]
 pub(crate) mod properties;

@@ -28,7 +28,8 @@ pub use action::{ActionKind, PersonAction};
 #[cfg(feature = "telegram-http")]
 pub use address::{AddressError, TELEGRAM_SERVER};
 pub use api::{
-    BotApi, BotApiError, BotCall, BotMethod, Button, CallFuture, SentMessage, SignalFuture,
+    BotApi, BotApiError, BotCall, BotMethod, Button, CallFuture, FILE_NAME, SentMessage,
+    SignalFuture,
 };
 use ask::QuestionBoard;
 pub use ask::{Keyboard, Pressing};

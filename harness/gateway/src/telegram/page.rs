@@ -23,6 +23,9 @@ use whole::whole;
 /// Bytes of a character as a person sees it; what pretends to be a longer one can be cut.
 const GLYPH_LIMIT: usize = 64;
 
+/// The mark of a cut.
+const CUT: &str = "…";
+
 /// A character as a person sees it, and the piece it is of.
 struct Glyph<'a> {
     text: &'a str,
@@ -39,6 +42,11 @@ struct PageBreak {
 /// The pages that contain `pieces`, in the markup of `profile`; none for blank text.
 pub(super) fn pages(pieces: &[StyledText], profile: &Profile) -> Vec<String> {
     let limit = if planted(Plant::PageTooLong) { 2 * profile.limit } else { profile.limit };
+    pages_within(pieces, profile, limit)
+}
+
+/// The pages of at most `limit` units that contain `pieces`; none for blank text.
+pub(super) fn pages_within(pieces: &[StyledText], profile: &Profile, limit: usize) -> Vec<String> {
     match whole(pieces, profile, limit) {
         Some(page) => vec![page],
         None => laid_out(pieces, profile, limit),
@@ -69,6 +77,25 @@ pub(super) fn first_page(
     let sheet = Sheet::new(pieces, profile, limit);
     let (page, next) = sheet.page(0)?;
     Some((page, sheet.are_blank(next..sheet.glyphs.len())))
+}
+
+/// Whether one message of `profile` holds `pieces`. A text that is far too long is not laid out for that.
+pub(super) fn fits(pieces: &[StyledText], profile: &Profile) -> bool {
+    let characters: usize = pieces.iter().map(|piece| piece.text.chars().count()).sum();
+    let is_whole = |(_, is_whole)| is_whole;
+    characters <= 2 * profile.limit
+        && first_page(pieces, profile, profile.limit).is_none_or(is_whole)
+}
+
+/// The text of one message that contains `pieces`, or their beginning and the mark of a cut.
+pub(super) fn shortened(pieces: &[StyledText], profile: &Profile) -> String {
+    match first_page(pieces, profile, profile.limit) {
+        Some((page, true)) => page,
+        _ => {
+            let room = profile.limit.saturating_sub(profile.unit.count(CUT));
+            first_page(pieces, profile, room).unwrap_or_default().0 + CUT
+        }
+    }
 }
 
 /// Characters a person sees of `pieces`, up to `enough`.

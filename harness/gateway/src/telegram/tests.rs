@@ -12,6 +12,7 @@ use crate::channel::Delivery;
 
 pub(crate) mod questions;
 pub(crate) mod waits;
+pub(crate) mod whole_questions;
 
 /// What happens, and the millisecond it happens at.
 enum ChannelStep {

@@ -46,6 +46,7 @@ async fn call(address: SocketAddr) -> BotApiError {
         method: BotMethod::SendMessage,
         message_id: None,
         text: "x".to_owned(),
+        file: None,
         buttons: Vec::new(),
         question: None,
         is_final: true,

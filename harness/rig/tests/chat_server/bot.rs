@@ -322,7 +322,7 @@ fn issue_16_a_file_is_sent_and_read_again() {
 
 #[test]
 fn issue_16_the_gateway_s_own_client_talks_to_it() {
-    let fault = "3:rate-limit:30s".parse().unwrap();
+    let fault = "4:rate-limit:30s".parse().unwrap();
     let server = started(|settings| settings.faults = Faults::Listed(vec![fault]));
     let settings = HttpSettings {
         server: server.url(),
@@ -337,12 +337,15 @@ fn issue_16_the_gateway_s_own_client_talks_to_it() {
         method,
         message_id,
         text: text.to_owned(),
+        file: (method == BotMethod::SendDocument).then(|| "rm -rf /\r\n".to_owned()),
         is_final: false,
         question: None,
         buttons: Vec::new(),
     };
     runtime.block_on(async {
         api.typing().await.unwrap();
+        let file = api.call(call(BotMethod::SendDocument, None, "<i>q</i>")).await.unwrap();
+        assert_eq!(file.message_id, 1);
         let sent = api.call(call(BotMethod::SendMessage, None, "<b>a</b>")).await.unwrap();
         let id = Some(sent.message_id);
         let same = api.call(call(BotMethod::EditMessageText, id, "<b>a</b>")).await;
@@ -352,5 +355,6 @@ fn issue_16_the_gateway_s_own_client_talks_to_it() {
     });
     let entries = server.entries(7);
     assert_eq!(entries.last().unwrap().data["answer"], "rate-limit:30s");
-    assert_eq!(ChatView::after(&entries).final_text(), ["<b>a</b>"]);
+    assert_eq!(ChatView::after(&entries).final_text(), ["<i>q</i>", "<b>a</b>"]);
+    assert_eq!(entries[1].text("file"), "question.txt");
 }

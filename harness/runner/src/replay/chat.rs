@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use clitape_gateway::telegram::{
-    BotApi, BotApiError, BotCall, Button, CallFuture, SentMessage, SignalFuture,
+    BotApi, BotApiError, BotCall, Button, CallFuture, FILE_NAME, SentMessage, SignalFuture,
 };
 use serde_json::{Map, Value};
 
@@ -232,6 +232,10 @@ fn data(call: &BotCall, outcome: CallOutcome) -> Map<String, Value> {
     if let Some(question) = &call.question {
         data.insert("question".into(), question.as_str().into());
     }
+    if let Some(content) = &call.file {
+        data.insert("file".into(), FILE_NAME.into());
+        data.insert("content".into(), content.as_str().into());
+    }
     if !call.buttons.is_empty() {
         let row = |row: &Vec<Button>| row.iter().map(|button| button.text.clone()).collect();
         data.insert("buttons".into(), call.buttons.iter().map(row).collect::<Vec<Value>>().into());
@@ -311,8 +315,9 @@ mod tests {
             None => BotMethod::SendMessage,
             Some(_) => BotMethod::EditMessageText,
         };
-        let (buttons, question) = (Vec::new(), None);
-        BotCall { method, message_id, text: text.to_owned(), buttons, question, is_final: false }
+        let (file, buttons, question) = (None, Vec::new(), None);
+        let text = text.to_owned();
+        BotCall { method, message_id, text, file, buttons, question, is_final: false }
     }
 
     /// Makes the calls of `script` in a chat with `faults`; compares what a person ends up reading, and the moments

@@ -31,6 +31,8 @@ pub struct ChatView {
 pub struct SeenMessage {
     /// The text in the markup of the chat's service.
     pub text: String,
+    /// The name of the file that it brings.
+    pub file: Option<String>,
     /// The labels of its buttons, row by row; empty when it has none.
     pub buttons: Vec<Vec<String>>,
     /// Whether the message asks a question, or says what became of it.
@@ -95,6 +97,7 @@ impl ChatView {
         let edits = before.map_or(0, |before| before.edits + 1);
         let message = SeenMessage {
             text: text.to_owned(),
+            file: entry.field("file").and_then(Value::as_str).map(str::to_owned),
             buttons: entry.buttons(),
             is_question: entry.field("question").is_some(),
             edits,
@@ -149,13 +152,16 @@ impl ChatView {
 }
 
 impl SeenMessage {
-    /// The text as runs with marks; the buttons are below it, a line for each row.
+    /// The text as runs with marks; its file and the buttons are below it, a line for each row.
     pub(crate) fn spans(&self, profile: ChatProfile) -> Vec<Span> {
         let mut all = match profile {
             ChatProfile::Telegram => spans(&self.text),
             // The marks of other services are shown as they are written.
             ChatProfile::Discord | ChatProfile::Slack => vec![literal(&self.text, "")],
         };
+        if let Some(file) = &self.file {
+            all.push(literal(&format!("\n📎 {file}"), ""));
+        }
         for row in &self.buttons {
             for (place, label) in row.iter().enumerate() {
                 all.push(literal(if place == 0 { "\n" } else { " " }, ""));
@@ -188,7 +194,8 @@ impl Entry {
 
     /// Whether this is a new message of the draft that reached the chat and whose answer was lost.
     pub(crate) fn is_lost_draft(&self) -> bool {
-        self.kind == "sendMessage" && !self.is_final() && self.is_lost()
+        let is_new = ["sendMessage", "sendDocument"].contains(&self.kind.as_ref());
+        is_new && !self.is_final() && self.is_lost()
     }
 
     /// Whether the call was done and its answer never came.

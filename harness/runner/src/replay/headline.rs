@@ -10,7 +10,7 @@ const QUOTED: usize = 72;
 
 /// The most useful fields of each kind, in the order they are shown. Strings of a key with `"`
 /// are quoted; `?` shows the key's name when it is true.
-const FIELDS: [(&str, &[&str]); 46] = [
+const FIELDS: [(&str, &[&str]); 47] = [
     ("chunk", &["bytes"]),
     ("written", &["bytes"]),
     ("session", &["session_id", "model", "cli_version"]),
@@ -31,6 +31,7 @@ const FIELDS: [(&str, &[&str]); 46] = [
     ("lifecycle", &["phase", "text\"", "error"]),
     ("sendMessage", &["message_id", "final?", "answer", "text\"", "buttons"]),
     ("editMessageText", &["message_id", "final?", "answer", "text\"", "buttons"]),
+    ("sendDocument", &["message_id", "answer", "text\"", "file"]),
     ("sendChatAction", &["action"]),
     ("final", &["delivery", "message_ids", "reason", "first_failure"]),
     ("agent_message_chunk", &["content"]),

@@ -109,6 +109,7 @@ fn asked(question: &Question) -> Value {
     fields.extend(object(kind));
     fields.extend(object(json!({
         "suggestions": Some(&question.suggestions).filter(|labels| !labels.is_empty()),
+        "in_full": Some(&question.in_full).filter(|all| all.iter().any(Option::is_some)),
         "description": question.description, "blocked_path": question.blocked_path,
         "parent": question.parent,
     })));

@@ -54,12 +54,16 @@ fn wire(converter: &mut AcpConverter, data: BusData) -> Vec<String> {
 
 fn asked(name: &str, input: Value, call: Option<&str>) -> BusData {
     let mode = json!([{"type": "setMode", "mode": "acceptEdits", "destination": "session"}]);
+    asked_with(name, &input, &mode, call)
+}
+
+fn asked_with(name: &str, input: &Value, suggestions: &Value, call: Option<&str>) -> BusData {
     let event = Event::Question {
         id: "q1".into(),
         name: name.to_owned().into(),
         call: call.map(|call| call.to_owned().into()),
-        input: (&input).into(),
-        suggestions: (&mode).into(),
+        input: input.into(),
+        suggestions: suggestions.into(),
         detail: std::borrow::Cow::Owned(Map::new()),
         parent: None,
     };
@@ -174,6 +178,58 @@ pub(crate) fn q6_a_call_that_was_never_announced_is_announced_for_the_question()
         wire(&mut converter, closed(Closing::Withdrawn)),
         ["more q1 failed", "cancel permission-1"]
     );
+}
+
+#[test]
+pub(crate) fn q6_a_client_is_asked_about_all_of_the_input() {
+    let long = format!("{}\nrm -rf /", "echo step\n".repeat(2_000));
+    let content = |text: &str| json!({"file_path": "/a", "content": text});
+    let secret = |secret: &str| json!({"command": format!("{long} --token {secret}")});
+    for (name, of_call, asked_about, expect) in [
+        ("Bash", json!({"command": long}), json!({"command": long}), json!({"command": long})),
+        ("Bash", json!({"command": "ls"}), json!({"command": long}), json!({"command": long})),
+        ("Bash", json!({"command": "ls"}), json!({}), json!({"command": "ls"})),
+        ("Write", content(&long), content(&long), content(&long)),
+        ("mcp__a__b", json!({"text": long}), json!({"text": long}), json!({"text": long})),
+        ("Bash", json!({}), secret("made-up-Xw8vT3q"), secret("***")),
+    ] {
+        for terminal in [false, true] {
+            let mut converter = AcpConverter::new(settings(terminal));
+            convert(&mut converter, [started(name, of_call.clone())]);
+            convert(&mut converter, [asked(name, asked_about.clone(), Some("t1"))]);
+            let [ClientRequest::Permission(request)] = &converter.requests()[..] else {
+                panic!("one request")
+            };
+            let call = serde_json::to_value(&request.tool_call).unwrap();
+            assert_eq!(call["rawInput"], expect, "{name}");
+            let has_text = name != "mcp__a__b" && !(terminal && name == "Bash");
+            let content = call["content"].to_string();
+            assert!(!has_text || !content.contains("truncated"), "{content}");
+        }
+    }
+}
+
+#[test]
+pub(crate) fn q6_a_client_sees_what_an_option_has_no_room_for() {
+    let rule = |content: &str| json!({"toolName": "Bash", "ruleContent": content});
+    let rules =
+        json!([{"type": "addRules", "behavior": "allow", "rules": [rule("ls"), rule("rm")]}]);
+    let preview = json!({"label": "Yes", "description": "d", "preview": "+--+"});
+    let choice = json!({"questions": [{"question": "Which?", "options": [preview]}]});
+    for (name, input, expect) in [
+        ("Bash", bash(), "Always allow `ls` and 1 more:\n```\nBash(ls)\nBash(rm)\n```"),
+        ("AskUserQuestion", choice, "- **Yes**: d\n\n```\n+--+\n```\n"),
+    ] {
+        let mut converter = AcpConverter::new(settings(false));
+        convert(&mut converter, [started(name, input.clone())]);
+        convert(&mut converter, [asked_with(name, &input, &rules, Some("t1"))]);
+        let [ClientRequest::Permission(request)] = &converter.requests()[..] else {
+            panic!("one request")
+        };
+        let content = serde_json::to_value(&request.tool_call.content).unwrap();
+        let last = content.as_array().unwrap().last().unwrap();
+        assert_eq!(last["content"]["text"], expect);
+    }
 }
 
 #[test]

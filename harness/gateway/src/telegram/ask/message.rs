@@ -5,9 +5,10 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::super::api::Button;
-use super::super::markup::{Style, StyledText, piece, read};
-use super::super::page::first_page;
-use crate::excerpt::cut;
+use super::super::markup::{Style, StyledText, bold, italic, piece, plain, read};
+use super::super::page::{first_page, shortened};
+use super::ahead::Ahead;
+use crate::excerpt::{cut, short};
 use crate::profile::Profile;
 use crate::question::{
     Choice, Chosen, Closing, Press, PressedButton, Question, QuestionClosed, QuestionKind,
@@ -16,9 +17,14 @@ use crate::question::{
 
 /// Options that have a button; Telegram takes a hundred buttons.
 const OPTIONS: usize = 40;
-/// Characters on a button, and of the name of who answered.
+/// Characters on a button, of the name of who answered, and of the word or two for a choice.
 const BUTTON_LIMIT: usize = 60;
 const NAME_LIMIT: usize = 60;
+const HEADER_LIMIT: usize = 60;
+/// Characters of the reason why something was not sent.
+const REASON_LIMIT: usize = 200;
+/// The tool whose description only says what its command does, and that runs nothing of it.
+const SHELL: &str = "Bash";
 /// Seconds that are told as such; more are told as minutes.
 const SECONDS: u64 = 120;
 
@@ -34,25 +40,38 @@ pub(super) struct AskedMessage {
     pub(super) chosen: Option<Chosen>,
     pub(super) waits: Option<QuestionWaits>,
     pub(super) closed: Option<QuestionClosed>,
+    /// What goes ahead of it, because it can't hold all that is asked.
+    pub(super) ahead: Ahead,
+    /// Why that can't be shown. The message then has no button.
+    pub(super) unshown: Option<String>,
 }
 
 /// A message as a chat shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Face {
     pub(super) html: String,
+    pub(super) file: Option<String>,
     pub(super) buttons: Vec<Vec<Button>>,
 }
 
 impl AskedMessage {
-    pub(super) fn new(question: &Question, part: usize) -> Self {
-        Self {
+    pub(super) fn new(question: &Question, part: usize, profile: &Profile) -> Self {
+        let mut asked = Self {
             question: question.clone(),
             part,
             marked: Vec::new(),
             chosen: None,
             waits: None,
             closed: None,
-        }
+            ahead: Ahead::Nothing,
+            unshown: None,
+        };
+        let subject = asked.subject();
+        // Room for the longest words that may come to it while it is open.
+        let longest = asked.hint(Some([Duration::MAX; 2]));
+        let all = [asked.asks(), asked.title(), subject.clone(), longest].concat();
+        asked.ahead = Ahead::of(&all, &subject, || asked.source(&subject), profile);
+        asked
     }
 
     /// The choice that the message asks; `None` for a permission.
@@ -63,22 +82,28 @@ impl AskedMessage {
         }
     }
 
-    /// Makes the message as `profile` writes it.
+    /// Makes the message that goes ahead with this number, from 0.
+    pub(super) fn face_ahead(&self, number: usize, profile: &Profile) -> Option<Face> {
+        let (html, file) = self.ahead.message(number, profile)?;
+        Some(Face { html, file, buttons: Vec::new() })
+    }
+
+    /// Makes the message as `profile` writes it. Without all of what is asked there is no button.
     pub(super) fn face(&self, profile: &Profile) -> Face {
-        let mut pieces = match &self.closed {
-            Some(closed) => self.verdict(closed),
-            None => self.asks(),
+        if let Some(closed) = &self.closed {
+            let html = shortened(&[self.verdict(closed), self.name()].concat(), profile);
+            return Face { html, ..Face::default() };
+        }
+        let subject = match (&self.unshown, &self.ahead) {
+            (Some(why), _) => unshown(why),
+            (None, Ahead::Nothing) => self.subject(),
+            (None, ahead) => ahead.note(profile),
         };
-        pieces.extend(self.subject());
-        if self.closed.is_none() {
-            pieces.extend(self.hint());
-        }
-        let page = first_page(&pieces, profile, profile.limit.saturating_sub(1));
-        let (mut html, is_whole) = page.unwrap_or_default();
-        if !is_whole {
-            html.push('…');
-        }
-        Face { html, buttons: self.buttons() }
+        let waits = self.waits.as_ref().map(|waits| [waits.after, waits.denied_in]);
+        let pieces = [self.asks(), self.title(), subject, self.hint(waits)].concat();
+        let (html, is_whole) = first_page(&pieces, profile, profile.limit).unwrap_or_default();
+        let buttons = if is_whole { self.buttons() } else { Vec::new() };
+        Face { html, file: None, buttons }
     }
 
     /// Who asks for what.
@@ -88,7 +113,9 @@ impl AskedMessage {
             Some(_) => "A subagent",
         };
         let words = match self.choice() {
-            Some(Choice { header: Some(header), .. }) => format!("❓ {who} asks: {header}"),
+            Some(Choice { header: Some(header), .. }) => {
+                format!("❓ {who} asks: {}", cut(header.clone(), HEADER_LIMIT))
+            }
             Some(_) => format!("❓ {who} asks"),
             None if self.question.plan().is_some() => {
                 format!("📋 {who} asks you to approve its plan")
@@ -136,53 +163,74 @@ impl AskedMessage {
         by_words.or_else(|| answers.get(self.part)).map(|(_, answer)| answer.clone())
     }
 
-    /// What is asked about.
+    /// The line of the call that waits. A plan speaks for itself.
+    fn title(&self) -> Vec<StyledText> {
+        let is_plain = self.choice().is_none() && self.question.plan().is_none();
+        is_plain.then(|| plain(format!("\n{}", self.question.title))).into_iter().collect()
+    }
+
+    /// The line that names what was decided.
+    fn name(&self) -> Vec<StyledText> {
+        let line = self.choice().map_or(&self.question.title, |choice| &choice.question);
+        vec![plain(format!("\n{line}"))]
+    }
+
+    /// What a person decides about, all of it.
     fn subject(&self) -> Vec<StyledText> {
         let question = &self.question;
         let mut pieces = Vec::new();
         if let Some(choice) = self.choice() {
+            let header = choice.header.iter().filter(|h| h.chars().count() > HEADER_LIMIT);
+            pieces.extend(header.map(|header| plain(format!("\n{header}"))));
             pieces.push(plain(format!("\n{}", choice.question)));
-            if self.closed.is_none() {
-                let lines = choice.options.iter().map(|option| match &option.description {
-                    Some(words) => format!("\n• {}: {words}", option.label),
-                    None => format!("\n• {}", option.label),
-                });
-                pieces.extend(lines.map(plain));
+            for option in &choice.options {
+                let words = option.description.iter().map(|words| format!(": {words}"));
+                pieces.push(plain(format!("\n• {}{}", option.label, words.collect::<String>())));
+                if let Some(preview) = &option.preview {
+                    pieces.extend([plain("\n"), piece(Style::block(""), preview)]);
+                }
             }
             return pieces;
         }
-        let plan = question.plan().filter(|_| self.closed.is_none());
-        if plan.is_none() {
-            pieces.push(plain(format!("\n{}", question.title)));
-        }
-        if self.closed.is_some() {
-            return pieces;
-        }
-        if plan.is_none()
-            && let Some(words) = arguments(question)
-        {
-            pieces.extend([plain("\n"), piece(Style::block(""), words)]);
-        }
-        if let Some(words) = &question.description {
-            pieces.extend([plain("\n"), piece(Style::ITALIC, words.clone())]);
-        }
-        let path = question.blocked_path.as_ref();
-        pieces.extend(path.map(|path| plain(format!("\nIt needs access to {path}"))));
+        let plan = question.plan();
         if let Some(plan) = plan {
             pieces.push(plain("\n\n"));
             pieces.extend(read(plan));
         }
+        for words in arguments(question) {
+            let gap = if plan.is_some() { "\n\n" } else { "\n" };
+            pieces.extend([plain(gap), piece(Style::block(""), words)]);
+        }
+        if let Some(words) = &question.description {
+            pieces.extend([plain("\n"), italic(words.clone())]);
+        }
+        let path = question.blocked_path.as_ref();
+        pieces.extend(path.map(|path| plain(format!("\nIt needs access to {path}"))));
+        for (label, all) in question.suggestions_in_full() {
+            let words = plain(format!("\n✅ {label}:\n"));
+            pieces.extend([words, piece(Style::block(""), all)]);
+        }
         pieces
     }
 
-    /// What a person can do.
-    fn hint(&self) -> Vec<StyledText> {
-        let waits = self.waits.as_ref().map(|waits| {
-            let (after, denied_in) = (span(waits.after), span(waits.denied_in));
+    /// The same as the text of a file, in which a plan is the Markdown that it was written in.
+    fn source(&self, subject: &[StyledText]) -> String {
+        let text = match self.question.plan() {
+            Some(plan) => [plan, &arguments(&self.question).join("\n")].join("\n\n"),
+            None => subject.iter().map(|piece| piece.text.as_str()).collect(),
+        };
+        text.trim_matches(['\n']).to_owned()
+    }
+
+    /// What a person can do, and for how long it `waits` already and goes on to.
+    fn hint(&self, waits: Option<[Duration; 2]>) -> Vec<StyledText> {
+        let waits = waits.map(|waits| {
+            let [after, denied_in] = waits.map(span);
             format!("⏳ It has waited for {after} and is denied in {denied_in}.")
         });
         let hint = match (&self.chosen, self.choice()) {
             (Some(_), _) => "☑️ Noted; the other questions wait for your answer.",
+            (None, Some(_)) if self.unshown.is_some() => "Reply with an answer of your own.",
             (None, Some(choice)) if choice.multi_select => {
                 "Choose any of them and press Done, or reply with an answer of your own."
             }
@@ -190,12 +238,12 @@ impl AskedMessage {
             (None, None) => "Reply to say no and what to do instead.",
         };
         let words = waits.into_iter().chain([hint.to_owned()]);
-        words.flat_map(|words| [plain("\n\n"), piece(Style::ITALIC, words)]).collect()
+        words.flat_map(|words| [plain("\n\n"), italic(words)]).collect()
     }
 
     /// The buttons, row by row; none once nothing is left to press.
     fn buttons(&self) -> Vec<Vec<Button>> {
-        if self.closed.is_some() || self.chosen.is_some() {
+        if self.chosen.is_some() || self.unshown.is_some() {
             return Vec::new();
         }
         let button = |text: String, button: PressedButton| Button {
@@ -234,28 +282,43 @@ impl AskedMessage {
 }
 
 /// Returns what the call would do in the call's own words: a line that explains it is not enough to decide
-/// by. It is the command, or each argument on a line of its own.
-fn arguments(question: &Question) -> Option<String> {
-    let QuestionKind::Permission { input } = &question.kind else { return None };
-    let input = input.as_object()?;
-    if let Some(command) = input.get("command").and_then(Value::as_str) {
-        return Some(command.to_owned());
-    }
+/// by. These are the command, and each other argument on a line of its own; a plan and words that are shown
+/// elsewhere are left out.
+fn arguments(question: &Question) -> Vec<String> {
+    let QuestionKind::Permission { input } = &question.kind else { return Vec::new() };
+    let Value::Object(fields) = input else {
+        return if input.is_null() { Vec::new() } else { vec![input.to_string()] };
+    };
+    let command = fields.get("command").and_then(Value::as_str);
+    let is_elsewhere = |key: &str, value: &Value| match (key, value.as_str()) {
+        ("command", text) => text.is_some(),
+        ("plan", text) => text.is_some() && question.plan().is_some(),
+        ("description", Some(text)) => {
+            let shown = question.description.as_deref();
+            question.name == SHELL || shown == Some(short(text, usize::MAX).as_str())
+        }
+        _ => false,
+    };
     let line = |(key, value): (&String, &Value)| match value.as_str() {
         Some(text) => format!("{key}: {text}"),
         None => format!("{key}: {value}"),
     };
-    let lines: Vec<String> =
-        input.iter().filter(|(key, _)| *key != "description").map(line).collect();
-    (!lines.is_empty()).then(|| lines.join("\n"))
+    let rest = fields.iter().filter(|(key, value)| !is_elsewhere(key, value));
+    let rest = rest.map(line).collect::<Vec<_>>().join("\n");
+    [command.unwrap_or_default(), &rest]
+        .into_iter()
+        .filter(|text| !text.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
-fn bold(words: impl Into<String>) -> StyledText {
-    piece(Style { bold: true, ..Style::PLAIN }, words)
-}
-
-fn plain(words: impl Into<String>) -> StyledText {
-    piece(Style::PLAIN, words)
+/// What stands in the place of a subject that the chat did not take.
+fn unshown(why: &str) -> Vec<StyledText> {
+    let words = "It is too long for one message, and what was to go ahead could not be sent";
+    vec![plain(format!(
+        "\n⚠️ {words}: {}. So nobody can say yes to it here.",
+        short(why, REASON_LIMIT)
+    ))]
 }
 
 /// When it was decided.

@@ -9,30 +9,31 @@
 //! knows its number. So it is sent once more, and not a third time. The buttons of both do the same, but
 //! only the second message loses them when the question is closed; a press on the first is told that
 //! it is too late.
+//!
+//! What one message can't hold goes ahead of it, message by message, each sent when the one before it is there. The
+//! buttons come last, and not at all where a part was refused.
 
+mod ahead;
 mod message;
+mod posted;
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-use super::api::{BotApiError, BotCall, backoff, pause};
+use super::api::{BotApiError, BotCall, BotMethod, pause};
 use super::caller::Caller;
 use super::draft::method;
 use crate::bridge::Task;
 use crate::bus::lock;
 use crate::profile::Profile;
 use crate::question::{
-    Answer, Chosen, Closing, Press, PressedButton, Question, QuestionClosed, QuestionKind,
-    QuestionWaits,
+    Answer, Chosen, Press, PressedButton, Question, QuestionClosed, QuestionKind, QuestionWaits,
 };
-use message::{AskedMessage, Face};
-
-/// New messages of one question whose answer may be lost.
-const LOST_LIMIT: u32 = 2;
-/// How often a call is made that comes to nothing once the run is over (V6).
-const TRIES: u32 = 5;
+use message::AskedMessage;
+use posted::{DueCall, PostedMessage};
 
 /// The questions of a run, and the task that shows them.
 #[derive(Debug)]
@@ -75,33 +76,6 @@ pub enum Pressing {
     Unknown,
 }
 
-/// A message and what the chat shows of it.
-#[derive(Debug)]
-struct PostedMessage {
-    asked: AskedMessage,
-    message_id: Option<i64>,
-    shown: Option<Face>,
-    /// Whether it may have something else to show than it shows.
-    may_differ: bool,
-    /// New messages whose answer was lost.
-    lost: u32,
-    /// Calls in a row that came to nothing.
-    failures: u32,
-    /// Why it is not shown any further.
-    given_up: Option<String>,
-}
-
-impl PostedMessage {
-    /// Whether there is something to show.
-    fn is_due(&self, face: &Face) -> bool {
-        let was_shown = self.shown.is_some() || self.lost > 0;
-        let closing = self.asked.closed.as_ref().map(|closed| &closed.closing);
-        // A question that nobody saw leaves nothing behind, unless nobody could answer it.
-        let is_moot = !was_shown && !matches!(closing, None | Some(Closing::Expired));
-        self.given_up.is_none() && !is_moot && self.shown.as_ref() != Some(face)
-    }
-}
-
 impl QuestionBoard {
     pub(super) fn new(profile: &'static Profile, caller: Arc<Caller>) -> Self {
         let signal = Arc::new(watch::channel(BoardState::Open).0);
@@ -119,15 +93,9 @@ impl QuestionBoard {
             QuestionKind::Choices(choices) => choices.len(),
             QuestionKind::Permission { .. } => 1,
         };
-        let messages = (0..parts).map(|part| PostedMessage {
-            asked: AskedMessage::new(question, part),
-            message_id: None,
-            shown: None,
-            may_differ: true,
-            lost: 0,
-            failures: 0,
-            given_up: None,
-        });
+        let profile = self.keyboard.profile;
+        let message = |part| PostedMessage::new(AskedMessage::new(question, part, profile));
+        let messages = (0..parts).map(message);
         lock(&self.keyboard.messages).extend(messages);
         let (keyboard, caller) = (&self.keyboard, &self.caller);
         self.task.get_or_insert_with(|| Task::spawn(show(keyboard.clone(), caller.clone())));
@@ -143,9 +111,12 @@ impl QuestionBoard {
     pub(super) fn close(&self, closed: &QuestionClosed) -> Result<(), String> {
         self.change(&closed.id, |asked| asked.closed = Some(closed.clone()));
         let messages = lock(&self.keyboard.messages);
-        let mut unseen = messages.iter().filter(|posted| posted.asked.question.id == closed.id);
-        match unseen.find_map(|posted| posted.given_up.as_ref().filter(|_| posted.shown.is_none()))
-        {
+        let mut own = messages.iter().filter(|posted| posted.asked.question.id == closed.id);
+        let why = |posted: &PostedMessage| {
+            let given_up = posted.given_up.as_ref().filter(|_| posted.shown.is_none());
+            given_up.or(posted.asked.unshown.as_ref()).cloned()
+        };
+        match own.find_map(why) {
             Some(why) => Err(format!("the question `{}` was not shown: {why}", closed.id)),
             None => Ok(()),
         }
@@ -186,16 +157,19 @@ impl Keyboard {
             _ => 0,
         };
         self.act(
-            |posted| press.is_for(&posted.asked.question.id) && posted.asked.part == part,
+            |posted| {
+                let asked = &posted.asked;
+                press.is_for(&asked.question.id) && asked.part == part && posted.has_buttons()
+            },
             |asked| pressed(asked, press.button),
         )
     }
 
-    /// Takes a reply to the message `message_id`: the answer to a choice in the person's own words, or
-    /// a no with what to do instead.
+    /// Takes a reply to the message `message_id`, or to one that went ahead of it: the answer to a choice in the
+    /// person's own words, or a no with what to do instead.
     pub fn reply(&self, message_id: i64, text: &str) -> Pressing {
         self.act(
-            |posted| posted.message_id == Some(message_id),
+            |posted| posted.message_id == Some(message_id) || posted.ahead.contains(&message_id),
             |asked| match asked.choice() {
                 Some(_) if text.trim().is_empty() => Pressed::Nothing,
                 Some(_) => Pressed::Chosen(Chosen::Text(text.trim().to_owned())),
@@ -239,59 +213,33 @@ impl Keyboard {
         pressing
     }
 
-    /// The first message that has something to show.
-    fn next(&self) -> Option<(usize, Option<i64>, Face, String)> {
+    /// The call of the first message that has something to show.
+    fn next(&self) -> Option<DueCall> {
         let mut messages = lock(&self.messages);
         let mut changed = messages.iter_mut().enumerate().filter(|(_, posted)| posted.may_differ);
         changed.find_map(|(index, posted)| {
+            let question = posted.asked.question.id.clone();
+            let ahead = Some(posted.ahead.len()).filter(|_| !posted.is_next());
+            let ahead = ahead.and_then(|number| posted.asked.face_ahead(number, self.profile));
+            if let Some(face) = ahead.filter(|_| posted.given_up.is_none()) {
+                return Some(DueCall { index, message_id: None, face, question, is_ahead: true });
+            }
             let face = posted.asked.face(self.profile);
             posted.may_differ = posted.shown.as_ref() != Some(&face);
-            let id = posted.asked.question.id.clone();
-            posted.is_due(&face).then_some((index, posted.message_id, face, id))
+            let message_id = posted.message_id;
+            let call = DueCall { index, message_id, face, question, is_ahead: false };
+            posted.is_due(&call.face).then_some(call)
         })
     }
 
     /// Writes down what became of a call; how long to wait before the next one.
     fn settle(
         &self,
-        index: usize,
-        face: Face,
+        call: DueCall,
         submitted: Result<i64, BotApiError>,
         is_ending: bool,
-    ) -> Option<std::time::Duration> {
-        let mut messages = lock(&self.messages);
-        let posted = messages.get_mut(index)?;
-        posted.may_differ = true;
-        match submitted {
-            Ok(message_id) => {
-                posted.message_id = Some(message_id);
-                posted.shown = Some(face);
-                posted.failures = 0;
-                None
-            }
-            Err(error @ (BotApiError::Network(_) | BotApiError::Lost(_))) => {
-                posted.failures += 1;
-                if posted.message_id.is_none() && matches!(error, BotApiError::Lost(_)) {
-                    posted.lost += 1;
-                }
-                if posted.lost >= LOST_LIMIT || (is_ending && posted.failures >= TRIES) {
-                    posted.given_up = Some(error.to_string());
-                }
-                Some(backoff(posted.failures))
-            }
-            // A message that can't be edited, because it was deleted, is sent again while it is open.
-            Err(BotApiError::Other(_))
-                if posted.message_id.is_some() && posted.asked.closed.is_none() =>
-            {
-                posted.message_id = None;
-                posted.shown = None;
-                None
-            }
-            Err(error) => {
-                posted.given_up = Some(error.to_string());
-                None
-            }
-        }
+    ) -> Option<Duration> {
+        lock(&self.messages).get_mut(call.index)?.settle(call, submitted, is_ending)
     }
 
     fn give_up(&self, why: &str) {
@@ -338,18 +286,20 @@ async fn show(keyboard: Keyboard, caller: Arc<Caller>) {
     let mut waits = 0;
     loop {
         let now = *state.borrow_and_update();
-        let Some((index, message_id, face, id)) = keyboard.next() else {
+        let Some(due) = keyboard.next() else {
             if now != BoardState::Open || state.changed().await.is_err() {
                 return;
             }
             continue;
         };
+        let is_file = due.face.file.is_some();
         let call = BotCall {
-            method: method(message_id),
-            message_id,
-            text: face.html.clone(),
-            buttons: face.buttons.clone(),
-            question: Some(id),
+            method: if is_file { BotMethod::SendDocument } else { method(due.message_id) },
+            message_id: due.message_id,
+            text: due.face.html.clone(),
+            file: due.face.file.clone(),
+            buttons: due.face.buttons.clone(),
+            question: Some(due.question.clone()),
             is_final: false,
         };
         let is_ending = now != BoardState::Open;
@@ -360,7 +310,7 @@ async fn show(keyboard: Keyboard, caller: Arc<Caller>) {
             }
             submitted => {
                 waits = 0;
-                keyboard.settle(index, face, submitted, is_ending)
+                keyboard.settle(due, submitted, is_ending)
             }
         };
         let Some(until) = wait.map(|wait| Instant::now() + wait) else { continue };

@@ -47,20 +47,54 @@ fn q2_buttons_are_an_inline_keyboard() {
         method: BotMethod::SendMessage,
         message_id: None,
         text: "May it?".to_owned(),
+        file: None,
         buttons: vec![vec![button("Allow", "q:1:a"), button("Deny", "q:1:d")]],
         question: Some("1".to_owned()),
         is_final: false,
     };
     let keyboard = r#""reply_markup":{"inline_keyboard":[[{"text":"Allow","callback_data":"q:1:a"},{"text":"Deny","callback_data":"q:1:d"}]]}}"#;
     let text = r#""text":"May it?","parse_mode":"HTML""#;
-    let body = api.body(&call).expect("it is JSON");
+    let (_, body) = api.body(&call).expect("it is JSON");
     assert_eq!(body, format!(r#"{{"chat_id":42,{text},{keyboard}"#));
     (call.method, call.message_id) = (BotMethod::EditMessageText, Some(7));
-    let body = api.body(&call).expect("it is JSON");
+    let (_, body) = api.body(&call).expect("it is JSON");
     assert_eq!(body, format!(r#"{{"chat_id":42,"message_id":7,{text},{keyboard}"#));
     call.buttons.clear();
-    let body = api.body(&call).expect("it is JSON");
+    let (_, body) = api.body(&call).expect("it is JSON");
     assert_eq!(body, format!(r#"{{"chat_id":42,"message_id":7,{text}}}"#));
+}
+
+#[test]
+fn q2_a_file_is_a_part_of_a_form() {
+    let api = HttpApi::new(settings("http://localhost", "1:AbC")).expect("there is a client");
+    let check = |file: &str, boundary: &str| {
+        let call = BotCall {
+            method: BotMethod::SendDocument,
+            message_id: None,
+            text: "<b>ä</b>".to_owned(),
+            file: Some(file.to_owned()),
+            buttons: Vec::new(),
+            question: Some("1".to_owned()),
+            is_final: false,
+        };
+        let (kind, body) = api.body(&call).expect("it is a form");
+        assert_eq!(kind, format!("multipart/form-data; boundary={boundary}"));
+        let part = |head: &str, text: &str| {
+            format!("--{boundary}\r\nContent-Disposition: form-data; name={head}\r\n\r\n{text}\r\n")
+        };
+        let head =
+            "\"document\"; filename=\"question.txt\"\r\nContent-Type: text/plain; charset=utf-8";
+        let expect = [
+            part("\"chat_id\"", "42"),
+            part("\"caption\"", "<b>ä</b>"),
+            part("\"parse_mode\"", "HTML"),
+            part(head, file),
+        ];
+        assert_eq!(body, format!("{}--{boundary}--\r\n", expect.concat()));
+    };
+    check("rm -rf x\r\n", "clitape-0");
+    // No text ends a part before its time.
+    check("--clitape-0--\r\nclitape-1", "clitape-2");
 }
 
 #[test]

@@ -107,3 +107,18 @@ pub(in crate::telegram) struct StyledText {
 pub(in crate::telegram) fn piece(style: Style, text: impl Into<String>) -> StyledText {
     StyledText { style, text: text.into() }
 }
+
+/// A piece of text without a mark.
+pub(in crate::telegram) fn plain(text: impl Into<String>) -> StyledText {
+    piece(Style::PLAIN, text)
+}
+
+/// A piece of bold text.
+pub(in crate::telegram) fn bold(text: impl Into<String>) -> StyledText {
+    piece(Style { bold: true, ..Style::PLAIN }, text)
+}
+
+/// A piece of text in italics.
+pub(in crate::telegram) fn italic(text: impl Into<String>) -> StyledText {
+    piece(Style::ITALIC, text)
+}

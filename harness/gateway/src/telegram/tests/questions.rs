@@ -10,7 +10,13 @@ use crate::question::{Answer, Chosen, Closing, Press, PressedButton};
 use crate::sanitise::Masked;
 
 /// A question as the publisher makes it.
-fn question(id: &str, name: &str, input: &Value, suggestions: &Value, detail: Value) -> Question {
+pub(super) fn question(
+    id: &str,
+    name: &str,
+    input: &Value,
+    suggestions: &Value,
+    detail: Value,
+) -> Question {
     let Value::Object(detail) = detail else { panic!("{detail}") };
     let event = Event::Question {
         id: id.to_owned().into(),
@@ -60,7 +66,7 @@ fn chat(script: Vec<FakeReply>) -> (Arc<FakeBotApi>, Telegram) {
     (fake, telegram)
 }
 
-async fn seconds(seconds: u64) {
+pub(super) async fn seconds(seconds: u64) {
     tokio::time::sleep(Duration::from_secs(seconds)).await;
 }
 
@@ -254,7 +260,14 @@ pub(crate) async fn q2_a_person_sees_what_the_call_would_do() {
         json!({"file_path": "/a/b", "old_string": "x", "new_string": "<y>", "replace_all": true});
     let first = question("q1", "Bash", &script, &Value::Null, detail);
     let second = question("q2", "Edit", &edit, &Value::Null, json!({}));
-    for question in [&first, &second] {
+    let rule = |content: &str| json!({"toolName": "Bash", "ruleContent": content});
+    let rules = json!([{"type": "addRules", "behavior": "allow", "destination": "session",
+        "rules": [rule("ls"), rule("rm <x>")]}]);
+    let third = question("q3", "Bash", &json!({"command": "ls; rm"}), &rules, json!({}));
+    let option = json!({"label": "Yes", "description": "d", "preview": "+---+"});
+    let choice = json!({"questions": [{"question": "Which?", "options": [option]}]});
+    let fourth = question("q4", "AskUserQuestion", &choice, &Value::Null, json!({}));
+    for question in [&first, &second, &third, &fourth] {
         telegram.question(question).await.expect("it is taken");
     }
     seconds(1).await;
@@ -264,25 +277,22 @@ pub(crate) async fn q2_a_person_sees_what_the_call_would_do() {
     let edit =
         "<pre>file_path: /a/b\nold_string: x\nnew_string: &lt;y&gt;\nreplace_all: true</pre>";
     assert!(log[1].contains(edit), "{log:?}");
+    let label = "✅ Always allow `ls` and 1 more in this session";
+    let in_full = format!("\n{label}:\n<pre>Bash(ls)\nBash(rm &lt;x&gt;)</pre>\n\n<i>");
+    assert!(log[2].contains(&in_full) && log[2].ends_with(&format!("[{label}]")), "{log:?}");
+    assert!(log[3].contains("Which?\n• Yes: d\n<pre>+---+</pre>\n\n<i>"), "{log:?}");
 }
 
 #[tokio::test(start_paused = true)]
-pub(crate) async fn q2_a_plan_is_shown_and_cut_to_a_message() {
-    let plan = format!("# Plan\n\n1. **look**\n2. {}", "write ".repeat(2_000));
+pub(crate) async fn q2_a_plan_is_shown_as_it_is_meant() {
     let (fake, mut telegram) = chat(vec![]);
-    let input = json!({"plan": plan});
+    let input = json!({"plan": "# Plan\n\n1. **look**\n2. write", "files": ["a"]});
     let question = question("q1", "ExitPlanMode", &input, &Value::Null, Value::Object(Map::new()));
     telegram.question(&question).await.expect("it is taken");
     seconds(1).await;
-    let log = fake.log();
-    assert!(
-        log[0].starts_with("0 send <b>📋 The agent asks you to approve its plan</b>\n"),
-        "{log:?}"
-    );
-    assert!(
-        log[0].contains("plan</b>\n\n<b>Plan</b>\n\n1. <b>look</b>\n2. write write"),
-        "{log:?}"
-    );
-    assert!(log[0].ends_with("write… [✅ Allow|⛔ Deny]"), "{log:?}");
-    assert!(log[0].encode_utf16().count() < 4_140, "{}", log[0].len());
+    let plan = "<b>Plan</b>\n\n1. <b>look</b>\n2. write";
+    let rest = "<pre>files: [\"a\"]</pre>";
+    let hint = "<i>Reply to say no and what to do instead.</i> [✅ Allow|⛔ Deny]";
+    let heading = "<b>📋 The agent asks you to approve its plan</b>";
+    assert_eq!(fake.log(), [format!("0 send {heading}\n\n{plan}\n\n{rest}\n\n{hint}")]);
 }
