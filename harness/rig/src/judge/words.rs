@@ -5,16 +5,13 @@
 //! digits alone, in pieces of some words ([`Piece`]), and what a renderer may leave out is in no piece: the
 //! address of a link, the number of an item, the language of a code block, raw HTML.
 
-use clitape_gateway::sanitise;
+use clitape_runner::text::shown::markdown_options;
+pub(super) use clitape_runner::text::shown::{Piece, contains, letters, pieces, pieces_of_plain};
 use clitape_runner::text::{Keep, truncate};
-use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
-/// Words of a piece.
-const WORDS: usize = 6;
 /// A piece with fewer letters may be in a text by chance.
 pub(super) const FEW_LETTERS: usize = 12;
-/// The most letters that a gateway writes around a page, such as `(2/3)`.
-const AROUND_PAGE: usize = 60;
 /// More letters at the start of an address than the name of its scheme has.
 const BEGUN: usize = 6;
 /// Named entities of HTML that chats know.
@@ -27,20 +24,6 @@ const ENTITIES: [(&str, &str); 7] = [
     ("nbsp", " "),
     ("#39", "'"),
 ];
-
-/// Some words of a text, one after another.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Piece {
-    /// Their letters and digits in lower case.
-    pub(super) letters: String,
-    /// The words as they are written.
-    pub(super) words: String,
-}
-
-/// The letters and digits of a text, in lower case.
-pub(super) fn letters(text: &str) -> String {
-    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-}
 
 /// A letter or a digit of Markdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +38,7 @@ pub(super) struct Letter {
 pub(super) fn letters_of_markdown(markdown: &str) -> Vec<Letter> {
     let mut is_text = vec![false; markdown.len()];
     let mut images = 0_usize;
-    for (event, range) in Parser::new_ext(markdown, options()).into_offset_iter() {
+    for (event, range) in Parser::new_ext(markdown, markdown_options()).into_offset_iter() {
         match event {
             Event::Start(Tag::Image { .. }) => images += 1,
             Event::End(TagEnd::Image) => images = images.saturating_sub(1),
@@ -197,101 +180,6 @@ fn without_escapes(text: &str) -> String {
     out
 }
 
-fn options() -> Options {
-    Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
-}
-
-/// The pieces of an answer in Markdown, without what a renderer may leave out and without secrets, which a
-/// gateway may mask.
-pub(super) fn pieces(markdown: &str) -> Vec<Piece> {
-    let mut runs = vec![String::new()];
-    let mut images = 0_usize;
-    for (event, range) in Parser::new_ext(markdown, options()).into_offset_iter() {
-        let run = runs.last_mut();
-        match (event, run) {
-            (Event::Start(Tag::Image { .. }), _) => images += 1,
-            (Event::End(TagEnd::Image), _) => images = images.saturating_sub(1),
-            (Event::Text(text), Some(run))
-                if images == 0 && !markdown[range.clone()].starts_with('&') =>
-            {
-                run.push_str(&text);
-                continue;
-            }
-            (Event::Code(text), Some(run)) if images == 0 => {
-                run.push_str(&text);
-                continue;
-            }
-            (Event::SoftBreak | Event::HardBreak, Some(run)) => {
-                run.push(' ');
-                continue;
-            }
-            (
-                Event::Start(Tag::Emphasis | Tag::Strong | Tag::Strikethrough | Tag::Link { .. })
-                | Event::End(TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough),
-                _,
-            ) => continue,
-            _ => {}
-        }
-        runs.push(String::new());
-    }
-    let pieces = runs.iter().flat_map(|run| pieces_of_plain(run));
-    pieces.filter(|piece| sanitise::find(&format!("{}\n", piece.words)).is_empty()).collect()
-}
-
-/// The pieces of a text without markup.
-pub(super) fn pieces_of_plain(text: &str) -> Vec<Piece> {
-    let words: Vec<(&str, String)> = text
-        .split_whitespace()
-        .map(|word| (word, letters(word)))
-        .filter(|(_, letters)| !letters.is_empty())
-        .collect();
-    let mut starts: Vec<usize> = (0..words.len()).step_by(WORDS).collect();
-    // A short rest belongs to the piece before it.
-    if starts.len() > 1 && words.len() % WORDS == 1 {
-        starts.pop();
-    }
-    let ends = starts.iter().skip(1).copied().chain([words.len()]);
-    let piece = |(start, end): (usize, usize)| {
-        let (shown, plain): (Vec<&str>, Vec<&str>) =
-            words[start..end].iter().map(|(word, letters)| (*word, letters.as_str())).unzip();
-        Piece { letters: plain.concat(), words: shown.join(" ") }
-    };
-    starts.iter().copied().zip(ends).map(piece).collect()
-}
-
-/// Whether the piece is in one of the pages, or is cut by the end of one.
-pub(super) fn contains(pages: &[&str], piece: &str) -> bool {
-    pages.iter().any(|page| page.contains(piece))
-        || pages.windows(2).any(|two| is_cut_between(two[0], two[1], piece))
-}
-
-/// Whether the end of `left` and the start of `right` together have the piece.
-fn is_cut_between(left: &str, right: &str, piece: &str) -> bool {
-    piece.char_indices().skip(1).any(|(cut, _)| {
-        let (a, b) = piece.split_at(cut);
-        tail(left, a.len() + AROUND_PAGE).contains(a)
-            && head(right, b.len() + AROUND_PAGE).contains(b)
-    })
-}
-
-/// At least the last `bytes` bytes.
-fn tail(text: &str, bytes: usize) -> &str {
-    let mut at = text.len().saturating_sub(bytes);
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    &text[at..]
-}
-
-/// At least the first `bytes` bytes.
-fn head(text: &str, bytes: usize) -> &str {
-    let mut at = bytes.min(text.len());
-    while !text.is_char_boundary(at) {
-        at += 1;
-    }
-    &text[..at]
-}
-
 /// How often the piece is in the pages.
 pub(super) fn count<S: AsRef<str>>(pages: &[S], piece: &str) -> usize {
     pages.iter().map(|page| page.as_ref().matches(piece).count()).sum()
@@ -333,21 +221,6 @@ mod tests {
     }
 
     #[test]
-    fn pieces_have_only_what_every_renderer_shows() {
-        let check = |markdown: &str, expect: &[&str]| {
-            let pieces: Vec<String> = pieces(markdown).into_iter().map(|p| p.letters).collect();
-            assert_eq!(pieces, expect, "{markdown}");
-        };
-        check("They **do** n`o`t [agree](http://x.y): 1.", &["theydonotagree", "1"]);
-        check("1. one\n2. two\n\n- [x] done", &["one", "two", "done"]);
-        check("| a | b |\n|---|---|\n| c | d |", &["a", "b", "c", "d"]);
-        check("```rust\nlet x = 1;\n```\n![alt](p.png)", &["letx1"]);
-        check("a &amp; b <br> c", &["a", "b", "c"]);
-        check("1\\. a b c d e f g", &["1abcde", "fg"]);
-        check("👍", &[]);
-    }
-
-    #[test]
     fn the_letters_of_a_page_are_those_that_every_renderer_shows() {
         let check = |markdown: &str, page: &str, expect: [usize; 2]| {
             let shown = shown_letters(&letters_of_markdown(markdown), &letters(page));
@@ -370,15 +243,5 @@ mod tests {
         check(&rest, &rest, [26, 26]);
         check("", "a", [0, 0]);
         check("![i](j)", "ij", [0, 0]);
-    }
-
-    #[test]
-    fn a_piece_may_be_cut_by_the_end_of_a_page() {
-        let check = |pages: &[&str], piece: &str, expect: bool| {
-            assert_eq!(contains(pages, piece), expect, "{pages:?} {piece}");
-        };
-        check(&["wesayhello"], "sayhel", true);
-        check(&["wesayhel12", "22loworld"], "hello", true);
-        check(&["wesay", "world"], "hello", false);
     }
 }

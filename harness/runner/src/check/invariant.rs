@@ -3,6 +3,7 @@
 //! A process has one turn or several. The rules of a chat and of the bus hold for each turn by itself. `table` lists the
 //! rules; each module has those of one part.
 
+mod asked;
 mod bus;
 mod chat;
 mod editor;

@@ -64,7 +64,9 @@ pub(crate) use pulse::{count_of_this_thread, count_replays};
 pub(crate) use random::first_of_times;
 pub use request::{PlanArg, ReplayRequest, RequestError};
 pub use setup::{AcpClient, Setup};
-pub use stated::{LazyStated, Stated, StatedBlock, StatedCall, StatedMessage, StatedTurn};
+pub use stated::{
+    LazyStated, Stated, StatedBlock, StatedCall, StatedMessage, StatedQuestion, StatedTurn,
+};
 pub(crate) use stated::{read_record, records, records_with, texts_in};
 pub use streamed::{ReplaySummary, replay_streamed};
 pub(crate) use trace::sort_by_turn;

@@ -7,6 +7,7 @@
 //! * [`TerminalSafe`] and [`plain`] escape what steers or hides, for a terminal or a log;
 //! * [`markdown`], [`json()`] and [`shell_quote`] do so in the syntax of their formats;
 //! * [`truncate`] makes a long text fit on a number of columns, with one mark for what is cut away;
+//! * [`shown`] says whether a person was shown the words of a text, whatever a chat makes of it;
 //! * `changed_words` marks which words of two texts differ, and `TextSearch` finds many texts in another one;
 //! * [`plural`] counts things, [`megabytes`] says how large they are, and [`near`] finds the names that a misspelt one may mean.
 
@@ -19,6 +20,7 @@ mod safe;
 mod search;
 mod shell;
 mod short;
+pub mod shown;
 mod size;
 mod solid;
 mod words;

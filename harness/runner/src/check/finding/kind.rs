@@ -137,6 +137,8 @@ finding_kinds! {
     WithdrawnLeft = "QU005" "withdrawn-left",
     /// Buttons or a reply that make another answer than the one that the person means.
     AnswerMisunderstood = "QU006" "answer-misunderstood",
+    /// A question with a button, or a request to a client, that does not show all of what is asked about.
+    InputUnshown = "QU007" "input-unshown",
     /// A turn that ends with what belongs to another.
     EndedByOther = "TN001" "ended-by-other",
     /// A message of the host that no turn answers, or several do.

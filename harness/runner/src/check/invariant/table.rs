@@ -7,7 +7,7 @@ use super::stake::Stake;
 use super::stdout::{calls, endings, growth, texts};
 use super::violation::Violation;
 use super::{
-    bus, chat, editor, event_stream, questions, run, secrets, shown, stdout, turns, watchdog,
+    asked, bus, chat, editor, event_stream, questions, run, secrets, shown, stdout, turns, watchdog,
 };
 use crate::replay::Replay;
 
@@ -177,6 +177,9 @@ invariants! {
         Withdrawals, Events;
     AnswerMisunderstood, questions::answer_misunderstood,
         "A button of a question, or a reply to it, makes the answer that was recorded.",
+        Questions, Everything;
+    InputUnshown, asked::input_unshown,
+        "All of what a question asks about is shown before it has a button, and is in the request to a client.",
         Questions, Everything;
     EndedByOther, turns::ended_by_other,
         "A turn ends with its own outcome, and its text is of messages that began in it.",

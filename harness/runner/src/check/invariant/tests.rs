@@ -14,6 +14,7 @@ use crate::replay::{Lane, Plan, ReplayCounts, Setup, replay};
 use crate::scenario::{self, Chat, ChatMode, RunSpec};
 use crate::text::plural;
 
+mod asked;
 mod channels;
 mod live;
 mod planted;

@@ -12,7 +12,7 @@ mod secrets;
 
 pub(crate) use json::{record as read_record, records, records_with};
 pub use lazy::LazyStated;
-pub use model::{Stated, StatedBlock, StatedCall, StatedMessage, StatedTurn};
+pub use model::{Stated, StatedBlock, StatedCall, StatedMessage, StatedQuestion, StatedTurn};
 pub(crate) use secrets::texts_in;
 
 #[cfg(test)]

@@ -25,8 +25,23 @@ pub struct Stated {
     pub turns: Vec<StatedTurn>,
     /// The numbers, from 0, of the turns in which the CLI compacts the conversation.
     pub compactions: Vec<usize>,
+    /// The requests for an answer, in their order.
+    pub questions: Vec<StatedQuestion>,
     /// The ids of the requests for an answer that the CLI takes back.
     pub withdrawn: Vec<String>,
+}
+
+/// A request for an answer, which holds a call of a tool back.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct StatedQuestion {
+    /// The id of the request.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// The id of the call that waits; none where the request does not name it.
+    pub call: Option<String>,
+    /// The input that is asked about.
+    pub input: Value,
 }
 
 /// A message of the model.
@@ -135,6 +150,17 @@ impl Stated {
     pub fn single_calls(&self) -> impl Iterator<Item = &StatedCall> {
         let single = self.single_calls_by_id();
         self.calls.iter().filter(move |call| single.contains_key(call.id.as_str()))
+    }
+
+    /// The input that a question is about: that of the request, or of the call that waits where the request has none.
+    pub fn asked_input(&self, question: &StatedQuestion) -> Option<Value> {
+        let is_any = |input: &Value| input.as_object().is_none_or(|fields| !fields.is_empty());
+        let of_call = || {
+            let id = question.call.as_deref()?;
+            self.single_calls_by_id().get(id)?.whole.clone()
+        };
+        let own = Some(&question.input).filter(|input| !input.is_null()).cloned();
+        own.filter(is_any).or_else(of_call).filter(is_any)
     }
 
     /// The numbers of the messages that broke off: stdout has a block of them that never became whole.

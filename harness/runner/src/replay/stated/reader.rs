@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 use super::json;
-use super::model::{Stated, StatedBlock, StatedCall, StatedMessage, StatedTurn};
+use super::model::{Stated, StatedBlock, StatedCall, StatedMessage, StatedQuestion, StatedTurn};
 
 /// The fields of a record that are read. What the others contain is not kept: lists of tools and commands, the answers of
 /// the host, what a tool says beside its result.
@@ -19,6 +19,7 @@ const READ: &[&str] = &[
     "isApiErrorMessage",
     "error",
     "request_id",
+    "request",
     "status",
     "result",
     "is_error",
@@ -101,10 +102,24 @@ impl Reader {
             }
             "result" => self.result(record),
             "system" => self.system(record),
+            "control_request" => self.question(record),
             "control_cancel_request" => {
                 self.stated.withdrawn.extend(text(&record["request_id"]).map(str::to_owned));
             }
             _ => {}
+        }
+    }
+
+    fn question(&mut self, record: &Value) {
+        let request = &record["request"];
+        let Some(id) = text(&record["request_id"]) else { return };
+        if request["subtype"] == "can_use_tool" {
+            self.stated.questions.push(StatedQuestion {
+                id: id.to_owned(),
+                name: text(&request["tool_name"]).unwrap_or_default().to_owned(),
+                call: text(&request["tool_use_id"]).map(str::to_owned),
+                input: request["input"].clone(),
+            });
         }
     }
 

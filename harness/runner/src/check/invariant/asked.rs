@@ -1,0 +1,131 @@
+//! What a person is asked is shown, all of it: before there is a button in a chat, and in the requests to clients.
+
+use std::collections::HashMap;
+
+use clitape_gateway::question::Press;
+use clitape_gateway::sanitise::{Masked, sanitise_whole};
+use serde_json::Value;
+
+use super::violation::{Violation, by, text};
+use crate::replay::{Lane, Replay, StatedQuestion, texts_in};
+use crate::scenario::ChatProfile;
+use crate::text::markup::plain;
+use crate::text::shown::ShownTexts;
+use crate::text::{Keep, truncate};
+
+/// The tool whose description only says what its command does.
+const SHELL: &str = "Bash";
+/// The tool whose questions a person answers by choosing.
+const ASK: &str = "AskUserQuestion";
+/// The tool that asks whether a plan may be carried out.
+const PLAN: &str = "ExitPlanMode";
+/// The options that have a button, and the characters of a label that it has room for.
+const BUTTONS: usize = 40;
+const LABEL: usize = 50;
+/// Columns of the words that are missing.
+const WORDS: usize = 60;
+
+/// A question that stdout states, and its input as it may be shown: whole, and without its secrets.
+struct Asked<'r> {
+    question: &'r StatedQuestion,
+    input: Value,
+}
+
+/// Q2, Q6: all of the input that is asked about is shown before there is a button, and is in the request to a client.
+pub(super) fn input_unshown(replay: &Replay) -> Option<Violation<'_>> {
+    let mut asked: HashMap<&str, Option<Asked<'_>>> = HashMap::new();
+    for question in &replay.stated.questions {
+        let Some(input) = replay.stated.asked_input(question) else { continue };
+        let input = sanitise_whole(&input, &mut Masked::default());
+        // Of an id that comes again, nobody knows which question is shown.
+        let known = asked.entry(&question.id);
+        known.and_modify(|known| *known = None).or_insert(Some(Asked { question, input }));
+    }
+    asked.retain(|_, asked| asked.is_some());
+    let asked: HashMap<&str, Asked<'_>> =
+        asked.into_iter().filter_map(|(id, asked)| Some((id, asked?))).collect();
+    if asked.is_empty() {
+        return None;
+    }
+    in_chat(replay, &asked).or_else(|| in_request(replay, &asked))
+}
+
+/// The messages of a question, up to one with buttons, show together what its buttons are about.
+fn in_chat<'r>(replay: &'r Replay, asked: &HashMap<&str, Asked<'_>>) -> Option<Violation<'r>> {
+    let profile = replay.setup.channel?.profile;
+    let mut shown: HashMap<&str, ShownTexts> = HashMap::new();
+    replay.lane(Lane::Telegram).filter(|call| call.is_shown()).find_map(|call| {
+        let (id, asked) = asked.get_key_value(call.text("question"))?;
+        let shown = shown.entry(id).or_default();
+        shown.add(&read(call.text("text"), profile));
+        if let Some(content) = call.field("content").and_then(Value::as_str) {
+            shown.add(content);
+        }
+        let buttons = call.buttons().concat();
+        let missing = if buttons.is_empty() { None } else { asked.missing(shown, &buttons) }?;
+        let missing = truncate(&missing, WORDS, Keep::Ends);
+        let name = &asked.question.name;
+        by(call, format!("the person is asked about {name}, and is not shown “{missing}”"))
+    })
+}
+
+/// A request to a client has the input itself.
+fn in_request<'r>(replay: &'r Replay, asked: &HashMap<&str, Asked<'_>>) -> Option<Violation<'r>> {
+    replay.entries.iter().find_map(|entry| {
+        let (id, input) = match (entry.lane, entry.kind.as_ref()) {
+            (Lane::Bus, "question") => {
+                let question = entry.field("asked")?.as_object()?;
+                (text(question, "id"), question.get("input"))
+            }
+            (Lane::Sse, "question") => (entry.text("questionId"), entry.field("input")),
+            (Lane::Acp, "request_permission") => {
+                let option = entry.field("options")?.get(0)?["optionId"].as_str()?;
+                let press = Press::parse(option)?;
+                let id = asked.keys().find(|id| press.is_for(id))?;
+                (*id, entry.field("toolCall")?.get("rawInput"))
+            }
+            _ => return None,
+        };
+        let asked = asked.get(id).filter(|asked| asked.question.name != ASK)?;
+        let name = &asked.question.name;
+        let sentence = || format!("the input of {name} that is asked about is not whole here");
+        (input != Some(&asked.input)).then(sentence).and_then(|sentence| by(entry, sentence))
+    })
+}
+
+impl Asked<'_> {
+    /// The first words that are not shown of what these buttons are about.
+    fn missing(&self, shown: &ShownTexts, buttons: &[String]) -> Option<String> {
+        let lacks = |value: &Value| texts_in(value).into_iter().find_map(|text| shown.lack(text));
+        let name = self.question.name.as_str();
+        let choices = self.input["questions"].as_array().filter(|_| name == ASK);
+        if let Some(choices) = choices {
+            // Each part has buttons of its own, which say what can be chosen.
+            let is_on_button = |option: &Value| {
+                let label = option["label"].as_str().unwrap_or_default();
+                let label: String = label.chars().take(LABEL).collect();
+                buttons.iter().any(|button| button.contains(&label))
+            };
+            let is_it = |choice: &&Value| {
+                let options = choice["options"].as_array();
+                options.is_none_or(|all| all.iter().take(BUTTONS).all(is_on_button))
+            };
+            let lacking = choices.iter().filter(is_it).map(lacks);
+            return lacking.min_by_key(Option::is_some).flatten();
+        }
+        let Value::Object(fields) = &self.input else { return lacks(&self.input) };
+        fields.iter().find_map(|(key, value)| match (name, key.as_str(), value.as_str()) {
+            (SHELL, "description", _) => None,
+            (PLAN, "plan", Some(plan)) => shown.lack_markdown(plan),
+            _ => lacks(value),
+        })
+    }
+}
+
+/// The text of a message that a person reads.
+fn read(text: &str, profile: ChatProfile) -> String {
+    match profile {
+        ChatProfile::Telegram | ChatProfile::Slack => plain(text),
+        ChatProfile::Discord => text.to_owned(),
+    }
+}

@@ -1,0 +1,280 @@
+//! Whether a person was shown the words of a text, whatever a chat makes of it: a chat may cut it into pages, wrap it, colour it,
+//! escape it, write it as JSON, or mask what may be a secret.
+//!
+//! Texts are compared by their letters and digits alone, in pieces of some words.
+
+use clitape_gateway::sanitise;
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+/// Words of a piece.
+const WORDS: usize = 6;
+/// The most letters that a gateway writes around a page, such as `(2/3)`.
+const AROUND_PAGE: usize = 60;
+/// Letters and digits from which a word that has both may be a secret.
+const SECRET: usize = 12;
+/// The signs in the place of a secret.
+const MASKS: [&str; 3] = ["…", "***", "[redacted]"];
+
+/// Some words of a text, one after another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    /// Their letters and digits in lower case.
+    pub letters: String,
+    /// The words as they are written.
+    pub words: String,
+}
+
+/// What was shown so far, message by message.
+#[derive(Debug, Clone, Default)]
+pub struct ShownTexts {
+    /// The letters of each message.
+    pages: Vec<String>,
+    /// The same of messages read as JSON.
+    unescaped: Vec<String>,
+}
+
+impl ShownTexts {
+    /// Adds what a message says, without its markup.
+    pub fn add(&mut self, text: &str) {
+        self.pages.push(letters(text));
+        self.unescaped.push(letters(&unescaped(text)));
+    }
+
+    /// The first words of `text` that no message shows; `None` if all of them are there. A word that may be a secret may be
+    /// masked.
+    pub fn lack(&self, text: &str) -> Option<String> {
+        let pieces = text.lines().flat_map(|line| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let runs = words.split(|word| may_be_masked(word)).map(|run| run.join(" "));
+            runs.flat_map(|run| pieces_of_plain(&run)).collect::<Vec<_>>()
+        });
+        self.first_missing(pieces)
+    }
+
+    /// The first words of a text in Markdown that no message shows.
+    pub fn lack_markdown(&self, markdown: &str) -> Option<String> {
+        let is_open = |piece: &Piece| !piece.words.split_whitespace().any(may_be_masked);
+        self.first_missing(pieces(markdown).into_iter().filter(is_open))
+    }
+
+    fn first_missing(&self, mut pieces: impl Iterator<Item = Piece>) -> Option<String> {
+        let [pages, unescaped] = [&self.pages, &self.unescaped]
+            .map(|pages| pages.iter().map(String::as_str).collect::<Vec<_>>());
+        let is_missing = |piece: &Piece| {
+            !contains(&pages, &piece.letters) && !contains(&unescaped, &piece.letters)
+        };
+        pieces.find(is_missing).map(|piece| piece.words)
+    }
+}
+
+/// Whether a gateway may show a word masked.
+fn may_be_masked(word: &str) -> bool {
+    let letters = letters(word);
+    let has_both = letters.contains(char::is_numeric) && letters.contains(char::is_alphabetic);
+    MASKS.iter().any(|mask| word.contains(mask)) || has_both && letters.chars().count() >= SECRET
+}
+
+/// A text whose escapes of JSON are what they stand for.
+fn unescaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('\\') {
+        out.push_str(before);
+        let mut letters = after.chars();
+        let escape = letters.next();
+        rest = letters.as_str();
+        match escape {
+            Some('n' | 't' | 'r' | 'b' | 'f') => out.push(' '),
+            Some('u') => match rest.get(..4).and_then(|code| u32::from_str_radix(code, 16).ok()) {
+                // Half of a character that needs two has no letters of its own.
+                Some(code) => {
+                    out.extend(char::from_u32(code));
+                    rest = &rest[4..];
+                }
+                None => out.push('u'),
+            },
+            Some(other) => out.push(other),
+            None => {}
+        }
+    }
+    out + rest
+}
+
+/// The letters and digits of a text, in lower case.
+pub fn letters(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// The pieces of an answer in Markdown, without what a renderer may leave out and without secrets, which a
+/// gateway may mask.
+pub fn pieces(markdown: &str) -> Vec<Piece> {
+    let mut runs = vec![String::new()];
+    let mut images = 0_usize;
+    for (event, range) in Parser::new_ext(markdown, markdown_options()).into_offset_iter() {
+        let run = runs.last_mut();
+        match (event, run) {
+            (Event::Start(Tag::Image { .. }), _) => images += 1,
+            (Event::End(TagEnd::Image), _) => images = images.saturating_sub(1),
+            (Event::Text(text), Some(run))
+                if images == 0 && !markdown[range.clone()].starts_with('&') =>
+            {
+                run.push_str(&text);
+                continue;
+            }
+            (Event::Code(text), Some(run)) if images == 0 => {
+                run.push_str(&text);
+                continue;
+            }
+            (Event::SoftBreak | Event::HardBreak, Some(run)) => {
+                run.push(' ');
+                continue;
+            }
+            (
+                Event::Start(Tag::Emphasis | Tag::Strong | Tag::Strikethrough | Tag::Link { .. })
+                | Event::End(TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough),
+                _,
+            ) => continue,
+            _ => {}
+        }
+        runs.push(String::new());
+    }
+    let pieces = runs.iter().flat_map(|run| pieces_of_plain(run));
+    pieces.filter(|piece| sanitise::find(&format!("{}\n", piece.words)).is_empty()).collect()
+}
+
+/// The pieces of a text without markup.
+pub fn pieces_of_plain(text: &str) -> Vec<Piece> {
+    let words: Vec<(&str, String)> = text
+        .split_whitespace()
+        .map(|word| (word, letters(word)))
+        .filter(|(_, letters)| !letters.is_empty())
+        .collect();
+    let mut starts: Vec<usize> = (0..words.len()).step_by(WORDS).collect();
+    // A short rest belongs to the piece before it.
+    if starts.len() > 1 && words.len() % WORDS == 1 {
+        starts.pop();
+    }
+    let ends = starts.iter().skip(1).copied().chain([words.len()]);
+    let piece = |(start, end): (usize, usize)| {
+        let (shown, plain): (Vec<&str>, Vec<&str>) =
+            words[start..end].iter().map(|(word, letters)| (*word, letters.as_str())).unzip();
+        Piece { letters: plain.concat(), words: shown.join(" ") }
+    };
+    starts.iter().copied().zip(ends).map(piece).collect()
+}
+
+/// Whether the piece is in one of the pages, or is cut by the end of one.
+pub fn contains(pages: &[&str], piece: &str) -> bool {
+    pages.iter().any(|page| page.contains(piece))
+        || pages.windows(2).any(|two| is_cut_between(two[0], two[1], piece))
+}
+
+/// Whether the end of `left` and the start of `right` together have the piece.
+fn is_cut_between(left: &str, right: &str, piece: &str) -> bool {
+    piece.char_indices().skip(1).any(|(cut, _)| {
+        let (a, b) = piece.split_at(cut);
+        tail(left, a.len() + AROUND_PAGE).contains(a)
+            && head(right, b.len() + AROUND_PAGE).contains(b)
+    })
+}
+
+/// At least the last `bytes` bytes.
+fn tail(text: &str, bytes: usize) -> &str {
+    let mut at = text.len().saturating_sub(bytes);
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    &text[at..]
+}
+
+/// At least the first `bytes` bytes.
+fn head(text: &str, bytes: usize) -> &str {
+    let mut at = bytes.min(text.len());
+    while !text.is_char_boundary(at) {
+        at += 1;
+    }
+    &text[..at]
+}
+
+/// The Markdown that models write.
+pub fn markdown_options() -> Options {
+    Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_have_only_what_every_renderer_shows() {
+        let check = |markdown: &str, expect: &[&str]| {
+            let pieces: Vec<String> = pieces(markdown).into_iter().map(|p| p.letters).collect();
+            assert_eq!(pieces, expect, "{markdown}");
+        };
+        check("They **do** n`o`t [agree](http://x.y): 1.", &["theydonotagree", "1"]);
+        check("1. one\n2. two\n\n- [x] done", &["one", "two", "done"]);
+        check("| a | b |\n|---|---|\n| c | d |", &["a", "b", "c", "d"]);
+        check("```rust\nlet x = 1;\n```\n![alt](p.png)", &["letx1"]);
+        check("a &amp; b <br> c", &["a", "b", "c"]);
+        check("1\\. a b c d e f g", &["1abcde", "fg"]);
+        check("👍", &[]);
+    }
+
+    #[test]
+    fn a_piece_may_be_cut_by_the_end_of_a_page() {
+        let check = |pages: &[&str], piece: &str, expect: bool| {
+            assert_eq!(contains(pages, piece), expect, "{pages:?} {piece}");
+        };
+        check(&["wesayhello"], "sayhel", true);
+        check(&["wesayhel12", "22loworld"], "hello", true);
+        check(&["wesay", "world"], "hello", false);
+    }
+
+    #[test]
+    fn a_text_is_shown_in_many_ways() {
+        let text =
+            "cd /srv/app && make \"all\"\nfor f in *.txt; do\n  cat <$f> | grep é\ndone\nrm -rf /";
+        let json = serde_json::json!({ "command": text }).to_string();
+        let ascii = json.replace('é', "\\u00e9");
+        let wrapped = text.replace(' ', "\n    ");
+        let numbered: String =
+            text.lines().zip(1..).map(|(l, n)| format!("{n:>3} | {l}\n")).collect();
+        let (before, after) = text.split_at(30);
+        let pages = [format!("(1/2) {before}"), format!("(2/2) {after}")];
+        let check = |messages: &[&str], expect: Option<&str>| {
+            let mut shown = ShownTexts::default();
+            messages.iter().for_each(|message| shown.add(message));
+            assert_eq!(shown.lack(text).as_deref(), expect, "{messages:?}");
+        };
+        for message in [text, &json, &ascii, &wrapped, &numbered] {
+            check(&["🔐 May Bash run?", message], None);
+        }
+        check(&[&pages[0], &pages[1]], None);
+        check(&[], Some("cd /srv/app make \"all\""));
+        check(&[&text.replace("rm -rf /", "")], Some("rm -rf"));
+        check(&[&text[..text.len() - 3]], Some("rm -rf"));
+        check(&[&text.replace("  cat <$f> | grep é\n", "")], Some("cat <$f> grep é"));
+        check(&[&text[20..]], Some("cd /srv/app make \"all\""));
+        check(
+            &["🔐 May Bash run? cd /srv/app && make \"all\"… (4 more lines)"],
+            Some("for f in *.txt; do"),
+        );
+    }
+
+    #[test]
+    fn what_may_be_a_secret_may_be_masked() {
+        let mut shown = ShownTexts::default();
+        shown.add("curl --token *** https://x.example/*** && rm -rf x");
+        let text = "curl --token Ab1Cd2Ef3Gh4 https://x.example/a1b2c3d4 && rm -rf x";
+        assert_eq!(shown.lack(text), None);
+        assert_eq!(shown.lack(&text.replace("rm -rf x", "rm -rf y")).as_deref(), Some("rm -rf y"));
+        shown.add("# Plan\n1. Look at <b>it</b>\n2. Write [the file](https://x.example)");
+        assert_eq!(
+            shown.lack_markdown("# Plan\n\n1. Look\n2. Write [the file](https://y.example)"),
+            None
+        );
+        let more =
+            shown.lack_markdown("1. Look\n2. Write [the file](https://y.example)\n3. Remove all");
+        assert_eq!(more.as_deref(), Some("Remove all"));
+    }
+}
