@@ -197,7 +197,7 @@ held_by! {
         telegram::tests::whole_questions::q2_all_that_is_asked_is_shown_whatever_the_tool,
         telegram::tests::whole_questions::q2_the_buttons_come_after_all_pages_or_not_at_all,
         telegram::tests::whole_questions::q2_nobody_says_yes_to_what_was_not_shown,
-    ], [];
+    ], ["permission-long"];
     "Q3": [
         telegram::tests::questions::q3_a_question_does_not_vanish_whatever_the_server_does,
         telegram::tests::questions::q3_a_question_that_nobody_saw_leaves_nothing_behind,
