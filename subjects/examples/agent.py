@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """An agent of the Agent Client Protocol for `claude`: one live process a session, whose lines become updates of an editor.
-Environment: CLAUDE_BIN. `--bug NAME` puts in a classic fault: answer-twice, end-lost, wrong-stop, runs-unasked, late-text."""
+Environment: CLAUDE_BIN. `--bug NAME` puts in a classic fault: answer-twice, end-lost, wrong-stop, runs-unasked, asks-blind, late-text."""
 import json, os, subprocess, sys, threading, time, uuid
 
 CLAUDE = [os.environ.get("CLAUDE_BIN", "claude"), "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--include-partial-messages", "--permission-prompt-tool", "stdio"]
@@ -13,13 +13,13 @@ def send(**message):
 
 class Session:
     def __init__(self, folder):
-        self.id, self.prompt_id, self.cancelled, self.streamed, self.asked = str(uuid.uuid4()), None, False, set(), {}
+        self.id, self.prompt_id, self.cancelled, self.streamed, self.asked, self.inputs = str(uuid.uuid4()), None, False, set(), {}, {}
         self.claude = subprocess.Popen(CLAUDE + ["--session-id", self.id], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8", errors="replace")
         threading.Thread(target=self.read, daemon=True).start()
     def write(self, **record): print(json.dumps(record), file=self.claude.stdin, flush=True)
     def update(self, kind, **data): send(method="session/update", params={"sessionId": self.id, "update": {"sessionUpdate": kind, **data}})
     def say(self, text): self.update("agent_message_chunk", content={"type": "text", "text": text})
-    def end(self, call, status): self.update("tool_call_update", toolCallId=call, status=status)
+    def end(self, call, status): self.update("tool_call_update", toolCallId=call, status=status, **self.inputs.pop(call, {}))
     def prompt(self, prompt_id, blocks):
         self.prompt_id, self.cancelled = prompt_id, False
         text = "\n".join(block["text"] for block in blocks if block["type"] == "text")
@@ -43,7 +43,10 @@ class Session:
         if event.get("delta", {}).get("type") == "text_delta": self.say(event["delta"]["text"])
         for block in message["content"] if isinstance(message.get("content"), list) else []:
             if block["type"] == "text" and record["type"] == "assistant" and message["id"] not in self.streamed: self.say(block["text"])
-            if block["type"] == "tool_use": self.update("tool_call", toolCallId=block["id"], title=block["name"], rawInput=block["input"], status="pending")
+            if block["type"] == "tool_use":
+                shown = {"rawInput": block["input"]}
+                if BUG == "asks-blind": self.inputs[block["id"]], shown = shown, {}
+                self.update("tool_call", toolCallId=block["id"], title=block["name"], status="pending", **shown)
             if block["type"] == "tool_result" and BUG != "end-lost": self.end(block["tool_use_id"], "failed" if block.get("is_error") else "completed")
         if record["type"] == "result":
             failed = record.get("is_error") and not self.cancelled
@@ -55,7 +58,7 @@ class Session:
         request = record["request"]
         self.asked[record["request_id"]] = request
         if BUG == "runs-unasked": self.end(request["tool_use_id"], "in_progress")
-        tool = {"toolCallId": request["tool_use_id"], "title": request["tool_name"], "rawInput": request["input"]}
+        tool = {"toolCallId": request["tool_use_id"], "title": request["tool_name"]} | ({} if BUG == "asks-blind" else {"rawInput": request["input"]})
         send(id=record["request_id"], method="session/request_permission", params={"sessionId": self.id, "toolCall": tool, "options": OPTIONS})
     def answer(self, request_id, outcome):
         request = self.asked.pop(request_id)

@@ -22,7 +22,7 @@ async function call(method, params) { // until it is done; a new message whose r
 class Chat {
   constructor(id) { Object.assign(this, { id, waiting: [], turn: null, shown: Promise.resolve(), questions: new Map() }); }
   begin(prompt) { // without a prompt it is a turn of claude's own, such as after a command in the background
-    const turn = (this.turn = { parts: new Map(), open: new Set(), streamed: [] });
+    const turn = (this.turn = { parts: new Map(), open: new Set(), streamed: [], inputs: {} });
     this.shown = this.shown.then(() => this.show(turn));
     if (prompt) this.tell({ type: "user", message: { role: "user", content: prompt }, parent_tool_use_id: null, session_id: "" });
   }
@@ -47,7 +47,7 @@ class Chat {
     if (event.delta?.type === "text_delta") turn.parts.set(key, (turn.parts.get(key) ?? "") + event.delta.text);
     for (const block of Array.isArray(message?.content) ? message.content : []) {
       if (block.type === "tool_result") turn.open.delete(block.tool_use_id);
-      if (block.type.endsWith("tool_use")) turn.open.add(block.id), turn.parts.set(block.id, `🔧 ${block.name} ${masked(Object.values(block.input)[0])}`.slice(0, 110));
+      if (block.type.endsWith("tool_use")) turn.open.add(block.id), (turn.inputs[block.id] = block.input), turn.parts.set(block.id, `🔧 ${block.name} ${masked(Object.values(block.input)[0])}`.slice(0, 110));
       if (block.type === "text" && type === "assistant" && !turn.streamed.includes(message.id)) turn.parts.set(`0/${turn.parts.size}`, block.text);
     }
     if (type === "result") this.finish(record);
@@ -76,8 +76,10 @@ class Chat {
     this.turn = null;
     if (this.waiting.length) this.begin(this.waiting.shift());
   }
-  async ask(id, { tool_name, input }) {
-    const question = { input, text: `🔐 May ${tool_name} run? ${masked(Object.values(input)[0])}`.slice(0, 3500) };
+  async ask(id, { tool_name, input, tool_use_id }) { // all of it, in pages; the buttons are below the last one
+    const asked = Object.entries({ ...this.turn?.inputs[tool_use_id], ...input }).map(([name, value]) => `${name}: ${masked(value)}`);
+    const all = pages(`🔐 May ${tool_name} run?\n${asked.join("\n")}`), question = { input, text: all.pop() };
+    for (const page of all) await this.write({}, page);
     const inline_keyboard = [["Allow", "Deny"].map((text) => ({ text, callback_data: `${text} ${id}` }))];
     await this.write(this.questions.set(id, question) && question, question.text, { reply_markup: { inline_keyboard } });
   }

@@ -67,6 +67,7 @@ fn issue_16_a_right_agent_holds() {
         "three-tools-live",
         "permission-allow",
         "permission-deny",
+        "permission-long",
         "live-interrupt-text",
         "live-multi-turn",
         "tool-error-live",
@@ -76,7 +77,7 @@ fn issue_16_a_right_agent_holds() {
     check(path, &["subject", "list"], 0, &["mine", "agent", "python3"], &[]);
     let says = ["cassettes fit it", "it starts and is ready after", "is answered in", "it ends"];
     check(path, &["subject", "check", "--yes", "mine"], 0, &says, &[]);
-    check(path, &["test", "--yes", "--subject", "mine"], 0, &["7 scenarios", "all held"], &[]);
+    check(path, &["test", "--yes", "--subject", "mine"], 0, &["8 scenarios", "all held"], &[]);
     let rig = ["rig", "--yes", "mine", "permission-allow", "--html", "run"];
     let says = ["request_permission", "(answer)", "response", "the Agent Client Protocol"];
     check(path, &rig, 0, &says, &[]);
@@ -92,6 +93,7 @@ fn issue_16_each_fault_of_an_agent_is_convicted_by_its_rule() {
         ("end-lost", "three-tools-live", "SA005 call-left-open"),
         ("wrong-stop", "live-interrupt-text", "SA009 stop-reason-wrong"),
         ("runs-unasked", "permission-allow", "SA008 ran-before-answer"),
+        ("asks-blind", "permission-allow", "SA011 request-cut"),
         ("late-text", "plain-text", "SA010 told-after-end"),
     ];
     let bugs = faults.map(|(bug, _, _)| bug);

@@ -54,7 +54,7 @@ const fn right(gateway: &'static str, cassette: &'static str, play: &'static str
 }
 
 const WAITS: &str = "3:rate-limit:4s";
-const RUNS: [Run; 30] = [
+const RUNS: [Run; 31] = [
     bug("silent-tools", K::ToolsUntold),
     bug("args-empty", K::ArgumentsEmpty),
     bug("late-edit", K::AnswerOverwritten),
@@ -82,6 +82,7 @@ const RUNS: [Run; 30] = [
     right("telegram.mjs", "long-answer/2.1.329", "recorded"),
     right("telegram.mjs", "unicode/2.1.329", "canonical"),
     right("telegram.mjs", "permission-allow/2.1.330", "canonical"),
+    right("telegram.mjs", "permission-long/2.1.330", "canonical"),
     right("telegram.mjs", "bash-background/2.1.330", "recorded"),
     right("telegram.mjs", "subagent-background-live/2.1.330", "recorded"),
     Run { faults: WAITS, ..right("telegram.mjs", "three-tools/2.1.329", "canonical") },

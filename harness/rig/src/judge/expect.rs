@@ -12,6 +12,7 @@ use clitape_runner::replay::stdin_lines;
 use clitape_stream::{Event, Outcome, Parser, RunStatus, ToolArguments};
 use serde_json::Value;
 
+use super::asked::{AskedText, asked_texts};
 use super::words::letters;
 
 /// The answers with which an agent says that it has nothing to say.
@@ -109,6 +110,8 @@ pub struct ExpectedQuestion {
     pub call: Option<String>,
     /// What the person is asked: the words of the questions, or what the tool works on.
     pub words: Vec<String>,
+    /// All that the person must be shown before the answer.
+    pub texts: Vec<AskedText>,
 }
 
 /// How a turn ended.
@@ -218,7 +221,11 @@ impl Reader {
                 let asked = asked.filter_map(|one| one["question"].as_str()).map(str::to_owned);
                 let words: Vec<String> = asked.chain(main_argument(&input)).collect();
                 let (name, call) = (name.into_owned(), call.map(std::borrow::Cow::into_owned));
-                self.questions.push(ExpectedQuestion { name, call, words });
+                let is_empty = input.as_object().is_some_and(|fields| fields.is_empty());
+                let of_call = self.tools.iter().find(|tool| Some(&tool.id) == call.as_ref());
+                let of_call = of_call.and_then(|tool| tool.input.as_ref()).filter(|_| is_empty);
+                let texts = asked_texts(&name, of_call.unwrap_or(&input));
+                self.questions.push(ExpectedQuestion { name, call, words, texts });
             }
             Event::HostMessage { text: Some(text), .. } | Event::Heard { text, .. } => {
                 self.expected.others.push(text.into_owned());
@@ -330,7 +337,7 @@ fn main_argument(input: &Value) -> Option<String> {
 }
 
 /// All strings in a value.
-fn strings(value: &Value) -> Vec<String> {
+pub(super) fn strings(value: &Value) -> Vec<String> {
     match value {
         Value::String(text) => vec![text.clone()],
         Value::Array(list) => list.iter().flat_map(strings).collect(),

@@ -10,7 +10,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 const WORDS: usize = 6;
 /// The most letters that a gateway writes around a page, such as `(2/3)`.
 const AROUND_PAGE: usize = 60;
-/// Letters and digits from which a word that has both may be a secret.
+/// Characters of a word with letters and digits that may be a secret.
 const SECRET: usize = 12;
 /// The signs in the place of a secret.
 const MASKS: [&str; 3] = ["…", "***", "[redacted]"];
@@ -38,6 +38,12 @@ impl ShownTexts {
     pub fn add(&mut self, text: &str) {
         self.pages.push(letters(text));
         self.unescaped.push(letters(&unescaped(text)));
+    }
+
+    /// Adds a text that does not go on in the next one.
+    pub fn add_alone(&mut self, text: &str) {
+        self.add(text);
+        self.add("");
     }
 
     /// The first words of `text` that no message shows; `None` if all of them are there. A word that may be a secret may be
@@ -69,9 +75,8 @@ impl ShownTexts {
 
 /// Whether a gateway may show a word masked.
 fn may_be_masked(word: &str) -> bool {
-    let letters = letters(word);
-    let has_both = letters.contains(char::is_numeric) && letters.contains(char::is_alphabetic);
-    MASKS.iter().any(|mask| word.contains(mask)) || has_both && letters.chars().count() >= SECRET
+    let is_mixed = word.contains(char::is_numeric) && word.contains(char::is_alphabetic);
+    MASKS.iter().any(|mask| word.contains(mask)) || is_mixed && word.chars().count() >= SECRET
 }
 
 /// A text whose escapes of JSON are what they stand for.

@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 
 use clitape_gateway::sanitise;
+use clitape_runner::replay::Entry;
+use clitape_runner::text::shown::ShownTexts;
 use serde_json::Value;
 
-use super::case::{EditorCase, text};
-use crate::judge::expect::{ExpectedTool, ToolOutcome};
+use super::case::{EditorCase, is_text, text};
+use crate::judge::expect::{ExpectedQuestion, ExpectedTool, ToolOutcome, strings};
 use crate::judge::violation::Found;
 use crate::judge::words::quoted;
 
@@ -185,7 +187,7 @@ pub(super) fn not_once(case: &EditorCase<'_>) -> Option<Found> {
 }
 
 /// Whether an entry asks the person about a call.
-fn asks(entry: &clitape_runner::replay::Entry, call: &str) -> bool {
+fn asks(entry: &Entry, call: &str) -> bool {
     let id = match entry.kind.as_ref() {
         "request_permission" => entry.data.get("toolCall").map(|tool| &tool["toolCallId"]),
         "elicitation/create" => entry.data.get("toolCallId"),
@@ -194,10 +196,40 @@ fn asks(entry: &clitape_runner::replay::Entry, call: &str) -> bool {
     id.is_some_and(|id| id == call)
 }
 
-/// The calls of turns that were played about which the CLI asked.
-fn asked<'c>(case: &'c EditorCase<'_>) -> impl Iterator<Item = (&'c str, &'c str)> {
+/// The calls of turns that were played about which the CLI asked, each with the question.
+fn questions<'c>(
+    case: &'c EditorCase<'_>,
+) -> impl Iterator<Item = (&'c str, &'c ExpectedQuestion)> {
     let questions = case.played().flat_map(|turn| &turn.questions);
-    questions.filter_map(|question| Some((question.call.as_deref()?, question.name.as_str())))
+    questions.filter_map(|question| Some((question.call.as_deref()?, question)))
+}
+
+/// The same with the names of the tools alone.
+fn asked<'c>(case: &'c EditorCase<'_>) -> impl Iterator<Item = (&'c str, &'c str)> {
+    questions(case).map(|(call, question)| (call, question.name.as_str()))
+}
+
+/// Before the person answers, the editor has all that the question is about: in the request, in what came of the call, or
+/// in a text of the agent.
+pub(super) fn request_cut(case: &EditorCase<'_>) -> Option<Found> {
+    questions(case).find_map(|(call, question)| {
+        let request = case.entries().filter(|(_, entry)| asks(entry, call)).last()?.0;
+        let is_of_call = |entry: &Entry| {
+            asks(entry, call)
+                || is_text(entry)
+                || entry.data.get("toolCallId").is_some_and(|id| id == call)
+        };
+        let mut shown = ShownTexts::default();
+        let entries = case.entries().take(request + 1).filter(|(_, entry)| is_of_call(entry));
+        entries
+            .flat_map(|(_, entry)| entry.data.values().flat_map(strings))
+            .for_each(|text| shown.add_alone(&text));
+        shown.add_alone(&case.told);
+        let missing = question.texts.iter().find_map(|text| text.lacking(&shown))?;
+        let (name, missing) = (&question.name, quoted(&missing));
+        let words = "the editor asks the person without";
+        Found::by(request, format!("{words} {missing} of what {name} ({call}) would do"))
+    })
 }
 
 /// What the CLI asks, the person is asked.
@@ -213,9 +245,8 @@ pub(super) fn question_untold(case: &EditorCase<'_>) -> Option<Found> {
 pub(super) fn ran_before_answer(case: &EditorCase<'_>) -> Option<Found> {
     asked(case).find_map(|(call, name)| {
         let asked = case.entries().find(|(_, entry)| asks(entry, call))?.0;
-        let is_answer = |entry: &clitape_runner::replay::Entry| {
-            entry.kind == "(answer)" && text(entry, "toolCallId") == call
-        };
+        let is_answer =
+            |entry: &Entry| entry.kind == "(answer)" && text(entry, "toolCallId") == call;
         let answer = case.entries().find(|(index, entry)| *index > asked && is_answer(entry));
         let until = answer.map_or(usize::MAX, |(index, _)| index);
         let mut entries = case.of_call(call);

@@ -57,6 +57,7 @@ pub const EDITOR_RULES: &[EditorRule] = &[
     at_end(K::OutcomeWrong, calls::outcome_wrong),
     always(K::CallNotOnce, calls::not_once),
     at_end(K::QuestionUntold, calls::question_untold),
+    always(K::RequestCut, calls::request_cut),
     always(K::RanBeforeAnswer, calls::ran_before_answer),
 ];
 

@@ -235,6 +235,45 @@ fn the_person_answers_before_a_call_runs() {
 }
 
 #[test]
+fn an_editor_has_all_that_the_person_is_asked_about() {
+    const LONG: &str = "permission-long/2.1.330";
+    let call = |entry: &Entry| text(entry, "toolCallId") == "toolu_clitape_main_1_2";
+    let asks = |entry: &Entry| entry.kind == "request_permission";
+    // The request and all that came of the call before it, with this change of their texts.
+    let with = |from: &'static str, to: &'static str| {
+        move |entries: &mut Vec<Entry>| {
+            for entry in entries.iter_mut().filter(|entry| call(entry) || asks(entry)) {
+                let data = Value::Object(entry.data_mut().clone()).to_string();
+                *entry.data_mut() = serde_json::from_str(&data.replace(from, to)).unwrap();
+            }
+        }
+    };
+    let answered = |entries: &mut Vec<Entry>| {
+        let at = entries.iter().position(asks).unwrap() + 1;
+        let data = json!({ "toolCallId": "toolu_clitape_main_1_2" });
+        entries.insert(at, entry("(answer)", data));
+    };
+    check(LONG, answered, &[]);
+    for (from, missing) in [("rm -rf ", "rm -rf"), ("00099 A", "00099 A"), ("cat > ", "cat")] {
+        let cut = |entries: &mut Vec<Entry>| {
+            answered(entries);
+            with(from, "")(entries);
+        };
+        let found = check(LONG, cut, &[K::RequestCut]);
+        assert!(found[0].sentence.contains(missing), "{found:?}");
+    }
+    // What came of the call may have it, unless that is cut.
+    let bare = |entries: &mut Vec<Entry>| {
+        answered(entries);
+        let request = entries.iter_mut().find(|entry| asks(entry)).unwrap();
+        let call = json!({ "toolCallId": "toolu_clitape_main_1_2" });
+        request.data_mut().insert("toolCall".to_owned(), call);
+    };
+    check("permission-allow/2.1.330", bare, &[]);
+    check(LONG, bare, &[K::RequestCut]);
+}
+
+#[test]
 fn a_prompt_is_answered_with_what_happened() {
     let stop = |reason: &'static str| {
         move |entries: &mut Vec<Entry>| {

@@ -61,6 +61,7 @@ pub const RULES: &[Rule] = &[
     at_end(K::BusUntold, bus::tools_untold),
     at_end(K::BusSilent, bus::silent),
     at_end(K::QuestionUntold, person::question_untold),
+    always(K::QuestionUnshown, person::question_unshown),
     at_end(K::ButtonsLeft, person::buttons_left),
     at_end(K::SilenceBroken, person::silence_broken),
     always(K::SecretShown, person::secret_shown),

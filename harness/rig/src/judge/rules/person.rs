@@ -1,8 +1,11 @@
 //! The rules of the person: what they are asked, what is kept from them, and what must not be shown.
 
+use clitape_runner::replay::Entry;
+use clitape_runner::text::shown::ShownTexts;
+
 use crate::judge::case::Case;
 use crate::judge::expect::{ExpectedQuestion, TurnEnd};
-use crate::judge::screen::{Message, message_id};
+use crate::judge::screen::{Message, is_shown, message_id};
 use crate::judge::violation::Found;
 use crate::judge::words::{letters, quoted, seconds};
 
@@ -38,6 +41,43 @@ fn asks(text: &str, question: &ExpectedQuestion) -> bool {
         let words = letters(words);
         let cut = words.char_indices().nth(QUESTION).map_or(words.len(), |(at, _)| at);
         cut > 0 && text.contains(&words[..cut])
+    })
+}
+
+/// Before the person presses a button of a question, the chat has shown all that it is about. What is inside a file is
+/// not read.
+pub(super) fn question_unshown(case: &Case<'_>) -> Option<Found> {
+    let entries = &case.observation.entries;
+    let is_press = |(_, entry): &(usize, &Entry)| entry.kind == "(press)";
+    let presses: Vec<(usize, &Entry)> = entries.iter().enumerate().filter(is_press).collect();
+    let questions: Vec<_> = case
+        .played()
+        .flat_map(|(number, turn)| turn.questions.iter().map(move |question| (number, question)))
+        .collect();
+    questions.iter().enumerate().find_map(|(index, (number, question))| {
+        // Where a question takes several presses, or none, the last one has seen the most.
+        let is_one_each = presses.len() == questions.len();
+        let press = if is_one_each { presses.get(index) } else { presses.last() };
+        let (at, press) = press?;
+        if entries[..*at].iter().any(|entry| entry.data.contains_key("file") && is_shown(entry)) {
+            return None;
+        }
+        let mut shown = ShownTexts::default();
+        for version in case.screen.versions().filter(|version| version.entry < *at) {
+            shown.add(&version.text);
+        }
+        let missing = question.texts.iter().find_map(|text| text.lacking(&shown))?;
+        Found::by(
+            *at,
+            format!(
+                "{}the person pressed {} at {} and was never shown {} of what claude asks about {}",
+                case.of_turn(*number),
+                quoted(press.text("label")),
+                seconds(press.at),
+                quoted(&missing),
+                question.name
+            ),
+        )
     })
 }
 

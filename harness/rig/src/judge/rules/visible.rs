@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use clitape_runner::replay::Entry;
 
 use crate::judge::case::{Case, PERSON};
-use crate::judge::expect::{ExpectedTurn, Segment};
+use crate::judge::expect::{ExpectedQuestion, ExpectedTurn, Segment};
 use crate::judge::screen::{Message, answered_at, changes_text};
 use crate::judge::violation::Found;
 use crate::judge::words::{
@@ -71,8 +71,13 @@ pub(super) fn several_messages(case: &Case<'_>) -> Option<Found> {
     if !case.observation.traits.one_message {
         return None;
     }
-    let texts = || case.played().flat_map(|(_, turn)| turn.texts());
-    let is_paged = texts().map(|text| text.encode_utf16().count()).sum::<usize>() > ONE_PAGE;
+    let size = |text: &str| text.encode_utf16().count();
+    let texts = case.played().flat_map(|(_, turn)| turn.texts()).map(size).sum::<usize>();
+    let questions = || case.played().flat_map(|(_, turn)| &turn.questions);
+    let is_long = |question: &ExpectedQuestion| {
+        question.texts.iter().map(|text| size(text.as_str())).sum::<usize>() > ONE_PAGE
+    };
+    let is_paged = texts > ONE_PAGE || questions().any(is_long);
     let turns = case.played().count();
     // One question of the CLI may ask several things.
     let asked = |turn: &ExpectedTurn| {

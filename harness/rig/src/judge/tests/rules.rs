@@ -4,6 +4,7 @@ use clitape_runner::check::FindingKind as K;
 
 use super::*;
 
+mod asked;
 mod bus;
 mod grows;
 mod sent_once;
@@ -284,7 +285,8 @@ fn sb018_sb019_questions_are_asked_and_closed() {
         2_000,
         "sendMessage",
         serde_json::json!({
-            "message_id": 5, "text": "Allow Bash: touch /clitape/project/made.txt?", "buttons": [["Yes", "No"]],
+            "message_id": 5, "buttons": [["Yes", "No"]],
+            "text": "Allow Bash: touch /clitape/project/made.txt && ls /clitape/project?",
         }),
     );
     let press = call(3_000, "(press)", serde_json::json!({ "message_id": 5, "label": "Yes" }));

@@ -255,6 +255,8 @@ finding_kinds! {
     BusUntold = "SB032" "bus-untold",
     /// The event bus of a gateway has nothing of a chat.
     BusSilent = "SB033" "bus-silent",
+    /// A button of a question was pressed, and the chat had not shown all of what is asked.
+    QuestionUnshown = "SB034" "question-unshown",
     /// A message of an agent that the official types of its protocol refuse.
     MessageInvalid = "SA001" "message-invalid",
     /// A text of the model that an agent never told the editor.
@@ -275,6 +277,8 @@ finding_kinds! {
     StopReasonWrong = "SA009" "stop-reason-wrong",
     /// Something of a turn that comes after the turn has ended.
     ToldAfterEnd = "SA010" "told-after-end",
+    /// A person is asked by an editor that does not have all of what is asked.
+    RequestCut = "SA011" "request-cut",
     /// A scenario that can't be loaded.
     ScenarioUnusable = "WS001" "scenario-unusable",
     /// A folder or link in `scenarios/` or `cassettes/` that can't be what stands there.
