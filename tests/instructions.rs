@@ -38,10 +38,11 @@ const PARSED: &str = "2.1.330";
 /// The argument with which this program parses the files behind it, and does nothing else.
 const PARSE: &str = "parse";
 
-/// The turns of the shorter session, the messages of the shorter turn, how many times as many the longer one has, and how
-/// much faster than what the parser reads its work may grow.
+/// The turns of the shorter session, the messages of the shorter turn, the blocks of the shorter message, how many times
+/// as many the longer one has, and how much faster than what the parser reads its work may grow.
 const TURNS: usize = 500;
 const MESSAGES: usize = 2_000;
+const BLOCKS: usize = 5_000;
 const TIMES: usize = 4;
 const MOST: f64 = 1.2;
 
@@ -64,10 +65,12 @@ fn main() -> ExitCode {
     let paths = "issue_20_point_6_the_hot_paths_take_as_many_instructions_as_before";
     let sessions = "issue_20_point_1_a_turn_costs_the_same_in_a_long_session";
     let turns = "issue_20_point_1_a_message_costs_the_same_in_a_long_turn";
+    let snapshots = "a_block_costs_the_same_in_a_long_snapshot";
     let trials = vec![
         Trial::test(paths, hot_paths),
         Trial::test(sessions, || grows_as_its_input("turns", session, TURNS)),
         Trial::test(turns, || grows_as_its_input("messages", turn, MESSAGES)),
+        Trial::test(snapshots, || grows_as_its_input("blocks", snapshot, BLOCKS)),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
@@ -145,6 +148,14 @@ fn turn(messages: usize) -> String {
     let ids: Vec<_> = (0..messages).map(|n| format!(r#""msg_{n}""#)).collect();
     let named = format!(r#","begun_message_ids":[{}]"#, ids.join(","));
     (0..messages).map(|n| message(n, "null")).collect::<String>() + &result(messages, &named)
+}
+
+/// What a CLI prints of one message that comes whole, with this many texts.
+fn snapshot(blocks: usize) -> String {
+    let texts = vec![r#"{"type":"text","text":"Yes."}"#; blocks].join(",");
+    format!(
+        r#"{{"type":"assistant","message":{{"id":"msg_1","role":"assistant","content":[{texts}]}}}}"#
+    ) + "\n"
 }
 
 /// A message that writes a word.

@@ -52,6 +52,8 @@ pub(crate) enum Shape {
     TextInLongDeltas,
     /// Messages with a text each.
     Messages,
+    /// One message that comes whole, with many texts.
+    TextsOfAMessage,
     /// Stretches of reasoning, each followed by a text.
     Thinking,
     /// Calls one after the other.
@@ -115,6 +117,14 @@ impl Shape {
             Self::Messages => run.until(bytes, |run, n| {
                 run.message(None, |run| run.text(&format!("Message number {n}."), TEXT_DELTA));
             }),
+            Self::TextsOfAMessage => {
+                run.message = "msg_0".to_owned();
+                let texts: Vec<Value> = (0..bytes / 70)
+                    .map(|n| json!({ "type": "text", "text": format!("This is text number {n}.") }))
+                    .collect();
+                let message = run.snapshot(&texts.iter().collect::<Vec<_>>());
+                run.record(json!({ "type": "assistant", "message": message }));
+            }
             Self::Thinking => run.until(bytes, |run, n| {
                 run.message(None, |run| {
                     run.thinking(&format!("What is {n}?"));

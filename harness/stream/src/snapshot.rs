@@ -113,7 +113,15 @@ pub(crate) fn assistant(
     };
     let (alone, shown) =
         (message.is_single(), ShownBlocks { message: at, blocks: vec![], calls: vec![] });
-    let mut record = SnapshotRecord { at, alone, synthetic, cursors: [None; 2], shown };
+    let mut record = SnapshotRecord {
+        at,
+        alone,
+        synthetic,
+        cursors: [None; 2],
+        written: [false; 2],
+        cleared: false,
+        shown,
+    };
     for part in parts {
         record.content_block(conversation, calls, &part, emitter);
     }
@@ -143,6 +151,10 @@ struct SnapshotRecord {
     synthetic: bool,
     /// The end of the last matched block, for each kind of text.
     cursors: [Option<usize>; 2],
+    /// Whether the open blocks of each kind of text have written what they withheld.
+    written: [bool; 2],
+    /// Whether the open blocks have dropped halves of characters.
+    cleared: bool,
     shown: ShownBlocks,
 }
 
@@ -196,7 +208,9 @@ impl SnapshotRecord {
         emitter: &mut Emitter<'_>,
     ) {
         let here = BlockId { message: self.at, block: index };
-        for open in 0..conversation.messages[self.at].blocks().len() {
+        let is_written = std::mem::replace(&mut self.written[kind as usize], true);
+        let open = if is_written { 0 } else { conversation.messages[self.at].blocks().len() };
+        for open in 0..open {
             let write = |blocks: &mut [BlockState], out: &mut String| {
                 if let Some(stream) = blocks[open].text(kind) {
                     stream.write_prefill(out);
@@ -233,7 +247,9 @@ impl SnapshotRecord {
                 conversation.add_text(kind, here, |_, out| out.push_str(&text[known..]), emitter);
                 let content = conversation.messages[self.at].content();
                 content.consumed[kind as usize].confirm_all(cursor);
-                content.blocks.iter_mut().for_each(BlockState::clear_carry);
+                if !std::mem::replace(&mut self.cleared, true) {
+                    content.blocks.iter_mut().for_each(BlockState::clear_carry);
+                }
             }
         }
         if !streamed {

@@ -17,6 +17,8 @@ pub(crate) struct TranscriptBuffer {
     /// Length of the text in characters.
     length: u64,
     parts: Vec<TranscriptPart>,
+    /// Number of the first of the parts at the end that are of one message, which may be all of them.
+    last_message: usize,
     /// The block of the last piece, even if it was retracted.
     pub(super) last: Option<BlockId>,
 }
@@ -47,7 +49,7 @@ pub(super) enum PartJoin {
 impl TranscriptBuffer {
     /// A buffer without text.
     pub(super) const EMPTY: Self =
-        Self { text: String::new(), length: 0, parts: Vec::new(), last: None };
+        Self { text: String::new(), length: 0, parts: Vec::new(), last_message: 0, last: None };
 
     /// Adds a piece with its lead. Returns the offset at which it begins, including the newlines before it.
     pub(super) fn add(&mut self, by: BlockId, join: PartJoin, piece: (&str, usize)) -> usize {
@@ -64,6 +66,9 @@ impl TranscriptBuffer {
             separate(&mut self.text, lead);
         }
         if join != PartJoin::Append || self.parts.last().is_none_or(|last| last.by != by) {
+            if self.parts.last().is_some_and(|last| last.by.message != by.message) {
+                self.last_message = self.parts.len();
+            }
             self.parts.push(TranscriptPart { by, from, start: self.text.len(), lead });
         }
         self.text.push_str(piece);
@@ -106,10 +111,7 @@ impl TranscriptBuffer {
 
     /// The text of the message that the last part belongs to.
     pub(super) fn last_message_text(&self) -> &str {
-        let last = self.parts.last().map(|part| part.by.message);
-        let by_last = |part: &&TranscriptPart| Some(part.by.message) == last;
-        let first = self.parts.iter().rev().take_while(by_last).last();
-        first.map_or("", |part| &self.text[part.start..])
+        self.since(self.last_message)
     }
 
     /// Removes the parts for which `retracted` returns true, and remaps the part numbers in
@@ -127,6 +129,9 @@ impl TranscriptBuffer {
             *mark = first + before.filter(|part| !retracted(part.by)).count();
         }
         let parts = self.parts.split_off(first);
+        let last = self.parts.last().map(|part| part.by.message);
+        let by_last = |part: &&TranscriptPart| Some(part.by.message) == last;
+        self.last_message = first - self.parts.iter().rev().take_while(by_last).count();
         let text = self.text.split_off(parts[0].from);
         self.length -= characters(&text);
         let base = self.text.len();

@@ -1,6 +1,7 @@
 //! Reads stdout record by record.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 
 use serde_json::Value;
 
@@ -80,6 +81,17 @@ struct Reader {
     calls: HashMap<String, Vec<usize>>,
     /// The number of calls of the main conversation.
     main_calls: usize,
+    /// What whole messages have said of the texts and of the reasoning of each message.
+    texts: HashMap<usize, SaidBlocks>,
+    reasoning: HashMap<usize, SaidBlocks>,
+}
+
+/// The blocks of a message that a whole message has said: the first ones.
+#[derive(Default)]
+struct SaidBlocks {
+    count: usize,
+    /// The hashes of what they say.
+    hashes: HashSet<u64>,
 }
 
 impl Reader {
@@ -260,11 +272,14 @@ impl Reader {
                 "text" => {
                     let new = self.block("");
                     let said = Some(string(&block["text"])).filter(|said| *said != NO_CONTENT);
-                    whole(&mut self.stated.messages[at].texts, said.unwrap_or_default(), new);
+                    let texts = &mut self.stated.messages[at].texts;
+                    self.texts.entry(at).or_default().whole(texts, said.unwrap_or_default(), new);
                 }
                 "thinking" => {
                     let new = self.block("");
-                    whole(&mut self.stated.messages[at].reasoning, string(&block["thinking"]), new);
+                    let reasoning = &mut self.stated.messages[at].reasoning;
+                    let said = self.reasoning.entry(at).or_default();
+                    said.whole(reasoning, string(&block["thinking"]), new);
                 }
                 kind if CALLS.contains(&kind) => {
                     if let Some(call) = self.call(block, at) {
@@ -321,13 +336,18 @@ impl Reader {
     }
 }
 
-/// Says the whole of the next block that has none; a block that stdout says again is no other one.
-fn whole(blocks: &mut Vec<StatedBlock>, said: &str, new: StatedBlock) {
-    let is_known = blocks.iter().any(|block| block.whole.as_deref() == Some(said));
-    match blocks.iter_mut().find(|block| block.whole.is_none()) {
-        Some(block) => block.whole = Some(said.to_owned()),
-        None if is_known => {}
-        None => blocks.push(StatedBlock { whole: Some(said.to_owned()), ..new }),
+impl SaidBlocks {
+    /// Says the whole of the next block that has none; a block that stdout says again is no other one.
+    fn whole(&mut self, blocks: &mut Vec<StatedBlock>, said: &str, new: StatedBlock) {
+        let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(said);
+        let is_known = !self.hashes.insert(hash);
+        let whole = Some(said.to_owned());
+        match blocks.get_mut(self.count) {
+            Some(block) => block.whole = whole,
+            None if is_known => return,
+            None => blocks.push(StatedBlock { whole, ..new }),
+        }
+        self.count += 1;
     }
 }
 
