@@ -141,6 +141,7 @@ rows! {
     TypingInWait: ["chat-rate-limited", "chat-busy-live"], "";
     TypingAfterFinal: ["mcp-image", "tool-error"], "";
     DraftAgainAfterLoss: ["chat-lost-replies", "chat-lost-replies-live"], "";
+    QuestionCut: ["permission-long"], "";
     FinalAgainAfterLoss: ["long-answer", "chinese-answer"], "";
     ListenerPanics: ["cut-off-line", "raw-line-separators"], "";
     WatchdogAsleep: ["stalled", "stalled-resumed"], "";

@@ -277,6 +277,8 @@ plants! {
     TypingAfterFinal = "-",
     /// A draft is sent again and again while its answers are lost.
     DraftAgainAfterLoss = "-",
+    /// A question has its buttons below the first message of what it asks, and the rest is never shown.
+    QuestionCut = "-",
     /// The final message is sent again when its answer is lost.
     FinalAgainAfterLoss = "-",
     /// The listener of the event stream panics at every tool.
