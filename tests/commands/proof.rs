@@ -47,7 +47,7 @@ fn a_proof_shows_what_the_command_prints_and_passes_the_check() {
         "Run 2 goes on with a copy of the session, under a new id: `Which word was it?`",
         "in run 2 the person ends up reading",
         "64 plans, 64 equal",
-        "59 invariants, 59 held",
+        "60 invariants, 60 held",
         "the model was scripted",
     ] {
         assert!(text.contains(told), "{told}\n{text}");

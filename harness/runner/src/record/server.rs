@@ -147,12 +147,24 @@ async fn accept_all(
     mut listeners: UnboundedReceiver<std::net::TcpListener>,
     state: Arc<ModelState>,
 ) {
-    while let Some(listener) = listeners.recv().await {
-        // A socket that can't be used takes no connections; the CLI then says so.
-        if listener.set_nonblocking(true).is_ok()
-            && let Ok(listener) = TcpListener::from_std(listener)
-        {
-            tokio::spawn(accept(listener, Arc::clone(&state)));
+    let mut accepting = JoinSet::new();
+    loop {
+        tokio::select! {
+            Some(listener) = listeners.recv() => {
+                // A socket that can't be used takes no connections; the CLI then says so.
+                if listener.set_nonblocking(true).is_ok()
+                    && let Ok(listener) = TcpListener::from_std(listener)
+                {
+                    accepting.spawn(accept(listener, Arc::clone(&state)));
+                }
+            }
+            // The runtime would keep a panic to its task; here it ends the thread, which raises the alarm.
+            Some(Err(ended)) = accepting.join_next() => {
+                if let Ok(panic) = ended.try_into_panic() {
+                    std::panic::resume_unwind(panic);
+                }
+            }
+            else => return,
         }
     }
 }
