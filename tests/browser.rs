@@ -326,7 +326,7 @@ fn reports() -> Result<(), Failed> {
     let mut browser = Page::open(&workspace.path().join("made/index.html"), PHONE, false)?;
     expect(browser.script(WIDER)? == 0, "the page is too wide for a phone")?;
     expect(browser.text(".finding b")? == "GD001 golden-differs", "no finding")?;
-    // Issue 19, point 16: what was expected and what came, as a person sees it, on the first screen of a phone.
+    // What was expected and what came, as a person sees it, on the first screen of a phone.
     let told = browser.text(".found .chats")?;
     expect(told.contains("band") && told.contains("tape"), &told)?;
     for (side, word) in [("del", "band"), ("ins", "tape")] {

@@ -122,9 +122,10 @@ use Way::{Bubblewrap, Landlock, Namespaces, Unconfined};
 /// The attempts of `confinement/probe.py`, and the ways in which each succeeds. In every other way it is refused; an
 /// unconfined program is held to the rows that name it alone, because many systems refuse the others to everyone.
 /// SECURITY.md has this table in words.
-const ATTEMPTS: [(&str, &[Way]); 47] = [
+const ATTEMPTS: [(&str, &[Way]); 50] = [
     ("write a file outside", &[Unconfined]),
     ("read a file outside", &[Unconfined]),
+    ("read a file by clitape's root", &[Unconfined]),
     ("look at a file outside", &[Unconfined, Landlock]),
     ("list a folder outside", &[Unconfined]),
     ("watch a folder outside", &[Unconfined, Landlock]),
@@ -163,6 +164,8 @@ const ATTEMPTS: [(&str, &[Way]); 47] = [
     ("signal clitape", &[Unconfined, Bubblewrap]),
     ("trace clitape", &[]),
     ("read the environment of clitape", &[Unconfined]),
+    ("list the folder that clitape is in", &[Unconfined]),
+    ("see the open files of clitape", &[Unconfined]),
     ("limit clitape", &[Unconfined]),
     ("mount", &[]),
     ("write a file of its own", &[Unconfined, Bubblewrap, Landlock, Namespaces]),

@@ -96,6 +96,7 @@ def x32():
 tries = {
     "write a file outside": lambda: write(outside + "/new"),
     "read a file outside": lambda: open(secret).read(),
+    "read a file by clitape's root": lambda: open(f"/proc/{clitape}/root{secret}").read(),
     "look at a file outside": lambda: os.stat(secret),
     "list a folder outside": lambda: os.listdir(outside),
     "watch a folder outside": see_names,
@@ -134,6 +135,8 @@ tries = {
     "signal clitape": lambda: os.kill(clitape, 0),
     "trace clitape": lambda: call(libc.ptrace(0x4206, clitape, None, None)),
     "read the environment of clitape": lambda: open("/proc/%d/environ" % clitape).read(1),
+    "list the folder that clitape is in": lambda: os.listdir(f"/proc/{clitape}/cwd"),
+    "see the open files of clitape": lambda: os.readlink(f"/proc/{clitape}/fd/0"),
     "limit clitape": lambda: call(libc.prlimit(clitape, 7, None, ctypes.byref((ctypes.c_uint64 * 2)()))),
     "mount": lambda: call(libc.mount(b"none", HERE.encode(), b"tmpfs", 0, None)),
     "write a file of its own": lambda: write(HERE + "/own"),

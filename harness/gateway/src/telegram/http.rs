@@ -1,12 +1,8 @@
 //! The Bot API over HTTP (feature `telegram-http`).
 //!
-//! Parameters and results are the types of `frankenstein`, which are those of the Bot API one to
-//! one: a call that can be written down here is one that Telegram knows. Of the two crates that
-//! could serve, it follows the Bot API within weeks (0.52: Bot API 10.3); `teloxide-core` 0.13 is
-//! at 9.1, holds an answer of 5xx back for ten seconds, and is 164 crates. The requests are made
-//! with `reqwest`, as frankenstein's own client makes them, and not by that client: it does not
-//! tell the HTTP status of an answer that is no JSON, which says whether a call may be made again,
-//! its `Debug` prints the bot's token, and it panics where TLS can't be set up.
+//! A call has the few parameters that a chat needs, as the Bot API (10.3) names them. The requests are made with `reqwest`: a
+//! client of the whole Bot API keeps the HTTP status of an answer that is no JSON to itself, and that says whether a call may be
+//! made again.
 //!
 //! | what comes back | what it is |
 //! |---|---|
@@ -26,13 +22,8 @@
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use frankenstein::ParseMode;
-use frankenstein::methods::{EditMessageTextParams, SendChatActionParams, SendMessageParams};
-use frankenstein::response::MethodResponse;
-use frankenstein::types::{
-    ChatAction, ChatId, InlineKeyboardButton, InlineKeyboardMarkup, MessageId, ReplyMarkup,
-};
 use reqwest::{Client, Response, StatusCode};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::address::{AddressError, server_address};
@@ -51,6 +42,8 @@ pub mod fuzzing;
 
 /// Seconds to wait after a 429 that names none.
 const WAIT: u64 = 5;
+/// The markup that a text is in.
+const PARSE_MODE: &str = "HTML";
 /// The kind of a body that is JSON.
 const JSON: &str = "application/json";
 /// Characters of the server's own words that are passed on.
@@ -147,31 +140,26 @@ impl HttpApi {
         let client = builder
             .build()
             .map_err(|error| HttpSetupError::Client(root_cause(&error.without_url())))?;
-        let chat = chat.parse().map_or(ChatId::String(chat), ChatId::Integer);
+        let chat = chat.parse().map_or(ChatId::Name(chat), ChatId::Number);
         Ok(Self { client, server, token, chat, timeout, max_answer })
     }
 
     /// The body of `call`, and what kind it is: JSON, or a form where it brings a file.
     fn body(&self, call: &BotCall) -> Result<(String, String), BotApiError> {
-        let chat_id = self.chat.clone();
-        let (text, parse_mode) = (call.text.clone(), ParseMode::Html);
-        let body = match call.method {
-            BotMethod::SendMessage => {
-                let params = SendMessageParams::builder().chat_id(chat_id).text(text);
-                let buttons = keyboard(&call.buttons).map(ReplyMarkup::InlineKeyboardMarkup);
-                let params = params.parse_mode(parse_mode).maybe_reply_markup(buttons);
-                serde_json::to_string(&params.build())
-            }
+        let message_id = match call.method {
+            BotMethod::SendMessage => None,
             BotMethod::EditMessageText => {
-                let id = call.message_id.and_then(|id| i32::try_from(id).ok());
-                let id = id.ok_or_else(|| refused("an edit names no message"))?;
-                let params = EditMessageTextParams::builder().chat_id(chat_id).message_id(id);
-                let params = params.text(text).parse_mode(parse_mode);
-                serde_json::to_string(&params.maybe_reply_markup(keyboard(&call.buttons)).build())
+                Some(call.message_id.ok_or_else(|| refused("an edit names no message"))?)
             }
             BotMethod::SendDocument => return Ok(self.form(call)),
         };
-        let body = body.map_err(|error| refused(&error.to_string()))?;
+        let body = json(&TextParams {
+            chat_id: &self.chat,
+            message_id,
+            text: &call.text,
+            parse_mode: PARSE_MODE,
+            reply_markup: keyboard(&call.buttons),
+        });
         Ok((JSON.to_owned(), body))
     }
 
@@ -183,8 +171,8 @@ impl HttpApi {
             .find(|boundary| [file, &call.text].iter().all(|text| !text.contains(boundary)))
             .unwrap_or_default();
         let chat = match &self.chat {
-            ChatId::Integer(chat) => chat.to_string(),
-            ChatId::String(chat) => chat.clone(),
+            ChatId::Number(chat) => chat.to_string(),
+            ChatId::Name(chat) => chat.clone(),
         };
         let named = format!(
             "document\"; filename=\"{FILE_NAME}\"\r\nContent-Type: text/plain; charset=utf-8"
@@ -192,7 +180,7 @@ impl HttpApi {
         let parts = [
             ("chat_id\"", chat.as_str()),
             ("caption\"", &call.text),
-            ("parse_mode\"", "HTML"),
+            ("parse_mode\"", PARSE_MODE),
             (&named, file),
         ];
         let part = |(head, text): (&str, &str)| {
@@ -212,9 +200,7 @@ impl HttpApi {
 
     /// Says that the agent is at work; the answer says nothing but that.
     async fn signal(&self) -> Result<(), BotApiError> {
-        let params = SendChatActionParams::builder().chat_id(self.chat.clone());
-        let body = serde_json::to_string(&params.action(ChatAction::Typing).build());
-        let body = body.map_err(|error| refused(&error.to_string()))?;
+        let body = json(&ActionParams { chat_id: &self.chat, action: "typing" });
         self.post("sendChatAction", JSON, body).await.map(|_| ())
     }
 
@@ -313,26 +299,81 @@ enum Unread {
     TooLong,
 }
 
+/// Which chat a call is for.
+#[derive(Debug, Clone, Serialize)]
+#[serde(untagged)]
+enum ChatId {
+    Number(i64),
+    Name(String),
+}
+
+/// The parameters of `sendMessage`, and of `editMessageText` with a message's number.
+#[derive(Serialize)]
+struct TextParams<'a> {
+    chat_id: &'a ChatId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message_id: Option<i64>,
+    text: &'a str,
+    parse_mode: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reply_markup: Option<InlineKeyboard<'a>>,
+}
+
+/// The parameters of `sendChatAction`.
+#[derive(Serialize)]
+struct ActionParams<'a> {
+    chat_id: &'a ChatId,
+    action: &'static str,
+}
+
+/// The buttons below a message, row by row.
+#[derive(Serialize)]
+struct InlineKeyboard<'a> {
+    inline_keyboard: Vec<Vec<InlineButton<'a>>>,
+}
+
+#[derive(Serialize)]
+struct InlineButton<'a> {
+    text: &'a str,
+    callback_data: &'a str,
+}
+
+/// The answer to a call that went well.
+#[derive(Deserialize)]
+struct Answer {
+    result: AnswerMessage,
+}
+
+#[derive(Deserialize)]
+struct AnswerMessage {
+    message_id: i64,
+}
+
+fn json(params: &impl Serialize) -> String {
+    serde_json::to_string(params).expect("the parameters of a call are texts and numbers")
+}
+
 /// The buttons below a message; none where there are none.
-fn keyboard(rows: &[Vec<Button>]) -> Option<InlineKeyboardMarkup> {
-    let button = |button: &Button| {
-        let params = InlineKeyboardButton::builder().text(&button.text);
-        params.callback_data(&button.data).build()
-    };
-    let rows: Vec<Vec<_>> = rows.iter().map(|row| row.iter().map(button).collect()).collect();
-    (!rows.is_empty()).then(|| InlineKeyboardMarkup::builder().inline_keyboard(rows).build())
+fn keyboard(rows: &[Vec<Button>]) -> Option<InlineKeyboard<'_>> {
+    let inline_keyboard = rows.iter().map(|row| {
+        row.iter()
+            .map(|button| InlineButton { text: &button.text, callback_data: &button.data })
+            .collect()
+    });
+    let inline_keyboard = inline_keyboard.collect();
+    (!rows.is_empty()).then_some(InlineKeyboard { inline_keyboard })
 }
 
 /// The message in the answer to a call that went well.
 fn sent(answer: &str) -> Result<SentMessage, BotApiError> {
-    let answer: Result<MethodResponse<MessageId>, _> = serde_json::from_str(answer);
-    let answer = answer.map_err(|_| BotApiError::Lost("it can't be read".to_owned()))?;
-    Ok(SentMessage { message_id: answer.result.message_id.into() })
+    let answer: Answer = serde_json::from_str(answer)
+        .map_err(|_| BotApiError::Lost("it can't be read".to_owned()))?;
+    Ok(SentMessage { message_id: answer.result.message_id })
 }
 
 /// Whether an answer says that the call failed.
 fn is_refusal(answer: &str) -> bool {
-    #[derive(serde::Deserialize)]
+    #[derive(Deserialize)]
     struct ResponseHead {
         ok: bool,
     }

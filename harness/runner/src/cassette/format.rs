@@ -288,7 +288,7 @@ mod tests {
             ("[0,\"m\",1]\n", 1, "`1` is not the name of a marker"),
             ("[0,\"o\",5]\n[0,\"i\",1,6]\n", 2, "offset 6 is past the 5 bytes"),
             ("[0,\"o\",5,1]\n", 1, "only an `i` has an offset, and this is an `o`"),
-            // Finding 24 of issue 13: the sum wrapped, and the cassette counted as whole.
+            // The sum wrapped once, and the cassette counted as whole.
             ("[0,\"o\",18446744073709551615]\n[0,\"o\",13]\n", 2, "more than 2^64 bytes"),
             ("[18446744073709551615,\"o\",1]\n", 1, "which are 30 days"),
             (&long, 3, "which are 30 days"),

@@ -160,7 +160,7 @@ fn machine_details_go_in_every_form() {
             r#"{"ann":"by ann@kermit\nann; anna, kermits","x":"http://127.0.0.1:4242/v1 127.0.0.1:42421"}"#,
             r#"{"ann":"by clitape-user@clitape-host\nclitape-user; anna, kermits","x":"http://127.0.0.1:0/v1 127.0.0.1:42421"}"#,
         ),
-        // A user may be called as a kind of record is (issue 13, point 8).
+        // A user may be called as a kind of record is.
         (
             r#"{"type":"ann","x":"{\"subtype\" : \"ann\"}","role":"ann b","mytype":"ann"}"#,
             r#"{"type":"ann","x":"{\"subtype\" : \"ann\"}","role":"clitape-user b","mytype":"clitape-user"}"#,

@@ -223,7 +223,7 @@ fn gw006_the_throttle_holds() {
     let asked =
         r#"9 telegram sendMessage {"text":"?","buttons":[["Allow"]],"answer":"server-error"}"#;
     check_lane(&[&call(1), asked, &call(1001)], &[]);
-    // Issue 20: the message of a question that is closed has no buttons.
+    // The message of a question that is closed has no buttons.
     let closed = r#"900 telegram sendMessage {"text":"?","question":"q","answer":"server-error"}"#;
     check_lane(&[&call(1), closed, &call(1001)], &[]);
     check_lane(

@@ -50,7 +50,7 @@ fn choices_are_read() {
     ] {
         assert_eq!(text.parse(), expect.map_err(str::to_owned), "{text}");
     }
-    // Finding 3 of issue 13: what npm takes as a package's place is no version.
+    // What npm takes as a package's place is no version.
     for version in ["", "../x", "1/2", "/any/dir", "file:/x/evil.tgz", "npm:evil@1", "latest"] {
         let error = format!("npm:{version}").parse::<ClaudeChoice>().unwrap_err();
         assert!(error.contains("can't be the version of a CLI"), "{error}");
