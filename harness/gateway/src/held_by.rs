@@ -30,7 +30,7 @@ held_by! {
         sanitise::random::b2_sanitising_twice_is_sanitising_once,
         sanitise::random::b2_tool_lines_contain_no_planted_secret,
         sanitise::table::tests::b2_secret_names,
-        sanitise::text::tests::b2_references,
+        sanitise::value::tests::b2_references,
         display::tests::b2_tool_lines_are_redacted_and_short,
         display::shell::tests::b2_no_secret_is_shown,
     ], ["secrets", "secrets-asked", "mcp-image"];

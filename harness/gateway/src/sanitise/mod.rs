@@ -1,9 +1,12 @@
 //! Keeps secrets and bulk off the bus ([B2](crate::rules::B2)): one policy for arguments and
 //! results alike.
 //!
-//! What counts as a secret is data, `rules.toml`, which `table.rs` reads. `text.rs` masks the secrets
-//! of a text, `open.rs` derives what must be held back of a text that still grows, `masked.rs` counts;
-//! what happens to a JSON value as a whole is here.
+//! What counts as a secret is data, `rules.toml`, `tokens.toml` and `places.toml`, which `table.rs`
+//! reads and `patterns.rs` writes out. `search.rs` says which rules have work to do in a text,
+//! `text.rs` masks what they find, `value.rs` and `words.rs` tell a secret from what only stands
+//! for one, and `open.rs` derives what must be held back of a text that still grows. What happens
+//! to a JSON value as a whole is here; `names.rs` says which of its members are secret, `masked.rs`
+//! counts.
 //!
 //! Masked are the arguments and the results of tools, tool lines, notices and errors. The model's own
 //! answer and its thoughts are *not* masked, on no channel: the person who asked is the one who reads
@@ -13,16 +16,22 @@
 //! before it is written.
 
 mod masked;
+mod names;
 mod open;
+mod patterns;
+mod search;
 pub(crate) mod table;
-pub(crate) mod text;
+mod text;
+pub(crate) mod value;
+mod words;
 
 use clitape_stream::plant::{Plant, planted};
 use serde_json::{Map, Value, json};
 
 pub use masked::Masked;
-use table::TABLE;
-use text::{NOTHING, is_reference};
+pub use names::{ObjectSays, secret_name};
+pub use patterns::NameKind;
+use text::NOTHING;
 pub use text::{
     SecretMatch, find, is_secret_value, mask, prefix_length, redact, redact_open, redact_text,
     rule_ids,
@@ -87,8 +96,8 @@ pub fn sanitise_open_args(fields: &Map<String, Value>, open: Option<&str>) -> Ma
 /// The context of a value that is sanitised.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct ValueContext {
-    /// Somewhere under a secret-named key.
-    is_secret: bool,
+    /// The kind of the secret that the value is, by its name or by one above it.
+    secret: Option<NameKind>,
     /// At the end of what has come so far.
     is_open: bool,
 }
@@ -101,20 +110,22 @@ struct ValueSanitiser<'m> {
 
 impl ValueSanitiser<'_> {
     fn value(&mut self, value: &Value, place: ValueContext) -> Value {
-        match value {
-            Value::String(text) if place.is_secret => Value::String(self.secret(text, place)),
-            Value::String(text) => Value::String(self.text(text, place)),
-            Value::Number(_) if place.is_secret => {
+        match (value, place.secret) {
+            (Value::String(text), Some(kind)) => Value::String(self.secret(text, kind, place)),
+            (Value::String(text), None) => Value::String(self.text(text, place)),
+            (Value::Number(number), Some(kind))
+                if place.is_open || is_secret_value(&number.to_string(), kind) =>
+            {
                 self.masked.add(SECRET_NAME);
                 Value::String(NOTHING.to_owned())
             }
-            Value::Array(items) => Value::Array(self.array(items, place)),
-            Value::Object(object) => {
+            (Value::Array(items), _) => Value::Array(self.array(items, place)),
+            (Value::Object(object), _) => {
                 let last = object.keys().next_back().filter(|_| place.is_open);
                 let inner = ValueContext { is_open: false, ..place };
                 Value::Object(self.object(object, inner, last.map(String::as_str)))
             }
-            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+            _ => value.clone(),
         }
     }
 
@@ -126,15 +137,15 @@ impl ValueSanitiser<'_> {
         let mut before = "";
         for (index, item) in items.iter().enumerate() {
             let is_open = place.is_open && index + 1 == items.len();
-            let is_secret = place.is_secret || before.strip_prefix('-').is_some_and(is_secret_name);
-            let place = ValueContext { is_secret, is_open };
+            let secret = place.secret.or_else(|| flag_kind(before));
+            let place = ValueContext { secret, is_open };
             let word = item.as_str().unwrap_or_default();
             let login =
                 word.split_once(':').filter(|_| is_curl && ["-u", "--user"].contains(&before));
             out.push(match login {
-                Some((user, password)) if !is_secret => {
-                    let place = ValueContext { is_secret: true, ..place };
-                    Value::String(format!("{user}:{}", self.secret(password, place)))
+                Some((user, password)) if secret.is_none() => {
+                    let password = self.secret(password, NameKind::Chosen, place);
+                    Value::String(format!("{user}:{password}"))
                 }
                 _ => self.value(item, place),
             });
@@ -151,6 +162,7 @@ impl ValueSanitiser<'_> {
         open: Option<&str>,
     ) -> Map<String, Value> {
         let bulk = bulk_key(object);
+        let says = ObjectSays::of(object.iter().map(|(key, value)| (key.as_str(), value.as_str())));
         let mut out = Map::with_capacity(object.len());
         for (key, value) in object {
             match value {
@@ -161,7 +173,7 @@ impl ValueSanitiser<'_> {
                 }
                 _ => {
                     let place = ValueContext {
-                        is_secret: place.is_secret || is_secret_name(key),
+                        secret: says.kind(key, place.secret),
                         is_open: open == Some(key.as_str()),
                     };
                     let value = self.value(value, place);
@@ -176,12 +188,12 @@ impl ValueSanitiser<'_> {
         out
     }
 
-    /// A text under a secret name.
-    fn secret(&mut self, text: &str, place: ValueContext) -> String {
+    /// A text under a secret name. What is no secret by its name may have one in it.
+    fn secret(&mut self, text: &str, kind: NameKind, place: ValueContext) -> String {
         let mask = match text {
             "" => return String::new(),
             _ if place.is_open => NOTHING.to_owned(),
-            _ if is_reference(text) => return text.to_owned(),
+            _ if !is_secret_value(text, kind) => return self.text(text, place),
             _ => mask(text),
         };
         if mask != text {
@@ -237,10 +249,10 @@ fn end_of(text: &str, limit: usize) -> usize {
     text.char_indices().nth(limit).map_or(text.len(), |(end, _)| end)
 }
 
-/// Whether a value under `name` is a secret: `api_key`, `X-Auth-Token`, `clientSecret`.
+/// The kind of the value behind the word `flag` of a command line, such as `--token`.
 #[must_use]
-pub fn is_secret_name(name: &str) -> bool {
-    TABLE.name.is_match(name)
+pub fn flag_kind(flag: &str) -> Option<NameKind> {
+    flag.strip_prefix('-').and_then(secret_name)
 }
 
 /// The key under which `object` carries base64: the Messages API's `source` has `type: base64`,
@@ -269,6 +281,8 @@ fn decoded_size(base64: &str) -> usize {
     digits * 3 / 4
 }
 
+#[cfg(test)]
+mod cases;
 #[cfg(test)]
 pub(crate) mod random;
 #[cfg(test)]

@@ -8,13 +8,15 @@
 use regex_syntax::hir::literal::Extractor;
 use regex_syntax::hir::{Capture, Hir, HirKind, Look, Repetition};
 
+use super::patterns::NAME;
+
 /// Derives from `pattern` the pattern of its unfinished matches. It matches where a secret has begun
 /// and, to the end of the text, may still go on; its group is that beginning of the secret.
 ///
 /// With `prefix_first` a secret has begun when its fixed prefix is whole: prefixes such as `lsv2_` begin
 /// like words do.
 pub(super) fn unfinished(pattern: &str, prefix_first: bool) -> Result<String, String> {
-    let hir = regex_syntax::parse(pattern).map_err(|error| error.to_string())?;
+    let hir = read(pattern)?;
     let hir = if has_secret(&hir) { hir } else { capture(hir) };
     let begun = if prefix_first { begun_after_prefix } else { begun };
     let open = open(&hir, begun).ok_or("a secret must not be empty, nor its group be repeated")?;
@@ -24,7 +26,7 @@ pub(super) fn unfinished(pattern: &str, prefix_first: bool) -> Result<String, St
 /// The texts that the secrets of `pattern` begin with, where the pattern says so; a beginning shorter
 /// than two bytes says nothing.
 pub(super) fn beginnings(pattern: &str) -> Result<Vec<String>, String> {
-    let hir = regex_syntax::parse(pattern).map_err(|error| error.to_string())?;
+    let hir = read(pattern)?;
     let mut groups = Vec::new();
     collect_groups(&hir, &mut groups);
     let mut extractor = Extractor::new();
@@ -37,6 +39,34 @@ pub(super) fn beginnings(pattern: &str) -> Result<Vec<String>, String> {
     }
     all.retain(|text| text.len() > 1);
     Ok(all)
+}
+
+/// Reads a pattern; what is left of its groups are secrets.
+fn read(pattern: &str) -> Result<Hir, String> {
+    Ok(without_name(regex_syntax::parse(pattern).map_err(|error| error.to_string())?))
+}
+
+/// `hir` without the group of the name.
+fn without_name(hir: Hir) -> Hir {
+    if !has_secret(&hir) {
+        return hir;
+    }
+    match hir.into_kind() {
+        HirKind::Capture(group) if group.name.as_deref() == Some(NAME) => *group.sub,
+        HirKind::Capture(group) => {
+            let sub = Box::new(without_name(*group.sub));
+            Hir::capture(Capture { sub, ..group })
+        }
+        HirKind::Repetition(rep) => {
+            let sub = Box::new(without_name(*rep.sub));
+            Hir::repetition(Repetition { sub, ..rep })
+        }
+        HirKind::Concat(parts) => Hir::concat(parts.into_iter().map(without_name).collect()),
+        HirKind::Alternation(ways) => {
+            Hir::alternation(ways.into_iter().map(without_name).collect())
+        }
+        _ => Hir::fail(),
+    }
 }
 
 /// Ways of one character that are written out, as in `[srp]k_`; a class of more is no fixed text.

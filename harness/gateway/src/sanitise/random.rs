@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::tests::{RuleCases, examples};
+use super::cases::{RuleCases, examples};
 use super::*;
 use crate::display;
 

@@ -2,13 +2,15 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::LazyLock;
 
 use clitape_stream::plant::{Plant, planted};
-use regex::Regex;
+use regex::Captures;
 
 use super::masked::Masked;
-use super::table::{MaskMethod, TABLE};
+use super::patterns::{NAME, NameKind};
+use super::search::SEARCH;
+use super::table::{MaskMethod, SecretRule, TABLE};
+use super::value::ValueInText;
 
 /// Secrets of fewer characters are masked whole.
 const SHORT: usize = 18;
@@ -53,7 +55,7 @@ pub fn rule_ids() -> impl Iterator<Item = &'static str> {
 
 /// How many bytes at the start of `secret` only say what kind of secret it is, such as `ghp_`.
 pub fn prefix_length(secret: &str) -> usize {
-    let prefixes = TABLE.prefixes.iter();
+    let prefixes = TABLE.prefixes().iter();
     prefixes
         .filter(|prefix| secret.starts_with(prefix.as_str()))
         .map(String::len)
@@ -61,10 +63,12 @@ pub fn prefix_length(secret: &str) -> usize {
         .unwrap_or(0)
 }
 
-/// Whether `value`, which is under a secret name, is a secret itself: it is not empty, not masked, and
-/// does not only say where the secret is kept.
-pub fn is_secret_value(value: &str) -> bool {
-    !value.is_empty() && !is_masked(value, MaskMethod::Ends) && !is_reference(value)
+/// Whether `value`, which is under a secret name of this kind, is a secret itself: it is not empty,
+/// not masked, and does not only stand for a secret.
+pub fn is_secret_value(value: &str, kind: NameKind) -> bool {
+    !value.is_empty()
+        && !is_masked(value, MaskMethod::Ends)
+        && ValueInText::of_json(value, kind).is_secret()
 }
 
 /// Masks the secrets in `text` and counts them in `masked` ([B2](crate::rules::B2)). What is masked
@@ -100,12 +104,7 @@ pub fn redact_open(text: &str) -> Cow<'_, str> {
 
 /// [`redact_open`], counting.
 pub(super) fn open<'t>(text: &'t str, masked: &mut Masked) -> Cow<'t, str> {
-    let table = &*TABLE;
-    let retained = table.open_set.matches(text).into_iter().filter_map(|index| {
-        let found = table.open[index].regex().captures(text)?;
-        found.iter().skip(1).flatten().next().map(|begun| begun.start())
-    });
-    let mut end = retained.min().unwrap_or(text.len());
+    let mut end = SEARCH.first_unfinished(text).unwrap_or(text.len());
     let mut spans = spans(text);
     // A secret that is whole but reaches into what is held back waits with it.
     while let Some(last) = spans.pop_if(|span| span.bytes.end > end) {
@@ -120,21 +119,12 @@ pub(super) fn open<'t>(text: &'t str, masked: &mut Masked) -> Cow<'t, str> {
 
 /// The secrets of `text` in order; those that touch each other's text are one.
 fn spans(text: &str) -> Vec<SecretSpan> {
-    let table = &*TABLE;
     let mut found = Vec::new();
-    // Most texts have no secret, which takes less time to tell than which rules have found one.
-    if planted(Plant::NothingMasked) || !table.set.is_match(text) {
-        return found;
-    }
-    for index in table.set.matches(text) {
-        let rule = &table.rules[index];
-        for captures in rule.closed.regex().captures_iter(text) {
-            let whole = captures.get_match();
-            let secret = captures.iter().skip(1).flatten().next().unwrap_or(whole);
-            if !secret.is_empty() && !is_reference(secret.as_str()) {
-                found.push(SecretSpan { bytes: secret.range(), id: &rule.id, how: rule.how });
-            }
-        }
+    let candidates = SEARCH.candidates(text).filter(|_| !planted(Plant::NothingMasked));
+    for rule in candidates.iter().flat_map(|candidates| candidates.rules()) {
+        let secrets =
+            rule.closed.regex().captures_iter(text).filter_map(|found| secret(rule, text, &found));
+        found.extend(secrets.map(|bytes| SecretSpan { bytes, id: &rule.id, how: rule.how }));
     }
     found.sort_by_key(|span| (span.bytes.start, std::cmp::Reverse(span.bytes.end)));
     let mut spans: Vec<SecretSpan> = Vec::with_capacity(found.len());
@@ -146,6 +136,45 @@ fn spans(text: &str) -> Vec<SecretSpan> {
     }
     spans.retain(|span| !is_masked(&text[span.bytes.clone()], span.how));
     spans
+}
+
+/// Where the secret of a match of `rule` is, if it is one.
+fn secret(rule: &SecretRule, text: &str, found: &Captures<'_>) -> Option<Range<usize>> {
+    let name = found.name(NAME);
+    let groups = found.iter().skip(1).flatten().filter(|group| Some(*group) != name);
+    let bytes =
+        groups.map(|group| group.range()).next().unwrap_or_else(|| found.get_match().range());
+    if bytes.is_empty() || bytes.len() < rule.least {
+        return None;
+    }
+    let kind = match name.map(|name| name.as_str()) {
+        Some(name) => {
+            let kind = TABLE.kind(name)?;
+            let is_weak = rule.judge == Some(NameKind::Weak);
+            // `KEY` and `pass` alone are words of any text.
+            if is_weak && kind == NameKind::Weak && !name.contains('_') {
+                return None;
+            }
+            Some(match (rule.judge, kind) {
+                (Some(NameKind::Weak), _) => NameKind::Weak,
+                (Some(NameKind::Chosen), NameKind::Made) => NameKind::Chosen,
+                _ => kind,
+            })
+        }
+        None => rule.judge,
+    };
+    let (before, behind) = (&text[..bytes.start], &text[bytes.end..]);
+    let secret = &text[bytes.clone()];
+    // A placeholder may have the prefix of a token.
+    let kept = if name.is_none() { prefix_length(secret) } else { 0 };
+    let value = ValueInText {
+        text: &secret[kept..],
+        kind,
+        before: before.chars().next_back(),
+        // A rule that is `late` has seen what follows.
+        after: behind.chars().next().or(rule.late.then_some('\n')),
+    };
+    (rule.how != MaskMethod::Ends || value.is_secret()).then_some(bytes)
 }
 
 /// `text` up to the byte `end`, with a mask in the place of each of `spans`.
@@ -202,34 +231,14 @@ pub(super) fn is_masked(text: &str, how: MaskMethod) -> bool {
     }
 }
 
-/// Whether `value` only names where a secret is kept: `$TOKEN`, `${TOKEN:-}`, `$(pass show x)`.
-pub(super) fn is_reference(value: &str) -> bool {
-    #[allow(clippy::expect_used, reason = "a test uses the pattern")]
-    static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"\A\$(?:[A-Za-z_][A-Za-z0-9_]*\z|\{[^}]*\}\z|\()")
-            .expect("the built-in pattern is valid; a test uses it")
-    });
-    REFERENCE.is_match(value)
-}
-
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
 
     #[test]
     fn b2_a_prefix_says_what_kind_of_secret_it_is() {
         for (secret, length) in [("ghp_madeUp", 4), ("madeUp", 0), ("", 0)] {
             assert_eq!(prefix_length(secret), length, "{secret}");
-        }
-    }
-
-    #[test]
-    pub(crate) fn b2_references() {
-        for value in ["$TOKEN", "$token", "${TOKEN}", "${TOKEN:-x}", "$(pass show x)", "$(cat"] {
-            assert!(is_reference(value), "{value}");
-        }
-        for value in ["TOKEN", "$1cret!", "$A:b", "${A}b", "$", ""] {
-            assert!(!is_reference(value), "{value}");
         }
     }
 }

@@ -155,7 +155,7 @@ pub(super) fn each_level(raw: &[u8], segment: &Segment, take: &mut dyn FnMut(usi
     let plain = Decoded::plain(&segment.bytes(raw));
     let mut decoded = match segment.what {
         SegmentKind::Lines => plain,
-        SegmentKind::String | SegmentKind::Secret => plain.unescaped().unwrap_or(plain),
+        SegmentKind::String | SegmentKind::Secret(_) => plain.unescaped().unwrap_or(plain),
     };
     take(0, &decoded);
     for level in 1..LEVELS {
@@ -167,8 +167,10 @@ pub(super) fn each_level(raw: &[u8], segment: &Segment, take: &mut dyn FnMut(usi
 
 /// The secrets in the text of a level. Fakes are none.
 fn secrets_of(text: &str, what: SegmentKind, level: usize) -> Vec<(Range<usize>, &'static str)> {
-    if what == SegmentKind::Secret {
-        let is_one = level == 0 && is_secret_value(text) && !is_fake(text);
+    if let SegmentKind::Secret(kind) = what
+        && is_secret_value(text, kind)
+    {
+        let is_one = level == 0 && !is_fake(text);
         return if is_one { vec![(0..text.len(), SECRET_NAME)] } else { Vec::new() };
     }
     // The text is whole: what a rule finds only because a text may be cut at its end is no secret.
@@ -177,10 +179,11 @@ fn secrets_of(text: &str, what: SegmentKind, level: usize) -> Vec<(Range<usize>,
         let span = found.bytes.start..found.bytes.end.min(text.len());
         (span, found.rule)
     });
-    // Where a page has JSON in a line, the quote that ends a string may look like one that begins a value.
-    let is_value = |secret: &str| {
-        what != SegmentKind::Lines
-            || secret.chars().filter(|c| c.is_alphanumeric()).count() >= FEWEST
+    // Where a page has JSON in a line, the quote that ends a string may look like one that begins a value. A golden shows a
+    // value that comes in pieces from its first character on.
+    let is_value = |secret: &str| match what {
+        SegmentKind::Lines => secret.chars().filter(|c| c.is_alphanumeric()).count() >= FEWEST,
+        _ => secret.chars().count() > 1,
     };
     spans
         .filter(|(span, _)| is_value(&text[span.clone()]) && !is_fake(&text[span.clone()]))

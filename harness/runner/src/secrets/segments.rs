@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use clitape_gateway::sanitise::is_secret_name;
+use clitape_gateway::sanitise::{NameKind, ObjectSays, flag_kind};
 use clitape_stream::tree::{JsonBody, JsonNode};
 
 use crate::cassette::canon::texts::{self, Texts};
@@ -46,8 +46,8 @@ pub(super) enum SegmentKind {
     Lines,
     /// The text between the quotes of a JSON string, or of several that continue each other.
     String,
-    /// A JSON string or number under a secret name: it is a secret as a whole.
-    Secret,
+    /// A JSON string or number under a secret name of this kind: it is a secret as a whole.
+    Secret(NameKind),
 }
 
 /// The texts of a file, in the order of their first bytes.
@@ -61,7 +61,7 @@ pub(super) fn segments(raw: &[u8]) -> Vec<Segment> {
         };
         let mut joined = texts.join(raw, &node);
         joined.sort_by_key(|span| span.start);
-        SegmentWalk { raw, joined: &joined, found: &mut found }.value(&node, false);
+        SegmentWalk { raw, joined: &joined, found: &mut found }.value(&node, None);
     }
     let strings = texts.all.into_iter();
     found.extend(strings.map(|text| Segment { pieces: text.pieces, what: SegmentKind::String }));
@@ -85,52 +85,51 @@ struct SegmentWalk<'r> {
     found: &'r mut Vec<Segment>,
 }
 
-impl SegmentWalk<'_> {
-    fn value(&mut self, node: &JsonNode, is_secret: bool) {
+impl<'r> SegmentWalk<'r> {
+    fn value(&mut self, node: &JsonNode, secret: Option<NameKind>) {
         match &node.body {
             JsonBody::Object(members) => {
+                let texts = members.iter().map(|(name, value)| (&**name, self.text(value)));
+                let says = ObjectSays::of(texts);
                 let mut end = node.span.start + 1;
                 for (name, value) in members {
                     self.key(end..value.span.start);
                     end = value.span.end;
-                    self.value(value, is_secret || is_secret_name(name));
+                    self.value(value, says.kind(name, secret));
                 }
             }
             JsonBody::Array(items) => {
                 let mut before = None;
                 for item in items {
-                    self.value(item, is_secret || self.is_secret_flag(before));
-                    before = Some(item);
+                    self.value(item, secret.or_else(|| before.and_then(flag_kind)));
+                    before = self.text(item);
                 }
             }
             JsonBody::String => {
                 if let Some(span) = node.interior() {
-                    self.add(
-                        span,
-                        if is_secret { SegmentKind::Secret } else { SegmentKind::String },
-                    );
+                    self.add(span, secret.map_or(SegmentKind::String, SegmentKind::Secret));
                 }
             }
-            JsonBody::Other => match self.raw[node.span.start] {
+            JsonBody::Other => match (self.raw[node.span.start], secret) {
                 // It nests deeper than the walk goes.
-                b'{' | b'[' => self.add(node.span.clone(), SegmentKind::String),
-                b'0'..=b'9' | b'-' if is_secret && self.is_plain_number(&node.span) => {
-                    self.add(node.span.clone(), SegmentKind::Secret);
+                (b'{' | b'[', _) => self.add(node.span.clone(), SegmentKind::String),
+                (b'0'..=b'9' | b'-', Some(kind)) if self.is_plain_number(&node.span) => {
+                    self.add(node.span.clone(), SegmentKind::Secret(kind));
                 }
                 _ => {}
             },
         }
     }
 
+    /// The bytes between the quotes of a string, where they are UTF-8.
+    fn text(&self, node: &JsonNode) -> Option<&'r str> {
+        let span = node.interior().filter(|_| matches!(node.body, JsonBody::String))?;
+        str::from_utf8(&self.raw[span]).ok()
+    }
+
     /// Whether a number has digits only: a fake of one with an exponent would be no number.
     fn is_plain_number(&self, span: &Range<usize>) -> bool {
         self.raw[span.clone()].iter().all(|b| b.is_ascii_digit() || b".-".contains(b))
-    }
-
-    /// Whether `before`, the item before another of an array, is a flag whose value is a secret.
-    fn is_secret_flag(&self, before: Option<&JsonNode>) -> bool {
-        let text = before.map_or(&b""[..], |node| node.text(self.raw));
-        text.first() == Some(&b'-') && str::from_utf8(&text[1..]).is_ok_and(is_secret_name)
     }
 
     /// The key that is in `gap`, what is between a value and the one before it.
@@ -147,7 +146,7 @@ impl SegmentWalk<'_> {
     fn add(&mut self, span: Range<usize>, what: SegmentKind) {
         let is_joined = self.joined.binary_search_by_key(&span.start, |s| s.start).is_ok();
         // Text in which no rule can match is not searched.
-        if !is_joined && (span.len() >= SHORTEST || what == SegmentKind::Secret) && !span.is_empty()
+        if !is_joined && (span.len() >= SHORTEST || what != SegmentKind::String) && !span.is_empty()
         {
             self.found.push(Segment { pieces: vec![span], what });
         }
