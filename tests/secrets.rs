@@ -16,17 +16,17 @@ use std::process::ExitCode;
 
 use clitape_runner::cassette::{Cassette, Take, import};
 use clitape_runner::scenario::{Workspace, template};
-use clitape_runner::secrets::{Scanned, redact, scan_path, scan_take};
+use clitape_runner::secrets::{Scanned, redact, scan, scan_path, scan_take};
 use common::{check, clitape, edit_manifest, files, put_program, run};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
-use planted::{Draws, Planted, capture, plant, planted as plant_all, shown};
+use planted::{Draws, Planted, capture, places, plant, planted as plant_all, shown};
 
 /// A token that is none of anybody's.
 const TOKEN: &str = "ghp_Qe7uZb2mXk9RtY4wVc6Na1sLd8Hf3Gj5Pq0O";
 
 fn main() -> ExitCode {
     let args = Arguments::from_args();
-    let trials: [(&str, fn()); 5] = [
+    let trials: [(&str, fn()); 8] = [
         (
             "issue_13_finding_8_an_import_stops_at_a_secret",
             issue_13_finding_8_an_import_stops_at_a_secret,
@@ -46,6 +46,12 @@ fn main() -> ExitCode {
         (
             "issue_13_finding_9_planted_secrets_are_found_and_gone_after_redaction",
             issue_13_finding_9_planted_secrets_are_found_and_gone_after_redaction,
+        ),
+        ("the_page_of_kinds_is_made_from_the_table", planted::page::check),
+        ("a_scan_finds_settings_under_capital_names", a_scan_finds_settings_under_capital_names),
+        (
+            "a_scan_tells_a_secret_from_what_stands_for_one",
+            a_scan_tells_a_secret_from_what_stands_for_one,
         ),
     ];
     let plain = trials.map(|(name, test)| {
@@ -175,6 +181,45 @@ fn issue_13_finding_9_a_scan_says_where_and_never_what() {
     assert_eq!(json["secrets"][0]["line"], 2);
     assert_eq!(json["by_rule"]["github"], 1);
     check(dir.path(), &["scan", ".", "--allow-secrets", "github"], 0, &["allowed: 1 github"], &[]);
+}
+
+fn a_scan_finds_settings_under_capital_names() {
+    let dir = tempfile::tempdir().unwrap();
+    let secret = Draws::of(7).word();
+    let env =
+        serde_json::json!({"STRIPE_KEY": secret, "CACHE_KEY": "v1:users", "LOG_LEVEL": "debug"});
+    let settings = serde_json::json!({"mcpServers": {"pay": {"command": "npx", "env": env}}});
+    let is_found = |text: Vec<u8>, rule: &str| {
+        fs::write(dir.path().join(".mcp.json"), text).unwrap();
+        let out = check(dir.path(), &["scan", ".mcp.json"], 3, &["1 secret in 1 file", rule], &[]);
+        assert!(!out.contains(&secret), "{out}");
+    };
+    is_found(serde_json::to_vec(&settings).unwrap(), "secret-name");
+    is_found(serde_json::to_vec_pretty(&settings).unwrap(), "json");
+}
+
+fn a_scan_tells_a_secret_from_what_stands_for_one() {
+    let mut draws = Draws::of(11);
+    for place in places() {
+        for ordinary in &place.ordinary {
+            assert_eq!(found(&place.text(ordinary)), [""; 0], "{}: {ordinary}", place.about);
+        }
+        let secret = draws.word();
+        let found = found(&place.text_with(&secret));
+        let is_it = matches!(&*found, [one] if one.ends_with(&secret[secret.len() - 4..]));
+        assert!(is_it, "{}: {secret}: {found:?}", place.about);
+    }
+}
+
+/// What `scan` shows of the secrets in a text, and in the same text as a string of JSON.
+fn found(text: &str) -> Vec<String> {
+    let hits = |text: &str| -> Vec<String> {
+        scan("file", text.as_bytes()).into_iter().map(|hit| hit.excerpt).collect()
+    };
+    let all = hits(text);
+    let line = serde_json::json!({"output": text}).to_string() + "\n";
+    assert_eq!(hits(&line), all, "as JSON: {text}");
+    all
 }
 
 fn told(planted: &[&Planted]) -> String {

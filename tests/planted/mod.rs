@@ -2,24 +2,28 @@
 //!
 //! The kinds are a table of their own: nothing here knows the sanitiser's rules.
 
+pub(crate) mod page;
+
 use std::collections::HashSet;
 
 use clitape_runner::cassette::Take;
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng as _, SeedableRng as _};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 const ALNUM: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 const LOWER: &str = "abcdefghijklmnopqrstuvwxyz0123456789";
 const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 const URL: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+const DIGITS: &str = "0123456789";
 const HEX: &str = "0123456789abcdef";
 
 /// Name, what comes before the secret, its prefix, the alphabet and the length of the rest, and what
 /// comes behind it.
 type Kind = (&'static str, &'static str, &'static str, &'static str, usize, &'static str);
 
-const KINDS: [Kind; 63] = [
+const KINDS: [Kind; 85] = [
     ("openai", "", "sk-proj-", URL, 48, ""),
     ("anthropic", "", "sk-ant-api03-", URL, 80, ""),
     ("openrouter", "", "sk-or-v1-", HEX, 64, ""),
@@ -83,6 +87,28 @@ const KINDS: [Kind; 63] = [
     ("mailchimp", "", "", HEX, 32, "-us12"),
     ("go-dsn", "app:", "", ALNUM, 20, "@tcp(db:3306)/x"),
     ("sudo", "echo ", "", ALNUM, 16, " | sudo -S id"),
+    ("deepseek", "", "sk-", HEX, 32, ""),
+    ("groq", "", "gsk_", ALNUM, 52, ""),
+    ("grafana", "", "glsa_", ALNUM, 41, ""),
+    ("dynatrace", "", "dt0c01.", UPPER, 64, ""),
+    ("pulumi", "", "pul-", HEX, 40, ""),
+    ("hubspot", "", "pat-na1-", HEX, 36, ""),
+    ("airtable", "", "patAbCdEfGhIjKlMn.", HEX, 64, ""),
+    ("launchdarkly", "", "sdk-0a1b2c3d-0000-4000-8000-", HEX, 12, ""),
+    ("new-relic", "", "", LOWER, 36, "NRAL"),
+    ("age", "", "AGE-SECRET-KEY-1", UPPER, 58, ""),
+    ("feishu", "https://open.feishu.cn/open-apis/bot/v2/hook/", "", HEX, 32, ""),
+    ("okta", "Authorization: SSWS ", "00", URL, 40, ""),
+    ("psk", "psk=\"", "", ALNUM, 20, "\""),
+    ("openssl", "openssl enc -aes-256-cbc -k ", "", ALNUM, 16, " -in a"),
+    ("kubectl", "kubectl create secret generic db --from-literal=pw=", "", ALNUM, 16, " -n x"),
+    ("vault", "vault kv put secret/app value=", "", ALNUM, 16, ""),
+    ("rails", "secret_key_base: ", "", HEX, 128, ""),
+    ("htpasswd", "htpasswd -nb me ", "", ALNUM, 16, ""),
+    ("smb", "smbclient //s/d -U bob%", "", ALNUM, 16, ""),
+    ("identified", "CREATE USER me IDENTIFIED BY '", "", ALNUM, 16, "'"),
+    ("sentence", "The password is ", "", HEX, 20, ""),
+    ("mcp", "{\"env\":{\"STRIPE_KEY\":\"", "", ALNUM, 24, "\"}}"),
 ];
 
 /// Places of a recording.
@@ -113,10 +139,58 @@ impl Draws {
         usize::try_from((u64::from(self.0.next_u32()) * n as u64) >> 32).expect("it is below n")
     }
 
+    /// A word of letters and digits, as a generator of passwords makes them.
+    pub(crate) fn word(&mut self) -> String {
+        self.text(ALNUM, 10) + &self.text(DIGITS, 2) + &self.text(ALNUM, 8)
+    }
+
     fn text(&mut self, alphabet: &str, length: usize) -> String {
         let alphabet = alphabet.as_bytes();
         let one = |_| char::from(alphabet[self.below(alphabet.len())]);
         (0..length).map(one).collect()
+    }
+}
+
+/// A place in a file in which a secret may stand, see `places.toml`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Place {
+    pub(crate) about: String,
+    /// The text around the place, which is `⟦⟧`.
+    text: String,
+    /// What stands there and is no secret.
+    pub(crate) ordinary: Vec<String>,
+    /// What has a secret there, where that is more than the secret.
+    #[serde(default = "secret_itself")]
+    real: String,
+    /// Whether a secret needs quotes there.
+    #[serde(default)]
+    quote: bool,
+}
+
+fn secret_itself() -> String {
+    "⟦⟧".to_owned()
+}
+
+/// The places of `places.toml`.
+pub(crate) fn places() -> Vec<Place> {
+    #[derive(Deserialize)]
+    struct Places {
+        place: Vec<Place>,
+    }
+    toml::from_str::<Places>(include_str!("places.toml")).expect("the table is valid").place
+}
+
+impl Place {
+    /// The text with `value` in the place.
+    pub(crate) fn text(&self, value: &str) -> String {
+        self.text.replace("⟦⟧", value)
+    }
+
+    /// The text with `secret` in the place.
+    pub(crate) fn text_with(&self, secret: &str) -> String {
+        let value = self.real.replace("⟦⟧", secret);
+        self.text(&if self.quote { format!("\"{value}\"") } else { value })
     }
 }
 
