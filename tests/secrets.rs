@@ -211,7 +211,7 @@ fn a_scan_tells_a_secret_from_what_stands_for_one() {
     }
 }
 
-/// What `scan` shows of the secrets in a text, and in the same text as a string of JSON.
+/// The excerpts that `scan` shows of the secrets in a text, which are the same for that text as a string of JSON.
 fn found(text: &str) -> Vec<String> {
     let hits = |text: &str| -> Vec<String> {
         scan("file", text.as_bytes()).into_iter().map(|hit| hit.excerpt).collect()

@@ -158,9 +158,9 @@ pub(crate) struct Place {
     pub(crate) about: String,
     /// The text around the place, which is `⟦⟧`.
     text: String,
-    /// What stands there and is no secret.
+    /// Values that ordinary files have there.
     pub(crate) ordinary: Vec<String>,
-    /// What has a secret there, where that is more than the secret.
+    /// The value around a secret, where that is more than the secret.
     #[serde(default = "secret_itself")]
     real: String,
     /// Whether a secret needs quotes there.

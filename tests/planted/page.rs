@@ -21,7 +21,8 @@ find and two that it must not.
 A value under a secret name, such as `password`, `apiKey` or, in capitals, `STRIPE_KEY`, is found by `secret-name` in
 JSON and by a rule of the table in other text. What only stands for a secret is none: a placeholder (`<token>`, `YOUR_KEY`,
 `xxxx`, `changeme`), a reference (`$TOKEN`, `${{ secrets.TOKEN }}`, `process.env.TOKEN`), a type (`string`), a label
-(`Password`, in several languages), a path, a version. A password that is such a word is not found.
+(`Password`, in several languages), a path, a version, a color. Not found is a password that is such a word or that is words of
+a language with letters of its own and has no digit, nor a column of a table or of CSV, whose name stands in another line.
 
 Made from the table by `UPDATE_SECRETS=1 cargo test --test secrets page`.
 

@@ -63,7 +63,7 @@ pub(super) struct RuleHit {
 }
 
 impl RuleHit {
-    /// What stands before the secret, the secret, and what stands behind it.
+    /// Returns the text before the secret, the secret, and the text behind it.
     pub(super) fn parts(&self) -> (&str, &str, &str) {
         let (before, rest) = self.text.split_once('⟦').expect("a hit says what its secret is");
         let (secret, behind) = rest.split_once('⟧').expect("the secret ends");

@@ -4,7 +4,7 @@
 use super::patterns::NameKind;
 use super::table::TABLE;
 
-/// What the members of an object say of each other.
+/// The facts that the members of an object state of each other.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ObjectSays<'m> {
     /// The names that members have as their values: `{"name": "API_KEY", "value": …}`.

@@ -35,8 +35,8 @@ pub(super) struct Names {
     headers: Vec<String>,
 }
 
-/// A number may follow a name: `TOKEN_2`.
-const NUMBER: &str = "(?:[_-]?[0-9]{1,2})?";
+/// The number, place or form that may follow a name: `TOKEN_2`, `API_KEY_PROD`, `SECRET_BASE64`.
+const SUFFIX: &str = "(?:[_-]?[0-9]{1,2}|[_.-](?:[0-9]{1,2}|(?i-u:stage|dev(?:elopment)?|test|old|new|b64))|[_.-]?(?i-u:v[0-9]|prod(?:uction)?|staging|live|sandbox|base64))?";
 
 /// The parts in braces and their patterns; later ones may use earlier ones.
 pub(super) fn parts(names: &Names) -> Vec<(&'static str, String)> {
@@ -45,10 +45,10 @@ pub(super) fn parts(names: &Names) -> Vec<(&'static str, String)> {
     let words = any(names.chosen_words.iter().chain(&names.made_words).chain(&names.weak_words));
     let variables = names.variables.join("|");
     let name = format!(
-        r"(?:[A-Za-z0-9_.-]*(?i-u:{endings})|(?-u:\b)(?i-u:{words})|(?-i:[A-Z0-9_]*(?:{variables}))){NUMBER}"
+        r"(?:[A-Za-z0-9_.-]*(?i-u:{endings})|(?-u:\b)(?i-u:{words})|(?-i:[A-Z0-9_]*(?:{variables}))){SUFFIX}"
     );
-    let any_name = format!(r"(?:(?i-u:{endings}|{words})|(?-i:{variables})){NUMBER}");
-    let argument = r#"(?:\\*"([^"\\\n]+)|'([^'\n]+)|([^\s"'`\\;&|<$-][^\s"'`\\;&|]*))"#;
+    let any_name = format!(r"(?:(?i-u:{endings}|{words})|(?-i:{variables})){SUFFIX}");
+    let argument = r#"(?:\\*"([^"\\\n]+)|'([^'\n]+)|([^\s"'`\\;&|<$()-][^\s"'`\\;&|()]*))"#;
     vec![
         ("{argument}", argument.to_owned()),
         ("{b}", r"(?:(?-u:\b)|\\[nrt])".to_owned()),
@@ -73,9 +73,9 @@ pub(super) fn name_kinds(names: &Names) -> [(Option<NameKind>, String); 6] {
     let whole = |endings: &[String], words: &[String]| {
         let words =
             if words.is_empty() { String::new() } else { format!("|(?i-u:{})", any(words)) };
-        format!(r"\A(?:(?s:.)*(?i-u:{}){words}){NUMBER}\z", any(endings))
+        format!(r"\A(?:(?s:.)*(?i-u:{}){words}){SUFFIX}\z", any(endings))
     };
-    let variables = format!(r"\A[A-Z0-9_]*(?:{}){NUMBER}\z", names.variables.join("|"));
+    let variables = format!(r"\A[A-Z0-9_]*(?:{}){SUFFIX}\z", names.variables.join("|"));
     [
         (None, whole(&names.plain, &[])),
         (Some(NameKind::Chosen), whole(&names.chosen, &names.chosen_words)),

@@ -40,7 +40,7 @@ pub(super) struct SecretRule {
     /// Stable id, for reports.
     pub(super) id: String,
     pub(super) how: MaskMethod,
-    /// How the secret is judged where no name says it, or more strictly than the name says.
+    /// The kind by which the secret is judged where there is no name, or where the rule is stricter than the name.
     pub(super) judge: Option<NameKind>,
     /// Matches what every text with such a secret has before the secret, where the pattern would
     /// take long.
@@ -223,7 +223,7 @@ pub(super) fn read([first, further @ ..]: [&str; 3]) -> Result<RuleTable, TableE
 }
 
 impl RuleEntry {
-    /// What stands for `{prefixes}` and `{forms}`.
+    /// Returns the patterns that replace `{prefixes}` and `{forms}`.
     fn listed(&self) -> [(&'static str, String); 2] {
         let prefixes = self.prefixes.values().flat_map(|of| of.split(' ')).map(regex::escape);
         [("{prefixes}", either(prefixes)), ("{forms}", either(self.forms.values().cloned()))]
@@ -314,6 +314,8 @@ pub(crate) mod tests {
             "password1",
             "secret_key_base",
             "admin_pw",
+            "DB_PASSWORD_STAGING",
+            "dbPasswordProd",
         ];
         check(Some(NameKind::Chosen), &chosen);
         let made = [
@@ -326,13 +328,31 @@ pub(crate) mod tests {
             "refreshToken",
             "my api key",
             "TOKEN_2",
+            "API_KEY_PROD",
+            "webhook.secret.token.v2",
+            "masterKeyBase64",
             "passwörter.token",
         ];
         check(Some(NameKind::Made), &made);
         check(Some(NameKind::Pairs), &["Set-Cookie", "cookie"]);
         check(
             Some(NameKind::Weak),
-            &["STRIPE_KEY", "KEY", "GH_PAT", "DB_PASS", "smtpPass", "pass", "AUTH_SALT", "KEY_2"],
+            &[
+                "STRIPE_KEY",
+                "KEY",
+                "GH_PAT",
+                "DB_PASS",
+                "smtpPass",
+                "pass",
+                "AUTH_SALT",
+                "KEY_2",
+                "STRIPE_KEY_LIVE",
+                "stripe-key",
+                "algoliaAdminKey",
+                "app.key",
+                "storageKey",
+                "ghPat",
+            ],
         );
         let plain = [
             "max_tokens",
@@ -353,6 +373,9 @@ pub(crate) mod tests {
             "nextPageToken",
             "passage",
             "STRIPE_KEY_ID",
+            "mapKey",
+            "TOKEN_LIVENESS",
+            "PASSWORD_MIN_LENGTH",
         ];
         check(None, &plain);
     }

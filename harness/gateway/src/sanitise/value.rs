@@ -38,6 +38,7 @@ impl<'t> ValueInText<'t> {
                 self.text.len() >= LONGEST_WORD
             }
             Some(_) if is_number(self.text) => self.text.len() >= 4,
+            _ if self.after.is_some() && self.text.chars().nth(1).is_none() => false,
             _ if self.is_ordinary() => false,
             Some(NameKind::Chosen) => true,
             // A longer text may have said more.
@@ -51,16 +52,22 @@ impl<'t> ValueInText<'t> {
         self.before.is_some_and(|c| "\"'`".contains(c))
     }
 
+    /// The value without a last word that may have been cut: the beginning of a word may be a label.
+    fn whole_words(self) -> &'t str {
+        let first = self.text.rsplit_once(' ').filter(|_| self.after.is_none());
+        first.map_or(self.text, |(first, _)| first)
+    }
+
     /// Whether the value only stands for a secret, says where it is kept or is no value at all.
     fn is_ordinary(self) -> bool {
         let text = self.text.trim();
-        if is_reference(text) || is_place(text) || VERSION.is_match(text) {
+        if is_reference(text) || is_place(text) || MEASURE.is_match(text) {
             return true;
         }
         let is_code = !self.is_quoted() && CODE.is_match(text) && !looks_made(text);
         // An argument of a call: `login(password=value, …)`.
         let is_argument = !self.is_quoted()
-            && self.after.is_some_and(|c| ",)([".contains(c))
+            && self.after.is_some_and(|c| ",)([{<".contains(c))
             && IDENTIFIER.is_match(text)
             && !looks_made(text);
         let is_cut = text.ends_with("...") || text.ends_with('…') || text.starts_with('…');
@@ -69,7 +76,7 @@ impl<'t> ValueInText<'t> {
             || is_cut && !looks_made(text)
             || OPERATOR.is_match(text)
             || is_filled_in(text)
-            || is_words(text)
+            || is_words(self.whole_words())
     }
 }
 
@@ -109,9 +116,12 @@ static TEMPLATE: LazyLock<Regex> = LazyLock::new(|| {
         r"\$\{\{[^}]*(?:\}\}|\z)|\$\{[^}]*(?:\}|\z)|\{\{[^}]*(?:\}\}|\z)|<%[^%]*(?:%>|\z)|#\{[^}]*(?:\}|\z)|\\?\\\([^)]*(?:\)|\z)|%\([a-z_]+\)s|(?:\A|[\s=:/;,(])\$[A-Za-z_][A-Za-z0-9_]*|\{[A-Za-z_][A-Za-z0-9_.!:\[\]]*\}|<[^<>\n]{1,60}>|&lt;[^&]{1,60}&gt;",
     )
 });
-/// The version of a package.
-static VERSION: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"\A[\^~=<>v ]*[0-9]+(?:\.[0-9]+)+(?:[-+][0-9A-Za-z.]+)?\z"));
+/// The version of a package, a color, a time or another measure.
+static MEASURE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"\A(?:[\^~=<>v ]*[0-9]+(?:\.[0-9]+)+(?:[-+][0-9A-Za-z.]+)?|#[0-9a-fA-F]{3,8}|[0-9.]{1,5} ?(?:%|px|r?em|v[hw]|pt|ms|[smhdw]|[kKMG]i?B?))\z",
+    )
+});
 /// A file, a page or an entry of a store in which a secret is kept.
 static PLACE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
@@ -124,9 +134,11 @@ static CODE: LazyLock<Regex> = LazyLock::new(|| {
         r"\A[!&*(\[{]*[A-Za-z_$][A-Za-z0-9_$]*(?:[!?]*(?:\.|->|::)[A-Za-z_$][A-Za-z0-9_$]*)*(?:[!?]*[\[({<]|[\])}>;]+\z|::)",
     )
 });
-/// A name in a program.
-static IDENTIFIER: LazyLock<Regex> = LazyLock::new(|| pattern(r"\A[A-Za-z_$][A-Za-z0-9_$]*\z"));
-/// What follows a text that a quote ends.
+/// A name in a program, with those that it is in.
+static IDENTIFIER: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"\A[A-Za-z_$][A-Za-z0-9_$]*(?:(?:\.|->|::)[A-Za-z_$][A-Za-z0-9_$]*)*\z")
+});
+/// The code behind the quote that ends a text.
 static OPERATOR: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"\A[+).,;&|?:]\S*[\s(]|\A(?:[=>+)\],;.:?|&}]+(?:\s|\z)|[=>)\],;]|\s*[+)\]}]\s)")
 });
@@ -190,7 +202,7 @@ pub(crate) mod tests {
         place: Vec<Place>,
     }
 
-    /// What stands for a secret is none, and a real one in the same place is.
+    /// A value that stands for a secret is none, and a real one in the same place is found.
     #[test]
     fn values_that_stand_for_a_secret_are_none() {
         let places: Places = toml::from_str(include_str!("values.toml")).unwrap();

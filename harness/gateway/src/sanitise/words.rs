@@ -19,7 +19,7 @@ const SEED_PHRASE: usize = 12;
 static ESCAPE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\\u[0-9a-fA-F]{4}").expect("the built-in pattern is valid"));
 
-/// Whether a text has nothing that a program made, and a word that tells that it is no secret.
+/// Whether a text has only words, one of them from the lists of words that are not secret.
 pub(super) fn is_words(text: &str) -> bool {
     let (words, text) = (&TABLE.words, ESCAPE.replace_all(text.trim(), " "));
     let runs = || text.split(|c: char| !c.is_alphanumeric()).filter(|run| !run.is_empty());
@@ -38,6 +38,9 @@ pub(super) fn is_words(text: &str) -> bool {
     if is_prose && runs().count() >= SEED_PHRASE && !text.contains(char::is_uppercase) {
         return false;
     }
+    if is_foreign_prose(&text) {
+        return true;
+    }
     let letters = |text: &str| text.chars().filter(|c| c.is_alphabetic()).count();
     let is_label = |part: &str| words.labels.contains(&part.to_lowercase());
     let is_x = |run: &str| is_repeated(run) && run.starts_with(['x', 'X']);
@@ -51,6 +54,15 @@ pub(super) fn is_words(text: &str) -> bool {
     let has_short_numbers =
         runs().all(|run| run.len() <= 4 || !run.bytes().all(|b| b.is_ascii_digit()));
     has_short_numbers && (labels > 0 && (is_prose || known * 3 >= all) || known == all && all > 0)
+}
+
+/// Whether a text has letters beyond ASCII and no digit, in several words or without any letter of ASCII: a label of a page,
+/// in whatever language. Passwords that people choose are seldom such sentences.
+fn is_foreign_prose(text: &str) -> bool {
+    let has = |of: fn(char) -> bool| text.chars().any(of);
+    has(|c| !c.is_ascii() && c.is_alphabetic())
+        && !has(|c| c.is_ascii_digit())
+        && (text.contains(' ') || !has(|c| c.is_ascii_alphanumeric()))
 }
 
 /// The words of a name such as `accessToken`.
@@ -75,7 +87,7 @@ fn is_repeated(run: &str) -> bool {
         && first.is_some_and(|c| c.is_alphabetic() || c == '0')
 }
 
-/// Whether a run of letters and digits is no word and no name.
+/// Whether a run of letters and digits looks random: neither a word nor a name.
 fn is_made(run: &str) -> bool {
     let count = |of: fn(char) -> bool| run.chars().filter(|c| of(*c)).count();
     let (digits, upper, lower) =
@@ -88,7 +100,9 @@ fn is_made(run: &str) -> bool {
         // `HTTPServer` has one.
         && changes() >= 3;
     let has_both = digits > 0 && digits < run.len() && run.len() >= SHORTEST;
-    let is_long = || run.len() >= LONGEST_WORD && (parts(run).len() < 2 || !is_name(run));
+    // `NUMERICIDENTIFIER` is a name of a program.
+    let is_run = || run.is_ascii() && run.len() >= LONGEST_WORD && upper < run.len();
+    let is_long = || is_run() && (parts(run).len() < 2 || !is_name(run));
     !is_repeated(run) && !is_numbered(run) && (has_both || is_mixed_case || is_long())
 }
 
@@ -97,11 +111,18 @@ fn is_made(run: &str) -> bool {
 fn is_numbered(run: &str) -> bool {
     let words = &TABLE.words;
     let stem = run.trim_end_matches(|c: char| c.is_ascii_digit());
+    // `corev1`, `metav1`.
+    let is_version = stem.len() <= 5
+        && run.len() == stem.len() + 1
+        && stem.ends_with('v')
+        && stem.bytes().all(|b| b.is_ascii_lowercase());
     let is_label = |part: &str| {
         part.chars().skip(1).all(char::is_lowercase) && words.labels.contains(&part.to_lowercase())
     };
     let is_type = parts(run).len() > 1 && parts(run).last().is_some_and(|last| is_label(last));
-    is_type || run.len() <= stem.len() + 2 && words.code.contains(&stem.to_lowercase())
+    is_type
+        || is_version
+        || run.len() <= stem.len() + 2 && words.code.contains(&stem.to_lowercase())
 }
 
 pub(super) fn has_made_part(text: &str) -> bool {
@@ -134,8 +155,12 @@ pub(super) fn looks_made(text: &str) -> bool {
 
 /// Words and names of programs.
 pub(super) fn is_short_words(text: &str) -> bool {
-    let is_word =
-        |run: &str| (run.chars().all(char::is_alphabetic) || is_numbered(run)) && !is_made(run);
-    text.chars().all(|c| c.is_alphanumeric() || "._-:/ ".contains(c))
+    let is_word = |run: &str| {
+        let is_short = run.len() <= 2 || run.len() <= 4 && run.bytes().all(|b| b.is_ascii_digit());
+        (is_short || run.chars().all(char::is_alphabetic) || is_numbered(run)) && !is_made(run)
+    };
+    !looks_made(text)
+        && text.chars().any(char::is_alphabetic)
+        && text.chars().all(|c| !c.is_ascii() || c.is_alphanumeric() || "._-:/ ".contains(c))
         && text.split(|c: char| !c.is_alphanumeric()).all(is_word)
 }
