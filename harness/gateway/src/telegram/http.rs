@@ -349,6 +349,7 @@ struct AnswerMessage {
     message_id: i64,
 }
 
+#[allow(clippy::expect_used, reason = "texts and numbers have a form in JSON")]
 fn json(params: &impl Serialize) -> String {
     serde_json::to_string(params).expect("the parameters of a call are texts and numbers")
 }
