@@ -224,6 +224,19 @@ fn security_names_a_test_for_each_promise_and_threat() {
     assert!(rows >= 20, "the tables of SECURITY.md have {rows} rows");
 }
 
+#[test]
+fn one_file_calls_git() {
+    let mut callers = Vec::new();
+    for path in files(&root().join("harness"), ".rs") {
+        let text = read(&path);
+        let code = text.split("#[cfg(test)]").next().expect("a first part");
+        if code.contains("(\"git\")") && !path.ends_with("tests.rs") {
+            callers.push(path);
+        }
+    }
+    assert_eq!(callers, [root().join("harness/runner/src/record/git.rs")]);
+}
+
 /// The folders whose workflows run actions of others, and the pages that show one.
 const WORKFLOWS: [(&str, &str); 3] = [(".github", ".yml"), ("harness", ".yml"), ("docs", ".md")];
 

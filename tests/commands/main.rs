@@ -16,6 +16,7 @@ mod drift;
 mod examples_of_gateways;
 mod findings;
 mod first_hour;
+mod git;
 mod hostile;
 mod kept_plans;
 mod limits;

@@ -1,9 +1,9 @@
 //! Builds a revision of the project once: writes its source out of the repository without changing the index
 //! or the work tree, lets cargo build it, and keeps the program under the revision's id.
 
+use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use fs_err as fs;
 
 use super::error::CompareError;
 use crate::cassette::Exit;
-use crate::record::{Ended, Guard, Notes, Scratch, Script, Why, drive, launch, sweep};
+use crate::record::{Ended, Git, Guard, Scratch, Script, Why, launch, sweep};
 
 /// The number of cargo's last lines that an error shows.
 const TAIL: usize = 12;
@@ -54,7 +54,7 @@ impl Revision {
 
 /// Finds a revision in the repository of `root`.
 pub(super) fn find(root: &Path, name: &str, stop: &AtomicBool) -> Result<Revision, CompareError> {
-    let inside = git(root, &["rev-parse", "--git-dir"], stop)?;
+    let inside = git(root, &[], &["rev-parse", "--git-dir"], stop)?;
     if inside.exit != SUCCESS {
         let said = String::from_utf8_lossy(&inside.stderr).trim().to_owned();
         return Err(CompareError::Repository { root: root.to_owned(), said });
@@ -65,7 +65,7 @@ pub(super) fn find(root: &Path, name: &str, stop: &AtomicBool) -> Result<Revisio
         return Err(unknown());
     }
     let ask = |args: &[&str]| -> Result<String, CompareError> {
-        let output = git(root, args, stop)?;
+        let output = git(root, &[], args, stop)?;
         let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
         if output.exit == SUCCESS && !text.is_empty() { Ok(text) } else { Err(unknown()) }
     };
@@ -88,7 +88,8 @@ pub(super) fn build(
         return Ok(program);
     }
     for file in ["Cargo.toml", "Cargo.lock"] {
-        let there = git(root, &["cat-file", "-e", &format!("{}:{file}", revision.sha)], stop)?;
+        let object = format!("{}:{file}", revision.sha);
+        let there = git(root, &[], &["cat-file", "-e", &object], stop)?;
         if there.exit != SUCCESS {
             return Err(CompareError::Source { revision: revision.name.clone(), file });
         }
@@ -121,15 +122,11 @@ fn write_source(
     source: &Path,
     stop: &AtomicBool,
 ) -> Result<(), CompareError> {
-    let top = git(root, &["rev-parse", "--show-toplevel"], stop)?;
-    let top = String::from_utf8_lossy(&top.stdout).trim().to_owned();
-    // A bare repository has no top folder and needs none.
-    let at = if top.is_empty() { root } else { Path::new(&top) };
-    let prefix = format!("--prefix={}/", source.display());
-    for args in [&["read-tree", &revision.sha][..], &["checkout-index", "--all", &prefix]] {
-        let mut command = command(at, args);
-        command.env("GIT_INDEX_FILE", fresh.join("index"));
-        let output = run(command, stop)?;
+    fs::create_dir(source)?;
+    let index = fresh.join("index");
+    let variables = [("GIT_INDEX_FILE", index.as_os_str()), ("GIT_WORK_TREE", source.as_os_str())];
+    for args in [&["read-tree", &revision.sha][..], &["checkout-index", "--all"]] {
+        let output = git(root, &variables, args, stop)?;
         if output.exit != SUCCESS {
             let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
             return Err(failed(revision, &[said]));
@@ -208,23 +205,18 @@ fn failed(revision: &Revision, said: &[String]) -> CompareError {
     }
 }
 
-fn command(at: &Path, args: &[&str]) -> Command {
-    let mut command = crate::record::command("git");
-    command.arg("-C").arg(at).args(args);
-    command
-}
-
 /// The exit of a program that succeeded.
 const SUCCESS: Exit = Exit::Code(0);
 
-fn git(root: &Path, args: &[&str], stop: &AtomicBool) -> Result<Ended, CompareError> {
-    run(command(root, args), stop)
-}
-
 /// Runs git to its end.
-fn run(command: Command, stop: &AtomicBool) -> Result<Ended, CompareError> {
-    let ended = drive(command, Script::default(), GIT_LIMIT, stop, &Notes::new());
-    match ended.map_err(CompareError::Git)? {
+fn git(
+    root: &Path,
+    variables: &[(&str, &OsStr)],
+    args: &[&str],
+    stop: &AtomicBool,
+) -> Result<Ended, CompareError> {
+    let git = Git { folder: root, variables, script: Script::default(), limit: GIT_LIMIT, stop };
+    match git.run(args).map_err(CompareError::Git)? {
         Ended { why: Why::Stopped, .. } => Err(CompareError::Stopped),
         ended => Ok(ended),
     }

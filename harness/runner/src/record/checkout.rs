@@ -1,12 +1,12 @@
 //! A revision of a git repository in a folder of its own, built once: a program before and after a change.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use super::RecordError;
-use super::child::{Notes, Script, Why, drive};
+use super::child::{Ended, Notes, Script, Why, drive};
+use super::git::Git;
 use super::launch::{Guard, command};
 use super::npm::once;
 use super::settings::ResolveSettings;
@@ -52,8 +52,10 @@ impl Checkout {
         once(&folder, |to, lock| {
             note(&format!("checking out {}", self.revision));
             let hint = "check the repository with `git fsck`";
-            let from = self.repository.to_string_lossy();
-            let clone = ["clone", "--quiet", "--no-checkout", &from, "."];
+            let clone = ["clone", "--quiet", "--no-checkout", "--no-recurse-submodules", "--"];
+            let clone = clone.map(OsStr::new).into_iter();
+            let clone: Vec<_> =
+                clone.chain([self.repository.as_os_str(), OsStr::new(".")]).collect();
             self.git(to, &clone, Some(lock), limits, stop, hint)?;
             let checkout = ["checkout", "--quiet", "--detach", sha];
             self.git(to, &checkout, Some(lock), limits, stop, hint)?;
@@ -62,43 +64,44 @@ impl Checkout {
             let mut build = command(program);
             build.args(args).current_dir(to);
             let hint = "run `build` of the subject by hand in a checkout of it";
-            run(build, "the build", Some(lock), limits, stop, hint).map(drop)
+            let (script, limit) = (script(Some(lock), limits), limits.install_time);
+            let ended = drive(build, script, limit, stop, &Notes::new())?;
+            printed(ended, "the build", hint).map(drop)
         })?;
         Ok(folder)
     }
 
-    fn git(
+    fn git<S: AsRef<OsStr>>(
         &self,
         folder: &Path,
-        args: &[&str],
+        args: &[S],
         lock: Option<&Path>,
         limits: ResolveSettings,
         stop: &AtomicBool,
         hint: &str,
     ) -> Result<String, RecordError> {
-        let mut git = command("git");
-        // Nothing of the repository runs.
-        git.args(["-c", "core.hooksPath=/dev/null"]).args(args).current_dir(folder);
-        let what = format!("git has no revision {} there, or", self.revision);
-        run(git, &what, lock, limits, stop, hint)
+        let git = Git {
+            folder,
+            variables: &[("GIT_ALLOW_PROTOCOL", OsStr::new("file"))],
+            script: script(lock, limits),
+            limit: limits.install_time,
+            stop,
+        };
+        printed(git.run(args)?, &format!("git has no revision {} there, or", self.revision), hint)
     }
 }
 
-/// Runs a command to its end, and returns what it printed.
-fn run(
-    command: Command,
-    what: &str,
-    lock: Option<&Path>,
-    limits: ResolveSettings,
-    stop: &AtomicBool,
-    hint: &str,
-) -> Result<String, RecordError> {
-    let script = Script {
+/// The limit of the output of a command, and the settings that end it.
+fn script(lock: Option<&Path>, limits: ResolveSettings) -> Script<'_> {
+    Script {
         guard: Guard { lock, ..Guard::default() },
         output: OutputLimits::within(limits.install_output),
         ..Script::default()
-    };
-    let ended = drive(command, script, limits.install_time, stop, &Notes::new())?;
+    }
+}
+
+/// Returns what a command printed, or the reason why it failed.
+fn printed(ended: Ended, what: &str, hint: &str) -> Result<String, RecordError> {
     match (&ended.why, ended.exit) {
         (Why::Stopped, _) => Err(RecordError::Stopped),
         (Why::Itself, Exit::Code(0)) => Ok(String::from_utf8_lossy(&ended.stdout).into_owned()),

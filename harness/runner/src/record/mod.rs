@@ -22,6 +22,7 @@ mod cut;
 mod error;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
+mod git;
 mod history;
 mod host;
 mod launch;
@@ -59,6 +60,7 @@ pub use confine::ConfineBy;
 #[cfg(target_os = "linux")]
 pub use confine::enter;
 pub use error::{CliOutput, HostError, RecordError};
+pub(crate) use git::{Git, work_tree};
 pub use launch::{ENTER, SUPERVISE, supervise_with};
 pub(crate) use launch::{Guard, Running, command, launch};
 pub use made_from::made_from;

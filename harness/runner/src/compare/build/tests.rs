@@ -1,3 +1,5 @@
+use std::process::Command;
+
 use super::*;
 
 static RUNS: AtomicBool = AtomicBool::new(false);
@@ -9,7 +11,8 @@ fn repository(files: &[(&str, &str)]) -> tempfile::TempDir {
         fs::write(dir.path().join(name), text).unwrap();
     }
     for args in [&["init", "-q"][..], &["add", "."], &["commit", "-q", "-m", "One `commit`"]] {
-        let mut command = command(dir.path(), args);
+        let mut command = Command::new("git");
+        command.current_dir(dir.path()).args(args);
         for (key, value) in [("AUTHOR", "a"), ("COMMITTER", "c")] {
             command.env(format!("GIT_{key}_NAME"), value);
             command.env(format!("GIT_{key}_EMAIL"), "n@example.invalid");
@@ -51,9 +54,9 @@ fn a_revision_that_does_not_build_leaves_nothing_and_says_why() {
     check(root.path(), "HEAD", builds.path(), "\n  error: ");
     let left = fs::read_dir(builds.path()).unwrap().map(|entry| entry.unwrap().file_name());
     assert_eq!(left.filter(|name| name != "target").count(), 0);
-    let status = git(root.path(), &["status", "--porcelain"], &RUNS).unwrap();
+    let status = git(root.path(), &[], &["status", "--porcelain"], &RUNS).unwrap();
     assert_eq!(String::from_utf8_lossy(&status.stdout), "", "the repository is as it was");
-    let worktrees = git(root.path(), &["worktree", "list"], &RUNS).unwrap();
+    let worktrees = git(root.path(), &[], &["worktree", "list"], &RUNS).unwrap();
     assert_eq!(String::from_utf8_lossy(&worktrees.stdout).lines().count(), 1);
 }
 

@@ -1,6 +1,7 @@
 //! The scenarios that changed since a revision of git.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -8,7 +9,7 @@ use std::time::Duration;
 use super::error::SelectError;
 use crate::cassette::Exit;
 use crate::names::ScenarioName;
-use crate::record::{Notes, Script, Why, command, drive};
+use crate::record::{Git, Script, Why, work_tree};
 use crate::scenario::Workspace;
 
 /// How long git may take.
@@ -29,9 +30,12 @@ pub fn changed_since(
 ) -> Result<BTreeSet<ScenarioName>, SelectError> {
     let git = |args: &[&str]| git(workspace.root(), args);
     let failed = |why: String| SelectError::Git { revision: revision.to_owned(), why };
-    git(&["rev-parse", "--is-inside-work-tree"]).map_err(|why| {
-        failed(format!("{why}; run it in a git repository, or name the scenarios"))
-    })?;
+    let elsewhere =
+        |why| failed(format!("{why}; run it in a git repository, or name the scenarios"));
+    let is_inside = git(&["rev-parse", "--is-inside-work-tree"]).map_err(elsewhere)?;
+    if is_inside.trim() != "true" {
+        return Err(elsewhere("the repository has no files here".to_owned()));
+    }
     let commit = format!("{revision}^{{commit}}");
     let commit = git(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit])
         .map_err(|_| {
@@ -51,6 +55,7 @@ pub fn changed_since(
             "--no-renames",
             "--no-ext-diff",
             "--no-textconv",
+            "--ignore-submodules=all",
         ],
         &[base.trim(), "--"][..],
         &FOLDERS,
@@ -73,12 +78,22 @@ fn of_paths<'a>(paths: impl Iterator<Item = &'a str>) -> BTreeSet<ScenarioName> 
 
 /// Runs git in a folder: what it printed, or why it did not.
 fn git(root: &Path, args: &[&str]) -> Result<String, String> {
-    let mut git = command("git");
-    // A repository may name a program that git would start for a list of files.
-    git.arg("-C").arg(root).args(["-c", "core.fsmonitor=false"]).args(args);
     let never = AtomicBool::new(false);
-    let ended = drive(git, Script::default(), LIMIT, &never, &Notes::new())
-        .map_err(|_| "there is no `git` on PATH; install it, or name the scenarios".to_owned())?;
+    let files = work_tree(root);
+    let variables = files.as_ref().map(|files| ("GIT_WORK_TREE", files.as_os_str()));
+    let git = Git {
+        folder: root,
+        variables: variables.as_slice(),
+        script: Script::default(),
+        limit: LIMIT,
+        stop: &never,
+    };
+    let ended = git.run(args).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => {
+            "there is no `git` on PATH; install it, or name the scenarios".to_owned()
+        }
+        _ => format!("git can't be run: {error}"),
+    })?;
     match (&ended.why, ended.exit) {
         (Why::Itself, Exit::Code(0)) => Ok(String::from_utf8_lossy(&ended.stdout).into_owned()),
         (Why::Itself, _) => {

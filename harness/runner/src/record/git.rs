@@ -1,0 +1,180 @@
+//! Calls git so that it runs nothing that the repository names.
+//!
+//! A repository can name programs in `.git/config` and in what that includes, as hooks, and by its attributes, and an
+//! unpacked archive may bring its `.git` along. Git has no switch for all of it, so that each kind is turned off by itself:
+//! connections by the environment, which the processes of git pass on, and the rest as options on the command line,
+//! which count more than any file. Filters and hooks have names of their own: they are listed first, by a command that
+//! runs nothing. That includes filters of the user, such as that of Git LFS, because they read the
+//! repository's configuration too.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use super::child::{Ended, Notes, Script, Why, drive};
+use super::launch::command;
+use crate::cassette::Exit;
+
+/// Options that turn off what has a fixed name.
+const OPTIONS: [&str; 11] = [
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.sshCommand=false",
+    "core.askPass=false",
+    "credential.helper=",
+    "protocol.allow=never",
+    "submodule.recurse=false",
+    "diff.ignoreSubmodules=all",
+    "log.showSignature=false",
+    "maintenance.auto=false",
+    "gc.auto=0",
+];
+
+/// Options that turn off each filter and each hook of the configuration, by the section that has it.
+const NAMED: [(&str, &[&str]); 2] = [
+    ("filter", &["clean=", "smudge=", "process=", "required=false"]),
+    ("hook", &["enabled=false"]),
+];
+
+/// Variables that keep git from connections, questions and locks. An empty list of protocols allows none.
+const VARIABLES: [(&str, &str); 4] = [
+    ("GIT_ALLOW_PROTOCOL", ""),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+];
+
+/// Variables that lead to another repository than that of the folder. Git sets them for its hooks, one of which may run
+/// clitape.
+const ELSEWHERE: [&str; 8] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_COMMON_DIR",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+];
+
+/// How git is called.
+#[derive(Clone, Copy)]
+pub(crate) struct Git<'a> {
+    /// The folder in which it starts.
+    pub(crate) folder: &'a Path,
+    /// Further variables of its environment, which count more than those of every call.
+    pub(crate) variables: &'a [(&'a str, &'a OsStr)],
+    /// The limit of its output, and the settings that end it.
+    pub(crate) script: Script<'a>,
+    /// The longest time of a process.
+    pub(crate) limit: Duration,
+    /// Ends it when it is set.
+    pub(crate) stop: &'a AtomicBool,
+}
+
+impl Git<'_> {
+    /// Runs git with these arguments to its end.
+    ///
+    /// # Errors
+    ///
+    /// When git can't be started, or the configuration has a filter or hook whose name can't be an option.
+    pub(crate) fn run<S: AsRef<OsStr>>(&self, args: &[S]) -> io::Result<Ended> {
+        let listed = ["config", "--null", "--name-only", "--get-regexp", r"^(filter|hook)\..*\."];
+        let listed = self.drive(&[], &listed)?;
+        match (&listed.why, listed.exit) {
+            (Why::Itself, Exit::Code(0)) => {}
+            // The configuration has none.
+            (Why::Itself, Exit::Code(1)) if listed.stdout.is_empty() => {}
+            _ => return Ok(listed),
+        }
+        self.drive(&turned_off(&listed.stdout)?, args)
+    }
+
+    fn drive<S: AsRef<OsStr>>(&self, options: &[OsString], args: &[S]) -> io::Result<Ended> {
+        let mut git = command("git");
+        for name in ELSEWHERE {
+            git.env_remove(name);
+        }
+        git.envs(VARIABLES).envs(self.variables.iter().copied());
+        git.arg("-C").arg(self.folder).arg("--no-pager");
+        for option in OPTIONS.iter().map(OsStr::new).chain(options.iter().map(OsString::as_os_str))
+        {
+            git.arg("-c").arg(option);
+        }
+        git.args(args);
+        drive(git, self.script, self.limit, self.stop, &Notes::new())
+    }
+}
+
+/// The options that turn off the filters and hooks with these keys, each of which ends with NUL.
+fn turned_off(keys: &[u8]) -> io::Result<Vec<OsString>> {
+    let mut options = Vec::new();
+    for key in keys.split(|&byte| byte == 0).filter(|key| !key.is_empty()) {
+        let Some(end) = key.iter().rposition(|&byte| byte == b'.') else { continue };
+        let name = &key[..end];
+        if name.contains(&b'=') {
+            let name = String::from_utf8_lossy(name);
+            let why = format!(
+                "git's configuration has `{name}`, which can't be turned off because its name has a `=`; rename it"
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+        }
+        for (_, settings) in NAMED.iter().filter(|(kind, _)| name.starts_with(kind.as_bytes())) {
+            for setting in *settings {
+                let option = [name, b".", setting.as_bytes()].concat();
+                options.push(OsString::from_vec(option));
+            }
+        }
+    }
+    options.sort();
+    options.dedup();
+    Ok(options)
+}
+
+/// Returns the folder whose `.git` is the repository of `folder`, as an absolute path. Git would take the one that
+/// `core.worktree` of the repository names, which may be any. `None` where the repository is in no `.git`.
+pub(crate) fn work_tree(folder: &Path) -> Option<PathBuf> {
+    let folder = folder.canonicalize().ok()?;
+    folder.ancestors().find(|at| at.join(".git").exists()).map(Path::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_filter_and_hook_is_turned_off_once() {
+        for (keys, expect) in [
+            ("", Ok(&[][..])),
+            (
+                "filter.a.clean\0filter.a.process\0hook.b c.command\0",
+                Ok(&[
+                    "filter.a.clean=",
+                    "filter.a.process=",
+                    "filter.a.required=false",
+                    "filter.a.smudge=",
+                    "hook.b c.enabled=false",
+                ]),
+            ),
+            (
+                "filter.with.dots.clean\0",
+                Ok(&[
+                    "filter.with.dots.clean=",
+                    "filter.with.dots.process=",
+                    "filter.with.dots.required=false",
+                    "filter.with.dots.smudge=",
+                ]),
+            ),
+            ("filter.a=b.clean\0", Err("has `filter.a=b`, which can't be turned off")),
+        ] {
+            match (turned_off(keys.as_bytes()), expect) {
+                (Ok(options), Ok(expect)) => assert_eq!(options, expect, "{keys:?}"),
+                (Err(error), Err(part)) => assert!(error.to_string().contains(part), "{error}"),
+                (options, _) => panic!("{keys:?}: {options:?}"),
+            }
+        }
+    }
+}
