@@ -1,10 +1,11 @@
-//! What may stand for a value on the command line: the names that the workspace around the current folder has.
+//! What may stand for a value on the command line: the names that the workspace around the current folder has, and files. No
+//! candidate has a description, and none needs quotes.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 
 use anyhow::Result;
-use clap::{Arg, Command};
+use clap::{Arg, Command, ValueHint};
 use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter as _,
 };
@@ -37,33 +38,50 @@ pub(super) fn add(command: Command) -> Command {
     command.mut_args(complete).mut_subcommands(add)
 }
 
+/// An argument whose values complete. Values that are words of clitape itself complete without this.
 fn complete(arg: Arg) -> Arg {
-    let Some(value) = arg.get_value_names().and_then(|names| names.first()) else { return arg };
-    let value = value.to_string();
-    match VALUES.iter().find(|(name, _)| *name == value) {
-        Some((name, candidates)) => {
-            let (candidates, or_files) = (*candidates, OR_FILES.contains(name));
-            arg.add(ArgValueCompleter::new(move |current: &OsStr| {
-                answers(candidates, or_files, current)
-            }))
-        }
-        None => arg,
+    let name = arg.get_value_names().and_then(|names| names.first()).map(ToString::to_string);
+    let named = VALUES.iter().find(|(value, _)| name.as_deref() == Some(*value));
+    let files = match arg.get_value_hint() {
+        _ if named.is_some_and(|(name, _)| OR_FILES.contains(name)) => Some(PathCompleter::any()),
+        ValueHint::AnyPath => Some(PathCompleter::any()),
+        ValueHint::FilePath | ValueHint::ExecutablePath => Some(PathCompleter::file()),
+        ValueHint::DirPath => Some(PathCompleter::dir()),
+        _ => None,
+    };
+    if named.is_none() && files.is_none() {
+        return arg;
     }
+    let candidates = named.map(|(_, candidates)| *candidates);
+    arg.add(ArgValueCompleter::new(move |current: &OsStr| {
+        let mut all = candidates.map(|candidates| names(candidates, current)).unwrap_or_default();
+        all.extend(files.iter().flat_map(|files| files.complete(current)));
+        all.retain(|candidate| needs_no_quotes(current, candidate.get_value()));
+        all
+    }))
 }
 
 /// The candidates that begin as `current` does. Without a workspace there are none: a shell has no place for an error.
-fn answers(candidates: Candidates, or_files: bool, current: &OsStr) -> Vec<CompletionCandidate> {
-    let mut answers = Vec::new();
+fn names(candidates: Candidates, current: &OsStr) -> Vec<CompletionCandidate> {
     let workspace = std::env::current_dir().ok().and_then(|here| Workspace::above(&here));
-    if let (Some(workspace), Some(current)) = (workspace, current.to_str()) {
-        let all = candidates(&workspace, current).unwrap_or_default();
-        answers.extend(all.into_iter().filter(|it| it.starts_with(current)));
-    }
-    let mut answers: Vec<_> = answers.into_iter().map(CompletionCandidate::new).collect();
-    if or_files {
-        answers.extend(PathCompleter::any().complete(current));
-    }
-    answers
+    let (Some(workspace), Some(current)) = (workspace, current.to_str()) else { return Vec::new() };
+    let all = candidates(&workspace, current).unwrap_or_default();
+    all.into_iter().filter(|it| it.starts_with(current)).map(CompletionCandidate::new).collect()
+}
+
+/// Whether what a candidate adds to the word that stands there means nothing to a shell, at its place. A shell may put it on
+/// the command line as it is, and the names of a workspace and of its files are those of others.
+///
+/// What is left out of letters, digits and a few signs is what any of the shells expands, splits at, or takes for a comment or an
+/// option: also `~`, a `#` or a `=` at the beginning, which is a comment or the path of a program, and all letters but those of ASCII,
+/// which may be blanks in another locale.
+fn needs_no_quotes(current: &OsStr, candidate: &OsStr) -> bool {
+    let whole = candidate.as_encoded_bytes();
+    let added = whole.strip_prefix(current.as_encoded_bytes()).unwrap_or(whole);
+    let is_first = added.len() == whole.len();
+    let is_safe = |byte: &u8| byte.is_ascii_alphanumeric() || b"._/#@:=+,-".contains(byte);
+    let begins_safely = |byte: &u8| byte.is_ascii_alphanumeric() || b"._/".contains(byte);
+    added.iter().all(is_safe) && (!is_first || added.first().is_some_and(begins_safely))
 }
 
 /// The scenarios; behind a `/`, the recordings of the one before it.
@@ -92,7 +110,7 @@ fn issues(workspace: &Workspace, _: &str) -> Result<Vec<String>> {
         let scenario = workspace.scenario_of(&name).ok();
         issues.extend(scenario.into_iter().flat_map(|scenario| scenario.tracks));
     }
-    Ok(issues.into_iter().collect())
+    Ok(issues.iter().map(ToString::to_string).collect())
 }
 
 fn subjects(workspace: &Workspace, _: &str) -> Result<Vec<String>> {

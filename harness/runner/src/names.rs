@@ -1,7 +1,8 @@
-//! Names that become folders and files: of scenarios, CLI versions and the files of a cassette.
+//! Names that become folders and files: of scenarios, CLI versions and the files of a cassette. Names of issues, which
+//! shells complete.
 //!
 //! Each is checked once, where it comes in (an argument, a TOML file, a folder's entry, what a CLI
-//! says of itself), and only these types are joined to a path. No name of theirs is absolute, leads
+//! says of itself), and only these types but [`Issue`] are joined to a path. No name of theirs is absolute, leads
 //! to a parent folder, is hidden, or means a device on some system.
 
 use std::cmp::Ordering;
@@ -34,6 +35,12 @@ pub enum NameError {
         shown(.0)
     )]
     Subject(String),
+    /// It can't be the name of an issue.
+    #[error(
+        "`{}` can't be the name of an issue; write up to {LONGEST} letters, digits, `.`, `_`, `-`, `/` and `#`, a letter or digit first, such as `openclaw#80046`",
+        shown(.0)
+    )]
+    Issue(String),
     /// It is none of the files of a cassette.
     #[error(
         "`{}` is no file of a cassette; there are {}, and those of further runs such as stdout.2.jsonl",
@@ -77,6 +84,13 @@ pub struct SubjectName(String);
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct CliVersion(String);
+
+/// The name of an issue that a scenario guards, in whatever tracker it is: `openclaw#80046`.
+///
+/// No shell gives any of its characters a meaning, so that it completes as it is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Issue(String);
 
 /// Whether a text is small letters, digits and hyphens, and means no device.
 fn is_plain_name(name: &str) -> bool {
@@ -129,7 +143,19 @@ impl FromStr for CliVersion {
     }
 }
 
-/// The traits of both names: they are read as their text.
+impl FromStr for Issue {
+    type Err = NameError;
+
+    fn from_str(issue: &str) -> Result<Self, NameError> {
+        let allowed = |c: char| c.is_ascii_alphanumeric() || "._-/#".contains(c);
+        let is_issue = issue.chars().all(allowed)
+            && issue.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && issue.len() <= LONGEST;
+        if is_issue { Ok(Self(issue.to_owned())) } else { Err(NameError::Issue(issue.to_owned())) }
+    }
+}
+
+/// The traits of these names: they are read as their text.
 macro_rules! reads_as_text {
     ($name:ident) => {
         impl $name {
@@ -190,6 +216,7 @@ macro_rules! reads_as_text {
 reads_as_text!(ScenarioName);
 reads_as_text!(SubjectName);
 reads_as_text!(CliVersion);
+reads_as_text!(Issue);
 
 impl CliVersion {
     /// Compares versions by their numbers, so that 2.1.99 comes before 2.1.330.
@@ -407,6 +434,23 @@ mod tests {
                 "x",
             ],
         );
+    }
+
+    #[test]
+    fn the_name_of_an_issue_means_nothing_to_a_shell() {
+        let long = "a".repeat(LONGEST + 1);
+        let hostile =
+            [HOSTILE.as_slice(), &[&long, "#7", "a#7;touch${IFS}x", "a#7 ", "é#1"]].concat();
+        for issue in ["openclaw#80046", "owner/repo.js#1", "PROJ-12", "7"] {
+            assert_eq!(issue.parse::<Issue>().unwrap(), issue);
+        }
+        for issue in hostile.iter().filter(|issue| !["a/b"].contains(issue)) {
+            let error = issue.parse::<Issue>().unwrap_err().to_string();
+            assert!(
+                error.contains("can't be the name of an issue; write up to 80 letters"),
+                "{error}"
+            );
+        }
     }
 
     #[test]

@@ -59,7 +59,12 @@ pub(super) fn complete(recordings: &Recordings) -> Result<CheckResult, CassetteE
         verdict.findings.push(not_needed(&path, &what));
     }
     for path in Golden::orphans(scenario, &recorded, &workspace.subjects()?)? {
-        verdict.findings.push(not_needed(&path, "was compared with nothing"));
+        let is_proposal = path.to_string_lossy().ends_with(".snap.new");
+        let what = match is_proposal {
+            true => "has a name that no golden can have, so that it waits for no review",
+            false => "was compared with nothing",
+        };
+        verdict.findings.push(not_needed(&path, what));
     }
     verdict.findings.extend(secrets::kept(recordings)?);
     Ok(verdict)

@@ -10,7 +10,6 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use fs_err as fs;
 use nix::fcntl::Flock;
 use thiserror::Error;
 
@@ -119,11 +118,9 @@ impl Golden {
     ///
     /// As [`Golden::find`].
     pub fn of_subject(scenario: &Scenario, subject: &SubjectName) -> io::Result<Vec<Self>> {
-        let mut paths = files(&subject_dir(scenario, subject)?, "snap")?;
-        paths.retain(|path| {
-            let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-            name.starts_with(SUBJECT_CHAT.as_bytes())
-        });
+        let dir = subject_dir(scenario, subject)?;
+        let mut paths = files::below(&dir)?;
+        paths.retain(|path| path.parent() == Some(&dir) && is_of_subject(path));
         paths.into_iter().map(Self::at).collect()
     }
 
@@ -143,7 +140,7 @@ impl Golden {
     }
 
     /// What is in the folder of a scenario's goldens and is neither the golden of a variant, nor compared with one
-    /// of `versions` or the chat of one of `subjects`, nor pending. Hidden files are passed over.
+    /// of `versions` or the chat of one of `subjects`, nor [pending](Self::pending). Hidden files are passed over.
     ///
     /// # Errors
     ///
@@ -162,18 +159,15 @@ impl Golden {
         let mut orphans = Vec::new();
         let dir = golden_dir(scenario);
         for path in files::below(&dir)? {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
             let is_golden = match path.parent().filter(|parent| *parent != dir) {
                 None => used.contains(&path),
                 Some(folder) => {
                     let is_own = |subject: &SubjectName| folder == dir.join(subject.as_str());
-                    name.starts_with(SUBJECT_CHAT)
-                        && name.ends_with(".snap")
-                        && subjects.iter().any(is_own)
+                    is_of_subject(&path) && subjects.iter().any(is_own)
                 }
             };
-            if !is_golden && !name.ends_with(".snap.new") {
-                orphans.push(path.clone());
+            if !is_golden && !is_proposal(&dir, &path) {
+                orphans.push(path);
             }
         }
         Ok(orphans)
@@ -254,24 +248,42 @@ impl Golden {
         chat.unwrap_or(scenario.first_chat()).profile
     }
 
-    /// The pending goldens of a scenario.
+    /// The pending goldens of a scenario: those whose names a golden can have.
     ///
     /// # Errors
     ///
     /// When the folder can't be read.
     pub fn pending(scenario: &Scenario) -> io::Result<Vec<PathBuf>> {
         let dir = golden_dir(scenario);
-        let mut pending = files(&dir, "new")?;
-        for entry in dir.is_dir().then(|| fs::read_dir(&dir)).transpose()?.into_iter().flatten() {
-            let entry = entry?;
-            // Those of a subject are in a folder of their own.
-            if entry.file_type()?.is_dir() {
-                pending.extend(files(&entry.path(), "new")?);
-            }
-        }
-        pending.sort();
+        let mut pending = files::below(&dir)?;
+        pending.retain(|path| is_proposal(&dir, path));
         Ok(pending)
     }
+}
+
+/// Whether a file is a pending golden of the folder of goldens, or of the folder of a subject there.
+fn is_proposal(dir: &Path, path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".snap.new"));
+    let folder = path.parent().filter(|parent| *parent != dir);
+    let is_in_place = folder.is_none_or(|folder| {
+        let subject = folder.file_name().and_then(|name| name.to_str());
+        folder.parent() == Some(dir)
+            && subject.is_some_and(|name| name.parse::<SubjectName>().is_ok())
+    });
+    is_in_place && name.is_some_and(is_name)
+}
+
+/// Whether a file is named as a golden of a subject's chat.
+fn is_of_subject(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    name.starts_with(SUBJECT_CHAT) && name.strip_suffix(".snap").is_some_and(is_name)
+}
+
+/// Whether this can be the name of a golden, without its ending: a view, and a version or a variant where it has one.
+/// Their letters, digits and `.-+` mean nothing to a shell, in which the name completes.
+fn is_name(name: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || ".-+".contains(c);
+    name.chars().all(allowed) && name.starts_with(|c: char| c.is_ascii_alphanumeric())
 }
 
 /// A line of a golden that is no entry.
@@ -335,21 +347,6 @@ impl GoldenChange {
             (_, Err(error)) => unread(format!("of the proposal, {error}")),
         }
     }
-}
-
-fn files(dir: &Path, extension: &str) -> io::Result<Vec<PathBuf>> {
-    if !dir.exists() {
-        return Ok(Vec::new());
-    }
-    let mut found = Vec::new();
-    for entry in fs::read_dir(dir)? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|end| end == extension) {
-            found.push(path);
-        }
-    }
-    found.sort();
-    Ok(found)
 }
 
 /// The view that a golden shows by its name, and what its name says beside it: a version, a variant or nothing.

@@ -22,7 +22,7 @@ use super::toml_file::read_toml;
 use super::variant::{self, Variant};
 use crate::files;
 use crate::limits::ReplayLimits;
-use crate::names::{CliVersion, NameError, ScenarioName};
+use crate::names::{CliVersion, Issue, NameError, ScenarioName};
 
 /// A scenario folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub struct Scenario {
     /// One sentence: what it shows.
     pub about: String,
     /// Issues it guards, such as `openclaw#80046`.
-    pub tracks: Vec<String>,
+    pub tracks: Vec<Issue>,
     /// The recording.
     pub record: RecordSpec,
     /// How the gateway runs it.
@@ -63,7 +63,7 @@ struct ScenarioFile {
     title: String,
     about: String,
     #[serde(default)]
-    tracks: Vec<String>,
+    tracks: Vec<Issue>,
     record: RecordSpec,
     #[serde(default)]
     run: RunSpec,
@@ -367,6 +367,29 @@ mod tests {
                 (Some(error), Some(expect)) => assert!(error.contains(expect), "{error}"),
                 _ => panic!("{keys}: {error:?}"),
             }
+        }
+    }
+
+    #[test]
+    fn the_name_of_an_issue_is_checked() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path().join("scenario");
+        fs::create_dir(&dir).unwrap();
+        for (tracks, expect) in [
+            ("['a#1', 'b/c#2']", None),
+            (
+                "[\n'a#1',\n'openclaw#7;touch${IFS}x',\n]",
+                Some("can't be the name of an issue; write"),
+            ),
+        ] {
+            let text =
+                format!("title = 't'\nabout = 'a'\ntracks = {tracks}\n[record]\nprompt = 'p'\n");
+            fs::write(dir.join("scenario.toml"), text).unwrap();
+            let error = Scenario::load(&dir).err().map(|error| error.to_string());
+            assert_eq!(error.is_some(), expect.is_some(), "{error:?}");
+            let (error, part) = (error.unwrap_or_default(), expect.unwrap_or_default());
+            assert!(error.contains(part), "{error}");
+            assert!(error.is_empty() || error.contains("scenario.toml:5: `openclaw#7;"), "{error}");
         }
     }
 

@@ -104,7 +104,7 @@ impl Case {
             name: scenario.name.to_string(),
             title: scenario.title.clone(),
             about: scenario.about.clone(),
-            tracks: scenario.tracks.clone(),
+            tracks: scenario.tracks.iter().map(ToString::to_string).collect(),
             proof: scenario.proof.clone(),
             secrets: scan_loaded(&recording.cassette)?,
             manifest: recording.cassette.manifest.clone(),

@@ -39,7 +39,10 @@ pub fn candidates(workspace: &Workspace, with_tracks: bool) -> io::Result<Vec<Ca
     let candidate = |name: &ScenarioName| {
         let tracks = match with_tracks {
             false => Some(Vec::new()),
-            true => workspace.scenario_of(name).ok().map(|scenario| scenario.tracks),
+            true => workspace
+                .scenario_of(name)
+                .ok()
+                .map(|scenario| scenario.tracks.iter().map(ToString::to_string).collect()),
         };
         Ok(Candidate { versions: workspace.recorded(name)?, name: name.clone(), tracks })
     };
