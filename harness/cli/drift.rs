@@ -11,7 +11,7 @@ use clitape_runner::drift::{About, Drift, NotCompared, Recorder, Scope, Side, co
 use clitape_runner::files;
 use clitape_runner::names::{CliVersion, ScenarioName};
 use clitape_runner::record::{
-    Claude, ClaudeChoice, RecordError, RecordSettings, ResolveSettings, Scratch, help, newest,
+    Claude, ClaudeChoice, ConfineBy, RecordError, RecordSettings, ResolveSettings, Scratch, help, newest,
     remove_stale, resolve,
 };
 use clitape_runner::report::{drift_json, drift_page, drift_summary, drift_text};
@@ -24,7 +24,7 @@ use crate::exit::ExitStatus;
 use crate::input::is_standard;
 use crate::outputs::{check_printed, make_folder, write_file};
 use crate::progress::ProgressLine;
-use crate::record::{cache, host_paths};
+use crate::record::{RecordLimits, cache, host_paths};
 use crate::selection::{Names, SelectionArgs};
 use crate::signals::stop_on_signals;
 use crate::terminal;
@@ -80,7 +80,12 @@ pub(crate) struct Args {
     /// Record scenarios that were not recorded here before without asking; for CI
     #[arg(long)]
     yes: bool,
+    #[command(flatten)]
+    limits: RecordLimits,
 }
+
+/// What confines the CLI.
+const CONFINE: Option<ConfineBy> = Some(ConfineBy::Any);
 
 impl Args {
     /// The number of reports that are for standard output.
@@ -113,8 +118,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     let stop = stop_on_signals()?;
     let host = host_paths();
     remove_stale(&host.temporary);
+    let limits = args.limits.resolve(CONFINE);
     let to = match &args.to {
-        Some(Newer::Latest) => Some(newest(ResolveSettings::default(), &host, &stop)?),
+        Some(Newer::Latest) => Some(newest(limits, &host, &stop)?),
         Some(Newer::Version(version)) => Some(version.clone()),
         None => None,
     };
@@ -140,7 +146,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         host,
         stop: &stop,
         progress: ProgressLine::new(quiet),
-        confirmation: Confirmation { yes: args.yes, quiet: true },
+confirmation: Confirmation { yes: args.yes, quiet: true },
+        settings: args.limits.record(CONFINE),
+        limits,
         not_recorded: Vec::new(),
         folder: None,
     };
@@ -209,6 +217,10 @@ struct Session<'a> {
     stop: &'a AtomicBool,
     progress: ProgressLine,
     confirmation: Confirmation,
+    /// The limits of a recording.
+    settings: RecordSettings,
+    /// The limits of the search for a CLI.
+    limits: ResolveSettings,
     not_recorded: Vec<NotCompared>,
     /// The folder with the recordings of a program, which is removed in the end.
     folder: Option<Scratch>,
@@ -276,7 +288,7 @@ impl Session<'_> {
         let cache = cache().map_err(std::io::Error::other)?;
         let progress = &mut self.progress;
         let mut note = |text: &str| progress.step(text);
-        resolve(choice, &cache, ResolveSettings::default(), &self.host, self.stop, &mut note)
+        resolve(choice, &cache, self.limits, &self.host, self.stop, &mut note)
     }
 
     /// Adds what a CLI records now, and what it says of its command line where that is not known.
@@ -289,15 +301,14 @@ impl Session<'_> {
         cache: &Path,
     ) -> anyhow::Result<()> {
         if side.help.is_err() {
-            let text = help(claude, ResolveSettings::default(), &self.host, self.stop);
+            let text = help(claude, self.limits, &self.host, self.stop);
             side.help = text.map_err(|error| error.to_string());
         }
         if lacking.is_empty() {
             return Ok(());
         }
-        let settings = RecordSettings::default();
         for scenario in lacking {
-            confirm_scenario(scenario, settings, self.confirmation, self.stop)?;
+            confirm_scenario(scenario, self.settings, self.confirmation, self.stop)?;
         }
         let total = plural(lacking.len(), "scenario");
         self.progress.step(&format!("recording {total} with claude {}", claude.version));
@@ -306,7 +317,7 @@ impl Session<'_> {
             workspace: self.workspace,
             like,
             cache,
-            settings,
+            settings: self.settings,
             host: &self.host,
             stop: self.stop,
         };

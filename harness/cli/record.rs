@@ -2,19 +2,13 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use clitape_gateway::ByteSize;
 use clitape_runner::cassette::{Confinement, Take};
 use clitape_runner::host::HostPaths;
-use clitape_runner::limits::{
-    INSTALL_OUTPUT, INSTALL_TIME, MODEL_LINES, MODEL_REQUEST, OutputLimits, RECORDED_TIME,
-    VERSION_OUTPUT, VERSION_TIME, WORKSPACE_BYTES, WORKSPACE_FILES,
-};
 use clitape_runner::record::{
-    Claude, ClaudeChoice, ConfineBy, RecordError, RecordSettings, ResolveSettings, Swept,
-    WorkspaceLimits, record, remove_stale, resolve,
+    Claude, ClaudeChoice, ConfineBy, RecordError, RecordSettings, Swept, record, remove_stale,
+    resolve,
 };
 use clitape_runner::scenario::{Scenario, Workspace};
 use clitape_runner::suite::select::{Selected, Selection};
@@ -31,8 +25,10 @@ use failures::Failures;
 
 mod check;
 mod failures;
+mod limits;
 mod loss;
 
+pub(crate) use limits::RecordLimits;
 pub(crate) use loss::loss;
 
 /// What a recording can do on the machine, as `--help` shows it.
@@ -85,53 +81,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     secrets: Secrets,
     #[command(flatten)]
-    limits: Limits,
-}
-
-/// The limits on a scenario and the CLI.
-#[derive(clap::Args)]
-#[command(next_help_heading = "Limits")]
-struct Limits {
-    /// Bytes that the CLI may print on stdout, and as many on stderr
-    #[arg(long, value_name = "SIZE", default_value_t = OutputLimits::RECORDED.bytes)]
-    max_output: ByteSize,
-    /// Bytes that a line of the CLI may have
-    #[arg(long, value_name = "SIZE", default_value_t = OutputLimits::RECORDED.line)]
-    max_line: ByteSize,
-    /// Lines that the CLI may print, and reads in which they may come
-    #[arg(long, value_name = "N", default_value_t = OutputLimits::RECORDED.lines,
-        value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
-    max_lines: u64,
-    /// Seconds that a run of the CLI may take, whatever `record.timeout_s` of the scenario allows
-    #[arg(long, value_name = "S", default_value_t = RECORDED_TIME.as_secs(),
-        value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    max_time: u64,
-    /// Size that the files of a workspace may have together
-    #[arg(long, value_name = "SIZE", default_value_t = WORKSPACE_BYTES)]
-    max_workspace: ByteSize,
-    /// Files, folders and links that a workspace may have
-    #[arg(long, value_name = "N", default_value_t = WORKSPACE_FILES)]
-    max_workspace_files: usize,
-    /// Lines that all `{{lines:N}}` of a model.toml may ask for
-    #[arg(long, value_name = "N", default_value_t = MODEL_LINES)]
-    max_model_lines: usize,
-    /// Bytes that a request of the CLI to the scripted model may have
-    #[arg(long, value_name = "SIZE", default_value_t = MODEL_REQUEST)]
-    max_request: ByteSize,
-    /// Seconds that `claude --version` may take
-    #[arg(long, value_name = "S", default_value_t = VERSION_TIME.as_secs(),
-        value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    version_timeout: u64,
-    /// Bytes that `claude --version` may print on stdout, and as many on stderr
-    #[arg(long, value_name = "SIZE", default_value_t = VERSION_OUTPUT)]
-    max_version_output: ByteSize,
-    /// Seconds that npm may take to install a CLI
-    #[arg(long, value_name = "S", default_value_t = INSTALL_TIME.as_secs(),
-        value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    install_timeout: u64,
-    /// Bytes that npm may print on stdout, and as many on stderr
-    #[arg(long, value_name = "SIZE", default_value_t = INSTALL_OUTPUT)]
-    max_install_output: ByteSize,
+    limits: RecordLimits,
 }
 
 /// The ways to confine the CLI.
@@ -159,45 +109,11 @@ impl From<Confine> for Option<ConfineBy> {
     }
 }
 
-impl Args {
-    /// How recordings are made.
-    fn settings(&self) -> RecordSettings {
-        let limits = &self.limits;
-        RecordSettings {
-            output: OutputLimits {
-                bytes: limits.max_output,
-                line: limits.max_line,
-                lines: limits.max_lines,
-            },
-            time: Duration::from_secs(limits.max_time),
-            workspace: WorkspaceLimits {
-                bytes: limits.max_workspace,
-                files: limits.max_workspace_files,
-            },
-            model_lines: limits.max_model_lines,
-            request: limits.max_request,
-            confine: self.confine.into(),
-        }
-    }
-
-    /// The settings of the search for the CLI.
-    fn resolve_settings(&self) -> ResolveSettings {
-        let limits = &self.limits;
-        ResolveSettings {
-            version_time: Duration::from_secs(limits.version_timeout),
-            version_output: limits.max_version_output,
-            install_time: Duration::from_secs(limits.install_timeout),
-            install_output: limits.max_install_output,
-            confine: self.confine.into(),
-        }
-    }
-}
-
 pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
     args.secrets.check()?;
     let mut failures = Failures::default();
     let stop = stop_on_signals()?;
-    let settings = args.settings();
+    let settings = args.limits.record(args.confine.into());
     let names = Names { new_versions: true, ..Names::default() };
     let selection = args.selection.select(workspace, names)?;
     if let Some(why) = &selection.nothing {
@@ -227,7 +143,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     let mut known: Vec<(&ClaudeChoice, Option<Claude>)> = Vec::new();
     for (i, (scenario, choice)) in takes.iter().enumerate() {
         if known.iter().all(|(of, _)| *of != choice) {
-            let (cache, limits) = (cache()?, args.resolve_settings());
+            let (cache, limits) = (cache()?, args.limits.resolve(args.confine.into()));
             let found = resolve(choice, &cache, limits, &host, &stop, &mut |text| {
                 progress.step(text);
             });

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::{put_program, root, run, workspace};
+use crate::common::{clitape, put_program, root, run, workspace};
 use clitape_runner::baseline::held;
 use clitape_runner::cassette::Cassette;
 use clitape_runner::names::CliVersion;
@@ -132,6 +132,39 @@ fn check(alter: impl Fn(&str) -> String, add_help: &str, expect: &[Named<'_>]) {
     let (code, printed, report) = drift(dir, &["--from", VERSION, "--claude", program, "--yes"]);
     assert_eq!(changes(&report), [expect, &NO_TRANSCRIPT].concat(), "{printed}");
     assert_eq!(code, 3, "{printed}");
+}
+
+#[test]
+fn npm_runs_in_a_folder_without_files_of_the_workspace() {
+    let workspace = workspace(&["plain-text"]);
+    let dir = workspace.path();
+    fs::write(dir.join(".npmrc"), "registry=http://127.0.0.1:9/\n").expect("it can be written");
+    fs::write(dir.join("package.json"), "{}").expect("it can be written");
+    let log = tempfile::tempdir().expect("there is a temporary folder");
+    let script = format!(
+        "#!/bin/sh\n{{ echo \"$@\"; pwd; ls -A; }} >> {}/log\n[ $1 = view ] && echo 9.9.9\n",
+        log.path().display()
+    );
+    put_program(&log.path().join("bin/npm"), &script);
+    let mut command = clitape();
+    command.current_dir(dir).args(["drift", "--from", "2.1.330", "--to", "latest", "--yes"]);
+    command.env("PATH", format!("{}:/usr/bin:/bin", log.path().join("bin").display()));
+    command.env("XDG_CACHE_HOME", log.path().join("cache"));
+    let output = command.output().expect("the command runs");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("9.9.9"), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    let log = fs::read_to_string(log.path().join("log")).expect("npm was called");
+    let calls: Vec<&str> = log.lines().collect();
+    assert!(calls.len() >= 4, "{log}");
+    for call in calls.chunks(2) {
+        let [args, folder] = call else { panic!("a folder is not empty: {log}") };
+        let what = match args.starts_with("view ") {
+            true => "view @anthropic-ai/claude-code version",
+            false => "install --no-audit --no-fund",
+        };
+        assert!(args.starts_with(&format!("{what} --prefix {folder}")), "{log}");
+        assert!(!Path::new(folder).starts_with(dir) && !Path::new(folder).exists(), "{log}");
+    }
 }
 
 /// The records in another order, or without some of them.

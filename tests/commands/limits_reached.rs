@@ -9,7 +9,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::process::{Command, Stdio};
 
-use crate::common::{clitape, has_program, put_program, root, workspace};
+use crate::common::{check_options, clitape, has_program, put_program, root, workspace};
 
 /// Runs the command, which has to end with `code` and print every one of `parts`.
 #[track_caller]
@@ -22,6 +22,8 @@ fn check(command: &mut Command, code: i32, parts: &[&str]) {
         assert!(said.contains(part), "{command:?}: no `{part}` in\n{said}");
     }
     assert!(!said.contains("panicked"), "{said}");
+    let args: Vec<_> = command.get_args().map(|arg| arg.to_string_lossy().into_owned()).collect();
+    check_options(&args, &said);
 }
 
 /// A server that answers each connection with the next of `answers`, the last one again and again, and keeps
@@ -99,9 +101,16 @@ fn issue_13_point_5_limits_on_what_is_recorded_are_told_with_their_option() {
         (known(""), "big-write", "--max-model-lines", "3", "may ask for 3 lines in all"),
     ] {
         put_program(&in_workspace("claude"), &format!("#!/bin/bash\n{text}\n"));
-        let args = ["record", "--yes", scenario, "--claude", "./claude", option, low];
         let named = format!("raise the limit with `{option}`");
-        check(clitape().current_dir(workspace.path()).args(args), 4, &[part, &named]);
+        let record = ["record", "--yes", scenario, "--claude", "./claude", option, low];
+        check(clitape().current_dir(workspace.path()).args(record), 4, &[part, &named]);
+        let from = ["--from", "2.1.329", "--claude", "./claude", option, low];
+        let drift = [&["drift", "--yes", scenario][..], &from].concat();
+        // A limit on the CLI itself, and on what a person is asked about, ends it before it records.
+        let is_before =
+            ["version", "workspace", "model-lines"].iter().any(|it| option.contains(it));
+        let code = if is_before { 4 } else { 3 };
+        check(clitape().current_dir(workspace.path()).args(drift), code, &[part, &named]);
     }
     for (text, option, low, part) in [
         ("sleep 600", "--install-timeout", "1", "it had not ended after 1 s"),
@@ -109,11 +118,17 @@ fn issue_13_point_5_limits_on_what_is_recorded_are_told_with_their_option() {
     ] {
         put_program(&in_workspace("bin/npm"), &format!("#!/bin/bash\n{text}\n"));
         let path = format!("{}:/usr/bin:/bin", in_workspace("bin").display());
-        let args = ["record", "--yes", "plain-text", "--claude", "npm:9.9.9", option, low];
-        let mut command = clitape();
-        command.current_dir(workspace.path()).args(args).env("PATH", path);
-        command.env("XDG_CACHE_HOME", in_workspace("cache"));
-        check(&mut command, 4, &[part, &format!("raise the limit with `{option}`")]);
+        let named = format!("raise the limit with `{option}`");
+        for (code, args) in [
+            (4, &["record", "--yes", "plain-text", "--claude", "npm:9.9.9", option, low][..]),
+            (3, &["drift", "plain-text", "--from", "2.1.329", "--to", "9.9.9", option, low]),
+            (4, &["drift", "plain-text", "--from", "2.1.329", "--to", "latest", option, low]),
+        ] {
+            let mut command = clitape();
+            command.current_dir(workspace.path()).args(args).env("PATH", &path);
+            command.env("XDG_CACHE_HOME", in_workspace("cache"));
+            check(&mut command, code, &[part, &named]);
+        }
     }
 }
 

@@ -81,7 +81,30 @@ pub(crate) fn check(dir: &Path, args: &[&str], code: i32, out: &[&str], err: &[&
     for part in err {
         assert!(stderr.contains(part), "{args:?}: no `{part}` in\n{stderr}");
     }
+    check_options(args, &stderr);
     stdout
+}
+
+/// Expects that every option that a command names in backquotes is one that it has.
+#[track_caller]
+pub(crate) fn check_options<S: AsRef<str>>(args: &[S], said: &str) {
+    let mut words = args.iter().map(AsRef::as_ref).filter(|arg| !arg.starts_with('-'));
+    let Some(command) = words.next() else { return };
+    let further = ["report", "subject"].contains(&command).then(|| words.next()).flatten();
+    let mut help = None;
+    for part in said.split("`--").skip(1) {
+        let is_letter = |c: char| c.is_ascii_lowercase() || c == '-';
+        let end = part.find(|c| !is_letter(c)).unwrap_or(part.len());
+        let help = help.get_or_insert_with(|| {
+            let output = clitape().arg(command).args(further).arg("--help").output();
+            String::from_utf8(output.expect("the command runs").stdout).expect("help is UTF-8")
+        });
+        let option = format!("--{}", &part[..end]);
+        let has_it = help
+            .match_indices(&option)
+            .any(|(at, _)| !help[at + option.len()..].starts_with(is_letter));
+        assert!(has_it, "{command} has no option {option}, which it names in\n{said}");
+    }
 }
 
 /// A workspace of its own with copies of these scenarios and their cassettes, and with `[versions]`.

@@ -9,7 +9,7 @@ use super::finding::{Finding, FindingKind};
 use super::recording::Recordings;
 use crate::cassette::{Cassette, CassetteError, Origin};
 use crate::names::CliVersion;
-use crate::record::{WorkspaceLimits, made_from};
+use crate::record::{RecordError, WorkspaceLimits, made_from};
 
 /// The digests of the parts of a scenario, by part.
 type Parts = BTreeMap<String, String>;
@@ -26,7 +26,7 @@ pub(super) fn stale(
 ) -> Result<Vec<Finding>, CassetteError> {
     let Recordings { workspace, scenario, .. } = recordings;
     let limits = WorkspaceLimits::default();
-    let now = made_from(scenario, limits, &AtomicBool::new(false)).map_err(io::Error::other)?;
+    let now = made_from(scenario, limits, &AtomicBool::new(false)).map_err(unread)?;
     let mut changed: BTreeMap<Vec<String>, Vec<CliVersion>> = BTreeMap::new();
     for version in recordings.versions() {
         let manifest = match Cassette::manifest(&workspace.cassette(&scenario.name, version)) {
@@ -54,6 +54,21 @@ pub(super) fn stale(
         Finding::new(kind, &scenario.name, sentence, recordings.test()).with_fix(fix)
     };
     Ok(changed.into_iter().map(finding).collect())
+}
+
+/// The error of a scenario that can't be compared with its recordings. No option raises the limits here.
+fn unread(error: RecordError) -> io::Error {
+    let (path, most) = match error {
+        RecordError::LargeWorkspace { path, limit } => (path, format!("{limit} in its files")),
+        RecordError::ManyFiles { path, limit } => {
+            (path, format!("{limit} files, folders and links"))
+        }
+        error => return io::Error::other(error),
+    };
+    let path = path.display();
+    io::Error::other(format!(
+        "{path} has more than {most}, too much to see whether it has changed since it was recorded; make it smaller"
+    ))
 }
 
 /// The parts that are not the same, as a reader knows them.

@@ -122,6 +122,7 @@ fn install(
         packages: &[format!("@anthropic-ai/claude-code@{wanted}")],
         runs_scripts: true,
         otherwise: "name an installed CLI with `--claude PATH`",
+        has_options: true,
     };
     npm.install(&call, to, lock, limits, stop)
 }

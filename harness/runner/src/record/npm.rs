@@ -35,6 +35,8 @@ pub(super) struct NpmCall<'a> {
     pub(super) runs_scripts: bool,
     /// How a person gets around npm, as the end of a sentence.
     pub(super) otherwise: &'a str,
+    /// Whether the limits are options of the command.
+    pub(super) has_options: bool,
 }
 
 impl Npm {
@@ -47,7 +49,7 @@ impl Npm {
         limits: ResolveSettings,
         stop: &AtomicBool,
     ) -> Result<(), RecordError> {
-        let NpmCall { what, packages, runs_scripts, otherwise } = call;
+        let NpmCall { what, packages, runs_scripts, otherwise, has_options } = call;
         let package = packages.join(" ");
         let Some(program) = &self.program else {
             return Err(no_package(
@@ -55,15 +57,15 @@ impl Npm {
                 &format!("install Node.js, or {otherwise}"),
             ));
         };
-        let mut npm = command(program);
-        npm.args(["install", "--no-audit", "--no-fund", "--prefix"]).arg(to).args(*packages);
+        let mut npm = command_in(to, program, &["install", "--no-audit", "--no-fund"]);
+        npm.args(*packages);
         npm.args((!runs_scripts).then_some("--ignore-scripts"));
         let script = Script {
             guard: Guard { lock: Some(lock), ..Guard::default() },
             output: OutputLimits::within(limits.install_output),
             ..Script::default()
         };
-        let tried = run(npm, script, limits, stop)?;
+        let tried = run(npm, script, limits, *has_options, stop)?;
         let Err(reason) = tried else { return Ok(()) };
         Err(no_package(
             format!("npm could not install {package}: {reason}"),
@@ -71,10 +73,11 @@ impl Npm {
         ))
     }
 
-    /// The newest version of a package in the registry.
+    /// The newest version of a package in the registry. `empty` is an empty folder.
     fn newest(
         &self,
         package: &str,
+        empty: &Scratch,
         limits: ResolveSettings,
         stop: &AtomicBool,
     ) -> Result<CliVersion, RecordError> {
@@ -82,10 +85,14 @@ impl Npm {
         let Some(program) = &self.program else {
             return Err(no_package("there is no `npm` on PATH to ask for the newest".into(), hint));
         };
-        let mut npm = command(program);
-        npm.args(["view", package, "version"]);
-        let output = OutputLimits::within(limits.install_output);
-        let tried = run(npm, Script { output, ..Script::default() }, limits, stop)?;
+        let npm = command_in(empty.path(), program, &["view", package, "version"]);
+        let lock = empty.lock();
+        let script = Script {
+            guard: Guard { lock: Some(&lock), ..Guard::default() },
+            output: OutputLimits::within(limits.install_output),
+            ..Script::default()
+        };
+        let tried = run(npm, script, limits, true, stop)?;
         let printed = tried
             .map_err(|reason| no_package(format!("npm can't find {package}: {reason}"), hint))?;
         let printed = String::from_utf8_lossy(&printed).trim().to_owned();
@@ -105,16 +112,30 @@ pub fn newest(
     stop: &AtomicBool,
 ) -> Result<CliVersion, RecordError> {
     let npm = Npm { program: host.which("npm") };
-    npm.newest("@anthropic-ai/claude-code", limits, stop)
+    npm.newest("@anthropic-ai/claude-code", &Scratch::for_program(host)?, limits, stop)
 }
 
-/// Runs npm: what it printed, or why it did not do what it should.
+/// A command of npm in a folder that has nothing of the workspace, whose `.npmrc` and `package.json` could name another
+/// registry and another version. npm would look for them in the parents of its folder too, unless that is the prefix.
+fn command_in(folder: &Path, npm: &Path, args: &[&str]) -> Command {
+    let mut command = command(npm);
+    command.args(args).arg("--prefix").arg(folder).current_dir(folder);
+    command
+}
+
+/// Runs npm: what it printed, or why it did not do what it should. That names the option that raises a limit, if the
+/// command has it.
 fn run(
     npm: Command,
     script: Script<'_>,
     limits: ResolveSettings,
+    has_options: bool,
     stop: &AtomicBool,
 ) -> Result<Result<Vec<u8>, String>, RecordError> {
+    let raise = |option: &str| match has_options {
+        true => format!("; raise the limit with `{option}`"),
+        false => String::new(),
+    };
     let ended = drive(npm, script, limits.install_time, stop, &Notes::new())?;
     Ok(Err(match ended.why {
         Why::Stopped => return Err(RecordError::Stopped),
@@ -122,13 +143,10 @@ fn run(
         Why::Itself | Why::Alarm(_) => String::from_utf8_lossy(&ended.stderr).trim().to_owned(),
         Why::Limit => {
             let s = limits.install_time.as_secs_f64();
-            format!(
-                "it had not ended after {s} s and was ended; raise the limit with \
-                     `--install-timeout`"
-            )
+            format!("it had not ended after {s} s and was ended{}", raise("--install-timeout"))
         }
         Why::Overflow(what) => {
-            format!("it printed {what} and was ended; raise the limit with `--max-install-output`")
+            format!("it printed {what} and was ended{}", raise("--max-install-output"))
         }
     }))
 }
@@ -212,6 +230,7 @@ impl Install {
                 packages: &packages,
                 runs_scripts: self.runs_scripts,
                 otherwise: "install it yourself and name its program in `command`",
+                has_options: false,
             };
             npm.install(&call, to, lock, limits, stop)
         })?;
