@@ -266,7 +266,7 @@ const LIBRARIES: [&str; 4] = ["harness/stream", "harness/gateway", "harness/runn
 /// The modules of the runner in the order in which data flows: each may use those of the rows above its own, and
 /// of its own row only itself.
 const LAYERS: [&[&str]; 12] = [
-    &["clock", "files", "helper_thread", "host", "json_size", "text"],
+    &["clock", "files", "host", "json_size", "text", "threads"],
     &["limits", "names", "toml_text"],
     &["cache", "input"],
     &["scenario"],
@@ -445,6 +445,30 @@ fn one_module_puts_files_in_their_places() {
         let is_used = allowed.iter().any(|named| named.starts_with(place));
         assert!(is_used, "{place} writes nothing any more ({what})");
     }
+}
+
+/// The functions that start a thread, and the methods that do.
+const STARTING: [&[&str]; 2] = [&["std", "thread", "spawn"], &["std", "thread", "Builder"]];
+const STARTING_METHODS: [&str; 3] = ["scope.spawn(", ".spawn_scoped(", ".spawn_blocking("];
+
+#[test]
+fn one_file_starts_threads() {
+    let sources = LIBRARIES.iter().map(|it| format!("{it}/src")).chain(["harness/cli".to_owned()]);
+    let mut found = BTreeSet::new();
+    for src in sources {
+        found.extend(named_outside(&src, &STARTING).into_iter().filter(|it| !it.ends_with('!')));
+        for path in files(&root().join(&src), ".rs") {
+            let text = read(&path);
+            let code = text.split("#[cfg(test)]").next().expect("a first part");
+            let used = STARTING_METHODS.iter().filter(|it| code.contains(**it));
+            let place = path.strip_prefix(root()).expect("it is in the repository").display();
+            found.extend(used.map(|method| format!("{place}: {method}")));
+        }
+    }
+    let is_own = |named: &String| named.starts_with("harness/runner/src/threads.rs: ");
+    let (own, others): (Vec<_>, Vec<_>) = found.into_iter().partition(is_own);
+    assert_eq!(own.len(), 3, "{own:?}");
+    assert!(others.is_empty(), "use harness/runner/src/threads.rs instead: {others:#?}");
 }
 
 /// The nodes that lead back to themselves, those that lead to each other in one group.

@@ -12,6 +12,7 @@ use clitape_gateway::limits::{
 use clitape_gateway::sse::{
     CollectLimits, CollectTarget, Collected, CollectedCall, Reach, RetainedLimits, converse, listen,
 };
+use clitape_runner::threads::client_runtime;
 
 use crate::exit::ExitStatus;
 use crate::secret::secret;
@@ -109,7 +110,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         retry_max: Duration::from_millis(limits.retry_max),
     });
     let limit = Duration::from_secs(limits.timeout);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = client_runtime()?;
     let collected = runtime.block_on(async {
         if args.send.is_empty() {
             listen(&target, args.turns, limit).await

@@ -13,6 +13,7 @@ use clitape_runner::record::{
     Agreed, RecordError, RecordSettings, Review, WorkspaceLimits, digest,
 };
 use clitape_runner::scenario::{Scenario, Workspace};
+use clitape_runner::threads::start;
 
 use crate::terminal;
 
@@ -157,11 +158,12 @@ pub(crate) fn remember(workspace: &Workspace, name: &ScenarioName) {
 fn ask(question: &str, stop: &AtomicBool) -> anyhow::Result<bool> {
     terminal::stderr().ask(question)?;
     let (sender, answers) = channel();
-    std::thread::spawn(move || {
+    let read = move || {
         let mut line = String::new();
         // An error means that a signal has ended the question.
         let _ = sender.send(io::stdin().lock().read_line(&mut line).map(|_| line));
-    });
+    };
+    start("answer", read)?;
     loop {
         match answers.recv_timeout(LOOK) {
             Ok(line) => {

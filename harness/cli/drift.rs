@@ -11,8 +11,8 @@ use clitape_runner::drift::{About, Drift, NotCompared, Recorder, Scope, Side, co
 use clitape_runner::files;
 use clitape_runner::names::{CliVersion, ScenarioName};
 use clitape_runner::record::{
-    Claude, ClaudeChoice, ConfineBy, RecordError, RecordSettings, ResolveSettings, Scratch, help, newest,
-    remove_stale, resolve,
+    Claude, ClaudeChoice, ConfineBy, RecordError, RecordSettings, ResolveSettings, Scratch, help,
+    newest, remove_stale, resolve,
 };
 use clitape_runner::report::{drift_json, drift_page, drift_summary, drift_text};
 use clitape_runner::scenario::{Scenario, Workspace};
@@ -146,7 +146,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         host,
         stop: &stop,
         progress: ProgressLine::new(quiet),
-confirmation: Confirmation { yes: args.yes, quiet: true },
+        confirmation: Confirmation { yes: args.yes, quiet: true },
         settings: args.limits.record(CONFINE),
         limits,
         not_recorded: Vec::new(),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clitape_rig::editor::{self, EditorError, EditorSettings, PermissionChoice};
+use clitape_runner::threads::NoMoreThreads;
 
 use crate::exit::ExitStatus;
 use crate::record::host_paths;
@@ -79,10 +80,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     if let Some(error) = failed {
         return Err(error.into());
     }
-    if let Err(EditorError::Stopped) = ended {
-        return Err(EditorError::Stopped.into());
-    }
     if let Err(error) = ended {
+        let lacks_threads =
+            matches!(&error, EditorError::Start(error) if NoMoreThreads::of(error).is_some());
+        if lacks_threads || matches!(error, EditorError::Stopped) {
+            return Err(error.into());
+        }
         terminal::note(format_args!("the run failed: {error}"));
         return Ok(ExitStatus::Findings);
     }

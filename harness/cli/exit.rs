@@ -1,5 +1,7 @@
 //! Exit codes, and how errors become them.
 
+use std::error::Error;
+use std::io;
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
@@ -8,10 +10,11 @@ use clitape_rig::editor::EditorError;
 use clitape_rig::subject::SubjectError;
 use clitape_runner::cassette::CassetteError;
 use clitape_runner::compare::CompareError;
-use clitape_runner::helper_thread::ThreadDied;
 use clitape_runner::record::RecordError;
 use clitape_runner::report::proof::PhotoError;
+use clitape_runner::suite::select::SelectError;
 use clitape_runner::suite::{Cause, SearchError};
+use clitape_runner::threads::{NoMoreThreads, ThreadDied};
 
 use crate::terminal;
 
@@ -49,7 +52,12 @@ pub(crate) fn as_documented(command: impl FnOnce() -> anyhow::Result<ExitStatus>
     let exit = match panic::catch_unwind(AssertUnwindSafe(command)) {
         Ok(Ok(exit)) => exit,
         Ok(Err(error)) => {
-            terminal::error(format_args!("{error:#}"));
+            match lacks_threads(&error) {
+                Some(why) if !format!("{error:#}").contains(&why.to_string()) => {
+                    terminal::error(format_args!("{error:#}; {why}"));
+                }
+                _ => terminal::error(format_args!("{error:#}")),
+            }
             classify(&error)
         }
         Err(_) => {
@@ -60,8 +68,50 @@ pub(crate) fn as_documented(command: impl FnOnce() -> anyhow::Result<ExitStatus>
     ExitCode::from(exit as u8)
 }
 
+/// The error of a system that lets no more threads or processes start, if this comes from it.
+fn lacks_threads(error: &anyhow::Error) -> Option<NoMoreThreads> {
+    error.chain().find_map(|cause| {
+        let passed_on = match (cause.downcast_ref(), cause.downcast_ref(), cause.downcast_ref()) {
+            (Some(SelectError::Threads(error)), _, _)
+            | (_, Some(PhotoError::Threads(error)), _)
+            | (_, _, Some(SubjectError::Select(SelectError::Threads(error)))) => Some(error),
+            _ => cause.downcast_ref(),
+        };
+        passed_on.copied().or_else(|| io_error(cause).and_then(NoMoreThreads::of))
+    })
+}
+
+/// The error of the operating system that an error is, or passes on as its own.
+fn io_error<'e>(cause: &'e (dyn Error + 'static)) -> Option<&'e io::Error> {
+    if let Some(SearchError::Cassette(error)) = cause.downcast_ref() {
+        return io_error(error);
+    }
+    if let Some(CassetteError::Io(error)) = cause.downcast_ref() {
+        return Some(error);
+    }
+    if let Some(RecordError::Io(error)) = cause.downcast_ref() {
+        return Some(error);
+    }
+    if let Some(CompareError::Io(error) | CompareError::Git(error)) = cause.downcast_ref() {
+        return Some(error);
+    }
+    if let Some(EditorError::Start(error)) = cause.downcast_ref() {
+        return Some(error);
+    }
+    match cause.downcast_ref() {
+        Some(SubjectError::Io(error)) => Some(error),
+        Some(SubjectError::Cassette(error)) => io_error(error),
+        Some(SubjectError::Compare(error)) => io_error(error),
+        Some(SubjectError::Install(error)) => io_error(error),
+        _ => cause.downcast_ref(),
+    }
+}
+
 /// The exit code of an error. The first cause that has one decides.
 pub(crate) fn classify(error: &anyhow::Error) -> ExitStatus {
+    if lacks_threads(error).is_some() {
+        return ExitStatus::Nothing;
+    }
     for cause in error.chain() {
         let is_damage = match cause.downcast_ref::<SearchError>() {
             Some(SearchError::Check(trouble)) => Some(trouble.cause == Cause::Damaged),

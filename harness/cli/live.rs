@@ -13,6 +13,7 @@ use clitape_gateway::telegram::{
 use clitape_gateway::{ByteSize, Delivery};
 use clitape_runner::replay::{Capture, Plan, Setup, call_entry, live};
 use clitape_runner::report::Screen;
+use clitape_runner::threads::client_runtime;
 
 use crate::exit::ExitStatus;
 use crate::secret::secret;
@@ -107,7 +108,7 @@ pub(crate) fn run(
         start: Instant::now(),
         screen: Mutex::default(),
     };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = client_runtime()?;
     let reports = runtime.block_on(live(capture, plan, setup, Arc::new(api), speed, limits));
     for channel in reports.iter().flat_map(|report| &report.channels) {
         match &channel.final_delivered {

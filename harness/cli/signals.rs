@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use clitape_runner::threads::start;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::exit::ExitStatus;
@@ -28,13 +29,20 @@ pub(crate) fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
 /// supervisors then end its programs and remove their folders, as after a SIGKILL.
 pub(crate) fn stop_in_time() -> anyhow::Result<Arc<AtomicBool>> {
     on_signals(|| {
-        thread::spawn(|| {
-            thread::sleep(LAST_STEP);
-            thread::spawn(|| terminal::note("stopped before all was judged"));
-            thread::sleep(LAST_WORDS);
-            std::process::exit(ExitStatus::Nothing as i32);
-        });
+        // Without a further thread, the next signals wait for this one.
+        if start("last-step", end_in_time).is_err() {
+            end_in_time();
+        }
     })
+}
+
+/// Ends the command soon, with its last words if they can be said.
+fn end_in_time() {
+    thread::sleep(LAST_STEP);
+    // Without a thread for them, there is no time for words.
+    let _ = start("last-words", || terminal::note("stopped before all was judged"));
+    thread::sleep(LAST_WORDS);
+    std::process::exit(ExitStatus::Nothing as i32);
 }
 
 /// Returns a flag that the signals set; `stopped` is called once, after the first one.
@@ -51,7 +59,7 @@ fn on_signals(stopped: impl FnOnce() + Send + 'static) -> anyhow::Result<Arc<Ato
         }
         kinds.into_iter().map(signal).collect::<Result<Vec<Signal>, _>>()?
     };
-    thread::spawn(move || {
+    let wait = move || {
         runtime.block_on(any(&mut signals));
         set.store(true, Ordering::Relaxed);
         stopped();
@@ -60,7 +68,8 @@ fn on_signals(stopped: impl FnOnce() + Send + 'static) -> anyhow::Result<Arc<Ato
         }
         runtime.block_on(any(&mut signals));
         std::process::exit(ExitStatus::Nothing as i32);
-    });
+    };
+    start("signals", wait)?;
     Ok(flag)
 }
 

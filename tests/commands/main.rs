@@ -14,6 +14,7 @@ mod confinement;
 mod consent;
 mod drift;
 mod examples_of_gateways;
+mod few_processes;
 mod findings;
 mod first_hour;
 mod git;

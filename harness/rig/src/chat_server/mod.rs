@@ -51,8 +51,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clitape_runner::clock;
-use clitape_runner::helper_thread::{HelperThread, ThreadDied};
 use clitape_runner::replay::Entry;
+use clitape_runner::threads::{HelperThread, ThreadDied, client_runtime};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
@@ -94,7 +94,7 @@ impl ChatServer {
         }
         clock::check()?;
         let token = settings.token.as_deref().map_or_else(Token::random, Token::chosen)?;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let runtime = client_runtime()?;
         let listener = runtime.block_on(TcpListener::bind(settings.address))?;
         let address = listener.local_addr()?;
         let script = settings.script.clone();

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clitape_runner::limits::OutputLimits;
 use clitape_runner::record::{Meter, Overflow, StdinPipe, Unread};
+use clitape_runner::threads::{NoMoreThreads, start};
 use serde_json::{Map, Value, json};
 
 use super::error::EditorError;
@@ -132,7 +133,7 @@ impl Connection {
         stdout: impl Read + Send + 'static,
         limits: OutputLimits,
         kept: Arc<KeptBytes>,
-    ) -> Self {
+    ) -> Result<Self, NoMoreThreads> {
         let routes = Arc::new(Mutex::new(Routes {
             sessions: HashMap::new(),
             pending: HashMap::new(),
@@ -142,8 +143,8 @@ impl Connection {
             held: Held::of(&kept),
         }));
         let reader = Reader { routes: routes.clone(), kept: kept.clone() };
-        std::thread::spawn(move || reader.read(stdout, limits));
-        Self { stdin: Mutex::new(stdin), routes, kept }
+        start("stdout", move || reader.read(stdout, limits))?;
+        Ok(Self { stdin: Mutex::new(stdin), routes, kept })
     }
 
     /// Makes a request; its answer, and what comes for the session that it opens, goes to the sender. Returns the

@@ -64,14 +64,16 @@ impl Editor {
     ///
     /// # Errors
     ///
-    /// [`EditorError::Closed`] when the agent reads nothing.
+    /// [`EditorError::Closed`] when the agent reads nothing, [`EditorError::Start`] when there is no thread for what it
+    /// writes.
     pub fn new(
         stdin: StdinPipe,
         stdout: impl Read + Send + 'static,
         limits: RigLimits,
         kept: Arc<KeptBytes>,
     ) -> Result<Self, EditorError> {
-        let connection = Connection::new(stdin, stdout, limits.subject.output, kept);
+        let connection = Connection::new(stdin, stdout, limits.subject.output, kept)
+            .map_err(std::io::Error::from)?;
         let hello = json!({
             "protocolVersion": 1,
             "clientCapabilities": {

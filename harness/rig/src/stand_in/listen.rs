@@ -20,12 +20,18 @@ use crate::kept::{Held, parsed_bytes};
 const COPIES: usize = 6;
 
 impl Player<'_> {
+    /// Begins to read stdin.
+    pub(super) fn read_stdin(&self) -> Result<(), Ending> {
+        let started = self.queue.read_stdin(self.settings.max_line, &self.kept);
+        started.map_err(|error| Ending::Refused(WRONG_LINE, error.to_string()))
+    }
+
     /// The prompt of a one-shot run.
     pub(super) fn prompt(&mut self) -> Result<String, Ending> {
         if let Some(prompt) = &self.arguments.prompt {
             return Ok(prompt.clone());
         }
-        self.queue.read_stdin(self.settings.max_line, &self.kept);
+        self.read_stdin()?;
         let (mut prompt, mut lines) = (Vec::new(), Vec::new());
         let until = Instant::now() + self.settings.wait;
         self.log.wait("the prompt on stdin");

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use clitape_gateway::ByteSize;
+use clitape_runner::threads::{NoMoreThreads, start};
 use nix::sys::signal::{SigSet, Signal, raise};
 
 use crate::kept::{Full, Held, KeptBytes};
@@ -50,7 +51,7 @@ impl EventQueue {
         let queue = Self { sender, events };
         if ending.thread_block().is_ok() {
             let sender = queue.sender.clone();
-            thread::spawn(move || {
+            let wait = move || {
                 while let Ok(signal) = ending.wait() {
                     let is_heard = sender.send(Event::Signal(signal)).is_ok();
                     if is_heard && signal == Signal::SIGINT {
@@ -59,15 +60,23 @@ impl EventQueue {
                     thread::sleep(SIGNAL_GRACE);
                     std::process::exit(exit_code(signal));
                 }
-            });
+            };
+            if start("signals", wait).is_err() {
+                // Each of them ends the process at once, as it does a process that waits for none.
+                let _ = ending.thread_unblock();
+            }
         }
         queue
     }
 
     /// Begins to read stdin: lines of at most `most` bytes, which count for the account.
-    pub(super) fn read_stdin(&self, most: ByteSize, kept: &Arc<KeptBytes>) {
+    pub(super) fn read_stdin(
+        &self,
+        most: ByteSize,
+        kept: &Arc<KeptBytes>,
+    ) -> Result<(), NoMoreThreads> {
         let (reader, kept) = (StdinReader { sender: self.sender.clone() }, kept.clone());
-        thread::spawn(move || reader.read(most, &kept));
+        start("stdin", move || reader.read(most, &kept)).map(drop)
     }
 }
 

@@ -135,7 +135,7 @@ impl<'a> Player<'a> {
             };
             return self.begin(message, Held::of(&self.kept));
         }
-        self.queue.read_stdin(self.settings.max_line, &self.kept);
+        self.read_stdin()?;
         // A cassette that is known from the start answers the `initialize` itself.
         if self.settings.cassette.is_some() {
             let (cassette, dialogue) = self.choose("")?;

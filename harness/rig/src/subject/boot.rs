@@ -1,6 +1,7 @@
 //! One start of a gateway: its temporary folder, its files, its environment, and the wait until it is ready.
 
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -8,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use clitape_runner::cassette::Exit;
 use clitape_runner::files;
-use clitape_runner::helper_thread::ThreadDied;
 use clitape_runner::names::CliVersion;
 use clitape_runner::record::{Program, ProgramStart, Scratch, StdoutUse};
+use clitape_runner::threads::{NoMoreThreads, ThreadDied};
 use fs_err as fs;
 
 use super::conditions::Printing;
@@ -166,12 +167,19 @@ impl Boot {
             output: rig.limits.subject.output,
             memory: rig.limits.subject.memory,
         })
-        .map_err(|error| not_ready(error.to_string()))?;
+        .map_err(|error| match NoMoreThreads::of(&error) {
+            Some(_) => SubjectError::Io(error),
+            None => not_ready(error.to_string()),
+        })?;
         let person = match (chat, program.take_stdin().zip(program.take_stdout())) {
             (Some(chat), _) => PersonSide::Chat(chat),
             (None, Some((stdin, stdout))) => {
                 let editor = Editor::new(stdin, stdout, rig.limits, kept.clone());
-                PersonSide::Editor(editor.map_err(|error| not_ready(error.to_string()))?, workspace)
+                let failed = |error| match error {
+                    EditorError::Start(error) => SubjectError::Io(error),
+                    error => not_ready(error.to_string()),
+                };
+                PersonSide::Editor(editor.map_err(failed)?, workspace)
             }
             (None, None) => {
                 return Err(not_ready("its stdin and stdout can't be taken".to_owned()));
@@ -194,7 +202,10 @@ impl Boot {
     ) -> Result<(), SubjectError> {
         let limit = Duration::from_secs(spec.ready.within_s);
         let url = match &spec.ready.sign {
-            ReadySign::Url(url) => Some(UrlWatch::start(places.fill(url, Writing::Plain))),
+            ReadySign::Url(url) => {
+                let url = places.fill(url, Writing::Plain);
+                Some(UrlWatch::start(url).map_err(io::Error::from)?)
+            }
             _ => None,
         };
         let is_stopped = || rig.stop.load(Ordering::Relaxed);

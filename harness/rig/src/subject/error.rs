@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use clitape_runner::cassette::CassetteError;
 use clitape_runner::compare::CompareError;
 use clitape_runner::files::FileError;
-use clitape_runner::helper_thread::ThreadDied;
 use clitape_runner::record::RecordError;
 use clitape_runner::scenario::ScenarioError;
 use clitape_runner::suite::select::SelectError;
 use clitape_runner::text::{Keep, truncate};
+use clitape_runner::threads::ThreadDied;
 
 use crate::judge::known::KnownError;
 use crate::stand_in::InstallError;

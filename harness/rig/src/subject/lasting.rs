@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
 use clitape_runner::record::{Overflow, Program, Scratch, StdinPipe, StdoutUse};
+use clitape_runner::threads::start;
 
 use super::boot::LOOK;
 use super::call::{Caller, died, last_words};
@@ -37,7 +38,7 @@ impl Lasting {
         let no_pipes = || io::Error::other("the parser's stdin and stdout can't be taken");
         let (stdin, mut pipe) = pipes.ok_or_else(no_pipes)?;
         let (sender, stdout) = sync_channel(PIECES);
-        std::thread::spawn(move || {
+        let read = move || {
             let mut buffer = vec![0; 64 * 1024];
             loop {
                 match pipe.read(&mut buffer) {
@@ -47,7 +48,8 @@ impl Lasting {
                     Ok(_) => {}
                 }
             }
-        });
+        };
+        start("stdout", read).map_err(io::Error::from)?;
         Ok(Self { program, stdin, stdout, unread: Vec::new(), scratch })
     }
 

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use clitape_runner::threads::{NoMoreThreads, start};
+
 /// The time between two tries.
 const PAUSE: Duration = Duration::from_millis(20);
 /// The longest wait of one try for the connection, and for each part of the answer.
@@ -20,18 +22,19 @@ pub(super) struct UrlWatch {
 }
 
 impl UrlWatch {
-    pub(super) fn start(url: String) -> Self {
+    pub(super) fn start(url: String) -> Result<Self, NoMoreThreads> {
         let watch = Self { has_answered: Arc::default(), is_over: Arc::default() };
         let (has_answered, is_over) = (watch.has_answered.clone(), watch.is_over.clone());
-        std::thread::spawn(move || {
+        let ask = move || {
             while !is_over.load(Ordering::Relaxed) && !has_answered.load(Ordering::Relaxed) {
                 match answers(&url) {
                     true => has_answered.store(true, Ordering::Relaxed),
                     false => std::thread::sleep(PAUSE),
                 }
             }
-        });
-        watch
+        };
+        start("ready-url", ask)?;
+        Ok(watch)
     }
 
     /// Whether the URL was answered with a status below 400.
@@ -86,7 +89,7 @@ mod tests {
             }
         });
         assert!(!answers(&url));
-        let (watch, begin) = (UrlWatch::start(url), Instant::now());
+        let (watch, begin) = (UrlWatch::start(url).unwrap(), Instant::now());
         while !watch.has_answered() {
             assert!(begin.elapsed() < Duration::from_secs(60));
             std::thread::sleep(PAUSE);

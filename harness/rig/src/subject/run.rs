@@ -2,6 +2,7 @@
 //! same time.
 
 use std::collections::VecDeque;
+use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use clitape_runner::record::Program;
 use clitape_runner::replay::Entry;
+use clitape_runner::threads::{NoMoreThreads, start_in, start_some};
 
 use super::agent;
 use super::boot::{Boot, ENDING, LOOK, PersonSide, Playing, ended};
@@ -207,20 +209,27 @@ impl Queue<'_> {
         let mut result = Ok(());
         std::thread::scope(|scope| {
             if let Some(job) = how.warm_up {
-                let warm =
-                    scope.spawn(|| one(job, warm_chat, spec, &shared, &Faults::None, &|_| {}));
-                while !warm.is_finished() {
-                    if let Err(error) = watch(program, &shared) {
-                        result = Err(error);
+                let warm = start_in(scope, || {
+                    one(job, warm_chat, spec, &shared, &Faults::None, &|_| {});
+                });
+                match warm {
+                    Ok(warm) => {
+                        while !warm.is_finished() {
+                            if let Err(error) = watch(program, &shared) {
+                                result = Err(error);
+                            }
+                            std::thread::sleep(LOOK);
+                        }
                     }
-                    std::thread::sleep(LOOK);
+                    Err(error) => result = Err(io::Error::from(error).into()),
                 }
             }
-            for _ in 0..workers {
+            let started = start_some(scope, workers, || {
                 let (sender, shared, waiting) = (sender.clone(), &shared, &waiting);
-                scope.spawn(move || {
-                    worker(jobs, first_chat, spec, shared, faults, waiting, &sender);
-                });
+                move || worker(jobs, first_chat, spec, shared, faults, waiting, &sender)
+            });
+            if started.is_empty() {
+                result = Err(io::Error::from(NoMoreThreads).into());
             }
             drop(sender);
             loop {

@@ -275,7 +275,8 @@ fn a_panic_of_the_reader_ends_the_wait() {
     let hello = br#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}
 "#;
     let (limits, kept) = (RigLimits::default(), Arc::new(KeptBytes::default()));
-    let editor = Editor::new(StdinPipe::new(io::sink()), Panics(hello), limits, kept).unwrap();
+    let editor =
+        Editor::new(StdinPipe::new(io::sink()).unwrap(), Panics(hello), limits, kept).unwrap();
     let begun = Instant::now();
     let go_on = || false;
     let error = match editor.is_greeted(2 * LONG, &go_on) {

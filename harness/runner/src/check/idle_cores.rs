@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use crate::replay::{count_of_this_thread, count_replays};
+use crate::threads::start_some;
 
 /// The items that are taken for each core at a time: few enough that not much is replayed behind a plan that fails.
 const ITEMS: usize = 4;
@@ -61,17 +62,17 @@ impl TakenCores<'_> {
             }
         };
         let mut done = thread::scope(|scope| {
-            let helper = || {
-                let count = count_of_this_thread();
-                let work = &work;
-                scope.spawn(move || {
+            let count = count_of_this_thread();
+            // This thread does what no other can do.
+            let helpers = start_some(scope, self.count, || {
+                let (work, count) = (&work, count.clone());
+                move || {
                     if let Some(count) = count {
                         count_replays(count);
                     }
                     work()
-                })
-            };
-            let helpers: Vec<_> = (0..self.count).map(|_| helper()).collect();
+                }
+            });
             let mut done = work();
             for helper in helpers {
                 match helper.join() {

@@ -2,7 +2,7 @@
 //! or the work tree, lets cargo build it, and keeps the program under the revision's id.
 
 use std::ffi::OsStr;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -13,6 +13,7 @@ use fs_err as fs;
 use super::error::CompareError;
 use crate::cassette::Exit;
 use crate::record::{Ended, Git, Guard, Scratch, Script, Why, launch, sweep};
+use crate::threads::{NoMoreThreads, start};
 
 /// The number of cargo's last lines that an error shows.
 const TAIL: usize = 12;
@@ -153,18 +154,21 @@ fn cargo(
         .env("CARGO_TARGET_DIR", target)
         .env("CARGO_TERM_COLOR", "never")
         .env("CARGO_TERM_PROGRESS_WHEN", "never");
-    let mut running = launch(command, false, guard)
-        .map_err(|error| failed(revision, &[format!("cargo can't be run: {error}")]))?;
+    let no_cargo = |error: io::Error| failed(revision, &[format!("cargo can't be run: {error}")]);
+    let mut running = launch(command, false, guard).map_err(|error| {
+        NoMoreThreads::of(&error).map_or_else(|| no_cargo(error), |it| io::Error::from(it).into())
+    })?;
     let (sender, lines) = channel();
     if let Some(stderr) = running.stderr.take() {
-        std::thread::spawn(move || {
+        let read = move || {
             for line in BufReader::new(stderr).split(b'\n').map_while(Result::ok) {
                 let _ = sender.send(String::from_utf8_lossy(&line).trim_end().to_owned());
             }
-        });
+        };
+        start("output", read).map_err(io::Error::from)?;
     }
     if let Some(mut stdout) = running.stdout.take() {
-        std::thread::spawn(move || stdout.read_to_end(&mut Vec::new()));
+        start("output", move || stdout.read_to_end(&mut Vec::new())).map_err(io::Error::from)?;
     }
     let mut said = Vec::new();
     loop {

@@ -20,6 +20,7 @@ use super::trigger::Fuse;
 use crate::cassette::{Confinement, Exit, TickKind};
 use crate::limits::OutputLimits;
 use crate::scenario::{SignalName, SignalPlan};
+use crate::threads::{NoMoreThreads, in_words, start};
 
 /// A message to the thread that watches a run.
 pub(crate) enum Note {
@@ -123,18 +124,18 @@ pub(crate) fn drive(
     stop: &AtomicBool,
     notes: &Notes,
 ) -> io::Result<Ended> {
-    let mut child = launch(command, script.host.is_some(), script.guard)?;
+    let mut child = launch(command, script.host.is_some(), script.guard).map_err(in_words)?;
     let begin = Instant::now();
     if let Some(pipe) = child.stdout.take() {
-        drain(pipe, Meter::new(script.output), notes.sender.clone(), Note::Out);
+        drain(pipe, Meter::new(script.output), notes.sender.clone(), Note::Out)?;
     }
     if let Some(pipe) = child.stderr.take() {
-        drain(pipe, Meter::new(script.output), notes.sender.clone(), Note::Err);
+        drain(pipe, Meter::new(script.output), notes.sender.clone(), Note::Err)?;
     }
     let mut watch = RunWatcher {
         begin,
         host: script.host.map(|script| Host::new(script, begin)),
-        pipe: child.stdin.take().map(StdinPipe::new),
+        pipe: child.stdin.take().map(StdinPipe::new).transpose()?,
         lines: 0,
         fuse: Fuse::new(script.signal),
         open: 2,
@@ -312,8 +313,8 @@ fn drain(
     mut meter: Meter,
     sender: Sender<Note>,
     note: fn(Instant, Vec<u8>) -> Note,
-) {
-    std::thread::spawn(move || {
+) -> Result<(), NoMoreThreads> {
+    let read = move || {
         let mut buffer = vec![0; 64 * 1024];
         loop {
             match pipe.read(&mut buffer) {
@@ -332,7 +333,8 @@ fn drain(
         }
         // The receiver is dropped only once the run is over.
         let _ = sender.send(Note::Closed);
-    });
+    };
+    start("output", read).map(drop)
 }
 
 #[cfg(test)]

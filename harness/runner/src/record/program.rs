@@ -19,6 +19,7 @@ use super::scratch::Scratch;
 use super::stdin_pipe::StdinPipe;
 use crate::cassette::Exit;
 use crate::limits::OutputLimits;
+use crate::threads::{self, NoMoreThreads};
 
 /// The bytes of the output that are kept: the last ones.
 const KEPT: usize = 256 * 1024;
@@ -62,6 +63,7 @@ pub enum StdoutUse {
 /// A running program. Dropping this ends it and its descendants.
 pub struct Program {
     running: Running,
+    stdin: Option<StdinPipe>,
     exit: Option<Exit>,
     printed: Arc<Mutex<Printed>>,
     memory: ByteSize,
@@ -121,25 +123,29 @@ impl Program {
         let guard = Guard { lock: Some(&lock), ..Guard::default() };
         let mut running = launch(command, start.with_stdin, guard).map_err(|error| {
             let name = program.to_string_lossy();
-            io::Error::new(error.kind(), format!("can't start {name}: {error}"))
+            NoMoreThreads::of(&error).map_or_else(
+                || io::Error::new(error.kind(), format!("can't start {name}: {error}")),
+                io::Error::from,
+            )
         })?;
         let stdout = (start.stdout == StdoutUse::Kept).then(Vec::new);
         let is_taken = start.stdout == StdoutUse::Taken;
         let open = if is_taken { 1 } else { 2 };
         let printed = Arc::new(Mutex::new(Printed { stdout, open, ..Printed::default() }));
         if let Some(pipe) = running.stdout.take_if(|_| !is_taken) {
-            read(pipe, true, start.output, printed.clone());
+            read(pipe, true, start.output, printed.clone())?;
         }
         if let Some(pipe) = running.stderr.take() {
-            read(pipe, false, start.output, printed.clone());
+            read(pipe, false, start.output, printed.clone())?;
         }
         let memory_seen = (Instant::now(), false);
-        Ok(Self { running, exit: None, printed, memory: start.memory, memory_seen })
+        let stdin = running.stdin.take().map(StdinPipe::new).transpose()?;
+        Ok(Self { running, stdin, exit: None, printed, memory: start.memory, memory_seen })
     }
 
     /// Returns the pipe to its stdin, once.
     pub fn take_stdin(&mut self) -> Option<StdinPipe> {
-        self.running.stdin.take().map(StdinPipe::new)
+        self.stdin.take()
     }
 
     /// Returns the pipe of its stdout, once, if it is [`StdoutUse::Taken`].
@@ -241,8 +247,8 @@ fn read(
     is_stdout: bool,
     limits: OutputLimits,
     printed: Arc<Mutex<Printed>>,
-) {
-    std::thread::spawn(move || {
+) -> Result<(), NoMoreThreads> {
+    let read = move || {
         let mut meter = Meter::new(limits);
         let mut buffer = vec![0; 64 * 1024];
         let lock = || printed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -261,7 +267,8 @@ fn read(
             }
         }
         lock().open -= 1;
-    });
+    };
+    threads::start("output", read).map(drop)
 }
 
 #[cfg(test)]

@@ -31,6 +31,7 @@ use super::sandbox::Folders;
 use super::script::{Attempts, RunStage, choose, complaint};
 use crate::clock;
 use crate::scenario::{Conversation, Model, ModelFailureKind};
+use crate::threads::start;
 
 /// A running server. Dropping it stops the server.
 pub(crate) struct ModelServer {
@@ -84,16 +85,15 @@ impl ModelServer {
         let state = Arc::new(ModelState { script, folders, max_request, attempts, run });
         let for_thread = Arc::clone(&state);
         let (stop, stopped) = oneshot::channel();
-        let thread =
-            std::thread::Builder::new().name("scripted-model".into()).spawn(move || {
-                let _guard = PanicAlarm(Arc::clone(&for_thread));
-                runtime.block_on(async {
-                    tokio::select! {
-                        () = accept_all(further, for_thread) => {}
-                        _ = stopped => {}
-                    }
-                });
-            })?;
+        let thread = start("scripted-model", move || {
+            let _guard = PanicAlarm(Arc::clone(&for_thread));
+            runtime.block_on(async {
+                tokio::select! {
+                    () = accept_all(further, for_thread) => {}
+                    _ = stopped => {}
+                }
+            });
+        })?;
         Ok(Self { address, listeners, state, stop: Some(stop), thread: Some(thread) })
     }
 

@@ -8,6 +8,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::threads::{NoMoreThreads, start};
+
 /// What is written at a time; it is dropped once the program has taken it.
 type Piece = Box<dyn AsRef<[u8]> + Send>;
 
@@ -43,7 +45,11 @@ pub struct Unread {
 
 impl StdinPipe {
     /// Starts the thread that writes to a pipe.
-    pub fn new(pipe: impl Write + Send + 'static) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// [`NoMoreThreads`].
+    pub fn new(pipe: impl Write + Send + 'static) -> Result<Self, NoMoreThreads> {
         let (writer, pieces) = channel();
         let queue = Arc::new(Queue {
             bytes: AtomicU64::new(0),
@@ -51,8 +57,8 @@ impl StdinPipe {
             is_closed: AtomicBool::new(false),
         });
         let own = queue.clone();
-        std::thread::spawn(move || own.write(pipe, &pieces));
-        Self { writer: Some(writer), queue }
+        start("stdin", move || own.write(pipe, &pieces))?;
+        Ok(Self { writer: Some(writer), queue })
     }
 
     /// Writes bytes as soon as the program takes them, after those that were written before. Until then they are kept,
@@ -144,7 +150,7 @@ mod tests {
     #[test]
     fn a_program_that_does_not_read_blocks_no_writer() {
         let (mut reader, writer) = io::pipe().unwrap();
-        let mut pipe = StdinPipe::new(writer);
+        let mut pipe = StdinPipe::new(writer).unwrap();
         assert_eq!(pipe.write(vec![b'x'; 200 << 10]), Ok(()));
         // The system keeps a part of it, which is another one on each system.
         let waiting = settle(&pipe).expect("the pipe is full");
@@ -160,7 +166,7 @@ mod tests {
     #[test]
     fn a_program_that_has_ended_takes_no_more() {
         let (reader, writer) = io::pipe().unwrap();
-        let pipe = StdinPipe::new(writer);
+        let pipe = StdinPipe::new(writer).unwrap();
         drop(reader);
         let begin = Instant::now();
         while pipe.write("x") != Err(StdinClosed) {

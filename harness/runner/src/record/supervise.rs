@@ -27,6 +27,7 @@ use super::passing::pass;
 use super::processes::{end_descendants, exit_status, zombies};
 use super::scratch::clean;
 use crate::cassette::{Confinement, Exit};
+use crate::threads;
 
 /// How long the removal of a folder is retried while its processes end.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -47,7 +48,7 @@ fn serve(mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
     let program = arguments.next().ok_or(io::ErrorKind::InvalidInput)?;
     leave_terminal()?;
     let mut control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
-    let mut orders = BufReader::new(control.try_clone()?);
+    let (mut own, mut orders) = (control.try_clone()?, BufReader::new(control.try_clone()?));
     let mut plan = String::new();
     orders.read_line(&mut plan)?;
     let plan: LaunchPlan = serde_json::from_str(&plan)?;
@@ -65,10 +66,16 @@ fn serve(mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
         }
         Ok(Started { pid, confined, listener }) => {
             let answer = SupervisorAnswer::Started { pid: pid.as_raw(), confined };
-            // An error means that `clitape` was killed, as in `send`.
-            let _ = pass(&control, &line(&answer), listener.as_ref().map(|file| file.as_fd()));
-            drop(listener);
-            thread::spawn(move || watch(pid, &mut control));
+            let watched = threads::start("watch", move || {
+                // An error means that `clitape` was killed, as in `send`.
+                let _ = pass(&own, &line(&answer), listener.as_ref().map(|file| file.as_fd()));
+                drop(listener);
+                watch(pid, &mut own);
+            });
+            if watched.is_err() {
+                // The program is ended below, as soon as the other side has read this.
+                send(&mut control, &SupervisorAnswer::Failed(Errno::EAGAIN as i32));
+            }
         }
     }
     let mut rest = Vec::new();

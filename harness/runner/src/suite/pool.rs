@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, Sender};
 use std::thread;
 
 use crate::check::IdleCores;
+use crate::threads::start_some;
 
 /// The items that a worker takes at a time where jobs are short.
 const SHORT: usize = 64;
@@ -36,7 +38,7 @@ pub(crate) fn in_order<T: Sync, R: Send, E>(
     job: impl Fn(&T) -> R + Sync,
     take: impl FnMut(Progress<R>) -> Result<(), E>,
 ) -> Result<(), E> {
-    in_order_noting(items, None, &IdleCores::default(), |item, _| job(item), take)
+    in_order_noting(items, None, &IdleCores::default(), || true, |item, _| job(item), take)
 }
 
 /// The results of jobs that are so short that to hand each on by itself would cost as much as the job, in the order of the items;
@@ -59,57 +61,68 @@ pub(crate) fn short_jobs<T: Sync, R: Send, E: Send>(
 
 /// Like [`in_order`], on `workers` threads if it is a number. Those for which there is no item are added to `idle`. A job
 /// also gets a function that passes what it says to `take`, at once and in no order.
+///
+/// Where the system lets fewer threads start, and where `is_ready` says on one of them that it can't work, the others do
+/// its work. Where there are none, this thread does it, and passes on what a job says when the job is over.
 pub(crate) fn in_order_noting<T: Sync, R: Send, N: Send, E>(
     items: &[T],
     workers: Option<usize>,
     idle: &IdleCores,
+    is_ready: impl Fn() -> bool + Sync,
     job: impl Fn(&T, &dyn Fn(N)) -> R + Sync,
     mut take: impl FnMut(Progress<R, N>) -> Result<(), E>,
 ) -> Result<(), E> {
     let next = AtomicUsize::new(0);
-    let (sender, receiver) = mpsc::channel();
     let cores = || thread::available_parallelism().map_or(1, usize::from);
     let allowed = workers.unwrap_or_else(cores).max(1);
     let workers = allowed.min(items.len().max(1));
     idle.add(allowed - workers);
+    // Does one job; false if there is none, or nothing is received any more.
+    let work = |sender: &Sender<Sent<R, N>>| {
+        let index = next.fetch_add(1, Ordering::Relaxed);
+        items.get(index).is_some_and(|item| {
+            let note = |note| drop(sender.send(Sent::Note(note)));
+            sender.send(Sent::Result(index, job(item, &note))).is_ok()
+        })
+    };
+    let (mut early, mut due, mut ended) = (BTreeMap::new(), 0, 0);
+    let mut receive = |sent| {
+        let (index, result) = match sent {
+            Sent::Result(index, result) => (index, result),
+            Sent::Note(note) => return take(Progress::Note(note)),
+        };
+        ended += 1;
+        early.insert(index, result);
+        while let Some(result) = early.remove(&due) {
+            take(Progress::Result(result))?;
+            due += 1;
+        }
+        take(Progress::Ended(ended))
+    };
     thread::scope(|scope| {
-        for _ in 0..workers {
-            let (sender, next, job) = (sender.clone(), &next, &job);
-            scope.spawn(move || {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(item) = items.get(index) else { break };
-                    // After an error, nothing is received any more.
-                    let note = |note| drop(sender.send(Sent::Note(note)));
-                    if sender.send(Sent::Result(index, job(item, &note))).is_err() {
-                        break;
-                    }
+        let (sender, receiver) = mpsc::channel();
+        let (work, is_ready) = (&work, &is_ready);
+        let started = start_some(scope, workers, || {
+            let sender = sender.clone();
+            move || {
+                if is_ready() {
+                    while work(&sender) {}
                 }
                 idle.add(1);
-            });
-        }
-        drop(sender);
-        let mut early = BTreeMap::new();
-        let mut due = 0;
-        let mut ended = 0;
-        for sent in receiver {
-            let (index, result) = match sent {
-                Sent::Result(index, result) => (index, result),
-                Sent::Note(note) => {
-                    take(Progress::Note(note))?;
-                    continue;
-                }
-            };
-            ended += 1;
-            early.insert(index, result);
-            while let Some(result) = early.remove(&due) {
-                take(Progress::Result(result))?;
-                due += 1;
             }
-            take(Progress::Ended(ended))?;
+        });
+        drop(sender);
+        receiver.into_iter().try_for_each(&mut receive)?;
+        for worker in started {
+            worker.join().unwrap_or_else(|panic| resume_unwind(panic));
         }
         Ok(())
-    })
+    })?;
+    let (sender, receiver) = mpsc::channel();
+    while work(&sender) {
+        receiver.try_iter().try_for_each(&mut receive)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -148,15 +161,48 @@ mod tests {
         for (workers, expect) in [(1, 1), (3, 3)] {
             let (items, mut notes) = ((0..30).collect::<Vec<_>>(), Vec::new());
             let idle = IdleCores::default();
-            let taken = in_order_noting(&items, Some(workers), &idle, job, |progress| {
-                if let Progress::Note(item) = progress {
-                    notes.push(item);
-                }
-                Ok::<(), ()>(())
-            });
+            let taken = in_order_noting(
+                &items,
+                Some(workers),
+                &idle,
+                || true,
+                job,
+                |progress| {
+                    if let Progress::Note(item) = progress {
+                        notes.push(item);
+                    }
+                    Ok::<(), ()>(())
+                },
+            );
             notes.sort_unstable();
             assert_eq!((taken, notes), (Ok(()), items));
             assert!(most.swap(0, Ordering::SeqCst) <= expect);
+        }
+    }
+
+    #[test]
+    fn the_thread_that_waits_does_what_no_other_can_do() {
+        let items: Vec<usize> = (0..9).collect();
+        for can_work in [0, 1] {
+            let (ready, idle) = (AtomicUsize::new(0), IdleCores::default());
+            let is_ready = || ready.fetch_add(1, Ordering::Relaxed) < can_work;
+            let (mut results, mut notes) = (Vec::new(), Vec::new());
+            let job = |item: &usize, note: &dyn Fn(usize)| {
+                note(*item);
+                (*item, thread::current().id())
+            };
+            let taken = in_order_noting(&items, Some(3), &idle, is_ready, job, |progress| {
+                match progress {
+                    Progress::Note(item) => notes.push(item),
+                    Progress::Result(result) => results.push(result),
+                    Progress::Ended(_) => {}
+                }
+                Ok::<(), ()>(())
+            });
+            let (done, threads): (Vec<usize>, Vec<_>) = results.into_iter().unzip();
+            assert_eq!((taken, &done, &notes), (Ok(()), &items, &items));
+            let own = thread::current().id();
+            assert!(threads.iter().all(|thread| (*thread == own) == (can_work == 0)));
         }
     }
 

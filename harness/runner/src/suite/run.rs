@@ -8,7 +8,7 @@ use super::case::Case;
 use super::pool::{Progress, in_order_noting};
 use super::result::{CheckRun, ScenarioRun, UNUSABLE};
 use super::select::Selection;
-use super::watch::{Deadline, TimeLimits, hangs, judge_with_limits};
+use super::watch::{Deadline, TimeLimits, can_watch, hangs, judge_with_limits};
 use crate::cassette::CassetteError;
 use crate::check::{
     Check, CheckResult, FailureMemory, IdleCores, Marks, ScenarioChecks, check_workspace, unusable,
@@ -16,6 +16,7 @@ use crate::check::{
 use crate::limits::{CHECK_TIME, ReplayLimits};
 use crate::names::{CliVersion, ScenarioName};
 use crate::scenario::{ScenarioError, Seeds, Workspace};
+use crate::threads::NoMoreThreads;
 
 /// Which scenarios are judged, and how.
 #[derive(Debug, Clone, Copy)]
@@ -210,7 +211,7 @@ pub fn run(
         run.unchecked = of;
     }
     let before = run.scenarios.len();
-    let judged = in_order_noting(&scenarios, options.jobs, &idle, judge, |progress| {
+    let judged = in_order_noting(&scenarios, options.jobs, &idle, can_watch, judge, |progress| {
         match progress {
             Progress::Ended(done) => report(SuiteEvent::Judged { done, of })?,
             Progress::Note(Note { scenario, check, replays }) => {
@@ -294,8 +295,13 @@ fn judge(
         }
         let began = Instant::now();
         let result = judge_one(check);
-        if result.as_ref().is_ok_and(hangs) {
-            hanging.push(check);
+        match result {
+            Ok(ref result) if hangs(result) => hanging.push(check),
+            // So it is for every further check.
+            Err(CassetteError::Io(error)) if NoMoreThreads::of(&error).is_some() => {
+                return Err(error.into());
+            }
+            _ => {}
         }
         judged.push(Ok((result, began.elapsed())));
     }

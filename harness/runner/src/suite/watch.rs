@@ -1,6 +1,7 @@
 //! Runs a check with a limit of time, so that one that hangs does not keep the others from running.
 
 use std::cell::Cell;
+use std::io;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,9 +12,15 @@ use std::time::{Duration, Instant};
 use crate::cassette::CassetteError;
 use crate::check::{Check, CheckResult, Finding, FindingKind, ScenarioChecks};
 use crate::replay::count_replays;
+use crate::threads::{NoMoreThreads, start};
 
 /// How often the replays of a check that runs are counted.
 const TICK: Duration = Duration::from_millis(500);
+
+/// How often a thread for a check is tried to start, and the pause between two tries: a thread that has just ended counts
+/// a moment longer.
+const TRIES: usize = 10;
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// When a scenario is given up.
 #[derive(Debug, Clone, Copy)]
@@ -78,7 +85,8 @@ pub(super) fn judge_with_limits(
     replays: &dyn Fn(u64),
 ) -> Result<CheckResult, CassetteError> {
     let (own, judged) = (checks.clone(), check.clone());
-    watched(limits, move || own.judge(&judged, update), replays)
+    let thread = JobThread::take().map_err(io::Error::from)?;
+    watched(thread, limits, move || own.judge(&judged, update), replays)
         .unwrap_or_else(|why| Ok(given_up(why, checks, check)))
 }
 
@@ -119,27 +127,48 @@ thread_local! {
 }
 
 impl JobThread {
-    fn start() -> Self {
+    /// Takes the thread that this thread used before, or starts one.
+    fn take() -> Result<Self, NoMoreThreads> {
+        let mut tries = 1;
+        USED.take().map_or_else(Self::start, Ok).or_else(|_| {
+            loop {
+                thread::sleep(PAUSE);
+                tries += 1;
+                match Self::start() {
+                    Err(_) if tries < TRIES => {}
+                    started => return started,
+                }
+            }
+        })
+    }
+
+    fn start() -> Result<Self, NoMoreThreads> {
         let (jobs, receiver) = channel::<Box<dyn FnOnce() + Send>>();
-        let handle = thread::spawn(move || receiver.into_iter().for_each(|job| job()));
-        Self { jobs, handle }
+        let handle = start("check", move || receiver.into_iter().for_each(|job| job()))?;
+        Ok(Self { jobs, handle })
     }
 }
 
-/// Runs `job` on another thread, and calls `tell` with the number of its replays from time to time.
+/// Whether this thread can watch a check, for which it needs another one.
+pub(super) fn can_watch() -> bool {
+    JobThread::take().map(|thread| USED.set(Some(thread))).is_ok()
+}
+
+/// Runs `job` on `thread`, and calls `tell` with the number of its replays from time to time.
 #[allow(clippy::expect_used, reason = "the state is impossible")]
 fn watched<R: Send + 'static>(
+    thread: JobThread,
     TimeLimits { without_replay, deadline }: TimeLimits,
     job: impl FnOnce() -> R + Send + 'static,
     tell: &dyn Fn(u64),
 ) -> Result<R, GivenUp> {
     if let Some(Deadline { time, .. }) = deadline.filter(|deadline| deadline.is_over()) {
+        USED.set(Some(thread));
         return Err(GivenUp::TimeIsOver(time));
     }
     let replays = Arc::new(AtomicU64::new(0));
     let (sender, receiver) = sync_channel(1);
     let count = replays.clone();
-    let thread = USED.take().unwrap_or_else(JobThread::start);
     let counted = move || {
         count_replays(count);
         // Nobody receives any more once the job was given up.
@@ -201,7 +230,7 @@ mod tests {
         limit: Duration,
         job: impl FnOnce() -> R + Send + 'static,
     ) -> Result<R, GivenUp> {
-        watched(limits(limit, None), job, &|_| ())
+        watched(JobThread::take().unwrap(), limits(limit, None), job, &|_| ())
     }
 
     fn park() {
@@ -235,15 +264,18 @@ mod tests {
     fn issue_19_point_10_a_job_is_given_up_when_the_time_of_its_scenario_is_over() {
         let short = Duration::from_millis(20);
         assert_eq!(
-            watched(limits(LIMIT, Some(short)), park, &|_| ()),
+            watched(JobThread::take().unwrap(), limits(LIMIT, Some(short)), park, &|_| ()),
             Err(GivenUp::TimeIsOver(short))
         );
         assert_eq!(
-            watched(limits(LIMIT, Some(Duration::ZERO)), || 7, &|_| ()),
+            watched(JobThread::take().unwrap(), limits(LIMIT, Some(Duration::ZERO)), || 7, &|_| ()),
             Err(GivenUp::TimeIsOver(Duration::ZERO)),
             "it does not even begin"
         );
-        assert_eq!(watched(limits(LIMIT, Some(LIMIT)), || 7, &|_| ()), Ok(7));
+        assert_eq!(
+            watched(JobThread::take().unwrap(), limits(LIMIT, Some(LIMIT)), || 7, &|_| ()),
+            Ok(7)
+        );
     }
 
     #[test]
@@ -258,7 +290,7 @@ mod tests {
         };
         let told = AtomicU64::new(0);
         let tell = |ended| told.store(ended, Ordering::Relaxed);
-        assert_eq!(watched(limits(LIMIT, None), job, &tell), Ok(7));
+        assert_eq!(watched(JobThread::take().unwrap(), limits(LIMIT, None), job, &tell), Ok(7));
         assert!(told.into_inner() > 0, "the number of replays is told");
     }
 

@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 
 use crate::host::which;
 use crate::record::{Guard, Running, Scratch, command, launch};
+use crate::threads::{NoMoreThreads, start};
 
 /// Names that Chromium is installed under.
 const NAMES: [&str; 5] =
@@ -67,6 +68,9 @@ pub enum PhotoError {
     /// The file system or the operating system said no.
     #[error("{0}; is it Chromium that CLITAPE_CHROMIUM or PATH names?")]
     Io(#[from] std::io::Error),
+    /// No process or thread for it can be started.
+    #[error(transparent)]
+    Threads(#[from] NoMoreThreads),
     /// The caller asked to stop.
     #[error("stopped; there is no page.png")]
     Stopped,
@@ -88,6 +92,11 @@ pub enum PhotoError {
         /// What it answered.
         what: String,
     },
+}
+
+/// The error of its start.
+fn started(error: std::io::Error) -> PhotoError {
+    NoMoreThreads::of(&error).map_or_else(|| error.into(), PhotoError::from)
 }
 
 /// A Chromium that can be started.
@@ -134,21 +143,23 @@ impl Chromium {
             .env("HOME", home.path())
             .env("CLITAPE_STDERR", &stderr);
         let lock = home.lock();
-        let mut child = launch(shell, true, Guard { lock: Some(&lock), ..Guard::default() })?;
+        let guard = Guard { lock: Some(&lock), ..Guard::default() };
+        let mut child = launch(shell, true, guard).map_err(started)?;
         // What the shell itself says, before Chromium's own words go to the file.
         if let Some(mut pipe) = child.stderr.take() {
-            std::thread::spawn(move || pipe.read_to_end(&mut Vec::new()));
+            start("output", move || pipe.read_to_end(&mut Vec::new()))?;
         }
         let (tell, told) = channel();
         if let Some(pipe) = child.stdout.take() {
-            std::thread::spawn(move || {
+            let read = move || {
                 for message in BufReader::new(pipe).split(0).map_while(Result::ok) {
                     let message = serde_json::from_slice::<Value>(&message);
                     if tell.send(message.unwrap_or_default()).is_err() {
                         break;
                     }
                 }
-            });
+            };
+            start("output", read)?;
         }
         let mut browser = Browser {
             pipe: child.stdin.take(),

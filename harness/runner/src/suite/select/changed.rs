@@ -11,6 +11,7 @@ use crate::cassette::Exit;
 use crate::names::ScenarioName;
 use crate::record::{Git, Script, Why, work_tree};
 use crate::scenario::Workspace;
+use crate::threads::NoMoreThreads;
 
 /// How long git may take.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -32,12 +33,12 @@ pub fn changed_since(
     let failed = |why: String| SelectError::Git { revision: revision.to_owned(), why };
     let elsewhere =
         |why| failed(format!("{why}; run it in a git repository, or name the scenarios"));
-    let is_inside = git(&["rev-parse", "--is-inside-work-tree"]).map_err(elsewhere)?;
+    let is_inside = git(&["rev-parse", "--is-inside-work-tree"])?.map_err(elsewhere)?;
     if is_inside.trim() != "true" {
         return Err(elsewhere("the repository has no files here".to_owned()));
     }
     let commit = format!("{revision}^{{commit}}");
-    let commit = git(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit])
+    let commit = git(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit])?
         .map_err(|_| {
             failed(format!(
                 "there is no such revision; a shallow checkout has only the newest (`fetch-depth: 0` of \
@@ -45,7 +46,7 @@ pub fn changed_since(
             ))
         })?;
     // What others did on the branch of that revision since is no change of this one.
-    let base = git(&["merge-base", commit.trim(), "HEAD"]).unwrap_or(commit);
+    let base = git(&["merge-base", commit.trim(), "HEAD"])?.unwrap_or(commit);
     let compared = [
         &[
             "diff",
@@ -60,9 +61,9 @@ pub fn changed_since(
         &[base.trim(), "--"][..],
         &FOLDERS,
     ];
-    let tracked = git(&compared.concat()).map_err(failed)?;
+    let tracked = git(&compared.concat())?.map_err(failed)?;
     let listed = [&["ls-files", "-z", "--others", "--exclude-standard", "--"][..], &FOLDERS];
-    let untracked = git(&listed.concat()).map_err(failed)?;
+    let untracked = git(&listed.concat())?.map_err(failed)?;
     Ok(of_paths(tracked.split('\0').chain(untracked.split('\0'))))
 }
 
@@ -77,7 +78,7 @@ fn of_paths<'a>(paths: impl Iterator<Item = &'a str>) -> BTreeSet<ScenarioName> 
 }
 
 /// Runs git in a folder: what it printed, or why it did not.
-fn git(root: &Path, args: &[&str]) -> Result<String, String> {
+fn git(root: &Path, args: &[&str]) -> Result<Result<String, String>, NoMoreThreads> {
     let never = AtomicBool::new(false);
     let files = work_tree(root);
     let variables = files.as_ref().map(|files| ("GIT_WORK_TREE", files.as_os_str()));
@@ -88,13 +89,19 @@ fn git(root: &Path, args: &[&str]) -> Result<String, String> {
         limit: LIMIT,
         stop: &never,
     };
-    let ended = git.run(args).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => {
-            "there is no `git` on PATH; install it, or name the scenarios".to_owned()
+    let ended = match git.run(args) {
+        Ok(ended) => ended,
+        Err(error) => {
+            return match NoMoreThreads::of(&error) {
+                Some(lacks) => Err(lacks),
+                None if error.kind() == io::ErrorKind::NotFound => {
+                    Ok(Err("there is no `git` on PATH; install it, or name the scenarios".into()))
+                }
+                None => Ok(Err(format!("git can't be run: {error}"))),
+            };
         }
-        _ => format!("git can't be run: {error}"),
-    })?;
-    match (&ended.why, ended.exit) {
+    };
+    Ok(match (&ended.why, ended.exit) {
         (Why::Itself, Exit::Code(0)) => Ok(String::from_utf8_lossy(&ended.stdout).into_owned()),
         (Why::Itself, _) => {
             let said = String::from_utf8_lossy(&ended.stderr);
@@ -102,7 +109,7 @@ fn git(root: &Path, args: &[&str]) -> Result<String, String> {
             Err(format!("git says `{}`", first.trim_start_matches("fatal: ")))
         }
         _ => Err(format!("git did not end within {} s", LIMIT.as_secs())),
-    }
+    })
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::io;
 
 use super::pattern::PatternError;
+use crate::threads::NoMoreThreads;
 
 /// Why nothing can be selected.
 #[derive(Debug, thiserror::Error)]
@@ -24,4 +25,7 @@ pub enum SelectError {
     /// A folder can't be read.
     #[error(transparent)]
     Io(#[from] io::Error),
+    /// No process for git can be started.
+    #[error(transparent)]
+    Threads(#[from] NoMoreThreads),
 }
