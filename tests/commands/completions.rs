@@ -1,4 +1,6 @@
 //! What a shell offers for a word on the command line: options, and the names of the project that it is in.
+//!
+//! Without zsh, fish or python3 their parts are left out; they fail instead when `CLITAPE_REQUIRE` names them.
 
 #![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -6,7 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::common::{check, clitape, workspace};
+use crate::common::{check, clitape, has_program, put_program, root, workspace};
 
 /// What is offered in place of the last of these words.
 fn offered(dir: &Path, words: &[&str]) -> Vec<String> {
@@ -95,4 +97,134 @@ fn issue_19_point_11_five_shells_have_a_line_that_installs_them() {
         "$PROFILE",
     ];
     check(here.path(), &["completions", "--help"], 0, &install, &[]);
+}
+
+/// What each shell runs when it starts: a prompt, and its line of `clitape completions --help`.
+const SHELLS: [(&str, &[&str], &str); 3] = [
+    (
+        "bash",
+        &["--rcfile", "RC", "-i"],
+        "PS1='READY> '; bind 'set bell-style none'; source <(clitape completions bash)",
+    ),
+    (
+        "zsh",
+        &["-d", "-i"],
+        "PS1='READY> '; autoload -U compinit && compinit -u -D; source <(clitape completions zsh)",
+    ),
+    (
+        "fish",
+        &["--no-config", "-i", "-C", "source RC"],
+        "function fish_prompt; echo 'READY> '; end; clitape completions fish | source",
+    ),
+];
+
+/// How many of the hostile names are typed into the shells, which take a while to start.
+const IN_SHELLS: usize = 4;
+
+/// Types these words and a TAB at their end into each shell that is there, then the enter key. Returns the arguments with
+/// which clitape was then run, by shell. `home` is for what the test needs beside the folder.
+fn typed_in_shells(dir: &Path, home: &Path, words: &str) -> Vec<(&'static str, Vec<String>)> {
+    let ran = home.join("ran");
+    let program = format!(
+        "#!/bin/sh\n[ -n \"$CLITAPE_COMPLETE\" ] || [ \"$1\" = completions ] && exec {} \"$@\"\n\
+         printf '%s\\0' \"$@\" > {ran}.new && mv {ran}.new {ran}\n",
+        clitape().get_program().display(),
+        ran = ran.display(),
+    );
+    put_program(&home.join("bin/clitape"), &program);
+    let path = format!("{}:/usr/bin:/bin", home.join("bin").display());
+    let mut all = Vec::new();
+    for (shell, args, start) in SHELLS {
+        if !has_program(shell) || !has_program("python3") {
+            continue;
+        }
+        let args = args.iter().map(|arg| arg.replace("RC", &home.join("rc").display().to_string()));
+        for name in ["rc", ".zshrc"] {
+            fs::write(home.join(name), format!("{start}\n")).unwrap();
+        }
+        let mut terminal = Command::new("python3");
+        terminal.arg(root().join("tests/commands/completions/tab.py"));
+        terminal.arg(format!("clitape {words}\t\r")).arg(&ran).arg(shell).args(args);
+        terminal.current_dir(dir).env("PATH", &path).env("TERM", "xterm");
+        terminal.env("HOME", home).env("ZDOTDIR", home).env_remove("XDG_CONFIG_HOME");
+        let output = terminal.output().unwrap();
+        assert!(output.status.success(), "{shell} {words:?}: {output:?}");
+        let arguments = fs::read_to_string(&ran).unwrap();
+        fs::remove_file(&ran).unwrap();
+        all.push((shell, arguments.split_terminator('\0').map(str::to_owned).collect()));
+    }
+    all
+}
+
+#[test]
+fn a_shell_completes_only_what_it_gives_no_meaning() {
+    let dir = workspace(&["plain-text", "three-tools"]);
+    let (path, home) = (dir.path(), tempfile::tempdir().unwrap());
+    let home = home.path();
+    let scenario = path.join("scenarios/plain-text");
+    fs::copy(scenario.join("golden/bus.snap"), scenario.join("golden/bus.snap.new")).unwrap();
+    fs::write(path.join("kept.jsonl"), "").unwrap();
+    for (words, expect) in [
+        ("show pla", "plain-text"),
+        ("test --track openclaw#8004", "openclaw#80046"),
+        ("review plain-text/b", "plain-text/bus"),
+        ("replay plain-text/2.1.33", "plain-text/2.1.330"),
+        ("scan kept", "kept.jsonl"),
+    ] {
+        let typed = typed_in_shells(path, home, words);
+        assert!(typed.iter().any(|(shell, _)| *shell == "bash") || !has_program("python3"));
+        for (shell, arguments) in typed {
+            let last = arguments.last().map(String::as_str);
+            assert_eq!(last, Some(expect), "{shell} {words:?}: {arguments:?}");
+        }
+    }
+    // What runs something if a shell reads it, as the end of names that differ before it.
+    let hostile = [
+        "$(touch pwned)",
+        "`touch pwned`",
+        "\ntouch pwned\n",
+        ";touch${IFS}pwned;",
+        " touch pwned",
+        "|touch${IFS}pwned&",
+        "&&touch${IFS}pwned",
+        ">pwned",
+        "(touch pwned)",
+        "\u{a0};touch\tpwned",
+    ];
+    let text = fs::read_to_string(scenario.join("scenario.toml")).unwrap();
+    for (i, end) in hostile.iter().enumerate() {
+        let name = format!("evil{i}{end}");
+        let tracks = format!("tracks = [{}]\n{text}", toml::Value::from(name.clone()));
+        for (folder, text) in [(name.clone(), &text), (format!("tracks{i}"), &tracks)] {
+            let other = path.join("scenarios").join(folder);
+            fs::create_dir(&other).unwrap();
+            fs::write(other.join("scenario.toml"), text).unwrap();
+        }
+        fs::create_dir_all(path.join(format!("cassettes/plain-text/9.{name}"))).unwrap();
+        fs::write(scenario.join(format!("golden/{name}.snap.new")), "x").unwrap();
+        fs::write(path.join(format!("{name}.jsonl")), "x").unwrap();
+    }
+    for (before, begin) in [
+        ("show", ""),
+        ("test --track", ""),
+        ("review", "plain-text/"),
+        ("replay", "plain-text/9."),
+        ("scan", ""),
+    ] {
+        for i in 0..hostile.len() {
+            let words = format!("{before} {begin}evil{i}");
+            let offered = offered(path, &words.split(' ').collect::<Vec<_>>());
+            assert_eq!(offered, [""; 0], "{words:?}");
+            if i >= IN_SHELLS {
+                continue;
+            }
+            let is_file = begin.is_empty();
+            for (shell, arguments) in typed_in_shells(path, home, &words) {
+                // Where nothing is offered, a shell may complete a file by itself, with quotes.
+                let is_own = is_file && arguments.len() == words.split(' ').count();
+                assert!(is_own || arguments.join(" ") == words, "{shell}: {arguments:?}");
+            }
+            assert!(!path.join("pwned").exists(), "{words:?}");
+        }
+    }
 }

@@ -94,7 +94,8 @@ fn a_command_without_threads_goes_on_or_says_what_it_lacks() {
                 Some(enough) if most == enough => assert!(is_usual, "{what}"),
                 Some(_) => assert!(code == Some(4) && said.contains(LACKS), "{what}"),
                 // The programs that it starts may lack some, and say so in words of their own.
-                None if said.contains(LACKS) => assert_eq!(code, Some(4), "{what}"),
+                // One of several runs may lack some, which ends with 3.
+                None if said.contains(LACKS) => assert!(matches!(code, Some(3 | 4)), "{what}"),
                 None => assert!(is_usual || matches!(code, Some(2..=4)), "{what}"),
             }
             println!("{what}");

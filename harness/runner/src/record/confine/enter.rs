@@ -30,6 +30,7 @@ use super::super::passing::{PassingReader, pass};
 use super::bounds::{Bounds, NotConfined};
 use super::{bubblewrap, landlocked, namespaces, syscalls};
 use crate::cassette::Confinement;
+use crate::threads::NoMoreThreads;
 
 /// How long `bwrap` may take to make the sandbox, and the process to become the program.
 const PATIENCE: Duration = Duration::from_secs(7);
@@ -186,7 +187,10 @@ impl Entry<'_> {
             true => EnterFailure::NotConfined(NotConfined::Bubblewrap(why)),
             false => EnterFailure::Io(io::Error::other(why)),
         };
-        let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
+        let mut child = command.spawn().map_err(|error| match NoMoreThreads::of(&error) {
+            Some(_) => EnterFailure::Io(error),
+            None => failed(error.to_string()),
+        })?;
         // The command keeps its end of the connection until it is dropped.
         drop(command);
         let mut reports = BufReader::new(PassingReader::new(ours.try_clone()?));
