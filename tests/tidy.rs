@@ -457,8 +457,8 @@ fn one_file_starts_threads() {
     let mut found = BTreeSet::new();
     for src in sources {
         found.extend(named_outside(&src, &STARTING).into_iter().filter(|it| !it.ends_with('!')));
-        for path in files(&root().join(&src), ".rs") {
-            let text = read(&path);
+        for path in files(&root().join(&src), ".rs").iter().filter(|it| !it.ends_with("tests.rs")) {
+            let text = read(path);
             let code = text.split("#[cfg(test)]").next().expect("a first part");
             let used = STARTING_METHODS.iter().filter(|it| code.contains(**it));
             let place = path.strip_prefix(root()).expect("it is in the repository").display();
@@ -467,7 +467,7 @@ fn one_file_starts_threads() {
     }
     let is_own = |named: &String| named.starts_with("harness/runner/src/threads.rs: ");
     let (own, others): (Vec<_>, Vec<_>) = found.into_iter().partition(is_own);
-    assert_eq!(own.len(), 3, "{own:?}");
+    assert!(!own.is_empty(), "this test reads nothing: {own:?}");
     assert!(others.is_empty(), "use harness/runner/src/threads.rs instead: {others:#?}");
 }
 

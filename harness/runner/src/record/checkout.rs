@@ -66,7 +66,7 @@ impl Checkout {
             let hint = "run `build` of the subject by hand in a checkout of it";
             let (script, limit) = (script(Some(lock), limits), limits.install_time);
             let ended = drive(build, script, limit, stop, &Notes::new())?;
-            printed(ended, "the build", hint).map(drop)
+            printed(&ended, "the build", hint).map(drop)
         })?;
         Ok(folder)
     }
@@ -87,7 +87,7 @@ impl Checkout {
             limit: limits.install_time,
             stop,
         };
-        printed(git.run(args)?, &format!("git has no revision {} there, or", self.revision), hint)
+        printed(&git.run(args)?, &format!("git has no revision {} there, or", self.revision), hint)
     }
 }
 
@@ -101,7 +101,7 @@ fn script(lock: Option<&Path>, limits: ResolveSettings) -> Script<'_> {
 }
 
 /// Returns what a command printed, or the reason why it failed.
-fn printed(ended: Ended, what: &str, hint: &str) -> Result<String, RecordError> {
+fn printed(ended: &Ended, what: &str, hint: &str) -> Result<String, RecordError> {
     match (&ended.why, ended.exit) {
         (Why::Stopped, _) => Err(RecordError::Stopped),
         (Why::Itself, Exit::Code(0)) => Ok(String::from_utf8_lossy(&ended.stdout).into_owned()),
