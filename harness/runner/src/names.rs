@@ -438,13 +438,13 @@ mod tests {
 
     #[test]
     fn the_name_of_an_issue_means_nothing_to_a_shell() {
-        let long = "a".repeat(LONGEST + 1);
-        let hostile =
-            [HOSTILE.as_slice(), &[&long, "#7", "a#7;touch${IFS}x", "a#7 ", "é#1"]].concat();
         for issue in ["openclaw#80046", "owner/repo.js#1", "PROJ-12", "7"] {
             assert_eq!(issue.parse::<Issue>().unwrap(), issue);
         }
-        for issue in hostile.iter().filter(|issue| !["a/b"].contains(issue)) {
+        let long = "a".repeat(LONGEST + 1);
+        let hostile =
+            [&long, "", "#7", "-x", ".", "a#7;touch${IFS}x", "a#7 ", "a\n", "é#1", "a`b`"];
+        for issue in hostile {
             let error = issue.parse::<Issue>().unwrap_err().to_string();
             assert!(
                 error.contains("can't be the name of an issue; write up to 80 letters"),

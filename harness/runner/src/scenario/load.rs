@@ -389,7 +389,7 @@ mod tests {
             assert_eq!(error.is_some(), expect.is_some(), "{error:?}");
             let (error, part) = (error.unwrap_or_default(), expect.unwrap_or_default());
             assert!(error.contains(part), "{error}");
-            assert!(error.is_empty() || error.contains("scenario.toml:5: `openclaw#7;"), "{error}");
+            assert!(error.is_empty() || error.contains("scenario.toml:3: `openclaw#7;"), "{error}");
         }
     }
 
