@@ -86,7 +86,7 @@ fn trials() -> Vec<Trial> {
     trials.push(Trial::test("the page is up to date", move || {
         held(PAGE, &page(&ROWS.iter().map(convicted).collect::<Vec<_>>()))
     }));
-    trials.push(Trial::test("issue_20_point_3_plans_that_share_replays_find_the_same", || {
+    trials.push(Trial::test("plans_that_share_replays_find_the_same", || {
         plans::find_the_same(&workspace()).map(drop).map_err(Failed::from)
     }));
     trials.push(Trial::test("every invariant can be broken", move || {

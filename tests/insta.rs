@@ -27,9 +27,9 @@ fn main() -> ExitCode {
         };
     }
     let trials = vec![
-        Trial::test("issue_14_point_8_insta_reads_every_committed_golden", reads_goldens),
-        Trial::test("issue_14_point_8_insta_finds_a_golden_that_differs", finds_a_difference),
-        Trial::test("issue_14_point_8_clitape_reads_what_insta_accepts", accepted),
+        Trial::test("insta_reads_every_committed_golden", reads_goldens),
+        Trial::test("insta_finds_a_golden_that_differs", finds_a_difference),
+        Trial::test("clitape_reads_what_insta_accepts", accepted),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

@@ -62,9 +62,9 @@ fn main() -> ExitCode {
         files.iter().for_each(|file| parse(&fs::read(file).unwrap()));
         return ExitCode::SUCCESS;
     }
-    let paths = "issue_20_point_6_the_hot_paths_take_as_many_instructions_as_before";
-    let sessions = "issue_20_point_1_a_turn_costs_the_same_in_a_long_session";
-    let turns = "issue_20_point_1_a_message_costs_the_same_in_a_long_turn";
+    let paths = "the_hot_paths_take_as_many_instructions_as_before";
+    let sessions = "a_turn_costs_the_same_in_a_long_session";
+    let turns = "a_message_costs_the_same_in_a_long_turn";
     let snapshots = "a_block_costs_the_same_in_a_long_snapshot";
     let trials = vec![
         Trial::test(paths, hot_paths),

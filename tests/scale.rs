@@ -57,21 +57,21 @@ const MOST_TEXTS: f64 = 3.0;
 fn main() -> ExitCode {
     let args = Arguments::from_args();
     let trial = |shape: Shape| {
-        let name = format!("issue_20_point_1_{shape:?}");
+        let name = format!("{shape:?}");
         Trial::test(name, move || grows_as_its_input(|bytes| work(shape, bytes)))
     };
     let bounded = |(shape, times): (Shape, usize)| {
-        let name = format!("issue_20_point_2_{shape:?}");
+        let name = format!("{shape:?}");
         Trial::test(name, move || takes_bounded_memory(shape, BYTES * times))
     };
     let transcript = || grows_as_its_input(work_of_transcript);
     let import = || grows_as_its_input(work_of_import);
     let page = || grows_as_its_input(|bytes| work_of_page(bytes / PAGE_SHARE));
     let others = [
-        Trial::test("issue_20_point_1_import", import),
-        Trial::test("issue_20_point_1_transcript", transcript),
-        Trial::test("issue_20_point_1_page_of_a_proof", page),
-        Trial::test("issue_20_point_2_search_for_secrets", searches_with_bounded_memory),
+        Trial::test("import", import),
+        Trial::test("transcript", transcript),
+        Trial::test("page_of_a_proof", page),
+        Trial::test("search_for_secrets", searches_with_bounded_memory),
     ];
     let bounded = BOUNDED.into_iter().map(bounded);
     let trials = Shape::iter().map(trial).chain(bounded).chain(others);

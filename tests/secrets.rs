@@ -27,25 +27,13 @@ const TOKEN: &str = "ghp_Qe7uZb2mXk9RtY4wVc6Na1sLd8Hf3Gj5Pq0O";
 fn main() -> ExitCode {
     let args = Arguments::from_args();
     let trials: [(&str, fn()); 8] = [
+        ("an_import_stops_at_a_secret", an_import_stops_at_a_secret),
+        ("a_recording_stops_at_a_secret", a_recording_stops_at_a_secret),
+        ("a_kept_secret_is_allowed_or_a_finding", a_kept_secret_is_allowed_or_a_finding),
+        ("a_scan_says_where_and_never_what", a_scan_says_where_and_never_what),
         (
-            "issue_13_finding_8_an_import_stops_at_a_secret",
-            issue_13_finding_8_an_import_stops_at_a_secret,
-        ),
-        (
-            "issue_13_finding_8_a_recording_stops_at_a_secret",
-            issue_13_finding_8_a_recording_stops_at_a_secret,
-        ),
-        (
-            "issue_13_finding_8_a_kept_secret_is_allowed_or_a_finding",
-            issue_13_finding_8_a_kept_secret_is_allowed_or_a_finding,
-        ),
-        (
-            "issue_13_finding_9_a_scan_says_where_and_never_what",
-            issue_13_finding_9_a_scan_says_where_and_never_what,
-        ),
-        (
-            "issue_13_finding_9_planted_secrets_are_found_and_gone_after_redaction",
-            issue_13_finding_9_planted_secrets_are_found_and_gone_after_redaction,
+            "planted_secrets_are_found_and_gone_after_redaction",
+            planted_secrets_are_found_and_gone_after_redaction,
         ),
         ("the_page_of_kinds_is_made_from_the_table", planted::page::check),
         ("a_scan_finds_settings_under_capital_names", a_scan_finds_settings_under_capital_names),
@@ -60,10 +48,8 @@ fn main() -> ExitCode {
             Ok(())
         })
     });
-    let scanner = Trial::ignorable_test(
-        "issue_13_finding_9_another_scanner_finds_none_after_redaction",
-        another_scanner,
-    );
+    let scanner =
+        Trial::ignorable_test("another_scanner_finds_none_after_redaction", another_scanner);
     libtest_mimic::run(&args, plain.into_iter().chain([scanner]).collect()).exit_code()
 }
 
@@ -79,7 +65,7 @@ fn write_capture(dir: &Path, text: &str) {
     fs::write(dir.join("run.jsonl"), lines.join("\n") + "\n").unwrap();
 }
 
-fn issue_13_finding_8_an_import_stops_at_a_secret() {
+fn an_import_stops_at_a_secret() {
     let dir = tempfile::tempdir().unwrap();
     write_capture(dir.path(), &format!("the key {TOKEN} works"));
     let import = ["import", "run.jsonl", "--scenario", "mine"];
@@ -105,7 +91,7 @@ fn issue_13_finding_8_an_import_stops_at_a_secret() {
     check(dir.path(), &["scan", "cassettes"], 0, &["0 secrets in"], &[]);
 }
 
-fn issue_13_finding_8_a_recording_stops_at_a_secret() {
+fn a_recording_stops_at_a_secret() {
     let dir = tempfile::tempdir().unwrap();
     let scenario = dir.path().join("scenarios/leaky");
     fs::create_dir_all(&scenario).unwrap();
@@ -138,7 +124,7 @@ fn issue_13_finding_8_a_recording_stops_at_a_secret() {
     assert!(fs::read_to_string(toml).unwrap().contains("allowed_secrets = [\"github\"]"));
 }
 
-fn issue_13_finding_8_a_kept_secret_is_allowed_or_a_finding() {
+fn a_kept_secret_is_allowed_or_a_finding() {
     let dir = tempfile::tempdir().unwrap();
     write_capture(dir.path(), &format!("the key {TOKEN} works"));
     let import = ["import", "run.jsonl", "--scenario", "mine", "--allow-secrets", "github"];
@@ -165,7 +151,7 @@ fn issue_13_finding_8_a_kept_secret_is_allowed_or_a_finding() {
     assert!(!dir.path().join("again").exists());
 }
 
-fn issue_13_finding_9_a_scan_says_where_and_never_what() {
+fn a_scan_says_where_and_never_what() {
     let dir = tempfile::tempdir().unwrap();
     let nested =
         serde_json::json!({"a": serde_json::json!({"b": format!("x {TOKEN}")}).to_string()});
@@ -254,7 +240,7 @@ fn fill(dir: &Path, take: &Take) {
     }
 }
 
-fn issue_13_finding_9_planted_secrets_are_found_and_gone_after_redaction() {
+fn planted_secrets_are_found_and_gone_after_redaction() {
     let mut draws = Draws::of(13);
     let all = plant_all(&mut draws);
     assert!(all.len() >= 300, "{}", all.len());

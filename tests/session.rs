@@ -116,7 +116,7 @@ fn x8_what_cannot_be_read_is_2() {
 }
 
 #[test]
-fn issue_19_point_18_a_file_that_is_no_transcript_is_2_with_what_to_do() {
+fn a_file_that_is_no_transcript_is_2_with_what_to_do() {
     let home = tempfile::tempdir().unwrap();
     let init = r#"{"type":"system","subtype":"init","session_id":"s-1","model":"m"}"#;
     let record = r#"{"type":"assistant","session_id":"s-1","uuid":"u","message":{"role":"assistant","content":[]}}"#;
@@ -143,7 +143,7 @@ fn issue_19_point_18_a_file_that_is_no_transcript_is_2_with_what_to_do() {
 }
 
 #[test]
-fn issue_19_point_18_an_id_may_be_short_where_no_other_session_begins_so() {
+fn an_id_may_be_short_where_no_other_session_begins_so() {
     let home = tempfile::tempdir().unwrap();
     let home = home.path().canonicalize().unwrap();
     let slug = clitape_gateway::session::slug(home.to_str().unwrap());

@@ -162,7 +162,7 @@ fn segments(name: &str) -> String {
 }
 
 #[test]
-fn issue_14_point_11_the_pages_name_the_tests_that_are_compiled() {
+fn the_pages_name_the_tests_that_are_compiled() {
     let (mut on_pages, mut rows) = (BTreeSet::new(), 0);
     for (page, place) in PAGES {
         let text = read(&root().join("docs").join(page));
@@ -281,7 +281,7 @@ const LAYERS: [&[&str]; 12] = [
 ];
 
 #[test]
-fn issue_14_point_6_the_runner_s_modules_depend_in_one_direction() {
+fn the_runner_s_modules_depend_in_one_direction() {
     let layer = |module: &str| match LAYERS.iter().position(|layer| layer.contains(&module)) {
         None if module == "report" => LAYERS.len(),
         None => panic!("`{module}` has no layer in tests/tidy.rs"),
@@ -303,7 +303,7 @@ fn issue_14_point_6_the_runner_s_modules_depend_in_one_direction() {
 }
 
 #[test]
-fn issue_14_point_6_no_files_import_each_other_in_a_circle() {
+fn no_files_import_each_other_in_a_circle() {
     let mut found = Vec::new();
     for crate_ in LIBRARIES {
         let all = imports(&root().join(crate_).join("src"));
@@ -376,7 +376,7 @@ fn named_outside(src: &str, outside: &[&[&str]]) -> Vec<String> {
 }
 
 #[test]
-fn issue_14_point_6_only_the_command_reads_arguments_environment_and_terminal() {
+fn only_the_command_reads_arguments_environment_and_terminal() {
     let found: Vec<String> =
         LIBRARIES.iter().flat_map(|it| named_outside(&format!("{it}/src"), &OUTSIDE)).collect();
     let found = found.iter().map(String::as_str).filter(|named| !named.starts_with(STAND_IN));
@@ -385,7 +385,7 @@ fn issue_14_point_6_only_the_command_reads_arguments_environment_and_terminal() 
 }
 
 #[test]
-fn issue_13_finding_6_one_file_prints() {
+fn one_file_prints() {
     let found = named_outside("harness/cli", &OUTSIDE[..PRINTS]);
     let (own, others): (Vec<_>, Vec<_>) =
         found.into_iter().partition(|it| it.starts_with("harness/cli/terminal.rs"));

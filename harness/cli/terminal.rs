@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_13_finding_6_only_own_sequences_pass() {
+    fn only_own_sequences_pass() {
         for own in ["\x1b[31m\x1b[1;4mx\x1b[0m", "\x1b[12A\x1b[J", "\r\x1b[2Ka", "👩‍👩‍👧 🛠️ ü\n"]
         {
             check(own.as_bytes(), own);
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_13_finding_6_no_line_is_a_command_of_github() {
+    fn no_line_is_a_command_of_github() {
         for (text, expect) in [
             ("::error::x\n a::b\n", ":\\u{3a}error::x\n a::b\n"),
             (" \u{3000}::add-mask::x", " \u{3000}:\\u{3a}add-mask::x"),

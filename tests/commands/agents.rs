@@ -58,7 +58,7 @@ fn with_agent(scenarios: &[&str], bugs: &[&str]) -> TempDir {
 }
 
 #[test]
-fn issue_16_a_right_agent_holds() {
+fn a_right_agent_holds() {
     if !has_program("python3") {
         return;
     }
@@ -84,7 +84,7 @@ fn issue_16_a_right_agent_holds() {
 }
 
 #[test]
-fn issue_16_each_fault_of_an_agent_is_convicted_by_its_rule() {
+fn each_fault_of_an_agent_is_convicted_by_its_rule() {
     if !has_program("python3") {
         return;
     }

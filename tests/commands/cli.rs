@@ -74,7 +74,7 @@ fn findings_are_3_and_say_what_where_and_how_to_see_it_again() {
 }
 
 #[test]
-fn issue_14_point_5_the_printed_line_works_below_the_root_and_after_root() {
+fn the_printed_line_works_below_the_root_and_after_root() {
     let workspace = workspace(&["plain-text"]);
     let (root, elsewhere) = (workspace.path(), tempfile::tempdir().unwrap());
     let golden = root.join("scenarios/plain-text/golden/telegram-partial.snap");
@@ -385,7 +385,7 @@ fn b2_what_was_masked_is_told_by_rule() {
 }
 
 #[test]
-fn issue_17_point_4_what_fails_is_made_small_and_kept_as_a_scenario() {
+fn what_fails_is_made_small_and_kept_as_a_scenario() {
     let workspace = workspace(&["plain-text"]);
     let dir = workspace.path();
     let plan = failing_plan(dir);

@@ -21,7 +21,7 @@ fn offered(dir: &Path, words: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn issue_19_point_11_names_versions_lanes_and_ids_complete() {
+fn names_versions_lanes_and_ids_complete() {
     let dir = workspace(&["plain-text", "three-tools", "thinking"]);
     let path = dir.path();
     fs::write(
@@ -67,7 +67,7 @@ fn issue_19_point_11_names_versions_lanes_and_ids_complete() {
 }
 
 #[test]
-fn issue_19_point_11_the_line_for_bash_works_in_bash() {
+fn the_line_for_bash_works_in_bash() {
     let dir = workspace(&["plain-text"]);
     let bin = Path::new(clitape().get_program()).parent().unwrap().to_owned();
     let path = std::env::join_paths([bin, "/usr/bin".into(), "/bin".into()]).unwrap();
@@ -83,7 +83,7 @@ fn issue_19_point_11_the_line_for_bash_works_in_bash() {
 }
 
 #[test]
-fn issue_19_point_11_five_shells_have_a_line_that_installs_them() {
+fn five_shells_have_a_line_that_installs_them() {
     let here = tempfile::tempdir().unwrap();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         check(here.path(), &["completions", shell], 0, &["clitape", "CLITAPE_COMPLETE"], &[]);

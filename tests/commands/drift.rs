@@ -79,7 +79,7 @@ const KNOWN: [Named<'static>; 20] = [
 ];
 
 #[test]
-fn issue_19_point_11_a_report_is_printed_and_only_one() {
+fn a_report_is_printed_and_only_one() {
     let two = ["drift", "--from", "2.1.329", "--to", "2.1.330", "plain-text"];
     let (code, out, err) = run(root(), &[&two[..], &["--json", "-"]].concat());
     let report: Value = serde_json::from_str(&out).expect("the report alone is on standard output");

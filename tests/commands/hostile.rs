@@ -85,7 +85,7 @@ fn printed(mut command: Command, place: &str, commands: &[&str]) -> (i32, String
 const ALL: &str = "read,lifecycle,bus,telegram,acp,sse,session";
 
 #[test]
-fn issue_13_finding_6_a_capture_is_shown_and_steers_nothing() {
+fn a_capture_is_shown_and_steers_nothing() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("e.jsonl"), capture()).unwrap();
     for args in [
@@ -124,7 +124,7 @@ fn issue_13_finding_6_a_capture_is_shown_and_steers_nothing() {
 }
 
 #[test]
-fn issue_13_finding_6_arguments_and_file_names_are_told_safely() {
+fn arguments_and_file_names_are_told_safely() {
     let workspace = workspace(&["plain-text"]);
     let evil = EVIL.replace('\0', "");
     let evil = evil.as_str();
@@ -165,7 +165,7 @@ fn issue_13_finding_6_arguments_and_file_names_are_told_safely() {
 }
 
 #[test]
-fn issue_13_finding_22_a_token_that_is_no_text_is_not_repeated() {
+fn a_token_that_is_no_text_is_not_repeated() {
     let workspace = workspace(&[]);
     fs::write(workspace.path().join("e.jsonl"), capture()).unwrap();
     for args in [
@@ -181,7 +181,7 @@ fn issue_13_finding_22_a_token_that_is_no_text_is_not_repeated() {
 }
 
 #[test]
-fn issue_13_finding_6_servers_and_programs_are_told_safely() {
+fn servers_and_programs_are_told_safely() {
     let workspace = workspace(&["plain-text"]);
     let dir = workspace.path();
     let refusal = json!({ "ok": false, "error_code": 400, "description": EVIL }).to_string();
@@ -252,7 +252,7 @@ fn markdown(text: &str, headings: std::ops::RangeInclusive<usize>) {
 }
 
 #[test]
-fn issue_13_finding_7_and_16_reports_and_proofs_are_not_left() {
+fn reports_and_proofs_are_not_left() {
     let workspace = workspace(&["plain-text"]);
     let dir = workspace.path();
     fs::write(dir.join("e.jsonl"), capture()).unwrap();

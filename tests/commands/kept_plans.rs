@@ -33,7 +33,7 @@ pub(crate) fn failing(dir: &Path) -> String {
 }
 
 #[test]
-fn issue_20_point_4_a_plan_that_failed_is_tried_first_and_dropped_once_it_holds() {
+fn a_plan_that_failed_is_tried_first_and_dropped_once_it_holds() {
     let workspace = workspace(&["plain-text"]);
     let dir = workspace.path();
     let args = ["test", "plain-text/2.1.329"];
@@ -70,7 +70,7 @@ fn issue_20_point_4_a_plan_that_failed_is_tried_first_and_dropped_once_it_holds(
 }
 
 #[test]
-fn issue_20_point_4_kept_plans_that_cannot_be_used_are_told_and_change_no_verdict() {
+fn kept_plans_that_cannot_be_used_are_told_and_change_no_verdict() {
     let workspace = workspace(&["plain-text"]);
     let dir = workspace.path();
     let args = ["test", "plain-text/2.1.329"];
@@ -126,7 +126,7 @@ fn issue_20_point_4_kept_plans_that_cannot_be_used_are_told_and_change_no_verdic
 }
 
 #[test]
-fn issue_20_point_4_a_scenario_pins_seeds_and_plans() {
+fn a_scenario_pins_seeds_and_plans() {
     let workspace = workspace(&["plain-text"]);
     let dir = workspace.path();
     pin(dir, "[[plan]]\nseed = 4711\nabout = 'a seed that was told in an issue'\n");

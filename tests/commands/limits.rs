@@ -39,7 +39,7 @@ fn rows<'a>(page: &'a str, head: &str) -> Vec<Vec<&'a str>> {
 }
 
 #[test]
-fn issue_13_point_5_the_page_of_limits_says_what_the_code_does() {
+fn the_page_of_limits_says_what_the_code_does() {
     let s = |time: Duration| format!("{} s", time.as_secs());
     let ms = |time: Duration| format!("{} ms", time.as_millis());
     let (recorded, compared) = (OutputLimits::RECORDED, OutputLimits::COMPARED);
@@ -145,7 +145,7 @@ fn the_page_of_limits_and_the_help_have_the_variables_of_the_stand_in() {
 }
 
 #[test]
-fn issue_13_point_5_the_page_of_limits_says_what_a_format_allows() {
+fn the_page_of_limits_says_what_a_format_allows() {
     let page = page();
     let keys = |ranges: &[(&str, RangeInclusive<u64>)]| -> Vec<Vec<String>> {
         let row = |(key, range): &(&str, RangeInclusive<u64>)| {
@@ -199,8 +199,7 @@ fn limits_of(command: &str) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn issue_13_point_5_every_limit_of_the_page_is_an_option_with_its_default_and_the_other_way_round()
-{
+fn every_limit_of_the_page_is_an_option_with_its_default_and_the_other_way_round() {
     let help = clitape().arg("--help").output().expect("the command runs");
     let help = String::from_utf8(help.stdout).expect("help is UTF-8");
     let (_, commands) = help.split_once("Commands:\n").expect("there are commands");
@@ -262,7 +261,7 @@ fn check(dir: &std::path::Path, args: &[&str], code: i32, part: &str) {
 }
 
 #[test]
-fn issue_13_findings_15_20_21_numbers_on_the_command_line_have_a_range() {
+fn numbers_on_the_command_line_have_a_range() {
     const CASSETTE: &str = "cassettes/plain-text/2.1.329";
     for speed in ["1e-300", "5e-324", "0", "-1", "NaN", "inf", "0.009", "1001", "fast"] {
         let speed = format!("--speed={speed}");
@@ -303,7 +302,7 @@ fn issue_13_findings_15_20_21_numbers_on_the_command_line_have_a_range() {
 }
 
 #[test]
-fn issue_13_finding_20_a_scenario_that_would_run_without_end_is_refused() {
+fn a_scenario_that_would_run_without_end_is_refused() {
     let workspace = workspace(&["plain-text"]);
     let file = workspace.path().join("scenarios/plain-text/scenario.toml");
     let text = fs::read_to_string(&file).unwrap();
@@ -325,7 +324,7 @@ fn issue_13_finding_20_a_scenario_that_would_run_without_end_is_refused() {
 }
 
 #[test]
-fn issue_13_finding_30_what_is_replayed_has_a_limit() {
+fn what_is_replayed_has_a_limit() {
     let dir = tempfile::tempdir().unwrap();
     let write = |name: &str, text: String| fs::write(dir.path().join(name), text).unwrap();
     write("records.jsonl", "{}\n".repeat(500_001));
@@ -378,7 +377,7 @@ fn issue_13_finding_30_what_is_replayed_has_a_limit() {
 
 #[cfg(unix)]
 #[test]
-fn issue_13_findings_14_34_a_cli_that_floods_or_a_folder_that_is_missing_is_told() {
+fn a_cli_that_floods_or_a_folder_that_is_missing_is_told() {
     let workspace = workspace(&["plain-text"]);
     let cli = workspace.path().join("claude");
     let version = "case $1 in --version) echo 2.1.329 '(Claude Code)'; exit;; esac";

@@ -45,7 +45,7 @@ fn plans(report: &Report) -> Vec<u64> {
 }
 
 #[test]
-fn issue_19_point_10_the_command_line_chooses_the_plans() {
+fn the_command_line_chooses_the_plans() {
     let dir = workspace(&["empty-answer"]);
     for (args, expect) in [
         (&["--plans", "2"][..], 2),
@@ -63,7 +63,7 @@ fn issue_19_point_10_the_command_line_chooses_the_plans() {
 }
 
 #[test]
-fn issue_20_a_scenario_that_turns_plans_off_has_none_that_the_command_line_chooses() {
+fn a_scenario_that_turns_plans_off_has_none_that_the_command_line_chooses() {
     let dir = workspace(&["stalled"]);
     for args in [&["--plans", "2"][..], &["--seed", "7"]] {
         let found = plans(&report(&dir, args, 0));
@@ -73,7 +73,7 @@ fn issue_20_a_scenario_that_turns_plans_off_has_none_that_the_command_line_choos
 }
 
 #[test]
-fn issue_19_point_10_plans_have_a_limit_that_the_error_names() {
+fn plans_have_a_limit_that_the_error_names() {
     let dir = workspace(&["empty-answer"]);
     let most =
         "10000 are the most that are replayed; write fewer, or raise the limit with `--max-plans`";
@@ -96,13 +96,13 @@ fn issue_19_point_10_plans_have_a_limit_that_the_error_names() {
 }
 
 #[test]
-fn issue_19_point_10_a_few_seeds_do_not_say_that_a_variant_never_comes() {
+fn a_few_seeds_do_not_say_that_a_variant_never_comes() {
     let dir = workspace(&["api-529-then-ok"]);
     check(dir.path(), &["test", "--seed", "1"], 0, &["all held"], &[]);
 }
 
 #[test]
-fn issue_19_point_10_the_first_finding_ends_the_run_and_what_was_not_checked_is_counted() {
+fn the_first_finding_ends_the_run_and_what_was_not_checked_is_counted() {
     let dir = workspace(&["empty-answer", "plain-text", "three-tools"]);
     break_golden(dir.path(), GOLDEN);
     let fast = ["--fail-fast", "--jobs", "1", "--plans", "1"];
@@ -125,7 +125,7 @@ fn issue_19_point_10_the_first_finding_ends_the_run_and_what_was_not_checked_is_
 }
 
 #[test]
-fn issue_19_point_10_a_scenario_that_takes_too_long_is_given_up() {
+fn a_scenario_that_takes_too_long_is_given_up() {
     let dir = workspace(&["empty-answer", "plain-text"]);
     let report = report(&dir, &["--timeout", "1ms"], 3);
     for run in &report.scenarios {
@@ -145,7 +145,7 @@ fn issue_19_point_10_a_scenario_that_takes_too_long_is_given_up() {
 }
 
 #[test]
-fn issue_19_point_10_one_scenario_that_cannot_be_read_is_one_error_row_and_the_rest_runs() {
+fn one_scenario_that_cannot_be_read_is_one_error_row_and_the_rest_runs() {
     let dir = workspace(&["empty-answer", "plain-text"]);
     break_golden(dir.path(), GOLDEN);
     fs::write(dir.path().join("scenarios/empty-answer/scenario.toml"), "title = 1").unwrap();
@@ -159,7 +159,7 @@ fn issue_19_point_10_one_scenario_that_cannot_be_read_is_one_error_row_and_the_r
 }
 
 #[test]
-fn issue_19_point_10_the_time_and_the_slowest_scenarios_are_on_stderr() {
+fn the_time_and_the_slowest_scenarios_are_on_stderr() {
     let dir = workspace(&["empty-answer", "plain-text"]);
     let (code, out, err) = run(dir.path(), &["test", "--plans", "1"]);
     assert_eq!(code, 0, "{out}{err}");
@@ -174,7 +174,7 @@ fn issue_19_point_10_the_time_and_the_slowest_scenarios_are_on_stderr() {
 }
 
 #[test]
-fn issue_19_point_11_junit_has_times() {
+fn junit_has_times() {
     let dir = workspace(&["empty-answer"]);
     check(
         dir.path(),
@@ -196,7 +196,7 @@ fn issue_19_point_11_junit_has_times() {
 }
 
 #[test]
-fn issue_19_point_11_an_annotation_names_the_line_of_the_golden_from_the_repository_s_root() {
+fn an_annotation_names_the_line_of_the_golden_from_the_repository_s_root() {
     for place in ["", "tests/chat"] {
         let repository = tempfile::tempdir().unwrap();
         fs::create_dir(repository.path().join(".git")).unwrap();
@@ -225,7 +225,7 @@ impl Drop for Running {
 }
 
 #[test]
-fn issue_19_point_10_a_change_of_a_file_runs_again() {
+fn a_change_of_a_file_runs_again() {
     let dir = workspace(&["plain-text"]);
     let args = ["test", "--plans", "1", "--watch"];
     let mut command = clitape();
@@ -256,7 +256,7 @@ fn issue_19_point_10_a_change_of_a_file_runs_again() {
 }
 
 #[test]
-fn issue_19_point_11_a_dash_is_standard_input_or_output() {
+fn a_dash_is_standard_input_or_output() {
     let dir = workspace(&["empty-answer"]);
     let pipe = |args: &[&str], text: &[u8]| {
         let mut command = clitape();
@@ -307,7 +307,7 @@ fn issue_19_point_11_a_dash_is_standard_input_or_output() {
 }
 
 #[test]
-fn issue_19_point_10_a_terminal_shows_what_is_checked() {
+fn a_terminal_shows_what_is_checked() {
     let dir = workspace(&["empty-answer", "plain-text"]);
     let pty = nix::pty::openpty(None, None).unwrap();
     let mut command = clitape();

@@ -47,7 +47,7 @@ fn server(answers: &'static [&'static str], is_open: bool) -> SocketAddr {
 }
 
 #[test]
-fn issue_13_point_5_limits_on_plans_and_channels_name_their_option() {
+fn limits_on_plans_and_channels_name_their_option() {
     let workspace = workspace(&["plain-text"]);
     let sentence =
         "are the most that are replayed; write fewer, or raise the limit with `--max-plans`";
@@ -72,7 +72,7 @@ fn issue_13_point_5_limits_on_plans_and_channels_name_their_option() {
 }
 
 #[test]
-fn issue_13_point_5_limits_on_what_is_recorded_are_told_with_their_option() {
+fn limits_on_what_is_recorded_are_told_with_their_option() {
     let workspace = workspace(&["plain-text", "big-write"]);
     let in_workspace = |place: &str| workspace.path().join(place);
     fs::write(in_workspace("scenarios/plain-text/workspace/more.txt"), "more").expect("a file");
@@ -133,7 +133,7 @@ fn issue_13_point_5_limits_on_what_is_recorded_are_told_with_their_option() {
 }
 
 #[test]
-fn issue_13_point_5_limits_on_what_is_compared_are_told_with_their_option() {
+fn limits_on_what_is_compared_are_told_with_their_option() {
     let workspace = workspace(&["plain-text"]);
     for (text, option, low, part) in [
         ("sleep 600", "--timeout", "1", "it had not ended after 1 s"),
@@ -219,7 +219,7 @@ fn the_limit_on_the_calls_of_a_chat_is_told_with_its_option() {
 const STREAM: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
 
 #[test]
-fn issue_13_point_5_limits_on_what_is_collected_are_told_with_their_option() {
+fn limits_on_what_is_collected_are_told_with_their_option() {
     const OUTPUT: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n\
                           id: 1\nevent: output\ndata: {\"content\":\"xxxxxxxx\"}\n\n";
     const CALL: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n\
@@ -257,7 +257,7 @@ fn issue_13_point_5_limits_on_what_is_collected_are_told_with_their_option() {
 }
 
 #[test]
-fn issue_13_point_5_the_waits_between_connections_have_both_limits() {
+fn the_waits_between_connections_have_both_limits() {
     const FAST: &str =
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\nretry: 0\nid: 1\ndata: x\n\n";
     const SLOW: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\nretry: 99999999\nid: 1\ndata: x\n\n";
@@ -276,7 +276,7 @@ fn issue_13_point_5_the_waits_between_connections_have_both_limits() {
 }
 
 #[test]
-fn issue_13_point_5_limits_on_a_bot_api_server_are_told_with_their_option() {
+fn limits_on_a_bot_api_server_are_told_with_their_option() {
     const LONG: &str =
         "HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{\"ok\":true,\"result\":{}}         ";
     const WAIT: &str = "HTTP/1.1 429 X\r\ncontent-length: 62\r\n\r\n\
@@ -317,7 +317,7 @@ fn issue_13_point_5_limits_on_a_bot_api_server_are_told_with_their_option() {
 }
 
 #[test]
-fn issue_20_point_2_a_capture_without_an_end_is_replayed_as_far_as_somebody_reads() {
+fn a_capture_without_an_end_is_replayed_as_far_as_somebody_reads() {
     let run = fs::read(root().join("cassettes/plain-text/2.1.329/stdout.jsonl")).unwrap();
     let mut replay = clitape();
     replay.args(["replay", "-", "--json"]).stdin(Stdio::piped()).stdout(Stdio::piped());

@@ -39,7 +39,7 @@ fn on_machine(dir: &Path, line: &str, number: usize) -> Command {
 }
 
 #[test]
-fn issue_20_point_5_four_machines_have_one_verdict_that_fails_without_one_of_them() {
+fn four_machines_have_one_verdict_that_fails_without_one_of_them() {
     let workspace = workspace(&SCENARIOS);
     let dir = workspace.path();
     check(dir, &["test", "--plans", "2", "--json", "whole.json"], 0, &["all held"], &[]);

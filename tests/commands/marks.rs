@@ -5,7 +5,7 @@
 use crate::common::{check, workspace};
 
 #[test]
-fn issue_20_point_4_what_was_never_at_stake_fails_a_run_of_all_scenarios() {
+fn what_was_never_at_stake_fails_a_run_of_all_scenarios() {
     let workspace = workspace(&["plain-text", "tool-error"]);
     let dir = workspace.path();
     let never =

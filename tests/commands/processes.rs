@@ -42,7 +42,7 @@ fn draws(signals: &[Signal], most: f64) -> (u64, Vec<(usize, Signal, f64)>) {
 }
 
 #[test]
-fn issue_13_finding_2_sixty_signals_at_random_moments_leave_nothing() {
+fn sixty_signals_at_random_moments_leave_nothing() {
     let (seed, draws) = draws(&SIGNALS, 1.1);
     let ways = ways();
     let ways = ways.iter().copied().chain(ways.is_empty().then_some("none")).cycle();
@@ -208,7 +208,7 @@ fn sixty_signals_end_commands_whose_subjects_ignore_them() {
 }
 
 #[test]
-fn issue_13_finding_2_the_next_recording_ends_what_a_killed_one_left() {
+fn the_next_recording_ends_what_a_killed_one_left() {
     for way in ways() {
         let project = Project::new(&daemons(": > \"$HOME/ready\"; sleep 600"));
         let confine = ["--yes", "--confine", way];
@@ -235,7 +235,7 @@ fn issue_13_finding_2_the_next_recording_ends_what_a_killed_one_left() {
 }
 
 #[test]
-fn issue_13_finding_2_a_killed_recording_leaves_nothing_in_a_sandbox() {
+fn a_killed_recording_leaves_nothing_in_a_sandbox() {
     for way in ways() {
         let project = Project::new(&daemons(": > \"$HOME/ready\"; sleep 600"));
         let mut child = project.record().args(["--yes", "--confine", way]).spawn().unwrap();
@@ -250,7 +250,7 @@ fn issue_13_finding_2_a_killed_recording_leaves_nothing_in_a_sandbox() {
 }
 
 #[test]
-fn issue_13_finding_27_a_daemon_does_not_outlive_the_recording() {
+fn a_daemon_does_not_outlive_the_recording() {
     for way in ways() {
         let project = Project::new(&daemons(RESULT));
         let output = project.record().args(["--yes", "--confine", way]).output().unwrap();
@@ -262,7 +262,7 @@ fn issue_13_finding_27_a_daemon_does_not_outlive_the_recording() {
 }
 
 #[test]
-fn issue_13_finding_17_a_cli_that_hangs_when_asked_for_its_version_is_stopped() {
+fn a_cli_that_hangs_when_asked_for_its_version_is_stopped() {
     let project = Project::with_version(": > \"$HOME/ready\"; sleep 600", RESULT);
     let child = project.record().arg("--yes").spawn().unwrap();
     project.wait_for("ready");
@@ -276,7 +276,7 @@ fn issue_13_finding_17_a_cli_that_hangs_when_asked_for_its_version_is_stopped() 
 }
 
 #[test]
-fn issue_13_finding_17_a_fifo_in_a_workspace_is_refused() {
+fn a_fifo_in_a_workspace_is_refused() {
     let project = Project::new(RESULT);
     let fifo = project.path().join("scenarios/slow/workspace/pipe");
     nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
@@ -287,7 +287,7 @@ fn issue_13_finding_17_a_fifo_in_a_workspace_is_refused() {
 }
 
 #[test]
-fn issue_13_finding_29_a_prompt_is_no_option() {
+fn a_prompt_is_no_option() {
     let project = Project::new(&format!("printf 'arg:%s\\n' \"$@\"; {RESULT}"));
     let path = project.path().join("scenarios/slow/scenario.toml");
     let toml = fs::read_to_string(&path).unwrap().replace("Go.", "--version");
@@ -300,7 +300,7 @@ fn issue_13_finding_29_a_prompt_is_no_option() {
 }
 
 #[test]
-fn issue_13_point_7_an_unknown_scenario_is_shown_and_not_recorded_unasked() {
+fn an_unknown_scenario_is_shown_and_not_recorded_unasked() {
     let project = Project::new(RESULT);
     let model =
         "[[turn]]\n[[turn.block]]\ntool = 'Bash'\ninput = { command = \"ls \\u001b[2J\" }\n";

@@ -146,7 +146,7 @@ fn the_page_shows_every_run_with_what_it_was_made_of() {
 }
 
 #[test]
-fn issue_15_a_proof_of_a_dialogue_shows_both_sides() {
+fn a_proof_of_a_dialogue_shows_both_sides() {
     let dir = proof(&["permission-allow/2.1.330"]);
     let prompt = "Make a file that is called made.txt.";
     let own = format!(r#""spans":[{{"text":"{prompt}","marks":"own"}}]"#);
@@ -174,7 +174,7 @@ fn issue_15_a_proof_of_a_dialogue_shows_both_sides() {
 }
 
 #[test]
-fn issue_15_a_proof_of_an_interrupt_shows_who_stopped_the_agent() {
+fn a_proof_of_an_interrupt_shows_who_stopped_the_agent() {
     let dir = proof(&["live-interrupt-text/2.1.330"]);
     let button = "[ ⏹ Stop ]";
     let pressed = format!(r#""spans":[{{"text":"{button}","marks":"own button"}}]"#);
@@ -318,7 +318,7 @@ fn what_can_t_be_proved_is_told() {
 }
 
 #[test]
-fn issue_19_point_17_the_picture_of_the_readme_is_of_today() {
+fn the_picture_of_the_readme_is_of_today() {
     let committed = root().join("reports/samples/preview.svg");
     let picture = read(proof(&["three-tools"]).path(), "preview.svg");
     if std::env::var_os("UPDATE_PICTURES").is_some() {

@@ -159,7 +159,7 @@ fn a_new_golden_of_a_version_is_compared_with_the_one_that_held() {
 }
 
 #[test]
-fn issue_19_point_14_a_new_golden_of_a_variant_is_compared_with_the_usual_one() {
+fn a_new_golden_of_a_variant_is_compared_with_the_usual_one() {
     let name = "sse-error-mid-text";
     let workspace = workspace(&[name]);
     let dir = workspace.path();

@@ -31,7 +31,7 @@ fn listed(dir: &Path, words: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn issue_19_point_9_the_same_words_select_everywhere() {
+fn the_same_words_select_everywhere() {
     let dir = workspace(&NAMES);
     let dir = dir.path();
     for (words, expect) in [
@@ -96,7 +96,7 @@ fn issue_19_point_9_the_same_words_select_everywhere() {
 }
 
 #[test]
-fn issue_19_point_9_a_recording_is_judged_alone() {
+fn a_recording_is_judged_alone() {
     let dir = workspace(&["plain-text", "bash-count"]);
     let dir = dir.path();
     let alone = check(dir, &["test", "plain-text/2.1.329"], 0, &["1 cassette,", "all held"], &[]);
@@ -123,7 +123,7 @@ fn issue_19_point_9_a_recording_is_judged_alone() {
 }
 
 #[test]
-fn issue_19_point_9_shards_of_a_test_merge_to_the_whole() {
+fn shards_of_a_test_merge_to_the_whole() {
     let dir = workspace(&NAMES);
     let dir = dir.path();
     let whole = check(dir, &["test"], 0, &["4 scenarios: ", "all held"], &[]);
@@ -157,7 +157,7 @@ fn git(dir: &Path, args: &[&str]) {
 }
 
 #[test]
-fn issue_19_point_9_changes_are_those_of_git() {
+fn changes_are_those_of_git() {
     let dir = workspace(&NAMES);
     let dir = dir.path();
     if !has_program("git") {
@@ -201,7 +201,7 @@ fn issue_19_point_9_changes_are_those_of_git() {
 }
 
 #[test]
-fn issue_19_point_9_list_and_show_are_for_people() {
+fn list_and_show_are_for_people() {
     let dir = workspace(&["three-tools", "permission-allow"]);
     let dir = dir.path();
     let out = check(dir, &["list"], 0, &["scenario ", "2 scenarios, 8 recordings"], &[]);

@@ -36,7 +36,7 @@ fn with_a_wrong_golden() -> tempfile::TempDir {
 }
 
 #[test]
-fn issue_19_point_1_a_reader_that_goes_away_changes_neither_the_exit_code_nor_the_files() {
+fn a_reader_that_goes_away_changes_neither_the_exit_code_nor_the_files() {
     let workspace = with_a_wrong_golden();
     let dir = workspace.path();
     let reports = ["--junit", "r.xml", "--tap", "r.tap", "--json", "r.json", "--html", "page"];
@@ -97,7 +97,7 @@ fn check_stale(file: &str, change: impl Fn(String) -> String, expect: Option<&st
 }
 
 #[test]
-fn issue_19_point_2_a_recording_that_is_older_than_its_scenario_is_a_finding() {
+fn a_recording_that_is_older_than_its_scenario_is_a_finding() {
     let scenario = "scenario.toml";
     check_stale(
         scenario,
@@ -126,7 +126,7 @@ fn issue_19_point_2_a_recording_that_is_older_than_its_scenario_is_a_finding() {
 }
 
 #[test]
-fn issue_19_point_2_a_recording_that_does_not_say_what_it_was_made_from_is_a_finding() {
+fn a_recording_that_does_not_say_what_it_was_made_from_is_a_finding() {
     let workspace = workspace(&["plain-text"]);
     let manifest = workspace.path().join("cassettes/plain-text/2.1.148/cassette.toml");
     edit_manifest(&manifest, |text| {
@@ -142,7 +142,7 @@ fn issue_19_point_2_a_recording_that_does_not_say_what_it_was_made_from_is_a_fin
 }
 
 #[test]
-fn issue_19_point_3_an_edited_manifest_is_damage() {
+fn an_edited_manifest_is_damage() {
     for (from, to) in [
         ("sha256 = \"", "sha256 = \"0"),
         ("date = \"", "date = \"1"),
@@ -168,7 +168,7 @@ fn issue_19_point_3_an_edited_manifest_is_damage() {
 }
 
 #[test]
-fn issue_19_point_7_only_a_command_that_mends_is_called_a_fix() {
+fn only_a_command_that_mends_is_called_a_fix() {
     let workspace = workspace(&["plain-text"]);
     let dir = workspace.path();
     let cassettes = dir.join("cassettes/plain-text");
@@ -216,7 +216,7 @@ fn issue_19_point_7_only_a_command_that_mends_is_called_a_fix() {
 }
 
 #[test]
-fn issue_19_point_4_a_proof_is_held_against_its_run() {
+fn a_proof_is_held_against_its_run() {
     let workspace = with_a_wrong_golden();
     let dir = workspace.path();
     let args = ["proof", "plain-text/1.0.128", "--no-png", "--out", "proof"];
@@ -270,7 +270,7 @@ fn check_played(args: &[&str], shown: &[&str], hidden: &[&str]) {
 }
 
 #[test]
-fn issue_19_point_5_a_scenario_is_played_as_it_says() {
+fn a_scenario_is_played_as_it_says() {
     let silent = "silent-run/2.1.329";
     check_played(&[silent], &[], &["sendMessage"]);
     check_played(&["cassettes/silent-run/2.1.329"], &["sendMessage"], &[]);
@@ -301,7 +301,7 @@ fn put_cli(dir: &Path, answer: &str, code: u8) {
 }
 
 #[test]
-fn issue_19_point_6_no_recording_is_replaced_unasked() {
+fn no_recording_is_replaced_unasked() {
     let workspace = tempfile::tempdir().unwrap();
     let dir = workspace.path();
     check(dir, &["new", "mine"], 0, &[], &[]);

@@ -21,7 +21,7 @@ fn with_script(script: &str, settings: &str) -> tempfile::TempDir {
 }
 
 #[test]
-fn issue_16_a_replay_is_judged_and_accepted_as_a_gateway_is() {
+fn a_replay_is_judged_and_accepted_as_a_gateway_is() {
     let dir = with_script(r#"exec "$0" "$@""#, "");
     let path = dir.path();
     check(path, &["subject", "list"], 0, &["mine", "replay"], &[]);
@@ -47,8 +47,7 @@ fn issue_16_a_replay_is_judged_and_accepted_as_a_gateway_is() {
 }
 
 #[test]
-fn issue_19_point_10_the_plans_of_a_subject_have_the_seeds_that_are_asked_for_and_its_runs_have_times()
- {
+fn the_plans_of_a_subject_have_the_seeds_that_are_asked_for_and_its_runs_have_times() {
     let fails = r#"case "$*" in *--plan*) exit 4 ;; esac; exec "$0" "$@""#;
     let dir = with_script(fails, "");
     let test = ["test", "--yes", "--subject", "mine", "plain-text"];
@@ -65,7 +64,7 @@ fn issue_19_point_10_the_plans_of_a_subject_have_the_seeds_that_are_asked_for_an
 }
 
 #[test]
-fn issue_16_what_a_replay_prints_wrongly_is_a_finding() {
+fn what_a_replay_prints_wrongly_is_a_finding() {
     let spoiled = |how: &str| format!(r#""$0" "$@" | {how}"#);
     let again = r#"awk '{ print } /"message_id":1/ { line = $0 } END { gsub("\"message_id\":1", "\"message_id\":7", line); sub("editMessageText", "sendMessage", line); print line }'"#;
     let fails = r#"case "$*" in *--plan*) exit 4 ;; esac; exec "$0" "$@""#;

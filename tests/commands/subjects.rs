@@ -32,7 +32,7 @@ fn example(arguments: &str, settings: &str) -> String {
 }
 
 #[test]
-fn issue_16_a_right_gateway_holds_and_its_chat_can_be_accepted() {
+fn a_right_gateway_holds_and_its_chat_can_be_accepted() {
     if !has_program("python3") {
         return;
     }
@@ -65,7 +65,7 @@ fn issue_16_a_right_gateway_holds_and_its_chat_can_be_accepted() {
 }
 
 #[test]
-fn issue_16_calls_of_the_chat_go_wrong_as_asked_and_the_finding_says_so() {
+fn calls_of_the_chat_go_wrong_as_asked_and_the_finding_says_so() {
     if !has_program("python3") {
         return;
     }
@@ -97,7 +97,7 @@ fn issue_16_calls_of_the_chat_go_wrong_as_asked_and_the_finding_says_so() {
 }
 
 #[test]
-fn issue_16_another_claude_that_would_run_is_refused_and_a_subject_is_like_another() {
+fn another_claude_that_would_run_is_refused_and_a_subject_is_like_another() {
     if !has_program("python3") {
         return;
     }
@@ -116,7 +116,7 @@ fn issue_16_another_claude_that_would_run_is_refused_and_a_subject_is_like_anoth
 }
 
 #[test]
-fn issue_16_a_gateway_that_ends_hangs_or_never_starts_is_told() {
+fn a_gateway_that_ends_hangs_or_never_starts_is_told() {
     if !has_program("python3") {
         return;
     }
@@ -158,7 +158,7 @@ fn issue_16_a_gateway_that_ends_hangs_or_never_starts_is_told() {
 }
 
 #[test]
-fn issue_16_a_turn_that_nobody_began_belongs_to_the_run_however_long_the_pause_before_it() {
+fn a_turn_that_nobody_began_belongs_to_the_run_however_long_the_pause_before_it() {
     if !has_program("node") {
         return;
     }
@@ -171,7 +171,7 @@ fn issue_16_a_turn_that_nobody_began_belongs_to_the_run_however_long_the_pause_b
 }
 
 #[test]
-fn issue_16_nothing_of_a_gateway_is_left_after_a_kill() {
+fn nothing_of_a_gateway_is_left_after_a_kill() {
     if !has_program("python3") {
         return;
     }
@@ -218,7 +218,7 @@ fn gateways(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn issue_16_a_parser_is_compared_kind_by_kind() {
+fn a_parser_is_compared_kind_by_kind() {
     if !has_program("python3") {
         return;
     }
@@ -240,7 +240,7 @@ fn issue_16_a_parser_is_compared_kind_by_kind() {
 }
 
 #[test]
-fn issue_16_a_parser_that_is_started_once_reads_each_recording() {
+fn a_parser_that_is_started_once_reads_each_recording() {
     if !has_program("python3") {
         return;
     }
@@ -295,7 +295,7 @@ fn python(program: &str, settings: &str) -> String {
 }
 
 #[test]
-fn issue_16_a_check_says_what_a_gateway_lacks_and_what_it_printed() {
+fn a_check_says_what_a_gateway_lacks_and_what_it_printed() {
     if !has_program("python3") {
         return;
     }
@@ -329,7 +329,7 @@ fn issue_16_a_check_says_what_a_gateway_lacks_and_what_it_printed() {
 }
 
 #[test]
-fn issue_16_a_gateway_that_answers_at_a_url_is_ready() {
+fn a_gateway_that_answers_at_a_url_is_ready() {
     if !has_program("python3") {
         return;
     }
@@ -343,7 +343,7 @@ fn issue_16_a_gateway_that_answers_at_a_url_is_ready() {
 }
 
 #[test]
-fn issue_16_known_differences_mark_what_is_known_and_a_row_that_is_over_or_unused_stands_out() {
+fn known_differences_mark_what_is_known_and_a_row_that_is_over_or_unused_stands_out() {
     if !has_program("python3") {
         return;
     }

@@ -8,7 +8,7 @@ use crate::common::{check, workspace};
 use crate::kept_plans::{failing, pin};
 
 #[test]
-fn issue_20_point_5_a_sweep_goes_on_where_it_was_ended() {
+fn a_sweep_goes_on_where_it_was_ended() {
     let workspace = workspace(&["plain-text"]);
     let dir = workspace.path();
     let one = "plain-text/2.1.329";
@@ -48,7 +48,7 @@ fn issue_20_point_5_a_sweep_goes_on_where_it_was_ended() {
 }
 
 #[test]
-fn issue_20_point_5_a_sweep_lists_the_seeds_that_fail_and_keeps_their_plans() {
+fn a_sweep_lists_the_seeds_that_fail_and_keeps_their_plans() {
     let workspace = workspace(&["plain-text"]);
     let dir = workspace.path();
     // A plan that fails in each step stands for seeds that do.
@@ -69,7 +69,7 @@ fn issue_20_point_5_a_sweep_lists_the_seeds_that_fail_and_keeps_their_plans() {
 }
 
 #[test]
-fn issue_20_point_5_a_damaged_cassette_ends_a_sweep_as_it_ends_a_test() {
+fn a_damaged_cassette_ends_a_sweep_as_it_ends_a_test() {
     let workspace = workspace(&["plain-text"]);
     let dir = workspace.path();
     let path = dir.join("cassettes/plain-text/2.1.329/stdout.jsonl");

@@ -27,7 +27,7 @@ fn check_scenario(name: &str, more: &str, code: i32, out: &[&str]) {
 }
 
 #[test]
-fn issue_17_faults_that_no_call_gets_are_told() {
+fn faults_that_no_call_gets_are_told() {
     check_scenario("plain-text", "[sweep]\nplans = 0", 0, &[]);
     let never_drawn = "`sweep.faults` are drawn by the plans, and `sweep.plans` is 0";
     let keys = "[sweep]\nplans = 0\nfaults = ['slow']";
@@ -41,7 +41,7 @@ fn issue_17_faults_that_no_call_gets_are_told() {
 }
 
 #[test]
-fn issue_17_a_scenario_that_is_a_link_is_told() {
+fn a_scenario_that_is_a_link_is_told() {
     let dir = workspace(&["plain-text"]);
     let scenarios = dir.path().join("scenarios");
     edit(&scenarios.join("plain-text/scenario.toml"), |text| {
@@ -54,7 +54,7 @@ fn issue_17_a_scenario_that_is_a_link_is_told() {
 }
 
 #[test]
-fn issue_17_a_golden_that_nothing_compares_is_told() {
+fn a_golden_that_nothing_compares_is_told() {
     let dir = workspace(&["plain-text"]);
     let golden = dir.path().join("scenarios/plain-text/golden");
     let scenario = dir.path().join("scenarios/plain-text/scenario.toml");
@@ -84,7 +84,7 @@ fn issue_17_a_golden_that_nothing_compares_is_told() {
 }
 
 #[test]
-fn issue_17_a_manifest_that_is_not_its_folders_is_told() {
+fn a_manifest_that_is_not_its_folders_is_told() {
     let (version, other) = ("version = \"2.1.329\"", "version = \"2.1.148\"");
     for (from, to, code, told) in [
         (version, other, 5, "it holds a recording of CLI 2.1.148"),

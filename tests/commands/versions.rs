@@ -192,7 +192,7 @@ fn newer_cli(dir: &Path, word: &str, instead: &str) -> [&'static str; 6] {
 }
 
 #[test]
-fn issue_18_point_5_a_version_is_accepted_and_leaves_again_without_a_trace() {
+fn a_version_is_accepted_and_leaves_again_without_a_trace() {
     let workspace = workspace(&["plain-text"]);
     let dir = workspace.path();
     let drift = newer_cli(dir, "in the order ", "in the shape ");
@@ -233,7 +233,7 @@ fn issue_18_point_5_a_version_is_accepted_and_leaves_again_without_a_trace() {
 }
 
 #[test]
-fn issue_18_point_5_nothing_is_accepted_that_was_not_compared_as_a_whole() {
+fn nothing_is_accepted_that_was_not_compared_as_a_whole() {
     let workspace = workspace(&["plain-text"]);
     let dir = workspace.path();
     let drift = newer_cli(dir, "", "");
@@ -254,7 +254,7 @@ fn issue_18_point_5_nothing_is_accepted_that_was_not_compared_as_a_whole() {
 }
 
 #[test]
-fn issue_18_point_5_a_version_leaves_with_what_only_it_needs() {
+fn a_version_leaves_with_what_only_it_needs() {
     let workspace = workspace(&["plain-text", "same-index"]);
     let dir = workspace.path();
     let golden = |name: &str| dir.join("scenarios/plain-text/golden").join(name);
@@ -293,7 +293,7 @@ fn issue_18_point_5_a_version_leaves_with_what_only_it_needs() {
 }
 
 #[test]
-fn issue_18_point_5_no_scenario_loses_its_only_recording() {
+fn no_scenario_loses_its_only_recording() {
     let workspace = workspace(&["plain-text", "shell-forms"]);
     let dir = workspace.path();
     let before = tree(dir);

@@ -45,7 +45,7 @@ fn edit(path: &Path, from: &str, to: &str) {
 }
 
 #[test]
-fn issue_13_finding_1_an_import_writes_only_below_its_scenario() {
+fn an_import_writes_only_below_its_scenario() {
     let outside = precious();
     let path = outside.path().to_str().expect("a path");
     let dir = workspace(&[]);
@@ -83,7 +83,7 @@ fn issue_13_finding_1_an_import_writes_only_below_its_scenario() {
 }
 
 #[test]
-fn issue_13_finding_3_versions_are_versions() {
+fn versions_are_versions() {
     let dir = workspace(&["plain-text"]);
     let config = dir.path().join("clitape.toml");
     for version in ["/any/dir", "file:/x/evil.tgz", "npm:evil@1.0.0", "../x", "latest"] {
@@ -95,7 +95,7 @@ fn issue_13_finding_3_versions_are_versions() {
 }
 
 #[test]
-fn issue_13_finding_4_a_cassette_is_made_of_its_own_files() {
+fn a_cassette_is_made_of_its_own_files() {
     let name = "plain-text/2.1.329";
     let args = ["replay", name];
     for (key, told) in [
@@ -138,7 +138,7 @@ fn nix_fifo(path: &Path) {
 }
 
 #[test]
-fn issue_13_finding_4_a_golden_is_a_regular_file() {
+fn a_golden_is_a_regular_file() {
     let dir = workspace(&["plain-text"]);
     let golden = dir.path().join("scenarios/plain-text/golden/bus.snap");
     fs::remove_file(&golden).expect("it can be removed");
@@ -147,7 +147,7 @@ fn issue_13_finding_4_a_golden_is_a_regular_file() {
 }
 
 #[test]
-fn issue_13_finding_5_goldens_are_never_written_through_a_link() {
+fn goldens_are_never_written_through_a_link() {
     let outside = precious();
     let dir = workspace(&["plain-text"]);
     let golden = dir.path().join("scenarios/plain-text/golden");
@@ -184,7 +184,7 @@ fn issue_13_finding_5_goldens_are_never_written_through_a_link() {
 }
 
 #[test]
-fn issue_13_finding_16_a_folder_that_is_no_scenario_is_one_finding() {
+fn a_folder_that_is_no_scenario_is_one_finding() {
     let dir = workspace(&["plain-text"]);
     for (folder, name) in
         [("scenarios", "$(touch pwned)"), ("scenarios", "-x"), ("cassettes", "a b;touch pwned")]
@@ -208,7 +208,7 @@ fn issue_13_finding_16_a_folder_that_is_no_scenario_is_one_finding() {
 }
 
 #[test]
-fn issue_13_finding_18_what_a_crash_left_is_a_finding() {
+fn what_a_crash_left_is_a_finding() {
     let dir = workspace(&["plain-text"]);
     let left = [
         "cassettes/plain-text/.writing-a1B2c3",
@@ -228,7 +228,7 @@ fn issue_13_finding_18_what_a_crash_left_is_a_finding() {
 }
 
 #[test]
-fn issue_13_finding_19_writers_of_one_cassette_wait_for_each_other() {
+fn writers_of_one_cassette_wait_for_each_other() {
     let dir = workspace(&[]);
     fs::write(dir.path().join("run.jsonl"), capture("2.1.0")).expect("a capture");
     let args = ["import", "run.jsonl", "--scenario", "ok", "--force"];
@@ -246,7 +246,7 @@ fn issue_13_finding_19_writers_of_one_cassette_wait_for_each_other() {
 }
 
 #[test]
-fn issue_13_finding_24_and_25_a_cassette_is_what_its_name_says() {
+fn a_cassette_is_what_its_name_says() {
     let at = |dir: &TempDir, rest: &str| dir.path().join("cassettes/plain-text").join(rest);
 
     let dir = workspace(&["plain-text"]);
@@ -270,14 +270,14 @@ fn issue_13_finding_24_and_25_a_cassette_is_what_its_name_says() {
 }
 
 #[test]
-fn issue_13_finding_26_a_golden_with_crlf_says_so() {
+fn a_golden_with_crlf_says_so() {
     let dir = workspace(&["plain-text"]);
     edit(&dir.path().join("scenarios/plain-text/golden/bus.snap"), "\n", "\r\n");
     check(dir.path(), &["test"], 3, &["end with CR and LF", ".gitattributes"], &[]);
 }
 
 #[test]
-fn issue_13_finding_28_a_page_that_is_a_link_is_replaced() {
+fn a_page_that_is_a_link_is_replaced() {
     let outside = precious();
     let dir = workspace(&["plain-text"]);
     let page = dir.path().join("report/index.html");
@@ -289,7 +289,7 @@ fn issue_13_finding_28_a_page_that_is_a_link_is_replaced() {
 }
 
 #[test]
-fn issue_13_finding_34_names_of_devices_are_no_scenarios() {
+fn names_of_devices_are_no_scenarios() {
     let dir = workspace(&[]);
     for name in ["nul", "com1", "con", "lpt9", "Late", "a.b", "-x"] {
         let (code, _, err) = run(dir.path(), &["new", "--", name]);
@@ -299,7 +299,7 @@ fn issue_13_finding_34_names_of_devices_are_no_scenarios() {
 }
 
 #[test]
-fn issue_13_the_largest_file_is_an_option() {
+fn the_largest_file_is_an_option() {
     let dir = workspace(&["plain-text"]);
     let told = ["has more than 100B", "--max-file"];
     check(dir.path(), &["replay", "plain-text/2.1.329", "--max-file", "100"], 2, &[], &told);

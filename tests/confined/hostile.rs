@@ -11,7 +11,7 @@ use crate::row::{QUIET, Row};
 /// the command says what is wrong.
 pub(crate) const HOSTILE: &[Row] = &[
     Row {
-        name: "issue_13_finding_1_import_of_a_capture_with_a_folder_for_a_version",
+        name: "import_of_a_capture_with_a_folder_for_a_version",
         prepare: |place| {
             let version = place.outside.to_str().unwrap();
             place.capture(version);
@@ -22,7 +22,7 @@ pub(crate) const HOSTILE: &[Row] = &[
         ..QUIET
     },
     Row {
-        name: "issue_13_finding_1_import_of_a_capture_with_a_relative_version",
+        name: "import_of_a_capture_with_a_relative_version",
         prepare: |place| place.capture("../../../outside"),
         args: &["import", "{out}/c.jsonl", "--scenario", "harmless"],
         code: 2,
@@ -30,7 +30,7 @@ pub(crate) const HOSTILE: &[Row] = &[
         ..QUIET
     },
     Row {
-        name: "issue_13_finding_1_import_with_a_relative_version",
+        name: "import_with_a_relative_version",
         prepare: |place| place.capture("2.0.70"),
         args: &[
             "import",
@@ -45,7 +45,7 @@ pub(crate) const HOSTILE: &[Row] = &[
         ..QUIET
     },
     Row {
-        name: "issue_13_finding_1_import_into_the_folder_above",
+        name: "import_into_the_folder_above",
         prepare: |place| place.capture("2.0.70"),
         args: &["import", "{out}/c.jsonl", "--scenario", ".."],
         code: 2,
@@ -53,7 +53,7 @@ pub(crate) const HOSTILE: &[Row] = &[
         ..QUIET
     },
     Row {
-        name: "issue_13_finding_1_import_into_another_folder",
+        name: "import_into_another_folder",
         prepare: |place| place.capture("2.0.70"),
         args: &["import", "{out}/c.jsonl", "--scenario", "../../outside"],
         code: 2,
@@ -61,7 +61,7 @@ pub(crate) const HOSTILE: &[Row] = &[
         ..QUIET
     },
     Row {
-        name: "issue_13_finding_1_import_into_an_absolute_folder",
+        name: "import_into_an_absolute_folder",
         prepare: |place| place.capture("2.0.70"),
         args: &["import", "{out}/c.jsonl", "--scenario", "{outside}"],
         code: 2,
@@ -69,7 +69,7 @@ pub(crate) const HOSTILE: &[Row] = &[
         ..QUIET
     },
     Row {
-        name: "issue_13_finding_3_record_with_a_folder_for_a_version",
+        name: "record_with_a_folder_for_a_version",
         prepare: |place| {
             let bin = place.outside.join("node_modules/.bin");
             fs::create_dir_all(&bin).unwrap();
@@ -83,7 +83,7 @@ pub(crate) const HOSTILE: &[Row] = &[
         ..QUIET
     },
     Row {
-        name: "issue_13_finding_4_a_cassette_that_names_a_file_of_the_system",
+        name: "a_cassette_that_names_a_file_of_the_system",
         prepare: |place| place.add_hash("/etc/passwd"),
         args: &["replay", PLAIN],
         code: 5,
@@ -91,7 +91,7 @@ pub(crate) const HOSTILE: &[Row] = &[
         ..QUIET
     },
     Row {
-        name: "issue_13_finding_4_a_cassette_that_names_a_device",
+        name: "a_cassette_that_names_a_device",
         prepare: |place| place.add_hash("/dev/zero"),
         args: &["replay", PLAIN],
         code: 5,
@@ -99,7 +99,7 @@ pub(crate) const HOSTILE: &[Row] = &[
         ..QUIET
     },
     Row {
-        name: "issue_13_finding_4_a_cassette_with_a_link_to_a_device",
+        name: "a_cassette_with_a_link_to_a_device",
         prepare: |place| place.link("/dev/zero", "cassettes/plain-text/2.1.329/stdout.jsonl"),
         args: &["replay", PLAIN],
         code: 5,
@@ -107,7 +107,7 @@ pub(crate) const HOSTILE: &[Row] = &[
         ..QUIET
     },
     Row {
-        name: "issue_13_finding_4_a_golden_that_is_a_pipe",
+        name: "a_golden_that_is_a_pipe",
         prepare: |place| {
             let golden = place.work.join("scenarios/plain-text/golden/bus.snap");
             fs::remove_file(&golden).unwrap();
@@ -119,7 +119,7 @@ pub(crate) const HOSTILE: &[Row] = &[
         ..QUIET
     },
     Row {
-        name: "issue_13_finding_5_an_update_through_a_link",
+        name: "an_update_through_a_link",
         prepare: |place| {
             change_golden(place);
             let precious = place.outside.join("precious");
@@ -133,7 +133,7 @@ pub(crate) const HOSTILE: &[Row] = &[
         ..QUIET
     },
     Row {
-        name: "issue_13_finding_5_an_update_into_a_linked_folder",
+        name: "an_update_into_a_linked_folder",
         prepare: |place| {
             let golden = place.work.join("scenarios/plain-text/golden");
             fs::remove_dir_all(&golden).unwrap();
@@ -145,7 +145,7 @@ pub(crate) const HOSTILE: &[Row] = &[
         ..QUIET
     },
     Row {
-        name: "issue_13_finding_5_an_accepted_golden_that_is_a_link",
+        name: "an_accepted_golden_that_is_a_link",
         prepare: |place| {
             propose_golden(place);
             let golden = "scenarios/plain-text/golden/telegram-partial.snap";

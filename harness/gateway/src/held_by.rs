@@ -130,7 +130,7 @@ held_by! {
         telegram::tests::v6_not_modified_is_success,
         telegram::tests::v6_network_errors_back_off_and_recover,
         telegram::tests::v6_other_errors_end_the_draft,
-        telegram::api::tests::issue_13_finding_15_a_wait_has_a_limit_and_grows,
+        telegram::api::tests::a_wait_has_a_limit_and_grows,
     ], ["chat-rate-limited"];
     "V7": [
         telegram::tests::v7_no_late_edit_overwrites_the_final_message,
@@ -138,7 +138,7 @@ held_by! {
         telegram::tests::v7_nothing_is_sent_twice,
         ending::tests::v7_every_outcome_has_something_to_say,
         telegram::tests::v7_a_new_message_whose_answer_is_lost_is_not_sent_again,
-        telegram::tests::waits::issue_13_finding_15_an_endless_wait_causes_no_panic_and_is_reported,
+        telegram::tests::waits::an_endless_wait_causes_no_panic_and_is_reported,
     ], ["empty-answer", "max-turns", "sigint-mid-text"];
     "V8": [telegram::markup::tests::v8_markdown_becomes_html], [];
     "V9": [

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_13_finding_22_a_token_is_masked_in_every_encoding() {
+    fn a_token_is_masked_in_every_encoding() {
         check("no bot123456:AbC-secret_token here", "no bot*** here");
         check("AbC-secret_token", "***");
         check("ABC-SECRET_TOKEN", "***");

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_13_finding_14_what_is_no_size_is_refused() {
+    fn what_is_no_size_is_refused() {
         for word in
             ["", "0", "-1", "+1", "1MB", "1.5MiB", "MiB", "1025GiB", "18446744073709551615GiB"]
         {

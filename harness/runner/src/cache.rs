@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_19_point_12_what_was_not_used_for_longest_leaves_first() {
+    fn what_was_not_used_for_longest_leaves_first() {
         let all = [
             entry(CacheKind::Claude, "1.0.128", 300),
             entry(CacheKind::Drift, "f390", 10),
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_19_point_12_an_entry_has_several_names() {
+    fn an_entry_has_several_names() {
         let all = [
             entry(CacheKind::Claude, "1.0.128", 1),
             entry(CacheKind::Claude, "2.1.330", 1),

@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_13_finding_1_names_never_lead_out_of_their_folder() {
+    fn names_never_lead_out_of_their_folder() {
         let long = "a".repeat(LONGEST + 1);
         check::<ScenarioName>(
             &["a", "late-edit", "api-529-then-ok", "2", "com10", "console"],

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_19_point_11_a_mistake_in_any_table_of_a_list_has_its_line() {
+    fn a_mistake_in_any_table_of_a_list_has_its_line() {
         const FIRST: &str = "[[channel]]\nkind = 'telegram'\nmode = 'partial'\n";
         let all = "expected one of `off`, `partial`, `block`, `progress`";
         let keys = "expected one of `mode`, `reasoning`, `profile`";
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_19_point_11_no_message_has_a_type_of_rust() {
+    fn no_message_has_a_type_of_rust() {
         for (text, expect) in [
             ("title = 1\n", "1: invalid type: integer `1`, expected a string"),
             (

@@ -35,7 +35,7 @@ held_by! {
     ], ["unicode"];
     "Records": [
         tests::kinds::unknown_kinds_are_kept_raw_and_counted,
-        tests::kinds::issue_20_of_very_many_kinds_the_first_have_counts,
+        tests::kinds::of_very_many_kinds_the_first_have_counts,
         tests::framing::every_line_is_accounted_for,
         tests::kinds::every_kind_of_cli_2_1_316_is_on_the_page,
         tests::kinds::every_block_of_cli_2_1_316_is_known,

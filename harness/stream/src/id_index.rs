@@ -120,7 +120,7 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn issue_20_an_index_without_ids_finds_what_a_map_finds(
+        fn an_index_without_ids_finds_what_a_map_finds(
             happens in proptest::collection::vec((any::<bool>(), "[a-c]{0,2}"), 0..60),
         ) {
             let (mut index, mut map) = (IdIndex::default(), HashMap::new());
@@ -142,7 +142,7 @@ mod tests {
         }
 
         #[test]
-        fn issue_20_a_set_of_ids_has_what_a_set_of_strings_has(
+        fn a_set_of_ids_has_what_a_set_of_strings_has(
             ids in proptest::collection::vec("[a-c]{0,3}", 0..60),
         ) {
             let (mut set, mut strings) = (IdSet::default(), HashSet::new());

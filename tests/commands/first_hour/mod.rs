@@ -68,7 +68,7 @@ runpy.run_path(os.path.join(here, "telegram.py"), run_name="__main__")
 "#;
 
 #[test]
-fn issue_19_point_8_the_commands_of_readme_lead_to_a_red_and_then_a_green_check() {
+fn the_commands_of_readme_lead_to_a_red_and_then_a_green_check() {
     let section = section();
     let code = section.lines().filter_map(|line| line.strip_prefix("    "));
     let commands: Vec<&str> = code.clone().filter_map(|it| it.strip_prefix("clitape ")).collect();
@@ -129,7 +129,7 @@ fn issue_19_point_8_the_commands_of_readme_lead_to_a_red_and_then_a_green_check(
 }
 
 #[test]
-fn issue_19_point_8_init_overwrites_nothing() {
+fn init_overwrites_nothing() {
     let home = tempfile::tempdir().unwrap();
     let repository = home.path().join("repository");
     let dir = repository.join("e2e");
@@ -200,7 +200,7 @@ fn cached(home: &Path, words: &[&str]) -> Vec<(String, u64)> {
 }
 
 #[test]
-fn issue_19_point_12_the_cache_is_shown_cleaned_and_limited() {
+fn the_cache_is_shown_cleaned_and_limited() {
     let home = tempfile::tempdir().unwrap();
     let home = home.path();
     let cache = home.join("cache");

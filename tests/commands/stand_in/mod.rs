@@ -392,7 +392,7 @@ fn a_signal_ends_it_as_it_ends_the_cli() {
 }
 
 #[test]
-fn issue_16_the_process_can_end_in_another_way() {
+fn the_process_can_end_in_another_way() {
     let cassette = recorded("plain-text/2.1.330");
     let args = ["-p", "Hi", "--output-format", "stream-json", "--session-id", SESSION];
     let start =

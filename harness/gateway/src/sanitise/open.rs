@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_13_finding_9_a_pattern_says_what_its_secrets_begin_with() {
+    fn a_pattern_says_what_its_secrets_begin_with() {
         let check = |pattern: &str, expect: &[&str]| {
             assert_eq!(beginnings(pattern).unwrap(), expect, "{pattern}");
         };

@@ -170,7 +170,7 @@ pub(crate) fn b2_image_and_document_data_is_replaced_by_its_size() {
 
 /// What only the text behind it gives away is shown while it grows, and masked from then on.
 #[test]
-fn issue_13_finding_9_a_complete_only_rule_delays_no_text() {
+fn a_complete_only_rule_delays_no_text() {
     let check = |text: &str, growing: &str, whole: &str| {
         assert_eq!(redact_open(text), growing, "{text}");
         assert_eq!(redact_text(text), whole, "{text}");

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_19_point_18_what_is_no_transcript_is_told_from_one() {
+    fn what_is_no_transcript_is_told_from_one() {
         let check = |text: &str, expect: Option<NoTranscript>| {
             let read = read(text.as_bytes()).expect("bytes in memory always read");
             assert_eq!(read.mistaken_for(), expect, "{text}");

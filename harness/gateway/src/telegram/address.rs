@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_13_finding_23_an_address_has_no_query_no_fragment_and_no_user() {
+    fn an_address_has_no_query_no_fragment_and_no_user() {
         check("https://api.telegram.org", Ok("https://api.telegram.org"));
         check("https://api.telegram.org/", Ok("https://api.telegram.org"));
         check("http://127.0.0.1:81/a/prefix/", Ok("http://127.0.0.1:81/a/prefix"));

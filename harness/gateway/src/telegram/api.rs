@@ -147,7 +147,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    pub(crate) fn issue_13_finding_15_a_wait_has_a_limit_and_grows() {
+    pub(crate) fn a_wait_has_a_limit_and_grows() {
         for (seconds, expect) in [
             (0, [1, 2, 4, 8, 16, 30, 30]),
             (5, [5, 5, 5, 8, 16, 30, 30]),

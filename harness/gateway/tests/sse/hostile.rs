@@ -47,7 +47,7 @@ async fn collect(address: SocketAddr, limits: CollectLimits) -> Collected {
 }
 
 #[tokio::test]
-async fn issue_13_finding_14_a_stream_without_end_is_collected_to_its_limits() {
+async fn a_stream_without_end_is_collected_to_its_limits() {
     let limits = CollectLimits {
         stream: ByteSize::mib(2),
         retained: RetainedLimits { bytes: ByteSize::kib(64), calls: 100 },
@@ -81,7 +81,7 @@ async fn issue_13_finding_14_a_stream_without_end_is_collected_to_its_limits() {
 }
 
 #[tokio::test]
-async fn issue_13_finding_34_a_stream_that_breaks_off_again_and_again_is_given_up() {
+async fn a_stream_that_breaks_off_again_and_again_is_given_up() {
     // Each connection brings an event, so that no number of fruitless tries ends it.
     let first = "retry: 0\nid: NUMBER\nevent: output\ndata: {\"content\":\"x\"}\n\n";
     let (address, asked) = server(first, "").await;
@@ -97,7 +97,7 @@ async fn issue_13_finding_34_a_stream_that_breaks_off_again_and_again_is_given_u
 }
 
 #[tokio::test]
-async fn issue_13_finding_34_a_stream_that_brings_nothing_is_opened_five_times_more() {
+async fn a_stream_that_brings_nothing_is_opened_five_times_more() {
     let (address, asked) = server("", "").await;
     let (retry_min, retry_max) = (Duration::ZERO, Duration::from_millis(1));
     let limits = CollectLimits { retry_min, retry_max, ..CollectLimits::default() };
@@ -108,7 +108,7 @@ async fn issue_13_finding_34_a_stream_that_brings_nothing_is_opened_five_times_m
 }
 
 #[tokio::test]
-async fn issue_13_finding_22_an_answer_that_repeats_the_token_is_masked() {
+async fn an_answer_that_repeats_the_token_is_masked() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
@@ -145,7 +145,7 @@ async fn serve(settings: ServerSettings) -> (SseServer, Broker) {
 }
 
 #[tokio::test]
-async fn issue_13_finding_33_silent_connections_lock_no_reader_out() {
+async fn silent_connections_lock_no_reader_out() {
     let settings = ServerSettings { waiting: 8, head_time: LONG, ..ServerSettings::new(TOKEN) };
     let (server, broker) = serve(settings).await;
     drop(broker.open("r1", StreamLifetime::OneRun).unwrap());
@@ -169,7 +169,7 @@ async fn issue_13_finding_33_silent_connections_lock_no_reader_out() {
 }
 
 #[tokio::test]
-async fn issue_13_finding_33_one_reader_too_many_gets_a_retry_time() {
+async fn one_reader_too_many_gets_a_retry_time() {
     let settings = ServerSettings { connections: 2, ..ServerSettings::new(TOKEN) };
     let (server, broker) = serve(settings).await;
     let feed = broker.open("r1", StreamLifetime::OneRun).unwrap();

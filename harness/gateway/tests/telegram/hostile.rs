@@ -55,7 +55,7 @@ async fn call(address: SocketAddr) -> BotApiError {
 }
 
 #[tokio::test]
-async fn issue_13_finding_14_an_answer_without_end_is_read_to_its_limit() {
+async fn an_answer_without_end_is_read_to_its_limit() {
     let words = |status: u16| {
         format!(
             "the answer (HTTP {status}) is longer than 1MiB, the most that `--api-max-answer` allows"
@@ -78,7 +78,7 @@ async fn issue_13_finding_14_an_answer_without_end_is_read_to_its_limit() {
 }
 
 #[tokio::test]
-async fn issue_13_finding_14_an_answer_that_trickles_is_given_up_in_time() {
+async fn an_answer_that_trickles_is_given_up_in_time() {
     let head = "HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n".to_owned();
     let (address, _task) = server(head, vec![b' ']).await;
     let late = "none came in 0.4 s, the most that `--api-timeout` allows";
@@ -86,7 +86,7 @@ async fn issue_13_finding_14_an_answer_that_trickles_is_given_up_in_time() {
 }
 
 #[tokio::test]
-async fn issue_13_finding_34_a_refusal_with_status_200_keeps_its_description() {
+async fn a_refusal_with_status_200_keeps_its_description() {
     let body = r#"{"ok":false,"error_code":400,"description":"Bad Request: chat not found"}"#;
     let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len());
     let (address, _task) = server(head, Vec::new()).await;
@@ -95,7 +95,7 @@ async fn issue_13_finding_34_a_refusal_with_status_200_keeps_its_description() {
 }
 
 #[tokio::test]
-async fn issue_13_finding_22_an_answer_that_repeats_the_token_is_masked() {
+async fn an_answer_that_repeats_the_token_is_masked() {
     for echo in
         ["123456%3AAbC-secret_token", "MTIzNDU2OkFiQy1zZWNyZXRfdG9rZW4=", "123456:AbC-secret_token"]
     {

@@ -84,7 +84,7 @@ fn no_rule_convicts_our_own_gateway() {
 }
 
 #[test]
-fn issue_16_what_is_left_in_two_chats_is_compared_as_a_person_reads_it() {
+fn what_is_left_in_two_chats_is_compared_as_a_person_reads_it() {
     let left = |entry: Entry| finally_read(&[entry]).remove(0);
     let html = call(
         1,

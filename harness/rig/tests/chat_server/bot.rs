@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::client::{call, request, result, started};
 
 #[test]
-fn issue_16_refusals_have_the_words_of_telegram() {
+fn refusals_have_the_words_of_telegram() {
     let server = started(|_| {});
     let sent = result(&server, "sendMessage", &json!({ "chat_id": 7, "text": "one" }));
     let id = sent["message_id"].as_i64().unwrap();
@@ -117,7 +117,7 @@ fn issue_16_refusals_have_the_words_of_telegram() {
 }
 
 #[test]
-fn issue_16_tokens_and_methods_that_are_not_known() {
+fn tokens_and_methods_that_are_not_known() {
     let server = started(|_| {});
     for (path, status, expect) in [
         ("/bot1:wrong/getMe".to_owned(), 401, "Unauthorized"),
@@ -136,7 +136,7 @@ fn issue_16_tokens_and_methods_that_are_not_known() {
 }
 
 #[test]
-fn issue_16_what_a_bot_calls_at_its_start_is_answered() {
+fn what_a_bot_calls_at_its_start_is_answered() {
     let server = started(|_| {});
     let commands = json!([{ "command": "stop", "description": "Stop" }]);
     let scope = json!({ "type": "all_private_chats" });
@@ -167,7 +167,7 @@ fn issue_16_what_a_bot_calls_at_its_start_is_answered() {
 }
 
 #[test]
-fn issue_16_parameters_come_in_every_form() {
+fn parameters_come_in_every_form() {
     let server = started(|_| {});
     let path = format!("/bot{}/sendMessage", server.token());
     let multipart = "--x\r\nContent-Disposition: form-data; name=\"chat_id\"\r\n\r\n7\r\n\
@@ -189,7 +189,7 @@ fn issue_16_parameters_come_in_every_form() {
 }
 
 #[test]
-fn issue_16_updates_are_handed_out_until_they_are_acknowledged() {
+fn updates_are_handed_out_until_they_are_acknowledged() {
     let server = started(|_| {});
     assert!(!server.polled());
     let first = result(&server, "getUpdates", &json!({ "timeout": 5 }));
@@ -225,7 +225,7 @@ fn issue_16_updates_are_handed_out_until_they_are_acknowledged() {
 }
 
 #[test]
-fn issue_16_messages_are_seen_edited_and_deleted() {
+fn messages_are_seen_edited_and_deleted() {
     let server = started(|_| {});
     let send = |body: Value| result(&server, "sendMessage", &body)["message_id"].clone();
     let one = send(json!({ "chat_id": 7, "text": "<b>a</b>", "parse_mode": "HTML",
@@ -261,7 +261,7 @@ fn issue_16_messages_are_seen_edited_and_deleted() {
 }
 
 #[test]
-fn issue_16_a_topic_is_echoed() {
+fn a_topic_is_echoed() {
     let server = started(|_| {});
     server.say_in_topic(-9, 4, "in a topic").unwrap();
     let sent = json!({ "chat_id": -9, "message_thread_id": 4, "text": "x" });
@@ -274,7 +274,7 @@ fn issue_16_a_topic_is_echoed() {
 }
 
 #[test]
-fn issue_16_a_button_is_pressed_and_answered() {
+fn a_button_is_pressed_and_answered() {
     let server = started(|_| {});
     let buttons = json!({ "inline_keyboard": [[{ "text": "Allow", "callback_data": "yes" },
         { "text": "Docs", "url": "https://example.org" }]] });
@@ -305,7 +305,7 @@ fn issue_16_a_button_is_pressed_and_answered() {
 }
 
 #[test]
-fn issue_16_a_file_is_sent_and_read_again() {
+fn a_file_is_sent_and_read_again() {
     let server = started(|_| {});
     let body = "--x\r\nContent-Disposition: form-data; name=\"chat_id\"\r\n\r\n7\r\n\
                 --x\r\nContent-Disposition: form-data; name=\"document\"; filename=\"a.txt\"\r\n\r\n\
@@ -321,7 +321,7 @@ fn issue_16_a_file_is_sent_and_read_again() {
 }
 
 #[test]
-fn issue_16_the_gateway_s_own_client_talks_to_it() {
+fn the_gateway_s_own_client_talks_to_it() {
     let fault = "4:rate-limit:30s".parse().unwrap();
     let server = started(|settings| settings.faults = Faults::Listed(vec![fault]));
     let settings = HttpSettings {

@@ -40,7 +40,7 @@ fn save(server: &ChatServer, folder: &std::path::Path) -> PathBuf {
 }
 
 #[test]
-fn issue_16_the_page_shows_a_chat_and_what_a_bot_writes_stays_text() {
+fn the_page_shows_a_chat_and_what_a_bot_writes_stays_text() {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     let named = set("CLITAPE_CHROMIUM").map(PathBuf::from);
     let Ok(chromium) = Chromium::find(named, &set("PATH").unwrap_or_default()) else {

@@ -16,7 +16,7 @@ fn faulty(words: &str) -> ChatServer {
 }
 
 #[test]
-fn issue_16_each_fault_has_its_answer_and_its_effect() {
+fn each_fault_has_its_answer_and_its_effect() {
     for (fault, status, is_done) in [
         ("2:rate-limit:30s", Some(429), false),
         ("2:server-error", Some(500), false),
@@ -60,7 +60,7 @@ fn issue_16_each_fault_has_its_answer_and_its_effect() {
 }
 
 #[test]
-fn issue_16_a_call_that_hangs_is_done_and_under_way() {
+fn a_call_that_hangs_is_done_and_under_way() {
     let server = faulty("1:hang");
     let (url, token) = (server.url(), server.token());
     std::thread::spawn(move || {
@@ -81,7 +81,7 @@ fn issue_16_a_call_that_hangs_is_done_and_under_way() {
 }
 
 #[test]
-fn issue_16_calls_that_overlap_are_seen_to_overlap() {
+fn calls_that_overlap_are_seen_to_overlap() {
     let server = started(|settings| settings.latency = Duration::from_millis(300));
     let calls: Vec<_> = ["a", "b"]
         .map(|text| {
@@ -105,7 +105,7 @@ fn issue_16_calls_that_overlap_are_seen_to_overlap() {
 }
 
 #[test]
-fn issue_16_a_chat_gets_one_message_a_second() {
+fn a_chat_gets_one_message_a_second() {
     let server = started(|settings| settings.pace = PaceLimits::Strict);
     let send = || call(&server, "sendMessage", &json!({ "chat_id": 7, "text": "x" }));
     assert_eq!(send().status, 200);
@@ -118,7 +118,7 @@ fn issue_16_a_chat_gets_one_message_a_second() {
 }
 
 #[test]
-fn issue_16_a_chat_may_have_faults_of_its_own() {
+fn a_chat_may_have_faults_of_its_own() {
     let server = started(|_| {});
     let reset = Faults::Listed(vec!["1:server-error".parse().unwrap()]);
     server.set_faults(8, reset).unwrap();
@@ -129,7 +129,7 @@ fn issue_16_a_chat_may_have_faults_of_its_own() {
 }
 
 #[test]
-fn issue_16_a_restart_keeps_messages_and_updates() {
+fn a_restart_keeps_messages_and_updates() {
     let server = started(|_| {});
     result(&server, "sendMessage", &json!({ "chat_id": 7, "text": "x" }));
     let (url, token) = (server.url(), server.token());
@@ -150,7 +150,7 @@ fn issue_16_a_restart_keeps_messages_and_updates() {
 }
 
 #[test]
-fn issue_16_only_this_machine_and_only_so_much() {
+fn only_this_machine_and_only_so_much() {
     for (address, token, expect) in [
         ("0.0.0.0:0", "1:a", "listens on this machine alone"),
         ("127.0.0.1:0", "a", "not of the form 4242:ABC"),

@@ -12,7 +12,7 @@ use crate::client::{request, result, started};
 const JSON: (&str, &str) = ("content-type", "application/json");
 
 #[test]
-fn issue_16_a_person_acts_by_http() {
+fn a_person_acts_by_http() {
     let server = started(|_| {});
     let act = |path: &str, headers: &[(&str, &str)], body: &str| {
         let answer = request(&server.url(), "POST", path, headers, body.as_bytes()).unwrap();
@@ -43,7 +43,7 @@ fn issue_16_a_person_acts_by_http() {
 }
 
 #[test]
-fn issue_16_the_page_loads_nothing_from_elsewhere() {
+fn the_page_loads_nothing_from_elsewhere() {
     let server = started(|_| {});
     for (path, kind) in [
         ("/", "text/html"),
@@ -76,7 +76,7 @@ fn wait<T>(what: &str, find: impl Fn() -> Option<T>) -> T {
 }
 
 #[test]
-fn issue_16_a_script_waits_for_what_the_chat_shows() {
+fn a_script_waits_for_what_the_chat_shows() {
     let script = "[[step]]\nchat = 5\nsay = \"start\"\n\
                   [[step]]\nchat = 5\nwhen = { shows = \"Allow\" }\nafter_ms = 10\npress = \"Allow\"\n\
                   [[step]]\nchat = 5\nwhen = { shows = \"never\", within_s = 1 }\nsay = \"x\"\n";
@@ -93,7 +93,7 @@ fn issue_16_a_script_waits_for_what_the_chat_shows() {
 }
 
 #[test]
-fn issue_16_a_webhook_gets_updates_with_its_secret() {
+fn a_webhook_gets_updates_with_its_secret() {
     let server = started(|_| {});
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/hook", listener.local_addr().unwrap());

@@ -63,7 +63,7 @@ fn played(agent: &str, choice: PermissionChoice) -> (Vec<Entry>, Option<String>)
 }
 
 #[test]
-fn issue_16_updates_are_entries_and_questions_are_answered() {
+fn updates_are_entries_and_questions_are_answered() {
     let agent = r#"
 echo '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"}}}}'
 echo '{"jsonrpc":"2.0","id":"q","method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"t"},"options":[{"optionId":"o1","name":"Yes","kind":"allow_once"}]}}'
@@ -103,7 +103,7 @@ echo '{"jsonrpc":"2.0","id":2,"result":{"stopReason":"'$stop'"}}'
 }
 
 #[test]
-fn issue_16_an_agent_that_fails_is_reported() {
+fn an_agent_that_fails_is_reported() {
     let wrong = r#"echo '{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"x"}}}'"#;
     for (agent, expect) in [
         ("exit 1", "the agent ended before it answered `session/prompt`"),
@@ -124,7 +124,7 @@ fn issue_16_an_agent_that_fails_is_reported() {
 }
 
 #[test]
-fn issue_16_an_agent_that_hangs_is_ended_with_its_group() {
+fn an_agent_that_hangs_is_ended_with_its_group() {
     let sleeps = shell("sleep 600 & sleep 600", PermissionChoice::Cancel);
     let settings = EditorSettings { within: Duration::from_secs(1), ..sleeps };
     let begun = Instant::now();

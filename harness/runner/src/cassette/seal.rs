@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_19_point_3_a_text_that_was_edited_does_not_fit_its_seal() {
+    fn a_text_that_was_edited_does_not_fit_its_seal() {
         let text = sealed("format = 2\na = 'b'\n");
         check(&text, Ok("format = 2\na = 'b'\n"));
         check(&text.replace('b', "c"), Err("it was edited"));

@@ -157,7 +157,7 @@ mod tests {
 
     /// The reply to the last edit is lost, and every reader of the chat still shows the same text.
     #[test]
-    fn issue_14_every_reader_of_the_final_text_agrees() {
+    fn every_reader_of_the_final_text_agrees() {
         // Whether an entry is an edit with the final text whose reply is lost.
         let is_lost_edit =
             |entry: &Entry| entry.kind == "editMessageText" && entry.is_final() && entry.is_lost();

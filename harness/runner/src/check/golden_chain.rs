@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_18_a_version_that_leaves_takes_only_its_own_golden() {
+    fn a_version_that_leaves_takes_only_its_own_golden() {
         let (old, new) = (("bus.snap", "a"), ("bus.2.1.330.snap", "c"));
         let middle = ("bus.2.1.148.snap", "b");
         // It shares its golden.

@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn issue_20_point_3_results_are_in_order_and_cores_are_given_back() {
+    fn results_are_in_order_and_cores_are_given_back() {
         let items: Vec<u32> = (0..50).collect();
         for count in [0, 1, 3] {
             let cores = IdleCores::default();
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_20_point_3_replays_on_idle_cores_count_for_the_watcher() {
+    fn replays_on_idle_cores_count_for_the_watcher() {
         let count = Arc::new(std::sync::atomic::AtomicU64::new(0));
         count_replays(count.clone());
         let cores = IdleCores::default();

@@ -175,7 +175,7 @@ mod tests {
     use crate::scenario::{Chat, ChatMode, RunSpec};
 
     #[test]
-    fn issue_20_point_4_a_replay_marks_what_it_could_break_and_nothing_else() {
+    fn a_replay_marks_what_it_could_break_and_nothing_else() {
         let channel = Some(Chat::of(ChatMode::Partial));
         let setup = Setup { run: RunSpec::default(), channel, acp: None };
         let bytes = [RUN.as_bytes(), b"no json\n"].concat();
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_20_point_4_what_is_of_subjects_or_out_of_reach_is_never_missed() {
+    fn what_is_of_subjects_or_out_of_reach_is_never_missed() {
         let never: Vec<Mark> = Marks::default().never().collect();
         assert!(!never.contains(&Mark::Finding(FindingKind::AnswerMissing)));
         assert!(!never.contains(&Mark::Diagnostic(DiagnosticCode::TooManyBytes)));

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_17_the_manifest_is_held() {
+    fn the_manifest_is_held() {
         check("plain-text", |_| (), &[]);
         check("resume-twice", |_| (), &[]);
         check(
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_17_a_timeline_without_time_is_implausible() {
+    fn a_timeline_without_time_is_implausible() {
         let stop = |cassette: &mut Cassette| {
             cassette.timeline.iter_mut().for_each(|tick| tick.after_ms = 0);
         };
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_17_the_recorded_replay_is_judged() {
+    fn the_recorded_replay_is_judged() {
         let recording = recording("bash-count");
         for mut replay in recording.as_recorded() {
             let kinds = |replay: &Replay| -> Vec<_> {

@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn issue_17_point_4_records_are_left_out_of_a_plan() {
+    fn records_are_left_out_of_a_plan() {
         let stdout = b"aa\nbbb\nc\nddd\n";
         let stdin = [StdinLine::new(b"{}\n", 7)];
         let records = Records::of(Capture { stdout, stdin: &stdin });

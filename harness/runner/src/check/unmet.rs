@@ -64,7 +64,7 @@ mod tests {
     use crate::scenario::{Chat, ChatMode, RunSpec};
 
     #[test]
-    fn issue_17_a_fault_at_a_call_that_never_comes_is_a_finding() {
+    fn a_fault_at_a_call_that_never_comes_is_a_finding() {
         let chat = Some(Chat::of(ChatMode::Partial));
         let setup = Setup { run: RunSpec::default(), channel: chat, acp: None };
         let said = |faults: &[&str]| -> Vec<String> {
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_17_a_kind_that_no_plan_meets_is_a_finding() {
+    fn a_kind_that_no_plan_meets_is_a_finding() {
         let kinds = [FaultKind::Hang, FaultKind::NotModified];
         assert_eq!(of_sweep(&kinds, 64, &kinds), []);
         assert_eq!(of_sweep(&kinds, 2, &[]), [], "two plans leave it to chance");

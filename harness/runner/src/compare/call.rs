@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_13_finding_14_a_program_that_floods_is_ended_and_told() {
+    fn a_program_that_floods_is_ended_and_told() {
         let output = OutputLimits { bytes: ByteSize::mib(2), ..OutputLimits::COMPARED };
         let raise = |what: &str, option: &str| {
             format!("it printed {what} and was ended; raise the limit with `{option}`")

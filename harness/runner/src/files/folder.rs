@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn issue_13_finding_5_a_link_is_no_folder_of_a_workspace() {
+    fn a_link_is_no_folder_of_a_workspace() {
         let dir = tempfile::tempdir().unwrap();
         let outside = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("real")).unwrap();

@@ -205,7 +205,7 @@ mod tests {
     use crate::files::read_text;
 
     #[test]
-    fn issue_13_finding_5_a_link_is_replaced_and_never_written_through() {
+    fn a_link_is_replaced_and_never_written_through() {
         let dir = tempfile::tempdir().unwrap();
         let [precious, link] = ["precious", "link"].map(|name| dir.path().join(name));
         std::fs::write(&precious, "mine").unwrap();

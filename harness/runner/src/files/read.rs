@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn issue_13_finding_4_only_regular_files_are_read() {
+    fn only_regular_files_are_read() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         std::fs::write(at("file"), "text").unwrap();
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_13_finding_4_a_file_over_the_limit_is_refused() {
+    fn a_file_over_the_limit_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("sparse");
         File::create(&path).unwrap().set_len(LARGEST.get() + 1).unwrap();

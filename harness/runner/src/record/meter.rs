@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_13_finding_14_output_is_counted() {
+    fn output_is_counted() {
         check(&["1234567\n", "1234567\n", "1234"], None);
         check(&["1234567\n", "1234567\n", "12345"], Some(Overflow::Bytes(LIMITS.bytes)));
         check(&["1234", "5678", "9"], Some(Overflow::Line(LIMITS.line)));

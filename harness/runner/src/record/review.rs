@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_13_point_7_what_a_scenario_runs_is_said() {
+    fn what_a_scenario_runs_is_said() {
         let (_dir, scenario) = scenario();
         assert_eq!(
             review(&scenario).lines,

@@ -253,7 +253,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn issue_13_finding_2_what_nobody_uses_is_removed_and_the_rest_stays() {
+    fn what_nobody_uses_is_removed_and_the_rest_stays() {
         let me = Owner::this_process();
         let text = |owner: Owner| toml::to_string(&owner).unwrap();
         let stale = text(Owner { start: me.start + 1, ..me });

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_13_finding_17_what_is_no_file_is_refused_by_name() {
+    fn what_is_no_file_is_refused_by_name() {
         for what in ["a FIFO", "a socket"] {
             let error = copied(within(1000), |from| {
                 let path = from.join("odd");
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_13_point_5_a_workspace_of_too_many_files_is_refused() {
+    fn a_workspace_of_too_many_files_is_refused() {
         let many = |n: usize| {
             copied(within(1000), |from| {
                 fs::create_dir(from.join("sub")).unwrap();

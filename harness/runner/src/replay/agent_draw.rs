@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn issue_17_point_4_a_record_that_is_told_again_does_not_come_twice() {
+    fn a_record_that_is_told_again_does_not_come_twice() {
         let check = |record: &str, expect: bool| {
             let record: Value = serde_json::from_str(record).unwrap();
             assert_eq!(says_the_same_twice(&record), expect, "{record}");

@@ -368,14 +368,14 @@ mod tests {
     }
 
     #[test]
-    fn issue_17_calls_that_overlap_are_done_in_the_order_in_which_they_get_there() {
+    fn calls_that_overlap_are_done_in_the_order_in_which_they_get_there() {
         check(&[], two_edits, &["c"], &[None, Some(120), Some(170)]);
         check(&["2:slow:700ms"], two_edits, &["b"], &[None, Some(430), Some(170)]);
         check(&["1:slow:700ms"], one_by_one, &["b"], &[None, None]);
     }
 
     #[test]
-    fn issue_17_a_call_that_is_given_up_is_done_all_the_same() {
+    fn a_call_that_is_given_up_is_done_all_the_same() {
         check(&["1:hang"], given_up, &["b"], &[None, None]);
         check(&["1:slow:700ms"], given_up, &["b"], &[None, None]);
         check(&["1:server-error"], refused, &[], &[None]);

@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_14_one_policy_for_calls_that_go_wrong() {
+    fn one_policy_for_calls_that_go_wrong() {
         check(&["send 1 a", "edit 1 b"], &["b+1"], &["b"]);
         check(&["send 1 a", "edit 1 b refused"], &["a+0"], &["a"]);
         check(&["send 1 a", "edit 1 b lost-reply"], &["b+1"], &["b"]);

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn issue_20_point_3_a_lane_has_what_was_changed_since_it_was_asked_for() {
+    fn a_lane_has_what_was_changed_since_it_was_asked_for() {
         let entry = |at, lane| Entry::new(at, lane, "text", Map::new());
         let mut entries = Entries::from(vec![entry(1, Lane::Bus), entry(2, Lane::Read)]);
         let times = |entries: &Entries, lane| -> Vec<u64> {

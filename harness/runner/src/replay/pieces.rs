@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_20_a_capture_that_is_read_is_cut_as_a_plan_cuts_it() {
+    fn a_capture_that_is_read_is_cut_as_a_plan_cuts_it() {
         let long = ["0123456789".repeat(400), "x".repeat(90_000), "é".repeat(3)].join("\n");
         for text in ["", "\n", "a", "a\n", "\n\na\nbc\n\ndef", "ab\ncd\nef\n", &long] {
             let stdout = text.as_bytes();
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_20_a_line_without_an_end_comes_in_pieces_at_the_same_time() {
+    fn a_line_without_an_end_comes_in_pieces_at_the_same_time() {
         let endless = vec![b'x'; 3 << 20];
         let pieces = CapturePieces::cut(endless.as_slice(), Cut::Line, 1);
         let sizes = pieces.map(|piece| piece.map(|(after_ms, piece)| (after_ms, piece.len())));

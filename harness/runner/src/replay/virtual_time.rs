@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_20_point_3_nothing_is_due_once_every_task_waits() {
+    fn nothing_is_due_once_every_task_waits() {
         [0, 1, 100].into_iter().for_each(check);
     }
 }

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_15_messages_of_both_sides_are_in_the_order_in_which_they_came() {
+    fn messages_of_both_sides_are_in_the_order_in_which_they_came() {
         check(&["initialize", "write a", "send 1 b"], &[">a", "b"]);
         check(&["write a", "send 1 b", "write c", "edit 1 d"], &[">a", "d", ">c"]);
         check(&["write a", "write b", "send 1 c", "send 2 d"], &[">a", ">b", "c", "d"]);
@@ -183,13 +183,13 @@ mod tests {
     }
 
     #[test]
-    fn issue_15_an_interrupt_is_a_button_that_the_person_presses() {
+    fn an_interrupt_is_a_button_that_the_person_presses() {
         check(&["send 1 a", "interrupt", "send 2 b"], &["a", ">[ ⏹ Stop ]", "b"]);
         check(&["interrupt", "send 1 a", "edit 1 b"], &[">[ ⏹ Stop ]", "b"]);
     }
 
     #[test]
-    fn issue_15_a_question_has_its_buttons_until_it_is_answered() {
+    fn a_question_has_its_buttons_until_it_is_answered() {
         check(&["ask 1 a&amp;b"], &["a&b\n[ Yes ] [ No ]\n[ Always␛ ]"]);
         check(&["ask 1 a", "edit 1 allowed"], &["allowed"]);
     }

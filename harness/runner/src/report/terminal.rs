@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_19_point_10_the_slowest_five_scenarios_are_named() {
+    fn the_slowest_five_scenarios_are_named() {
         let run = |(name, seconds): (&str, Option<u64>)| {
             let took = seconds.map(Duration::from_secs);
             let checks = vec![CheckRun { took, ..CheckRun::of("1.0::bus", Vec::new()) }];

@@ -100,7 +100,7 @@ fn the_terminal_obeys_nothing_that_was_recorded() {
 
 /// What people read of a run; `cargo insta review` shows and accepts what has changed.
 #[test]
-fn issue_14_point_8_reports_for_people_are_snapshots() {
+fn reports_for_people_are_snapshots() {
     let renderings: [(&str, Writer); 3] =
         [("terminal", whole_terminal), ("markdown", whole_markdown), ("tap", tap)];
     for (name, writer) in renderings {

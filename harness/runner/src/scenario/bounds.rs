@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_13_finding_20_every_number_of_a_scenario_has_a_range() {
+    fn every_number_of_a_scenario_has_a_range() {
         let plans = "`sweep.plans` is 9223372036854775807; write a number from 0 to 1000000000";
         check("[sweep]\nplans = 9223372036854775807", Some(plans));
         check("[sweep]\nplans = 1000000001", Some("from 0 to 1000000000"));

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_13_finding_15_a_fault_waits_a_day_at_most() {
+    fn a_fault_waits_a_day_at_most() {
         for (text, expect) in [
             ("1:rate-limit:18446744073709551615s", "write 86400s at most"),
             ("1:rate-limit:99999999999999999999999s", "write 86400s at most"),

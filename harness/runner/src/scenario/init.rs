@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn issue_19_point_8_lines_are_added_and_none_is_changed() {
+    fn lines_are_added_and_none_is_changed() {
         const WANTED: &str = "# Why.\n*.snap.new\n.clitape/\n";
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(".gitignore");

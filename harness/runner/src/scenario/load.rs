@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_17_checks_that_are_never_made_are_refused() {
+    fn checks_that_are_never_made_are_refused() {
         let chat = "[[channel]]\nkind = 'telegram'\nmode = 'partial'\n";
         let sse = "[[channel]]\nkind = 'sse'\n";
         let resumed = "[[record.then]]\nresume = 'id'\nprompt = 'p'\n";

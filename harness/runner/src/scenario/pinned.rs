@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn issue_20_point_4_a_pinned_plan_is_a_seed_or_a_plan() {
+    fn a_pinned_plan_is_a_seed_or_a_plan() {
         let read =
             |keys: &str| toml::from_str::<PinnedPlan>(keys).map_err(|error| error.to_string());
         let plan = read("seed = 7\nabout = 'a late edit'").unwrap();

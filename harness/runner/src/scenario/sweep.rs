@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_20_a_scenario_that_turns_plans_off_has_none_that_a_command_chooses() {
+    fn a_scenario_that_turns_plans_off_has_none_that_a_command_chooses() {
         let off = SweepSpec { plans: 0, ..SweepSpec::default() };
         let chosen = SweepSpec { chosen: Some(Seeds { first: 7, count: 3 }), ..off.clone() };
         assert_eq!([off.seeds(), chosen.seeds()], [Seeds::NONE; 2]);

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_13_finding_8_escapes_are_undone_and_places_stay_known() {
+    fn escapes_are_undone_and_places_stay_known() {
         check(b"plain", "plain", "lai", "lai");
         check(br#"a\n\"b\" c"#, "a\n\"b\" c", "b", "b");
         check(br"x\u0041\u00e9y", "xA\u{e9}y", "A\u{e9}", r"\u0041\u00e9");

@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn issue_13_finding_8_a_fake_has_the_shape_of_its_secret() {
+    fn a_fake_has_the_shape_of_its_secret() {
         let check = |secret: &str, expect: &str| {
             assert_eq!(fake(secret, 7), expect);
             assert!(is_fake(expect), "{expect}");
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_13_finding_8_a_short_number_is_no_fake() {
+    fn a_short_number_is_no_fake() {
         let shown = [
             "red=acted0001; 1r=ed</i>",
             "Beare…cted0321reda",
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_13_finding_8_the_same_secret_has_the_same_fake() {
+    fn the_same_secret_has_the_same_fake() {
         let mut fakes = Fakes::default();
         let first = fakes.of("first-secret-1", "a").text;
         let second = fakes.of("other-secret-2", "b").text;

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_20_point_5_short_jobs_have_their_results_in_order_or_the_first_error() {
+    fn short_jobs_have_their_results_in_order_or_the_first_error() {
         for count in [0, 1, 64, 65, 1_000] {
             let items: Vec<u64> = (0..count).collect();
             assert_eq!(short_jobs(&items, |item| Ok::<u64, ()>(*item)), Ok(items.clone()));

@@ -346,7 +346,7 @@ mod tests {
     use crate::check::{Finding, FindingKind};
 
     #[test]
-    fn issue_17_after_a_check_that_hangs_the_rest_goes_on() {
+    fn after_a_check_that_hangs_the_rest_goes_on() {
         let workspace = Workspace::at(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")));
         let scenario = workspace.load("plain-text").unwrap();
         let checks = ScenarioChecks::new(&workspace, scenario).unwrap();

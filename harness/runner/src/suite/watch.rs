@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_20_point_3_jobs_share_a_thread_until_one_does_not_come_to_its_end() {
+    fn jobs_share_a_thread_until_one_does_not_come_to_its_end() {
         let id = || thread::current().id();
         let first = within(LIMIT, id);
         assert_ne!(first, Ok(id()));
@@ -254,14 +254,14 @@ mod tests {
     }
 
     #[test]
-    fn issue_17_a_job_that_hangs_is_given_up() {
+    fn a_job_that_hangs_is_given_up() {
         let short = Duration::from_millis(20);
         assert_eq!(within(short, park), Err(GivenUp::Hangs(short)));
         assert_eq!(within(LIMIT, || 7), Ok(7));
     }
 
     #[test]
-    fn issue_19_point_10_a_job_is_given_up_when_the_time_of_its_scenario_is_over() {
+    fn a_job_is_given_up_when_the_time_of_its_scenario_is_over() {
         let short = Duration::from_millis(20);
         assert_eq!(
             watched(JobThread::take().unwrap(), limits(LIMIT, Some(short)), park, &|_| ()),
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_17_a_job_whose_replays_end_may_take_any_time() {
+    fn a_job_whose_replays_end_may_take_any_time() {
         let job = || {
             let began = Instant::now();
             while began.elapsed() < 3 * LIMIT {
@@ -295,13 +295,13 @@ mod tests {
     }
 
     #[test]
-    fn issue_17_a_panic_of_a_check_is_passed_on() {
+    fn a_panic_of_a_check_is_passed_on() {
         let panics = || within(LIMIT, || assert_eq!(1, 2, "planted"));
         assert!(std::panic::catch_unwind(panics).is_err());
     }
 
     #[test]
-    fn issue_17_a_check_that_hangs_names_its_scenario_and_version() {
+    fn a_check_that_hangs_names_its_scenario_and_version() {
         let workspace = Workspace::at(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")));
         let scenario = workspace.load("plain-text").unwrap();
         let checks = ScenarioChecks::new(&workspace, scenario).unwrap();

@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn issue_13_finding_35_json_has_no_character_a_terminal_obeys() {
+    fn json_has_no_character_a_terminal_obeys() {
         for (text, expect) in [
             ("a\u{9b}31m\u{7f}\u{202e}\u{200b}", r#""a\u009b31m\u007f\u202e\u200b""#),
             ("\u{e0041}🛠️ ü", r#""\udb40\udc41🛠️ ü""#),

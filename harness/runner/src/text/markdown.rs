@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_13_finding_7_prose_stays_and_all_else_is_code() {
+    fn prose_stays_and_all_else_is_code() {
         for text in [
             "Two equal calls in a row are two calls (shown as one line, times two), 0.7 s.",
             "--continue takes the session; NO_REPLY, 20,000 characters: Grüße 🛠️",

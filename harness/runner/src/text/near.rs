@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn issue_19_point_9_a_misspelt_name_is_answered_with_those_near_it() {
+    fn a_misspelt_name_is_answered_with_those_near_it() {
         let known = ["three-tools", "three-tools-live", "tool-error", "thinking", "plain-text"];
         for (asked, expect) in [
             ("three-tolls", vec!["three-tools"]),

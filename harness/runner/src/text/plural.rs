@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn issue_14_point_3_one_is_singular_and_all_else_plural() {
+    fn one_is_singular_and_all_else_plural() {
         for (n, noun, expect) in [
             (0, "cassette", "0 cassettes"),
             (1, "cassette", "1 cassette"),

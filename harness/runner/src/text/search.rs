@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_20_many_texts_are_found_at_once() {
+    fn many_texts_are_found_at_once() {
         check(&[], "some words");
         check(&["some words"], "");
         check(&["words", "some", "word"], "some words of some");
@@ -125,7 +125,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn issue_20_a_search_for_many_finds_what_one_for_each_does(
+        fn a_search_for_many_finds_what_one_for_each_does(
             texts in prop::collection::vec("[abß]{4,7}", 0..12),
             text in "[abß]{0,60}",
         ) {

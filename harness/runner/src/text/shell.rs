@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn issue_13_finding_16_a_word_is_one_word_of_a_shell() {
+    fn a_word_is_one_word_of_a_shell() {
         for (word, expect) in [
             ("plain-text", "plain-text"),
             ("scenarios/a/golden/bus.2.1.329.snap", "scenarios/a/golden/bus.2.1.329.snap"),

@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn issue_14_point_3_a_text_is_cut_by_columns_and_between_clusters() {
+    fn a_text_is_cut_by_columns_and_between_clusters() {
         use Keep::{End, Ends, Start};
         for (text, columns, keep, expect) in [
             ("abcdef", 6, Start, "abcdef"),
@@ -141,14 +141,14 @@ mod tests {
     }
 
     #[test]
-    fn issue_14_point_3_a_letter_with_many_accents_is_as_long_as_it_is() {
+    fn a_letter_with_many_accents_is_as_long_as_it_is() {
         let text = format!("a{}", "\u{301}".repeat(10_000));
         assert_eq!(truncate(&text, 80, Keep::Start), "…");
         assert_eq!(truncate(&text, 80, Keep::Ends), "…");
     }
 
     #[test]
-    fn issue_14_point_3_two_texts_part_between_clusters() {
+    fn two_texts_part_between_clusters() {
         for (a, b, head, tail) in [
             ("abcd", "abxd", "ab", "d"),
             ("abc", "abc", "abc", "abc"),
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_14_point_3_columns_are_padded_as_they_are_seen() {
+    fn columns_are_padded_as_they_are_seen() {
         for (text, expect) in [("ab", "ab  "), ("字", "字  "), ("👩‍👩‍👧", "👩‍👩‍👧  "), ("abcde", "abcde")]
         {
             assert_eq!(pad(text, 4), expect);

@@ -166,7 +166,7 @@ fn counted(records: usize, kinds: usize) -> Stats {
 }
 
 #[test]
-pub(crate) fn issue_20_of_very_many_kinds_the_first_have_counts() {
+pub(crate) fn of_very_many_kinds_the_first_have_counts() {
     let stats = counted(6000, 3000);
     assert_eq!(stats.unknown, 6000);
     let unknown = stats.unknown_kinds.iter().map(|(kind, count)| (&**kind, *count));
@@ -178,7 +178,7 @@ pub(crate) fn issue_20_of_very_many_kinds_the_first_have_counts() {
 }
 
 #[test]
-fn issue_20_many_kinds_are_counted_as_few_are() {
+fn many_kinds_are_counted_as_few_are() {
     let stats = counted(250, 100);
     let count = |n: usize| stats.by_kind.get(format!("holo/{n}").as_str()).copied();
     for n in 0..100 {

@@ -89,7 +89,7 @@ fn a1_a_message_that_was_shown_is_withdrawn_with_a_word() {
 }
 
 #[test]
-fn issue_20_point_1_a_call_of_many_fields_is_not_sent_whole_for_each_of_them() {
+fn a_call_of_many_fields_is_not_sent_whole_for_each_of_them() {
     let fields = |count: usize| -> Map<String, Value> {
         (0..count).map(|number| (format!("k{number}"), json!(number))).collect()
     };

@@ -180,7 +180,7 @@ fn s2_what_is_malformed_is_left_out() {
 }
 
 #[test]
-fn issue_13_finding_14_what_is_kept_has_a_limit() {
+fn what_is_kept_has_a_limit() {
     let limits = RetainedLimits { bytes: ByteSize::bytes(64), calls: 2 };
     let frame = |name: &str, data: String| SseFrame { id: None, name: name.into(), data };
     let output = |n: usize| frame("output", format!(r#"{{"content":"{}"}}"#, "x".repeat(n)));

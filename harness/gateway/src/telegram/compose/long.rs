@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn issue_20_a_draft_looks_at_as_many_lines_whatever_there_is_of_a_row() {
+async fn a_draft_looks_at_as_many_lines_whatever_there_is_of_a_row() {
     /// The lines that a draft looks at when there are so many equal ones, and one more has come.
     fn looked_at(lines: usize) -> usize {
         let mut compositor = Compositor::new(TelegramSettings::default());
@@ -22,7 +22,7 @@ async fn issue_20_a_draft_looks_at_as_many_lines_whatever_there_is_of_a_row() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn issue_20_a_long_answer_that_is_taken_back_looks_as_one_that_never_had_more() {
+async fn a_long_answer_that_is_taken_back_looks_as_one_that_never_had_more() {
     let long = "long words ".repeat(10_000);
     let draft = |texts: &[&str]| {
         let mut compositor = Compositor::new(TelegramSettings::default());

@@ -121,7 +121,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn issue_20_the_newest_parts_look_as_all_of_them(
+    fn the_newest_parts_look_as_all_of_them(
         turn in proptest::collection::vec(happens(), 0..120),
         reasoning in any::<bool>(),
         mode in prop_oneof![Just(DraftMode::Partial), Just(DraftMode::Block), Just(DraftMode::Progress)],

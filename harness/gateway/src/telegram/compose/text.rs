@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn issue_20_the_beginning_ends_with_a_letter() {
+    fn the_beginning_ends_with_a_letter() {
         let check = |texts: &[&str], characters, expect: &[&str]| {
             let pieces = texts.iter().map(|text| piece(Style::PLAIN, *text)).collect();
             let kept: Vec<_> = beginning(pieces, characters).into_iter().map(|p| p.text).collect();
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_20_an_answer_is_read_from_its_beginning_and_reasoning_from_its_end() {
+    fn an_answer_is_read_from_its_beginning_and_reasoning_from_its_end() {
         let long = "x".repeat(READ * 10 + 1);
         for (lane, text, expect) in [
             (TextLane::Answer, &long[..], true),
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_20_what_is_added_behind_the_part_that_is_read_is_not_read_again() {
+    fn what_is_added_behind_the_part_that_is_read_is_not_read_again() {
         let how = Shown { mode: DraftMode::Partial, limit: 10 };
         for (size, expect) in [(READ * 10, true), (READ * 10 - 2, false)] {
             let mut text = TextPart::new(TextLane::Answer, &"x".repeat(size), how.limit);
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_20_of_a_long_answer_the_beginning_is_kept() {
+    fn of_a_long_answer_the_beginning_is_kept() {
         let long = "é".repeat(RETAINED * 10);
         for (lane, text, kept) in [
             (TextLane::Answer, &long[..], RETAINED * 10),

@@ -136,7 +136,7 @@ fn pieces() -> impl Strategy<Value = Vec<StyledText>> {
 
 proptest! {
     #[test]
-    fn issue_20_point_3_what_fits_a_page_is_written_as_it_is_laid_out(
+    fn what_fits_a_page_is_written_as_it_is_laid_out(
         pieces in pieces(),
         limit in 1_usize..120,
         profile in proptest::sample::select(&[&TELEGRAM, &DISCORD, &SLACK][..]),
@@ -148,7 +148,7 @@ proptest! {
 }
 
 #[test]
-fn issue_20_point_3_most_texts_are_written_as_they_are() {
+fn most_texts_are_written_as_they_are() {
     for (markdown, is_whole) in [
         ("A **bold** word & `a < b`.\n\n> quoted\n> more\n\n```rs\nx = 1\n```\n\nend", true),
         ("", false),

@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_13_point_8_a_working_folder_that_is_no_path_is_no_folder() {
+    fn a_working_folder_that_is_no_path_is_no_folder() {
         for (cwd, folders) in [("/w/app", 1), ("C:\\\\app", 1), (S, 0), ("", 0)] {
             let line = format!(r#"{{"type":"system","subtype":"init","cwd":"{cwd}"}}"#);
             assert_eq!(guess(line.as_bytes()).paths.len(), folders, "{cwd}");

@@ -26,7 +26,7 @@ fn rows_of_page(head: &str) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn issue_17_point_4_the_page_says_what_a_person_must_see() {
+fn the_page_says_what_a_person_must_see() {
     let faults: Vec<Vec<String>> = AGENT_FAULTS
         .iter()
         .map(|row| {
@@ -56,7 +56,7 @@ fn table(rows: &[Vec<String>]) -> String {
 }
 
 #[test]
-fn issue_17_point_4_every_kind_is_drawn_for_some_cassette() {
+fn every_kind_is_drawn_for_some_cassette() {
     let workspace = workspace();
     let mut drawn: BTreeMap<AgentFaultKind, u64> = BTreeMap::new();
     for name in workspace.names().unwrap() {
@@ -117,7 +117,7 @@ fn check(scenario: &str, faults: &[&str]) {
 }
 
 #[test]
-fn issue_17_point_4_a_person_sees_what_came_before_a_fault() {
+fn a_person_sees_what_came_before_a_fault() {
     let every = |fault: &str| (1..40).map(|line| format!("{line}:{fault}")).collect::<Vec<_>>();
     let faults: Vec<String> =
         ["cut:0", "cut:40", "log-inside:30", "bad-utf8:30", "log-line", "bom"].map(every).concat();
@@ -171,7 +171,7 @@ fn say(entries: &mut [Entry], from: &str, to: &str) {
 }
 
 #[test]
-fn issue_17_point_4_a_person_who_does_not_see_it_is_a_finding() {
+fn a_person_who_does_not_see_it_is_a_finding() {
     let drop_lane = |lane: Lane, kind: &'static str| {
         move |entries: &mut Vec<Entry>| entries.retain(|it| it.lane != lane || it.kind != kind)
     };

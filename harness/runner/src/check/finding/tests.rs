@@ -60,7 +60,7 @@ fn all_text_of_a_finding_is_safe_to_print() {
 }
 
 #[test]
-fn issue_19_point_11_the_line_of_a_golden_is_that_of_the_first_difference() {
+fn the_line_of_a_golden_is_that_of_the_first_difference() {
     let line = |expected: &str, came: &str| {
         let finding = Finding::new(FindingKind::GoldenDiffers, "x", "y".into(), "z".into());
         let diff = crate::check::align_texts(expected, came);

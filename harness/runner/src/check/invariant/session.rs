@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_17_sn002_to_sn005_a_verdict_is_true_of_its_transcript() {
+    fn sn002_to_sn005_a_verdict_is_true_of_its_transcript() {
         let check = |lines: &[&str], verdict: Entry, expect: &[(FindingKind, &str)]| {
             let transcript = read(lines.join("\n").as_bytes());
             let broken = RULES.iter().filter_map(|(kind, rule)| {
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_17_sn001_what_may_be_resumed_is_resumed() {
+    fn sn001_what_may_be_resumed_is_resumed() {
         let check = |resumable, how: &str, went_on, expect: Option<&str>| {
             let data = serde_json::json!({
                 "run": 2, "how": how, "went_on": went_on, "words": "No conversation found",

@@ -81,7 +81,7 @@ fn st001_every_line_is_accounted_for() {
 }
 
 #[test]
-fn issue_17_st001_lines_are_counted_in_the_bytes() {
+fn st001_lines_are_counted_in_the_bytes() {
     let setup = Setup { run: RunSpec::default(), channel: None, acp: None };
     // A blank line, a line that is no record, and a last line without LF count as the others do.
     let unusual = ["\n  \nnot a record\n", RUN.trim_end()].concat();

@@ -74,7 +74,7 @@ mod tests {
     const FINAL: &str = r#"9 telegram final {}"#;
 
     #[test]
-    fn issue_17_wd001_a_run_does_not_outlast_a_long_silence() {
+    fn wd001_a_run_does_not_outlast_a_long_silence() {
         let run = RunSpec { limit_s: 3, ..RunSpec::default() };
         let check = |from: u64, until: u64, between: &[&str], expect: Option<&str>| {
             let piece = |at: u64| format!(r#"{at} read chunk {{"bytes":1}}"#);
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_17_wd001_the_limit_is_a_share_of_that_of_the_run() {
+    fn wd001_the_limit_is_a_share_of_that_of_the_run() {
         let check = |limit_s, resume, expect| {
             let run = RunSpec { limit_s, resume, ..RunSpec::default() };
             assert_eq!(silence_ms(run), expect, "{limit_s} {resume}");

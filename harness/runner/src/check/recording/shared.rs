@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_20_point_2_of_a_long_recording_the_last_replay_is_kept() {
+    fn of_a_long_recording_the_last_replay_is_kept() {
         check(true, &[(1, 3), (0, 0), (2, 0), (1, 0)]);
         check(false, &[(1, 1), (1, 0), (0, 1), (0, 0), (1, 1)]);
         check(false, &[(2, 1), (2, 0), (1, 1), (2, 1)]);

@@ -38,7 +38,7 @@ fn check(scenario: &str, pace_ms: Option<u64>, finds: bool) {
 }
 
 #[test]
-fn issue_20_point_2_a_long_recording_is_judged_as_a_short_one() {
+fn a_long_recording_is_judged_as_a_short_one() {
     for scenario in ["live-multi-turn", "chat-lost-replies", "ask-user-multi"] {
         check(scenario, None, false);
     }
@@ -46,7 +46,7 @@ fn issue_20_point_2_a_long_recording_is_judged_as_a_short_one() {
 }
 
 #[test]
-fn issue_20_an_entry_has_the_turn_that_its_line_says() {
+fn an_entry_has_the_turn_that_its_line_says() {
     let checks = checks("live-multi-turn", None);
     let version = checks.versions().last().unwrap();
     let replays = checks.recording(version).unwrap().replays(&setups(checks.scenario()));

@@ -100,7 +100,7 @@ fn has_same_lanes(a: &Replay, b: &Replay) -> bool {
 /// The newest recording of every scenario, under plans of each sort: what a sweep leaves out is what it would find to
 /// be the same.
 #[test]
-fn issue_20_point_3_what_a_sweep_does_not_replay_is_the_same() {
+fn what_a_sweep_does_not_replay_is_the_same() {
     let workspace = Workspace::at(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")));
     let (mut like_twin, mut unlike) = (0, 0);
     for name in workspace.names().unwrap() {
@@ -144,7 +144,7 @@ fn issue_20_point_3_what_a_sweep_does_not_replay_is_the_same() {
 
 /// A twin stands for plans that have other cuts and nothing else, while the parser tells the same of them.
 #[test]
-fn issue_20_point_3_a_twin_stands_for_its_plans_alone() {
+fn a_twin_stands_for_its_plans_alone() {
     let stdout = RUN.as_bytes();
     let setup = Setup { run: RunSpec::default(), channel: None, acp: None };
     let first = Plan::seeded(stdout, 4);
@@ -166,7 +166,7 @@ fn issue_20_point_3_a_twin_stands_for_its_plans_alone() {
 
 /// Setups that come later take what the parser said of a plan, and ask it of no other one.
 #[test]
-fn issue_20_point_3_a_plan_is_parsed_once_for_all_setups() {
+fn a_plan_is_parsed_once_for_all_setups() {
     let parsed = ParsedPlans::default();
     let check = |plan: (usize, usize), says: bool, expect: bool| {
         assert_eq!(parsed.known_or(plan, || says), expect, "{plan:?}");

@@ -50,7 +50,7 @@ fn the_first_divergence_is_one_sentence() {
 }
 
 #[test]
-fn issue_14_point_3_a_sentence_obeys_nothing_and_cuts_no_cluster() {
+fn a_sentence_obeys_nothing_and_cuts_no_cluster() {
     let telegram = |text: &str| {
         let data = serde_json::json!({"message_id": 1, "text": text});
         format!(r#"{{"at":0,"lane":"telegram","kind":"sendMessage","data":{data}}}"#)

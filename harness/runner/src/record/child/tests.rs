@@ -169,7 +169,7 @@ fn nothing_of_the_group_outlives_the_run() {
 }
 
 #[test]
-fn issue_13_finding_14_a_program_that_floods_is_ended_with_its_group() {
+fn a_program_that_floods_is_ended_with_its_group() {
     let output = OutputLimits { bytes: ByteSize::mib(1), line: ByteSize::kib(64), lines: 1_000 };
     for (script, expect) in [
         ("exec tr '\\0' x < /dev/zero", Overflow::Line(output.line)),

@@ -161,7 +161,7 @@ fn what_can_not_be_installed_is_told_and_leaves_nothing() {
 }
 
 #[test]
-fn issue_13_point_5_a_limit_on_the_way_to_a_cli_is_told_with_its_option() {
+fn a_limit_on_the_way_to_a_cli_is_told_with_its_option() {
     let dir = tempfile::tempdir().unwrap();
     let low = ResolveSettings {
         version_time: Duration::from_millis(300),

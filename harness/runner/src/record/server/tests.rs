@@ -219,7 +219,7 @@ fn an_error_event_ends_the_stream_or_is_an_http_error() {
 }
 
 #[test]
-fn issue_13_point_5_a_request_over_the_limit_is_told_with_the_option() {
+fn a_request_over_the_limit_is_told_with_the_option() {
     let body = request(false, 0);
     for (size, is_answered) in [(body.len(), true), (body.len() - 1, false)] {
         let (complain, complaints) = mpsc::channel();

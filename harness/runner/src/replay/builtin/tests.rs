@@ -93,7 +93,7 @@ fn what_stdout_states_is_read_once_for_the_same_bytes() {
 }
 
 #[test]
-fn issue_20_what_is_collected_of_a_turn_of_many_calls_comes_in_parts() {
+fn what_is_collected_of_a_turn_of_many_calls_comes_in_parts() {
     let long = "word ".repeat(1_000);
     let mut lines = vec![INIT.to_owned()];
     for n in 0..100 {

@@ -27,7 +27,7 @@ fn check(plan: &Plan, expect: &str) {
 }
 
 #[test]
-fn issue_15_the_host_writes_where_it_wrote() {
+fn the_host_writes_where_it_wrote() {
     let plan = Plan::canonical(Capture { stdout: STDOUT, stdin: &stdin() }, 200);
     check(&plan, "0>1 0:ab 200:cd 3000>2 200:ef 200:gh");
     let plan = Plan::parse(r#"{"format":1,"steps":[[5,12]]}"#, 12).unwrap();
@@ -37,7 +37,7 @@ fn issue_15_the_host_writes_where_it_wrote() {
 }
 
 #[test]
-fn issue_15_every_fault_of_an_answer_is_a_plan() {
+fn every_fault_of_an_answer_is_a_plan() {
     let stdin = stdin();
     let capture = Capture { stdout: STDOUT, stdin: &stdin };
     let plan = Plan::canonical(capture, 1);
@@ -60,7 +60,7 @@ fn issue_15_every_fault_of_an_answer_is_a_plan() {
 }
 
 #[test]
-fn issue_15_a_seed_is_the_same_dialogue_everywhere() {
+fn a_seed_is_the_same_dialogue_everywhere() {
     let stdin = stdin();
     let capture = Capture { stdout: STDOUT, stdin: &stdin };
     let plan = |seed| Plan::paced(STDOUT, 1).with_random_dialogue(capture, seed);
@@ -71,7 +71,7 @@ fn issue_15_a_seed_is_the_same_dialogue_everywhere() {
 }
 
 #[test]
-fn issue_15_a_plan_for_another_dialogue_is_refused() {
+fn a_plan_for_another_dialogue_is_refused() {
     let stdin = stdin();
     let capture = Capture { stdout: STDOUT, stdin: &stdin };
     for (host, expect) in [

@@ -47,7 +47,7 @@ fn a_seed_is_the_same_plan_everywhere() {
 
 /// Seeds that follow each other have the same times of lines, those of the next group have others, and cuts differ.
 #[test]
-fn issue_20_point_3_seeds_share_times() {
+fn seeds_share_times() {
     let stdout = b"one line\n".repeat(200);
     let group =
         |first| (first..first + random::SEEDS_PER_TIMES).map(|seed| Plan::random(&stdout, seed));
@@ -76,7 +76,7 @@ fn a_printed_plan_reads_back_and_a_foreign_one_is_refused() {
 }
 
 #[test]
-fn issue_13_finding_15_a_plan_waits_a_day_at_most_and_has_a_number_of_faults() {
+fn a_plan_waits_a_day_at_most_and_has_a_number_of_faults() {
     for (plan, expect) in [
         (r#""steps":[[86400000,5]]"#.to_owned(), None),
         (
@@ -138,7 +138,7 @@ fn v6_a_seed_draws_the_same_faults_everywhere() {
 /// Seeds differ in what they draw at all, and none keeps a gateway waiting so long that it gives the agent or the final
 /// message up.
 #[test]
-fn issue_20_point_4_each_seed_draws_its_own_weights_within_bounds() {
+fn each_seed_draws_its_own_weights_within_bounds() {
     let stdout = [b"x".repeat(4_000), b"\n".to_vec()].concat().repeat(8);
     let (mut whole, mut in_pieces, mut unhurried) = (0, 0, 0);
     for seed in 0..400 {
@@ -160,7 +160,7 @@ fn issue_20_point_4_each_seed_draws_its_own_weights_within_bounds() {
 }
 
 #[test]
-fn issue_20_point_4_waits_are_mostly_short_and_sometimes_minutes() {
+fn waits_are_mostly_short_and_sometimes_minutes() {
     let (mut waits, mut without) = (Vec::new(), 0);
     for seed in 0..1_000 {
         let faults = Plan::random_faults(seed, &[FaultKind::RateLimit]);

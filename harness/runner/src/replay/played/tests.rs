@@ -19,7 +19,7 @@ fn check(faults: &[&str], expect: &str, sizes: &[u64]) {
 }
 
 #[test]
-fn issue_17_point_4_a_fault_changes_the_bytes_that_a_plan_plays() {
+fn a_fault_changes_the_bytes_that_a_plan_plays() {
     let (a, b, c) = ("{\"a\":1}\n", "{\"b\":\"ü\"}\n", "{\"c\":3}\n");
     check(&[], &format!("{a}{b}{c}"), &[4, 8, 7, 8]);
     // What is cut off brings nothing more, not even a pause.
@@ -49,7 +49,7 @@ fn issue_17_point_4_a_fault_changes_the_bytes_that_a_plan_plays() {
 }
 
 #[test]
-fn issue_17_a_line_of_the_host_is_written_before_what_comes_anew_at_its_place() {
+fn a_line_of_the_host_is_written_before_what_comes_anew_at_its_place() {
     // The host writes when the first line has been read.
     let host = |fault: &str| {
         let host = vec![HostStep { line: 1, at: 8, after_ms: 0, wrong_id: false }];
@@ -70,7 +70,7 @@ fn issue_17_a_line_of_the_host_is_written_before_what_comes_anew_at_its_place() 
 }
 
 #[test]
-fn issue_17_point_4_a_line_too_long_is_longer_than_the_parser_reads() {
+fn a_line_too_long_is_longer_than_the_parser_reads() {
     let plan = Plan { agent: vec!["2:long-line".parse().unwrap()], ..Plan::at_once(27) };
     let played = plan.played(Capture::from(STDOUT));
     let limit = played.line_limit.unwrap();
@@ -79,7 +79,7 @@ fn issue_17_point_4_a_line_too_long_is_longer_than_the_parser_reads() {
 }
 
 #[test]
-fn issue_17_point_4_a_fault_reads_as_it_is_written() {
+fn a_fault_reads_as_it_is_written() {
     for row in &ROWS {
         let text = format!("7:{}{}", row.word, if row.has_byte { ":120" } else { "" });
         assert_eq!(text.parse::<AgentFault>().unwrap().to_string(), text);
@@ -99,7 +99,7 @@ fn issue_17_point_4_a_fault_reads_as_it_is_written() {
 }
 
 #[test]
-fn issue_17_point_4_a_plan_keeps_its_faults_and_names_one_that_is_not_there() {
+fn a_plan_keeps_its_faults_and_names_one_that_is_not_there() {
     let text = r#"{"format":1,"steps":[[0,20],[9,7]],"agent":["3:cut:5"]}"#;
     let plan = Plan::parse(text, 27).unwrap();
     assert_eq!(plan.to_line(), text);
@@ -127,7 +127,7 @@ fn issue_17_point_4_a_plan_keeps_its_faults_and_names_one_that_is_not_there() {
 }
 
 #[test]
-fn issue_17_point_4_a_seed_draws_the_same_fault_everywhere() {
+fn a_seed_draws_the_same_fault_everywhere() {
     let drawn = |seed, stdout: &[u8]| {
         let plan = Plan::seeded_agent_fault(Capture::from(stdout), seed, 200);
         plan.check_agent(stdout).unwrap();

@@ -94,7 +94,7 @@ fn request() -> impl Strategy<Value = ReplayRequest> {
 
 proptest! {
     #[test]
-    fn issue_14_point_5_arguments_give_the_request_that_gave_them(request in request()) {
+    fn arguments_give_the_request_that_gave_them(request in request()) {
         let args = request.args();
         let again = parsed(args.clone());
         prop_assert_eq!(&again, &request);
@@ -111,7 +111,7 @@ proptest! {
 }
 
 #[test]
-fn issue_14_point_5_a_shell_reads_the_line_as_the_arguments() {
+fn a_shell_reads_the_line_as_the_arguments() {
     let request = ReplayRequest {
         plan: Some(PlanArg::Json(r#"{"format":1,"steps":[[0,7]],"faults":["1:hang"]}"#.into())),
         ..ReplayRequest::new("it's $HOME/a capture.jsonl")

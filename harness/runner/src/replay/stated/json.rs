@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_20_a_record_with_some_fields_is_the_record_without_the_others() {
+    fn a_record_with_some_fields_is_the_record_without_the_others() {
         let check = |line: &str, expect: Option<Value>| {
             assert_eq!(record_with(line.as_bytes(), &["a", "b"]), expect, "{line}");
         };

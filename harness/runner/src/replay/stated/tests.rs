@@ -32,7 +32,7 @@ fn a_block_is_what_streamed_and_what_the_whole_message_says() {
 }
 
 #[test]
-fn issue_17_what_the_cli_says_itself_is_doubtful_where_nothing_calls_it_an_error() {
+fn what_the_cli_says_itself_is_doubtful_where_nothing_calls_it_an_error() {
     let check = |model: &str, text: &str, more: &str, expect: (bool, bool)| {
         let record = format!(
             r#"{{"type":"assistant","message":{{"id":"m","model":"{model}","content":[{{"type":"text","text":"{text}"}}]}}{more}}}"#
@@ -49,7 +49,7 @@ fn issue_17_what_the_cli_says_itself_is_doubtful_where_nothing_calls_it_an_error
 }
 
 #[test]
-fn issue_17_a_text_is_in_doubt_when_its_pieces_and_the_whole_differ() {
+fn a_text_is_in_doubt_when_its_pieces_and_the_whole_differ() {
     let check = |streamed: &str, whole: Option<&str>, expect: bool| {
         let (streamed, whole) = (streamed.to_owned(), whole.map(str::to_owned));
         let block = StatedBlock { streamed, whole, calls_before: 0 };
@@ -137,7 +137,7 @@ fn a_long_line_and_a_result_that_is_said_again_state_nothing() {
 
 /// `clitape test --marks` found that no recording put it at stake, and the plan that does so found this.
 #[test]
-fn issue_20_point_4_a_result_that_comes_again_ends_no_turn() {
+fn a_result_that_comes_again_ends_no_turn() {
     let started = |id: &str| START.replace("\"m\"", &format!("\"{id}\""));
     let result = |ids: &str| {
         format!(

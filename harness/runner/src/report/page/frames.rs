@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_19_point_15_what_the_command_line_asked_is_the_first_message() {
+    fn what_the_command_line_asked_is_the_first_message() {
         let line =
             r#"{"at":5,"lane":"telegram","kind":"sendMessage","data":{"message_id":1,"text":"a"}}"#;
         let entries: Vec<Entry> = vec![serde_json::from_str(line).unwrap()];
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_20_point_2_a_frame_of_a_long_chat_has_the_last_messages_and_counts_the_others() {
+    fn a_frame_of_a_long_chat_has_the_last_messages_and_counts_the_others() {
         let send = |id: usize| {
             let line = format!(
                 r#"{{"at":5,"lane":"telegram","kind":"sendMessage","data":{{"message_id":{id},"text":"{id}"}}}}"#

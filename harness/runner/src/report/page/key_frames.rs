@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_19_point_15_a_key_frame_is_what_is_new() {
+    fn a_key_frame_is_what_is_new() {
         let read = (1, "tool_start", r#""id":"a","name":"Read""#);
         let bash = (5, "tool_start", r#""id":"b","name":"Bash""#);
         let text = (6, "text", r#""text":"Hi.""#);
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_19_point_15_of_many_key_frames_the_first_and_the_last_are_shown() {
+    fn of_many_key_frames_the_first_and_the_last_are_shown() {
         let all: Vec<_> = (0..12).map(|frame| KeyFrame { title: "t".into(), frame }).collect();
         let places = |frames: &[KeyFrame]| frames.iter().map(|key| key.frame).collect::<Vec<_>>();
         let (first, more, last) = shown(&all);
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_19_point_15_a_key_frame_leads_to_its_moment() {
+    fn a_key_frame_leads_to_its_moment() {
         let entries = entries(&[(4200, "sendMessage", r#""message_id":1,"text":"<b>a</b>&lt;""#)]);
         let chat = ChatFrames::of(&entries, ChatProfile::Telegram, None);
         let strip = |place| strip(place, &entries, &chat).into_string();

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_20_point_2_bars_that_would_cover_each_other_are_one() {
+    fn bars_that_would_cover_each_other_are_one() {
         let bar = |from, class| Bar { from, to: from, class, title: from.to_string() };
         let bars = [0, 1, 9_000, 9_001, 9_002].map(|from| bar(from, "some"));
         let bars = bars.into_iter().chain([bar(9_003, "bad"), bar(10_000, "some")]);

@@ -100,7 +100,7 @@ fn prose_and_disclaimers_are_no_evidence() {
 }
 
 #[test]
-fn issue_19_point_4_evidence_that_nobody_sees_is_none() {
+fn evidence_that_nobody_sees_is_none() {
     for told in
         ["terminal output", "a screen recording of it", "see the log of `openclaw`", "stdout"]
     {
@@ -109,7 +109,7 @@ fn issue_19_point_4_evidence_that_nobody_sees_is_none() {
 }
 
 #[test]
-fn issue_19_point_4_a_text_that_says_that_something_failed_does_not_pass() {
+fn a_text_that_says_that_something_failed_does_not_pass() {
     const OBSERVED: &str = "preview shows 📖 Read";
     for (observed, expect) in [
         ("7 goldens compared, 7 held; 64 plans, 64 equal; 11 invariants, 11 held", None),

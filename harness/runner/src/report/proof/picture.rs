@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_20_point_2_of_a_long_run_some_moments_are_drawn() {
+    fn of_a_long_run_some_moments_are_drawn() {
         let keys = BTreeSet::from([1, 7]);
         let drawn = |frames| drawn(frames, &keys).collect::<Vec<_>>();
         assert_eq!(drawn(MOMENTS), (0..MOMENTS).collect::<Vec<_>>());
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_20_point_2_what_is_above_the_picture_is_not_drawn() {
+    fn what_is_above_the_picture_is_not_drawn() {
         let message = |name: &str, lines| {
             let line = vec![(String::new(), name.to_owned())];
             Rc::new(WrappedMessage { is_own: false, lines: vec![line; lines] })

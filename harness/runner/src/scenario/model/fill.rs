@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_13_point_5_the_lines_of_a_file_have_a_limit() {
+    fn the_lines_of_a_file_have_a_limit() {
         let two = format!("{{{{lines:{}}}}} {{{{lines:2}}}}", MODEL_LINES - 2);
         let filled = limited(MODEL_LINES, || text(&two)).unwrap();
         assert_eq!(filled.lines().count(), MODEL_LINES);

@@ -247,7 +247,7 @@ fn a_turn_ends_for_the_reason_its_blocks_give() {
 }
 
 #[test]
-fn issue_13_finding_20_every_number_of_a_model_has_a_range() {
+fn every_number_of_a_model_has_a_range() {
     let block = "[[turn]]\n[[turn.block]]\ntext = 'x'\n";
     for (text, expect) in [
         (

@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn issue_19_point_9_an_overview_reads_what_is_there() {
+    fn an_overview_reads_what_is_there() {
         let workspace = Workspace::at(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")));
         let name: ScenarioName = "three-tools".parse().unwrap();
         let overview = ScenarioOverview::of(&workspace, &name, Counting::Files).unwrap();

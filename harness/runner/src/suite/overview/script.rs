@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_19_point_9_a_scenario_is_told_in_words() {
+    fn a_scenario_is_told_in_words() {
         check(
             "three-tools",
             &[
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_19_point_9_every_committed_scenario_can_be_told() {
+    fn every_committed_scenario_can_be_told() {
         let workspace = Workspace::at(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")));
         for name in workspace.names().unwrap() {
             let parts = script(&workspace.scenario_of(&name).unwrap()).unwrap();

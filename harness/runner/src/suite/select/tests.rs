@@ -48,7 +48,7 @@ fn check(asked: &Selector, expect: Result<&[&str], &str>) -> Selection {
 }
 
 #[test]
-fn issue_19_point_9_names_select_as_they_are_then_as_parts() {
+fn names_select_as_they_are_then_as_parts() {
     for (names, expect) in [
         (&["three-tools"][..], Ok(&["three-tools"][..])),
         (&["tools"], Ok(&["three-tools", "three-tools-live"])),
@@ -78,7 +78,7 @@ fn issue_19_point_9_names_select_as_they_are_then_as_parts() {
 }
 
 #[test]
-fn issue_19_point_9_tracks_exclusions_and_changes_narrow_what_is_selected() {
+fn tracks_exclusions_and_changes_narrow_what_is_selected() {
     let tracks = |tracks: &[&str]| Selector {
         tracks: tracks.iter().map(|it| (*it).to_owned()).collect(),
         ..Selector::default()
@@ -121,7 +121,7 @@ fn issue_19_point_9_tracks_exclusions_and_changes_narrow_what_is_selected() {
 }
 
 #[test]
-fn issue_19_point_9_shards_are_everything_and_nothing_twice() {
+fn shards_are_everything_and_nothing_twice() {
     for of in 1..=7 {
         let mut all = Vec::new();
         for number in 1..=of {

@@ -53,7 +53,7 @@ fn check_channel(stdout: &[&str], entries: &[&str], expect: &[(FindingKind, &str
 }
 
 #[test]
-fn issue_17_se001_the_last_event_is_complete() {
+fn se001_the_last_event_is_complete() {
     let error = r#"9 sse error {"error":"no"}"#;
     let kind = FindingKind::EventAfterComplete;
     check_channel(&[], &[error, COMPLETE, RUN_END, r#"9 sse collected {}"#], &[]);
@@ -65,7 +65,7 @@ fn issue_17_se001_the_last_event_is_complete() {
 }
 
 #[test]
-fn issue_17_se002_se007_the_texts_of_stdout_are_in_the_stream_in_order_and_once() {
+fn se002_se007_the_texts_of_stdout_are_in_the_stream_in_order_and_once() {
     let output = |text: &str| format!(r#"1 sse output {{"type":"delta","content":"{text}"}}"#);
     let (first, last) = (output("I look first."), output("\\n\\nThere is one file here."));
     let call = r#"2 sse tool_use {"toolCallId":"t","name":"Bash","isError":false}"#;
@@ -83,7 +83,7 @@ fn issue_17_se002_se007_the_texts_of_stdout_are_in_the_stream_in_order_and_once(
 }
 
 #[test]
-fn issue_17_se003_to_se005_each_call_of_the_bus_is_in_the_stream_as_it_was() {
+fn se003_to_se005_each_call_of_the_bus_is_in_the_stream_as_it_was() {
     let start = r#"1 bus tool {"run_id":"run-1","phase":"start","id":"t","name":"Bash","args":{"command":"ls"}}"#;
     let result =
         r#"2 bus tool {"run_id":"run-1","phase":"result","id":"t","name":"Bash","is_error":false}"#;
@@ -115,7 +115,7 @@ fn issue_17_se003_to_se005_each_call_of_the_bus_is_in_the_stream_as_it_was() {
 }
 
 #[test]
-fn issue_17_se006_each_hit_of_a_search_is_in_its_summary() {
+fn se006_each_hit_of_a_search_is_in_its_summary() {
     let call = |ids: &str| {
         let summary = format!(r#"{{"event_ids":[{ids}]}}"#);
         format!(
@@ -128,7 +128,7 @@ fn issue_17_se006_each_hit_of_a_search_is_in_its_summary() {
 }
 
 #[test]
-fn issue_17_ed001_to_ed003_a_call_is_announced_asked_about_run_and_ended() {
+fn ed001_to_ed003_a_call_is_announced_asked_about_run_and_ended() {
     let call = r#"1 acp tool_call {"toolCallId":"c","status":"pending"}"#;
     let runs = r#"1 acp tool_call {"toolCallId":"c","status":"in_progress"}"#;
     let asked = r#"2 acp request_permission {"toolCall":{"toolCallId":"c","status":"pending"}}"#;
@@ -153,7 +153,7 @@ fn issue_17_ed001_to_ed003_a_call_is_announced_asked_about_run_and_ended() {
 }
 
 #[test]
-fn issue_17_ed004_a_turn_has_one_response_and_nothing_after_it() {
+fn ed004_a_turn_has_one_response_and_nothing_after_it() {
     let kind = FindingKind::ResponseNotOnce;
     let chunk = r#"9 acp agent_message_chunk {"content":{"type":"text","text":"a"}}"#;
     check_channel(&[], &[chunk, RESPONSE, RUN_END], &[]);
@@ -164,7 +164,7 @@ fn issue_17_ed004_a_turn_has_one_response_and_nothing_after_it() {
 }
 
 #[test]
-fn issue_17_ed005_to_ed007_the_editor_has_what_stdout_states() {
+fn ed005_to_ed007_the_editor_has_what_stdout_states() {
     let chunk = |text: &str| {
         format!(r#"1 acp agent_message_chunk {{"content":{{"type":"text","text":"{text}"}}}}"#)
     };

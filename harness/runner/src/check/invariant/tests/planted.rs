@@ -129,7 +129,7 @@ fn gw003_a_gateway_that_edits_the_draft_of_an_interrupted_turn_is_convicted() {
 }
 
 #[test]
-fn issue_17_gw011_a_listener_that_panics_is_convicted() {
+fn gw011_a_listener_that_panics_is_convicted() {
     check(
         PlantedFault::ListenerPanics,
         "bash-count",
@@ -141,7 +141,7 @@ fn issue_17_gw011_a_listener_that_panics_is_convicted() {
 }
 
 #[test]
-fn issue_17_gw013_a_bus_that_ends_before_the_final_message_is_convicted() {
+fn gw013_a_bus_that_ends_before_the_final_message_is_convicted() {
     check(
         PlantedFault::EndsEarly,
         "bash-count",
@@ -152,7 +152,7 @@ fn issue_17_gw013_a_bus_that_ends_before_the_final_message_is_convicted() {
 }
 
 #[test]
-fn issue_17_gw014_a_final_message_that_does_not_wait_for_an_edit_is_convicted() {
+fn gw014_a_final_message_that_does_not_wait_for_an_edit_is_convicted() {
     assert_eq!(found("bash-count", None), [""; 0]);
     let what = r#"GW014 calls-overlap: editMessageText #1 final "I'll count the files in this folder.\n\nThere are …e files in this folder." was made while another call was under way"#;
     let found = found("bash-count", Some(PlantedFault::Overlap));

@@ -56,7 +56,7 @@ fn set(entry: &mut Entry, key: &str, value: Value) -> bool {
 }
 
 #[test]
-fn issue_17_a_call_is_what_stdout_states() {
+fn a_call_is_what_stdout_states() {
     let (call, result) = (FindingKind::CallMisread, FindingKind::ResultMisread);
     let life = Lane::Lifecycle;
     check(life, "tool_start", |start| set(start, "args", json!({})), &[(call, "starts with “{}”")]);
@@ -72,7 +72,7 @@ fn issue_17_a_call_is_what_stdout_states() {
 }
 
 #[test]
-fn issue_17_a_growing_input_begins_as_the_input_does() {
+fn a_growing_input_begins_as_the_input_does() {
     let life = Lane::Lifecycle;
     let misread = [(FindingKind::InputMisread, "which is no beginning of it")];
     let shrunk = |report: &mut Entry| match report.field("open").is_some() {
@@ -85,7 +85,7 @@ fn issue_17_a_growing_input_begins_as_the_input_does() {
 }
 
 #[test]
-fn issue_17_texts_and_endings_are_those_of_stdout() {
+fn texts_and_endings_are_those_of_stdout() {
     let life = Lane::Lifecycle;
     let text = FindingKind::TextMisread;
     let louder = |entry: &mut Entry| {
@@ -107,7 +107,7 @@ fn issue_17_texts_and_endings_are_those_of_stdout() {
 }
 
 #[test]
-fn issue_17_the_bus_has_what_the_parser_says() {
+fn the_bus_has_what_the_parser_says() {
     let differs = FindingKind::BusDiffers;
     let orphan = |entry: &mut Entry| {
         entry.data_mut().shift_remove("parent");
@@ -125,7 +125,7 @@ fn issue_17_the_bus_has_what_the_parser_says() {
 }
 
 #[test]
-fn issue_17_a_chat_shows_lines_and_neither_reasoning_nor_a_subagent() {
+fn a_chat_shows_lines_and_neither_reasoning_nor_a_subagent() {
     let chat = Lane::Telegram;
     let says = |entry: &mut Entry, words: &str| {
         let text = format!("{}\n{words}", entry.text("text"));
