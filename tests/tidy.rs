@@ -225,6 +225,18 @@ fn security_names_a_test_for_each_promise_and_threat() {
 }
 
 #[test]
+fn tests_are_named_by_the_behaviour_that_they_hold() {
+    let folders = ["harness", "tests"].map(|folder| files(&root().join(folder), ".rs"));
+    for path in folders.concat() {
+        let numbered = concat!("issue", "_");
+        let text = read(&path);
+        let mut names = text.split(numbered).skip(1).filter_map(|rest| rest.chars().next());
+        let shown = path.display();
+        assert!(!names.any(|c| c.is_ascii_digit()), "{shown}: a name has the number of an issue");
+    }
+}
+
+#[test]
 fn one_file_calls_git() {
     let mut callers = Vec::new();
     for path in files(&root().join("harness"), ".rs") {
