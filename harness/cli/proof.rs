@@ -103,8 +103,9 @@ fn write(
     let secrets = secrets(&cases, &published);
     if let Some(first) = secrets.first() {
         bail!(
-            "{} would be published, the first is {first}; nothing was written; record or import \
-             again with `--redact`, or allow them there with `--allow-secrets {}`",
+            "{} would be published, the first is {first}; nothing was written; make the recording \
+             again with `clitape record --redact` or `clitape import --redact`, or allow the rule there with \
+             `clitape record --allow-secrets {}`",
             plural(secrets.len(), "secret"),
             first.rule
         );

@@ -267,7 +267,7 @@ fn reports_and_proofs_are_not_left() {
             .any(|key| line.starts_with(key))
     });
     let rest: Vec<&str> = rest.collect();
-    let head = format!("title = {evil}\nabout = {evil}\ntracks = [{evil}]\n");
+    let head = format!("title = {evil}\nabout = {evil}\ntracks = [\"field#1\"]\n");
     fs::write(&file, format!("{head}{}\n", rest.join("\n"))).unwrap();
     let (_, out) = check(dir, &["test", "--update"], &[]);
     assert!(out.contains("GD002"), "{out}");

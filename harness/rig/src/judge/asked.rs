@@ -113,7 +113,7 @@ mod tests {
             &["ls\nrm x"],
         );
         check("mcp__a__b", json!({"description": "d", "sure": true}), &["d"]);
-        check("mcp__a__b", json!({"a": [{"b": "x"}], "api_key": "abcdefgh"}), &["x", "***"]);
+        check("mcp__a__b", json!({"a": [{"b": "x"}], "api_key": "Ab3dEf6hIj9k"}), &["x", "***"]);
         check("Write", json!({"file_path": "/a/b.txt", "content": "/a b"}), &["b.txt", "/a b"]);
         let edit =
             json!({"file_path": "/a/b.txt", "old_string": "one\ntwo", "new_string": "one\n2"});
