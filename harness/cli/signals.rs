@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use clitape_runner::record::end_programs;
 use clitape_runner::threads::start;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -13,10 +14,12 @@ use crate::terminal;
 
 /// How long a command that judges what other programs sent may go on after a signal: it looks at the flag between two
 /// steps, and a step on much of it takes seconds.
-const LAST_STEP: Duration = Duration::from_millis(1_500);
+const LAST_STEP: Duration = Duration::from_millis(1_400);
+/// How long the end of its programs may take then. Their supervisors go on with it.
+const LAST_END: Duration = Duration::from_millis(200);
 /// How long the words about it may take, if nobody reads them.
 const LAST_WORDS: Duration = Duration::from_millis(200);
-/// The number of signals after which the command exits at once; its supervisors then end its programs.
+/// The number of signals after which the command exits at once.
 const SIGNALS_TO_EXIT: usize = 3;
 
 /// Returns a flag that SIGINT (Ctrl-C), SIGTERM, SIGHUP and SIGQUIT set. A command that finds it set ends its
@@ -25,8 +28,8 @@ pub(crate) fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
     on_signals(|| {})
 }
 
-/// Returns such a flag for a command that starts subjects. If the command has not ended in time, it exits at once; its
-/// supervisors then end its programs and remove their folders, as after a SIGKILL.
+/// Returns such a flag for a command that starts subjects. If the command has not ended in time, it ends its programs and
+/// exits; its supervisors then remove their folders, as after a SIGKILL.
 pub(crate) fn stop_in_time() -> anyhow::Result<Arc<AtomicBool>> {
     on_signals(|| {
         // Without a further thread, the next signals wait for this one.
@@ -39,6 +42,7 @@ pub(crate) fn stop_in_time() -> anyhow::Result<Arc<AtomicBool>> {
 /// Ends the command soon, with its last words if they can be said.
 fn end_in_time() {
     thread::sleep(LAST_STEP);
+    end_programs(LAST_END);
     // Without a thread for them, there is no time for words.
     let _ = start("last-words", || terminal::note("stopped before all was judged"));
     thread::sleep(LAST_WORDS);
@@ -67,6 +71,7 @@ fn on_signals(stopped: impl FnOnce() + Send + 'static) -> anyhow::Result<Arc<Ato
             runtime.block_on(any(&mut signals));
         }
         runtime.block_on(any(&mut signals));
+        end_programs(LAST_END);
         std::process::exit(ExitStatus::Nothing as i32);
     };
     start("signals", wait)?;

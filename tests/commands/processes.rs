@@ -208,6 +208,50 @@ fn sixty_signals_end_commands_whose_subjects_ignore_them() {
 }
 
 #[test]
+fn programs_that_stop_or_kill_their_supervisor_are_ended() {
+    const COMMANDS: [&str; 4] = [
+        "subject check --yes hangs",
+        "test --yes --subject loud",
+        "editor --timeout 2 --prompt hi -- ./stays",
+        "compare this ./stays plain-text --out out",
+    ];
+    let disturb = |arguments: &str, attack: &str| {
+        let dir = workspace(&["plain-text"]);
+        let root = dir.path().canonicalize().unwrap();
+        let temporary = root.join("tmp");
+        fs::create_dir(&temporary).unwrap();
+        put_program(&root.join("stays"), &stays(&format!("echo up; sleep 0.2; {attack}")));
+        let loud = stays(&format!("sleep 0.2; {attack}; head -c 100000000 /dev/zero"));
+        put_program(&root.join("loud"), &loud);
+        fs::write(root.join("clitape.toml"), SUBJECTS).unwrap();
+        // Without a signal, `editor` ends by its own limit.
+        let signals =
+            [true, false].into_iter().filter(|send| *send || arguments.contains("--timeout"));
+        for is_signalled in signals {
+            let what = format!("{arguments}: {attack}: {is_signalled}");
+            let mut command = clitape();
+            command.args(arguments.split(' ')).current_dir(&root).env("TMPDIR", &temporary);
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            let child = command.spawn().unwrap();
+            if is_signalled {
+                std::thread::sleep(Duration::from_secs(2));
+                // An error means that it has ended, because its supervisor was killed.
+                let _ = kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGTERM);
+            }
+            let output = child.wait_with_output().unwrap();
+            wait_for_silence_of(&root, &format!("{what}: {}", text(&output)));
+        }
+    };
+    std::thread::scope(|scope| {
+        for arguments in COMMANDS {
+            for attack in ["kill -STOP $PPID", "kill -KILL $PPID"] {
+                scope.spawn(move || disturb(arguments, attack));
+            }
+        }
+    });
+}
+
+#[test]
 fn the_next_recording_ends_what_a_killed_one_left() {
     for way in ways() {
         let project = Project::new(&daemons(": > \"$HOME/ready\"; sleep 600"));

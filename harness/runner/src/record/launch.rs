@@ -13,7 +13,7 @@ use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
@@ -22,6 +22,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::confine::{Bounds, ConfineBy, NotConfined};
 use super::passing::PassingReader;
+use super::supervisors::Supervisor;
 use crate::cassette::{Confinement, Exit};
 
 /// The first argument of a `clitape` that supervises.
@@ -30,10 +31,8 @@ pub const SUPERVISE: &str = "__supervise";
 pub const ENTER: &str = "__enter";
 /// The message that tells the supervisor to end the processes and to leave the folder alone.
 pub(crate) const DONE: &[u8] = b"done\n";
-/// How long the supervisor may take to start the program, and to end everything.
+/// How long the supervisor may take to start the program.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// The time between two checks whether it has ended.
-const PAUSE: Duration = Duration::from_millis(1);
 
 static SUPERVISOR: OnceLock<PathBuf> = OnceLock::new();
 
@@ -111,7 +110,11 @@ pub(crate) struct Running {
 
 enum Supervision {
     Direct(Child),
-    Supervised { supervisor: Child, control: Control },
+    /// The connection is closed before the supervisor is waited for.
+    Supervised {
+        control: Control,
+        _supervisor: Supervisor,
+    },
 }
 
 /// Starts a [`command`] in its own process group. Its stdout and stderr are pipes; its stdin is a pipe
@@ -155,17 +158,17 @@ fn supervised(mut command: Command, with_stdin: bool, guard: Guard<'_>) -> io::R
         lock: guard.lock.map(Path::to_owned),
         bounds: guard.bounds.cloned(),
     };
-    let mut supervisor = command.stdin(OwnedFd::from(theirs)).spawn()?;
-    // The command keeps its ends of the pipes until it is dropped.
-    drop(command);
+    command.stdin(OwnedFd::from(theirs));
+    let mut supervisor = Supervisor::start(command)?;
     let mut control = Control { reader: PassingReader::new(ours), pending: Vec::new() };
-    let (stdout, stderr) = (supervisor.stdout.take(), supervisor.stderr.take());
+    let child = supervisor.child();
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let answer = control.send(&plan).and_then(|()| control.wait(PATIENCE));
     if let (Some(model), Some(listener)) = (guard.model, control.reader.file.take()) {
         // An error means that the model's thread has ended, which ends the recording.
         let _ = model.send(listener.into());
     }
-    let how = Supervision::Supervised { supervisor, control };
+    let how = Supervision::Supervised { control, _supervisor: supervisor };
     let stdin = stdin.map(|pipe| Box::new(pipe) as Box<_>);
     let running = |pid, confined| Running { pid, stdin, stdout, stderr, confined, how };
     match answer {
@@ -231,18 +234,10 @@ impl Drop for Running {
     fn drop(&mut self) {
         match &mut self.how {
             Supervision::Direct(_) => self.signal(Signal::SIGKILL),
-            Supervision::Supervised { supervisor, control } => {
+            Supervision::Supervised { control, .. } => {
                 // An error means that the supervisor has ended already.
                 let _ = control.reader.stream.write_all(DONE);
                 let _ = control.reader.stream.shutdown(Shutdown::Both);
-                let begin = Instant::now();
-                while matches!(supervisor.try_wait(), Ok(None)) {
-                    if begin.elapsed() > PATIENCE {
-                        // An error means that it has ended; the loop then stops.
-                        let _ = supervisor.kill();
-                    }
-                    std::thread::sleep(PAUSE);
-                }
             }
         }
     }

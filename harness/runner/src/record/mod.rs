@@ -46,6 +46,8 @@ mod settings;
 mod stdin_pipe;
 #[cfg(target_os = "linux")]
 mod supervise;
+#[cfg(target_os = "linux")]
+mod supervisors;
 mod take;
 mod trigger;
 mod workspace;
@@ -74,6 +76,8 @@ pub use settings::{RecordSettings, ResolveSettings};
 pub use stdin_pipe::{StdinClosed, StdinPipe, Unread};
 #[cfg(target_os = "linux")]
 pub use supervise::supervise;
+#[cfg(target_os = "linux")]
+pub use supervisors::end_programs;
 pub use workspace::WorkspaceLimits;
 
 use crate::cassette::Take;
@@ -91,6 +95,29 @@ mod processes {
         0
     }
 }
+
+/// This system has no supervisor, so none is started.
+#[cfg(not(target_os = "linux"))]
+mod supervisors {
+    use std::io;
+    use std::process::{Child, Command};
+
+    pub(super) struct Supervisor(Child);
+
+    impl Supervisor {
+        pub(super) fn start(mut command: Command) -> io::Result<Self> {
+            command.spawn().map(Self)
+        }
+
+        pub(super) fn child(&mut self) -> &mut Child {
+            &mut self.0
+        }
+    }
+}
+
+/// Programs are children of this process, which only their owners end.
+#[cfg(not(target_os = "linux"))]
+pub fn end_programs(_limit: std::time::Duration) {}
 
 /// This system has no supervisor, so no process is one.
 #[cfg(not(target_os = "linux"))]

@@ -82,24 +82,29 @@ fn resident(status: &str) -> Option<u64> {
 
 /// Returns all live descendants of the process `ancestor`.
 fn descendants(ancestor: i32) -> Vec<Pid> {
+    descendants_by_child(ancestor).into_iter().map(|(pid, _)| pid).collect()
+}
+
+/// Returns all live descendants of the process `ancestor`, each with the child of it that it is, or descends from.
+pub(super) fn descendants_by_child(ancestor: i32) -> Vec<(Pid, i32)> {
     let all: HashMap<i32, Stat> = pids().filter_map(|pid| Some((pid, Stat::of(pid)?))).collect();
-    let is_descendant = |pid: i32| {
+    let child_above = |pid: i32| {
         let mut seen = HashSet::new();
         let mut at = pid;
         while let Some(stat) = all.get(&at) {
             if stat.parent == ancestor {
-                return true;
+                return Some(at);
             }
             // The processes changed while they were read, so their parents may form a cycle.
             if !seen.insert(at) {
-                return false;
+                return None;
             }
             at = stat.parent;
         }
-        false
+        None
     };
     let alive = all.iter().filter(|(_, stat)| !stat.is_zombie).map(|(pid, _)| *pid);
-    alive.filter(|pid| is_descendant(*pid)).map(Pid::from_raw).collect()
+    alive.filter_map(|pid| Some((Pid::from_raw(pid), child_above(pid)?))).collect()
 }
 
 /// Returns the children of this process that have ended and were not waited for.
@@ -149,22 +154,23 @@ pub(crate) fn end_descendants() {
                 .is_ok_and(|status| status.pid().is_some())
             {}
         },
+        PATIENCE,
     );
 }
 
 /// Ends every process that was [started](started_in) with `folder`, and returns how many there were.
 pub(crate) fn end_started_in(folder: &Path) -> usize {
-    end(|| started_in(folder), || {})
+    end(|| started_in(folder), || {}, PATIENCE)
 }
 
-/// Kills the processes that `find` returns until it returns none. Returns how many it killed.
-fn end(find: impl Fn() -> Vec<Pid>, reap: impl Fn()) -> usize {
+/// Kills the processes that `find` returns until it returns none, or `patience` is over. Returns how many it killed.
+pub(super) fn end(find: impl Fn() -> Vec<Pid>, reap: impl Fn(), patience: Duration) -> usize {
     let begin = Instant::now();
     let mut ended = HashSet::new();
     loop {
         reap();
         let found = find();
-        if found.is_empty() || begin.elapsed() > PATIENCE {
+        if found.is_empty() || begin.elapsed() > patience {
             reap();
             return ended.len();
         }
