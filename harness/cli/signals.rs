@@ -89,7 +89,8 @@ async fn any(signals: &mut [Signal]) {
 
 /// Returns whether SIGHUP was ignored when the command started. Only Linux reports this.
 fn is_hangup_ignored() -> bool {
-    let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return false };
+    let Ok(status) = std::fs::read("/proc/self/status") else { return false };
+    let status = String::from_utf8_lossy(&status);
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
     ignored.is_some_and(|mask| mask & 1 == 1)

@@ -78,7 +78,7 @@ fn a_confined_cli_writes_its_folder_and_keeps_its_environment() {
 
 #[test]
 fn a_way_that_is_not_there_records_nothing() {
-    let project = Project::new(RESULT);
+    let project = Project::with_version(": > \"${0%/*}/asked\"; echo 9.9.9", RESULT);
     let broken = project.path().join("bin");
     fs::create_dir(&broken).unwrap();
     let bwrap = broken.join("bwrap");
@@ -96,6 +96,7 @@ fn a_way_that_is_not_there_records_nothing() {
         let told = text(&record("bubblewrap"));
         assert!(told.starts_with("exit status: 4") && told.contains(why), "{told}");
         assert!(!project.cassette().exists(), "{told}");
+        assert!(!project.path().join("asked").exists(), "it was asked for its version unconfined");
         let output = record("auto");
         assert!(output.status.success(), "{}", text(&output));
         assert_eq!(
@@ -122,7 +123,7 @@ use Way::{Bubblewrap, Landlock, Namespaces, Unconfined};
 /// The attempts of `confinement/probe.py`, and the ways in which each succeeds. In every other way it is refused; an
 /// unconfined program is held to the rows that name it alone, because many systems refuse the others to everyone.
 /// SECURITY.md has this table in words.
-const ATTEMPTS: [(&str, &[Way]); 50] = [
+const ATTEMPTS: [(&str, &[Way]); 54] = [
     ("write a file outside", &[Unconfined]),
     ("read a file outside", &[Unconfined]),
     ("read a file by clitape's root", &[Unconfined]),
@@ -166,12 +167,16 @@ const ATTEMPTS: [(&str, &[Way]); 50] = [
     ("read the environment of clitape", &[Unconfined]),
     ("list the folder that clitape is in", &[Unconfined]),
     ("see the open files of clitape", &[Unconfined]),
+    ("set the priority of clitape", &[Unconfined]),
+    ("set the priority of the user", &[Unconfined]),
+    ("choose the processor of clitape", &[Unconfined]),
     ("limit clitape", &[Unconfined]),
     ("mount", &[]),
     ("write a file of its own", &[Unconfined, Bubblewrap, Landlock, Namespaces]),
     ("change mode and times of its own", &[Unconfined, Bubblewrap, Landlock, Namespaces]),
     ("connect to the model", &[Unconfined, Bubblewrap, Landlock, Namespaces]),
     ("use a socket of its own", &[Unconfined, Bubblewrap, Landlock, Namespaces]),
+    ("set the priority of itself", &[Unconfined, Bubblewrap, Landlock, Namespaces]),
     ("limit itself", &[Unconfined, Bubblewrap, Landlock, Namespaces]),
 ];
 

@@ -295,13 +295,18 @@ fn a_killed_recording_leaves_nothing_in_a_sandbox() {
 
 #[test]
 fn a_daemon_does_not_outlive_the_recording() {
-    for way in ways() {
-        let project = Project::new(&daemons(RESULT));
-        let output = project.record().args(["--yes", "--confine", way]).output().unwrap();
-        assert!(output.status.success(), "{}", text(&output));
-        let left = project.processes();
-        assert!(left.is_empty(), "{way}: {left:?}");
-        project.check_files("a daemon");
+    // The name of a program is any bytes.
+    let nameless = "name=\"$TMPDIR\"/$'\\xff\\xfe'; cp \"$(command -v sleep)\" \"$name\"; \
+         (cd /; exec env -i setsid \"$name\" 600 </dev/null >/dev/null 2>&1) & sleep 0.2; ";
+    for script in [daemons(RESULT), format!("{nameless}{RESULT}")] {
+        for way in ways().into_iter().chain(["none"]) {
+            let project = Project::new(&script);
+            let output = project.record().args(["--yes", "--confine", way]).output().unwrap();
+            assert!(output.status.success(), "{}", text(&output));
+            let left = project.processes();
+            assert!(left.is_empty(), "{way}: {left:?}");
+            project.check_files("a daemon");
+        }
     }
 }
 

@@ -137,12 +137,16 @@ tries = {
     "read the environment of clitape": lambda: open("/proc/%d/environ" % clitape).read(1),
     "list the folder that clitape is in": lambda: os.listdir(f"/proc/{clitape}/cwd"),
     "see the open files of clitape": lambda: os.readlink(f"/proc/{clitape}/fd/0"),
+    "set the priority of clitape": lambda: os.setpriority(os.PRIO_PROCESS, clitape, os.getpriority(os.PRIO_PROCESS, clitape)),
+    "set the priority of the user": lambda: os.setpriority(os.PRIO_USER, os.getuid(), os.getpriority(os.PRIO_PROCESS, 0)),
+    "choose the processor of clitape": lambda: os.sched_setaffinity(clitape, os.sched_getaffinity(clitape)),
     "limit clitape": lambda: call(libc.prlimit(clitape, 7, None, ctypes.byref((ctypes.c_uint64 * 2)()))),
     "mount": lambda: call(libc.mount(b"none", HERE.encode(), b"tmpfs", 0, None)),
     "write a file of its own": lambda: write(HERE + "/own"),
     "change mode and times of its own": own_times,
     "connect to the model": lambda: reach(socket.AF_INET, socket.SOCK_STREAM, address=("127.0.0.1", int(model.rsplit(":", 1)[1]))),
     "use a socket of its own": two_ends,
+    "set the priority of itself": lambda: os.setpriority(os.PRIO_PROCESS, 0, os.getpriority(os.PRIO_PROCESS, 0)),
     "limit itself": lambda: call(libc.prlimit(0, 7, None, ctypes.byref((ctypes.c_uint64 * 2)()))),
 }
 

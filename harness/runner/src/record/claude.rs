@@ -11,7 +11,7 @@ use fs_err as fs;
 
 use super::RecordError;
 use super::child::{Ended, Notes, Script, Why, drive};
-use super::confine::{Bounds, ConfineBy};
+use super::confine::{Bounds, NotConfined};
 use super::error::CliOutput;
 use super::launch::{Guard, command};
 use super::npm::{Npm, NpmCall, once};
@@ -218,15 +218,15 @@ fn printed(
         .env("DISABLE_AUTOUPDATER", "1")
         .current_dir(home.path());
     let lock = home.lock();
-    // A way that the system does not have is an error of the recording.
-    let by = limits.confine.map(|_| ConfineBy::Any);
-    let bounds = by.map(|by| Bounds::new(program, home.path(), None, by, host));
+    let bounds = limits.confine.map(|by| Bounds::new(program, home.path(), None, by, host));
     let guard = Guard { lock: Some(&lock), bounds: bounds.as_ref(), model: None };
     let output = OutputLimits::within(limits.version_output);
     let script = Script { output, guard, ..Script::default() };
     let run = drive(call, script, limits.version_time, stop, &Notes::new());
-    let ended =
-        run.map_err(|error| no_claude(format!("can't run {}: {error}", program.display()), hint))?;
+    let ended = run.map_err(|error| match error.get_ref() {
+        Some(why) if why.is::<NotConfined>() => RecordError::Io(error),
+        _ => no_claude(format!("can't run {}: {error}", program.display()), hint),
+    })?;
     let past = |what: &str, option: &str| {
         let program = program.display();
         let why =

@@ -47,9 +47,9 @@ const VARIABLES: [(&str, &str); 4] = [
     ("GIT_OPTIONAL_LOCKS", "0"),
 ];
 
-/// Variables that lead to another repository than that of the folder. Git sets them for its hooks, one of which may run
+/// Variables that lead to another repository or configuration than that of the folder. Git sets them for its hooks, one of which may run
 /// clitape.
-const ELSEWHERE: [&str; 8] = [
+const ELSEWHERE: [&str; 12] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_COMMON_DIR",
@@ -58,6 +58,11 @@ const ELSEWHERE: [&str; 8] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_NAMESPACE",
     "GIT_PREFIX",
+    // `git config` alone would read another file than the commands whose filters it lists.
+    "GIT_CONFIG",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_CONFIG_COUNT",
+    "GIT_ATTR_SOURCE",
 ];
 
 /// How git is called.

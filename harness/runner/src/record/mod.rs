@@ -34,6 +34,7 @@ mod passing;
 #[cfg(target_os = "linux")]
 mod processes;
 mod program;
+mod removal;
 mod request;
 mod results;
 mod review;

@@ -9,7 +9,9 @@ use std::path::Path;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::{Pid, Uid};
 
 /// The longest time that is spent on ending processes.
@@ -29,7 +31,7 @@ struct Stat {
 
 impl Stat {
     fn of(pid: i32) -> Option<Self> {
-        Self::parse(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+        Self::parse(&about(pid, "stat")?)
     }
 
     /// The program's name may contain blanks and parentheses, so this reads the fields after the last
@@ -45,6 +47,12 @@ impl Stat {
     }
 }
 
+/// Returns a file of `/proc` about a process. It contains the name of the program, which is any bytes.
+fn about(pid: i32, file: &str) -> Option<String> {
+    let bytes = std::fs::read(format!("/proc/{pid}/{file}")).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// Returns when the process `pid` started, in clock ticks since the machine started. The id and this
 /// time together identify one process, even after the system has reused the id.
 pub(crate) fn start_time(pid: i32) -> Option<u64> {
@@ -53,7 +61,7 @@ pub(crate) fn start_time(pid: i32) -> Option<u64> {
 
 /// Returns the exit status of a child process for which no thread has waited.
 pub(crate) fn exit_status(pid: Pid) -> Option<ExitStatus> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let stat = about(pid.as_raw(), "stat")?;
     let (_, rest) = stat.rsplit_once(") ")?;
     // The 52nd field of the line.
     rest.split_whitespace().nth(49)?.parse().ok().map(ExitStatus::from_raw)
@@ -68,8 +76,7 @@ fn pids() -> impl Iterator<Item = i32> {
 /// each of them.
 pub(crate) fn memory_of(pid: Pid) -> u64 {
     let all = descendants(pid.as_raw()).into_iter().chain([pid]);
-    let statuses =
-        all.filter_map(|pid| std::fs::read_to_string(format!("/proc/{pid}/status")).ok());
+    let statuses = all.filter_map(|pid| about(pid.as_raw(), "status"));
     statuses.filter_map(|status| resident(&status)).sum()
 }
 
@@ -147,12 +154,14 @@ pub(crate) fn end_descendants() {
     end(
         || descendants(me),
         || {
-            use nix::sys::wait::{WaitPidFlag, waitpid};
             // Waiting removes processes that have ended. If this process is a subreaper, their children
             // are now its children, and the next call of `find` returns them.
-            while waitpid(None, Some(WaitPidFlag::WNOHANG))
-                .is_ok_and(|status| status.pid().is_some())
-            {}
+            loop {
+                match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+                    Ok(status) if status.pid().is_some() => {}
+                    other => return other == Err(Errno::ECHILD),
+                }
+            }
         },
         PATIENCE,
     );
@@ -160,18 +169,22 @@ pub(crate) fn end_descendants() {
 
 /// Ends every process that was [started](started_in) with `folder`, and returns how many there were.
 pub(crate) fn end_started_in(folder: &Path) -> usize {
-    end(|| started_in(folder), || {}, PATIENCE)
+    end(|| started_in(folder), || true, PATIENCE)
 }
 
-/// Kills the processes that `find` returns until it returns none, or `patience` is over. Returns how many it killed.
-pub(super) fn end(find: impl Fn() -> Vec<Pid>, reap: impl Fn(), patience: Duration) -> usize {
+/// Kills the processes that `find` returns until it returns none and `reap` says that none is left, or `patience` is over.
+/// Returns how many it killed.
+pub(super) fn end(
+    find: impl Fn() -> Vec<Pid>,
+    reap: impl Fn() -> bool,
+    patience: Duration,
+) -> usize {
     let begin = Instant::now();
     let mut ended = HashSet::new();
     loop {
-        reap();
+        let are_gone = reap();
         let found = find();
-        if found.is_empty() || begin.elapsed() > patience {
-            reap();
+        if (found.is_empty() && are_gone) || begin.elapsed() > patience {
             return ended.len();
         }
         for pid in found {
@@ -193,6 +206,7 @@ mod tests {
         for (stat, expect) in [
             (format!("9 (sh) S {rest}"), Some((7, false, 4711))),
             (format!("9 (a) Z (b) Z {rest}"), Some((7, true, 4711))),
+            (format!("9 (\u{fffd}\u{fffd}) S {rest}"), Some((7, false, 4711))),
             ("9 (sh) S 7".to_owned(), None),
             (String::new(), None),
         ] {

@@ -7,7 +7,6 @@
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -17,9 +16,9 @@ use nix::fcntl::{Flock, FlockArg, OFlag};
 use nix::unistd::Uid;
 use serde::{Deserialize, Serialize};
 use tempfile::TempPath;
-use walkdir::WalkDir;
 
 use super::processes::{end_started_in, start_time};
+use super::removal::remove_tree;
 use crate::host::HostPaths;
 
 /// The start of the names of folders in the system's folder for temporary files.
@@ -108,7 +107,7 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         end_started_in(&self.root);
-        if remove(&self.root).is_err()
+        if remove_tree(&self.root).is_err()
             && let Some(lock) = self.lock.take()
         {
             // Keeps the lock file, by which the next sweep finds the folder. `keep` fails only on Windows.
@@ -121,23 +120,6 @@ fn lock_of(root: &Path) -> PathBuf {
     let mut name = root.as_os_str().to_owned();
     name.push(LOCK);
     name.into()
-}
-
-/// Removes a folder with its content. A folder that does not exist is not an error.
-fn remove(root: &Path) -> io::Result<()> {
-    let gone = |result: io::Result<()>| match result {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other,
-    };
-    if gone(std::fs::remove_dir_all(root)).is_ok() {
-        return Ok(());
-    }
-    // The content of a folder without write permission is not removed, so this adds the permission.
-    for entry in WalkDir::new(root).into_iter().flatten().filter(|e| e.file_type().is_dir()) {
-        // The removal below reports an error if a folder cannot be changed.
-        let _ = std::fs::set_permissions(entry.path(), std::fs::Permissions::from_mode(0o700));
-    }
-    gone(std::fs::remove_dir_all(root))
 }
 
 /// The number of folders and processes that `sweep` removed and ended.
@@ -207,7 +189,7 @@ pub(crate) fn clean(lock: &Path) -> Option<usize> {
         (Ok(owner), None) if !owner.is_alive() => {}
         (Ok(owner), Some(folder)) if !owner.is_alive() && folder.is_dir() && is_ours(&folder) => {
             processes = end_started_in(&root);
-            remove(&root).ok()?;
+            remove_tree(&root).ok()?;
         }
         _ => return None,
     }
@@ -218,6 +200,8 @@ pub(crate) fn clean(lock: &Path) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     /// A parent folder with one folder, whose lock file says `text`.

@@ -85,15 +85,16 @@ fn id(child: &Child) -> i32 {
 /// Ends what is below a supervisor that does not end it.
 fn end_below(supervisor: i32) {
     let below = || descendants_by_child(supervisor).into_iter().map(|(pid, _)| pid).collect();
-    end(below, || {}, PATIENCE);
+    end(below, || true, PATIENCE);
 }
 
-/// Removes the orphans that have ended.
-fn reap(supervisors: &BTreeSet<i32>) {
+/// Removes the orphans that have ended. Those that have not are found by their parent.
+fn reap(supervisors: &BTreeSet<i32>) -> bool {
     for pid in zombies().into_iter().filter(|pid| !supervisors.contains(&pid.as_raw())) {
         // An error means that it was reaped already.
         let _ = waitpid(pid, Some(WaitPidFlag::WNOHANG));
     }
+    true
 }
 
 /// Ends all programs that run, within `limit`, in a process that exits next: no program is started any more. The supervisors

@@ -9,7 +9,7 @@ use crate::host::HostPaths;
 
 /// The parts of the system that the CLI and its tools may read and execute.
 #[cfg(target_os = "linux")]
-pub(super) const SYSTEM: [&str; 14] = [
+pub(super) const SYSTEM: [&str; 15] = [
     "/usr",
     "/bin",
     "/sbin",
@@ -22,7 +22,9 @@ pub(super) const SYSTEM: [&str; 14] = [
     "/sys",
     "/nix/store",
     "/gnu/store",
-    "/run/systemd/resolve",
+    // The folder has a socket by which any program can have names looked up.
+    "/run/systemd/resolve/resolv.conf",
+    "/run/systemd/resolve/stub-resolv.conf",
     "/run/current-system",
 ];
 /// Devices without data of a user. No terminal is one of them, because what is written to a terminal, or put into its
@@ -109,8 +111,8 @@ impl Bounds {
         let mut read = places(program);
         if let Some(node) = host.which("node") {
             if let Ok(real) = node.canonicalize() {
-                // Node's own modules are beside the folder that its program is in.
-                read.extend(real.parent().and_then(Path::parent).map(Path::to_owned));
+                // Node's own modules and libraries are beside the folder that its program is in.
+                read.extend(real.parent().and_then(Path::parent).map(|place| place.join("lib")));
                 read.push(real);
             }
             read.push(node);
@@ -165,18 +167,25 @@ impl Bounds {
     }
 }
 
-/// The files that a program may read of itself: the program and its folder, before and after its links
-/// are followed. A program that npm installed may read all modules that were installed with it.
+/// The files that a program may read of itself: the program, before and after its links are followed, and the modules
+/// that were installed with it, or its package. What else is in its folder may be a person's, such as a project.
 fn places(program: &Path) -> Vec<PathBuf> {
     let mut places = Vec::new();
     let names = [Some(program.to_owned()), program.canonicalize().ok()];
     for name in names.into_iter().flatten() {
         let modules = name.ancestors().filter(|at| at.ends_with("node_modules")).last();
-        let folder = modules.or(name.parent()).map(Path::to_owned);
-        places.extend(folder);
+        let package = || name.parent().filter(|folder| is_package(folder));
+        places.extend(modules.or_else(package).map(Path::to_owned));
         places.push(name);
     }
     places
+}
+
+/// Whether a folder is the unpacked package of the CLI.
+fn is_package(folder: &Path) -> bool {
+    let text = std::fs::read(folder.join("package.json")).unwrap_or_default();
+    let package: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
+    package["name"] == "@anthropic-ai/claude-code"
 }
 
 #[cfg(test)]
@@ -186,12 +195,18 @@ mod tests {
     #[test]
     fn a_program_may_read_the_modules_it_was_installed_with() {
         for (program, folder) in [
-            ("/x/lib/node_modules/.bin/claude", "/x/lib/node_modules"),
-            ("/x/node_modules/a/node_modules/b/cli.js", "/x/node_modules"),
-            ("/x/bin/claude", "/x/bin"),
+            ("/x/lib/node_modules/.bin/claude", Some("/x/lib/node_modules")),
+            ("/x/node_modules/a/node_modules/b/cli.js", Some("/x/node_modules")),
+            ("/x/bin/claude", None),
         ] {
-            let expect = [PathBuf::from(folder), PathBuf::from(program)];
+            let expect: Vec<_> = folder.into_iter().chain([program]).map(PathBuf::from).collect();
             assert_eq!(places(Path::new(program)), expect);
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().canonicalize().unwrap();
+        for (name, is_read) in [("@anthropic-ai/claude-code", true), ("mine", false)] {
+            std::fs::write(folder.join("package.json"), format!(r#"{{"name":"{name}"}}"#)).unwrap();
+            assert_eq!(places(&folder.join("cli.js")).contains(&folder), is_read, "{name}");
         }
     }
 

@@ -13,8 +13,11 @@ use seccompiler::{
     SeccompCondition, SeccompFilter, SeccompRule, TargetArch, sock_filter,
 };
 
+/// `open_tree_attr` of Linux 6.15, on every architecture.
+const OPEN_TREE_ATTR: c_long = 467;
+
 /// System calls that are refused whatever their arguments are.
-const REFUSED: [c_long; 42] = [
+const REFUSED: [c_long; 43] = [
     // Its requests make sockets and connect without a system call of their own.
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
@@ -50,6 +53,7 @@ const REFUSED: [c_long; 42] = [
     libc::SYS_pivot_root,
     libc::SYS_move_mount,
     libc::SYS_open_tree,
+    OPEN_TREE_ATTR,
     libc::SYS_fsopen,
     libc::SYS_fsconfig,
     libc::SYS_fsmount,
@@ -63,6 +67,17 @@ const REFUSED: [c_long; 42] = [
     libc::SYS_userfaultfd,
     libc::SYS_fanotify_init,
     libc::SYS_quotactl,
+];
+
+/// System calls whose first argument is a process.
+const OF_A_PROCESS: [c_long; 7] = [
+    libc::SYS_prlimit64,
+    libc::SYS_migrate_pages,
+    libc::SYS_move_pages,
+    libc::SYS_sched_setaffinity,
+    libc::SYS_sched_setattr,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_setscheduler,
 ];
 
 /// The bits of a socket's type that are no flags (`SOCK_TYPE_MASK` of the kernel).
@@ -88,8 +103,18 @@ fn filter(arch: TargetArch) -> Result<BpfProgram, BackendError> {
         SeccompRule::new(vec![request])
     });
     rules.insert(libc::SYS_ioctl, into_terminals.into_iter().collect::<Result<_, _>>()?);
-    // The limits of another process; 0 is the caller.
-    rules.insert(libc::SYS_prlimit64, vec![rule(&[(0, SeccompCmpOp::Ne, 0)])?]);
+    // The limits, the pages and the processor time of another process; 0 is the caller.
+    for call in OF_A_PROCESS {
+        rules.insert(call, vec![rule(&[(0, SeccompCmpOp::Ne, 0)])?]);
+    }
+    // The same of a process, a group or a user.
+    for (call, process) in [(libc::SYS_setpriority, 0), (libc::SYS_ioprio_set, 1)] {
+        let others = [(0, SeccompCmpOp::Ne, process), (1, SeccompCmpOp::Ne, 0)];
+        rules.insert(
+            call,
+            others.iter().map(|it| rule(std::slice::from_ref(it))).collect::<Result<_, _>>()?,
+        );
+    }
     let refuse = SeccompAction::Errno(libc::EPERM.unsigned_abs());
     let program: BpfProgram =
         SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch)?.try_into()?;
