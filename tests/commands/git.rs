@@ -289,6 +289,8 @@ fn git_runs_nothing_that_the_repository_names() {
             let mut command = clitape();
             command.current_dir(root).args(args).env("PATH", path_with(&git));
             command.env("GIT_CONFIG_GLOBAL", hostile.user_config());
+            // `git config` alone obeys it.
+            command.env("GIT_CONFIG", "/dev/null");
             command.env("XDG_CACHE_HOME", hostile.programs.path().join("cache"));
             let output = command.stdin(Stdio::null()).output().unwrap();
             let said = [output.stdout, output.stderr].concat();
