@@ -68,7 +68,7 @@ fn a_subject_is_shown_and_not_started_unasked() {
             assert!(told.contains(part), "{args}: no `{part}` in {told}");
         }
         let is_first = told.contains("gateway makes");
-        for part in ["it gets your variables: SECRET_OF_MINE", "NODE_OPTIONS='--import ./evil.mjs'"]
+        for part in ["it gets your variable: SECRET_OF_MINE", "NODE_OPTIONS='--import ./evil.mjs'"]
         {
             assert_eq!(told.contains(part), is_first, "{args}: `{part}` in {told}");
         }
@@ -115,6 +115,103 @@ fn a_person_agrees_once_to_what_a_subject_runs() {
     let mut elsewhere = command(other.path(), "subject check gateway");
     let output = elsewhere.env("XDG_STATE_HOME", dir.path().join("state")).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", text(&output));
+}
+
+#[test]
+fn a_setting_that_decides_what_runs_is_asked_about_again() {
+    if !has_program("python3") {
+        return;
+    }
+    const SUBJECT: &str = "
+        [subject.x]
+        kind = 'gateway'
+        command = ['sh', '-c', '{version}']
+        version = 'touch ran; exit 1'
+        build = ['true']
+        values = { a = 'b' }
+        idle_s = 5
+    ";
+    let dir = workspace(&["plain-text"]);
+    let (config, ran) = (dir.path().join("clitape.toml"), dir.path().join("ran"));
+    fs::write(&config, SUBJECT).unwrap();
+    let asked = command(dir.path(), "subject check x");
+    let told = text(&on_terminal("y\n", &asked).output().unwrap());
+    assert!(
+        told.contains("command: sh -c 'touch ran; exit 1'"),
+        "the version is filled in: {told}"
+    );
+    assert!(ran.exists(), "{told}");
+    for (before, after, is_asked) in [
+        ("idle_s = 5", "idle_s = 6", false),
+        ("idle_s = 5", "install = { npm = 'a', node = '24' }", true),
+        ("ran; exit 1", "ran; touch PWN", true),
+        ("['true']", "['touch', 'PWN']", true),
+        ("a = 'b'", "a = 'c'", true),
+    ] {
+        let _ = fs::remove_file(&ran);
+        fs::write(&config, SUBJECT.replace(before, after)).unwrap();
+        let output = command(dir.path(), "subject check x").output().unwrap();
+        let told = text(&output);
+        assert_eq!(told.contains("pass --yes"), is_asked, "{after}: {told}");
+        assert_eq!(ran.exists(), !is_asked, "{after}: {told}");
+    }
+}
+
+#[test]
+fn the_end_of_what_runs_is_shown_before_it_runs() {
+    let dir = workspace(&["plain-text"]);
+    let long = "x".repeat(9_000);
+    let subject = format!(
+        "[subject.x]\nkind = 'gateway'\ncommand = ['sh', '-c', ': {long}; touch EVIL-COMMAND']\n\
+         env = {{ A = '{long}', NODE_OPTIONS = '--import /EVIL-ENV.mjs' }}\n"
+    );
+    fs::write(dir.path().join("clitape.toml"), subject).unwrap();
+    let scenario = dir.path().join("scenarios/hidden");
+    for folder in ["workspace/conf", "workspace/plug/hooks"] {
+        fs::create_dir_all(scenario.join(folder)).unwrap();
+    }
+    let hooks = |name: &str| {
+        format!(
+            "\u{feff}{{\"apiKeyHelper\":\"EVIL-HELPER\",\"hooks\":{{\"Stop\":[{{\"command\":\"{long} {name}\"}}]}}}}"
+        )
+    };
+    for (file, text) in [
+        (
+            "scenario.toml",
+            format!(
+                "title = 'h'\nabout = 'h'\n[record]\nprompt = 'p'\nargs = ['--plugin-dir', 'plug', \
+                 '--append-system-prompt', '{long}', '--settings', '{{\"hooks\":\"EVIL-ARGUMENT\"}}']\n"
+            ),
+        ),
+        ("model.toml", "[[turn]]\nblock = [{ text = 'x' }]\n".to_owned()),
+        ("workspace/conf/settings.json", hooks("EVIL-LINKED")),
+        ("workspace/plug/hooks/hooks.json", hooks("EVIL-PLUGIN")),
+    ] {
+        fs::write(scenario.join(file), text).unwrap();
+    }
+    std::os::unix::fs::symlink("conf", scenario.join("workspace/.claude")).unwrap();
+    std::os::unix::fs::symlink("/etc", scenario.join("workspace/out")).unwrap();
+    for (args, parts) in [
+        ("subject check x", &["EVIL-COMMAND", "EVIL-ENV"][..]),
+        (
+            "record hidden --claude ./none",
+            &[
+                "EVIL-ARGUMENT",
+                "EVIL-HELPER",
+                "EVIL-LINKED",
+                "EVIL-PLUGIN",
+                "a link: .claude -> conf",
+                "a link that leads to no file of the workspace: out -> /etc",
+            ],
+        ),
+    ] {
+        let output = command(dir.path(), args).output().unwrap();
+        let told = text(&output);
+        assert_eq!(output.status.code(), Some(2), "{args}: {told}");
+        for part in parts.iter().chain(&["characters left out here; read "]) {
+            assert!(told.contains(part), "{args}: no `{part}` in {told}");
+        }
+    }
 }
 
 #[test]

@@ -305,6 +305,7 @@ fn git_runs_nothing_that_the_repository_names() {
             revision: "main".to_owned(),
             cache: hostile.programs.path().join("checkouts"),
             build: Vec::new(),
+            environment: Vec::new(),
         };
         let stop = AtomicBool::new(false);
         let made = checkout.run(ResolveSettings::default(), &stop, &mut |_| ()).unwrap();

@@ -17,7 +17,7 @@ use fs_err as fs;
 use super::conditions::Printing;
 use super::error::SubjectError;
 use super::placeholders::{Places, Writing};
-use super::prepare::{Prepared, RigHost};
+use super::prepare::{Prepared, RigHost, environment};
 use super::ready_url::UrlWatch;
 use super::spec::{Front, GatewaySpec, ReadySign};
 use crate::chat_server::{ChatServer, ChatServerSettings};
@@ -318,15 +318,6 @@ pub(crate) fn ended(exit: Exit) -> String {
 /// The folder of `clitape.toml` as an absolute path, for programs that start in other folders.
 fn root(rig: RigHost<'_>) -> Result<PathBuf, SubjectError> {
     Ok(fs::canonicalize(rig.workspace.root())?)
-}
-
-/// Variables that every program gets from the environment of clitape, where they are set.
-const PASSED: [&str; 4] = ["LANG", "LC_ALL", "TZ", "USER"];
-
-/// The variables of clitape's own environment that a subject gets.
-pub(crate) fn environment(rig: RigHost<'_>, more: &[String]) -> Vec<(OsString, OsString)> {
-    let names = PASSED.into_iter().chain(more.iter().map(String::as_str));
-    names.filter_map(|name| Some((name.into(), (rig.variable)(name)?))).collect()
 }
 
 /// Writes the files of a subject into its temporary folder.

@@ -14,10 +14,10 @@ use clitape_runner::scenario::Scenario;
 use clitape_runner::suite::select::{Selected, Selection};
 use clitape_runner::text::{Keep, truncate};
 
-use super::boot::{LAST_LINES, ended, environment};
+use super::boot::{LAST_LINES, ended};
 use super::error::SubjectError;
 use super::placeholders::Writing;
-use super::prepare::{RigHost, prepare};
+use super::prepare::{RigHost, environment, prepare};
 use super::spec::CallSpec;
 use crate::kept::{Full, Held, KeptBytes, entry_bytes, parsed_bytes};
 use crate::observation::RunEnding;

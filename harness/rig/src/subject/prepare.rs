@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use clitape_runner::host::HostPaths;
-use clitape_runner::record::{Checkout, Install, Installed, ResolveSettings};
+use clitape_runner::record::{Checkout, Install, Installed, ResolveSettings, settings_digest};
 use clitape_runner::scenario::Workspace;
 use fs_err as fs;
 
@@ -69,12 +69,59 @@ pub(crate) fn prepare_gateway(
                     revision: revision.to_owned(),
                     cache: rig.cache.join("subjects"),
                     build: spec.build.iter().map(OsString::from).collect(),
+                    environment: build_environment(rig, &spec.pass_env),
                 };
                 checkout.run(ResolveSettings::default(), rig.stop, note)?
             }
         });
     }
     Ok(prepared)
+}
+
+/// Variables that every program gets from the environment of clitape, where they are set.
+const PASSED: [&str; 4] = ["LANG", "LC_ALL", "TZ", "USER"];
+/// Further variables that a build gets: the places of its tools and caches, and the way to a registry.
+pub(crate) const BUILD: [&str; 19] = [
+    "HOME",
+    "TMPDIR",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "GOPATH",
+    "JAVA_HOME",
+    "NODE_EXTRA_CA_CERTS",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "ALL_PROXY",
+];
+
+/// The variables of clitape's own environment that a subject gets.
+pub(crate) fn environment(rig: RigHost<'_>, more: &[String]) -> Vec<(OsString, OsString)> {
+    variables(rig, PASSED.into_iter().chain(more.iter().map(String::as_str)))
+}
+
+/// The environment of the command that builds a subject, which has no tokens of the person but those that the subject
+/// gets too.
+fn build_environment(rig: RigHost<'_>, more: &[String]) -> Vec<(OsString, OsString)> {
+    let mut environment = variables(rig, BUILD.into_iter());
+    environment.extend(self::environment(rig, more));
+    environment.push(("PATH".into(), rig.host.path.clone()));
+    environment
+}
+
+fn variables<'a>(
+    rig: RigHost<'_>,
+    names: impl Iterator<Item = &'a str>,
+) -> Vec<(OsString, OsString)> {
+    names.filter_map(|name| Some((name.into(), (rig.variable)(name)?))).collect()
 }
 
 /// Installs what a subject needs, unless it is in the cache. `note` is called before slow steps.
@@ -104,16 +151,24 @@ pub(crate) fn prepare(
     Ok(prepared)
 }
 
-/// The name of the folder of an install: letters, digits, dots and hyphens of all that it depends on.
+/// The name of the folder of an install: the package for people, and a digest of all that it depends on, because other
+/// characters than letters, digits, dots and hyphens become hyphens.
 fn folder_name(package: &str, install: &InstallSpec) -> String {
-    let overrides = install.overrides.iter().map(|(name, version)| format!("{name}-{version}"));
-    let node = install.node.iter().map(|node| format!("node-{node}"));
-    let scripts = install.scripts.then(|| "scripts".to_owned());
-    let parts = std::iter::once(package.to_owned()).chain(node).chain(overrides).chain(scripts);
-    let name = parts.collect::<Vec<_>>().join("_");
+    let InstallSpec { npm: _, node, overrides, scripts } = install;
+    let overrides = overrides.iter().flat_map(|(name, version)| [name, version]);
+    let digest = settings_digest(&[
+        ("npm", vec![package.as_bytes()]),
+        ("node", node.iter().map(String::as_bytes).collect()),
+        ("overrides", overrides.map(String::as_bytes).collect()),
+        ("scripts", vec![&[u8::from(*scripts)]]),
+    ]);
     let safe = |c: char| if c.is_ascii_alphanumeric() || ".-_".contains(c) { c } else { '-' };
-    name.trim_start_matches(['.', '@']).chars().map(safe).collect()
+    let name: String = package.trim_start_matches(['.', '@']).chars().map(safe).collect();
+    format!("{}-{}", &name[..name.len().min(LONGEST)], &digest[..16])
 }
+
+/// The most bytes of the package in the name of a folder.
+const LONGEST: usize = 80;
 
 impl Prepared {
     /// The placeholders that do not depend on a start.
@@ -149,19 +204,40 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_folder_of_an_install_names_all_it_depends_on() {
-        let install = |overrides: &[(&str, &str)]| InstallSpec {
+    fn no_two_installs_share_a_folder() {
+        let install = |node: Option<&str>, overrides: &[(&str, &str)], scripts: bool| InstallSpec {
             npm: String::new(),
-            node: Some("24".to_owned()),
+            node: node.map(str::to_owned),
             overrides: overrides
                 .iter()
                 .map(|(a, b)| ((*a).into(), (*b).into()))
                 .collect::<BTreeMap<_, _>>(),
-            scripts: false,
+            scripts,
         };
-        assert_eq!(folder_name("openclaw@2026.6.1", &install(&[])), "openclaw-2026.6.1_node-24");
-        let name = folder_name("@a/b@1", &install(&[("c", "2")]));
-        assert_eq!(name, "a-b-1_node-24_c-2");
-        assert!(!folder_name("../x@1", &install(&[])).starts_with('.'));
+        let plain = install(None, &[], false);
+        let mut names = Vec::new();
+        for (package, install) in [
+            ("openclaw@1", &plain),
+            ("openclaw/1", &plain),
+            ("openclaw-1", &plain),
+            ("@openclaw-1", &plain),
+            (".openclaw-1", &plain),
+            ("openclaw@1", &install(Some("24"), &[], false)),
+            ("openclaw@1", &install(Some("npm:evil@24"), &[], false)),
+            ("openclaw@1_node-24", &plain),
+            ("openclaw@1", &install(None, &[("c", "2")], false)),
+            ("openclaw@1", &install(None, &[("c", "npm:d@2")], false)),
+            ("openclaw@1", &install(None, &[], true)),
+            ("../x@1", &plain),
+            (&"x".repeat(400), &plain),
+            (&"x".repeat(401), &plain),
+        ] {
+            let name = folder_name(package, install);
+            assert!(!name.starts_with('.') && !name.contains('/') && name.len() < 128, "{name}");
+            assert_eq!(name, folder_name(package, install));
+            assert!(!names.contains(&name), "{package}: {name}");
+            names.push(name);
+        }
+        assert!(names[0].starts_with("openclaw-1-"), "{}", names[0]);
     }
 }

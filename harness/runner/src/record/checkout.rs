@@ -9,6 +9,7 @@ use super::child::{Ended, Notes, Script, Why, drive};
 use super::git::Git;
 use super::launch::{Guard, command};
 use super::npm::once;
+use super::review::settings_digest;
 use super::settings::ResolveSettings;
 use crate::cassette::Exit;
 use crate::limits::OutputLimits;
@@ -24,10 +25,12 @@ pub struct Checkout {
     pub repository: PathBuf,
     /// The revision, as git names it.
     pub revision: String,
-    /// The folder of the cache in which revisions are kept, each under its full id.
+    /// The folder of the cache in which revisions are kept, each under its full id and a digest of how it is built.
     pub cache: PathBuf,
     /// The command that builds it, which runs in its folder; empty if nothing is built.
     pub build: Vec<OsString>,
+    /// The environment of that command.
+    pub environment: Vec<(OsString, OsString)>,
 }
 
 impl Checkout {
@@ -48,7 +51,7 @@ impl Checkout {
         let hint = format!("look for it with `git -C {} log`", self.repository.display());
         let sha = self.git(&self.repository, &find, None, limits, stop, &hint)?;
         let sha = sha.trim();
-        let folder = self.cache.join(format!("checkout-{sha}"));
+        let folder = self.cache.join(self.folder_name(sha));
         once(&folder, |to, lock| {
             note(&format!("checking out {}", self.revision));
             let hint = "check the repository with `git fsck`";
@@ -62,13 +65,26 @@ impl Checkout {
             let Some((program, args)) = self.build.split_first() else { return Ok(()) };
             note(&format!("building {}", self.revision));
             let mut build = command(program);
-            build.args(args).current_dir(to);
+            build.args(args).current_dir(to).env_clear();
+            build.envs(self.environment.iter().map(|(name, value)| (name, value)));
             let hint = "run `build` of the subject by hand in a checkout of it";
             let (script, limit) = (script(Some(lock), limits), limits.install_time);
             let ended = drive(build, script, limit, stop, &Notes::new())?;
             printed(&ended, "the build", hint).map(drop)
         })?;
         Ok(folder)
+    }
+
+    /// The name of the folder of a revision. Another build of it, or a build with other variables, may leave other
+    /// files.
+    fn folder_name(&self, sha: &str) -> String {
+        if self.build.is_empty() {
+            return format!("checkout-{sha}");
+        }
+        let build = self.build.iter().map(|word| word.as_encoded_bytes());
+        let names = self.environment.iter().map(|(name, _)| name.as_encoded_bytes());
+        let settings = [("build", build.collect()), ("environment", names.collect())];
+        format!("checkout-{sha}-{}", &settings_digest(&settings)[..12])
     }
 
     fn git<S: AsRef<OsStr>>(
@@ -137,12 +153,15 @@ mod tests {
             git(&["add", "."]);
             git(&["commit", "--quiet", "-m", text]);
         }
-        let checkout = |revision: &str| Checkout {
+        let path = std::env::var_os("PATH").unwrap();
+        let built_by = |revision: &str, build: &str| Checkout {
             repository: repository.clone(),
             revision: revision.to_owned(),
             cache: folder.path().join("cache"),
-            build: ["sh", "-c", "cat file > built"].map(OsString::from).to_vec(),
+            build: ["sh", "-c", build].map(OsString::from).to_vec(),
+            environment: vec![("PATH".into(), path.clone()), ("MINE".into(), "2".into())],
         };
+        let checkout = |revision: &str| built_by(revision, "cat file > built");
         let stop = AtomicBool::new(false);
         let mut notes = 0;
         for _ in 0..2 {
@@ -151,6 +170,15 @@ mod tests {
             assert_eq!(std::fs::read_to_string(at.join("built")).unwrap(), "one");
         }
         assert_eq!(notes, 2, "the second time nothing is done");
+        let other = built_by("HEAD~1", "env > built");
+        let at = other.run(ResolveSettings::default(), &stop, &mut |_| {}).unwrap();
+        let built = std::fs::read_to_string(at.join("built")).unwrap();
+        let names = built.lines().filter_map(|line| line.split('=').next());
+        // A shell sets some of its own.
+        let mut names: Vec<&str> =
+            names.filter(|name| !["PWD", "OLDPWD", "SHLVL", "_"].contains(name)).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["MINE", "PATH"], "another build is another folder: {built}");
         let error =
             checkout("none").run(ResolveSettings::default(), &stop, &mut |_| {}).unwrap_err();
         assert!(error.to_string().contains("git has no revision none there"), "{error}");

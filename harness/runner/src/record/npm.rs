@@ -179,7 +179,7 @@ fn no_package(why: String, hint: &str) -> RecordError {
 /// Packages that npm installs for a program that is not a CLI.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Install {
-    /// The folder in the cache, such as `subjects/openclaw-2026.6.1`; its name says all that is installed.
+    /// The folder in the cache, whose name no other install has.
     pub folder: PathBuf,
     /// The package with its version, such as `openclaw@2026.6.1`.
     pub package: String,

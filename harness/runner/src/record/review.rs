@@ -1,13 +1,12 @@
 //! Lists the programs and settings that a scenario makes the CLI run, for the person who is about to record
 //! it, and computes the digest that identifies the scenario later.
 
-use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
+use super::instructions::instructions;
 use super::workspace::{ScenarioFolder, WorkspaceLimits, field};
 use super::{RecordError, RecordSettings};
 use crate::cassette::hex;
@@ -15,35 +14,30 @@ use crate::files;
 use crate::scenario::{
     Model, ModelContent, SayAction, SayBehavior, SayStep, Scenario, ScenarioError, ToolSide,
 };
-use crate::text::{MARK, plural, start};
+use crate::text::whole;
 
-/// The files and folders of a project from which the CLI takes instructions.
-const INSTRUCTIONS: [&str; 5] =
-    [".claude", ".mcp.json", "CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"];
 /// The fields of a tool's input that describe a call best, in order.
 const DESCRIPTIVE: [&str; 7] =
     ["command", "file_path", "notebook_path", "path", "url", "pattern", "query"];
-/// The characters of a call that are shown.
-const CLIP: usize = 300;
+/// The files of a scenario, for the rest of a text that is not listed in full.
+const SCENARIO: &str = "scenario.toml";
+const MODEL: &str = "model.toml";
 
 /// The list and the digest of a scenario, or of another thing that makes clitape run programs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Review {
     /// SHA-256 over all that is run: of a scenario, `scenario.toml`, `model.toml` and every file of the workspace.
     pub digest: String,
-    /// One line for each prompt, argument, tool call and file of instructions, or for each setting. The lines contain
-    /// text of others, so they must be made safe before a terminal shows them.
+    /// Lines for each prompt, argument, tool call and file of instructions, or for each setting. A text has all of its
+    /// lines, and an indented line belongs to the one above. The lines contain text of others, so they must be made safe
+    /// before a terminal shows them.
     pub lines: Vec<String>,
 }
 
 impl Review {
-    /// Makes the list of `lines`, of which a person sees the beginnings. The digest is of them and of `parts`.
-    pub fn of_lines(lines: &[String], parts: &[&[u8]]) -> Self {
-        let mut hash = Sha256::new();
-        let all = lines.iter().map(String::as_bytes).chain(parts.iter().copied());
-        all.for_each(|part| field(&mut hash, part));
-        let lines = lines.iter().map(|line| clipped(line)).collect();
-        Self { digest: hex(&hash.finalize()), lines }
+    /// Makes a review of `lines`, whose digest is the [`settings_digest`].
+    pub fn of_settings(lines: Vec<String>, settings: &[(&str, Vec<&[u8]>)]) -> Self {
+        Self { digest: settings_digest(settings), lines }
     }
 
     /// Reads the files that a recording would use.
@@ -64,16 +58,26 @@ impl Review {
         let mut lines = Vec::new();
         let record = &scenario.record;
         let prompts = record.prompt.iter().chain(record.then.iter().map(|step| &step.prompt));
-        lines.extend(prompts.map(|prompt| format!("prompt: {}", clipped(prompt))));
+        lines.extend(prompts.flat_map(|prompt| whole("prompt", prompt, SCENARIO)));
         lines.extend(record.host.map(|host| format!("host: {host}")));
-        lines.extend(record.say.iter().map(|step| format!("stdin: {}", clipped(&said(step)))));
-        if !scenario.record.args.is_empty() {
-            lines.push(format!("arguments: {}", clipped(&scenario.record.args.join(" "))));
-        }
+        lines.extend(record.say.iter().flat_map(|step| whole("stdin", &said(step), SCENARIO)));
+        lines.extend(record.args.iter().flat_map(|arg| whole("argument", arg, SCENARIO)));
         lines.extend(calls(&model));
         lines.extend(instructions(scenario, &workspace));
         Ok(Self { digest, lines })
     }
+}
+
+/// Computes a digest of settings: each has a key and texts, which the same bytes under other keys and in other cuts do not
+/// equal.
+pub fn settings_digest(settings: &[(&str, Vec<&[u8]>)]) -> String {
+    let mut hash = Sha256::new();
+    for (key, texts) in settings {
+        field(&mut hash, key.as_bytes());
+        field(&mut hash, &texts.len().to_le_bytes());
+        texts.iter().for_each(|text| field(&mut hash, text));
+    }
+    hex(&hash.finalize())
 }
 
 /// Describes a step of `[[record.say]]`: its message, or its action.
@@ -83,10 +87,21 @@ fn said(step: &SayStep) -> String {
             text.clone()
         }
         SayAction::Message { content, .. } => content.to_string(),
-        SayAction::Answer(answer) => match answer.behavior {
-            SayBehavior::Allow => "answer: allow".into(),
-            SayBehavior::Deny => "answer: deny".into(),
-            SayBehavior::DenyAndInterrupt => "answer: deny and interrupt".into(),
+        SayAction::Answer(answer) => {
+            let behavior = match answer.behavior {
+                SayBehavior::Allow => "answer: allow",
+                SayBehavior::Deny => "answer: deny",
+                SayBehavior::DenyAndInterrupt => "answer: deny and interrupt",
+            };
+            let input =
+                answer.input.clone().map(|input| format!(" with the input {}", Value::from(input)));
+            let message = answer.message.as_ref().map(|message| format!(": {message}"));
+            let suggestion = answer.suggestion.map(|n| format!(" and accept suggestion {n}"));
+            [Some(behavior.to_owned()), suggestion, input, message].into_iter().flatten().collect()
+        }
+        SayAction::Initialize(initialize) => match &initialize.append_system_prompt {
+            Some(prompt) => format!("initialize, with the system prompt {prompt}"),
+            None => "initialize".into(),
         },
         action => action.key().into(),
     }
@@ -112,7 +127,7 @@ fn digest_of(
     stop: &AtomicBool,
 ) -> Result<String, RecordError> {
     let mut hash = Sha256::new();
-    for name in ["scenario.toml", "model.toml"] {
+    for name in [SCENARIO, MODEL] {
         let path = scenario.dir.join(name);
         let bytes = match files::read(&path) {
             // An imported scenario has no model.
@@ -125,105 +140,73 @@ fn digest_of(
     Ok(hex(&hash.finalize()))
 }
 
-/// Returns a line for each tool that the model calls: how often, and with which inputs.
+/// Returns lines for each call of the model: how often it is made, and its whole input.
 fn calls(model: &Model) -> Vec<String> {
-    let mut calls: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut calls: Vec<(Call, usize)> = Vec::new();
     let turns = model.all_turns().flat_map(|(_, turns)| turns);
-    for block in turns.flat_map(|turn| &turn.blocks) {
-        match &block.content {
+    for call in turns.flat_map(|turn| &turn.blocks).filter_map(|block| Call::of(&block.content)) {
+        match calls.iter_mut().find(|(known, _)| *known == call) {
+            Some((_, times)) => *times += 1,
+            None => calls.push((call, 1)),
+        }
+    }
+    calls.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
+    calls.iter().flat_map(|(call, times)| call.lines(*times)).collect()
+}
+
+/// A call of a tool.
+#[derive(PartialEq)]
+struct Call {
+    name: String,
+    /// The field that describes it best, or the whole input if there is none.
+    best: String,
+    /// The other fields.
+    others: Vec<(String, String)>,
+}
+
+impl Call {
+    fn of(content: &ModelContent) -> Option<Self> {
+        match content {
             ModelContent::Tool { side: ToolSide::Client, name, input, .. } => {
                 let input = input.joined();
                 let parsed = serde_json::from_str(&input).ok();
-                calls.entry(name.clone()).or_default().push(description(parsed.as_ref(), &input));
+                Some(Self::new(name, parsed.as_ref(), input))
             }
             // A block that is sent unchanged may be a call too.
             ModelContent::Raw(block) if block.contains_key("input") => {
-                let name = block.get("name").and_then(Value::as_str).unwrap_or("?").to_owned();
+                let name = block.get("name").and_then(Value::as_str).unwrap_or("?");
                 let input = block.get("input").and_then(Value::as_object);
-                let text = Value::from(block.clone()).to_string();
-                calls.entry(name).or_default().push(description(input, &text));
+                Some(Self::new(name, input, Value::from(block.clone()).to_string()))
             }
-            _ => {}
+            _ => None,
         }
     }
-    calls
-        .into_iter()
-        .map(|(name, inputs)| {
-            let all: Vec<String> =
-                inputs.iter().map(|input| format!("`{}`", clipped(input))).collect();
-            format!("the model calls {name} ×{}: {}", inputs.len(), all.join(", "))
-        })
-        .collect()
-}
 
-/// Returns the field that describes a call best, or the whole input if there is none.
-fn description(input: Option<&Map<String, Value>>, whole: &str) -> String {
-    let best = |input: &Map<String, Value>| {
-        DESCRIPTIVE.iter().find_map(|name| input.get(*name)?.as_str().map(str::to_owned))
-    };
-    input.and_then(best).unwrap_or_else(|| whole.to_owned())
-}
+    fn new(name: &str, input: Option<&Map<String, Value>>, joined: String) -> Self {
+        let name = name.to_owned();
+        let best = input.and_then(|input| {
+            DESCRIPTIVE.iter().find_map(|key| Some((*key, input.get(*key)?.as_str()?)))
+        });
+        let Some(((key, best), input)) = best.zip(input) else {
+            return Self { name, best: joined, others: Vec::new() };
+        };
+        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let others = input.iter().filter(|(other, _)| *other != key);
+        let others = others.map(|(key, value)| (key.clone(), text(value))).collect();
+        Self { name, best: best.to_owned(), others }
+    }
 
-/// Returns a line for each file of the workspace from which the CLI takes instructions, with its commands.
-fn instructions(scenario: &Scenario, workspace: &ScenarioFolder) -> Vec<String> {
-    let is_named = |path: &Path| {
-        let args = scenario.record.args.iter();
-        args.flat_map(|arg| arg.split(['=', ',', ' '])).any(|word| {
-            word.trim_start_matches("{{project}}/").trim_start_matches("./")
-                == path.to_string_lossy()
-        })
-    };
-    let is_instruction = |path: &Path| {
-        path.components().any(|part| INSTRUCTIONS.iter().any(|name| part.as_os_str() == *name))
-    };
-    let mut lines = Vec::new();
-    for inside in workspace.files().filter(|path| is_instruction(path) || is_named(path)) {
-        let shown = clipped(&inside.to_string_lossy());
-        let commands = commands(&scenario.dir.join("workspace").join(inside));
-        match commands.is_empty() {
-            true => lines.push(format!("the CLI reads {shown}")),
-            false => {
-                lines.push(format!("the CLI reads {shown}, which runs {}", commands.join(", ")));
-            }
+    fn lines(&self, times: usize) -> Vec<String> {
+        let head = format!("the model calls {} ×{times}", self.name);
+        let best = match self.best.contains('\n') {
+            true => self.best.clone(),
+            false => format!("`{}`", self.best),
+        };
+        let mut lines = whole(&head, &best, MODEL);
+        for (key, text) in &self.others {
+            lines.extend(whole(key, text, MODEL).into_iter().map(|line| format!("    {line}")));
         }
-    }
-    lines
-}
-
-/// Returns the commands in a JSON file: hooks, and MCP servers with their arguments.
-fn commands(path: &Path) -> Vec<String> {
-    let mut found = Vec::new();
-    // A link is copied as a link, so its target is not read.
-    if let Ok(text) = files::read_text(path)
-        && let Ok(value) = serde_json::from_str(&text)
-    {
-        collect(&value, &mut found);
-    }
-    found
-}
-
-fn collect(value: &Value, found: &mut Vec<String>) {
-    match value {
-        Value::Object(fields) => {
-            if let Some(command) = fields.get("command").and_then(Value::as_str) {
-                let args = fields.get("args").and_then(Value::as_array).into_iter().flatten();
-                let words: Vec<&str> =
-                    std::iter::once(command).chain(args.filter_map(Value::as_str)).collect();
-                found.push(format!("`{}`", clipped(&words.join(" "))));
-            }
-            fields.values().for_each(|value| collect(value, found));
-        }
-        Value::Array(items) => items.iter().for_each(|value| collect(value, found)),
-        _ => {}
-    }
-}
-
-/// Returns the start of a long text with the number of characters that are left out.
-fn clipped(text: &str) -> String {
-    let start = start(text, CLIP);
-    match text[start.len()..].chars().count() {
-        0 => text.to_owned(),
-        more => format!("{start}{MARK} ({})", plural(more, "more character")),
+        lines
     }
 }
 
@@ -281,15 +264,54 @@ mod tests {
             review(&scenario).lines,
             [
                 "prompt: Go.",
-                "arguments: --allowedTools Bash --mcp-config mcp.json",
-                "the model calls Bash ×2: `ls -la`, `rm -r x`",
+                "argument: --allowedTools",
+                "argument: Bash",
+                "argument: --mcp-config",
+                "argument: mcp.json",
+                "the model calls Bash ×1: `ls -la`",
+                "    description: x",
+                "the model calls Bash ×1: `rm -r x`",
                 "the model calls Odd ×1: `{\"n\":1}`",
                 "the model calls Read ×1: `b`",
                 "the model calls Write ×1: `a`",
-                "the CLI reads .claude/settings.json, which runs `curl x | sh`",
-                "the CLI reads mcp.json, which runs `node a.js`",
+                "the CLI reads .claude/settings.json",
+                "    hooks.Stop[0].hooks[0].type: command",
+                "    hooks.Stop[0].hooks[0].command: curl x | sh",
+                "the CLI reads mcp.json",
+                "    mcpServers.a.command: node",
+                "    mcpServers.a.args: a.js",
             ]
         );
+    }
+
+    #[test]
+    fn the_end_of_what_a_scenario_runs_is_said() {
+        let (dir, _) = scenario();
+        for long in [&"x".repeat(3_000), &"x ".repeat(9_000), &"x\n".repeat(9_000)] {
+            let value = |end: &str| Value::from(format!("{long}{end}")).to_string();
+            let text = format!(
+                "title = 't'\nabout = 'a'\n[record]\nprompt = {}\nargs = ['--a', {}, 'EVIL-LAST']\n\
+                 [[record.then]]\nresume = 'id'\nprompt = {}\n",
+                value("EVIL-PROMPT"),
+                value("EVIL-ARG"),
+                value("EVIL-NEXT")
+            );
+            let model = format!(
+                "[[turn]]\nblock = [{{ tool = 'Bash', input = {{ command = {}, description = {}, timeout = 77 }} }}]\n\
+                 [[step]]\nturn = [{{ block = [{{ text = 'x' }}] }}]\n",
+                value("EVIL-COMMAND"),
+                value("EVIL-FIELD")
+            );
+            let one = dir.path().join("one");
+            fs::write(one.join("scenario.toml"), text).unwrap();
+            fs::write(one.join("model.toml"), model).unwrap();
+            let lines = review(&Scenario::load(&one).unwrap()).lines.join("\n");
+            for end in ["PROMPT", "ARG", "LAST", "NEXT", "COMMAND", "FIELD"] {
+                assert!(lines.contains(&format!("EVIL-{end}")), "{end}: {lines}");
+            }
+            assert!(lines.contains("timeout: 77"), "{lines}");
+            assert_eq!(lines.contains("read scenario.toml)"), long.len() > 4_000);
+        }
     }
 
     #[test]

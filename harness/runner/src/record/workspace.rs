@@ -116,6 +116,21 @@ impl ScenarioFolder {
         files.map(|entry| entry.inside.as_path())
     }
 
+    /// Returns the paths of its links.
+    pub(crate) fn links(&self) -> impl Iterator<Item = &Path> {
+        self.of_kind(CopiedKind::Link)
+    }
+
+    /// Returns the paths of its files that are no links.
+    pub(crate) fn regular_files(&self) -> impl Iterator<Item = &Path> {
+        self.of_kind(CopiedKind::File)
+    }
+
+    fn of_kind(&self, kind: CopiedKind) -> impl Iterator<Item = &Path> {
+        let entries = self.entries.iter().filter(move |entry| entry.kind == kind);
+        entries.map(|entry| entry.inside.as_path())
+    }
+
     fn too_large(&self) -> RecordError {
         RecordError::LargeWorkspace { path: self.root.clone(), limit: self.limits.bytes }
     }

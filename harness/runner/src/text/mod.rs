@@ -7,6 +7,7 @@
 //! * [`TerminalSafe`] and [`plain`] escape what steers or hides, for a terminal or a log;
 //! * [`markdown`], [`json()`] and [`shell_quote`] do so in the syntax of their formats;
 //! * [`truncate`] makes a long text fit on a number of columns, with one mark for what is cut away;
+//! * [`whole`] lists a text that a person agrees to, with its end;
 //! * [`shown`] says whether a person was shown the words of a text, whatever a chat makes of it;
 //! * `changed_words` marks which words of two texts differ, and `TextSearch` finds many texts in another one;
 //! * [`plural`] counts things, [`megabytes`] says how large they are, and [`near`] finds the names that a misspelt one may mean.
@@ -23,6 +24,7 @@ mod short;
 pub mod shown;
 mod size;
 mod solid;
+mod whole;
 mod words;
 
 pub use json::json;
@@ -35,4 +37,5 @@ pub(crate) use shell::shell_words;
 pub use short::{Keep, MARK, common_end, common_start, end, pad, start, truncate, width};
 pub use size::megabytes;
 pub(crate) use solid::{solid, solid_chars};
+pub use whole::whole;
 pub(crate) use words::{Parts, changed_words};
