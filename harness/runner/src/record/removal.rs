@@ -111,7 +111,7 @@ mod tests {
             rustix::fs::mkdirat(&folder, c"d", Mode::RWXU).unwrap();
             folder = opened(&folder, c"d").unwrap();
         }
-        let closed = fs::Permissions::from_mode(0);
+        let closed = fs::Permissions::from_mode(0o0);
         fs::set_permissions(root.join("a/b/c"), closed.clone()).unwrap();
         fs::set_permissions(root.join("a/b"), closed.clone()).unwrap();
         let open = fs::metadata(&outside).unwrap().permissions();
