@@ -3,6 +3,9 @@
 //! All four give one map. A form has texts only, so that a number may be a text and an object may be
 //! JSON in a text; Telegram reads both.
 
+use std::borrow::Cow;
+
+use memchr::memmem;
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 
@@ -11,6 +14,10 @@ use crate::kept::{Full, Held, parsed_bytes};
 
 /// The times that the memory of a call's parameters is counted: the stored message and the entry are copies of them.
 const COPIES: usize = 3;
+/// The most parameters and files of a call. The largest method of Telegram has about thirty.
+const MOST: usize = 200;
+/// The most characters of the boundary of a multipart form, as RFC 2046 has it.
+const BOUNDARY: usize = 70;
 
 /// A file that a multipart form brings.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +45,8 @@ impl Params {
         body: &[u8],
         held: &mut Held,
     ) -> Result<Self, ApiError> {
-        let mut params = Self::of_query(query);
+        let mut params = Self::default();
+        params.add_pairs(query)?;
         params.count_texts(held)?;
         let kind = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         if body.is_empty() {
@@ -48,15 +56,19 @@ impl Params {
             // A list of numbers takes fifty times the memory of its text.
             held.try_keep(COPIES * parsed_bytes(body))?;
             match serde_json::from_slice(body) {
-                Ok(Value::Object(values)) => params.values.extend(values),
+                Ok(Value::Object(values)) => {
+                    for (name, value) in values {
+                        params.add(name, value)?;
+                    }
+                }
                 _ => return Err(ApiError::bad("the body is not a JSON object")),
             }
             return Ok(params);
         }
         held.try_keep(COPIES * body.len())?;
         match kind.as_str() {
-            "multipart/form-data" => params.add_parts(content_type, body)?,
-            _ => params.add_pairs(&String::from_utf8_lossy(body)),
+            "multipart/form-data" => params.add_parts(content_type, body, held)?,
+            _ => params.add_pairs(&text_of(body, held)?)?,
         }
         params.count_texts(held)?;
         Ok(params)
@@ -68,53 +80,79 @@ impl Params {
         held.try_keep(COPIES * texts.map(|text| parsed_bytes(text.as_bytes())).sum::<usize>())
     }
 
-    /// Reads the parameters of a query.
+    /// Reads the parameters of a query, as many as a call may have.
     pub(super) fn of_query(query: &str) -> Self {
         let mut params = Self::default();
-        params.add_pairs(query);
+        // The person's pages need one or two of them.
+        let _ = params.add_pairs(query);
         params
     }
 
     /// Adds the pairs of a query or of a form.
-    fn add_pairs(&mut self, pairs: &str) {
+    fn add_pairs(&mut self, pairs: &str) -> Result<(), ApiError> {
         let decoded = |text: &str| {
             let text = text.replace('+', " ");
             percent_decode_str(&text).decode_utf8_lossy().into_owned()
         };
         for pair in pairs.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            self.values.insert(decoded(name), decoded(value).into());
+            self.add(decoded(name), decoded(value).into())?;
         }
+        Ok(())
     }
 
     /// Adds the parts of a multipart form.
-    fn add_parts(&mut self, content_type: &str, body: &[u8]) -> Result<(), ApiError> {
+    fn add_parts(
+        &mut self,
+        content_type: &str,
+        body: &[u8],
+        held: &mut Held,
+    ) -> Result<(), ApiError> {
         let broken = || ApiError::bad("the multipart form can't be read");
         let boundary = option(content_type, "boundary").ok_or_else(broken)?;
-        let boundary = format!("--{boundary}");
-        let mut rest = after(body, boundary.as_bytes()).ok_or_else(broken)?;
+        if boundary.len() > BOUNDARY {
+            let words = format!("the boundary of the multipart form is longer than {BOUNDARY}");
+            return Err(ApiError::bad(words));
+        }
+        let end = format!("\r\n--{boundary}");
+        // The body may begin with its first boundary.
+        let first = &end.as_bytes()[2..];
+        let mut rest = &body[memmem::find(body, first).ok_or_else(broken)? + first.len()..];
+        let [ends, head_ends] = [end.as_bytes(), b"\r\n\r\n"].map(memmem::Finder::new);
         while !rest.starts_with(b"--") {
             let part = rest.strip_prefix(b"\r\n").ok_or_else(broken)?;
-            let end = find(part, format!("\r\n{boundary}").as_bytes()).ok_or_else(broken)?;
-            let (part, next) = part.split_at(end);
-            rest = &next[2 + boundary.len()..];
-            let head_end = find(part, b"\r\n\r\n").ok_or_else(broken)?;
-            let head = String::from_utf8_lossy(&part[..head_end]).into_owned();
-            let content = &part[head_end + 4..];
+            let (part, next) = part.split_at(ends.find(part).ok_or_else(broken)?);
+            rest = &next[end.len()..];
+            let (head, content) = part.split_at(head_ends.find(part).ok_or_else(broken)?);
+            let (head, content) = (text_of(head, held)?, &content[4..]);
             let is_disposition =
                 |line: &&str| line.to_ascii_lowercase().starts_with("content-disposition");
             let line = head.lines().find(is_disposition).ok_or_else(broken)?;
             let field = option(line, "name").ok_or_else(broken)?;
             match option(line, "filename") {
                 Some(name) => {
+                    self.check_room()?;
                     self.files.push(UploadedFile { field, name, bytes: content.to_vec() });
                 }
-                None => {
-                    self.values.insert(field, String::from_utf8_lossy(content).into_owned().into());
-                }
+                None => self.add(field, text_of(content, held)?.into())?,
             }
         }
         Ok(())
+    }
+
+    /// Adds a parameter, or replaces the one of this name.
+    fn add(&mut self, name: String, value: Value) -> Result<(), ApiError> {
+        self.check_room()?;
+        self.values.insert(name, value);
+        Ok(())
+    }
+
+    /// Refuses a call that has as many parameters as it may have, and one more.
+    fn check_room(&self) -> Result<(), ApiError> {
+        match self.values.len() + self.files.len() < MOST {
+            true => Ok(()),
+            false => Err(ApiError::bad(format!("the call has more than {MOST} parameters"))),
+        }
     }
 
     /// Returns a parameter as it came.
@@ -176,14 +214,13 @@ fn option(header: &str, name: &str) -> Option<String> {
     })
 }
 
-/// Returns what comes after the first `needle`.
-fn after<'b>(bytes: &'b [u8], needle: &[u8]) -> Option<&'b [u8]> {
-    Some(&bytes[find(bytes, needle)? + needle.len()..])
-}
-
-/// Returns the position of the first `needle`.
-fn find(bytes: &[u8], needle: &[u8]) -> Option<usize> {
-    bytes.windows(needle.len()).position(|window| window == needle)
+/// Returns bytes as a text. A byte that is no text becomes three, which are counted in `held`.
+fn text_of<'b>(bytes: &'b [u8], held: &mut Held) -> Result<Cow<'b, str>, Full> {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return Ok(text.into());
+    }
+    held.try_keep(COPIES * 2 * bytes.len())?;
+    Ok(String::from_utf8_lossy(bytes))
 }
 
 #[cfg(test)]
@@ -229,6 +266,67 @@ mod tests {
         {
             let refused = Params::read("", kind, body.as_bytes(), &mut Held::default());
             assert_eq!(refused.unwrap_err().code, 400, "{body}");
+        }
+    }
+
+    #[test]
+    fn a_call_has_a_few_hundred_parameters_at_most() {
+        let count = MOST + 1;
+        let pair = |number: usize| format!("{number:x}");
+        let part = |number: usize| {
+            format!("--x\r\nContent-Disposition: form-data; name={number}\r\n\r\n\r\n")
+        };
+        let file = |number: usize| part(number).replace("name=", "filename=a; name=");
+        let forms: [(&str, &dyn Fn(usize) -> String, &str, &str, &str); 4] = [
+            ("application/x-www-form-urlencoded", &pair, "", "&", ""),
+            ("multipart/form-data; boundary=x", &part, "", "", "--x--"),
+            ("multipart/form-data; boundary=x", &file, "", "", "--x--"),
+            ("application/json", &|number| format!("\"{number}\":0"), "{", ",", "}"),
+        ];
+        for (kind, item, begin, between, end) in forms {
+            for (count, expect) in [(count - 1, true), (count, false), (20 * count, false)] {
+                let items: Vec<String> = (0..count).map(item).collect();
+                let body = format!("{begin}{}{end}", items.join(between));
+                let read = Params::read("", kind, body.as_bytes(), &mut Held::default());
+                assert_eq!(read.is_ok(), expect, "{kind} {count}: {read:?}");
+                if let Err(error) = read {
+                    assert!(error.description.contains("more than 200 parameters"), "{error:?}");
+                }
+            }
+        }
+        let query: Vec<String> = (0..count).map(pair).collect();
+        let read = Params::read(&query.join("&"), "", b"", &mut Held::default());
+        assert!(read.is_err(), "{read:?}");
+    }
+
+    #[test]
+    fn a_boundary_is_as_short_as_the_standard_has_it() {
+        for (length, expect) in [(1, true), (BOUNDARY, true), (BOUNDARY + 1, false)] {
+            let boundary = "-".repeat(length - 1) + "x";
+            let kind = format!("multipart/form-data; boundary={boundary}");
+            let body = format!(
+                "--{boundary}\r\nContent-Disposition: form-data; name=a\r\n\r\n7\r\n--{boundary}--"
+            );
+            let read = Params::read("", &kind, body.as_bytes(), &mut Held::default());
+            assert_eq!(read.as_ref().ok().and_then(|read| read.integer("a")), expect.then_some(7));
+            if let Err(error) = read {
+                assert!(error.description.contains("longer than 70"), "{error:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_counted_as_what_they_become() {
+        let part = b"--x\r\nContent-Disposition: form-data; name=a\r\n\r\n".to_vec();
+        let (binary, end) = (vec![0xff; 10_000], b"\r\n--x--".to_vec());
+        for (kind, body) in [
+            ("application/x-www-form-urlencoded", binary.clone()),
+            ("multipart/form-data; boundary=x", [part, binary, end].concat()),
+        ] {
+            let account = Arc::new(KeptBytes::within(ByteSize::mib(1)));
+            let mut held = Held::of(&account);
+            Params::read("", kind, &body, &mut held).unwrap();
+            assert!(account.bytes() > 90_000, "{kind}: {}", account.bytes());
         }
     }
 

@@ -7,7 +7,7 @@ use clitape_rig::chat_server::{ChatServer, ChatServerSettings, PaceLimits, Press
 use clitape_rig::kept::KeptBytes;
 use serde_json::{Value, json};
 
-use crate::client::{call, request, result};
+use crate::client::{Answer, call, request, result};
 
 /// A server with chat 7, and its account.
 fn counted(
@@ -161,4 +161,85 @@ fn the_page_shows_the_newest_messages_of_a_chat_that_is_large() {
     let messages = screen.json()["messages"].as_array().unwrap().clone();
     assert!(messages.len() > 5 && messages.len() < 150, "{} messages", messages.len());
     assert!(messages.last().unwrap()["text"].as_str().unwrap().starts_with("149 "));
+}
+
+/// Makes a call with any body.
+fn call_with(server: &ChatServer, method: &str, kind: &str, body: &[u8]) -> Answer {
+    let path = format!("/bot{}/{method}", server.token());
+    request(&server.url(), "POST", &path, &[("content-type", kind)], body).unwrap()
+}
+
+#[test]
+fn forms_made_to_take_long_or_much_are_refused_at_once() {
+    let (server, account) = counted(ByteSize::mib(256), |_| {});
+    let multipart =
+        |length: usize| format!("multipart/form-data; boundary={}x", "-".repeat(length));
+    let digits = b"0123456789abcdefghijklmnopqrstuvwxyz";
+    let names = (0..2_000_000_usize).flat_map(|number| {
+        let digit = |place: u32| digits[number / 36_usize.pow(place) % 36];
+        [digit(4), digit(3), digit(2), digit(1), digit(0), b'&']
+    });
+    let part = "--x\r\nContent-Disposition: form-data; name=a; filename=b\r\n\r\n\r\n";
+    for (kind, body) in [
+        (multipart(100_000), vec![b'-'; 20_000_000]),
+        (multipart(69), vec![b'-'; 20_000_000]),
+        (multipart(0), part.repeat(200_000).into_bytes()),
+        ("application/x-www-form-urlencoded".to_owned(), names.collect()),
+        ("application/x-www-form-urlencoded".to_owned(), vec![0xff; 20_000_000]),
+    ] {
+        let shown = &kind[..kind.len().min(60)];
+        std::thread::scope(|scope| {
+            let refused = scope.spawn(|| call_with(&server, "sendMessage", &kind, &body));
+            // The server has one thread; another bot is answered all the same.
+            result(&server, "getMe", &json!({}));
+            let answer = refused.join().unwrap();
+            assert_eq!(answer.status, 400, "{shown}: {}", answer.body);
+        });
+    }
+    assert!(settled(&account) < 100_000);
+}
+
+#[test]
+fn texts_and_lists_made_to_take_long_are_answered() {
+    let (server, _) = counted(ByteSize::mib(256), |_| {});
+    let texts = [
+        "<b>",
+        "<",
+        "<a href=\"",
+        "&",
+        "*",
+        "_",
+        "`",
+        "```",
+        "[",
+        "[a](",
+        "]",
+        "\\",
+        ">",
+        "||",
+        "*_",
+    ];
+    for mode in ["HTML", "Markdown", "MarkdownV2"] {
+        for part in texts {
+            // A length that is allowed, and one that is refused.
+            for length in [4_000, 1_000_000] {
+                let text = part.repeat(length / part.len());
+                let body = json!({ "chat_id": 7, "text": text, "parse_mode": mode });
+                let status = call(&server, "sendMessage", &body).status;
+                assert!([200, 400].contains(&status), "{mode} {part}: {status}");
+            }
+        }
+    }
+    let many = |item: Value| vec![item; 20_000];
+    for (method, name, list) in [
+        ("sendMessage", "entities", many(json!({ "type": "bold", "offset": 0, "length": 1 }))),
+        ("setMyCommands", "commands", many(json!({ "command": "a", "description": "b" }))),
+        ("sendMediaGroup", "media", many(json!({ "type": "document", "media": "attach://a" }))),
+        ("setMessageReaction", "reaction", many(json!({ "type": "emoji", "emoji": "a" }))),
+        ("deleteMessages", "message_ids", many(json!(1))),
+    ] {
+        let body = json!({ "chat_id": 7, "message_id": 1, "text": "a", name: list });
+        assert!(call(&server, method, &body).status > 0, "{method}");
+    }
+    result(&server, "getMe", &json!({}));
 }
