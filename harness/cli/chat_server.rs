@@ -18,7 +18,7 @@ use clitape_runner::files;
 use crate::exit::ExitStatus;
 use crate::input::named;
 use crate::rig_limits::{ChatLimits, KeptLimit};
-use crate::signals::stop_on_signals;
+use crate::signals::stop_in_time;
 use crate::terminal;
 
 /// How often new lines of the log are printed.
@@ -108,7 +108,7 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
         bail!("a chat has no number 0; write a positive number, or a negative one for a group");
     }
     let address = settings.address;
-    let stop = stop_on_signals()?;
+    let stop = stop_in_time()?;
     let server = ChatServer::start(settings, Arc::new(KeptBytes::within(args.kept.max_kept)))
         .with_context(|| format!("can't serve the Bot API on {address}"))?;
     let (url, token) = (server.url(), server.token());

@@ -12,7 +12,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use crate::exit::ExitStatus;
 use crate::terminal;
 
-/// How long a command that judges what other programs sent may go on after a signal: it looks at the flag between two
+/// How long a command that works on what other programs sent may go on after a signal: it looks at the flag between two
 /// steps, and a step on much of it takes seconds.
 const LAST_STEP: Duration = Duration::from_millis(1_400);
 /// How long the end of its programs may take then. Their supervisors go on with it.
@@ -28,7 +28,7 @@ pub(crate) fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
     on_signals(|| {})
 }
 
-/// Returns such a flag for a command that starts subjects. If the command has not ended in time, it ends its programs and
+/// Returns such a flag for a command that works on what other programs send. If the command has not ended in time, it ends its programs and
 /// exits; its supervisors then remove their folders, as after a SIGKILL.
 pub(crate) fn stop_in_time() -> anyhow::Result<Arc<AtomicBool>> {
     on_signals(|| {
@@ -44,7 +44,7 @@ fn end_in_time() {
     thread::sleep(LAST_STEP);
     end_programs(LAST_END);
     // Without a thread for them, there is no time for words.
-    let _ = start("last-words", || terminal::note("stopped before all was judged"));
+    let _ = start("last-words", || terminal::note("stopped before all was done"));
     thread::sleep(LAST_WORDS);
     std::process::exit(ExitStatus::Nothing as i32);
 }
