@@ -280,7 +280,7 @@ const LIBRARIES: [&str; 4] = ["harness/stream", "harness/gateway", "harness/runn
 const LAYERS: [&[&str]; 12] = [
     &["clock", "files", "host", "json_size", "text", "threads"],
     &["limits", "names", "toml_text"],
-    &["cache", "input"],
+    &["cache", "input", "kept"],
     &["scenario"],
     &["cassette"],
     &["secrets"],

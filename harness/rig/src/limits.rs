@@ -6,10 +6,8 @@
 use std::time::Duration;
 
 use clitape_gateway::ByteSize;
+pub use clitape_runner::limits::KEPT;
 use clitape_runner::limits::OutputLimits;
-
-/// Bytes of memory that all other programs of a run can make clitape keep.
-pub const KEPT: ByteSize = ByteSize::mib(256);
 
 /// The limits of a run of a gateway or an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,6 +14,7 @@ pub mod files;
 pub mod host;
 pub mod input;
 pub mod json_size;
+pub mod kept;
 pub mod limits;
 pub mod names;
 pub mod observed;

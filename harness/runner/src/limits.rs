@@ -53,6 +53,9 @@ pub const INSTALL_OUTPUT: ByteSize = ByteSize::mib(1);
 /// The time that a program of `clitape compare` may take for one replay.
 pub const COMPARED_TIME: Duration = Duration::from_secs(60);
 
+/// Bytes of memory that all other programs of a command can make clitape keep.
+pub const KEPT: ByteSize = ByteSize::mib(256);
+
 /// The limits of one replay of a program of `clitape compare`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallLimits {
@@ -60,14 +63,14 @@ pub struct CallLimits {
     pub time: Duration,
     /// What it may print.
     pub output: OutputLimits,
-    /// Bytes of memory that its trace may take; the command names them.
+    /// Bytes of memory that what all programs print may take at a time; the command names them.
     pub kept: ByteSize,
 }
 
 impl CallLimits {
     /// The limits where no others are named.
     pub const DEFAULT: Self =
-        Self { time: COMPARED_TIME, output: OutputLimits::COMPARED, kept: ByteSize::mib(256) };
+        Self { time: COMPARED_TIME, output: OutputLimits::COMPARED, kept: KEPT };
 }
 
 /// How long a check of `clitape test` may go on without the end of a replay, before it counts as one that hangs. A

@@ -2,15 +2,15 @@
 
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use clitape_gateway::ByteSize;
-
 use crate::cassette::Exit;
-use crate::json_size::{map_bytes, parsed_bytes};
+use crate::json_size::parsed_bytes;
+use crate::kept::{Full, Held, KeptBytes};
 use crate::limits::CallLimits;
-use crate::record::{Notes, Script, Why, command, drive};
-use crate::replay::Entry;
+use crate::record::{Notes, Overflow, Script, Why, command, drive};
+use crate::replay::{Entry, entry_bytes};
 use crate::text::{Keep, truncate};
 
 /// The exit code of a program that does not know the arguments it was called with.
@@ -19,27 +19,38 @@ const USAGE: i32 = 2;
 const TAIL: (usize, usize) = (4, 400);
 
 /// The reason why a call gave no trace.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum CallError {
     /// The program does not know the arguments.
+    #[error("{0}")]
     Unknown(String),
     /// The program failed.
+    #[error("{0}")]
     Failed(String),
+    /// The account has no room for the trace.
+    #[error(
+        "its trace would take more than {} of memory, with that of the other side; raise the limit with `--max-kept`",
+        .0.limit
+    )]
+    Full(#[from] Full),
     /// The caller asked to stop.
+    #[error("stopped")]
     Stopped,
 }
 
-/// Calls `program` in `folder` and returns its trace. The call ends when the program exceeds a limit.
+/// Calls `program` in `folder` and returns its trace, which is counted in `kept`. The call ends when the program exceeds a
+/// limit.
 pub(super) fn call(
     program: &Path,
     folder: &Path,
     args: &[OsString],
     limits: CallLimits,
+    kept: &Arc<KeptBytes>,
     stop: &AtomicBool,
-) -> Result<Vec<Entry>, CallError> {
+) -> Result<CountedTrace, CallError> {
     let mut command = command(program);
     command.args(args).current_dir(folder);
-    let script = Script { output: limits.output, ..Script::default() };
+    let script = Script { output: limits.output, kept: Some(kept), ..Script::default() };
     let ended = drive(command, script, limits.time, stop, &Notes::new())
         .map_err(|error| CallError::Failed(format!("it can't be started: {error}")))?;
     let said = tail(&ended.stderr);
@@ -50,6 +61,7 @@ pub(super) fn call(
             let raise = "raise the limit with `--timeout`";
             return Err(CallError::Failed(format!("it had not ended after {s} s ({raise}){said}")));
         }
+        (Why::Overflow(Overflow::Kept(limit)), _) => return Err(Full { limit: *limit }.into()),
         (Why::Overflow(what), _) => {
             let raise = format!("and was ended; raise the limit with `{}`", what.option());
             return Err(CallError::Failed(format!("it printed {what} {raise}")));
@@ -65,29 +77,35 @@ pub(super) fn call(
             return Err(CallError::Failed(format!("signal {signal} ended it{said}")));
         }
     }
-    read(&ended.stdout, limits.kept).map_err(CallError::Failed)
+    read(&ended.stdout, Held::of(kept))
 }
 
-/// Reads the entries of a trace, one JSON object per line, which take at most `most` bytes of memory.
-fn read(stdout: &[u8], most: ByteSize) -> Result<Vec<Entry>, String> {
-    let text =
-        std::str::from_utf8(stdout).map_err(|error| format!("it printed no text: {error}"))?;
+/// A trace that a program printed, and the part of the account in which it is counted.
+#[derive(Debug)]
+pub(super) struct CountedTrace {
+    pub(super) entries: Vec<Entry>,
+    pub(super) held: Held,
+}
+
+/// Reads the entries of a trace, one JSON object per line, and counts each before it is parsed.
+fn read(stdout: &[u8], mut held: Held) -> Result<CountedTrace, CallError> {
+    let text = std::str::from_utf8(stdout)
+        .map_err(|error| CallError::Failed(format!("it printed no text: {error}")))?;
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
-    let (mut entries, mut kept) = (Vec::new(), 0);
+    let mut entries = Vec::new();
     for (number, line) in lines {
-        if most.is_below(kept + parsed_bytes(line.as_bytes())) {
-            return Err(format!(
-                "its trace would take more than {most} of memory; raise the limit with `--max-kept`"
-            ));
-        }
+        let most = size_of::<Entry>() + parsed_bytes(line.as_bytes());
+        held.try_keep(most)?;
         let entry: Entry = serde_json::from_str(line).map_err(|error| {
             let start = truncate(line, 80, Keep::Start);
-            format!("line {number} it printed is no entry of a trace: {error}: {start}")
+            let what = format!("line {number} it printed is no entry of a trace");
+            CallError::Failed(format!("{what}: {error}: {start}"))
         })?;
-        kept += size_of::<Entry>() + map_bytes(&entry.data);
+        held.keep(entry_bytes(&entry));
+        held.release(most);
         entries.push(entry);
     }
-    Ok(entries)
+    Ok(CountedTrace { entries, held })
 }
 
 /// Returns the last lines that a program printed to stderr, as the end of a sentence.
@@ -106,6 +124,8 @@ fn tail(stderr: &[u8]) -> String {
 mod tests {
     use std::time::Duration;
 
+    use clitape_gateway::ByteSize;
+
     use super::*;
     use crate::limits::OutputLimits;
 
@@ -119,9 +139,9 @@ mod tests {
         if script.starts_with("sleep") {
             limits.time = Duration::from_secs(1);
         }
-        let got =
-            call(Path::new("/bin/sh"), Path::new("/"), &args, limits, &AtomicBool::new(false));
-        assert_eq!(&got.map(|entries| entries.len()), expect, "{script}");
+        let (shell, stop) = (Path::new("/bin/sh"), AtomicBool::new(false));
+        let got = call(shell, Path::new("/"), &args, limits, &Arc::default(), &stop);
+        assert_eq!(&got.map(|trace| trace.entries.len()), expect, "{script}");
     }
 
     #[test]
@@ -173,8 +193,8 @@ mod tests {
             let args = ["-c".into(), script.into()];
             let (shell, stop) = (Path::new("/bin/sh"), AtomicBool::new(false));
             let limits = CallLimits { output, ..CallLimits::DEFAULT };
-            let got = call(shell, Path::new("/"), &args, limits, &stop);
-            assert_eq!(got, Err(CallError::Failed(expect)), "{script}");
+            let got = call(shell, Path::new("/"), &args, limits, &Arc::default(), &stop);
+            assert_eq!(got.map(|_| ()), Err(CallError::Failed(expect)), "{script}");
         }
     }
 
@@ -183,18 +203,38 @@ mod tests {
         let lists = "[],".repeat(1_000);
         let line = format!(r#"{{"at":0,"lane":"bus","kind":"x","data":{{"a":[{lists}0]}}}}"#);
         let text = format!("{line}\n").repeat(20);
-        assert_eq!(read(text.as_bytes(), ByteSize::mib(2)).map(|entries| entries.len()), Ok(20));
-        let error = read(text.as_bytes(), ByteSize::mib(1)).unwrap_err();
-        assert_eq!(
-            error,
-            "its trace would take more than 1MiB of memory; raise the limit with `--max-kept`"
-        );
+        let account = |mib| Arc::new(KeptBytes::within(ByteSize::mib(mib)));
+        let full = "its trace would take more than 3MiB of memory, with that of the other side; raise the limit with `--max-kept`";
+        let (enough, little) = (account(4), account(3));
+        let read_two = |account: &Arc<KeptBytes>| {
+            let one = read(text.as_bytes(), Held::of(account))?;
+            read(text.as_bytes(), Held::of(account)).map(|two| [one.entries, two.entries])
+        };
+        // A limit is that of all traces together, and each is released with its comparison.
+        for _ in 0..3 {
+            assert_eq!(read_two(&enough).map(|both| both.map(|one| one.len())), Ok([20, 20]));
+            assert_eq!(read_two(&little).unwrap_err().to_string(), full);
+            assert_eq!([enough.bytes(), little.bytes()], [0, 0]);
+        }
+    }
+
+    #[test]
+    fn what_a_program_prints_is_counted_while_it_prints() {
+        let account = Arc::new(KeptBytes::within(ByteSize::mib(1)));
+        let (shell, stop) = (Path::new("/bin/sh"), AtomicBool::new(false));
+        for script in ["exec yes $(seq 9999)", "exec yes $(seq 9999) >&2"] {
+            let args = ["-c".into(), script.into()];
+            let got = call(shell, Path::new("/"), &args, CallLimits::DEFAULT, &account, &stop);
+            assert!(matches!(got, Err(CallError::Full(_))), "{script}: {got:?}");
+            assert_eq!(account.bytes(), 0, "{script}");
+        }
     }
 
     #[test]
     fn a_program_that_does_not_exist_is_told() {
         let none = Path::new("/nowhere/at-all");
-        let got = call(none, Path::new("/"), &[], CallLimits::DEFAULT, &AtomicBool::new(false));
+        let (limits, stop) = (CallLimits::DEFAULT, AtomicBool::new(false));
+        let got = call(none, Path::new("/"), &[], limits, &Arc::default(), &stop);
         assert!(matches!(got, Err(CallError::Failed(why)) if why.contains("can't be started")));
     }
 }

@@ -14,6 +14,7 @@ use super::select::Selection;
 use super::subject::{Subject, Trace};
 use super::uncovered::{ComparedRun, uncovered};
 use crate::check::{Recording, View, setups};
+use crate::kept::{Full, Held};
 use crate::names::CliVersion;
 use crate::replay::{AcpClient, ChatView, Entry, Lane, Setup};
 use crate::scenario::{Chat, Scenario, Workspace};
@@ -50,13 +51,18 @@ pub fn gather(
         }
         Ok::<(), CompareError>(())
     })?;
+    // What does not fit beside others is compared once more alone, so that the result does not depend on the cores.
+    for (job, one) in jobs.iter().zip(&mut done).filter(|(_, one)| one.is_full) {
+        one.held.release(usize::MAX);
+        *one = compare(job)?;
+    }
     let mut run = ComparedRun::default();
     let (mut compared, mut failed) = (Vec::new(), Vec::new());
-    for ((scenario, _), one) in jobs.iter().zip(done) {
+    for ((scenario, _), one) in jobs.iter().zip(&mut done) {
         run.add(scenario, &one.compared, one.further);
-        failed.extend(one.failed);
+        failed.append(&mut one.failed);
         if one.compared.views > 0 {
-            compared.push(one.compared);
+            compared.push(one.compared.clone());
         }
     }
     let uncovered = uncovered(selection, sides, &run, failed.len());
@@ -100,6 +106,10 @@ struct One {
     failed: Vec<Failed>,
     /// The number of further runs of the session.
     further: usize,
+    /// The part of the account in which the differences are counted.
+    held: Held,
+    /// Whether the account had no room for a trace or for the differences.
+    is_full: bool,
 }
 
 impl One {
@@ -115,7 +125,7 @@ impl One {
         let setups: Vec<Setup> = replays.iter().map(|replayed| replayed.setup).collect();
         let [traces_a, traces_b] =
             [0, 1].map(|side| sides[side].traces(recordings[side], &setups, stop));
-        for (replayed, traces) in replays.iter().zip(traces_a.into_iter().zip(traces_b)) {
+        for (replayed, traces) in replays.iter().zip(traces_a.zip(traces_b)) {
             let mut both = Vec::new();
             for ((side, name), trace) in sides.iter().zip(["A", "B"]).zip([traces.0, traces.1]) {
                 if stop.load(Ordering::Relaxed) {
@@ -124,24 +134,47 @@ impl One {
                 match trace {
                     Ok(trace) => both.push(trace),
                     Err(CallError::Stopped) => return Err(CompareError::Stopped),
-                    Err(CallError::Unknown(why) | CallError::Failed(why)) => {
-                        let chat = replayed.setup.channel.map(|chat| format!(", chat {chat}"));
+                    Err(error) => {
+                        self.is_full |= matches!(error, CallError::Full(_));
                         let (name_of, version) = (&scenario.name, self.compared.version());
-                        let chat = chat.unwrap_or_default();
                         // The place names the cassette. Without its path, equal reasons are equal texts.
-                        let why = why.replace(&format!("cassettes/{name_of}/{version}/"), "");
-                        self.failed.push(Failed {
-                            place: format!("{name_of} {version}{chat}"),
-                            why: format!("{name} ({}): {why}", side.about.name),
-                        });
+                        let path = format!("cassettes/{name_of}/{version}/");
+                        let why = error.to_string().replace(&path, "");
+                        self.fail(replayed, format!("{name} ({}): {why}", side.about.name));
                     }
                 }
             }
             if let [a, b] = &both[..] {
-                compare_traces(&mut self.compared, replayed, sides, recordings, [a, b]);
+                let compared = &mut self.compared;
+                let before = (compared.views, compared.lanes.len(), compared.chats.len());
+                compare_traces(compared, replayed, sides, recordings, [a, b]);
+                self.count(replayed, before);
             }
         }
         Ok(())
+    }
+
+    /// Counts the differences, or leaves those of this replay out if the account has no room for them. There were as many
+    /// views, lanes and chats before it.
+    fn count(&mut self, replayed: &Replayed, (views, lanes, chats): (usize, usize, usize)) {
+        self.held.release(usize::MAX);
+        if let Err(Full { limit }) = self.held.try_keep(self.compared.bytes()) {
+            self.is_full = true;
+            self.compared.views = views;
+            self.compared.lanes.truncate(lanes);
+            self.compared.chats.truncate(chats);
+            self.held.keep(self.compared.bytes());
+            self.fail(replayed, format!(
+                "what differs would take more than {limit} of memory; raise the limit with `--max-kept`"
+            ));
+        }
+    }
+
+    /// Adds a replay that could not be compared.
+    fn fail(&mut self, replayed: &Replayed, why: String) {
+        let chat = replayed.setup.channel.map(|chat| format!(", chat {chat}")).unwrap_or_default();
+        let (scenario, version) = (&self.compared.scenario, self.compared.version());
+        self.failed.push(Failed { place: format!("{scenario} {version}{chat}"), why });
     }
 }
 
@@ -181,6 +214,8 @@ fn compare_recordings(
             chats: Vec::new(),
         },
         failed: Vec::new(),
+        held: Held::of(&sides[0].kept),
+        is_full: false,
         further: recordings
             .map(|recording| recording.cassette.further.len())
             .into_iter()

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::check::Class;
 use crate::names::CliVersion;
-use crate::replay::{Entry, Lane};
+use crate::replay::{Entry, Lane, entry_bytes};
 use crate::scenario::{Chat, ChatProfile};
 use crate::text::plural;
 
@@ -57,6 +57,30 @@ impl Compared {
     /// Returns whether the sides are two versions of the CLI.
     pub(super) fn is_of_two_versions(&self) -> bool {
         self.versions[0] != self.versions[1]
+    }
+
+    /// Returns the bytes of memory that the differences take.
+    pub(super) fn bytes(&self) -> usize {
+        let text = |text: &String| size_of::<String>() + text.capacity();
+        let field = |(name, parts): &(String, Vec<(bool, String)>)| {
+            let parts = parts.iter().map(|(_, part)| size_of::<usize>() + text(part));
+            text(name) + size_of::<Vec<(bool, String)>>() + parts.sum::<usize>()
+        };
+        let cell = |cell: &Cell| text(&cell.words) + cell.fields.iter().map(field).sum::<usize>();
+        let row = |row: &DiffRow| {
+            let content = match row {
+                DiffRow::Same { words, .. } | DiffRow::More(words) => text(words),
+                DiffRow::Differ { a, b, .. } => a.iter().chain(b).map(cell).sum(),
+                DiffRow::Gap => 0,
+            };
+            size_of::<DiffRow>() + content
+        };
+        let lanes = self.lanes.iter().map(|lane| {
+            let texts = lane.consequences.iter().chain(&lane.commands).chain([&lane.first]);
+            texts.map(text).sum::<usize>() + lane.rows.iter().map(row).sum::<usize>()
+        });
+        let last = self.chats.iter().flat_map(|chats| chats.last.iter().flatten());
+        lanes.sum::<usize>() + last.map(entry_bytes).sum::<usize>()
     }
 
     /// Returns the gravest class of the differences, or `None` when there are none.

@@ -3,18 +3,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 
+use clitape_gateway::ByteSize;
 use fs_err as fs;
 
 use super::build::{BuildProgress, build, find};
-use super::call::{CallError, call};
+use super::call::{CallError, CountedTrace, call};
 use super::error::CompareError;
 use super::model::About;
 use super::side::SideName;
 use crate::cassette::sha256_of_file;
 use crate::check::Recording;
+use crate::kept::{Held, KeptBytes};
 use crate::limits::CallLimits;
 use crate::replay::{Entry, Lane, Replay, ReplayRequest, Setup};
 use crate::scenario::Workspace;
@@ -54,6 +56,8 @@ pub struct Subject {
     lanes: OnceLock<BTreeSet<Lane>>,
     /// The limits of one replay.
     limits: CallLimits,
+    /// The account of the command, in which the traces of both sides and what differs are counted.
+    pub(super) kept: Arc<KeptBytes>,
     /// The chats that were seen at it, by `scenario/version`, where they are known already.
     seen: Option<BTreeMap<String, Vec<Entry>>>,
 }
@@ -62,6 +66,15 @@ pub struct Subject {
 pub(super) struct Trace {
     pub(super) entries: Vec<Entry>,
     pub(super) lanes: BTreeSet<Lane>,
+    /// The part of the account in which a program's trace is counted.
+    _held: Option<Held>,
+}
+
+impl Trace {
+    /// A trace of this process, which is not counted.
+    fn own(entries: Vec<Entry>, lanes: BTreeSet<Lane>) -> Self {
+        Self { entries, lanes, _held: None }
+    }
 }
 
 /// Turns both sides into subjects. A revision is looked up and is built, unless its program is kept already.
@@ -108,6 +121,7 @@ pub fn resolve(
         return Err(CompareError::Same(format!("both revisions are {}", a.sha)));
     }
     let mut ready = Vec::new();
+    let account = Arc::new(KeptBytes::within(around.limits.kept));
     for ((side, path), revision) in sides.into_iter().zip(paths).zip(revisions) {
         let mut facts = Vec::new();
         let mut program = path;
@@ -138,8 +152,8 @@ pub fn resolve(
         let about = About { name: name(side), facts, command, note };
         let root = root.to_owned();
         let foreign = matches!(side, SideName::Program(_));
-        let (lanes, limits) = (OnceLock::new(), around.limits);
-        ready.push(Subject { about, program, root, foreign, lanes, limits, seen: None });
+        let (lanes, limits, kept) = (OnceLock::new(), around.limits, account.clone());
+        ready.push(Subject { about, program, root, foreign, lanes, limits, kept, seen: None });
     }
     match <[Subject; 2]>::try_from(ready) {
         Ok(both) => Ok(both),
@@ -162,6 +176,8 @@ impl Subject {
             foreign: true,
             lanes: OnceLock::new(),
             limits: CallLimits::DEFAULT,
+            // No program is called, and what was seen is counted by who saw it.
+            kept: Arc::new(KeptBytes::within(ByteSize::bytes(u64::MAX))),
             seen: Some(chats),
         }
     }
@@ -199,35 +215,34 @@ impl Subject {
         LANES.into_iter().filter(|lane| !known.contains(lane)).collect()
     }
 
-    /// Returns the traces of a cassette's canonical replay, one for each of `setups`.
-    pub(super) fn traces(
-        &self,
-        recording: &Recording,
-        setups: &[Setup],
-        stop: &AtomicBool,
-    ) -> Vec<Result<Trace, CallError>> {
+    /// Returns the traces of a cassette's canonical replay, one for each of `setups`. A program is called when its trace
+    /// is taken, so that a caller who drops one before the next has one at a time.
+    pub(super) fn traces<'t>(
+        &'t self,
+        recording: &'t Recording,
+        setups: &'t [Setup],
+        stop: &'t AtomicBool,
+    ) -> Box<dyn Iterator<Item = Result<Trace, CallError>> + 't> {
         if let Some(seen) = &self.seen {
             let name = format!("{}/{}", recording.scenario.name, recording.version());
-            let trace = |number: usize| match (number, seen.get(&name)) {
-                (0, Some(entries)) => {
-                    Ok(Trace { entries: entries.clone(), lanes: [Lane::Telegram].into() })
-                }
+            let trace = move |number: usize| match (number, seen.get(&name)) {
+                (0, Some(entries)) => Ok(Trace::own(entries.clone(), [Lane::Telegram].into())),
                 // It is one chat, whatever chats the scenario has.
-                (_, Some(_)) => Ok(Trace { entries: Vec::new(), lanes: BTreeSet::new() }),
+                (_, Some(_)) => Ok(Trace::own(Vec::new(), BTreeSet::new())),
                 (_, None) => Err(CallError::Failed("it was not played".to_owned())),
             };
-            return (0..setups.len()).map(trace).collect();
+            return Box::new((0..setups.len()).map(trace));
         }
         if let Some(program) = &self.program {
             let trace = |setup: &Setup| self.call(program, recording, *setup, stop);
-            return setups.iter().map(trace).collect();
+            return Box::new(setups.iter().map(trace));
         }
         let replays = recording.replays(setups).into_iter();
-        let trace = |mut replay: Replay| {
+        let trace = move |mut replay: Replay| {
             replay.add_session(&recording.cassette, recording.scenario.session.as_ref());
-            Ok(Trace { entries: replay.entries.into(), lanes: LANES.into() })
+            Ok(Trace::own(replay.entries.into(), LANES.into()))
         };
-        replays.map(trace).collect()
+        Box::new(replays.map(trace))
     }
 
     /// Calls a program and returns the trace that it prints.
@@ -240,10 +255,10 @@ impl Subject {
     ) -> Result<Trace, CallError> {
         let ask = |lanes: &BTreeSet<Lane>| {
             let args = request(recording, setup, lanes).args();
-            call(program, &self.root, &args, self.limits, stop)
+            call(program, &self.root, &args, self.limits, &self.kept, stop)
         };
         let known = self.lanes.get().cloned().unwrap_or_else(|| LANES.into());
-        let (entries, lanes) = match ask(&known) {
+        let (CountedTrace { entries, held }, lanes) = match ask(&known) {
             Err(CallError::Unknown(why)) if known.len() == LANES.len() => {
                 let known = self.lanes.get_or_init(|| self.probe(program, recording, stop));
                 if known.is_empty() || known.len() == LANES.len() {
@@ -256,7 +271,7 @@ impl Subject {
         if entries.is_empty() && lanes.contains(&Lane::Lifecycle) {
             return Err(CallError::Failed("it printed nothing".to_owned()));
         }
-        Ok(Trace { entries, lanes })
+        Ok(Trace { entries, lanes, _held: Some(held) })
     }
 
     /// Asks the program for each lane alone, and returns the lanes that it knows.
@@ -265,7 +280,7 @@ impl Subject {
             let input = format!("cassettes/{}/{}", recording.scenario.name, recording.version());
             let request = ReplayRequest { json: true, ..ReplayRequest::new(input) };
             let args = request.lanes([*lane]).args();
-            let answer = call(program, &self.root, &args, self.limits, stop);
+            let answer = call(program, &self.root, &args, self.limits, &self.kept, stop);
             !matches!(answer, Err(CallError::Unknown(_) | CallError::Stopped))
         };
         LANES.into_iter().filter(knows).collect()

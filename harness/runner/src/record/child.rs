@@ -5,6 +5,7 @@
 
 use std::io::{self, Read};
 use std::process::Command;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
@@ -18,6 +19,7 @@ use super::meter::{Meter, Overflow};
 use super::stdin_pipe::StdinPipe;
 use super::trigger::Fuse;
 use crate::cassette::{Confinement, Exit, TickKind};
+use crate::kept::{Full, Held, KeptBytes};
 use crate::limits::OutputLimits;
 use crate::scenario::{SignalName, SignalPlan};
 use crate::threads::{NoMoreThreads, in_words, start};
@@ -91,6 +93,8 @@ pub(crate) struct Ended {
     pub(crate) why: Why,
     /// The way in which the program was confined.
     pub(crate) confined: Option<Confinement>,
+    /// The part of an account in which the output is counted.
+    pub(crate) held: Option<Held>,
 }
 
 /// How long a program may take to end after it was asked to, or to close its pipes after it ended.
@@ -109,6 +113,8 @@ pub(crate) struct Script<'a> {
     pub(crate) signal: Option<&'a SignalPlan>,
     /// The most that it may print.
     pub(crate) output: OutputLimits,
+    /// The account in which its output is counted until [`Ended::held`] is dropped.
+    pub(crate) kept: Option<&'a Arc<KeptBytes>>,
     /// The settings that end and confine it.
     pub(crate) guard: Guard<'a>,
 }
@@ -149,6 +155,7 @@ pub(crate) fn drive(
             exit: Exit::Code(0),
             why: Why::Itself,
             confined: child.confined,
+            held: script.kept.map(Held::of),
         },
     };
     let mut over: Option<Instant> = None;
@@ -220,6 +227,7 @@ struct RunWatcher<'a> {
 impl RunWatcher<'_> {
     fn take(&mut self, note: Note) {
         match note {
+            Note::Out(_, bytes) | Note::Err(_, bytes) if !self.keep(bytes.len()) => {}
             Note::Out(at, bytes) => {
                 self.tick(at, TickKind::Out(bytes.len() as u64));
                 self.fuse.feed(at, &bytes);
@@ -234,7 +242,24 @@ impl RunWatcher<'_> {
             }
             Note::Closed => self.open -= 1,
             Note::Alarm(what) => self.ended.why = Why::Alarm(what),
-            Note::Overflow(what) => self.ended.why = Why::Overflow(what),
+            Note::Overflow(what) => self.overflow(what),
+        }
+    }
+
+    /// Counts a read, and returns false if there is no room for it.
+    fn keep(&mut self, bytes: usize) -> bool {
+        let Some(held) = &mut self.ended.held else { return true };
+        let kept = held.try_keep(size_of::<(u64, TickKind)>() + bytes);
+        if let Err(Full { limit }) = kept {
+            self.overflow(Overflow::Kept(limit));
+        }
+        kept.is_ok()
+    }
+
+    /// Ends the run at the first limit of its output.
+    fn overflow(&mut self, what: Overflow) {
+        if !matches!(self.ended.why, Why::Overflow(_)) {
+            self.ended.why = Why::Overflow(what);
         }
     }
 

@@ -15,6 +15,8 @@ pub enum Overflow {
     Line(ByteSize),
     /// [`OutputLimits::lines`].
     Lines(u64),
+    /// The limit of the account in which the output is counted.
+    Kept(ByteSize),
 }
 
 impl Overflow {
@@ -24,6 +26,7 @@ impl Overflow {
             Self::Bytes(_) => "--max-output",
             Self::Line(_) => "--max-line",
             Self::Lines(_) => "--max-lines",
+            Self::Kept(_) => "--max-kept",
         }
     }
 
@@ -40,6 +43,7 @@ impl fmt::Display for Overflow {
             Self::Bytes(most) => write!(f, "more than {most} on stdout or stderr"),
             Self::Line(most) => write!(f, "a line of more than {most}"),
             Self::Lines(most) => write!(f, "more than {most} lines, or in as many pieces"),
+            Self::Kept(most) => write!(f, "more than {most} with what else is kept"),
         }
     }
 }

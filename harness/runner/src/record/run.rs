@@ -223,7 +223,8 @@ impl SessionRig<'_> {
         let lock = sandbox.lock();
         let model = Some(&server.listeners);
         let guard = Guard { lock: Some(&lock), bounds: bounds.as_ref(), model };
-        let script = Script { host: host.as_ref(), signal: wanted.signal, output, guard };
+        let (host, signal) = (host.as_ref(), wanted.signal);
+        let script = Script { host, signal, output, kept: None, guard };
         let ended = drive(self.command(&args, wanted), script, limit, stop, &notes)?;
         let printed = || CliOutput::new(&ended.stdout, &ended.stderr);
         match &ended.why {

@@ -70,4 +70,4 @@ pub use stated::{
 pub(crate) use stated::{read_record, records, records_with, texts_in};
 pub use streamed::{ReplaySummary, replay_streamed};
 pub(crate) use trace::sort_by_turn;
-pub use trace::{Entry, Lane};
+pub use trace::{Entry, Lane, entry_bytes};

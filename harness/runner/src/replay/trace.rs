@@ -11,6 +11,8 @@ use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::json_size::map_bytes;
+
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(from = "EntryLine")]
@@ -42,6 +44,11 @@ impl From<EntryLine> for Entry {
     fn from(line: EntryLine) -> Self {
         Self::new(line.at, line.lane, line.kind, line.data)
     }
+}
+
+/// Returns the bytes of memory that an entry of a trace takes.
+pub fn entry_bytes(entry: &Entry) -> usize {
+    size_of::<Entry>() + entry.kind.len() + size_of::<Map<String, Value>>() + map_bytes(&entry.data)
 }
 
 impl Entry {
