@@ -24,7 +24,7 @@ pub mod rules;
 mod run;
 pub mod sanitise;
 #[cfg(any(feature = "sse-http", feature = "telegram-http"))]
-mod secret;
+pub mod secret;
 pub mod session;
 mod size;
 pub mod sse;

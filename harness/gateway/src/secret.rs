@@ -1,5 +1,8 @@
 //! Masks a secret in the words of another program, in whatever encoding they contain it.
 
+use std::borrow::Cow;
+use std::fmt;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
@@ -8,17 +11,44 @@ const MASK: &str = "***";
 /// Bytes that a part of a secret must have to be masked alone: a shorter one is a common word.
 const SHORTEST: usize = 8;
 
-/// `words` without `secret`, whether it is there as it is, percent-encoded, escaped for HTML or
-/// JSON, in hexadecimal or in base64. What follows its first `:` counts as a secret of its own.
+/// Returns `words` without `secret`, as [`SecretMask`] leaves it out.
 pub(crate) fn masked(words: &str, secret: &str) -> String {
-    let part = secret.split_once(':').map(|(_, part)| part).filter(|part| part.len() >= SHORTEST);
-    let mut masked = words.to_owned();
-    for secret in std::iter::once(secret).chain(part).filter(|secret| !secret.is_empty()) {
-        for form in forms(secret) {
-            masked = replaced(&masked, &form);
-        }
+    SecretMask::new(secret).masked(words).into_owned()
+}
+
+/// Masks a secret, be it as it is, percent-encoded, escaped for HTML or JSON, in hexadecimal or in base64, letters of
+/// either case being the same. The part after its first `:` is a secret of its own.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SecretMask {
+    /// The secret in every encoding, in small letters.
+    forms: Vec<String>,
+}
+
+impl SecretMask {
+    /// Makes the mask of a secret.
+    pub fn new(secret: &str) -> Self {
+        let part = secret.split_once(':').map(|(_, part)| part);
+        let part = part.filter(|part| part.len() >= SHORTEST);
+        let secrets = std::iter::once(secret).chain(part).filter(|secret| !secret.is_empty());
+        Self { forms: secrets.flat_map(forms).map(|form| form.to_ascii_lowercase()).collect() }
     }
-    masked
+
+    /// Returns `words` without the secret.
+    pub fn masked<'w>(&self, words: &'w str) -> Cow<'w, str> {
+        // ASCII only, so that places are the same in both.
+        let lower = words.to_ascii_lowercase();
+        if !self.forms.iter().any(|form| lower.contains(form)) {
+            return words.into();
+        }
+        self.forms.iter().fold(words.to_owned(), |masked, form| replaced(&masked, form)).into()
+    }
+}
+
+/// Shows nothing of the secret.
+impl fmt::Debug for SecretMask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(MASK)
+    }
 }
 
 /// The secret in every encoding.
@@ -64,12 +94,11 @@ fn base64_forms(secret: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// `text` with the mask in place of `form`, letters of either case being the same.
+/// Returns `text` with the mask in place of `form`, which is in small letters.
 fn replaced(text: &str, form: &str) -> String {
-    // ASCII only, so that places are the same in both.
-    let (lower, form) = (text.to_ascii_lowercase(), form.to_ascii_lowercase());
+    let lower = text.to_ascii_lowercase();
     let (mut masked, mut from) = (String::new(), 0);
-    for (at, _) in lower.match_indices(&form) {
+    for (at, _) in lower.match_indices(form) {
         masked.push_str(&text[from..at]);
         masked.push_str(MASK);
         from = at + form.len();

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::io;
 
+use clitape_gateway::secret::SecretMask;
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 use serde_json::Value;
@@ -13,20 +14,18 @@ use super::settings::BOT_ID;
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 /// The characters after the colon in a token of Telegram.
 const SECRET: usize = 35;
-/// The text that takes the place of a random token's secret, so that two runs print the same.
-const MASK: &str = "***";
 
 /// A bot's token.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Token {
     text: String,
-    /// The part that is random; none of a token that the caller chose, which is the same in each run.
-    secret: Option<String>,
+    /// The mask of the part that is random; none of a token that the caller chose, which is the same in each run.
+    mask: Option<SecretMask>,
 }
 
 impl std::fmt::Debug for Token {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(MASK)
+        f.write_str("***")
     }
 }
 
@@ -42,7 +41,7 @@ impl Token {
             let words = "the token is not of the form 4242:ABC, with letters, digits, - and _";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, words));
         }
-        Ok(Self { text: text.to_owned(), secret: None })
+        Ok(Self { text: text.to_owned(), mask: None })
     }
 
     /// Makes a token that no other program can guess.
@@ -57,7 +56,7 @@ impl Token {
         })?;
         let secret = random.map(|byte| char::from(ALPHABET[usize::from(byte) % ALPHABET.len()]));
         let secret = String::from_iter(secret);
-        Ok(Self { text: format!("{BOT_ID}:{secret}"), secret: Some(secret) })
+        Ok(Self { text: format!("{BOT_ID}:{secret}"), mask: Some(SecretMask::new(&secret)) })
     }
 
     /// Returns the token as the bot has it.
@@ -65,15 +64,12 @@ impl Token {
         &self.text
     }
 
-    /// Returns a text without the random part of the token.
+    /// Returns a text without the random part of the token, in whatever encoding it has it.
     pub(super) fn masked<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        match self.secret.as_deref().filter(|secret| text.contains(secret)) {
-            Some(secret) => text.replace(secret, MASK).into(),
-            None => text.into(),
-        }
+        self.mask.as_ref().map_or(text.into(), |mask| mask.masked(text))
     }
 
-    /// Masks the random part of the token in the texts of a value.
+    /// Masks the random part of the token in the texts and names of a value.
     pub(super) fn mask(&self, value: &mut Value) {
         match value {
             Value::String(text) => {
@@ -82,7 +78,14 @@ impl Token {
                 }
             }
             Value::Array(values) => values.iter_mut().for_each(|value| self.mask(value)),
-            Value::Object(map) => map.values_mut().for_each(|value| self.mask(value)),
+            Value::Object(map) => {
+                map.values_mut().for_each(|value| self.mask(value));
+                let has_token = |name: &String| matches!(self.masked(name), Cow::Owned(_));
+                if map.keys().any(has_token) {
+                    let members = std::mem::take(map).into_iter();
+                    *map = members.map(|(key, value)| (self.masked(&key).into(), value)).collect();
+                }
+            }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
@@ -108,6 +111,28 @@ mod tests {
         one.mask(&mut value);
         assert_eq!(value, json!({ "a": ["GET /bot4242:***/getMe failed"], "b": 7 }));
         assert_eq!(format!("{one:?}"), "***");
+    }
+
+    #[test]
+    fn a_random_token_is_masked_in_every_encoding() {
+        let token = Token::random().unwrap();
+        let (_, secret) = token.as_str().split_once(':').unwrap();
+        let each = |encode: fn(u8) -> String| secret.bytes().map(encode).collect::<String>();
+        for form in [
+            secret.to_owned(),
+            secret.to_ascii_uppercase(),
+            each(|byte| format!("%{byte:02x}")),
+            each(|byte| format!("\\u{byte:04X}")),
+            each(|byte| format!("\\x{byte:02x}")),
+            each(|byte| format!("{byte:02X}")),
+        ] {
+            let text = format!("before {form} after");
+            assert_eq!(token.masked(&text), "before *** after", "{form}");
+            let mut value = json!({ text.as_str(): { "a": [text] } });
+            token.mask(&mut value);
+            let masked = "before *** after";
+            assert_eq!(value, json!({ masked: { "a": [masked] } }), "{form}");
+        }
     }
 
     #[test]
