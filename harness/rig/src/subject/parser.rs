@@ -1,7 +1,7 @@
 //! A parser as a subject: it reads the bytes of stdout on its stdin and prints lifecycle entries as JSON lines,
 //! which are compared with those of clitape's own parser, kind by kind.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
 use clitape_runner::cassette::Cassette;
@@ -11,6 +11,7 @@ use clitape_runner::replay::{Capture, Cut, Entry, Lane, Plan, Setup, replay, std
 use clitape_runner::scenario::{RunSpec, Scenario};
 use clitape_runner::suite::select::Selection;
 use clitape_runner::suite::{CheckRun, ScenarioRun};
+use clitape_runner::text::plural;
 use serde_json::{Map, Value};
 
 use super::call::{Caller, CountedEntries, read};
@@ -23,6 +24,8 @@ use crate::observation::RunEnding;
 
 /// The field whose texts of consecutive entries are one text: parsers cut it as they like.
 const DELTA: &str = "delta";
+/// The kinds whose differences are shown; a parser can print an entry of very many.
+const SHOWN: usize = 20;
 
 /// A subject of kind parser, and how its name was written.
 #[derive(Debug, Clone, Copy)]
@@ -136,40 +139,51 @@ fn own(cassette: &Cassette) -> Vec<Entry> {
 /// A difference: the sentence, and the entries on both sides.
 type Difference = (String, Option<(Vec<Entry>, Vec<Entry>)>);
 
-/// The kinds whose entries differ.
+/// Returns the kinds whose entries differ, and the number of those beyond the first few in one sentence.
 fn differences(spec: &ParserSpec, own: &[Entry], printed: &[Entry]) -> Vec<Difference> {
     let (own, printed) = (by_kind(own), by_kind(printed));
-    let is_named = |kind: &&String| spec.kinds.is_empty() || spec.kinds.contains(*kind);
     let kinds: Vec<&String> = match spec.kinds.is_empty() {
         // Without a list, a parser is held to the kinds that it prints.
         true => printed.keys().collect(),
         false => spec.kinds.iter().collect(),
     };
     let none = Vec::new();
-    let difference = |kind: &String| {
+    let entries = |kind: &String| {
         let (old, new) = (own.get(kind).unwrap_or(&none), printed.get(kind).unwrap_or(&none));
-        let old = &with_fields_of(old, new);
-        if bare(old) == bare(new) {
-            return None;
-        }
-        let diff = TraceDiff::new(old, new, Times::Ignored);
+        (with_fields_of(old, new), new)
+    };
+    let differs = |kind: &&String| {
+        let (old, new) = entries(kind);
+        bare(&old) != bare(new)
+    };
+    let difference = |kind: &String| {
+        let (old, new) = entries(kind);
+        let diff = TraceDiff::new(&old, new, Times::Ignored);
         let first = diff.first()?.sentence;
         let sentence = format!(
             "of the kind `{kind}` clitape reads {} and the parser {}: {first}",
             old.len(),
             new.len()
         );
-        Some((sentence, Some((old.clone(), new.clone()))))
+        Some((sentence, Some((old, new.clone()))))
     };
-    kinds.into_iter().filter(is_named).filter_map(difference).collect()
+    let differing: Vec<&String> = kinds.into_iter().filter(differs).collect();
+    let (first, more) = differing.split_at(differing.len().min(SHOWN));
+    let mut differences: Vec<Difference> =
+        first.iter().filter_map(|kind| difference(kind)).collect();
+    if !more.is_empty() {
+        let more = plural(more.len(), "more kind");
+        differences.push((format!("and {more} of entries that differ"), None));
+    }
+    differences
 }
 
 /// The entries with those fields only that an entry of the parser has: one that prints fewer is not wrong.
 fn with_fields_of(own: &[Entry], printed: &[Entry]) -> Vec<Entry> {
-    let is_printed = |key: &str| printed.iter().any(|entry| entry.data.contains_key(key));
+    let keys: HashSet<&String> = printed.iter().flat_map(|entry| entry.data.keys()).collect();
     let mut own = own.to_vec();
     if !printed.is_empty() {
-        own.iter_mut().for_each(|entry| entry.data_mut().retain(|key, _| is_printed(key)));
+        own.iter_mut().for_each(|entry| entry.data_mut().retain(|key, _| keys.contains(key)));
     }
     own
 }
@@ -250,6 +264,11 @@ mod tests {
         );
         let other = entries(&[r#"text {"delta":"abd"}"#]);
         assert_eq!(differences(&spec(&[]), own, &other).len(), 1);
+        let many: Vec<String> = (0..50_000).map(|kind| format!("k{kind} {{}}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        let found = differences(&spec(&[]), own, &entries(&many));
+        assert_eq!(found.len(), SHOWN + 1);
+        assert_eq!(found[SHOWN].0, "and 49980 more kinds of entries that differ");
         let error = read(b"x\n", Lane::Lifecycle, &Arc::default()).unwrap_err().to_string();
         assert!(error.starts_with("line 1 that it printed is no entry"), "{error}");
     }
