@@ -269,6 +269,9 @@ mod tests {
         }
     }
 
+    /// Makes the item of a form with this number.
+    type MakeItem<'m> = &'m dyn Fn(usize) -> String;
+
     #[test]
     fn a_call_has_a_few_hundred_parameters_at_most() {
         let count = MOST + 1;
@@ -277,7 +280,7 @@ mod tests {
             format!("--x\r\nContent-Disposition: form-data; name={number}\r\n\r\n\r\n")
         };
         let file = |number: usize| part(number).replace("name=", "filename=a; name=");
-        let forms: [(&str, &dyn Fn(usize) -> String, &str, &str, &str); 4] = [
+        let forms: [(&str, MakeItem<'_>, &str, &str, &str); 4] = [
             ("application/x-www-form-urlencoded", &pair, "", "&", ""),
             ("multipart/form-data; boundary=x", &part, "", "", "--x--"),
             ("multipart/form-data; boundary=x", &file, "", "", "--x--"),
