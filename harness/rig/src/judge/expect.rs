@@ -9,10 +9,10 @@ use std::collections::BTreeSet;
 use clitape_gateway::sanitise;
 use clitape_runner::cassette::Cassette;
 use clitape_runner::replay::stdin_lines;
+use clitape_runner::text::asked::{AskedText, asked_texts};
 use clitape_stream::{Event, Outcome, Parser, RunStatus, ToolArguments};
 use serde_json::Value;
 
-use super::asked::{AskedText, asked_texts};
 use super::words::letters;
 
 /// The answers with which an agent says that it has nothing to say.

@@ -8,7 +8,6 @@
 //!
 //! `docs/subject-rules.md` explains every rule to a maintainer of a gateway.
 
-mod asked;
 mod case;
 mod editor;
 pub mod expect;
@@ -19,7 +18,7 @@ mod unfinished;
 mod violation;
 mod words;
 
-pub use asked::AskedText;
+pub use clitape_runner::text::asked::AskedText;
 pub use editor::{EDITOR_RULES, EditorRule, judge_editor};
 pub use expect::expect;
 pub use rules::{RULES, Rule};

@@ -8,14 +8,16 @@
 //! * [`markdown`], [`json()`] and [`shell_quote`] do so in the syntax of their formats;
 //! * [`truncate`] makes a long text fit on a number of columns, with one mark for what is cut away;
 //! * [`whole`] lists a text that a person agrees to, with its end;
-//! * [`shown`] says whether a person was shown the words of a text, whatever a chat makes of it;
+//! * [`shown`] says whether a person was shown a text, whatever a chat makes of it, and [`asked`] what a question is about;
 //! * `changed_words` marks which words of two texts differ, and `TextSearch` finds many texts in another one;
 //! * [`plural`] counts things, [`megabytes`] says how large they are, and [`near`] finds the names that a misspelt one may mean.
 
+pub mod asked;
 mod json;
 pub mod markdown;
 pub(crate) mod markup;
 mod near;
+mod needle;
 mod plural;
 mod safe;
 mod search;

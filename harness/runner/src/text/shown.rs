@@ -1,19 +1,18 @@
 //! Whether a person was shown the words of a text, whatever a chat makes of it: a chat may cut it into pages, wrap it, colour it,
 //! escape it, write it as JSON, or mask what may be a secret.
 //!
-//! Texts are compared by their letters and digits alone, in pieces of some words.
+//! What a button says yes to is compared character by character but for blanks. A text in Markdown is compared by its
+//! letters and digits alone, in pieces of some words.
 
 use clitape_gateway::sanitise;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+use super::needle::{Needle, Pages};
 
 /// Words of a piece.
 const WORDS: usize = 6;
 /// The most letters that a gateway writes around a page, such as `(2/3)`.
 const AROUND_PAGE: usize = 60;
-/// Characters of a word with letters and digits that may be a secret.
-const SECRET: usize = 12;
-/// The signs in the place of a secret.
-const MASKS: [&str; 3] = ["…", "***", "[redacted]"];
 
 /// Some words of a text, one after another.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,16 +27,20 @@ pub struct Piece {
 #[derive(Debug, Clone, Default)]
 pub struct ShownTexts {
     /// The letters of each message.
-    pages: Vec<String>,
-    /// The same of messages read as JSON.
-    unescaped: Vec<String>,
+    letters: Vec<String>,
+    /// Each message as it is, read as JSON, and read as JSON in a string of JSON.
+    readings: [Pages; 3],
 }
 
 impl ShownTexts {
     /// Adds what a message says, without its markup.
     pub fn add(&mut self, text: &str) {
-        self.pages.push(letters(text));
-        self.unescaped.push(letters(&unescaped(text)));
+        self.letters.push(letters(text));
+        let once = unescaped(text);
+        let twice = unescaped(&once);
+        for (pages, text) in self.readings.iter_mut().zip([text, &once, &twice]) {
+            pages.add(text);
+        }
     }
 
     /// Adds a text that does not go on in the next one.
@@ -46,37 +49,33 @@ impl ShownTexts {
         self.add("");
     }
 
-    /// The first words of `text` that no message shows; `None` if all of them are there. A word that may be a secret may be
-    /// masked.
+    /// The first words of `text` that no message shows; `None` if all of it is there, in order. A secret may be masked.
     pub fn lack(&self, text: &str) -> Option<String> {
-        let pieces = text.lines().flat_map(|line| {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            let runs = words.split(|word| may_be_masked(word)).map(|run| run.join(" "));
-            runs.flat_map(|run| pieces_of_plain(&run)).collect::<Vec<_>>()
-        });
-        self.first_missing(pieces)
+        self.lacking(&Needle::text(text))
+    }
+
+    /// The first words that no message shows of a key and its values, one behind another.
+    pub fn lack_field(&self, key: &str, values: &[String]) -> Option<String> {
+        self.lacking(&Needle::field(key, values))
     }
 
     /// The first words of a text in Markdown that no message shows.
     pub fn lack_markdown(&self, markdown: &str) -> Option<String> {
-        let is_open = |piece: &Piece| !piece.words.split_whitespace().any(may_be_masked);
-        self.first_missing(pieces(markdown).into_iter().filter(is_open))
+        let pages: Vec<&str> = self.letters.iter().map(String::as_str).collect();
+        let is_missing =
+            |piece: &Piece| !contains(&pages, &piece.letters) && self.lack(&piece.words).is_some();
+        pieces(markdown).into_iter().find(is_missing).map(|piece| piece.words)
     }
 
-    fn first_missing(&self, mut pieces: impl Iterator<Item = Piece>) -> Option<String> {
-        let [pages, unescaped] = [&self.pages, &self.unescaped]
-            .map(|pages| pages.iter().map(String::as_str).collect::<Vec<_>>());
-        let is_missing = |piece: &Piece| {
-            !contains(&pages, &piece.letters) && !contains(&unescaped, &piece.letters)
-        };
-        pieces.find(is_missing).map(|piece| piece.words)
+    /// The words that the reading lacks that has most of the text.
+    fn lacking(&self, needle: &Needle) -> Option<String> {
+        let mut most: Option<(usize, String)> = None;
+        for pages in &self.readings {
+            let lack = pages.lack(needle)?;
+            most = most.filter(|most| most.0 >= lack.0).or(Some(lack));
+        }
+        most.map(|(_, words)| words)
     }
-}
-
-/// Whether a gateway may show a word masked.
-fn may_be_masked(word: &str) -> bool {
-    let is_mixed = word.contains(char::is_numeric) && word.contains(char::is_alphabetic);
-    MASKS.iter().any(|mask| word.contains(mask)) || is_mixed && word.chars().count() >= SECRET
 }
 
 /// A text whose escapes of JSON are what they stand for.
@@ -85,22 +84,25 @@ fn unescaped(text: &str) -> String {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('\\') {
         out.push_str(before);
-        let mut letters = after.chars();
-        let escape = letters.next();
-        rest = letters.as_str();
-        match escape {
-            Some('n' | 't' | 'r' | 'b' | 'f') => out.push(' '),
-            Some('u') => match rest.get(..4).and_then(|code| u32::from_str_radix(code, 16).ok()) {
-                // Half of a character that needs two has no letters of its own.
-                Some(code) => {
-                    out.extend(char::from_u32(code));
-                    rest = &rest[4..];
-                }
-                None => out.push('u'),
-            },
-            Some(other) => out.push(other),
-            None => {}
+        if let Some(escape) = after.strip_prefix('u')
+            && let Some(Ok(first)) = escape.get(..4).map(|code| u16::from_str_radix(code, 16))
+        {
+            let second = escape[4..].strip_prefix("\\u").and_then(|code| code.get(..4));
+            let second = second.and_then(|code| u16::from_str_radix(code, 16).ok());
+            let pair: Vec<u16> = [first].into_iter().chain(second).collect();
+            let read = char::decode_utf16(pair).next().and_then(Result::ok);
+            out.extend(read);
+            let is_pair = read.is_some_and(|c| c.len_utf16() == 2);
+            rest = &escape[if is_pair { 10 } else { 4 }..];
+            continue;
         }
+        let mut letters = after.chars();
+        out.extend(letters.next().map(|escape| match escape {
+            'n' => '\n',
+            't' | 'r' | 'b' | 'f' => ' ',
+            other => other,
+        }));
+        rest = letters.as_str();
     }
     out + rest
 }
@@ -255,11 +257,11 @@ mod tests {
             check(&["🔐 May Bash run?", message], None);
         }
         check(&[&pages[0], &pages[1]], None);
-        check(&[], Some("cd /srv/app make \"all\""));
-        check(&[&text.replace("rm -rf /", "")], Some("rm -rf"));
-        check(&[&text[..text.len() - 3]], Some("rm -rf"));
-        check(&[&text.replace("  cat <$f> | grep é\n", "")], Some("cat <$f> grep é"));
-        check(&[&text[20..]], Some("cd /srv/app make \"all\""));
+        check(&[], Some("cd /srv/app && make \"all\""));
+        check(&[&text.replace("rm -rf /", "")], Some("rm -rf /"));
+        check(&[&text[..text.len() - 3]], Some("rm -rf /"));
+        check(&[&text.replace("  cat <$f> | grep é\n", "")], Some("cat <$f> | grep é"));
+        check(&[&text[20..]], Some("cd /srv/app && make \"all\""));
         check(
             &["🔐 May Bash run? cd /srv/app && make \"all\"… (4 more lines)"],
             Some("for f in *.txt; do"),

@@ -54,19 +54,22 @@ pub(super) fn question_unshown(case: &Case<'_>) -> Option<Found> {
         .played()
         .flat_map(|(number, turn)| turn.questions.iter().map(move |question| (number, question)))
         .collect();
+    // A file is about one question.
+    let mut read = Vec::new();
     questions.iter().enumerate().find_map(|(index, (number, question))| {
         // Where a question takes several presses, or none, the last one has seen the most.
         let is_one_each = presses.len() == questions.len();
         let press = if is_one_each { presses.get(index) } else { presses.last() };
         let (at, press) = press?;
-        if entries[..*at].iter().any(|entry| entry.data.contains_key("file") && is_shown(entry)) {
-            return None;
-        }
         let mut shown = ShownTexts::default();
         for version in case.screen.versions().filter(|version| version.entry < *at) {
             shown.add(&version.text);
         }
         let missing = question.texts.iter().find_map(|text| text.lacking(&shown))?;
+        if let Some(file) = files(entries, *at).find(|file| !read.contains(file)) {
+            read.push(file);
+            return None;
+        }
         Found::by(
             *at,
             format!(
@@ -79,6 +82,13 @@ pub(super) fn question_unshown(case: &Case<'_>) -> Option<Found> {
             ),
         )
     })
+}
+
+/// The files that were shown since the person's last message before this entry.
+fn files(entries: &[Entry], at: usize) -> impl Iterator<Item = usize> {
+    let asked = entries[..at].iter().rposition(|entry| entry.kind == "(user)").unwrap_or(0);
+    let is_file = |entry: &Entry| entry.data.contains_key("file") && is_shown(entry);
+    (asked..at).filter(move |index| is_file(&entries[*index]))
 }
 
 /// The buttons of a question leave the chat with its answer.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use clitape_runner::replay::Entry;
+use clitape_runner::text::asked::AskedText;
 
 use crate::judge::case::{Case, PERSON};
 use crate::judge::expect::{ExpectedQuestion, ExpectedTurn, Segment};
@@ -75,7 +76,7 @@ pub(super) fn several_messages(case: &Case<'_>) -> Option<Found> {
     let texts = case.played().flat_map(|(_, turn)| turn.texts()).map(size).sum::<usize>();
     let questions = || case.played().flat_map(|(_, turn)| &turn.questions);
     let is_long = |question: &ExpectedQuestion| {
-        question.texts.iter().map(|text| size(text.as_str())).sum::<usize>() > ONE_PAGE
+        question.texts.iter().flat_map(AskedText::texts).map(size).sum::<usize>() > ONE_PAGE
     };
     let is_paged = texts > ONE_PAGE || questions().any(is_long);
     let turns = case.played().count();

@@ -7,18 +7,15 @@ use clitape_gateway::sanitise::{Masked, sanitise_whole};
 use serde_json::Value;
 
 use super::violation::{Violation, by, text};
-use crate::replay::{Lane, Replay, StatedQuestion, texts_in};
+use crate::replay::{Lane, Replay, StatedQuestion};
 use crate::scenario::ChatProfile;
+use crate::text::asked::{asked_texts, texts};
 use crate::text::markup::plain;
 use crate::text::shown::ShownTexts;
 use crate::text::{Keep, truncate};
 
-/// The tool whose description only says what its command does.
-const SHELL: &str = "Bash";
 /// The tool whose questions a person answers by choosing.
 const ASK: &str = "AskUserQuestion";
-/// The tool that asks whether a plan may be carried out.
-const PLAN: &str = "ExitPlanMode";
 /// The options that have a button, and the characters of a label that it has room for.
 const BUTTONS: usize = 40;
 const LABEL: usize = 50;
@@ -96,7 +93,7 @@ fn in_request<'r>(replay: &'r Replay, asked: &HashMap<&str, Asked<'_>>) -> Optio
 impl Asked<'_> {
     /// The first words that are not shown of what these buttons are about.
     fn missing(&self, shown: &ShownTexts, buttons: &[String]) -> Option<String> {
-        let lacks = |value: &Value| texts_in(value).into_iter().find_map(|text| shown.lack(text));
+        let lacks = |value: &Value| texts(value).iter().find_map(|text| text.lacking(shown));
         let name = self.question.name.as_str();
         let choices = self.input["questions"].as_array().filter(|_| name == ASK);
         if let Some(choices) = choices {
@@ -113,12 +110,7 @@ impl Asked<'_> {
             let lacking = choices.iter().filter(is_it).map(lacks);
             return lacking.min_by_key(Option::is_some).flatten();
         }
-        let Value::Object(fields) = &self.input else { return lacks(&self.input) };
-        fields.iter().find_map(|(key, value)| match (name, key.as_str(), value.as_str()) {
-            (SHELL, "description", _) => None,
-            (PLAN, "plan", Some(plan)) => shown.lack_markdown(plan),
-            _ => lacks(value),
-        })
+        asked_texts(name, &self.input).iter().find_map(|text| text.lacking(shown))
     }
 }
 

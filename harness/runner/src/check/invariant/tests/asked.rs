@@ -123,7 +123,7 @@ fn qu007_plans_and_choices_are_shown_whole() {
     let plan = json!({ "plan": "# Plan\n\n1. **Look** at it\n2. Remove [it](https://x.example)" });
     for (name, input, text, missing) in [
         ("AskUserQuestion", &choices, "Which side?", "Which side?"),
-        ("AskUserQuestion", &choices, "meant", "as it was meant"),
+        ("AskUserQuestion", &choices, "meant", "it was meant"),
         ("ExitPlanMode", &plan, "Remove", "Remove it"),
     ] {
         let replayed = || asked(ChatProfile::Telegram, name, input, input);
