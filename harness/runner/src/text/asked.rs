@@ -299,7 +299,7 @@ mod tests {
                 "to bob",
                 "all our secret keys are attached",
             ),
-            ("Edit", swap, "run.sh", "a"),
+            ("Edit", swap, "run.sh", "b"),
             ("Edit", all, "run.sh: - a + b", "replace_all"),
             ("WebFetch", json!({"url": "/one/two"}), "two", "/one/two"),
             ("Bash", json!({"command": "ls -a1b2c3d4e5f6g7"}), "ls", "ls -a1b2c3d4e5f6g7"),

@@ -11,6 +11,8 @@ use super::safe::marked;
 const BETWEEN: usize = 16;
 /// The most characters that a chat writes around a page, such as `(2/3)`.
 const AROUND_PAGE: usize = 60;
+/// The messages after a page of which one goes on: a page whose reply is lost is sent again.
+const PAGES_ON: usize = 3;
 /// A text with fewer characters is found between words alone.
 const SHORT: usize = 12;
 /// The most characters in the place of a secret, and of a character that hides, such as `⟨U+202E⟩`.
@@ -302,11 +304,12 @@ impl Pages {
         }
         let is_page_end = page.chars.len() - at <= AROUND_PAGE
             && (at == page.chars.len() || page.is_between_words(at));
-        if let Some(next) = self.0.get(number + 1).filter(|_| is_page_end && sign > 0) {
+        let later = self.0.iter().enumerate().skip(number + 1).take(PAGES_ON);
+        for (page, next) in later.filter(|_| is_page_end && sign > 0) {
             let starts = (0..next.chars.len().min(AROUND_PAGE)).filter(|start| {
                 is_same(own, next.chars[*start].0) && next.is_between_words(*start)
             });
-            open.extend(starts.map(|start| (sign, number + 1, start)));
+            open.extend(starts.map(|start| (sign, page, start)));
         }
         open.len() > before
     }
