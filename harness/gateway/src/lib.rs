@@ -12,6 +12,7 @@ mod conversation;
 pub mod display;
 mod ending;
 mod excerpt;
+pub mod hidden;
 #[cfg(any(feature = "sse-http", feature = "telegram-http"))]
 mod http_client;
 pub mod limits;

@@ -153,6 +153,7 @@ impl Permissions {
         is_made_up: bool,
         tool_call: &ToolCallUpdate,
     ) {
+        let question = &question.visible();
         let parts = match &question.kind {
             QuestionKind::Permission { .. } => vec![None],
             QuestionKind::Choices(choices) => choices.iter().map(Some).collect(),
@@ -167,7 +168,7 @@ impl Permissions {
             self.requests += 1;
             let id = format!("permission-{}", self.requests);
             asked.requests.push((id.clone(), part));
-            let mut tool_call = tool_call.clone();
+            let mut tool_call = tool_call.visible();
             if let Some(choice) = choice {
                 tool_call.title = Some(choice.question.clone());
                 tool_call.content = Some(vec![CallContent::text(described(choice))]);

@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::display::ToolCategory;
+use crate::hidden::visible;
 
 /// The content of one `session/update`. Serialised, its tag is `sessionUpdate`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -136,6 +137,21 @@ pub enum CallContent {
         /// The terminal's id, which is the call's.
         terminal_id: String,
     },
+}
+
+impl ToolCallUpdate {
+    /// The same with signs for characters that hide in what a person reads. The input and the texts of a difference
+    /// are data, and stay.
+    pub(super) fn visible(&self) -> Self {
+        let mut call = self.clone();
+        call.title = call.title.as_deref().map(visible);
+        for content in call.content.iter_mut().flatten() {
+            if let CallContent::Content { content: ContentBlock::Text { text } } = content {
+                *text = visible(text);
+            }
+        }
+        call
+    }
 }
 
 impl CallContent {

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::suggestion::{in_full, label};
 use crate::display;
 use crate::excerpt::short;
+use crate::hidden::visible;
 use crate::limits::{QUESTION_DENIED, QUESTION_REMINDED};
 use crate::sanitise::{Masked, redact_text, sanitise_whole};
 
@@ -207,6 +208,30 @@ impl Question {
         })
     }
 
+    /// The same question with signs for the characters that hide or change the order of what a person reads. It is
+    /// for a person alone: the real input is what runs.
+    #[must_use]
+    pub(crate) fn visible(&self) -> Self {
+        let all = |words: &Option<String>| words.as_deref().map(visible);
+        Self {
+            name: visible(&self.name),
+            title: visible(&self.title),
+            kind: match &self.kind {
+                QuestionKind::Permission { input } => {
+                    QuestionKind::Permission { input: visible_value(input) }
+                }
+                QuestionKind::Choices(choices) => {
+                    QuestionKind::Choices(choices.iter().map(Choice::visible).collect())
+                }
+            },
+            suggestions: self.suggestions.iter().map(|label| visible(label)).collect(),
+            in_full: self.in_full.iter().map(all).collect(),
+            description: all(&self.description),
+            blocked_path: all(&self.blocked_path),
+            ..self.clone()
+        }
+    }
+
     /// The labels of the suggestions that have no room for all that they change, and all of it.
     pub fn suggestions_in_full(&self) -> impl Iterator<Item = (&str, &str)> {
         let pairs = self.suggestions.iter().zip(&self.in_full);
@@ -220,6 +245,36 @@ impl Question {
             QuestionKind::Permission { input } if self.name == PLAN => input.get("plan")?.as_str(),
             _ => None,
         }
+    }
+}
+
+impl Choice {
+    /// The same with signs for characters that hide.
+    pub(crate) fn visible(&self) -> Self {
+        let all = |words: &Option<String>| words.as_deref().map(visible);
+        let option = |option: &ChoiceOption| ChoiceOption {
+            label: visible(&option.label),
+            description: all(&option.description),
+            preview: all(&option.preview),
+        };
+        Self {
+            question: visible(&self.question),
+            header: all(&self.header),
+            options: self.options.iter().map(option).collect(),
+            multi_select: self.multi_select,
+        }
+    }
+}
+
+/// A value whose keys and texts have signs for characters that hide.
+fn visible_value(value: &Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(visible(text)),
+        Value::Array(list) => list.iter().map(visible_value).collect(),
+        Value::Object(map) => {
+            map.iter().map(|(key, value)| (visible(key), visible_value(value))).collect()
+        }
+        other => other.clone(),
     }
 }
 

@@ -67,6 +67,11 @@ impl AskedText {
         }
     }
 
+    /// The first of its characters that hides and was shown as it is.
+    pub fn hiding(&self, shown: &ShownTexts) -> Option<char> {
+        self.texts().into_iter().find_map(|text| shown.hides(text))
+    }
+
     /// The first of its words that were not shown.
     pub fn lacking(&self, shown: &ShownTexts) -> Option<String> {
         match self {

@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-use super::safe::marked;
+pub(crate) use clitape_gateway::hidden::visible;
 
 /// A run of text and the marks on it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -145,22 +145,6 @@ fn push(spans: &mut Vec<Span>, open: &[OpenTag<'_>], text: &str) {
         Some(last) if last.marks == marks && last.link == link => last.text.push_str(text),
         _ => spans.push(Span { text: text.to_owned(), marks, link }),
     }
-}
-
-/// Returns a text in which control characters, direction marks and other characters that no reader sees
-/// are signs. Line breaks and tabs stay.
-pub(crate) fn visible(text: &str) -> String {
-    let mut visible = String::with_capacity(text.len());
-    for (c, hides) in marked(text) {
-        match c {
-            '\n' | '\t' => visible.push(c),
-            '\0'..='\u{1f}' => visible.extend(char::from_u32(0x2400 + u32::from(c))),
-            '\u{7f}' => visible.push('␡'),
-            c if hides => visible.push_str(&format!("⟨U+{:04X}⟩", u32::from(c))),
-            c => visible.push(c),
-        }
-    }
-    visible
 }
 
 #[cfg(test)]

@@ -4,10 +4,13 @@
 //! What a button says yes to is compared character by character but for blanks. A text in Markdown is compared by its
 //! letters and digits alone, in pieces of some words.
 
+use std::collections::BTreeSet;
+
 use clitape_gateway::sanitise;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::needle::{Needle, Pages};
+use super::safe::marked;
 
 /// Words of a piece.
 const WORDS: usize = 6;
@@ -30,6 +33,8 @@ pub struct ShownTexts {
     letters: Vec<String>,
     /// Each message as it is, read as JSON, and read as JSON in a string of JSON.
     readings: [Pages; 3],
+    /// The characters that hide in the messages as they were sent.
+    hidden: BTreeSet<char>,
 }
 
 impl ShownTexts {
@@ -41,6 +46,16 @@ impl ShownTexts {
         for (pages, text) in self.readings.iter_mut().zip([text, &once, &twice]) {
             pages.add(text);
         }
+    }
+
+    /// Notes which characters of a message, as it was sent, hide or change the order of what is read.
+    pub fn note_hidden(&mut self, sent: &str) {
+        self.hidden.extend(hidden(sent));
+    }
+
+    /// The first character of `text` that hides, or changes the order of what is read, and was shown as it is.
+    pub fn hides(&self, text: &str) -> Option<char> {
+        hidden(text).find(|c| self.hidden.contains(c))
     }
 
     /// Adds a text that does not go on in the next one.
@@ -76,6 +91,12 @@ impl ShownTexts {
         }
         most.map(|(_, words)| words)
     }
+}
+
+/// The characters of a text that hide, but for those that end a line.
+fn hidden(text: &str) -> impl Iterator<Item = char> + '_ {
+    let hides = |(c, hides): &(char, bool)| *hides && !matches!(c, '\n' | '\r' | '\t');
+    marked(text).filter(hides).map(|(c, _)| c)
 }
 
 /// A text whose escapes of JSON are what they stand for.
@@ -235,6 +256,20 @@ mod tests {
         check(&["wesayhello"], "sayhel", true);
         check(&["wesayhel12", "22loworld"], "hello", true);
         check(&["wesay", "world"], "hello", false);
+    }
+
+    #[test]
+    fn what_hides_is_found_where_it_was_shown_as_it_is() {
+        for (sent, text, expect) in [
+            ("ls \u{202e};x", "ls \u{202e};x", Some('\u{202e}')),
+            ("ls ⟨U+202E⟩;x", "ls \u{202e};x", None),
+            ("\u{200b} ls", "ls \u{202e};x", None),
+            ("a\r\n\tb 👩‍👩‍👧", "a\r\n\tb 👩‍👩‍👧", None),
+        ] {
+            let mut shown = ShownTexts::default();
+            shown.note_hidden(sent);
+            assert_eq!(shown.hides(text), expect, "{sent:?}");
+        }
     }
 
     #[test]

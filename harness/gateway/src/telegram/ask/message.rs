@@ -58,7 +58,7 @@ pub(super) struct Face {
 impl AskedMessage {
     pub(super) fn new(question: &Question, part: usize, profile: &Profile) -> Self {
         let mut asked = Self {
-            question: question.clone(),
+            question: question.visible(),
             part,
             marked: Vec::new(),
             chosen: None,

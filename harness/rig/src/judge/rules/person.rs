@@ -64,6 +64,22 @@ pub(super) fn question_unshown(case: &Case<'_>) -> Option<Found> {
         let mut shown = ShownTexts::default();
         for version in case.screen.versions().filter(|version| version.entry < *at) {
             shown.add(&version.text);
+            if !version.buttons.is_empty() {
+                shown.note_hidden(&version.text);
+            }
+        }
+        if let Some(c) = question.texts.iter().find_map(|text| text.hiding(&shown)) {
+            let code = u32::from(c);
+            return Found::by(
+                *at,
+                format!(
+                    "{}the person pressed {} at {} below a text in which U+{code:04X}, of what claude asks about {}, hides text or changes its order",
+                    case.of_turn(*number),
+                    quoted(press.text("label")),
+                    seconds(press.at),
+                    question.name
+                ),
+            );
         }
         let missing = question.texts.iter().find_map(|text| text.lacking(&shown))?;
         if let Some(file) = files(entries, *at).find(|file| !read.contains(file)) {

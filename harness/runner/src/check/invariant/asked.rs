@@ -54,14 +54,35 @@ fn in_chat<'r>(replay: &'r Replay, asked: &HashMap<&str, Asked<'_>>) -> Option<V
     replay.lane(Lane::Telegram).filter(|call| call.is_shown()).find_map(|call| {
         let (id, asked) = asked.get_key_value(call.text("question"))?;
         let shown = shown.entry(id).or_default();
-        shown.add(&read(call.text("text"), profile));
+        let sent = call.text("text");
+        shown.add(&read(sent, profile));
+        match profile {
+            ChatProfile::Telegram => shown.note_hidden(sent),
+            // The gateway itself writes it into the markup of these.
+            ChatProfile::Discord | ChatProfile::Slack => {
+                shown.note_hidden(&sent.replace('\u{200b}', ""));
+            }
+        }
         if let Some(content) = call.field("content").and_then(Value::as_str) {
             shown.add(content);
+            shown.note_hidden(content);
         }
         let buttons = call.buttons().concat();
-        let missing = if buttons.is_empty() { None } else { asked.missing(shown, &buttons) }?;
-        let missing = truncate(&missing, WORDS, Keep::Ends);
+        if buttons.is_empty() {
+            return None;
+        }
         let name = &asked.question.name;
+        if let Some(c) = asked.hiding(shown) {
+            let number = u32::from(c);
+            return by(
+                call,
+                format!(
+                    "the person is asked about {name}, and U+{number:04X} in it, which hides text or changes its order, is shown as it is"
+                ),
+            );
+        }
+        let missing = asked.missing(shown, &buttons)?;
+        let missing = truncate(&missing, WORDS, Keep::Ends);
         by(call, format!("the person is asked about {name}, and is not shown “{missing}”"))
     })
 }
@@ -91,6 +112,11 @@ fn in_request<'r>(replay: &'r Replay, asked: &HashMap<&str, Asked<'_>>) -> Optio
 }
 
 impl Asked<'_> {
+    /// The first character of the input that hides and was shown as it is.
+    fn hiding(&self, shown: &ShownTexts) -> Option<char> {
+        texts(&self.input).iter().find_map(|text| text.hiding(shown))
+    }
+
     /// The first words that are not shown of what these buttons are about.
     fn missing(&self, shown: &ShownTexts, buttons: &[String]) -> Option<String> {
         let lacks = |value: &Value| texts(value).iter().find_map(|text| text.lacking(shown));

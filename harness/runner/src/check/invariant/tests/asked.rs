@@ -89,6 +89,29 @@ fn qu007_all_of_a_command_is_shown_before_its_buttons() {
 }
 
 #[test]
+fn qu007_nothing_hides_text_or_changes_its_order() {
+    let filler = "echo a line of a script that needs pages or a file\n";
+    for profile in [ChatProfile::Telegram, ChatProfile::Discord, ChatProfile::Slack] {
+        for size in SIZES {
+            let script = format!("{}ls \u{202e};rm x \u{e0041}", filler.repeat(size));
+            let input = json!({ "command": script });
+            let replayed = || asked(profile, "Bash", &input, &input);
+            assert_eq!(found(&mut replayed(), |_| {}), [""; 0], "{profile} {size}");
+            let raw = |entries: &mut Vec<Entry>| {
+                let shows = |entry: &&mut Entry| {
+                    asks(entry) && entry.data.values().any(|it| it.to_string().contains("⟨U+202E⟩"))
+                };
+                let all = entries.iter_mut().filter(shows);
+                all.for_each(|entry| replace(entry, "⟨U+202E⟩", "\u{202e}"));
+            };
+            let found = found(&mut replayed(), raw);
+            let [sentence] = &found[..] else { panic!("{profile} {size}: {found:?}") };
+            assert!(sentence.contains("and U+202E in it, which hides text"), "{sentence}");
+        }
+    }
+}
+
+#[test]
 fn qu007_a_request_to_a_client_has_the_whole_input() {
     let long = json!({ "command": format!("{}rm -rf last", "echo step\n".repeat(2_000)) });
     let short = json!({ "command": "ls" });
