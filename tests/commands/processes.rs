@@ -34,6 +34,12 @@ fn draws(signals: &[Signal], most: f64) -> (u64, Vec<(usize, Signal, f64)>) {
     });
     println!("seed {seed}; set CLITAPE_SEED to draw the same moments again");
     let mut random = ChaCha8Rng::seed_from_u64(seed);
+    // nohup(1) makes clitape ignore SIGHUP, as it should.
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:\t")).unwrap();
+    let is_hangup_ignored = u64::from_str_radix(ignored, 16).unwrap() & 1 == 1;
+    let is_kept = |signal: &&Signal| **signal != Signal::SIGHUP || !is_hangup_ignored;
+    let signals: Vec<Signal> = signals.iter().filter(is_kept).copied().collect();
     let draw = |number: usize| {
         let part = f64::from(random.next_u32()) / f64::from(u32::MAX) * most;
         (number, signals[number % signals.len()], part)
