@@ -345,6 +345,7 @@ mod tests {
             ("Bash", &bash, vec![token.to_owned()]),
             ("Bash", &bash, vec![token.replace("Ab1Cd2Ef3Gh4", "***").replace("a1b2c3d4", "***")]),
             ("Bash", &bash, vec![token.replace("Ab1Cd2Ef3Gh4", "[redacted]")]),
+            ("Bash", &bash, vec![token.replace("Ab1Cd2Ef3Gh4'", "***")]),
             (
                 "Bash",
                 &bash,

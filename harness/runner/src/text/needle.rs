@@ -25,7 +25,7 @@ const MASKS: [&str; 4] = ["…redacted…", "…", "***", "[redacted]"];
 const MASKED_WITHIN: usize = 4;
 const MASKED_AT_END: usize = 12;
 /// Signs with which a shell goes on to other commands: a mask covers none of them.
-const SHELL: &str = "|&;<>(){}$`\\\"'";
+const SHELL: &str = "|&;<>(){}$`\\";
 /// Words that are named of a text that is missing.
 const WORDS: usize = 6;
 /// Those of its line before the first one that is missing.
