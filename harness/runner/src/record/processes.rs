@@ -15,7 +15,7 @@ use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::{Pid, Uid};
 
 /// The longest time that is spent on ending processes.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 /// The time between two checks for remaining processes.
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -88,7 +88,7 @@ fn resident(status: &str) -> Option<u64> {
 }
 
 /// Returns all live descendants of the process `ancestor`.
-fn descendants(ancestor: i32) -> Vec<Pid> {
+pub(super) fn descendants(ancestor: i32) -> Vec<Pid> {
     descendants_by_child(ancestor).into_iter().map(|(pid, _)| pid).collect()
 }
 

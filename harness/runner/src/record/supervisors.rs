@@ -14,17 +14,15 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::Pid;
 
-use super::processes::{descendants_by_child, end, zombies};
+use super::processes::{PATIENCE, descendants, descendants_by_child, end, zombies};
 
 /// The time in which a supervisor ends its program by itself.
 const GRACE: Duration = Duration::from_millis(250);
-/// The longest time that is spent on ending what is below one, or what is left of one.
-const PATIENCE: Duration = Duration::from_secs(10);
 /// The time between two checks whether it has ended.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// The ids of the supervisors that run. A thread that starts or sweeps has it, so that no new supervisor is taken for an
-/// orphan.
+/// The ids of the supervisors that run. A thread that starts one, or lists orphans, has it, so that no new supervisor is
+/// taken for an orphan.
 static SUPERVISORS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
 fn supervisors() -> MutexGuard<'static, BTreeSet<i32>> {
@@ -54,25 +52,22 @@ impl Drop for Supervisor {
     fn drop(&mut self) {
         let id = id(&self.0);
         let begin = Instant::now();
-        // An error means that it has ended.
-        while let Ok(None) = self.0.try_wait() {
+        let has_ended_all = loop {
+            match self.0.try_wait() {
+                Ok(None) => {}
+                // An error means that it has ended.
+                ended => break ended.is_ok_and(|ended| ended.is_some_and(|it| it.success())),
+            }
             if begin.elapsed() > GRACE {
-                end_below(id);
+                end(|| descendants(id), || true, PATIENCE);
                 let _ = self.0.kill();
             }
             std::thread::sleep(PAUSE);
-        }
-        let mut supervisors = supervisors();
-        supervisors.remove(&id);
-        let has_ended_all =
-            self.0.try_wait().is_ok_and(|ended| ended.is_some_and(|it| it.success()));
+        };
+        supervisors().remove(&id);
         if !has_ended_all {
-            let orphans = || {
-                let all = descendants_by_child(nix::unistd::getpid().as_raw());
-                let left = all.into_iter().filter(|(_, child)| !supervisors.contains(child));
-                left.map(|(pid, _)| pid).collect()
-            };
-            end(orphans, || reap(&supervisors), PATIENCE);
+            // Another thread may end the command meanwhile, and waits for no more than a list.
+            end(|| orphans(&supervisors()), || reap(&supervisors()), PATIENCE);
         }
     }
 }
@@ -82,10 +77,10 @@ fn id(child: &Child) -> i32 {
     child.id().cast_signed()
 }
 
-/// Ends what is below a supervisor that does not end it.
-fn end_below(supervisor: i32) {
-    let below = || descendants_by_child(supervisor).into_iter().map(|(pid, _)| pid).collect();
-    end(below, || true, PATIENCE);
+/// The processes below this one that no supervisor has any more.
+fn orphans(supervisors: &BTreeSet<i32>) -> Vec<Pid> {
+    let all = descendants_by_child(nix::unistd::getpid().as_raw()).into_iter();
+    all.filter(|(_, child)| !supervisors.contains(child)).map(|(pid, _)| pid).collect()
 }
 
 /// Removes the orphans that have ended. Those that have not are found by their parent.
@@ -102,8 +97,8 @@ fn reap(supervisors: &BTreeSet<i32>) -> bool {
 pub fn end_programs(limit: Duration) {
     let supervisors = supervisors();
     let programs = || {
-        let all = descendants_by_child(nix::unistd::getpid().as_raw()).into_iter();
-        all.map(|(pid, _)| pid).filter(|pid| !supervisors.contains(&pid.as_raw())).collect()
+        let all = descendants(nix::unistd::getpid().as_raw()).into_iter();
+        all.filter(|pid| !supervisors.contains(&pid.as_raw())).collect()
     };
     end(programs, || reap(&supervisors), limit);
     for supervisor in supervisors.iter() {
