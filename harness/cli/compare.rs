@@ -21,7 +21,7 @@ use crate::exit::ExitStatus;
 use crate::outputs::{make_folder, write_files};
 use crate::progress::ProgressLine;
 use crate::record::cache;
-use crate::rig_limits::{ChatLimits, SubjectCalls, SubjectUse};
+use crate::rig_limits::RunLimits;
 use crate::selection::{Names, SelectionArgs};
 use crate::signals::stop_in_time;
 use crate::subject::{Machine, gateway};
@@ -66,11 +66,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     limits: Limits,
     #[command(flatten)]
-    used: SubjectUse,
-    #[command(flatten)]
-    calls: SubjectCalls,
-    #[command(flatten)]
-    chat: ChatLimits,
+    of_subjects: RunLimits,
 }
 
 /// The limits on one replay of a program that is compared, and on the output of a gateway.
@@ -129,7 +125,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     let limits = CallLimits {
         time: Duration::from_secs(args.limits.timeout),
         output: args.limits.output(),
-        kept: args.used.kept(),
+        kept: args.of_subjects.kept(),
     };
     let around = CompareFolders { workspace, builds: &builds, this: &this, limits, stop: &stop };
     let sides = resolve(sides, around, |told| match told {
@@ -153,8 +149,7 @@ fn compare_subjects(
     quiet: bool,
 ) -> anyhow::Result<ExitStatus> {
     let subjects = Subjects::load(workspace.root())?;
-    let limits = args.calls.of(args.used.limits(args.limits.output()));
-    let machine = Machine::new(args.chat.of(limits))?;
+    let machine = Machine::new(args.of_subjects.limits(args.limits.output()))?;
     for name in names {
         let how = Confirmation { yes: args.consent.yes, quiet };
         machine.ask(workspace, &subjects, name, how)?;

@@ -54,7 +54,7 @@ pub(crate) struct SubjectUse {
 /// The limit on the calls of a gateway.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Limits")]
-pub(crate) struct SubjectCalls {
+struct SubjectCalls {
     /// Calls of a gateway in one chat
     #[arg(long, global = true, hide_short_help = true, value_name = "N", default_value_t = SUBJECT.calls as u64,
         value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
@@ -125,6 +125,13 @@ pub(crate) struct RigLimitArgs {
     #[command(flatten)]
     output: SubjectOutput,
     #[command(flatten)]
+    others: RunLimits,
+}
+
+/// The limits of a run of a subject, its output aside.
+#[derive(clap::Args)]
+pub(crate) struct RunLimits {
+    #[command(flatten)]
     used: SubjectUse,
     #[command(flatten)]
     calls: SubjectCalls,
@@ -140,11 +147,6 @@ impl SubjectOutput {
 }
 
 impl SubjectUse {
-    /// The limit on what is kept.
-    pub(crate) fn kept(&self) -> ByteSize {
-        self.kept.max_kept
-    }
-
     /// The limits as values, with those of the output.
     pub(crate) fn limits(&self, output: OutputLimits) -> RigLimits {
         let subject = SubjectLimits {
@@ -154,14 +156,6 @@ impl SubjectUse {
             ..SUBJECT
         };
         RigLimits { kept: self.kept.max_kept, subject, ..RigLimits::default() }
-    }
-}
-
-impl SubjectCalls {
-    /// The same limits with that of the calls.
-    pub(crate) fn of(&self, limits: RigLimits) -> RigLimits {
-        let subject = SubjectLimits { calls: count(self.max_calls), ..limits.subject };
-        RigLimits { subject, ..limits }
     }
 }
 
@@ -186,17 +180,26 @@ impl ChatLimits {
             webhook_answer: self.max_webhook_answer,
         }
     }
+}
 
-    /// The same limits with those of the chat server.
-    pub(crate) fn of(&self, limits: RigLimits) -> RigLimits {
-        RigLimits { chat: self.limits(), ..limits }
+impl RunLimits {
+    /// The limit on what is kept.
+    pub(crate) fn kept(&self) -> ByteSize {
+        self.used.kept.max_kept
+    }
+
+    /// The limits as values, with those of the output.
+    pub(crate) fn limits(&self, output: OutputLimits) -> RigLimits {
+        let limits = self.used.limits(output);
+        let subject = SubjectLimits { calls: count(self.calls.max_calls), ..limits.subject };
+        RigLimits { subject, chat: self.chat.limits(), ..limits }
     }
 }
 
 impl RigLimitArgs {
     /// The limits as values.
     pub(crate) fn limits(&self) -> RigLimits {
-        self.chat.of(self.calls.of(self.used.limits(self.output.limits())))
+        self.others.limits(self.output.limits())
     }
 }
 
