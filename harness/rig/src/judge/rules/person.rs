@@ -68,34 +68,25 @@ pub(super) fn question_unshown(case: &Case<'_>) -> Option<Found> {
                 shown.note_hidden(&version.text);
             }
         }
+        let (turn, label) = (case.of_turn(*number), quoted(press.text("label")));
+        let pressed = format!("{turn}the person pressed {label} at {}", seconds(press.at));
+        let name = &question.name;
         if let Some(c) = question.texts.iter().find_map(|text| text.hiding(&shown)) {
             let code = u32::from(c);
-            return Found::by(
-                *at,
-                format!(
-                    "{}the person pressed {} at {} below a text in which U+{code:04X}, of what claude asks about {}, hides text or changes its order",
-                    case.of_turn(*number),
-                    quoted(press.text("label")),
-                    seconds(press.at),
-                    question.name
-                ),
+            let sentence = format!(
+                "{pressed} below a text in which U+{code:04X}, of what claude asks about {name}, hides text or changes its order"
             );
+            return Found::by(*at, sentence);
         }
         let missing = question.texts.iter().find_map(|text| text.lacking(&shown))?;
         if let Some(file) = files(entries, *at).find(|file| !read.contains(file)) {
             read.push(file);
             return None;
         }
+        let missing = quoted(&missing);
         Found::by(
             *at,
-            format!(
-                "{}the person pressed {} at {} and was never shown {} of what claude asks about {}",
-                case.of_turn(*number),
-                quoted(press.text("label")),
-                seconds(press.at),
-                quoted(&missing),
-                question.name
-            ),
+            format!("{pressed} and was never shown {missing} of what claude asks about {name}"),
         )
     })
 }
