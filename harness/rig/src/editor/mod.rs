@@ -250,6 +250,7 @@ pub fn run(
         stdout: StdoutUse::Taken,
         output: limits.subject.output,
         memory: limits.subject.memory,
+        isolation: None,
     })?;
     let pipes = program.take_stdin().zip(program.take_stdout());
     let (stdin, stdout) = pipes.ok_or(EditorError::Closed)?;

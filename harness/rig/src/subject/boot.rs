@@ -166,6 +166,7 @@ impl Boot {
             stdout: if chat.is_some() { StdoutUse::LastLines } else { StdoutUse::Taken },
             output: rig.limits.subject.output,
             memory: rig.limits.subject.memory,
+            isolation: None,
         })
         .map_err(|error| match NoMoreThreads::of(&error) {
             Some(_) => SubjectError::Io(error),

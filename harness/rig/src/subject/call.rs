@@ -119,6 +119,7 @@ impl<'a> Caller<'a> {
             stdout,
             output: self.output(),
             memory: self.rig.limits.subject.memory,
+            isolation: None,
         })?)
     }
 

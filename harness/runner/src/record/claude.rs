@@ -219,7 +219,7 @@ fn printed(
         .current_dir(home.path());
     let lock = home.lock();
     let bounds = limits.confine.map(|by| Bounds::new(program, home.path(), None, by, host));
-    let guard = Guard { lock: Some(&lock), bounds: bounds.as_ref(), model: None };
+    let guard = Guard { lock: Some(&lock), bounds: bounds.as_ref(), ..Guard::default() };
     let output = OutputLimits::within(limits.version_output);
     let script = Script { output, guard, ..Script::default() };
     let run = drive(call, script, limits.version_time, stop, &Notes::new());

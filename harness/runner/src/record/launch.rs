@@ -15,12 +15,14 @@ use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::confine::{Bounds, ConfineBy, NotConfined};
+use super::isolation::{Isolation, NetworkSockets, NoIsolation, Opened};
 use super::passing::PassingReader;
 use super::supervisors::Supervisor;
 use crate::cassette::{Confinement, Exit};
@@ -69,11 +71,17 @@ pub(crate) struct LaunchPlan {
     pub(crate) lock: Option<PathBuf>,
     /// The bounds of a program that is confined.
     pub(crate) bounds: Option<Bounds>,
+    /// The namespaces of a program that is isolated.
+    pub(crate) isolation: Option<Isolation>,
 }
 
 /// An answer of the supervisor, a line of JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum SupervisorAnswer {
+    /// The file that comes with this message is a socket of the program's own network.
+    Opened(Opened),
+    /// The program was not started because it can't be isolated; this is the error number of the operating system.
+    NotIsolated(i32),
     /// The program runs.
     Started { pid: i32, confined: Option<Confinement> },
     /// The program could not be started; this is the error number of the operating system.
@@ -93,6 +101,8 @@ pub(crate) struct Guard<'a> {
     pub(crate) bounds: Option<&'a Bounds>,
     /// The scripted model, which also takes the connections of a program that has a network of its own.
     pub(crate) model: Option<&'a UnboundedSender<TcpListener>>,
+    /// The namespaces in which the program runs.
+    pub(crate) isolation: Option<&'a Isolation>,
 }
 
 /// A running program. Dropping this ends the program and its descendants.
@@ -105,6 +115,8 @@ pub(crate) struct Running {
     pub(crate) stderr: Option<ChildStderr>,
     /// The way in which it is confined.
     pub(crate) confined: Option<Confinement>,
+    /// The sockets of its own network, if it has one.
+    pub(crate) sockets: NetworkSockets,
     how: Supervision,
 }
 
@@ -132,6 +144,9 @@ pub(crate) fn launch(
     if guard.bounds.is_some_and(|bounds| bounds.by != ConfineBy::Any) {
         return Err(io::Error::other(NotConfined::NoSupervisor));
     }
+    if guard.isolation.is_some() {
+        return Err(io::Error::other(NoIsolation(Errno::ENOSYS)));
+    }
     direct(command, with_stdin)
 }
 
@@ -144,6 +159,7 @@ fn direct(mut command: Command, with_stdin: bool) -> io::Result<Running> {
         stdout: child.stdout.take(),
         stderr: child.stderr.take(),
         confined: None,
+        sockets: NetworkSockets::default(),
         how: Supervision::Direct(child),
     })
 }
@@ -157,27 +173,41 @@ fn supervised(mut command: Command, with_stdin: bool, guard: Guard<'_>) -> io::R
         stdin: input.as_ref().map(|pipe| pipe.as_raw_fd()),
         lock: guard.lock.map(Path::to_owned),
         bounds: guard.bounds.cloned(),
+        isolation: guard.isolation.cloned(),
     };
     command.stdin(OwnedFd::from(theirs));
     let mut supervisor = Supervisor::start(command)?;
     let mut control = Control { reader: PassingReader::new(ours), pending: Vec::new() };
     let child = supervisor.child();
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    let answer = control.send(&plan).and_then(|()| control.wait(PATIENCE));
+    let mut sockets = NetworkSockets::default();
+    let answer = control.send(&plan).and_then(|()| {
+        loop {
+            match control.wait(PATIENCE)? {
+                SupervisorAnswer::Opened(opened) => {
+                    sockets.add(opened, control.reader.file.take().ok_or_else(gone)?);
+                }
+                answer => break Ok(answer),
+            }
+        }
+    });
     if let (Some(model), Some(listener)) = (guard.model, control.reader.file.take()) {
         // An error means that the model's thread has ended, which ends the recording.
         let _ = model.send(listener.into());
     }
     let how = Supervision::Supervised { control, _supervisor: supervisor };
     let stdin = stdin.map(|pipe| Box::new(pipe) as Box<_>);
-    let running = |pid, confined| Running { pid, stdin, stdout, stderr, confined, how };
+    let running = |pid, confined| Running { pid, stdin, stdout, stderr, confined, sockets, how };
     match answer {
         Ok(SupervisorAnswer::Started { pid, confined }) => {
             Ok(running(Pid::from_raw(pid), confined))
         }
         Ok(SupervisorAnswer::Failed(reason)) => Err(io::Error::from_raw_os_error(reason)),
         Ok(SupervisorAnswer::NotConfined(why)) => Err(io::Error::other(why)),
-        Ok(SupervisorAnswer::Ended(_)) => Err(gone()),
+        Ok(SupervisorAnswer::NotIsolated(reason)) => {
+            Err(io::Error::other(NoIsolation(Errno::from_raw(reason))))
+        }
+        Ok(SupervisorAnswer::Ended(_) | SupervisorAnswer::Opened(_)) => Err(gone()),
         Err(error) => Err(error),
     }
 }
@@ -259,6 +289,7 @@ impl Control {
 
     /// Waits at most `limit` for the next answer.
     fn wait(&mut self, limit: Duration) -> io::Result<SupervisorAnswer> {
+        self.reader.stream.set_nonblocking(false)?;
         self.reader.stream.set_read_timeout(Some(limit))?;
         let answer = self.read()?;
         self.reader.stream.set_nonblocking(true)?;

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use clitape_gateway::ByteSize;
 use nix::sys::signal::Signal;
 
+use super::isolation::{Isolation, NetworkSockets, NoIsolation};
 use super::launch::{Guard, Running, command, launch};
 use super::meter::{Meter, Overflow};
 use super::scratch::Scratch;
@@ -47,6 +48,8 @@ pub struct ProgramStart<'a> {
     pub output: OutputLimits,
     /// The most memory that it and its descendants may use.
     pub memory: ByteSize,
+    /// The namespaces in which it runs; without any it has what clitape has.
+    pub isolation: Option<&'a Isolation>,
 }
 
 /// What becomes of the stdout of a [`Program`].
@@ -105,7 +108,8 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// When it can't be started; the message names it.
+    /// When it can't be started; the message names it. [`NoIsolation`] when the system does not let it have its
+    /// namespaces.
     pub fn start(start: ProgramStart<'_>) -> io::Result<Self> {
         let Some((program, args)) = start.command.split_first() else {
             return Err(io::Error::other("the command is empty"));
@@ -120,8 +124,11 @@ impl Program {
             .envs(start.environment.iter().map(|(name, value)| (name, value)));
         command.current_dir(start.folder);
         let lock = start.scratch.lock();
-        let guard = Guard { lock: Some(&lock), ..Guard::default() };
+        let guard = Guard { lock: Some(&lock), isolation: start.isolation, ..Guard::default() };
         let mut running = launch(command, start.with_stdin, guard).map_err(|error| {
+            if NoIsolation::of(&error).is_some() {
+                return error;
+            }
             let name = program.to_string_lossy();
             NoMoreThreads::of(&error).map_or_else(
                 || io::Error::new(error.kind(), format!("can't start {name}: {error}")),
@@ -146,6 +153,11 @@ impl Program {
     /// Returns the pipe to its stdin, once.
     pub fn take_stdin(&mut self) -> Option<StdinPipe> {
         self.stdin.take()
+    }
+
+    /// Returns the sockets of its own network, once.
+    pub fn take_sockets(&mut self) -> NetworkSockets {
+        std::mem::take(&mut self.running.sockets)
     }
 
     /// Returns the pipe of its stdout, once, if it is [`StdoutUse::Taken`].
@@ -292,6 +304,7 @@ mod tests {
             stdout: StdoutUse::Kept,
             output: OutputLimits::within(ByteSize::mib(1)),
             memory: ByteSize::mib(256),
+            isolation: None,
         });
         (scratch, program.unwrap())
     }
@@ -379,6 +392,7 @@ mod tests {
             stdout: StdoutUse::LastLines,
             output: OutputLimits::COMPARED,
             memory: ByteSize::mib(256),
+            isolation: None,
         };
         let error = Program::start(start).unwrap_err().to_string();
         assert!(error.starts_with("can't start /nowhere/at-all: "), "{error}");

@@ -222,7 +222,7 @@ impl SessionRig<'_> {
         let output = settings.output;
         let lock = sandbox.lock();
         let model = Some(&server.listeners);
-        let guard = Guard { lock: Some(&lock), bounds: bounds.as_ref(), model };
+        let guard = Guard { lock: Some(&lock), bounds: bounds.as_ref(), model, isolation: None };
         let (host, signal) = (host.as_ref(), wanted.signal);
         let script = Script { host, signal, output, kept: None, guard };
         let ended = drive(self.command(&args, wanted), script, limit, stop, &notes)?;

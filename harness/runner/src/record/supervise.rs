@@ -21,7 +21,7 @@ use nix::sys::prctl::set_child_subreaper;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::{Pid, close, dup2_stderr, dup2_stdin, dup2_stdout, setsid};
 
-use super::confine::{self, ConfineBy, Confined, EnterFailure};
+use super::confine::{self, Bounds, ConfineBy, Confined, EnterFailure};
 use super::launch::{DONE, LaunchPlan, SupervisorAnswer, exit_of};
 use super::passing::pass;
 use super::processes::{end_descendants, exit_status, zombies};
@@ -54,7 +54,21 @@ fn serve(mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
     let plan: LaunchPlan = serde_json::from_str(&plan)?;
     set_child_subreaper(true)?;
     let arguments: Vec<OsString> = arguments.collect();
-    let started = start(&program, &arguments, &plan);
+    // In another user namespace, this process may not open files of its parent.
+    let stdin = stdin_of(&plan);
+    if let Some(isolation) = &plan.isolation {
+        let isolated = confine::isolate(isolation, |opened, file| {
+            pass(&control, &line(&SupervisorAnswer::Opened(opened)), Some(file.as_fd()))
+        });
+        if let Err(error) = isolated {
+            let reason = error.raw_os_error().unwrap_or(Errno::EINVAL as i32);
+            send(&mut control, &SupervisorAnswer::NotIsolated(reason));
+            return Ok(());
+        }
+    }
+    let started = stdin
+        .map_err(EnterFailure::Io)
+        .and_then(|stdin| start(&program, &arguments, stdin, plan.bounds.as_ref()));
     // When this fails, a program that already runs is ended below.
     match release().map_err(EnterFailure::Io).and(started) {
         Err(EnterFailure::Io(error)) => {
@@ -111,19 +125,23 @@ struct Started {
     listener: Option<OwnedFd>,
 }
 
-/// Starts the program with the pipes of this process, confined as the plan says.
+/// Opens the file of the parent that becomes the program's stdin.
+fn stdin_of(plan: &LaunchPlan) -> io::Result<Option<File>> {
+    let open = |number| File::open(format!("/proc/{}/fd/{number}", plan.parent));
+    plan.stdin.map(open).transpose()
+}
+
+/// Starts the program with the pipes of this process, within its bounds.
 fn start(
     program: &OsStr,
     arguments: &[OsString],
-    plan: &LaunchPlan,
+    stdin: Option<File>,
+    bounds: Option<&Bounds>,
 ) -> Result<Started, EnterFailure> {
-    let stdin = || {
-        let open = |number| File::open(format!("/proc/{}/fd/{number}", plan.parent));
-        plan.stdin.map(open).transpose()
-    };
-    if let Some(bounds) = &plan.bounds {
+    if let Some(bounds) = bounds {
         for way in bounds.by.ways() {
-            match confine::start(*way, program, arguments, bounds, stdin()?) {
+            let stdin = stdin.as_ref().map(File::try_clone).transpose()?;
+            match confine::start(*way, program, arguments, bounds, stdin) {
                 Err(EnterFailure::NotConfined(_)) if bounds.by == ConfineBy::Any => {}
                 other => {
                     return other.map(|Confined { pid, listener }| Started {
@@ -137,7 +155,7 @@ fn start(
     }
     let mut command = Command::new(program);
     command.args(arguments).process_group(0);
-    command.stdin(stdin()?.map_or_else(Stdio::null, Stdio::from));
+    command.stdin(stdin.map_or_else(Stdio::null, Stdio::from));
     let pid = i32::try_from(command.spawn()?.id()).map_err(io::Error::other)?;
     Ok(Started { pid: Pid::from_raw(pid), confined: None, listener: None })
 }

@@ -22,7 +22,9 @@ use std::time::Duration;
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::unistd::{Pid, close, getpgrp, getpid, setpgid};
-use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_no_new_privs};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_no_new_privs,
+};
 use serde::{Deserialize, Serialize};
 
 use super::super::launch::ENTER;
@@ -308,7 +310,7 @@ fn confine(order: &Order, control: &UnixStream) -> Result<(), Report> {
     if *layers != Layers::Landlock {
         listen(bounds, control).map_err(|error| failed(&error))?;
     }
-    drop_capabilities().map_err(|error| failed(&error))?;
+    keep_capabilities(CapabilitySet::empty()).map_err(|error| failed(&error))?;
     if *layers != Layers::InSandbox && !landlocked::restrict(bounds) {
         return Err(Report::NoLandlock);
     }
@@ -325,11 +327,13 @@ fn listen(bounds: &Bounds, control: &UnixStream) -> io::Result<()> {
     pass(control, &line(&Report::Listening)?, Some(listener.as_fd()))
 }
 
-/// Gives up what root may do beside the files of its own, in this process and in all that it starts.
-fn drop_capabilities() -> io::Result<()> {
+/// Gives up all capabilities but these, in this process and in all that it starts.
+pub(super) fn keep_capabilities(kept: CapabilitySet) -> io::Result<()> {
     set_no_new_privs(true)?;
-    let none = CapabilitySet::empty();
-    let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
+    let has = capabilities(None)?;
+    let kept = kept.intersection(has.permitted);
+    let inheritable = kept.intersection(has.inheritable);
+    let sets = CapabilitySets { effective: kept, permitted: kept, inheritable };
     Ok(set_capabilities(None, sets)?)
 }
 

@@ -12,6 +12,8 @@ mod bubblewrap;
 #[cfg(target_os = "linux")]
 mod enter;
 #[cfg(target_os = "linux")]
+mod isolate;
+#[cfg(target_os = "linux")]
 mod landlocked;
 #[cfg(target_os = "linux")]
 mod namespaces;
@@ -24,3 +26,5 @@ pub(crate) use bounds::{Bounds, NotConfined};
 pub use enter::enter;
 #[cfg(target_os = "linux")]
 pub(crate) use enter::{Confined, EnterFailure, start};
+#[cfg(target_os = "linux")]
+pub(crate) use isolate::isolate;

@@ -43,7 +43,7 @@ pub(super) fn enter(bounds: &Bounds) -> io::Result<()> {
     let places = bounds.places().into_iter().chain(devices);
     let base = bounds.write.first().and_then(|folder| folder.parent());
     let base = base.ok_or(io::ErrorKind::InvalidInput)?;
-    enter_namespaces()?;
+    enter_namespaces(CloneFlags::CLONE_NEWIPC | CloneFlags::CLONE_NEWNET)?;
     bind(None, Path::new("/"), MsFlags::MS_REC | MsFlags::MS_PRIVATE)?;
     let plain = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
     mount(Some("tmpfs"), base, Some("tmpfs"), plain, Some("mode=0755"))?;
@@ -61,18 +61,18 @@ pub(super) fn enter(bounds: &Bounds) -> io::Result<()> {
     start_loopback()
 }
 
-/// Gives this process namespaces of its own, in which its user and group are the same as before.
-fn enter_namespaces() -> io::Result<()> {
+/// Gives this process a tree of mounts and `more` namespaces of its own, in which its user and group are the same as
+/// before.
+pub(super) fn enter_namespaces(more: CloneFlags) -> io::Result<()> {
     let (user, group) = (getuid(), getgid());
-    let files = CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNS;
-    unshare(files | CloneFlags::CLONE_NEWIPC | CloneFlags::CLONE_NEWNET)?;
+    unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNS | more)?;
     fs::write("/proc/self/setgroups", "deny")?;
     fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
     fs::write("/proc/self/gid_map", format!("{group} {group} 1"))
 }
 
 /// Turns the loopback device on, which is the only one of a new network.
-fn start_loopback() -> io::Result<()> {
+pub(super) fn start_loopback() -> io::Result<()> {
     let kernel = socket(AddressFamily::NETLINK, SocketType::RAW, None)?;
     send(&kernel, &LOOPBACK_ON, SendFlags::empty())?;
     let mut answer = [0; 64];
@@ -177,7 +177,7 @@ fn unescaped(text: &[u8]) -> Vec<u8> {
 }
 
 /// Mounts without a file system of its own: a bind mount, or another setting of a mount.
-fn bind(from: Option<&Path>, to: &Path, flags: MsFlags) -> io::Result<()> {
+pub(super) fn bind(from: Option<&Path>, to: &Path, flags: MsFlags) -> io::Result<()> {
     Ok(mount(from, to, None::<&str>, flags, None::<&str>)?)
 }
 
