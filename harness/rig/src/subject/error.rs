@@ -60,6 +60,17 @@ pub enum SubjectError {
          before `PATH`; move it away for the run, or test on a machine without it"
     )]
     OtherClaude(PathBuf),
+    /// An SDK would run the CLI that it brings with it.
+    #[error(
+        "{path} is there, and the SDK would start it instead of the recordings; set its option `{setting}` to `{{claude}}`, \
+         with a variable or a file that your gateway reads, or move the file away for the run"
+    )]
+    BundledClaude {
+        /// The CLI.
+        path: PathBuf,
+        /// The option of the SDK that names another one.
+        setting: &'static str,
+    },
     /// There is no `clitape.toml`.
     #[error("there is no {0}; write one with a table `[subject.NAME]`, as docs/subjects.md shows")]
     NoFile(PathBuf),
