@@ -9,7 +9,9 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::process::Stdio;
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::common::project::{Project, RESULT, daemons, send, text, wait_for_silence_of, ways};
+use crate::common::project::{
+    Project, RESULT, daemons, send, text, wait_for_emptiness_of, wait_for_silence_of, ways,
+};
 use crate::common::{clitape, put_program, workspace};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -202,8 +204,7 @@ fn sixty_signals_end_commands_whose_subjects_ignore_them() {
                 Some(code) => assert!(code == 4 && told.contains("stopped"), "{told}"),
             }
             wait_for_silence_of(&root, &what);
-            let left: Vec<_> = fs::read_dir(&temporary).unwrap().flatten().collect();
-            assert!(left.is_empty(), "{what}: {left:?}");
+            wait_for_emptiness_of(&temporary, &what);
         }
     };
     std::thread::scope(|scope| {

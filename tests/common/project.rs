@@ -83,12 +83,8 @@ impl Project {
 
     /// Nothing temporary is left, and what is recorded is whole.
     pub(crate) fn check_files(&self, what: &str) {
-        let names = |dir: &Path| -> BTreeSet<String> {
-            let entries = fs::read_dir(dir).into_iter().flatten();
-            entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
-        };
-        assert_eq!(names(&self.tmp()), BTreeSet::new(), "{what}");
-        let recorded = names(&self.path().join("cassettes/slow"));
+        wait_for_emptiness_of(&self.tmp(), what);
+        let recorded = names_in(&self.path().join("cassettes/slow"));
         let whole = [String::from("9.9.9")];
         assert!(recorded.iter().all(|name| whole.contains(name)), "{what}: {recorded:?}");
         if self.cassette().exists() {
@@ -139,6 +135,26 @@ pub(crate) fn wait_for_silence_of(folder: &Path, what: &str) {
         assert!(begin.elapsed() < PATIENCE, "{what}: {left:?} is left");
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// Waits until a folder for temporary files is empty. After a signal, a command ends while its supervisors still remove
+/// their folders, and the lock files after them.
+pub(crate) fn wait_for_emptiness_of(folder: &Path, what: &str) {
+    let begin = Instant::now();
+    loop {
+        let left = names_in(folder);
+        if left.is_empty() {
+            return;
+        }
+        assert!(begin.elapsed() < PATIENCE, "{what}: {left:?} is left");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// The names in a folder, none if it is not there. An entry that is removed meanwhile is left out.
+fn names_in(folder: &Path) -> BTreeSet<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
 /// The ways to confine a CLI that this system has. Where `CLITAPE_REQUIRE` names `bwrap`, bubblewrap has to
