@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use clitape_runner::files;
+use clitape_runner::record::Cover;
 use fs_err as fs;
 
 use super::error::SubjectError;
@@ -32,15 +33,6 @@ pub(crate) struct BundledCli {
     setting: &'static str,
     /// Whether only this gateway has it: a program that npm installed for all users is not started by a library.
     is_own: bool,
-}
-
-/// A file that takes the place of another one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Replacement {
-    /// The file that a gateway opens.
-    pub(crate) path: PathBuf,
-    /// The file that it gets.
-    pub(crate) by: PathBuf,
 }
 
 /// Returns the CLIs in the folders of a gateway's packages, each once.
@@ -103,7 +95,7 @@ impl BundledCli {
     /// # Errors
     ///
     /// When the file can't be written.
-    pub(crate) fn replacement(&self, claude: &Path, folder: &Path) -> io::Result<Replacement> {
+    pub(crate) fn replacement(&self, claude: &Path, folder: &Path) -> io::Result<Cover> {
         let is_script = self.path.extension().is_some_and(|extension| extension == "js");
         let (name, text) = match is_script {
             true => ("bundled-cli.js", node_script(claude)),
@@ -112,7 +104,7 @@ impl BundledCli {
         let by = folder.join(name);
         files::replace(&by, text).map_err(io::Error::from)?;
         fs::set_permissions(&by, std::fs::Permissions::from_mode(0o755))?;
-        Ok(Replacement { path: self.path.clone(), by })
+        Ok(Cover { path: self.path.clone(), by })
     }
 }
 

@@ -319,6 +319,7 @@ mod tests {
             stdout: StdoutUse::LastLines,
             output: OutputLimits::within(ByteSize::mib(1)),
             memory: ByteSize::mib(256),
+            isolation: None,
         };
         let found = Packages::of(start, &AtomicBool::new(false)).unwrap();
         let all = found.python.iter().chain(&found.node);
