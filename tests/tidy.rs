@@ -431,7 +431,7 @@ const WRITING: [&[&str]; 20] = [
 
 /// Where they may be named, and what is written there. Everything else, in a workspace or at a path that an option names,
 /// goes through the first one, which does not follow a link that a repository brings and puts a file in its place whole.
-const WRITERS: [(&str, &str); 8] = [
+const WRITERS: [(&str, &str); 9] = [
     ("harness/runner/src/files/", "whatever a caller puts in its place"),
     ("harness/runner/src/cache.rs", "the cache folder of the user"),
     ("harness/runner/src/compare/build.rs", "the cache folder of the user"),
@@ -440,6 +440,7 @@ const WRITERS: [(&str, &str); 8] = [
         "harness/runner/src/record/",
         "temporary folders, and the cache and state folders of the user",
     ),
+    ("harness/rig/src/reach/", "the temporary folder of a gateway"),
     ("harness/rig/src/subject/boot.rs", "the temporary folder of a gateway"),
     ("harness/rig/src/subject/replay.rs", "the temporary folder of a replay"),
     (STAND_IN, "the log, the queue and the transcripts that the stand-in's caller names"),

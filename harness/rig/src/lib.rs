@@ -10,5 +10,6 @@ pub mod judge;
 pub mod kept;
 pub mod limits;
 pub mod observation;
+pub mod reach;
 pub mod stand_in;
 pub mod subject;

@@ -2,12 +2,13 @@
 //!
 //! Every program on this machine can connect, and may then say nothing. A connection whose first request does not come
 //! within a few seconds is closed. When there are too many, the oldest one that has made no call with the bot's token
-//! makes room, so that a bot keeps its own, also while they are idle.
+//! makes room, so that a bot keeps its own, also while they are idle. All sockets on which the server listens share the
+//! limit.
 
 use std::collections::BTreeMap;
 use std::panic::resume_unwind;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
@@ -15,10 +16,14 @@ use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use rustls::ServerConfig;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, watch};
 use tokio::task::{JoinError, JoinSet};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
 use super::shared::Shared;
 use crate::limits::ChatServerLimits;
@@ -33,6 +38,7 @@ pub(super) struct Connection {
     has_request: AtomicBool,
     /// Becomes true with the first request that has the bot's token.
     is_of_bot: AtomicBool,
+    is_tls: bool,
     end: Notify,
 }
 
@@ -42,22 +48,36 @@ impl Connection {
         self.is_of_bot.store(true, Ordering::Relaxed);
     }
 
+    /// Returns whether it is encrypted.
+    pub(super) fn is_tls(&self) -> bool {
+        self.is_tls
+    }
+
     /// Resets it.
     pub(super) fn cut(&self) {
         self.end.notify_one();
     }
 }
 
+/// What the server speaks on the connections of a socket.
+#[derive(Debug, Clone)]
+pub enum Serve {
+    /// HTTP.
+    Plain,
+    /// HTTP in TLS, for the name of the Bot API too.
+    Tls(Arc<ServerConfig>),
+}
+
 /// The connections that are open, the oldest first.
 #[derive(Debug, Default)]
-struct OpenConnections {
+pub(super) struct OpenConnections {
     last: u64,
     open: BTreeMap<u64, Arc<Connection>>,
 }
 
 impl OpenConnections {
     /// Adds a connection and returns its number, if one of `most` is free or makes room.
-    fn add(&mut self, most: usize) -> Option<(u64, Arc<Connection>)> {
+    fn add(&mut self, most: usize, is_tls: bool) -> Option<(u64, Arc<Connection>)> {
         if self.open.len() >= most {
             let makes_room = |one: &Arc<Connection>| !one.is_of_bot.load(Ordering::Relaxed);
             let oldest = self.open.iter().find(|(_, one)| makes_room(one));
@@ -65,7 +85,7 @@ impl OpenConnections {
             self.open.remove(&number)?.cut();
         }
         self.last += 1;
-        let connection = Arc::new(Connection::default());
+        let connection = Arc::new(Connection { is_tls, ..Connection::default() });
         self.open.insert(self.last, connection.clone());
         Some((self.last, connection))
     }
@@ -75,17 +95,30 @@ impl OpenConnections {
     }
 }
 
+/// A socket on which the server listens, and what it speaks there.
+#[derive(Debug)]
+pub(super) struct Listening {
+    pub(super) listener: TcpListener,
+    pub(super) serve: Serve,
+}
+
 /// Accepts connections until the server stops.
-pub(super) async fn accept(listener: TcpListener, router: Router, shared: Arc<Shared>) {
+pub(super) async fn accept(
+    Listening { listener, serve }: Listening,
+    router: Router,
+    shared: Arc<Shared>,
+    open: Arc<Mutex<OpenConnections>>,
+) {
     let limits = shared.read(|state| state.settings.limits);
+    let is_tls = matches!(serve, Serve::Tls(_));
+    let open = || open.lock().unwrap_or_else(PoisonError::into_inner);
     let mut closed = shared.closings();
-    let mut open = OpenConnections::default();
     let mut tasks: JoinSet<u64> = JoinSet::new();
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             Some(ended) = tasks.join_next() => {
-                open.remove(without_panic(ended));
+                open().remove(without_panic(ended));
                 continue;
             }
             _ = closed.changed() => {
@@ -97,7 +130,9 @@ pub(super) async fn accept(listener: TcpListener, router: Router, shared: Arc<Sh
         };
         match accepted {
             Ok((socket, from)) if from.ip().is_loopback() => {
-                let Some((number, connection)) = open.add(limits.connections) else {
+                // Without the option answers may come later, but they come.
+                let _ = socket.set_nodelay(true);
+                let Some((number, connection)) = open().add(limits.connections, is_tls) else {
                     shared.change(|state| {
                         state.note_refusal(&format!(
                             "more than {} connections of the bot; one is closed, raise the limit with `--max-connections`",
@@ -106,9 +141,20 @@ pub(super) async fn accept(listener: TcpListener, router: Router, shared: Arc<Sh
                     });
                     continue;
                 };
-                let (router, closed) = (router.clone(), shared.closings());
+                let (router, shared, serve) = (router.clone(), shared.clone(), serve.clone());
                 tasks.spawn(async move {
-                    serve(socket, router, connection, closed, limits).await;
+                    let closed = shared.closings();
+                    match serve {
+                        Serve::Plain => {
+                            talk(socket, |socket| socket, router, connection, closed, limits).await;
+                        }
+                        Serve::Tls(config) => {
+                            if let Some(socket) = shake(socket, config, &shared, limits).await {
+                                let inner = |stream: TlsStream<TcpStream>| stream.into_inner().0;
+                                talk(socket, inner, router, connection, closed, limits).await;
+                            }
+                        }
+                    }
                     number
                 });
             }
@@ -149,16 +195,40 @@ fn reset(socket: TcpStream) {
     drop(socket);
 }
 
-/// Serves a connection until one of its requests cuts it, it makes room for another, or the server closes all.
-async fn serve(
+/// Begins TLS on a connection. The log says why a client ends it: one that has a list of authorities of its own does not
+/// know the one of the run.
+async fn shake(
     socket: TcpStream,
+    config: Arc<ServerConfig>,
+    shared: &Shared,
+    limits: ChatServerLimits,
+) -> Option<TlsStream<TcpStream>> {
+    let mut closed = shared.closings();
+    let shaken = tokio::select! {
+        shaken = timeout(limits.head_time, TlsAcceptor::from(config).accept(socket)) => shaken,
+        _ = closed.changed() => return None,
+    };
+    match shaken {
+        Ok(Ok(stream)) => Some(stream),
+        Ok(Err(error)) => {
+            shared.change(|state| {
+                state.note_refusal(&format!("a connection with TLS failed: {error}"));
+            });
+            None
+        }
+        Err(_) => None,
+    }
+}
+
+/// Serves a connection until one of its requests cuts it, it makes room for another, or the server closes all.
+async fn talk<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+    stream: S,
+    socket: impl FnOnce(S) -> TcpStream,
     router: Router,
     connection: Arc<Connection>,
     mut closed: watch::Receiver<Instant>,
     limits: ChatServerLimits,
 ) {
-    // Without the option answers may come later, but they come.
-    let _ = socket.set_nodelay(true);
     let router = TowerToHyperService::new(router);
     let of_requests = connection.clone();
     let service = service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
@@ -172,7 +242,7 @@ async fn serve(
         // The wait for a further request counts.
         .header_read_timeout(limits.idle_time)
         .max_buf_size(head.max(LEAST_HEAD))
-        .serve_connection(TokioIo::new(socket), service);
+        .serve_connection(TokioIo::new(stream), service);
     let stays_silent = async {
         sleep(limits.head_time).await;
         if connection.has_request.load(Ordering::Relaxed) {
@@ -186,7 +256,7 @@ async fn serve(
         () = stays_silent => {}
         _ = closed.changed() => {}
     }
-    reset(served.into_parts().io.into_inner());
+    reset(socket(served.into_parts().io.into_inner()));
 }
 
 #[cfg(test)]
@@ -196,16 +266,16 @@ mod tests {
     #[test]
     fn a_connection_without_the_token_makes_room() {
         let mut open = OpenConnections::default();
-        let numbers: Vec<u64> = (0..3).map(|_| open.add(3).unwrap().0).collect();
+        let numbers: Vec<u64> = (0..3).map(|_| open.add(3, false).unwrap().0).collect();
         assert_eq!(numbers, [1, 2, 3]);
         open.open[&1].mark_as_bot();
         open.remove(3);
         for (expect, left) in [(4, [1, 2, 4]), (5, [1, 4, 5]), (6, [1, 5, 6])] {
-            assert_eq!(open.add(3).unwrap().0, expect);
+            assert_eq!(open.add(3, false).unwrap().0, expect);
             assert!(open.open.keys().eq(&left), "{:?}", open.open);
         }
         open.open.values().for_each(|one| one.mark_as_bot());
-        assert!(open.add(3).is_none());
+        assert!(open.add(3, false).is_none());
     }
 
     #[tokio::test]

@@ -5,6 +5,8 @@
 //! browser adds to its requests: an `Origin`, or `Sec-Fetch-Site` where it sends no `Origin`. A site whose name leads to
 //! 127.0.0.1 (DNS rebinding) gives itself away by its name in `Host`. The rule holds for every path, so that a new path
 //! needs no check of its own.
+//!
+//! The name of the Bot API itself is accepted on connections with TLS alone: no browser trusts their certificate.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -17,7 +19,9 @@ use axum::response::Response;
 
 use super::answer::ApiError;
 use super::call::Reply;
+use super::connections::Connection;
 use super::response::answered;
+use super::settings::BOT_API;
 use super::shared::Shared;
 use super::words::{WORD, cut};
 
@@ -27,7 +31,9 @@ pub(super) async fn guard(
     request: Request,
     next: Next,
 ) -> Response {
-    let Err(words) = check(request.uri(), request.headers()) else {
+    let connection = request.extensions().get::<Arc<Connection>>();
+    let is_tls = connection.is_some_and(|connection| connection.is_tls());
+    let Err(words) = check(request.uri(), request.headers(), is_tls) else {
         return next.run(request).await;
     };
     shared.change(|state| state.note_refusal(&words));
@@ -35,14 +41,16 @@ pub(super) async fn guard(
 }
 
 /// Checks where a request is for and where it comes from; the error says what to do.
-fn check(uri: &Uri, headers: &HeaderMap) -> Result<(), String> {
+fn check(uri: &Uri, headers: &HeaderMap, is_tls: bool) -> Result<(), String> {
     let texts = |name| headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("?"));
     let hosts: Vec<&str> =
         texts(header::HOST).chain(uri.authority().map(Authority::as_str)).collect();
     if hosts.is_empty() {
         return Err("the request names no host; send the header `Host: 127.0.0.1`".to_owned());
     }
-    if let Some(foreign) = hosts.iter().find(|host| !is_local(host)) {
+    if let Some(foreign) =
+        hosts.iter().find(|host| !is_local(host) && !(is_tls && is_bot_api(host)))
+    {
         return Err(format!(
             "the request is for the host `{}`, and the chat server serves this machine alone; use \
              http://127.0.0.1 with its port",
@@ -80,6 +88,12 @@ fn is_local(host: &str) -> bool {
         && (name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|ip| ip.is_loopback()))
 }
 
+/// Returns whether a host with or without a port is the one of the Bot API.
+fn is_bot_api(host: &str) -> bool {
+    let name = host.strip_suffix(":443").unwrap_or(host);
+    name.eq_ignore_ascii_case(BOT_API)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,6 +127,20 @@ mod tests {
             "a b",
         ] {
             check(host, false);
+        }
+    }
+
+    #[test]
+    fn the_host_of_the_bot_api_has_one_name() {
+        for (host, expect) in [
+            ("api.telegram.org", true),
+            ("API.Telegram.org:443", true),
+            ("api.telegram.org:80", false),
+            ("api.telegram.org.evil.example", false),
+            ("user@api.telegram.org", false),
+            ("127.0.0.1", false),
+        ] {
+            assert_eq!(is_bot_api(host), expect, "{host}");
         }
     }
 }

@@ -47,24 +47,26 @@ mod words;
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use clitape_runner::clock;
 use clitape_runner::replay::Entry;
 use clitape_runner::threads::{HelperThread, ThreadDied, client_runtime};
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
+pub use connections::Serve;
 pub use faults::{CallFault, CallFaultError, ConnectionFault, Faults, ListedFault};
 pub use pace::PaceLimits;
 pub use person::{PersonError, PressTarget};
 pub use script_file::{MOST_STEPS, PersonScript, SCRIPT_CHAT, ScriptError};
-pub use settings::ChatServerSettings;
+pub use settings::{BOT_API, ChatServerSettings};
 pub use state::LastCall;
 
-use connections::without_panic;
+use connections::{Listening, OpenConnections, without_panic};
 use shared::Shared;
 use state::ServerState;
 use token::Token;
@@ -76,6 +78,10 @@ use crate::kept::KeptBytes;
 pub struct ChatServer {
     shared: Arc<Shared>,
     address: SocketAddr,
+    /// The runtime of the thread.
+    runtime: Handle,
+    /// The sockets on which it listens.
+    listen: mpsc::UnboundedSender<Listening>,
     stop: Option<oneshot::Sender<()>>,
     thread: HelperThread,
 }
@@ -100,18 +106,32 @@ impl ChatServer {
         let script = settings.script.clone();
         let shared = Arc::new(Shared::new(ServerState::new(settings, token, kept)));
         let (stop, stopped) = oneshot::channel();
+        let (listen, mut listening) = mpsc::unbounded_channel();
+        let first = Listening { listener, serve: Serve::Plain };
+        let handle = runtime.handle().clone();
         let inner = shared.clone();
         let thread = HelperThread::start("chat-server", move || {
             runtime.block_on(async {
                 let mut tasks = JoinSet::new();
-                tasks.spawn(connections::accept(listener, http::router(&inner), inner.clone()));
+                let open = Arc::<Mutex<OpenConnections>>::default();
+                let accept = |socket| {
+                    let router = http::router(&inner);
+                    connections::accept(socket, router, inner.clone(), open.clone())
+                };
+                tasks.spawn(accept(first));
                 tasks.spawn(webhook::deliver(inner.clone()));
                 if let Some(script) = script {
-                    tasks.spawn(script::play(inner, script));
+                    tasks.spawn(script::play(inner.clone(), script));
                 }
                 let all_end = async {
-                    while let Some(ended) = tasks.join_next().await {
-                        without_panic(ended);
+                    loop {
+                        tokio::select! {
+                            Some(ended) = tasks.join_next() => without_panic(ended),
+                            Some(further) = listening.recv() => {
+                                tasks.spawn(accept(further));
+                            }
+                            else => return,
+                        }
                     }
                 };
                 tokio::select! {
@@ -122,7 +142,21 @@ impl ChatServer {
             });
             runtime.shutdown_background();
         })?;
-        Ok(Self { shared, address, stop: Some(stop), thread })
+        Ok(Self { shared, address, runtime: handle, listen, stop: Some(stop), thread })
+    }
+
+    /// Serves on a further socket, which may belong to another network of this machine: a gateway in a network of its
+    /// own reaches the server there. Only connections from the loopback of that network are taken.
+    ///
+    /// # Errors
+    ///
+    /// The socket can't be waited for, or the server has ended.
+    pub fn listen(&self, listener: std::net::TcpListener, serve: Serve) -> io::Result<()> {
+        listener.set_nonblocking(true)?;
+        let _inside = self.runtime.enter();
+        let listener = TcpListener::from_std(listener)?;
+        let further = Listening { listener, serve };
+        self.listen.send(further).map_err(|_| io::Error::other("the chat server has ended"))
     }
 
     /// Checks that the server still works.

@@ -8,6 +8,9 @@ use super::pace::PaceLimits;
 use super::script_file::PersonScript;
 use crate::limits::ChatServerLimits;
 
+/// The host of the Bot API, for which a server answers on connections with TLS.
+pub const BOT_API: &str = "api.telegram.org";
+
 /// The number of the bot.
 pub(super) const BOT_ID: i64 = 4_242;
 
