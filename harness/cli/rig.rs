@@ -72,7 +72,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     let mut note = |text: &str| progress.step(text);
     let suite = test(gateway, options, machine.rig(workspace), &mut note, &mut |event| {
         let shown = match event {
-            RunEvent::Ready { after } if !quiet => {
+            RunEvent::Ready { after, .. } if !quiet => {
                 let seconds = after.as_secs_f64();
                 out.line(format_args!("{} is ready after {seconds:.1} s", args.subject))
             }

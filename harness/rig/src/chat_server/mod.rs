@@ -51,6 +51,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use clitape_runner::clock;
+use clitape_runner::record::NetworkDoor;
 use clitape_runner::replay::Entry;
 use clitape_runner::threads::{HelperThread, ThreadDied, client_runtime};
 use tokio::net::TcpListener;
@@ -159,6 +160,11 @@ impl ChatServer {
         self.listen.send(further).map_err(|_| io::Error::other("the chat server has ended"))
     }
 
+    /// Posts updates to a webhook through the door of the gateway's own network from now on.
+    pub fn post_through(&self, door: Arc<NetworkDoor>) {
+        self.shared.change(|state| state.door = Some(door));
+    }
+
     /// Checks that the server still works.
     ///
     /// # Errors
@@ -166,6 +172,11 @@ impl ChatServer {
     /// [`ThreadDied`] if its thread has ended by itself.
     pub fn check(&self) -> Result<(), ThreadDied> {
         self.thread.check()
+    }
+
+    /// The address at which it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
     }
 
     /// The address that the bot is given in place of `https://api.telegram.org`.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clitape_gateway::ByteSize;
+use clitape_runner::record::NetworkDoor;
 use clitape_runner::replay::{Entry, Lane};
 use hyper::body::Bytes;
 use serde_json::{Map, Value};
@@ -98,6 +99,8 @@ pub(super) struct ServerState {
     pub(super) bot_entries: Vec<Entry>,
     log: Vec<String>,
     refusals: usize,
+    /// The way to webhooks of a bot in a network of its own.
+    pub(super) door: Option<Arc<NetworkDoor>>,
     started: Instant,
     pub(super) kept: Arc<KeptBytes>,
     /// The part of it that no chat, no update and no file has.
@@ -121,6 +124,7 @@ impl ServerState {
             bot_entries: Vec::new(),
             log: Vec::new(),
             refusals: 0,
+            door: None,
             started: Instant::now(),
             held: held(),
             kept,

@@ -1,16 +1,19 @@
 //! Posts updates to the bot's webhook.
 
+use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clitape_gateway::ByteSize;
+use clitape_runner::record::NetworkDoor;
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::Request;
 use hyper::body::Bytes;
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::net::TcpStream;
-use tokio::task::JoinSet;
+use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{sleep, timeout};
 
 use super::call::{Reply, make};
@@ -34,15 +37,15 @@ pub(super) async fn deliver(shared: Arc<Shared>) {
         }
         let next = shared.read(|state| {
             let webhook = state.updates.webhook.clone()?;
-            Some((webhook, state.updates.first()?))
+            Some((webhook, state.updates.first()?, state.door.clone()))
         });
-        let Some((webhook, (id, update))) = next else {
+        let Some((webhook, (id, update), door)) = next else {
             if changes.changed().await.is_err() {
                 return;
             }
             continue;
         };
-        let posted = post(&webhook, &update, limits.webhook_answer);
+        let posted = post(&webhook, &update, door, limits.webhook_answer);
         let posted = timeout(limits.webhook_time, posted).await;
         let late = || {
             let s = limits.webhook_time.as_secs();
@@ -76,11 +79,24 @@ pub(super) async fn deliver(shared: Arc<Shared>) {
     }
 }
 
+/// Connects to a webhook, which is behind the door if there is one.
+async fn connect(address: SocketAddr, door: Option<Arc<NetworkDoor>>) -> io::Result<TcpStream> {
+    let Some(door) = door else { return TcpStream::connect(address).await };
+    let socket = spawn_blocking(move || door.connect(address, AGAIN)).await??;
+    socket.set_nonblocking(true)?;
+    TcpStream::from_std(socket)
+}
+
 /// Posts an update and returns the answer.
-async fn post(webhook: &Webhook, update: &Value, most: ByteSize) -> Result<Bytes, String> {
+async fn post(
+    webhook: &Webhook,
+    update: &Value,
+    door: Option<Arc<NetworkDoor>>,
+    most: ByteSize,
+) -> Result<Bytes, String> {
     let WebhookTarget { address, path } = webhook_target(&webhook.url)?;
     let words = |error: &dyn std::fmt::Display| error.to_string();
-    let socket = TcpStream::connect(address).await.map_err(|error| words(&error))?;
+    let socket = connect(address, door).await.map_err(|error| words(&error))?;
     let io = TokioIo::new(socket);
     let shaken = hyper::client::conn::http1::handshake(io).await;
     let (mut sender, connection) = shaken.map_err(|error| words(&error))?;

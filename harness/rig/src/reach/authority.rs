@@ -3,6 +3,7 @@
 //! Its key never leaves the memory of this process and is gone with it. The certificates are written into the folder
 //! of the run, and only the gateway is told to trust them.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -43,6 +44,17 @@ pub struct AuthorityFiles {
     pub ca: PathBuf,
     /// The machine's own authorities and this one, for variables that name all of them.
     pub bundle: PathBuf,
+}
+
+impl AuthorityFiles {
+    /// Returns the variables by which programs trust the authority: those of OpenSSL and Python, of requests, of curl, and
+    /// of Node, Bun and Deno.
+    pub fn variables(&self) -> Vec<(OsString, OsString)> {
+        let all = ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO"];
+        let all = all.into_iter().map(|name| (name.into(), self.bundle.clone().into()));
+        let more = ["NODE_EXTRA_CA_CERTS", "DENO_CERT"];
+        all.chain(more.into_iter().map(|name| (name.into(), self.ca.clone().into()))).collect()
+    }
 }
 
 impl Authority {

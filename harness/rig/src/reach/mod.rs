@@ -6,11 +6,16 @@
 //! | module | what it has |
 //! |---|---|
 //! | `authority` | an authority for one run, and the certificate of the Bot API by it |
+//! | `names` | the name server of a network of its own |
 //! | `refused` | the hosts that a gateway asked for and did not get |
+//! | `sandbox` | a network of its own, in which the chat server is the only other host |
 
 mod authority;
+mod names;
 mod refused;
+mod sandbox;
 
 pub use crate::chat_server::BOT_API;
 pub use authority::{Authority, AuthorityFiles};
 pub use refused::Refused;
+pub(crate) use sandbox::{Inside, Sandbox};

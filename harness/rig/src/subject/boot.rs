@@ -10,19 +10,23 @@ use std::time::{Duration, Instant};
 use clitape_runner::cassette::Exit;
 use clitape_runner::files;
 use clitape_runner::names::CliVersion;
-use clitape_runner::record::{Program, ProgramStart, Scratch, StdoutUse};
+use clitape_runner::record::{NoIsolation, Program, ProgramStart, Scratch, StdoutUse};
 use clitape_runner::threads::{NoMoreThreads, ThreadDied};
 use fs_err as fs;
 
+use super::bundled;
 use super::conditions::Printing;
 use super::error::SubjectError;
+use super::packages::Packages;
 use super::placeholders::{Places, Writing};
 use super::prepare::{Prepared, RigHost, environment};
 use super::ready_url::UrlWatch;
-use super::spec::{Front, GatewaySpec, ReadySign};
+use super::spec::{Front, GatewaySpec, Reach, ReadySign};
+use super::way::{Kept, Way, ways};
 use crate::chat_server::{ChatServer, ChatServerSettings};
 use crate::editor::{Editor, EditorError};
 use crate::kept::KeptBytes;
+use crate::reach::Refused;
 use crate::stand_in;
 
 /// How long a gateway may take to end after it was asked to.
@@ -44,6 +48,12 @@ pub(crate) struct Boot {
     pub(crate) bus: PathBuf,
     /// How long it took until it was ready.
     pub(crate) ready_after: Duration,
+    /// How it reaches the chat server.
+    pub(crate) reach: Reach,
+    /// The hosts that it asked for and did not get.
+    pub(crate) refused: Refused,
+    /// What serves it on that way.
+    kept: Kept,
     /// Removed last.
     _scratch: Scratch,
 }
@@ -71,27 +81,73 @@ pub(crate) struct Playing {
     pub(crate) printing: Printing,
 }
 
-impl Boot {
-    /// Starts a gateway and waits until it is ready. What it sends counts for the account of the run.
-    ///
-    /// # Errors
-    ///
-    /// [`SubjectError`] when it can't be started, ends, or is not ready in time.
-    pub(crate) fn start(
-        spec: &GatewaySpec,
-        prepared: &Prepared,
-        playing: &Playing,
-        rig: RigHost<'_>,
-        kept: &Arc<KeptBytes>,
-    ) -> Result<Self, SubjectError> {
+/// What a start of a gateway is made of.
+#[derive(Clone, Copy)]
+pub(crate) struct Start<'a> {
+    /// The gateway.
+    pub(crate) spec: &'a GatewaySpec,
+    /// What was installed for it.
+    pub(crate) prepared: &'a Prepared,
+    /// How the stand-in plays.
+    pub(crate) playing: &'a Playing,
+    pub(crate) rig: RigHost<'a>,
+    /// The account of the run, for which counts what the gateway sends.
+    pub(crate) kept: &'a Arc<KeptBytes>,
+}
+
+/// The temporary folders of a start.
+struct Folders {
+    scratch: Scratch,
+    home: PathBuf,
+    workspace: PathBuf,
+    bin: PathBuf,
+    temp: PathBuf,
+    reach: PathBuf,
+}
+
+impl Folders {
+    fn new(rig: RigHost<'_>) -> Result<Self, SubjectError> {
         let scratch = Scratch::for_program(rig.host)?;
         let folder = |name: &str| {
             let folder = scratch.path().join(name);
             fs::create_dir(&folder).map(|()| folder)
         };
-        let [home, workspace, bin, temp] =
-            [folder("home")?, folder("workspace")?, folder("bin")?, folder("temp")?];
-        let claude = stand_in::install(rig.program, &bin)?;
+        let [home, workspace, bin, temp, reach] = [
+            folder("home")?,
+            folder("workspace")?,
+            folder("bin")?,
+            folder("temp")?,
+            folder("reach")?,
+        ];
+        Ok(Self { scratch, home, workspace, bin, temp, reach })
+    }
+}
+
+#[allow(clippy::expect_used, reason = "the state is impossible")]
+impl Boot {
+    /// Starts a gateway and waits until it is ready. Where the system does not have a way to the chat server, the next
+    /// one is taken.
+    ///
+    /// # Errors
+    ///
+    /// [`SubjectError`] when it can't be started, ends, or is not ready in time.
+    pub(crate) fn start(start: Start<'_>) -> Result<Self, SubjectError> {
+        let ways = ways(start.spec, start.rig.workspace.root());
+        let (last, others) = ways.split_last().expect("each gateway has a way");
+        for reach in others {
+            match Self::by(*reach, start) {
+                Err(SubjectError::NoIsolation(_)) => {}
+                started => return started,
+            }
+        }
+        Self::by(*last, start)
+    }
+
+    fn by(reach: Reach, start: Start<'_>) -> Result<Self, SubjectError> {
+        let Start { spec, prepared, rig, kept, .. } = start;
+        let folders = Folders::new(rig)?;
+        let scratch = folders.scratch.path();
+        let claude = stand_in::install(rig.program, &folders.bin)?;
         let chat = match spec.front {
             Front::Chat => {
                 // The person is clitape itself, and no other program.
@@ -102,14 +158,16 @@ impl Boot {
             }
             Front::Editor => None,
         };
-        let [log, bus] = ["stand-in.log", "bus.jsonl"].map(|name| scratch.path().join(name));
+        let refused = Refused::default();
+        let mut way = Way::new(reach, &folders.reach, chat.as_ref(), &refused)?;
+        let [log, bus] = ["stand-in.log", "bus.jsonl"].map(|name| scratch.join(name));
         let mut places = prepared.places(rig);
         for (name, path) in [
             ("claude", &claude),
-            ("bin", &bin),
-            ("workspace", &workspace),
-            ("home", &home),
-            ("temp", &temp),
+            ("bin", &folders.bin),
+            ("workspace", &folders.workspace),
+            ("home", &folders.home),
+            ("temp", &folders.temp),
             ("log", &log),
             ("bus", &bus),
         ] {
@@ -130,48 +188,45 @@ impl Boot {
                 return Err(SubjectError::OtherClaude(claude));
             }
         }
-        write_files(spec, &places, scratch.path(), rig.workspace.root())?;
-        let mut environment = environment(rig, &spec.pass_env);
-        let path = std::iter::once(bin.clone()).chain(std::env::split_paths(&rig.host.path));
-        let path = std::env::join_paths(path).map_err(std::io::Error::other)?;
-        let mut set = |name: &str, value: OsString| environment.push((name.into(), value));
-        set("PATH", path);
-        set("HOME", home.into());
-        set("TMPDIR", temp.into());
-        set("CLITAPE_ROOT", root(rig)?.into());
-        set("CLITAPE_LOG", log.clone().into());
-        if let Some(version) = &playing.cli {
-            set("CLITAPE_VERSION", version.as_str().into());
-        }
-        if let Some(play) = playing.printing.play() {
-            set("CLITAPE_PLAY", play.into());
-        }
-        for (name, value) in &spec.env {
-            set(name, places.fill(value, Writing::Plain).into());
-        }
+        write_files(spec, &places, scratch, rig.workspace.root())?;
+        let mut environment = own_environment(start, &folders, &places, &log)?;
+        environment.extend(way.variables(&environment));
         let command: Vec<OsString> =
             spec.command.iter().map(|part| places.fill(part, Writing::Plain).into()).collect();
         let folder = match &spec.folder {
             Some(folder) => root(rig)?.join(places.fill(folder, Writing::Plain)),
             None => root(rig)?,
         };
-        let begin = Instant::now();
-        let not_ready = |why: String| SubjectError::NotReady { why, printed: Vec::new() };
-        let mut program = Program::start(ProgramStart {
+        let quiet = way.quiet();
+        let program = ProgramStart {
             command: &command,
             environment: &environment,
             folder: &folder,
-            scratch: &scratch,
+            scratch: &folders.scratch,
             with_stdin: chat.is_none(),
             stdout: if chat.is_some() { StdoutUse::LastLines } else { StdoutUse::Taken },
             output: rig.limits.subject.output,
             memory: rig.limits.subject.memory,
-            isolation: None,
-        })
-        .map_err(|error| match NoMoreThreads::of(&error) {
-            Some(_) => SubjectError::Io(error),
-            None => not_ready(error.to_string()),
-        })?;
+            isolation: quiet.as_ref(),
+        };
+        let packages = Packages::of(program, rig.stop)?;
+        let bundled = bundled::find(&packages);
+        let covers = bundled.iter().map(|cli| cli.replacement(&claude, &folders.reach));
+        let isolation = way.isolation(&packages, covers.collect::<io::Result<_>>()?);
+        let program = ProgramStart { isolation: isolation.as_ref(), ..program };
+        let begin = Instant::now();
+        let mut program = match Program::start(program) {
+            Err(error) if NoIsolation::of(&error).is_some() && reach != Reach::Sandbox => {
+                // No file can stand in the place of another here.
+                match bundled::refusal(&bundled, spec, rig.workspace.root()) {
+                    Some(refusal) => return Err(refusal),
+                    None => Program::start(ProgramStart { isolation: None, ..program }),
+                }
+            }
+            started => started,
+        }
+        .map_err(not_started)?;
+        let kept_way = way.serve(program.take_sockets(), chat.as_ref(), &refused)?;
         let person = match (chat, program.take_stdin().zip(program.take_stdout())) {
             (Some(chat), _) => PersonSide::Chat(chat),
             (None, Some((stdin, stdout))) => {
@@ -180,14 +235,23 @@ impl Boot {
                     EditorError::Start(error) => SubjectError::Io(error),
                     error => not_ready(error.to_string()),
                 };
-                PersonSide::Editor(editor.map_err(failed)?, workspace)
+                PersonSide::Editor(editor.map_err(failed)?, folders.workspace)
             }
             (None, None) => {
                 return Err(not_ready("its stdin and stdout can't be taken".to_owned()));
             }
         };
-        let mut boot =
-            Self { person, program, log, bus, ready_after: Duration::ZERO, _scratch: scratch };
+        let mut boot = Self {
+            person,
+            program,
+            log,
+            bus,
+            ready_after: Duration::ZERO,
+            reach,
+            refused,
+            kept: kept_way,
+            _scratch: folders.scratch,
+        };
         boot.wait(spec, &places, begin, rig)?;
         boot.ready_after = begin.elapsed();
         Ok(boot)
@@ -205,7 +269,7 @@ impl Boot {
         let url = match &spec.ready.sign {
             ReadySign::Url(url) => {
                 let url = places.fill(url, Writing::Plain);
-                Some(UrlWatch::start(url).map_err(io::Error::from)?)
+                Some(UrlWatch::start(url, self.kept.door()).map_err(io::Error::from)?)
             }
             _ => None,
         };
@@ -306,6 +370,49 @@ impl PersonSide {
             Self::Editor(..) => lines,
         }
     }
+}
+
+/// The error of a gateway that is not ready, and has printed nothing that is known.
+fn not_ready(why: String) -> SubjectError {
+    SubjectError::NotReady { why, printed: Vec::new() }
+}
+
+/// The error of a gateway that can't be started.
+fn not_started(error: io::Error) -> SubjectError {
+    match (NoMoreThreads::of(&error), NoIsolation::of(&error)) {
+        (Some(_), _) => SubjectError::Io(error),
+        (None, Some(missing)) => SubjectError::NoIsolation(missing),
+        (None, None) => not_ready(error.to_string()),
+    }
+}
+
+/// The environment of a gateway without the variables of its way to the chat server.
+fn own_environment(
+    start: Start<'_>,
+    folders: &Folders,
+    places: &Places,
+    log: &Path,
+) -> Result<Vec<(OsString, OsString)>, SubjectError> {
+    let Start { spec, playing, rig, .. } = start;
+    let mut environment = environment(rig, &spec.pass_env);
+    let path = std::iter::once(folders.bin.clone()).chain(std::env::split_paths(&rig.host.path));
+    let path = std::env::join_paths(path).map_err(io::Error::other)?;
+    let mut set = |name: &str, value: OsString| environment.push((name.into(), value));
+    set("PATH", path);
+    set("HOME", folders.home.clone().into());
+    set("TMPDIR", folders.temp.clone().into());
+    set("CLITAPE_ROOT", root(rig)?.into());
+    set("CLITAPE_LOG", log.into());
+    if let Some(version) = &playing.cli {
+        set("CLITAPE_VERSION", version.as_str().into());
+    }
+    if let Some(play) = playing.printing.play() {
+        set("CLITAPE_PLAY", play.into());
+    }
+    for (name, value) in &spec.env {
+        set(name, places.fill(value, Writing::Plain).into());
+    }
+    Ok(environment)
 }
 
 /// How a program ended, as the end of a sentence.

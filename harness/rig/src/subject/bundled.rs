@@ -115,11 +115,7 @@ pub(crate) fn refusal(
     spec: &GatewaySpec,
     root: &Path,
 ) -> Option<SubjectError> {
-    let template = |file: &String| files::read_text(&root.join(file)).unwrap_or_default();
-    let names_claude = |text: &str| text.contains("{claude}") || text.contains("{bin}");
-    let texts = spec.command.iter().chain(spec.env.values()).chain(spec.values.values());
-    let is_named = texts.map(String::as_str).any(names_claude)
-        || spec.files.values().any(|file| names_claude(&template(file)));
+    let is_named = spec.has_place(&["{claude}", "{bin}"], root);
     let bundled = found.iter().find(|bundled| bundled.is_own).filter(|_| !is_named)?;
     let BundledCli { path, setting, .. } = bundled.clone();
     Some(SubjectError::BundledClaude { path, setting })

@@ -13,7 +13,7 @@ use super::drive::Seen;
 use super::error::{SubjectError, last_words};
 use super::prepare::{RigHost, prepare_gateway};
 use super::run::{Play, RunEvent, play};
-use super::spec::{Front, NamedGateway};
+use super::spec::{Front, NamedGateway, Reach};
 use super::suite::{SubjectOptions, select};
 use crate::chat_server::Faults;
 use crate::observation::RunEnding;
@@ -108,15 +108,17 @@ pub fn check(
     let how = Play { spec, prepared: &prepared, playing: &playing, warm_up: None, faults, kept: 0 };
     let mut lines = Vec::new();
     let played = play(&tried, how, rig, &mut |event| match event {
-        RunEvent::Ready { after } => {
+        RunEvent::Ready { after, reach } => {
             lines.push(CheckLine::ok(format!("it starts and is ready after {}", seconds(after))));
+            lines.extend(reached(spec.front, reach));
         }
         RunEvent::Ended { job, seen, .. } => lines.push(answer(&job.name(), seen, spec.front)),
-        RunEvent::Stopped { after, in_time, printed } => {
+        RunEvent::Stopped { after, in_time, printed, refused } => {
             // What a gateway prints says most about why it does not answer.
             if let Some(failed) = lines.iter_mut().find(|line| !line.holds) {
                 failed.what.push_str(&last_words(&printed));
             }
+            lines.extend(refused.into_iter().map(CheckLine::ok));
             lines.push(match in_time {
                 true => CheckLine::ok(format!("it ends {} after SIGTERM", seconds(after))),
                 false => CheckLine::failed(
@@ -150,6 +152,19 @@ fn only(selection: &Chosen) -> SubjectOptions<'_> {
         seeds: Seeds::NONE,
         conditions: CONDITIONS,
     }
+}
+
+/// The line about the way to the chat server.
+fn reached(front: Front, reach: Reach) -> Option<CheckLine> {
+    let how = match reach {
+        Reach::Sandbox => {
+            "in a network of its own, where api.telegram.org is the chat server and no other host is there"
+        }
+        Reach::Proxy => "by a proxy, as api.telegram.org; other hosts are refused",
+        Reach::Address => "at the address {bot_api}",
+    };
+    (front == Front::Chat)
+        .then(|| CheckLine::ok(format!("it reaches the chat server {how} (reach = \"{reach}\")")))
 }
 
 /// The line about the scenario that was played.

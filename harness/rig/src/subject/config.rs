@@ -25,8 +25,8 @@ use super::error::SubjectError;
 use super::like;
 use super::names::suggestion;
 use super::spec::{
-    CallSpec, Front, GatewaySpec, HostKind, InstallSpec, ParserSpec, Press, Ready, ReadySign,
-    ReplaySpec, Started, Subject, SubjectKind,
+    CallSpec, Front, GatewaySpec, HostKind, InstallSpec, ParserSpec, Press, Reach, Ready,
+    ReadySign, ReplaySpec, Started, Subject, SubjectKind,
 };
 use crate::observation::SubjectTraits;
 
@@ -68,6 +68,7 @@ struct SubjectFile {
     folder: Option<String>,
     host: Option<HostKind>,
     ready: Option<ReadyFile>,
+    reach: Option<Reach>,
     say: Option<String>,
     stop: Option<String>,
     press: Option<PressFile>,
@@ -326,6 +327,7 @@ impl SubjectFile {
             folder: self.folder,
             host,
             ready,
+            reach: self.reach,
             say,
             stop: self.stop,
             writes_during_turn: self.writes_during_turn.unwrap_or(false),

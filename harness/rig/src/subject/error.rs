@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clitape_runner::cassette::CassetteError;
 use clitape_runner::compare::CompareError;
 use clitape_runner::files::FileError;
-use clitape_runner::record::RecordError;
+use clitape_runner::record::{NoIsolation, RecordError};
 use clitape_runner::scenario::ScenarioError;
 use clitape_runner::suite::select::SelectError;
 use clitape_runner::text::{Keep, truncate};
@@ -71,6 +71,11 @@ pub enum SubjectError {
         /// The option of the SDK that names another one.
         setting: &'static str,
     },
+    /// The system does not let a gateway have a network of its own.
+    #[error(
+        "`reach = \"sandbox\"` can't be used: {0}; write `reach = \"proxy\"`, or let clitape choose"
+    )]
+    NoIsolation(NoIsolation),
     /// There is no `clitape.toml`.
     #[error("there is no {0}; write one with a table `[subject.NAME]`, as docs/subjects.md shows")]
     NoFile(PathBuf),

@@ -18,7 +18,6 @@ mod agent;
 mod answers;
 mod boot;
 mod both;
-#[allow(dead_code, reason = "the start of a gateway uses it next")]
 mod bundled;
 mod bus;
 mod call;
@@ -35,7 +34,6 @@ mod lasting;
 mod like;
 mod log;
 mod names;
-#[allow(dead_code, reason = "the start of a gateway uses it next")]
 mod packages;
 mod page;
 mod parser;
@@ -47,6 +45,7 @@ mod review;
 mod run;
 mod spec;
 mod suite;
+mod way;
 
 pub use both::compare_gateways;
 pub use check::{CheckLine, check};
@@ -62,7 +61,7 @@ pub use replay::{NamedReplay, ReplayOptions, ReplaySuite, test_replay};
 pub use review::review;
 pub use run::RunEvent;
 pub use spec::{
-    CallSpec, Front, GatewaySpec, HostKind, InstallSpec, NamedGateway, ParserSpec, Press, Ready,
-    ReadySign, ReplaySpec, Started, Subject, SubjectKind,
+    CallSpec, Front, GatewaySpec, HostKind, InstallSpec, NamedGateway, ParserSpec, Press, Reach,
+    Ready, ReadySign, ReplaySpec, Started, Subject, SubjectKind,
 };
 pub use suite::{LeftOut, Selection, SubjectOptions, SubjectSuite, by_reason, select, test};

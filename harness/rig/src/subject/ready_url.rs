@@ -1,11 +1,12 @@
 //! A URL that says when a gateway is ready.
 
-use std::io::{Read as _, Write as _};
-use std::net::{TcpStream, ToSocketAddrs as _};
+use std::io::{self, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use clitape_runner::record::NetworkDoor;
 use clitape_runner::threads::{NoMoreThreads, start};
 
 /// The time between two tries.
@@ -22,12 +23,20 @@ pub(super) struct UrlWatch {
 }
 
 impl UrlWatch {
-    pub(super) fn start(url: String) -> Result<Self, NoMoreThreads> {
+    /// Asks a URL of this machine, or of the network of its own that `door` leads into.
+    pub(super) fn start(
+        url: String,
+        door: Option<Arc<NetworkDoor>>,
+    ) -> Result<Self, NoMoreThreads> {
         let watch = Self { has_answered: Arc::default(), is_over: Arc::default() };
         let (has_answered, is_over) = (watch.has_answered.clone(), watch.is_over.clone());
         let ask = move || {
             while !is_over.load(Ordering::Relaxed) && !has_answered.load(Ordering::Relaxed) {
-                match answers(&url) {
+                let connect = |address| match &door {
+                    Some(door) => door.connect(address, TRY),
+                    None => TcpStream::connect_timeout(&address, TRY),
+                };
+                match answers(&url, connect) {
                     true => has_answered.store(true, Ordering::Relaxed),
                     false => std::thread::sleep(PAUSE),
                 }
@@ -50,14 +59,14 @@ impl Drop for UrlWatch {
 }
 
 /// Whether a GET of an `http://` URL is answered with a status below 400.
-fn answers(url: &str) -> bool {
+fn answers(url: &str, connect: impl Fn(SocketAddr) -> io::Result<TcpStream>) -> bool {
     let Some(rest) = url.strip_prefix("http://") else { return false };
     let (address, path) = rest.split_once('/').unwrap_or((rest, ""));
     let with_port =
         if address.contains(':') { address.to_owned() } else { format!("{address}:80") };
     let status = || -> Option<u16> {
         let socket = with_port.to_socket_addrs().ok()?.next()?;
-        let mut stream = TcpStream::connect_timeout(&socket, TRY).ok()?;
+        let mut stream = connect(socket).ok()?;
         stream.set_read_timeout(Some(TRY)).ok()?;
         stream.set_write_timeout(Some(TRY)).ok()?;
         let request =
@@ -88,13 +97,14 @@ mod tests {
                 stream.write_all(format!("HTTP/1.1 {status}\r\n\r\n").as_bytes()).unwrap();
             }
         });
-        assert!(!answers(&url));
-        let (watch, begin) = (UrlWatch::start(url).unwrap(), Instant::now());
+        let connect = |address: SocketAddr| TcpStream::connect(address);
+        assert!(!answers(&url, connect));
+        let (watch, begin) = (UrlWatch::start(url, None).unwrap(), Instant::now());
         while !watch.has_answered() {
             assert!(begin.elapsed() < Duration::from_secs(60));
             std::thread::sleep(PAUSE);
         }
         answering.join().unwrap();
-        assert!(!answers("https://127.0.0.1/"));
+        assert!(!answers("https://127.0.0.1/", connect));
     }
 }

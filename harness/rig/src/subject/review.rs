@@ -66,6 +66,7 @@ impl Listing {
             folder,
             host,
             ready: Ready { sign, within_s: _ },
+            reach,
             say,
             stop,
             press: Press { allow, deny, done },
@@ -133,6 +134,7 @@ impl Listing {
             self.lines.extend(whole("clitape asks until it is ready", &url, FILE));
         }
         self.hash("ready", sign);
+        self.hash("reach", reach.map(|reach| reach.to_string()));
         self.text("clitape writes to it", Some(say.as_str()).filter(|say| *say != "{prompt}"));
         self.hash("say", [say]);
         self.text("clitape writes to it, to stop it", stop.as_deref());
@@ -390,6 +392,7 @@ mod tests {
         ("cli", "cli = '2.1.330'", "cli = '2.1.329'"),
         ("values", "values = { a = 'b' }", "values = { a = 'c' }"),
         ("claude_first", "claude_first = ['a']", "claude_first = ['b']"),
+        ("reach", "reach = 'proxy'", "reach = 'address'"),
     ];
     /// Settings that run nothing: they are limits, promises that are judged, or choose recordings.
     const RUNS_NOTHING: [(&str, &str); 15] = [

@@ -13,12 +13,12 @@ use clitape_runner::replay::Entry;
 use clitape_runner::threads::{NoMoreThreads, start_in, start_some};
 
 use super::agent;
-use super::boot::{Boot, ENDING, LOOK, PersonSide, Playing, ended};
+use super::boot::{Boot, ENDING, LOOK, PersonSide, Playing, Start, ended};
 use super::drive::{Job, Seen, Shared, drive};
 use super::error::SubjectError;
 use super::log::StandInLog;
 use super::prepare::{Prepared, RigHost};
-use super::spec::GatewaySpec;
+use super::spec::{GatewaySpec, Reach};
 use crate::chat_server::Faults;
 use crate::kept::{KeptBytes, entry_bytes};
 use crate::observation::RunEnding;
@@ -38,6 +38,8 @@ pub enum RunEvent<'a> {
     Ready {
         /// How long it took.
         after: Duration,
+        /// How it reaches the chat server.
+        reach: Reach,
     },
     /// The gateway was asked to end.
     Stopped {
@@ -47,6 +49,8 @@ pub enum RunEvent<'a> {
         in_time: bool,
         /// The last lines that it printed.
         printed: Vec<String>,
+        /// The hosts that it asked for and did not get, each as a sentence.
+        refused: Vec<String>,
     },
     /// A cassette begins.
     Begins(&'a Job),
@@ -102,6 +106,12 @@ pub(crate) struct Play<'a> {
     pub(crate) kept: usize,
 }
 
+impl<'a> Play<'a> {
+    fn start(self, rig: RigHost<'a>, kept: &'a Arc<KeptBytes>) -> Start<'a> {
+        Start { spec: self.spec, prepared: self.prepared, playing: self.playing, rig, kept }
+    }
+}
+
 /// Plays cassettes at a gateway, and returns what was seen of each, in their order.
 ///
 /// # Errors
@@ -125,7 +135,7 @@ pub(crate) fn play(
     while !(queue.open.is_empty() && queue.alone.is_empty()) {
         let kept = Arc::new(KeptBytes::within(rig.limits.kept));
         kept.keep(queue.kept);
-        let boot = match Boot::start(how.spec, how.prepared, how.playing, rig, &kept) {
+        let boot = match Boot::start(how.start(rig, &kept)) {
             Ok(boot) if queue.deaths <= MOST_DEATHS => boot,
             Ok(_) => {
                 queue.give_up(&format!("ended by itself {} times", queue.deaths), report);
@@ -137,7 +147,7 @@ pub(crate) fn play(
             }
             Err(error) => return Err(error),
         };
-        report(RunEvent::Ready { after: boot.ready_after });
+        report(RunEvent::Ready { after: boot.ready_after, reach: boot.reach });
         queue.serve(boot, &kept, how, rig, report)?;
     }
     let lost = || {
@@ -286,7 +296,12 @@ impl Queue<'_> {
             return Err(SubjectError::Stopped);
         }
         let printed = boot.person.last_lines(&boot.program);
-        report(RunEvent::Stopped { after: begin.elapsed(), in_time, printed });
+        report(RunEvent::Stopped {
+            after: begin.elapsed(),
+            in_time,
+            printed,
+            refused: boot.refused.sentences(),
+        });
         Ok(())
     }
 }

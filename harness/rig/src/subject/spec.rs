@@ -1,8 +1,9 @@
 //! The settings of a subject.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use clitape_runner::files;
 use clitape_runner::names::{CliVersion, ScenarioName, SubjectName};
 use regex::Regex;
 use serde::Deserialize;
@@ -53,6 +54,8 @@ pub struct GatewaySpec {
     pub host: HostKind,
     /// How it says that it is ready.
     pub ready: Ready,
+    /// How it reaches the chat server; clitape chooses when absent.
+    pub reach: Option<Reach>,
     /// What the person writes, `{prompt}` in it.
     pub say: String,
     /// What the person writes to interrupt a turn; absent if nothing does.
@@ -117,6 +120,19 @@ pub enum HostKind {
     OneShot,
     /// It keeps one process for many turns, and writes JSON lines to its stdin.
     Live,
+}
+
+/// `reach` of a gateway: how it reaches the chat server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, strum::Display)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Reach {
+    /// It has a network of its own, in which `api.telegram.org` is the chat server and no other host exists.
+    Sandbox,
+    /// It has the variables of a proxy that leads to the chat server under that name, and refuses every other host.
+    Proxy,
+    /// It calls the address that `{bot_api}` gives it.
+    Address,
 }
 
 /// How a gateway says that it is ready.
@@ -232,8 +248,19 @@ impl GatewaySpec {
 
     /// Whether it is given the path of a file for its event bus.
     pub fn has_bus(&self) -> bool {
-        let texts = self.command.iter().chain(self.env.values());
-        texts.chain(self.values.values()).any(|text| text.contains("{bus}"))
+        self.texts().any(|text| text.contains("{bus}"))
+    }
+
+    /// Whether its settings, or the templates of its files in the folder `root`, have one of these placeholders.
+    pub(crate) fn has_place(&self, places: &[&str], root: &Path) -> bool {
+        let has = |text: &str| places.iter().any(|place| text.contains(place));
+        // A template that can't be read is reported when the file is made.
+        let template = |file: &String| files::read_text(&root.join(file)).unwrap_or_default();
+        self.texts().any(|text| has(text)) || self.files.values().any(|file| has(&template(file)))
+    }
+
+    fn texts(&self) -> impl Iterator<Item = &String> {
+        self.command.iter().chain(self.env.values()).chain(self.values.values())
     }
 }
 

@@ -11,6 +11,7 @@ impl SubjectFile {
         let chat = [
             ("host", self.host.is_some()),
             ("ready", self.ready.is_some()),
+            ("reach", self.reach.is_some()),
             ("stop", self.stop.is_some()),
             ("press", self.press.is_some()),
         ];

@@ -1,0 +1,159 @@
+//! A network for a gateway that has the chat server as `api.telegram.org`, and nothing else.
+//!
+//! The gateway is started in namespaces of its own ([`Isolation`]). There the chat server listens on port 443 of loopback
+//! with a certificate of the run's authority, and on the port of its own address without TLS; a name server answers all
+//! look-ups (`names`). The files from which programs read names and authorities are covered: `/etc/hosts`, and the lists
+//! of authorities of the system and of certifi.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clitape_runner::files;
+use clitape_runner::record::{Cover, Isolation, NetworkDoor, NetworkSockets, OwnNetwork};
+use rustls::ServerConfig;
+
+use super::authority::{Authority, AuthorityFiles, BUNDLES};
+use super::names::NameServer;
+use super::{BOT_API, Refused};
+use crate::chat_server::{ChatServer, Serve};
+
+/// The authorities that certifi brings, in a folder of Python packages. pip has a copy of its own.
+const CERTIFI: [&str; 2] = ["certifi/cacert.pem", "pip/_vendor/certifi/cacert.pem"];
+/// Sockets of programs that look names up, or start other programs, in the machine's network for whoever asks.
+const SERVICES: [&str; 9] = [
+    "/run/nscd/socket",
+    "/run/systemd/resolve/io.systemd.Resolve",
+    "/run/systemd/private",
+    "/run/dbus/system_bus_socket",
+    "/run/avahi-daemon/socket",
+    "/run/docker.sock",
+    "/run/containerd/containerd.sock",
+    "/run/podman/podman.sock",
+    "/run/snapd.socket",
+];
+
+/// The network of a gateway, before the gateway starts.
+#[derive(Debug)]
+pub(crate) struct Sandbox {
+    /// The namespaces.
+    pub(crate) isolation: Isolation,
+    /// The files of the authority.
+    pub(crate) authority: AuthorityFiles,
+    certificate: Arc<ServerConfig>,
+    /// The names that lead to loopback.
+    known: Vec<String>,
+}
+
+/// What serves a gateway in its own network. Dropping this ends the name server.
+#[derive(Debug)]
+pub(crate) struct Inside {
+    /// The way to what the gateway serves itself.
+    pub(crate) door: Option<Arc<NetworkDoor>>,
+    _names: Option<NameServer>,
+}
+
+impl Sandbox {
+    /// Writes the files of a network into `folder`. The chat server is at `plain` there too, without TLS.
+    ///
+    /// # Errors
+    ///
+    /// A file can't be written, or the system has no random bytes for the authority.
+    pub(crate) fn new(folder: &Path, plain: SocketAddr) -> io::Result<Self> {
+        let made = Authority::new()?;
+        let certificate = made.server_config(&[BOT_API])?;
+        let authority = made.write(folder)?;
+        let host = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok());
+        let known = ["localhost", BOT_API].into_iter().map(str::to_owned).chain(host);
+        let known: Vec<String> = known.collect();
+        let hosts = format!("127.0.0.1 {}\n::1 localhost\n", known.join(" "));
+        let look_ups =
+            look_ups(&files::read_text(Path::new("/etc/nsswitch.conf")).unwrap_or_default());
+        let mut covers = Vec::new();
+        for (path, text) in [
+            ("/etc/hosts", hosts.as_str()),
+            ("/etc/resolv.conf", "nameserver 127.0.0.1\n"),
+            ("/etc/nsswitch.conf", &look_ups),
+        ] {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            covers.push(Cover { path: path.into(), by: written(folder, name, text)? });
+        }
+        let nothing = written(folder, "nothing", "")?;
+        let cover = |by: &PathBuf| {
+            let by = by.clone();
+            move |path: &str| Cover { path: path.into(), by: by.clone() }
+        };
+        covers.extend(SERVICES.into_iter().map(cover(&nothing)));
+        covers.extend(BUNDLES.into_iter().map(cover(&authority.bundle)));
+        let loopback = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let network = OwnNetwork { tcp: vec![loopback(443), plain], udp: vec![loopback(53)] };
+        let isolation = Isolation { network: Some(network), covers };
+        Ok(Self { isolation, authority, certificate, known })
+    }
+
+    /// Lets the Pythons that import from these folders trust the authority.
+    pub(crate) fn trust_in(&mut self, python: &[PathBuf]) {
+        let lists = python.iter().flat_map(|folder| CERTIFI.map(|list| folder.join(list)));
+        let lists = lists.map(|path| Cover { path, by: self.authority.bundle.clone() });
+        self.isolation.covers.extend(lists);
+    }
+
+    /// Lets the chat server and a name server serve the gateway's network; `refused` gets the names that lead nowhere.
+    ///
+    /// # Errors
+    ///
+    /// When no more threads can be started.
+    pub(crate) fn serve(
+        &self,
+        sockets: NetworkSockets,
+        chat: &ChatServer,
+        refused: &Refused,
+    ) -> io::Result<Inside> {
+        let ways = [Serve::Tls(self.certificate.clone()), Serve::Plain];
+        for (listener, serve) in sockets.tcp.into_iter().zip(ways) {
+            chat.listen(listener, serve)?;
+        }
+        let door = sockets.door.map(Arc::new);
+        if let Some(door) = &door {
+            chat.post_through(door.clone());
+        }
+        let names = sockets.udp.into_iter().next().map(|socket| {
+            let refused = refused.clone();
+            NameServer::start(socket, self.known.clone(), move |name| refused.note(name))
+        });
+        Ok(Inside { door, _names: names.transpose()? })
+    }
+}
+
+/// Writes a file of the network.
+fn written(folder: &Path, name: &str, text: &str) -> io::Result<PathBuf> {
+    let path = folder.join(name);
+    files::replace(&path, text).map_err(io::Error::from)?;
+    Ok(path)
+}
+
+/// The machine's `nsswitch.conf`, with hosts that are looked up in `/etc/hosts` and by the name server alone: other ways
+/// ask a program of the machine, which asks the machine's network.
+fn look_ups(machine: &str) -> String {
+    let others = machine.lines().filter(|line| !line.trim_start().starts_with("hosts:"));
+    others.chain(["hosts: files dns"]).flat_map(|line| [line, "\n"]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_looked_up_in_the_own_network() {
+        for (machine, expect) in [
+            ("", "hosts: files dns\n"),
+            (
+                "passwd: files sss\nhosts: files resolve [!UNAVAIL=return] dns\nrpc: db\n",
+                "passwd: files sss\nrpc: db\nhosts: files dns\n",
+            ),
+        ] {
+            assert_eq!(look_ups(machine), expect);
+        }
+    }
+}

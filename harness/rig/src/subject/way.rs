@@ -1,0 +1,114 @@
+//! How a gateway reaches the chat server at one start: the way that is taken, and what a program needs for it.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use clitape_runner::record::{Cover, Isolation, NetworkDoor, NetworkSockets, OwnNetwork};
+
+use super::packages::Packages;
+use super::spec::{Front, GatewaySpec, Reach};
+use crate::chat_server::ChatServer;
+use crate::reach::{Inside, Refused, Sandbox};
+
+/// The ways to try, the best one first. A gateway that gets `{bot_api}` needs none but that; others are confined to a
+/// network of their own, and where the system does not have that, a proxy stands in for it.
+pub(super) fn ways(spec: &GatewaySpec, root: &Path) -> &'static [Reach] {
+    match (spec.reach, spec.front) {
+        (_, Front::Editor) | (Some(Reach::Address), _) => &[Reach::Address],
+        (Some(Reach::Sandbox), _) => &[Reach::Sandbox],
+        (Some(Reach::Proxy), _) => &[Reach::Proxy],
+        (None, Front::Chat) if spec.has_place(&["{bot_api}"], root) => &[Reach::Address],
+        (None, Front::Chat) => &[Reach::Sandbox, Reach::Proxy],
+    }
+}
+
+/// A way to the chat server, before the gateway starts.
+pub(super) enum Way {
+    Sandbox(Sandbox),
+    Address,
+}
+
+/// What stays for as long as the gateway runs.
+#[derive(Debug)]
+pub(super) enum Kept {
+    Inside(Inside),
+    Nothing,
+}
+
+impl Way {
+    /// Makes a way. Its files are in `folder`; `refused` gets the hosts that the gateway asks for and does not get.
+    pub(super) fn new(
+        reach: Reach,
+        folder: &Path,
+        chat: Option<&ChatServer>,
+        refused: &Refused,
+    ) -> io::Result<Self> {
+        Ok(match (reach, chat) {
+            (Reach::Sandbox, Some(chat)) => Self::Sandbox(Sandbox::new(folder, chat.address())?),
+            _ => Self::Address,
+        })
+    }
+
+    /// The variables that lead the gateway there, and let it trust the authority of the run. `environment` is what it has
+    /// without them.
+    pub(super) fn variables(
+        &self,
+        environment: &[(OsString, OsString)],
+    ) -> Vec<(OsString, OsString)> {
+        match self {
+            Self::Sandbox(sandbox) => sandbox.authority.variables(),
+            Self::Address => Vec::new(),
+        }
+    }
+
+    /// The namespaces in which a program of the gateway may run that is asked a question before the gateway starts.
+    pub(super) fn quiet(&self) -> Option<Isolation> {
+        let network = Some(OwnNetwork::default());
+        matches!(self, Self::Sandbox(_)).then(|| Isolation { network, covers: Vec::new() })
+    }
+
+    /// The namespaces of the gateway, in which `covers` are in the places of the CLIs that its SDK brings.
+    pub(super) fn isolation(
+        &mut self,
+        packages: &Packages,
+        covers: Vec<Cover>,
+    ) -> Option<Isolation> {
+        let mut isolation = match self {
+            Self::Sandbox(sandbox) => {
+                sandbox.trust_in(&packages.python);
+                sandbox.isolation.clone()
+            }
+            _ if covers.is_empty() => return None,
+            _ => Isolation::default(),
+        };
+        isolation.covers.extend(covers);
+        Some(isolation)
+    }
+
+    /// Serves the gateway, which has just been started and has these sockets.
+    pub(super) fn serve(
+        self,
+        sockets: NetworkSockets,
+        chat: Option<&ChatServer>,
+        refused: &Refused,
+    ) -> io::Result<Kept> {
+        Ok(match (self, chat) {
+            (Self::Sandbox(sandbox), Some(chat)) => {
+                Kept::Inside(sandbox.serve(sockets, chat, refused)?)
+            }
+            _ => Kept::Nothing,
+        })
+    }
+}
+
+impl Kept {
+    /// The way to what the gateway serves in a network of its own.
+    pub(super) fn door(&self) -> Option<Arc<NetworkDoor>> {
+        match self {
+            Self::Inside(inside) => inside.door.clone(),
+            Self::Nothing => None,
+        }
+    }
+}
