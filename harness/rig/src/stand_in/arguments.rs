@@ -1,5 +1,7 @@
 //! Reads the arguments of `claude` as far as they change what the stand-in does.
 
+use super::options::{Argument, CliOptions, Takes};
+
 /// What the arguments ask for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Form {
@@ -40,11 +42,56 @@ pub(super) enum OutputFormat {
     StreamJson,
 }
 
+/// Whom the CLI asks for a permission: `--permission-prompt-tool`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) enum Asks {
+    /// Nobody: it decides by its rules.
+    #[default]
+    Nobody,
+    /// The host, on stdout.
+    Host,
+    /// A tool of an MCP server.
+    Tool {
+        /// The name of the server in `--mcp-config`.
+        server: String,
+        /// The name of the tool.
+        tool: String,
+    },
+}
+
+impl Asks {
+    /// Reads the value of `--permission-prompt-tool`.
+    fn read(value: &str) -> Self {
+        match value.strip_prefix("mcp__").and_then(|name| name.split_once("__")) {
+            Some((server, tool)) => Self::Tool { server: server.to_owned(), tool: tool.to_owned() },
+            None => Self::Host,
+        }
+    }
+}
+
+/// An option that was given, with its values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct GivenOption {
+    /// The option's long name, or the argument as it is written if the CLI has no such option.
+    pub(super) name: String,
+    /// Its names and value as the help writes them; absent if the CLI has no such option.
+    pub(super) flags: Option<String>,
+    /// Whether it needs a value.
+    pub(super) needs_value: bool,
+    /// The values that it takes; empty if it takes any.
+    pub(super) choices: Vec<String>,
+    /// Its values.
+    pub(super) values: Vec<String>,
+}
+
 /// The arguments that change what the stand-in does.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "each is an option of the CLI")]
 pub(super) struct Arguments {
     /// What is asked for.
     pub(super) form: Form,
+    /// All options in order.
+    pub(super) options: Vec<GivenOption>,
     /// The prompt, where it is an argument.
     pub(super) prompt: Option<String>,
     /// `--output-format`.
@@ -59,114 +106,13 @@ pub(super) struct Arguments {
     pub(super) forks: bool,
     /// `--replay-user-messages`.
     pub(super) replays_messages: bool,
+    /// `--include-partial-messages`.
+    pub(super) wants_partials: bool,
+    /// `--permission-prompt-tool`.
+    pub(super) asks: Asks,
     /// What the log should say of the arguments.
     pub(super) notes: Vec<String>,
 }
-
-/// How many values an option takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Takes {
-    None,
-    One,
-    /// One if the next argument is no option.
-    Maybe,
-    /// All arguments up to the next option.
-    Many,
-}
-
-/// The options of the CLI, by how many values they take.
-const OPTIONS: &[(Takes, &[&str])] = &[
-    (
-        Takes::None,
-        &[
-            "-p",
-            "--print",
-            "-c",
-            "--continue",
-            "-v",
-            "--version",
-            "-h",
-            "--help",
-            "--verbose",
-            "--include-partial-messages",
-            "--include-hook-events",
-            "--replay-user-messages",
-            "--fork-session",
-            "--strict-mcp-config",
-            "--safe-mode",
-            "--bare",
-            "--ide",
-            "--chrome",
-            "--no-chrome",
-            "--brief",
-            "--no-session-persistence",
-            "--disable-slash-commands",
-            "--dangerously-skip-permissions",
-            "--allow-dangerously-skip-permissions",
-            "--json",
-            "--forward-subagent-text",
-            "--exclude-dynamic-system-prompt-sections",
-            "--bg",
-            "--background",
-            "--mcp-debug",
-            "--ax-screen-reader",
-            "--enable-auth-status",
-        ],
-    ),
-    (
-        Takes::One,
-        &[
-            "--input-format",
-            "--output-format",
-            "--session-id",
-            "--model",
-            "--fallback-model",
-            "--permission-mode",
-            "--permission-prompt-tool",
-            "--append-system-prompt",
-            "--append-system-prompt-file",
-            "--system-prompt",
-            "--system-prompt-file",
-            "--max-turns",
-            "--max-budget-usd",
-            "--max-thinking-tokens",
-            "--settings",
-            "--setting-sources",
-            "--agent",
-            "--agents",
-            "--effort",
-            "--plugin-dir",
-            "--json-schema",
-            "--debug-file",
-            "--resume-session-at",
-            "--name",
-            "-n",
-            "--autocompact",
-            "--thinking",
-            "--task-budget",
-            "--environment",
-            "--managed-settings",
-            "--rewind-files",
-            "--sdk-url",
-            "--thinking-display",
-        ],
-    ),
-    (Takes::Maybe, &["-r", "--resume", "-d", "--debug", "-w", "--worktree", "--from-pr"]),
-    (
-        Takes::Many,
-        &[
-            "--allowedTools",
-            "--allowed-tools",
-            "--disallowedTools",
-            "--disallowed-tools",
-            "--tools",
-            "--mcp-config",
-            "--add-dir",
-            "--betas",
-            "--file",
-        ],
-    ),
-];
 
 /// The commands of the CLI, which are no prompts.
 const COMMANDS: &[&str] = &[
@@ -185,11 +131,12 @@ const COMMANDS: &[&str] = &[
 ];
 
 impl Arguments {
-    /// Reads the arguments, the name of the program left out. An option that is not known is noted, and the
-    /// arguments after it are read as if it took no value.
-    pub(super) fn parse(args: &[String]) -> Self {
+    /// Reads the arguments, the name of the program left out. An option that the CLI does not have takes no value.
+    /// `has_terminal` says whether stdout is a terminal: without one the CLI prints as with `--print`.
+    pub(super) fn parse(args: &[String], options: &CliOptions, has_terminal: bool) -> Self {
         let mut read = Self {
             form: Form::Interactive,
+            options: Vec::new(),
             prompt: None,
             output: OutputFormat::Text,
             reads_lines: false,
@@ -197,84 +144,96 @@ impl Arguments {
             resume: None,
             forks: false,
             replays_messages: false,
+            wants_partials: false,
+            asks: Asks::Nobody,
             notes: Vec::new(),
         };
-        let (mut prints, mut is_safe, mut side_call) = (false, false, None);
-        let mut rest = args;
-        let mut is_first = true;
-        while let Some((arg, after)) = rest.split_first() {
-            rest = after;
-            if arg == "--" {
-                read.prompt = rest.first().cloned();
-                break;
-            }
-            if !arg.starts_with('-') || arg == "-" {
-                if is_first && COMMANDS.contains(&arg.as_str()) {
-                    let command = match (arg.as_str(), rest.first().map(String::as_str)) {
-                        ("auth", Some("status")) => SideCall::AuthStatus,
-                        _ => SideCall::Other(arg.clone()),
+        let mut side_call = None;
+        for (index, argument) in options.read(args).into_iter().enumerate() {
+            match argument {
+                Argument::Option { option, written, values } => {
+                    let given = GivenOption {
+                        name: option.map_or(written, |option| option.name().to_owned()),
+                        flags: option.map(|option| option.flags.clone()),
+                        needs_value: option
+                            .is_some_and(|option| matches!(option.takes, Takes::One | Takes::Many)),
+                        choices: option.map(|option| option.choices.clone()).unwrap_or_default(),
+                        values,
                     };
-                    side_call = Some(command);
+                    side_call = side_call.or(match &*given.name {
+                        "--version" => Some(SideCall::Version),
+                        "--help" => Some(SideCall::Help),
+                        _ => None,
+                    });
+                    read.options.push(given);
+                }
+                Argument::Word(word) if index == 0 && COMMANDS.contains(&word.as_str()) => {
+                    side_call = Some(match args.get(1).map(String::as_str) {
+                        Some("status") if word == "auth" => SideCall::AuthStatus,
+                        _ => SideCall::Other(word),
+                    });
                     break;
                 }
                 // The prompt follows `-p`; a later word may be the value of an option that is not known.
-                read.prompt.get_or_insert_with(|| arg.clone());
-                is_first = false;
-                continue;
-            }
-            is_first = false;
-            let (name, attached) = match arg.split_once('=') {
-                Some((name, value)) if name.starts_with("--") => (name, Some(value)),
-                _ => (arg.as_str(), None),
-            };
-            let known = OPTIONS.iter().find(|(_, names)| names.contains(&name));
-            let takes = known.map_or(Takes::None, |(takes, _)| *takes);
-            if known.is_none() {
-                read.notes.push(format!("the stand-in does not know the option {name}"));
-            }
-            let is_value = |value: &&String| !value.starts_with('-');
-            let count = match takes {
-                _ if attached.is_some() => 0,
-                Takes::None => 0,
-                Takes::One => rest.len().min(1),
-                Takes::Maybe => rest.iter().take(1).filter(is_value).count(),
-                Takes::Many => rest.iter().take_while(is_value).count(),
-            };
-            let (values, after) = rest.split_at(count);
-            rest = after;
-            let value = || attached.map(str::to_owned).or_else(|| values.first().cloned());
-            match name {
-                "-p" | "--print" => prints = true,
-                "--safe-mode" => is_safe = true,
-                "-v" | "--version" => side_call = side_call.or(Some(SideCall::Version)),
-                "-h" | "--help" => side_call = side_call.or(Some(SideCall::Help)),
-                "--input-format" => read.reads_lines = value().as_deref() == Some("stream-json"),
-                "--output-format" => {
-                    read.output = match value().as_deref() {
-                        Some("json") => OutputFormat::Json,
-                        Some("stream-json") => OutputFormat::StreamJson,
-                        _ => OutputFormat::Text,
-                    };
+                Argument::Word(word) => _ = read.prompt.get_or_insert(word),
+                Argument::Rest(rest) => {
+                    read.prompt = rest.into_iter().next().or_else(|| read.prompt.take());
                 }
-                "--session-id" => read.session_id = value(),
-                "-r" | "--resume" => read.resume = value(),
-                "--fork-session" => read.forks = true,
-                "--replay-user-messages" => read.replays_messages = true,
-                "-c" | "--continue" => {
-                    let what = "--continue goes on with no session here: the stand-in begins one";
-                    read.notes.push(what.to_owned());
-                }
-                _ => {}
             }
         }
+        read.take_options();
+        let prints = read.has("--print") || !has_terminal;
         read.form = match side_call {
             Some(call) => Form::SideCall(call),
-            None if is_safe => Form::SideCall(SideCall::Completion),
+            None if read.has("--safe-mode") => Form::SideCall(SideCall::Completion),
             None if read.reads_lines => Form::Live,
             None if prints || read.output != OutputFormat::Text => Form::OneShot,
             None => Form::Interactive,
         };
         read
+    }
+
+    /// Takes what the options say.
+    fn take_options(&mut self) {
+        for option in &self.options {
+            let value = option.values.first();
+            match &*option.name {
+                "--input-format" => {
+                    self.reads_lines = value.is_some_and(|value| value == "stream-json");
+                }
+                "--output-format" => {
+                    self.output = match value.map(String::as_str) {
+                        Some("json") => OutputFormat::Json,
+                        Some("stream-json") => OutputFormat::StreamJson,
+                        _ => OutputFormat::Text,
+                    };
+                }
+                "--session-id" => self.session_id = value.cloned(),
+                "--resume" => self.resume = value.cloned(),
+                "--fork-session" => self.forks = true,
+                "--replay-user-messages" => self.replays_messages = true,
+                "--include-partial-messages" => self.wants_partials = true,
+                "--permission-prompt-tool" => {
+                    self.asks = value.map(|value| Asks::read(value)).unwrap_or_default();
+                }
+                "--continue" => {
+                    let what = "--continue goes on with no session here: the stand-in begins one";
+                    self.notes.push(what.to_owned());
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether an option of this long name is given.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.options.iter().any(|option| option.name == name)
+    }
+
+    /// The values of an option, of all places at which it is given.
+    pub(super) fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        let given = self.options.iter().filter(move |option| option.name == name);
+        given.flat_map(|option| &option.values).map(String::as_str)
     }
 }
 
@@ -283,7 +242,8 @@ mod tests {
     use super::*;
 
     fn parse(line: &str) -> Arguments {
-        Arguments::parse(&line.split(' ').map(str::to_owned).collect::<Vec<_>>())
+        let args: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        Arguments::parse(&args, &CliOptions::of(None), true)
     }
 
     #[track_caller]
@@ -299,6 +259,8 @@ mod tests {
             ("--model opus -p --allowedTools Read Bash -- Hello", Form::OneShot, Some("Hello")),
             ("-p --resume abc", Form::OneShot, None),
             ("-p Hello --new-option value", Form::OneShot, Some("Hello")),
+            ("-p --allowedTools Read Bash", Form::OneShot, None),
+            ("-pr abc Hello", Form::OneShot, Some("Hello")),
             ("--output-format=stream-json --print", Form::OneShot, None),
             ("--input-format stream-json --output-format stream-json", Form::Live, None),
             ("--version", Form::SideCall(SideCall::Version), None),
@@ -329,12 +291,28 @@ mod tests {
             (read.form, read.prompt, read.session_id.as_deref(), read.replays_messages),
             expect
         );
-        assert!(read.notes.is_empty(), "{:?}", read.notes);
+        assert!(read.options.iter().all(|option| option.flags.is_some()), "{:?}", read.options);
+        assert!(read.wants_partials && read.asks == Asks::Host);
         assert_eq!(read.output, OutputFormat::StreamJson);
     }
 
     #[test]
-    fn an_unknown_option_is_noted() {
-        assert_eq!(parse("-p --frob").notes, ["the stand-in does not know the option --frob"]);
+    fn claude_prints_where_stdout_is_no_terminal() {
+        let parse = |has_terminal| {
+            Arguments::parse(&["Hello".to_owned()], &CliOptions::of(None), has_terminal).form
+        };
+        assert_eq!((parse(true), parse(false)), (Form::Interactive, Form::OneShot));
+    }
+
+    #[test]
+    fn whom_it_asks_is_read() {
+        let asks = |line: &str| parse(line).asks;
+        assert_eq!(asks("-p Hello"), Asks::Nobody);
+        assert_eq!(asks("-p --permission-prompt-tool stdio"), Asks::Host);
+        let (server, tool) = ("gate".to_owned(), "ask_it".to_owned());
+        assert_eq!(
+            asks("-p --permission-prompt-tool mcp__gate__ask_it"),
+            Asks::Tool { server, tool }
+        );
     }
 }

@@ -13,6 +13,8 @@ mod arguments;
 mod bind;
 mod choose;
 mod dialogue;
+#[allow(dead_code, reason = "`subject check` prints them")]
+mod differences;
 mod ending;
 mod error;
 mod host_line;
@@ -20,6 +22,7 @@ mod install;
 mod listen;
 mod lockstep;
 mod log;
+mod options;
 mod other_end;
 mod pipes;
 mod plan;
@@ -34,6 +37,7 @@ mod transcript_file;
 mod turn;
 
 use std::ffi::OsString;
+use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 
 pub use error::{StandInError, USAGE, WRONG_LINE};
@@ -43,7 +47,10 @@ use clitape_runner::cassette::Cassette;
 
 use arguments::{Arguments, Form};
 use dialogue::Dialogue;
+#[allow(unused_imports, reason = "`subject check` prints them")]
+pub(crate) use differences::argument_differences;
 use log::Log;
+use options::CliOptions;
 use play::Player;
 use settings::Settings;
 
@@ -58,7 +65,9 @@ pub fn run(args: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> ExitC
     }
     let settings = Settings::read(env);
     let mut log = Log::open(settings.log.as_deref());
-    let arguments = Arguments::parse(&args);
+    let version = choose::version(&settings);
+    let options = CliOptions::of(version.as_deref());
+    let arguments = Arguments::parse(&args, &options, io::stdout().is_terminal());
     log.start(&args, settings.version.as_deref());
     for note in &arguments.notes {
         log.note(note);

@@ -36,11 +36,22 @@ pub(crate) struct StandInLog {
     held: Held,
     /// The limit that was reached, in words.
     overflow: Option<String>,
-    /// The cassette of each process, `NAME/VERSION`.
-    cassettes: HashMap<u64, String>,
+    /// The processes that are known, by their numbers.
+    processes: HashMap<u64, Process>,
+    /// The number of starts, those included that played no cassette.
+    starts: u64,
     seen: HashMap<String, Played>,
     /// The last sentence of a process without a cassette that refused.
     stray: Option<String>,
+}
+
+/// A process of the log.
+#[derive(Debug, Default)]
+struct Process {
+    /// The arguments that it got.
+    arguments: Arc<[String]>,
+    /// The cassette that it plays, `NAME/VERSION`.
+    cassette: Option<String>,
 }
 
 /// What the log says of one cassette.
@@ -48,6 +59,8 @@ pub(crate) struct StandInLog {
 pub(crate) struct Played {
     /// How often a process began to play it.
     pub(crate) starts: u64,
+    /// The arguments of the last process that began to play it.
+    pub(crate) arguments: Arc<[String]>,
     /// The bytes of the cassette that the last process has printed.
     pub(crate) printed: u64,
     /// What it waits for; absent while it prints.
@@ -72,6 +85,7 @@ struct LogLine<'a> {
     event: Cow<'a, str>,
     #[serde(default)]
     at: u64,
+    argv: Option<Vec<String>>,
     cassette: Option<Cow<'a, str>>,
     #[serde(default)]
     left_out: u64,
@@ -94,7 +108,8 @@ impl StandInLog {
             rest: Vec::new(),
             held: Held::of(kept),
             overflow: None,
-            cassettes: HashMap::new(),
+            processes: HashMap::new(),
+            starts: 0,
             seen: HashMap::new(),
             stray: None,
         }
@@ -158,7 +173,19 @@ impl StandInLog {
     /// Forgets a cassette, before it is played again.
     pub(crate) fn forget(&mut self, cassette: &str) {
         self.seen.remove(cassette);
-        self.cassettes.retain(|_, other| other != cassette);
+        self.processes.retain(|_, process| process.cassette.as_deref() != Some(cassette));
+    }
+
+    /// Returns the arguments of the last process that began to play a cassette, without the name of the program.
+    #[allow(dead_code, reason = "`subject check` compares them")]
+    pub(crate) fn arguments(&self, cassette: &str) -> Option<&[String]> {
+        self.seen.get(cassette).map(|played| &*played.arguments)
+    }
+
+    /// Returns the number of starts, those included that played no cassette: side calls, and processes that refused.
+    #[allow(dead_code, reason = "`subject check` says it")]
+    pub(crate) fn starts(&self) -> u64 {
+        self.starts
     }
 
     /// The last sentence of a process that refused before it had a cassette.
@@ -170,23 +197,29 @@ impl StandInLog {
         let LogLine { pid, at, .. } = *line;
         let name = &*line.event;
         if name == "start" {
+            self.starts += 1;
+            let arguments = line.argv.as_deref().unwrap_or_default();
+            self.held.try_keep(PROCESS + arguments.iter().map(String::len).sum::<usize>())?;
             // The system gives the number of an ended process again.
-            self.cassettes.remove(&pid);
+            let process = Process { arguments: arguments.into(), cassette: None };
+            self.processes.insert(pid, process);
         }
         if let ("turn", Some(cassette)) = (name, line.cassette.as_deref()) {
-            let is_new = self.cassettes.get(&pid).is_none_or(|known| known != cassette);
+            let process = self.processes.entry(pid).or_default();
+            let is_new = process.cassette.as_deref() != Some(cassette);
             let is_first = !self.seen.contains_key(cassette);
             let bytes = usize::from(is_new) * (PROCESS + cassette.len())
                 + usize::from(is_first) * (CASSETTE + cassette.len());
             self.held.try_keep(bytes + 2 * size_of::<(u64, Option<u64>)>())?;
             let played = self.seen.entry(cassette.to_owned()).or_default();
             if is_new {
-                self.cassettes.insert(pid, cassette.to_owned());
+                process.cassette = Some(cassette.to_owned());
+                let arguments = process.arguments.clone();
                 // Another process may go on where the one before ended.
                 let goes_on = line.left_out > 0;
                 let kept = if goes_on { std::mem::take(played) } else { Played::default() };
                 let starts = if goes_on { kept.starts } else { played.starts };
-                *played = Played { starts: starts + 1, exited: false, ..kept };
+                *played = Played { starts: starts + 1, arguments, exited: false, ..kept };
             }
             played.turn_ended = false;
             played.waits_for = None;
@@ -197,7 +230,8 @@ impl StandInLog {
             let words = line.sentence.as_deref().or(line.waits_for.as_deref()).unwrap_or(name);
             words.chars().take(SENTENCE).collect()
         };
-        let played = self.cassettes.get(&pid).and_then(|cassette| self.seen.get_mut(cassette));
+        let cassette = self.processes.get(&pid).and_then(|process| process.cassette.as_ref());
+        let played = cassette.and_then(|cassette| self.seen.get_mut(cassette));
         let Some(played) = played else {
             if name == "refused" {
                 self.stray = Some(sentence());
@@ -273,9 +307,12 @@ mod tests {
             log.update().unwrap();
             log.played("a/1.0.0")
         };
-        assert_eq!(events("{\"pid\":1,\"event\":\"start\"}\n"), Played::default());
+        let start = "{\"pid\":1,\"event\":\"start\",\"argv\":[\"-p\"]}\n";
+        assert_eq!(events(start), Played::default());
         let turn = "{\"pid\":1,\"event\":\"turn\",\"cassette\":\"a/1.0.0\"}\nno json\n";
-        assert_eq!(events(turn), Played { starts: 1, turns: vec![(0, None)], ..Played::default() });
+        let arguments: Arc<[String]> = ["-p".to_owned()].into();
+        let turns = vec![(0, None)];
+        assert_eq!(events(turn), Played { starts: 1, arguments, turns, ..Played::default() });
         let print = "{\"pid\":2,\"event\":\"print\",\"bytes\":9,\"offset\":0}\n\
                      {\"pid\":1,\"event\":\"print\",\"at\":9,\"bytes\":5,\"offset\":7}\n{\"pid\":1,";
         let played = events(print);
@@ -287,6 +324,8 @@ mod tests {
         assert!(exit.exited && exit.turn_ended);
         events("{\"pid\":7,\"event\":\"refused\",\"sentence\":\"no cassette\"}\n");
         assert_eq!((log.stray(), log.overflow()), (Some("no cassette"), None));
+        assert_eq!(log.arguments("a/1.0.0"), Some(&["-p".to_owned()][..]));
+        assert_eq!((log.arguments("b/1.0.0"), log.starts()), (None, 1));
     }
 
     #[test]
