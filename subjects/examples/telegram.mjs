@@ -3,7 +3,7 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-const api = `${process.env.TELEGRAM_API.replace(/\/$/, "")}/bot${process.env.TELEGRAM_TOKEN}/`;
+const api = `${(process.env.TELEGRAM_API ?? "https://api.telegram.org").replace(/\/$/, "")}/bot${process.env.TELEGRAM_TOKEN}/`;
 const flags = "-p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --permission-prompt-tool stdio".split(" ");
 const log = (error) => console.error(error.message);
 const pages = (text) => text.match(/[^]{1,4095}(?:\s|$)|[^]{1,4096}/g) ?? []; // cut at white space where there is any

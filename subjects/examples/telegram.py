@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """A Telegram gateway for `claude`: one process a message, a draft of text and tool lines, one answer in pages.
-Environment: TELEGRAM_API (base URL), TELEGRAM_TOKEN, CLAUDE_BIN. `--bug NAME` puts in a classic fault of bugs.py."""
+Environment: TELEGRAM_TOKEN, TELEGRAM_API (another base URL), CLAUDE_BIN. `--bug NAME` puts in a classic fault of bugs.py."""
 import collections, concurrent.futures, html, http.client, json, os, re, subprocess, sys, threading, time, urllib.error, urllib.request
 
-API = f"{os.environ['TELEGRAM_API'].rstrip('/')}/bot{os.environ['TELEGRAM_TOKEN']}/"
+API = f"{os.environ.get('TELEGRAM_API', 'https://api.telegram.org').rstrip('/')}/bot{os.environ['TELEGRAM_TOKEN']}/"
 CLAUDE = [os.environ.get("CLAUDE_BIN", "claude"), "--output-format", "stream-json", "--verbose", "--include-partial-messages"]
 
 def call(method, **params):

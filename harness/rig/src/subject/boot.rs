@@ -95,6 +95,13 @@ pub(crate) struct Start<'a> {
     pub(crate) kept: &'a Arc<KeptBytes>,
 }
 
+impl Start<'_> {
+    /// Whether the settings, or the templates of files, have one of these placeholders.
+    fn has_place(&self, names: &[&str]) -> bool {
+        self.spec.has_place(names, self.prepared.places(self.rig), self.rig.workspace.root())
+    }
+}
+
 /// The temporary folders of a start.
 struct Folders {
     scratch: Scratch,
@@ -132,7 +139,7 @@ impl Boot {
     ///
     /// [`SubjectError`] when it can't be started, ends, or is not ready in time.
     pub(crate) fn start(start: Start<'_>) -> Result<Self, SubjectError> {
-        let ways = ways(start.spec, start.rig.workspace.root());
+        let ways = ways(start.spec, start.has_place(&["{bot_api}"]));
         let (last, others) = ways.split_last().expect("each gateway has a way");
         for reach in others {
             match Self::by(*reach, start) {
@@ -218,7 +225,7 @@ impl Boot {
         let mut program = match Program::start(program) {
             Err(error) if NoIsolation::of(&error).is_some() && reach != Reach::Sandbox => {
                 // No file can stand in the place of another here.
-                match bundled::refusal(&bundled, spec, rig.workspace.root()) {
+                match bundled::refusal(&bundled, start.has_place(&["{claude}", "{bin}"])) {
                     Some(refusal) => return Err(refusal),
                     None => Program::start(ProgramStart { isolation: None, ..program }),
                 }

@@ -12,7 +12,6 @@ use fs_err as fs;
 
 use super::error::SubjectError;
 use super::packages::Packages;
-use super::spec::GatewaySpec;
 
 /// The CLI in a folder of Python packages.
 const PYTHON: &str = "claude_agent_sdk/_bundled/claude";
@@ -109,13 +108,8 @@ impl BundledCli {
 }
 
 /// Returns why a gateway can't be run where no file can take the place of another: the first bundled CLI that it would
-/// start instead of the recordings. A gateway whose settings have `{claude}` starts that.
-pub(crate) fn refusal(
-    found: &[BundledCli],
-    spec: &GatewaySpec,
-    root: &Path,
-) -> Option<SubjectError> {
-    let is_named = spec.has_place(&["{claude}", "{bin}"], root);
+/// start instead of the recordings. A gateway whose settings name `claude` starts that.
+pub(crate) fn refusal(found: &[BundledCli], is_named: bool) -> Option<SubjectError> {
     let bundled = found.iter().find(|bundled| bundled.is_own).filter(|_| !is_named)?;
     let BundledCli { path, setting, .. } = bundled.clone();
     Some(SubjectError::BundledClaude { path, setting })
@@ -163,6 +157,7 @@ mod tests {
 
     use super::*;
     use crate::subject::config::Subjects;
+    use crate::subject::placeholders::Places;
     use crate::subject::spec::Subject;
 
     /// A folder with these files.
@@ -293,7 +288,8 @@ mod tests {
             fs::write(root.join("clitape.toml"), toml).unwrap();
             let subjects = Subjects::load(&root).unwrap();
             let (_, Subject::Gateway(spec)) = subjects.get("a").unwrap() else { unreachable!() };
-            let refused = refusal(&found, spec, &root).map(|error| error.to_string());
+            let is_named = spec.has_place(&["{claude}", "{bin}"], Places::default(), &root);
+            let refused = refusal(&found, is_named).map(|error| error.to_string());
             assert_eq!(refused.is_some(), is_refused, "{settings}: {refused:?}");
             let has_words =
                 |words: &str| words.contains("/p/claude") && words.contains("`cli_path`");

@@ -352,7 +352,7 @@ mod tests {
     }
 
     /// Settings that change what runs: a subject that has the first is not agreed to with the second.
-    const RUNS: [(&str, &str, &str); 31] = [
+    const RUNS: [(&str, &str, &str); 32] = [
         ("kind", "kind = 'gateway'", "kind = 'agent'"),
         ("kind", "kind = 'parser'", "kind = 'replay'"),
         ("command", "command = ['a', 'b']", "command = ['a b']"),

@@ -8,6 +8,7 @@ use clitape_runner::names::{CliVersion, ScenarioName, SubjectName};
 use regex::Regex;
 use serde::Deserialize;
 
+use super::placeholders::{Places, Writing};
 use crate::observation::SubjectTraits;
 
 /// A subject.
@@ -251,12 +252,20 @@ impl GatewaySpec {
         self.texts().any(|text| text.contains("{bus}"))
     }
 
-    /// Whether its settings, or the templates of its files in the folder `root`, have one of these placeholders.
-    pub(crate) fn has_place(&self, places: &[&str], root: &Path) -> bool {
-        let has = |text: &str| places.iter().any(|place| text.contains(place));
-        // A template that can't be read is reported when the file is made.
-        let template = |file: &String| files::read_text(&root.join(file)).unwrap_or_default();
-        self.texts().any(|text| has(text)) || self.files.values().any(|file| has(&template(file)))
+    /// Whether its settings, or the templates of its files in the folder `root`, have one of these placeholders. The paths
+    /// of templates have those that `places` and `values` set.
+    pub(crate) fn has_place(&self, names: &[&str], mut places: Places, root: &Path) -> bool {
+        for (name, value) in &self.values {
+            let value = places.fill(value, Writing::Plain);
+            places.set(name, value);
+        }
+        let template = |path: &String| {
+            let path = root.join(places.fill(path, Writing::Plain));
+            // One that can't be read is reported when the file is made.
+            files::read_text(&path).unwrap_or_default()
+        };
+        let has = |text: &str| names.iter().any(|name| text.contains(name));
+        self.texts().any(|text| has(text)) || self.files.values().any(|path| has(&template(path)))
     }
 
     fn texts(&self) -> impl Iterator<Item = &String> {

@@ -12,14 +12,14 @@ use super::spec::{Front, GatewaySpec, Reach};
 use crate::chat_server::ChatServer;
 use crate::reach::{Inside, Refused, Sandbox};
 
-/// The ways to try, the best one first. A gateway that gets `{bot_api}` needs none but that; others are confined to a
+/// The ways to try, the best one first. A gateway that gets `{bot_api}` (`has_address`) needs none but that; others are confined to a
 /// network of their own, and where the system does not have that, a proxy stands in for it.
-pub(super) fn ways(spec: &GatewaySpec, root: &Path) -> &'static [Reach] {
+pub(super) fn ways(spec: &GatewaySpec, has_address: bool) -> &'static [Reach] {
     match (spec.reach, spec.front) {
         (_, Front::Editor) | (Some(Reach::Address), _) => &[Reach::Address],
         (Some(Reach::Sandbox), _) => &[Reach::Sandbox],
         (Some(Reach::Proxy), _) => &[Reach::Proxy],
-        (None, Front::Chat) if spec.has_place(&["{bot_api}"], root) => &[Reach::Address],
+        (None, Front::Chat) if has_address => &[Reach::Address],
         (None, Front::Chat) => &[Reach::Sandbox, Reach::Proxy],
     }
 }
