@@ -28,6 +28,7 @@ mod marks;
 mod pasted;
 mod processes;
 mod proof;
+mod reach;
 mod report;
 mod review;
 mod selection;

@@ -68,6 +68,13 @@ pub enum Serve {
     Tls(Arc<ServerConfig>),
 }
 
+/// What ends a connection that is served.
+struct Open {
+    connection: Arc<Connection>,
+    closed: watch::Receiver<Instant>,
+    limits: ChatServerLimits,
+}
+
 /// The connections that are open, the oldest first.
 #[derive(Debug, Default)]
 pub(super) struct OpenConnections {
@@ -141,17 +148,15 @@ pub(super) async fn accept(
                     });
                     continue;
                 };
+                let mut open = Open { connection, closed: shared.closings(), limits };
                 let (router, shared, serve) = (router.clone(), shared.clone(), serve.clone());
                 tasks.spawn(async move {
-                    let closed = shared.closings();
                     match serve {
-                        Serve::Plain => {
-                            talk(socket, |socket| socket, router, connection, closed, limits).await;
-                        }
+                        Serve::Plain => talk(socket, |socket| socket, router, open).await,
                         Serve::Tls(config) => {
-                            if let Some(socket) = shake(socket, config, &shared, limits).await {
-                                let inner = |stream: TlsStream<TcpStream>| stream.into_inner().0;
-                                talk(socket, inner, router, connection, closed, limits).await;
+                            if let Some(stream) = shake(socket, config, &mut open, &shared).await {
+                                let socket = |stream: TlsStream<TcpStream>| stream.into_inner().0;
+                                talk(stream, socket, router, open).await;
                             }
                         }
                     }
@@ -200,13 +205,14 @@ fn reset(socket: TcpStream) {
 async fn shake(
     socket: TcpStream,
     config: Arc<ServerConfig>,
+    open: &mut Open,
     shared: &Shared,
-    limits: ChatServerLimits,
 ) -> Option<TlsStream<TcpStream>> {
-    let mut closed = shared.closings();
+    let accepted = TlsAcceptor::from(config).accept(socket);
     let shaken = tokio::select! {
-        shaken = timeout(limits.head_time, TlsAcceptor::from(config).accept(socket)) => shaken,
-        _ = closed.changed() => return None,
+        shaken = timeout(open.limits.head_time, accepted) => shaken,
+        () = open.connection.end.notified() => return None,
+        _ = open.closed.changed() => return None,
     };
     match shaken {
         Ok(Ok(stream)) => Some(stream),
@@ -225,9 +231,7 @@ async fn talk<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     stream: S,
     socket: impl FnOnce(S) -> TcpStream,
     router: Router,
-    connection: Arc<Connection>,
-    mut closed: watch::Receiver<Instant>,
-    limits: ChatServerLimits,
+    Open { connection, mut closed, limits }: Open,
 ) {
     let router = TowerToHyperService::new(router);
     let of_requests = connection.clone();

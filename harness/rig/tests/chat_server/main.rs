@@ -14,3 +14,4 @@ mod failures;
 mod kept;
 mod person;
 mod strangers;
+mod tls;

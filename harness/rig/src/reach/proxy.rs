@@ -1,0 +1,246 @@
+//! A proxy on loopback that leads to the chat server under the name of the Bot API, and to no other machine.
+//!
+//! It takes `CONNECT` for connections with TLS and whole URLs for those without. This machine is reached through it as
+//! well, because a program may send all of its requests to its proxy. Every other host is refused with 403 and noted.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use clitape_runner::threads::{HelperThread, ThreadDied};
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Empty, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::client::conn::http1 as client;
+use hyper::header::{HOST, HeaderValue};
+use hyper::http::uri::{Authority, PathAndQuery};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::upgrade::{Parts, Upgraded};
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncWriteExt as _, copy_bidirectional};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::time::sleep;
+
+use super::refused::Refused;
+use crate::chat_server::BOT_API;
+use crate::limits::ChatServerLimits;
+
+/// The port of the Bot API.
+const TLS: u16 = 443;
+/// The least bytes of a head that hyper can limit.
+const LEAST_HEAD: usize = 8 << 10;
+/// The headers that are for the proxy alone.
+const OF_PROXY: [&str; 2] = ["proxy-connection", "proxy-authorization"];
+
+type Body = BoxBody<Bytes, hyper::Error>;
+
+/// A proxy that runs. Dropping it stops it.
+#[derive(Debug)]
+pub struct Proxy {
+    address: SocketAddr,
+    stop: Option<oneshot::Sender<()>>,
+    thread: HelperThread,
+}
+
+/// What the connections of a proxy share.
+#[derive(Debug, Clone)]
+struct Ways {
+    /// Where the chat server speaks TLS.
+    bot_api: SocketAddr,
+    refused: Refused,
+}
+
+impl Proxy {
+    /// Starts a proxy on a thread of its own. `bot_api` is where the chat server speaks TLS, and `refused` gets the
+    /// other hosts. The limits are those of the chat server.
+    ///
+    /// # Errors
+    ///
+    /// The system lets no more threads start, or has no port for it.
+    pub fn start(
+        bot_api: SocketAddr,
+        refused: Refused,
+        limits: ChatServerLimits,
+    ) -> io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))?;
+        let address = listener.local_addr()?;
+        let (stop, stopped) = oneshot::channel();
+        let ways = Ways { bot_api, refused };
+        let thread = HelperThread::start("proxy", move || {
+            runtime.block_on(async {
+                tokio::select! {
+                    // A handle that is gone stops the proxy too.
+                    _ = stopped => {}
+                    () = accept(listener, ways, limits) => {}
+                }
+            });
+            runtime.shutdown_background();
+        })?;
+        Ok(Self { address, stop: Some(stop), thread })
+    }
+
+    /// Returns where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Checks that the proxy still works.
+    ///
+    /// # Errors
+    ///
+    /// [`ThreadDied`] if its thread has ended by itself.
+    pub fn check(&self) -> Result<(), ThreadDied> {
+        self.thread.check()
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        // The thread is waited for after that.
+        drop(self.stop.take());
+    }
+}
+
+/// Accepts connections until the proxy stops. What comes when too many are open is closed.
+async fn accept(listener: TcpListener, ways: Ways, limits: ChatServerLimits) {
+    let slots = Arc::new(Semaphore::new(limits.connections));
+    loop {
+        match listener.accept().await {
+            Ok((socket, _)) => {
+                if let Ok(slot) = slots.clone().try_acquire_owned() {
+                    tokio::spawn(serve(socket, ways.clone(), Arc::new(slot), limits));
+                }
+            }
+            // Too many open files, most likely: some will be closed.
+            Err(_) => sleep(Duration::from_millis(50)).await,
+        }
+    }
+}
+
+/// Serves a connection until it ends or becomes a tunnel.
+async fn serve(
+    socket: TcpStream,
+    ways: Ways,
+    slot: Arc<OwnedSemaphorePermit>,
+    limits: ChatServerLimits,
+) {
+    // Without the option bytes may come later, but they come.
+    let _ = socket.set_nodelay(true);
+    let service = service_fn(move |request| answer(request, ways.clone(), slot.clone()));
+    let head = usize::try_from(limits.head.get()).unwrap_or(usize::MAX);
+    let served = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.idle_time)
+        .max_buf_size(head.max(LEAST_HEAD))
+        .serve_connection(TokioIo::new(socket), service)
+        .with_upgrades();
+    // A program that hangs up is no failure.
+    let _ = served.await;
+}
+
+/// Answers a request: with a tunnel, with the answer of a server of this machine, or with a refusal.
+async fn answer(
+    request: Request<Incoming>,
+    ways: Ways,
+    slot: Arc<OwnedSemaphorePermit>,
+) -> Result<Response<Body>, Infallible> {
+    let Some(to) = request.uri().authority().cloned() else {
+        let words = "this is the proxy of a gateway under test; it takes CONNECT and whole URLs";
+        return Ok(said(StatusCode::BAD_REQUEST, words.to_owned()));
+    };
+    let is_tunnel = request.method() == Method::CONNECT;
+    let name = to.host().trim_start_matches('[').trim_end_matches(']');
+    let socket = match name {
+        name if is_loopback(name) => {
+            let port = to.port_u16().unwrap_or(if is_tunnel { TLS } else { 80 });
+            let name = if name.eq_ignore_ascii_case("localhost") { "127.0.0.1" } else { name };
+            TcpStream::connect((name, port)).await
+        }
+        name if name.eq_ignore_ascii_case(BOT_API) && is_tunnel && to.port_u16() == Some(TLS) => {
+            TcpStream::connect(ways.bot_api).await
+        }
+        name => {
+            ways.refused.note(name);
+            let words = format!("{name} is refused: a gateway under test reaches {BOT_API} alone");
+            return Ok(said(StatusCode::FORBIDDEN, words));
+        }
+    };
+    let socket = match socket {
+        Ok(socket) => socket,
+        Err(error) => return Ok(said(StatusCode::BAD_GATEWAY, format!("{to}: {error}"))),
+    };
+    // Without the option bytes may come later, but they come.
+    let _ = socket.set_nodelay(true);
+    if is_tunnel {
+        tokio::spawn(async move {
+            if let Ok(from) = hyper::upgrade::on(request).await {
+                pass(from, socket).await;
+            }
+            drop(slot);
+        });
+        return Ok(Response::new(empty()));
+    }
+    let passed = forward(request, &to, socket).await;
+    Ok(passed.unwrap_or_else(|error| said(StatusCode::BAD_GATEWAY, format!("{to}: {error}"))))
+}
+
+/// Returns whether a host is this machine.
+fn is_loopback(name: &str) -> bool {
+    name.eq_ignore_ascii_case("localhost")
+        || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// Passes bytes in both directions until both ends are done. A connection that one end resets is reset at the other.
+async fn pass(from: Upgraded, mut to: TcpStream) {
+    let Ok(Parts { io, read_buf, .. }) = from.downcast::<TokioIo<TcpStream>>() else { return };
+    let mut from = io.into_inner();
+    let passed = async {
+        to.write_all(&read_buf).await?;
+        copy_bidirectional(&mut from, &mut to).await
+    };
+    if passed.await.is_err() {
+        for socket in [&from, &to] {
+            // Without the option the connection ends as well, with a plain end of the stream.
+            let _ = socket.set_zero_linger();
+        }
+    }
+}
+
+/// Sends a request to a server of this machine and returns its answer.
+async fn forward(
+    mut request: Request<Incoming>,
+    to: &Authority,
+    socket: TcpStream,
+) -> Result<Response<Body>, hyper::Error> {
+    let (mut sender, connection) = client::handshake(TokioIo::new(socket)).await?;
+    tokio::spawn(connection);
+    let path = request.uri().path_and_query().map_or("/", PathAndQuery::as_str);
+    *request.uri_mut() = path.parse().unwrap_or_default();
+    let headers = request.headers_mut();
+    for name in OF_PROXY {
+        headers.remove(name);
+    }
+    if let Ok(host) = HeaderValue::from_str(to.as_str()) {
+        headers.insert(HOST, host);
+    }
+    Ok(sender.send_request(request).await?.map(BodyExt::boxed))
+}
+
+/// An answer of the proxy's own.
+fn said(status: StatusCode, words: String) -> Response<Body> {
+    let words = Full::new(Bytes::from(format!("clitape: {words}\n")));
+    let mut response = Response::new(words.map_err(|never| match never {}).boxed());
+    *response.status_mut() = status;
+    response
+}
+
+/// A body without bytes.
+fn empty() -> Body {
+    Empty::new().map_err(|never| match never {}).boxed()
+}
