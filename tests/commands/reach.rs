@@ -155,7 +155,10 @@ fn a_bot_with_each_library_is_tested_as_it_is() {
                     let Some(name) = names.lock().unwrap().pop_front() else { return };
                     let test = ["test", "--yes", "--subject", &name, "plain-text"];
                     let (code, out, err) = run(dir.path(), &test);
-                    if code != 0 || !out.contains("all held") || (out + &err).contains("refused") {
+                    if code != 0
+                        || !out.contains("all held")
+                        || [&out, &err].iter().any(|it| it.contains("refused"))
+                    {
                         wrong.lock().unwrap().push(format!("{name}: {code}\n{out}{err}"));
                     }
                 }
@@ -293,5 +296,84 @@ fn no_gateway_reaches_another_host() {
             assert!(trace.contains("127.0.0.1"), "{way}: nothing was traced");
             assert_eq!(sent_out(&trace), [""; 0], "{way}");
         }
+    }
+}
+
+/// A bot with a webhook on a port of its own, which says at another path that it is ready.
+const WEBHOOK: &str = r#"
+import http.server, json, subprocess, sys, urllib.request
+token, port = sys.argv[1], int(sys.argv[2])
+
+def call(method, **values):
+    url = f"https://api.telegram.org/bot{token}/{method}"
+    request = urllib.request.Request(url, json.dumps(values).encode(), {"Content-Type": "application/json"})
+    return json.load(urllib.request.urlopen(request, timeout=30))["result"]
+
+class Hook(http.server.BaseHTTPRequestHandler):
+    def done(self):
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+    do_GET = done
+    def do_POST(self):
+        update = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.done()
+        message = update["message"]
+        run = subprocess.run(["claude", "-p", message["text"], "--output-format", "json"], capture_output=True)
+        call("sendMessage", chat_id=message["chat"]["id"], text=json.loads(run.stdout)["result"])
+    def log_message(self, *_): pass
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Hook)
+call("setWebhook", url=f"http://127.0.0.1:{port}/hook")
+server.serve_forever()
+"#;
+
+#[test]
+fn what_a_gateway_serves_is_reached_in_its_network() {
+    if !has_program("python3") {
+        return;
+    }
+    let dir = workspace(&["plain-text"]);
+    fs::write(dir.path().join("bot.py"), WEBHOOK).unwrap();
+    let mut settings = String::new();
+    for way in ways() {
+        settings += &format!(
+            "[subject.{way}]\nkind = 'gateway'\nreach = '{way}'\nidle_s = 1\n\
+             ready = {{ url = 'http://127.0.0.1:{{port}}/health' }}\n\
+             command = ['python3', 'bot.py', '{{token}}', '{{port}}']\n"
+        );
+    }
+    fs::write(dir.path().join("clitape.toml"), settings).unwrap();
+    for way in ways() {
+        let says = [&*format!("(reach = \"{way}\")"), "is answered in"];
+        check(dir.path(), &["subject", "check", "--yes", way], 0, &says, &[]);
+    }
+}
+
+#[test]
+fn without_namespaces_the_proxy_is_taken() {
+    // A sandbox in which no program can make namespaces of its own.
+    let bwrap = ["--unshare-user", "--disable-userns", "--dev-bind", "/", "/"];
+    let has_bwrap = done(Command::new("bwrap").args(bwrap).arg("true")).is_ok();
+    if !has_bwrap || !has_program("python3") {
+        return;
+    }
+    let dir = workspace(&["plain-text"]);
+    let bot = root().join("subjects/libraries/with_urllib.py");
+    let command = ["python3", bot.to_str().unwrap()];
+    let nowhere = Path::new("/nowhere");
+    let chosen = subject("mine", "proxy", &command, nowhere).replace("reach = 'proxy'\n", "");
+    let settings = chosen + &subject("named", "sandbox", &command, nowhere);
+    fs::write(dir.path().join("clitape.toml"), settings).unwrap();
+    for (name, code, says) in
+        [("mine", 0, "(reach = \"proxy\")"), ("named", 2, "`reach = \"sandbox\"` can't be used")]
+    {
+        let mut command = Command::new("bwrap");
+        command.args(bwrap).arg(env!("CARGO_BIN_EXE_clitape")).current_dir(dir.path());
+        command.args(["subject", "check", "--yes", name]).env("NO_COLOR", "1");
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        let printed = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        assert!(printed.contains(says), "{name}: no `{says}` in\n{printed}");
+        assert_eq!(output.status.code(), Some(code), "{name}: {printed}");
     }
 }

@@ -166,7 +166,7 @@ impl Boot {
             Front::Editor => None,
         };
         let refused = Refused::default();
-        let mut way = Way::new(reach, &folders.reach, chat.as_ref(), &refused)?;
+        let mut way = Way::new(reach, &folders.reach, chat.as_ref(), &refused, rig.limits.chat)?;
         let [log, bus] = ["stand-in.log", "bus.jsonl"].map(|name| scratch.join(name));
         let mut places = prepared.places(rig);
         for (name, path) in [
@@ -286,6 +286,7 @@ impl Boot {
                 return Err(SubjectError::Stopped);
             }
             self.person.check()?;
+            self.kept.check()?;
             let is_ready = match (&spec.ready.sign, &self.person) {
                 (ReadySign::Output(text), _) => self.program.has_printed(text),
                 (ReadySign::Url(_), _) => url.as_ref().is_some_and(UrlWatch::has_answered),

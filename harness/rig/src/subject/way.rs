@@ -6,11 +6,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use clitape_runner::record::{Cover, Isolation, NetworkDoor, NetworkSockets, OwnNetwork};
+use clitape_runner::threads::ThreadDied;
 
 use super::packages::Packages;
 use super::spec::{Front, GatewaySpec, Reach};
 use crate::chat_server::ChatServer;
-use crate::reach::{Inside, Refused, Sandbox};
+use crate::limits::ChatServerLimits;
+use crate::reach::{Inside, ProxyWay, Refused, Sandbox};
 
 /// The ways to try, the best one first. A gateway that gets `{bot_api}` (`has_address`) needs none but that; others are confined to a
 /// network of their own, and where the system does not have that, a proxy stands in for it.
@@ -27,6 +29,7 @@ pub(super) fn ways(spec: &GatewaySpec, has_address: bool) -> &'static [Reach] {
 /// A way to the chat server, before the gateway starts.
 pub(super) enum Way {
     Sandbox(Sandbox),
+    Proxy(ProxyWay),
     Address,
 }
 
@@ -34,6 +37,7 @@ pub(super) enum Way {
 #[derive(Debug)]
 pub(super) enum Kept {
     Inside(Inside),
+    Proxy(ProxyWay),
     Nothing,
 }
 
@@ -44,9 +48,13 @@ impl Way {
         folder: &Path,
         chat: Option<&ChatServer>,
         refused: &Refused,
+        limits: ChatServerLimits,
     ) -> io::Result<Self> {
         Ok(match (reach, chat) {
             (Reach::Sandbox, Some(chat)) => Self::Sandbox(Sandbox::new(folder, chat.address())?),
+            (Reach::Proxy, Some(chat)) => {
+                Self::Proxy(ProxyWay::start(folder, chat, refused, limits)?)
+            }
             _ => Self::Address,
         })
     }
@@ -59,6 +67,7 @@ impl Way {
     ) -> Vec<(OsString, OsString)> {
         match self {
             Self::Sandbox(sandbox) => sandbox.authority.variables(),
+            Self::Proxy(proxy) => proxy.variables(environment),
             Self::Address => Vec::new(),
         }
     }
@@ -98,17 +107,26 @@ impl Way {
             (Self::Sandbox(sandbox), Some(chat)) => {
                 Kept::Inside(sandbox.serve(sockets, chat, refused)?)
             }
+            (Self::Proxy(proxy), _) => Kept::Proxy(proxy),
             _ => Kept::Nothing,
         })
     }
 }
 
 impl Kept {
+    /// Checks that clitape's own thread still works.
+    pub(super) fn check(&self) -> Result<(), ThreadDied> {
+        match self {
+            Self::Proxy(proxy) => proxy.check(),
+            Self::Inside(_) | Self::Nothing => Ok(()),
+        }
+    }
+
     /// The way to what the gateway serves in a network of its own.
     pub(super) fn door(&self) -> Option<Arc<NetworkDoor>> {
         match self {
             Self::Inside(inside) => inside.door.clone(),
-            Self::Nothing => None,
+            Self::Proxy(_) | Self::Nothing => None,
         }
     }
 }
