@@ -117,7 +117,7 @@ fn ways() -> Vec<&'static str> {
 fn subject(name: &str, way: &str, command: &[&str], modules: &Path) -> String {
     let command: Vec<String> = command.iter().map(|word| format!("'{word}'")).collect();
     format!(
-        "[subject.{name}]\nkind = 'gateway'\nreach = '{way}'\nidle_s = 1\ncommand = [{}]\n\
+        "[subject.{name}]\nkind = 'gateway'\nreach = '{way}'\nidle_s = 1\nready = {{ within_s = 300 }}\ncommand = [{}]\n\
          env = {{ TELEGRAM_TOKEN = '{{token}}', CLAUDE_BIN = '{{claude}}', NODE_PATH = '{}' }}\n",
         command.join(", "),
         modules.display()
