@@ -4,10 +4,12 @@
 use clitape_runner::cassette::Cassette;
 use serde_json::{Value, json};
 
-use super::bind::{Splice, fresh_uuid};
+use super::arguments::Asks;
+use super::bind::{Splice, fresh_uuid, json_escaped};
 use super::dialogue::Dialogue;
 use super::host_line::{Hook, Message};
-use super::printed::Role;
+use super::options::numbers;
+use super::printed::{Role, contains};
 
 /// The host of a process.
 #[derive(Debug, Default)]
@@ -20,6 +22,10 @@ pub(super) struct HostFacts {
     pub(super) hooks: Vec<Hook>,
     /// Whether it wants its messages back.
     pub(super) wants_replay: bool,
+    /// Whether it wants messages of the model in pieces.
+    pub(super) wants_pieces: bool,
+    /// Whom the CLI asks for a permission.
+    pub(super) asks: Asks,
     /// The session's id.
     pub(super) session_id: String,
 }
@@ -111,6 +117,16 @@ pub(super) fn change(
             return Change::LeaveOut;
         }
         Role::Hook { event, tool, .. } if !is_registered(event, tool) => return Change::LeaveOut,
+        Role::Piece if !host.wants_pieces => return Change::LeaveOut,
+        // A tool of an MCP server is asked without a line on stdout.
+        Role::Question(question) if question.asks_permission && host.asks != Asks::Host => {
+            return Change::LeaveOut;
+        }
+        Role::Cancel { request_id } | Role::Echo { request_id }
+            if host.asks != Asks::Host && dialogue.is_permission(request_id) =>
+        {
+            return Change::LeaveOut;
+        }
         Role::Echo { request_id } => {
             let hook = dialogue.lines.iter().find_map(|line| match &line.role {
                 Role::Hook { request_id: id, event, tool, .. } if id == request_id => {
@@ -158,4 +174,47 @@ pub(super) fn hook_id(line: &[u8], role: &Role, host: &HostFacts) -> Option<Spli
     let at = line.windows(recorded.len()).position(|part| part == recorded.as_bytes())?;
     let live = format!("\"callback_id\":{}", Value::from(hook.callback_id.as_str()));
     Some((at..at + recorded.len(), live.into_bytes()))
+}
+
+/// The CLI's own reason for a call that it denies because it may ask nobody.
+fn own_reason(tool: &str) -> String {
+    match tool {
+        "Bash" => "This command requires approval".to_owned(),
+        tool => format!("Claude requested permissions to use {tool}, but you haven't granted it yet."),
+    }
+}
+
+/// The changes of a line about a call that the recorded host denied, and this host is not asked about: the CLI denies it
+/// with a reason of its own, and says so in a record before the result of the call.
+pub(super) fn denied_unasked(
+    cassette: &Cassette,
+    dialogue: &Dialogue,
+    line: &[u8],
+    host: &HostFacts,
+) -> (Vec<u8>, Vec<Splice>) {
+    let (mut before, mut splices) = (String::new(), Vec::new());
+    if host.asks != Asks::Nobody || !line.starts_with(br#"{"type":"user""#) {
+        return (Vec::new(), splices);
+    }
+    for (question, reason) in dialogue.denied() {
+        let Some(id) = &question.tool_use_id else { continue };
+        if !contains(line, format!("\"tool_use_id\":\"{id}\"").as_bytes()) {
+            continue;
+        }
+        let own = own_reason(&question.about);
+        if let Some(reason) = reason.filter(|reason| !reason.is_empty()) {
+            let (recorded, live) = (json_escaped(reason), json_escaped(&own));
+            let starts = (0..line.len()).filter(|&at| line[at..].starts_with(&recorded));
+            splices.extend(starts.map(|at| (at..at + recorded.len(), live.clone())));
+        }
+        // The versions before do not print it.
+        if numbers(cassette.version()) >= numbers("2.1.329") {
+            let record = json!({
+                "type": "system", "subtype": "permission_denied", "tool_name": question.about,
+                "tool_use_id": id, "message": own, "uuid": fresh_uuid(), "session_id": host.session_id,
+            });
+            before.push_str(&format!("{record}\n"));
+        }
+    }
+    (before.into_bytes(), splices)
 }

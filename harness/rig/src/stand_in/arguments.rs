@@ -15,6 +15,18 @@ pub(super) enum Form {
     Interactive,
 }
 
+impl Form {
+    /// Its name in the log.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::OneShot => "one-shot",
+            Self::Live => "live",
+            Self::SideCall(_) => "side call",
+            Self::Interactive => "interactive",
+        }
+    }
+}
+
 /// A question about the CLI itself, or one that plays no cassette.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum SideCall {

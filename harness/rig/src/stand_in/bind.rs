@@ -91,7 +91,7 @@ impl Ids {
 }
 
 /// `id` as it is within a string of JSON.
-fn json_escaped(id: &str) -> Vec<u8> {
+pub(super) fn json_escaped(id: &str) -> Vec<u8> {
     let quoted = serde_json::Value::from(id).to_string();
     quoted.as_bytes()[1..quoted.len() - 1].to_vec()
 }

@@ -81,6 +81,8 @@ pub(super) enum ExpectedKind {
         question: Question,
         /// What was answered.
         decision: Decision,
+        /// The reason that was given with a no.
+        reason: Option<String>,
     },
     /// The answer to the call of a hook.
     HookAnswer {
@@ -162,6 +164,30 @@ impl Dialogue {
         })
     }
 
+    /// The questions for a permission that were answered with no, each with the reason that was given.
+    pub(super) fn denied(&self) -> impl Iterator<Item = (&Question, Option<&str>)> {
+        self.awaits.iter().filter_map(|expected| match &expected.kind {
+            ExpectedKind::Answer { question, decision: Decision::Deny, reason }
+                if question.asks_permission =>
+            {
+                Some((question, reason.as_deref()))
+            }
+            _ => None,
+        })
+    }
+
+    /// Whether a request of this id asks for a permission.
+    pub(super) fn is_permission(&self, id: &str) -> bool {
+        self.lines.iter().any(|line| {
+            matches!(&line.role, Role::Question(question) if question.request_id == id && question.asks_permission)
+        })
+    }
+
+    /// Whether the CLI printed pieces of messages (`stream_event`).
+    pub(super) fn has_pieces(&self) -> bool {
+        self.lines.iter().any(|line| line.role == Role::Piece)
+    }
+
     /// Whether this is the id of the request `initialize`.
     pub(super) fn is_initialize(&self, id: &str) -> bool {
         let is_it = |kind: &ExpectedKind| matches!(kind, ExpectedKind::Initialize { request_id } if request_id == id);
@@ -184,7 +210,10 @@ impl Dialogue {
             if self.session_id.is_none() {
                 self.session_id = value["session_id"].as_str().map(str::to_owned);
             }
-            let role = role(&value, &mut questions, &mut asked);
+            let role = match is_event {
+                true => Role::Piece,
+                false => role(&value, &mut questions, &mut asked),
+            };
             let announces = |word: &Value| word == "msg_lifecycle_v1";
             let capabilities = value["capabilities"].as_array();
             self.announces_lifecycle |=
@@ -253,7 +282,8 @@ impl Dialogue {
             HostAct::Answer(answer) => self.lines.iter().find_map(|line| match &line.role {
                 Role::Question(question) if question.request_id == answer.request_id => {
                     let question = question.clone();
-                    Some(ExpectedKind::Answer { question, decision: answer.decision })
+                    let (decision, reason) = (answer.decision, answer.reason());
+                    Some(ExpectedKind::Answer { question, decision, reason })
                 }
                 Role::Hook { request_id, event, tool, .. } if *request_id == answer.request_id => {
                     Some(ExpectedKind::HookAnswer {

@@ -157,6 +157,14 @@ impl HostAct {
     }
 }
 
+impl Answer {
+    /// The reason that the host gives with a no.
+    pub(super) fn reason(&self) -> Option<String> {
+        let line: Value = serde_json::from_slice(&self.line).ok()?;
+        line["response"]["response"]["message"].as_str().map(str::to_owned)
+    }
+}
+
 impl Hook {
     /// Whether the hook is called for this event and tool.
     pub(super) fn is_for(&self, event: &str, tool: Option<&str>) -> bool {

@@ -92,6 +92,22 @@ impl Lockstep {
         }
     }
 
+    /// Skips the answers to questions for a permission, because this host is asked none.
+    pub(super) fn ask_nobody(&mut self) {
+        let dialogue = Rc::clone(&self.dialogue);
+        let is_asked = dialogue.lines.iter().any(
+            |line| matches!(&line.role, Role::Question(question) if !question.asks_permission),
+        );
+        for (expected, skipped) in dialogue.awaits.iter().zip(&mut self.skipped) {
+            *skipped |= match &expected.kind {
+                ExpectedKind::Answer { question, .. } => question.asks_permission,
+                // It ended a question that got no answer.
+                ExpectedKind::Close => !is_asked,
+                _ => false,
+            };
+        }
+    }
+
     /// What happens next.
     pub(super) fn next(&mut self) -> Next {
         let dialogue = Rc::clone(&self.dialogue);

@@ -43,7 +43,8 @@ impl Log {
         let _ = file.write_all(format!("{line}\n").as_bytes());
     }
 
-    pub(super) fn start(&mut self, args: &[String], version: Option<&str>) {
+    /// A start, with its arguments and the kind of run that they ask for.
+    pub(super) fn start(&mut self, args: &[String], form: &str, version: Option<&str>) {
         if self.file.is_none() {
             return;
         }
@@ -53,7 +54,7 @@ impl Log {
         names.sort();
         let cwd = std::env::current_dir().ok();
         let cwd = cwd.map(|cwd| cwd.to_string_lossy().into_owned());
-        self.write("start", &json!({"argv": args, "env": names, "cwd": cwd, "version": version}));
+        self.write("start", &json!({"argv": args, "form": form, "env": names, "cwd": cwd, "version": version}));
     }
 
     pub(super) fn stdin(&mut self, line: &[u8]) {
@@ -74,8 +75,9 @@ impl Log {
         self.write("turn", &turn);
     }
 
-    pub(super) fn print(&mut self, bytes: usize, offset: u64) {
-        self.write("print", &json!({"bytes": bytes, "offset": offset}));
+    /// Bytes that were printed for those of the cassette from `offset` up to `to`.
+    pub(super) fn print(&mut self, bytes: usize, offset: u64, to: u64) {
+        self.write("print", &json!({"bytes": bytes, "offset": offset, "to": to}));
     }
 
     pub(super) fn wait(&mut self, what: &str) {

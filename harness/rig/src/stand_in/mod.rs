@@ -28,6 +28,7 @@ mod pipes;
 mod plan;
 mod play;
 mod printed;
+mod refusal;
 mod replies;
 mod running;
 mod settings;
@@ -37,7 +38,7 @@ mod transcript_file;
 mod turn;
 
 use std::ffi::OsString;
-use std::io::{self, IsTerminal as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 pub use error::{StandInError, USAGE, WRONG_LINE};
@@ -68,9 +69,21 @@ pub fn run(args: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> ExitC
     let version = choose::version(&settings);
     let options = CliOptions::of(version.as_deref());
     let arguments = Arguments::parse(&args, &options, io::stdout().is_terminal());
-    log.start(&args, settings.version.as_deref());
+    log.start(&args, arguments.form.name(), settings.version.as_deref());
     for note in &arguments.notes {
         log.note(note);
+    }
+    for option in arguments.options.iter().filter(|option| option.flags.is_none()) {
+        log.note(&format!("the stand-in does not know the option {}", option.name));
+    }
+    let folder = std::env::current_dir().unwrap_or_default();
+    if let Some(refusal) = refusal::refusal(&arguments, &options, &folder) {
+        log.refused(&format!("claude refuses its arguments: {}", refusal.text));
+        // A host that closed stdout or stderr gets the exit code and the log.
+        let _ = io::stdout().write_all(refusal.stdout.as_bytes());
+        let _ = writeln!(io::stderr(), "{}", refusal.text);
+        log.exit(refusal::REFUSED);
+        return ExitCode::from(refusal::REFUSED);
     }
     let code = match &arguments.form {
         Form::SideCall(call) => side_calls::answer(call, &arguments, &settings, &mut log),

@@ -78,6 +78,8 @@ impl<'a> Player<'a> {
         let host = HostFacts {
             is_live: arguments.form == Form::Live,
             wants_replay: arguments.replays_messages,
+            wants_pieces: arguments.wants_partials,
+            asks: arguments.asks.clone(),
             session_id,
             ..HostFacts::default()
         };
@@ -286,7 +288,7 @@ impl<'a> Player<'a> {
         if printed.begins_result {
             self.keep_transcript(false);
         }
-        self.write(&printed.bytes, range.start)?;
+        self.write(&printed.bytes, range.start, end)?;
         if printed.ends_result {
             self.end_turn();
         }
@@ -301,17 +303,18 @@ impl<'a> Player<'a> {
     }
 
     /// Writes bytes to stdout. A one-shot run prints only its end where the host asks for no records.
-    fn write(&mut self, bytes: &[u8], offset: usize) -> Result<(), Ending> {
-        if self.arguments.output != OutputFormat::StreamJson && !self.host.is_live
-            || bytes.is_empty()
-        {
+    fn write(&mut self, bytes: &[u8], offset: usize, to: usize) -> Result<(), Ending> {
+        if self.arguments.output != OutputFormat::StreamJson && !self.host.is_live {
             return Ok(());
         }
         let (end, printed) = self.other_end;
         let cut = end.cut(printed, bytes);
         let bytes = &bytes[..cut.unwrap_or(bytes.len())];
-        self.write_now(bytes)?;
-        self.log.print(bytes.len(), self.left_out + offset as u64);
+        // A line that this host does not read counts as printed too.
+        if !bytes.is_empty() {
+            self.write_now(bytes)?;
+        }
+        self.log.print(bytes.len(), self.left_out + offset as u64, self.left_out + to as u64);
         self.other_end.1 += bytes.len();
         match cut {
             Some(_) => Err(Ending::Recorded(Some(end.early()))),

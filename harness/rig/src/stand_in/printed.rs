@@ -26,6 +26,8 @@ pub(super) enum Role {
     Lifecycle,
     /// The message of the host, printed again.
     Replay,
+    /// A piece of a message of the model, which only a host reads that asks for them (`stream_event`).
+    Piece,
     /// The answer to a request of the host.
     Response {
         /// The id of the request.
@@ -69,6 +71,8 @@ pub(super) struct Question {
     pub(super) about: String,
     /// The call that it is about.
     pub(super) tool_use_id: Option<String>,
+    /// Whether it asks for a permission, so that it comes only with `--permission-prompt-tool`.
+    pub(super) asks_permission: bool,
 }
 
 impl Question {
@@ -91,6 +95,7 @@ pub(super) fn role(value: &Value, questions: &mut usize, asked: &mut Vec<String>
         (Some("system"), Some("status")) => Role::Status,
         (Some("result"), _) => Role::Result,
         (Some("command_lifecycle"), _) => Role::Lifecycle,
+        (Some("stream_event"), _) => Role::Piece,
         (Some("user"), _) if is_replay(value) => Role::Replay,
         (Some("control_cancel_request"), _) => {
             Role::Cancel { request_id: text(&value["request_id"]) }
@@ -121,7 +126,9 @@ pub(super) fn role(value: &Value, questions: &mut usize, asked: &mut Vec<String>
             let about = request["tool_name"]
                 .as_str()
                 .map_or_else(|| text(&request["subtype"]), str::to_owned);
-            Role::Question(Question { request_id, number: *questions, about, tool_use_id })
+            let asks_permission = request["subtype"] == "can_use_tool";
+            let number = *questions;
+            Role::Question(Question { request_id, number, about, tool_use_id, asks_permission })
         }
         _ => Role::Other,
     }

@@ -6,7 +6,8 @@ use std::rc::Rc;
 
 use clitape_runner::cassette::Cassette;
 
-use super::adapt::{Change, HostFacts, Turn, change, hook_id};
+use super::adapt::{Change, HostFacts, Turn, change, denied_unasked, hook_id};
+use super::arguments::Asks;
 use super::bind::{Ids, Rendered};
 use super::dialogue::{Dialogue, ExpectedKind};
 use super::error::StandInError;
@@ -64,6 +65,9 @@ impl Running {
         let mut lockstep = Lockstep::new(Rc::clone(&dialogue));
         if host.is_initialized {
             lockstep.fit(true, &host.hooks);
+        }
+        if host.asks == Asks::Nobody {
+            lockstep.ask_nobody();
         }
         let first = message.map(Turn::new);
         let (turns, rendered, held) = (BTreeMap::new(), None, Vec::new());
@@ -173,7 +177,14 @@ impl Running {
             let splices = vec![(0..length, answer)];
             return Rendered::new(bytes, before, splices, &after);
         }
+        let (denied, reasons) = denied_unasked(&self.cassette, &self.dialogue, bytes, host);
+        let before = [denied, before].concat();
         let mut splices = self.ids.splices(bytes);
+        splices.retain(|(id, _)| {
+            reasons.iter().all(|(reason, _)| id.end <= reason.start || reason.end <= id.start)
+        });
+        splices.extend(reasons);
+        splices.sort_by_key(|(range, _)| range.start);
         if let Some((range, id)) = hook_id(bytes, &line.role, host) {
             splices.retain(|(other, _)| other.end <= range.start || range.end <= other.start);
             splices.push((range, id));

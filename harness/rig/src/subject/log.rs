@@ -96,6 +96,7 @@ struct LogLine<'a> {
     offset: u64,
     #[serde(default)]
     bytes: u64,
+    to: Option<u64>,
 }
 
 impl StandInLog {
@@ -241,7 +242,7 @@ impl StandInLog {
         match name {
             "print" => {
                 self.held.try_keep(2 * size_of::<(u64, u64)>())?;
-                played.printed = line.offset.saturating_add(line.bytes);
+                played.printed = line.to.unwrap_or(line.offset.saturating_add(line.bytes));
                 played.waits_for = None;
                 let before = played.prints.last().map_or(0, |(_, end)| *end);
                 Arc::make_mut(&mut played.prints).push((at, played.printed.max(before)));
