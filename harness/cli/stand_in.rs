@@ -82,7 +82,11 @@ pub(crate) fn is_asked_for(mut arguments: impl Iterator<Item = OsString>) -> Opt
     match &arguments[..] {
         [help] if (help == "--help" || help == "-h") && !is_claude => None,
         [install, dir] if install == INSTALL && !is_claude => Some(put_into(Path::new(dir))),
-        _ => Some(stand_in::run(arguments, &|name| std::env::var_os(name))),
+        _ => {
+            let program = std::env::current_exe().ok();
+            let variable = |name: &str| std::env::var_os(name);
+            Some(stand_in::run(arguments, &variable, program.as_deref()))
+        }
     }
 }
 

@@ -50,6 +50,9 @@ pub struct PlayedTurn {
     pub ended_ms: Option<u64>,
 }
 
+/// How the sentence of a `claude` begins that refused the arguments of its start.
+pub(crate) const ARGUMENTS_REFUSED: &str = "claude refuses its arguments: ";
+
 /// How a run of a subject ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -65,7 +68,7 @@ pub enum RunEnding {
         /// The last lines that the subject had printed.
         last_words: String,
     },
-    /// The stand-in got a line that the CLI did not get; its sentence.
+    /// The stand-in got a line that the CLI did not get, or arguments that it refuses; its sentence.
     Refused(String),
     /// The subject ended; how, and the last lines that it printed.
     Died {
@@ -85,6 +88,9 @@ impl fmt::Display for RunEnding {
             Self::Over => f.write_str("it came to its end"),
             Self::Hung { waited_s, waited_for, .. } => {
                 write!(f, "it hung: for {waited_s} s, {waited_for}")
+            }
+            Self::Refused(sentence) if sentence.starts_with(ARGUMENTS_REFUSED) => {
+                f.write_str(sentence)
             }
             Self::Refused(sentence) => write!(f, "claude refused a line: {sentence}"),
             Self::Died { how, last_words } if last_words.is_empty() => {

@@ -2,7 +2,7 @@
 
 use super::violation::Found;
 use super::words::{seconds, told};
-use crate::observation::{Observation, RunEnding};
+use crate::observation::{ARGUMENTS_REFUSED, Observation, RunEnding};
 
 /// What a subject in a chat is called.
 pub(super) const GATEWAY: &str = "gateway";
@@ -31,7 +31,14 @@ pub(super) fn hung(observation: &Observation<'_>, subject: &str) -> Option<Found
 /// The subject writes to `claude` what `claude` reads.
 pub(super) fn refused(observation: &Observation<'_>, subject: &str) -> Option<Found> {
     let RunEnding::Refused(sentence) = &observation.ending else { return None };
-    Found::whole(format!("claude got from the {subject} what it does not read: {sentence}"))
+    match sentence.strip_prefix(ARGUMENTS_REFUSED) {
+        Some(words) => Found::whole(format!(
+            "claude refused the arguments that the {subject} started it with, and said: {words}"
+        )),
+        None => {
+            Found::whole(format!("claude got from the {subject} what it does not read: {sentence}"))
+        }
+    }
 }
 
 /// The subject stays within the bounds of a run.

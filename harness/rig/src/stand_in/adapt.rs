@@ -53,8 +53,12 @@ pub(super) enum Change {
 }
 
 /// Why a cassette can't be played in this form, and what to do.
-pub(super) fn unfit(dialogue: &Dialogue, is_live: bool) -> Option<String> {
-    match (dialogue.is_live, is_live) {
+pub(super) fn unfit(dialogue: &Dialogue, host: &HostFacts) -> Option<String> {
+    match (dialogue.is_live, host.is_live) {
+        // The tool of an MCP server answers what the recorded host answered.
+        (true, false) if matches!(host.asks, Asks::Tool { .. }) && dialogue.has_one_prompt() => {
+            None
+        }
         (true, false) => Some(
             "it is a conversation on stdin, and this host gives one prompt; start it with \
              --input-format stream-json, or take the scenario's one-shot cassette"
@@ -180,7 +184,9 @@ pub(super) fn hook_id(line: &[u8], role: &Role, host: &HostFacts) -> Option<Spli
 fn own_reason(tool: &str) -> String {
     match tool {
         "Bash" => "This command requires approval".to_owned(),
-        tool => format!("Claude requested permissions to use {tool}, but you haven't granted it yet."),
+        tool => {
+            format!("Claude requested permissions to use {tool}, but you haven't granted it yet.")
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! stays as it was recorded.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::Range;
 
 /// How the ids begin that a cassette has in place of random ones.
@@ -18,6 +19,8 @@ pub(super) struct Ids {
     bound: BTreeMap<Vec<u8>, Vec<u8>>,
     /// How often a cassette began in this session, from 1: the CLI never uses an id twice.
     round: u64,
+    /// How the uuids begin; absent if they are as recorded.
+    start: Option<String>,
 }
 
 /// A replacement: a range of the line, and its new bytes.
@@ -25,7 +28,17 @@ pub(super) type Splice = (Range<usize>, Vec<u8>);
 
 impl Ids {
     pub(super) fn new(round: u64) -> Self {
-        Self { bound: BTreeMap::new(), round }
+        let start = (round > 1).then(|| format!("{round:08x}"));
+        Self { bound: BTreeMap::new(), round, start }
+    }
+
+    /// Gives the uuids a start of the session's own: two processes at once never use the same id, so that a gateway may
+    /// know a question by it.
+    pub(super) fn of_session(mut self, session_id: &str) -> Self {
+        let mut hasher = DefaultHasher::new();
+        (session_id, self.round).hash(&mut hasher);
+        self.start = Some(format!("{:08x}", hasher.finish() >> 32));
+        self
     }
 
     /// Puts `live` in the place of `recorded`.
@@ -39,9 +52,9 @@ impl Ids {
         if let Some((recorded, _)) = self.bound.iter().find(|(_, live)| **live == escaped) {
             return String::from_utf8_lossy(recorded).into_owned();
         }
-        match live.strip_prefix(&format!("{:08x}", self.round)) {
-            Some(rest) if self.round > 1 => format!("00000000{rest}"),
-            _ => live.to_owned(),
+        match self.start.as_ref().and_then(|start| live.strip_prefix(start)) {
+            Some(rest) => format!("00000000{rest}"),
+            None => live.to_owned(),
         }
     }
 
@@ -80,8 +93,9 @@ impl Ids {
         if let Some((id, live)) = bound {
             return Some((id.len(), live.clone()));
         }
-        let is_canonical = self.round > 1 && rest.starts_with(CANONICAL) && is_whole(UUID);
-        is_canonical.then(|| (8, format!("{:08x}", self.round).into_bytes()))
+        let is_canonical = rest.starts_with(CANONICAL) && is_whole(UUID);
+        let start = self.start.as_ref().filter(|_| is_canonical)?;
+        Some((8, start.clone().into_bytes()))
     }
 
     /// A text of several lines with its ids bound.
@@ -153,7 +167,7 @@ impl Rendered {
 
 /// A random uuid of version 4.
 pub(super) fn fresh_uuid() -> String {
-    use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+    use std::hash::{BuildHasher as _, RandomState};
     // The keys of a `RandomState` are random, and differ each time.
     let draw = || RandomState::new().build_hasher().finish();
     let (high, low) = (draw(), draw());

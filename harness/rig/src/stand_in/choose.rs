@@ -12,7 +12,9 @@ use nix::fcntl::{Flock, FlockArg};
 use serde::Deserialize;
 
 use super::error::StandInError;
+use super::sessions::{PlayedSession, played};
 use super::settings::Settings;
+use super::turn::messages;
 
 /// A cassette in the place of one whose session is resumed: its second run, where it has one.
 pub(super) fn resumed(mut cassette: Cassette) -> Cassette {
@@ -71,24 +73,37 @@ pub(super) fn names(marker: &str, cassette: &Cassette) -> bool {
         && version.is_none_or(|version| *cassette.version() == *version)
 }
 
-/// The cassette for a prompt.
+/// The cassette for a prompt, and the turn of it that is next. `resumed` is the session that the process goes on with.
 pub(super) fn choose(
     settings: &Settings,
     prompt: &str,
     is_live: bool,
-) -> Result<Cassette, StandInError> {
+    resumed: Option<&str>,
+) -> Result<(Cassette, usize), StandInError> {
+    let turn = marked_turn(prompt);
     if let Some(named) = &settings.cassette {
-        return named_cassette(settings, named);
+        return Ok((named_cassette(settings, named)?, turn));
     }
     if let Some(queue) = &settings.queue {
-        return named_cassette(settings, &take(queue)?);
+        return Ok((named_cassette(settings, &take(queue)?)?, turn));
     }
     if let Some(named) = marker(prompt) {
-        return by_name(settings, named);
+        return Ok((by_name(settings, named)?, turn));
+    }
+    if let Some(found) = resumed.and_then(|session| of_session(settings, session)) {
+        return Ok(found);
     }
     let workspace = workspace(settings)?;
     let name = by_prompt(settings, &workspace, prompt, is_live)?;
-    by_name(settings, &name)
+    Ok((by_name(settings, &name)?, turn))
+}
+
+/// The cassette that a session of this run has played, and its next turn, if it has one.
+fn of_session(settings: &Settings, session_id: &str) -> Option<(Cassette, usize)> {
+    let PlayedSession { cassette, turns } = played(settings.log.as_deref()?, session_id)?;
+    let cassette = by_name(settings, &cassette).ok()?;
+    let goes_on = !cassette.further.is_empty() || messages(&cassette.stdin) > turns;
+    goes_on.then_some((cassette, turns + 1))
 }
 
 /// A cassette by its folder or its name.

@@ -183,6 +183,17 @@ impl Dialogue {
         })
     }
 
+    /// Whether the host wrote nothing but one message and answers, so that the message can be the prompt of a run.
+    pub(super) fn has_one_prompt(&self) -> bool {
+        let is_answer = |expected: &Expected| match &expected.kind {
+            ExpectedKind::Initialize { .. } | ExpectedKind::HookAnswer { .. } => true,
+            ExpectedKind::Message { .. } => true,
+            ExpectedKind::Answer { question, .. } => question.asks_permission,
+            ExpectedKind::Request { .. } | ExpectedKind::Unusable | ExpectedKind::Close => false,
+        };
+        self.messages().count() == 1 && self.awaits.iter().all(is_answer)
+    }
+
     /// Whether the CLI printed pieces of messages (`stream_event`).
     pub(super) fn has_pieces(&self) -> bool {
         self.lines.iter().any(|line| line.role == Role::Piece)

@@ -44,7 +44,9 @@ impl Player<'_> {
                     prompt.extend_from_slice(&line);
                     lines.push(held);
                 }
-                Ok(Event::TooMuch(what)) => return Err(Ending::Refused(WRONG_LINE, what)),
+                Ok(Event::TooMuch(what) | Event::NoAnswer(what)) => {
+                    return Err(Ending::Refused(WRONG_LINE, what));
+                }
                 Ok(Event::Close) => break,
                 Ok(Event::Signal(signal)) => return Err(self.signalled(signal)),
                 Err(_) => {
@@ -125,7 +127,7 @@ impl Player<'_> {
                 let act = HostAct::read(&line);
                 self.hear(act, held)
             }
-            Event::TooMuch(what) => Err(Ending::Refused(WRONG_LINE, what)),
+            Event::TooMuch(what) | Event::NoAnswer(what) => Err(Ending::Refused(WRONG_LINE, what)),
             Event::Close => {
                 self.log.stdin_closed();
                 self.is_closed = true;

@@ -49,6 +49,8 @@ pub(super) struct Lockstep {
     /// The lines that this host does not write.
     skipped: Vec<bool>,
     is_closed: bool,
+    /// Whether permissions are not asked for on stdout, so that the end of stdin ends no question.
+    asks_elsewhere: bool,
     /// Whether the CLI works on a message.
     is_in_turn: bool,
     /// The number of turns that began.
@@ -67,6 +69,7 @@ impl Lockstep {
             heard: vec![None; count],
             skipped: vec![false; count],
             is_closed: false,
+            asks_elsewhere: false,
             is_in_turn: false,
             turns: 0,
             message: None,
@@ -90,6 +93,11 @@ impl Lockstep {
                 _ => false,
             };
         }
+    }
+
+    /// Says that a tool answers the questions for a permission, and not the host.
+    pub(super) fn ask_elsewhere(&mut self) {
+        self.asks_elsewhere = true;
     }
 
     /// Skips the answers to questions for a permission, because this host is asked none.
@@ -123,7 +131,10 @@ impl Lockstep {
                     let is_close = *kind == ExpectedKind::Close;
                     let is_there = self.heard[*index].is_some() || is_close && self.is_closed;
                     if !self.skipped[*index] && !is_there {
-                        return if self.is_closed { Next::Closed } else { Next::Wait };
+                        let is_elsewhere = self.asks_elsewhere
+                            && matches!(kind, ExpectedKind::Answer { question, .. } if question.asks_permission);
+                        let is_over = self.is_closed && !is_elsewhere;
+                        return if is_over { Next::Closed } else { Next::Wait };
                     }
                     if matches!(kind, ExpectedKind::Message { .. }) {
                         self.message = Some(*index);

@@ -54,7 +54,10 @@ impl Log {
         names.sort();
         let cwd = std::env::current_dir().ok();
         let cwd = cwd.map(|cwd| cwd.to_string_lossy().into_owned());
-        self.write("start", &json!({"argv": args, "form": form, "env": names, "cwd": cwd, "version": version}));
+        self.write(
+            "start",
+            &json!({"argv": args, "form": form, "env": names, "cwd": cwd, "version": version}),
+        );
     }
 
     pub(super) fn stdin(&mut self, line: &[u8]) {

@@ -5,7 +5,7 @@
 //! (`--input-format stream-json`). In the third form it is in lockstep with its host: it prints only what the
 //! recorded CLI printed before the line that it waits for, and a line that the recorded CLI did not get ends it.
 //!
-//! `arguments`, `dialogue`, `host_line`, `lockstep`, `bind` and `adapt` do no IO and read no clock; `play` has the
+//! `arguments`, `options`, `dialogue`, `host_line`, `lockstep`, `bind` and `adapt` do no IO and read no clock; `play` has the
 //! pipes, the signals and the clock.
 
 mod adapt;
@@ -22,15 +22,19 @@ mod install;
 mod listen;
 mod lockstep;
 mod log;
+mod mcp;
 mod options;
 mod other_end;
+mod pieces;
 mod pipes;
 mod plan;
 mod play;
 mod printed;
 mod refusal;
 mod replies;
+mod run_file;
 mod running;
+mod sessions;
 mod settings;
 mod side_calls;
 mod transcript;
@@ -39,12 +43,16 @@ mod turn;
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _, Write as _};
+use std::path::Path;
 use std::process::ExitCode;
 
 pub use error::{StandInError, USAGE, WRONG_LINE};
 pub use install::{InstallError, install};
+pub use run_file::write_run_file;
 
 use clitape_runner::cassette::Cassette;
+
+use crate::observation::ARGUMENTS_REFUSED;
 
 use arguments::{Arguments, Form};
 use dialogue::Dialogue;
@@ -55,16 +63,25 @@ use options::CliOptions;
 use play::Player;
 use settings::Settings;
 
-/// Plays the part of `claude` with these arguments, the name of the program left out, in this environment.
+/// Plays the part of `claude` with these arguments, the name of the program left out, in this environment. A setting
+/// that the environment does not have is read from the file beside `program`, the running one.
 ///
 /// The process may also end in here, when the recorded CLI was ended by a signal.
-pub fn run(args: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> ExitCode {
+pub fn run(
+    args: Vec<OsString>,
+    env: &dyn Fn(&str) -> Option<OsString>,
+    program: Option<&Path>,
+) -> ExitCode {
     let args: Vec<String> =
         args.into_iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
     if other_end::hold(&args) {
         return ExitCode::SUCCESS;
     }
-    let settings = Settings::read(env);
+    let beside = run_file::read(program);
+    let variable = |name: &str| {
+        env(name).filter(|value| !value.is_empty()).or_else(|| beside.get(name).cloned())
+    };
+    let settings = Settings::read(&variable);
     let mut log = Log::open(settings.log.as_deref());
     let version = choose::version(&settings);
     let options = CliOptions::of(version.as_deref());
@@ -78,7 +95,7 @@ pub fn run(args: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> ExitC
     }
     let folder = std::env::current_dir().unwrap_or_default();
     if let Some(refusal) = refusal::refusal(&arguments, &options, &folder) {
-        log.refused(&format!("claude refuses its arguments: {}", refusal.text));
+        log.refused(&format!("{ARGUMENTS_REFUSED}{}", refusal.text));
         // A host that closed stdout or stderr gets the exit code and the log.
         let _ = io::stdout().write_all(refusal.stdout.as_bytes());
         let _ = writeln!(io::stderr(), "{}", refusal.text);
@@ -97,6 +114,11 @@ pub fn run(args: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> ExitC
     };
     log.exit(code);
     ExitCode::from(code)
+}
+
+/// The cassette that the last marker in a text names, `NAME` or `NAME/VERSION`.
+pub(crate) fn marked(text: &str) -> Option<&str> {
+    choose::marker(text)
 }
 
 /// Whether a host that writes to stdin can't be given this recording of one prompt: the CLI held its end back until

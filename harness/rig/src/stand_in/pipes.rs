@@ -10,6 +10,7 @@ use clitape_gateway::ByteSize;
 use clitape_runner::threads::{NoMoreThreads, start};
 use nix::sys::signal::{SigSet, Signal, raise};
 
+use super::mcp::Answered;
 use crate::kept::{Full, Held, KeptBytes};
 
 /// How long a signal waits for the process to take notice, which it does not while nobody reads its stdout.
@@ -22,6 +23,8 @@ pub(super) enum Event {
     Line(Vec<u8>, Held),
     /// The host wrote more than it may, in words; no more is read.
     TooMuch(String),
+    /// A permission can't be asked for, in words.
+    NoAnswer(String),
     /// Stdin is at its end.
     Close,
     /// The process got a signal that ends it.
@@ -67,6 +70,23 @@ impl EventQueue {
             }
         }
         queue
+    }
+
+    /// Returns what hands an answer to the queue as a line of the host, which counts for the account.
+    pub(super) fn answers(&self, kept: &Arc<KeptBytes>) -> impl FnMut(Answered) + Send + 'static {
+        let (sender, kept) = (self.sender.clone(), kept.clone());
+        move |answered| {
+            let mut held = Held::of(&kept);
+            let event = match answered {
+                Ok(line) => match held.try_keep(LINE + line.len()) {
+                    Ok(()) => Event::Line(line, held),
+                    Err(full) => Event::TooMuch(too_much(full)),
+                },
+                Err(why) => Event::NoAnswer(why),
+            };
+            // The receiver is gone when the process ends.
+            let _ = sender.send(event);
+        }
     }
 
     /// Begins to read stdin: lines of at most `most` bytes, which count for the account.

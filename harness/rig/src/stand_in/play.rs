@@ -11,7 +11,7 @@ use clitape_runner::cassette::{Cassette, Exit};
 use serde_json::json;
 
 use super::adapt::{HostFacts, unfit};
-use super::arguments::{Arguments, Form, OutputFormat};
+use super::arguments::{Arguments, Asks, Form, OutputFormat};
 use super::bind::fresh_uuid;
 use super::choose;
 use super::dialogue::Dialogue;
@@ -20,6 +20,7 @@ use super::error::{StandInError, USAGE};
 use super::host_line::{HostAct, Message};
 use super::lockstep::Next;
 use super::log::Log;
+use super::mcp::{Ask, PermissionTool};
 use super::other_end::OtherEnd;
 use super::pipes::EventQueue;
 use super::printed::Role;
@@ -64,6 +65,8 @@ pub(super) struct Player<'a> {
     pub(super) is_turn_open: bool,
     pub(super) cassettes: u64,
     pub(super) transcript: KeptTranscript,
+    /// The tool that is asked for permissions, from the first question on.
+    permission_tool: Option<PermissionTool>,
     /// How the last cassette ended, and how long that took.
     pub(super) ending: (Option<Exit>, u64),
     /// How the process ends where it is not as recorded, and the bytes of cassettes that it has printed.
@@ -105,6 +108,7 @@ impl<'a> Player<'a> {
             is_turn_open: false,
             cassettes: 0,
             transcript,
+            permission_tool: None,
             ending: (None, 0),
             other_end: (OtherEnd::default(), 0),
         }
@@ -150,13 +154,15 @@ impl<'a> Player<'a> {
 
     fn choose(&mut self, prompt: &str) -> Result<(Cassette, Dialogue), Ending> {
         let refuse = |error: StandInError| Ending::Refused(USAGE, error.to_string());
-        let cassette = choose::choose(self.settings, prompt, self.host.is_live).map_err(refuse)?;
         let is_resumed = self.arguments.resume.is_some() && self.cassettes == 0;
+        let session = self.arguments.resume.as_deref().filter(|_| is_resumed);
+        let chosen = choose::choose(self.settings, prompt, self.host.is_live, session);
+        let (cassette, turn) = chosen.map_err(refuse)?;
         let cassette = if is_resumed { choose::resumed(cassette) } else { cassette };
-        let (cassette, left_out) = from_turn(cassette, choose::marked_turn(prompt));
+        let (cassette, left_out) = from_turn(cassette, turn);
         self.left_out = left_out;
         let dialogue = Dialogue::cut(&cassette);
-        if let Some(why) = unfit(&dialogue, self.host.is_live) {
+        if let Some(why) = unfit(&dialogue, &self.host) {
             let name = format!("{}/{}", cassette.manifest.scenario, cassette.version());
             return Err(refuse(StandInError::Unfit { name, why }));
         }
@@ -289,9 +295,31 @@ impl<'a> Player<'a> {
             self.keep_transcript(false);
         }
         self.write(&printed.bytes, range.start, end)?;
+        for ask in printed.asks {
+            self.ask(ask)?;
+        }
         if printed.ends_result {
             self.end_turn();
         }
+        Ok(())
+    }
+
+    /// Asks the tool of `--permission-prompt-tool`.
+    fn ask(&mut self, ask: Ask) -> Result<(), Ending> {
+        let Asks::Tool { server, tool } = &self.arguments.asks else { return Ok(()) };
+        self.log.note(&format!("asks mcp__{server}__{tool} about {}", ask.request["tool_name"]));
+        let asked = match self.permission_tool.take() {
+            Some(asked) => asked,
+            None => {
+                let configs: Vec<String> =
+                    self.arguments.values("--mcp-config").map(str::to_owned).collect();
+                let answered = self.queue.answers(&self.kept);
+                let started = PermissionTool::start(&configs, server, tool, answered);
+                started.map_err(|why| Ending::Refused(USAGE, why))?
+            }
+        };
+        asked.ask(ask);
+        self.permission_tool = Some(asked);
         Ok(())
     }
 

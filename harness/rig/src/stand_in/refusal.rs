@@ -98,10 +98,9 @@ const RULES: [Rule; 17] = [
         since: V1,
         until: V2_1_329,
         words: |start| {
-            let is_both =
-                start.arguments.has("--system-prompt") && start.arguments.has("--system-prompt-file");
-            let words =
-                "Error: Cannot use both --system-prompt and --system-prompt-file. Please use only one.";
+            let is_both = start.arguments.has("--system-prompt")
+                && start.arguments.has("--system-prompt-file");
+            let words = "Error: Cannot use both --system-prompt and --system-prompt-file. Please use only one.";
             is_both.then(|| words.into())
         },
     },
@@ -194,8 +193,7 @@ pub(super) fn refusal(arguments: &Arguments, cli: &CliOptions, folder: &Path) ->
     let applies = |rule: &&Rule| rule.since <= cli.version && cli.version < rule.until;
     let text = RULES.iter().filter(applies).find_map(|rule| (rule.words)(&start))?;
     let is_stream = arguments.output == OutputFormat::StreamJson;
-    let has_record =
-        is_stream && cli.version >= V2 && text.starts_with("Error: --resume requires");
+    let has_record = is_stream && cli.version >= V2 && text.starts_with("Error: --resume requires");
     let stdout = if has_record { no_session(&text) } else { String::new() };
     Some(Refusal { text, stdout })
 }
@@ -217,9 +215,8 @@ fn wrong_value(option: &GivenOption, cli: &CliOptions) -> Option<String> {
         let what = format!("error: option '{flags}' argument missing");
         return option.needs_value.then_some(what);
     };
-    let invalid = |why: &str| {
-        Some(format!("error: option '{flags}' argument '{value}' is invalid. {why}"))
-    };
+    let invalid =
+        |why: &str| Some(format!("error: option '{flags}' argument '{value}' is invalid. {why}"));
     let is_more = cli.version >= V2_1_329 && MORE_CHOICES.contains(&(&option.name, value));
     if !option.choices.is_empty() && !option.choices.contains(value) && !is_more {
         return invalid(&format!("Allowed choices are {}.", option.choices.join(", ")));
@@ -301,7 +298,8 @@ fn settings_missing(start: &Start<'_>, is_absolute: bool) -> Option<String> {
 }
 
 fn prompt_file_missing(start: &Start<'_>) -> Option<String> {
-    let files = [("--system-prompt-file", "System"), ("--append-system-prompt-file", "Append system")];
+    let files =
+        [("--system-prompt-file", "System"), ("--append-system-prompt-file", "Append system")];
     files.into_iter().find_map(|(option, which)| {
         let path = missing(start, start.arguments.values(option).next()?)?;
         Some(format!("Error: {which} prompt file not found: {path}"))

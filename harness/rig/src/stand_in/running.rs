@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use clitape_runner::cassette::Cassette;
+use serde_json::Value;
 
 use super::adapt::{Change, HostFacts, Turn, change, denied_unasked, hook_id};
 use super::arguments::Asks;
@@ -13,9 +14,14 @@ use super::dialogue::{Dialogue, ExpectedKind};
 use super::error::StandInError;
 use super::host_line::{Answer, HostAct, Message, Request};
 use super::lockstep::{Heard, Lockstep};
+use super::mcp::Ask;
+use super::pieces::Pieces;
 use super::plan::Schedule;
 use super::printed::Role;
 use crate::kept::Held;
+
+/// The option with which a message comes in pieces.
+const PIECES: &str = "--include-partial-messages";
 
 /// A cassette that is being played.
 #[derive(Debug)]
@@ -31,12 +37,14 @@ pub(super) struct Running {
     first: Option<Turn>,
     /// The line that is being printed, as it is printed.
     rendered: Option<(usize, Rendered)>,
+    /// The pieces of messages for a host that asks for them, where the recording has none.
+    pieces: Option<Pieces>,
     /// The account of the lines of the host that were taken.
     pub(super) held: Vec<Held>,
 }
 
 /// What is printed for a range of the recorded bytes.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub(super) struct Printed {
     /// The bytes.
     pub(super) bytes: Vec<u8>,
@@ -44,6 +52,8 @@ pub(super) struct Printed {
     pub(super) begins_result: bool,
     /// Whether the end of a turn ends in it.
     pub(super) ends_result: bool,
+    /// The questions for a permission that end in it, for a host that has a tool for them.
+    pub(super) asks: Vec<Ask>,
 }
 
 impl Running {
@@ -60,18 +70,36 @@ impl Running {
         let schedule = Schedule::new(&cassette, play)?;
         let mut ids = Ids::new(round);
         if let Some(session) = &dialogue.session_id {
+            if *session != host.session_id {
+                ids = ids.of_session(&host.session_id);
+            }
             ids.bind(session, &host.session_id);
         }
         let mut lockstep = Lockstep::new(Rc::clone(&dialogue));
         if host.is_initialized {
             lockstep.fit(true, &host.hooks);
         }
-        if host.asks == Asks::Nobody {
-            lockstep.ask_nobody();
+        match &host.asks {
+            Asks::Nobody => lockstep.ask_nobody(),
+            Asks::Tool { .. } => lockstep.ask_elsewhere(),
+            Asks::Host => {}
         }
         let first = message.map(Turn::new);
-        let (turns, rendered, held) = (BTreeMap::new(), None, Vec::new());
-        Ok(Self { cassette, dialogue, lockstep, schedule, ids, turns, first, rendered, held })
+        let argv = &cassette.manifest.cli.argv;
+        let has_pieces = dialogue.has_pieces() || argv.iter().any(|argument| argument == PIECES);
+        let pieces = (host.wants_pieces && !has_pieces).then(Pieces::default);
+        Ok(Self {
+            cassette,
+            dialogue,
+            lockstep,
+            schedule,
+            ids,
+            turns: BTreeMap::new(),
+            first,
+            rendered: None,
+            pieces,
+            held: Vec::new(),
+        })
     }
 
     /// The cassette's name and version.
@@ -136,6 +164,7 @@ impl Running {
             if own.start >= range.end {
                 break;
             }
+            let line = line.clone();
             let is_result = line.role == Role::Result;
             let (from, to) =
                 (range.start.max(own.start) - own.start, range.end.min(own.end) - own.start);
@@ -148,6 +177,15 @@ impl Running {
             }
             printed.begins_result |= is_result && from == 0;
             printed.ends_result |= is_result && to == own.len();
+            if let (Asks::Tool { .. }, Role::Question(question)) = (&host.asks, &line.role)
+                && question.asks_permission
+                && to == own.len()
+            {
+                let line = self.ids.bind_text(&self.cassette.stdout[own]);
+                let mut line: Value = serde_json::from_slice(&line).unwrap_or_default();
+                let (request_id, request) = (question.request_id.clone(), line["request"].take());
+                printed.asks.push(Ask { request_id, request });
+            }
             index += 1;
         }
         self.lockstep.printed(range.end);
@@ -172,6 +210,14 @@ impl Running {
                 Change::LeaveOut => return Rendered::nothing(bytes.len()),
                 Change::Around(before, after) => (before, after),
             };
+        let (before, after) = match &mut self.pieces {
+            Some(pieces) => {
+                let bound = self.ids.bind_text(bytes);
+                let (first, last) = pieces.around(&bound, &host.session_id);
+                ([before, first.into_bytes()].concat(), [last.into_bytes(), after].concat())
+            }
+            None => (before, after),
+        };
         if let Some(answer) = self.echoed(&line.role) {
             let length = bytes.trim_ascii_end().len();
             let splices = vec![(0..length, answer)];

@@ -10,10 +10,6 @@ use serde_json::Value;
 /// The transcript is left out, because the process before has written what came before.
 pub(super) fn from_turn(cassette: Cassette, turn: usize) -> (Cassette, u64) {
     let lines: Vec<&[u8]> = cassette.stdin.split_inclusive(|&byte| byte == b'\n').collect();
-    let is_message = |line: &&[u8]| {
-        serde_json::from_slice::<Value>(line)
-            .is_ok_and(|line| line.get("type").and_then(Value::as_str) == Some("user"))
-    };
     let messages = (1_u64..).zip(&lines).filter(|(_, line)| is_message(line));
     let Some(first) = turn.checked_sub(2).and_then(|skipped| messages.skip(1).nth(skipped)) else {
         return (cassette, 0);
@@ -32,6 +28,17 @@ pub(super) fn from_turn(cassette: Cassette, turn: usize) -> (Cassette, u64) {
         ..cassette
     };
     (cassette, from)
+}
+
+/// The number of messages that a host wrote.
+pub(super) fn messages(stdin: &[u8]) -> usize {
+    stdin.split(|&byte| byte == b'\n').filter(is_message).count()
+}
+
+/// Whether a line of a host is a message.
+fn is_message(line: &&[u8]) -> bool {
+    serde_json::from_slice::<Value>(line)
+        .is_ok_and(|line| line.get("type").and_then(Value::as_str) == Some("user"))
 }
 
 /// The bytes of stdout that came before a line of stdin, and the timeline from that line on.

@@ -198,6 +198,8 @@ impl Boot {
         write_files(spec, &places, scratch, rig.workspace.root())?;
         let mut environment = own_environment(start, &folders, &places, &log)?;
         environment.extend(way.variables(&environment));
+        let settings = environment.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()));
+        stand_in::write_run_file(&claude, settings)?;
         let command: Vec<OsString> =
             spec.command.iter().map(|part| places.fill(part, Writing::Plain).into()).collect();
         let folder = match &spec.folder {

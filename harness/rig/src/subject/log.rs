@@ -14,7 +14,8 @@ use clitape_runner::limits::OutputLimits;
 use serde::Deserialize;
 
 use crate::kept::{Full, Held, KeptBytes};
-use crate::observation::PlayedTurn;
+use crate::observation::{ARGUMENTS_REFUSED, PlayedTurn};
+use crate::stand_in::marked;
 
 /// The bytes that are read at a time.
 const PART: usize = 256 * 1024;
@@ -41,8 +42,10 @@ pub(crate) struct StandInLog {
     /// The number of starts, those included that played no cassette.
     starts: u64,
     seen: HashMap<String, Played>,
-    /// The last sentence of a process without a cassette that refused.
-    stray: Option<String>,
+    /// The last process that was started for a run, and no side call.
+    last: Option<u64>,
+    /// The last sentence of a process without a cassette that refused, and when.
+    stray: Option<(u64, String)>,
 }
 
 /// A process of the log.
@@ -52,6 +55,14 @@ struct Process {
     arguments: Arc<[String]>,
     /// The cassette that it plays, `NAME/VERSION`.
     cassette: Option<String>,
+    /// The cassette that a marker names in its arguments, or in what it read.
+    named: Option<String>,
+    /// When it was started.
+    at: u64,
+    /// Whether it read a line on stdin.
+    was_heard: bool,
+    /// Whether it refused.
+    refused: bool,
 }
 
 /// What the log says of one cassette.
@@ -86,6 +97,9 @@ struct LogLine<'a> {
     #[serde(default)]
     at: u64,
     argv: Option<Vec<String>>,
+    form: Option<Cow<'a, str>>,
+    /// The line that it read on stdin.
+    line: Option<Cow<'a, str>>,
     cassette: Option<Cow<'a, str>>,
     #[serde(default)]
     left_out: u64,
@@ -112,6 +126,7 @@ impl StandInLog {
             processes: HashMap::new(),
             starts: 0,
             seen: HashMap::new(),
+            last: None,
             stray: None,
         }
     }
@@ -191,7 +206,25 @@ impl StandInLog {
 
     /// The last sentence of a process that refused before it had a cassette.
     pub(crate) fn stray(&self) -> Option<&str> {
-        self.stray.as_deref()
+        self.stray.as_ref().map(|(_, sentence)| sentence.as_str())
+    }
+
+    /// The sentence of the last process that was started for a run since `begin_ms` and refused its arguments, when it
+    /// refused them. No process was started after it.
+    pub(crate) fn refused_start(&self, begin_ms: u64) -> Option<(u64, &str)> {
+        let last = self.processes.get(&self.last?)?;
+        let (at, sentence) = self.stray.as_ref()?;
+        let is_it = last.refused && last.at >= begin_ms && sentence.starts_with(ARGUMENTS_REFUSED);
+        is_it.then_some((*at, sentence.as_str()))
+    }
+
+    /// Whether the last process that was started for a run since `begin_ms` got no line on stdin, has no prompt in its
+    /// arguments, and did not refuse.
+    pub(crate) fn is_unheard(&self, begin_ms: u64) -> bool {
+        let last = self.last.and_then(|pid| self.processes.get(&pid));
+        last.is_some_and(|last| {
+            last.at >= begin_ms && !last.was_heard && !last.refused && last.cassette.is_none()
+        })
     }
 
     fn take(&mut self, line: &LogLine<'_>) -> Result<(), Full> {
@@ -202,8 +235,25 @@ impl StandInLog {
             let arguments = line.argv.as_deref().unwrap_or_default();
             self.held.try_keep(PROCESS + arguments.iter().map(String::len).sum::<usize>())?;
             // The system gives the number of an ended process again.
-            let process = Process { arguments: arguments.into(), cassette: None };
+            let named = arguments.iter().rev().find_map(|argument| marked(argument));
+            let process = Process {
+                arguments: arguments.into(),
+                named: named.map(str::to_owned),
+                at,
+                ..Process::default()
+            };
             self.processes.insert(pid, process);
+            if line.form.as_deref() != Some("side call") {
+                self.last = Some(pid);
+            }
+        }
+        if let ("stdin", Some(text), Some(process)) =
+            (name, line.line.as_deref(), self.processes.get_mut(&pid))
+        {
+            process.was_heard = true;
+            if let Some(named) = marked(text) {
+                process.named = Some(named.chars().take(SENTENCE).collect());
+            }
         }
         if let ("turn", Some(cassette)) = (name, line.cassette.as_deref()) {
             let process = self.processes.entry(pid).or_default();
@@ -231,11 +281,17 @@ impl StandInLog {
             let words = line.sentence.as_deref().or(line.waits_for.as_deref()).unwrap_or(name);
             words.chars().take(SENTENCE).collect()
         };
-        let cassette = self.processes.get(&pid).and_then(|process| process.cassette.as_ref());
-        let played = cassette.and_then(|cassette| self.seen.get_mut(cassette));
+        let process = self.processes.entry(pid).or_default();
+        process.refused |= name == "refused";
+        let played = process.cassette.as_ref().and_then(|cassette| self.seen.get_mut(cassette));
         let Some(played) = played else {
             if name == "refused" {
-                self.stray = Some(sentence());
+                self.stray = Some((at, sentence()));
+                // Of several chats, the one whose cassette was named is refused.
+                if let Some(named) = process.named.clone() {
+                    self.held.try_keep(CASSETTE + named.len())?;
+                    self.seen.entry(named).or_default().refused = Some(sentence());
+                }
             }
             return Ok(());
         };

@@ -5,7 +5,8 @@ const UUID: &str = "11111111-2222-4333-8444-555555555555";
 /// What a version says of these arguments, without the newline.
 fn says(version: &str, line: &str) -> Option<Refusal> {
     let cli = CliOptions::of(Some(version));
-    let line = line.replace("STREAM", "--output-format stream-json --verbose").replace("UUID", UUID);
+    let line =
+        line.replace("STREAM", "--output-format stream-json --verbose").replace("UUID", UUID);
     let args: Vec<String> = line.split(' ').map(str::to_owned).collect();
     let arguments = Arguments::parse(&args, &cli, false);
     refusal(&arguments, &cli, Path::new("/no-such-folder"))
@@ -131,7 +132,9 @@ fn what_the_versions_say_differently_is_refused_as_each_says_it() {
                <session-id>";
     check("-p Hi --resume UUID", ["", "", ""]);
     check("-p Hi --resume", [old, new, new]);
-    let wrong = format!("{new}. Provided value \"abc\" is not a UUID and does not match any session title.");
+    let wrong = format!(
+        "{new}. Provided value \"abc\" is not a UUID and does not match any session title."
+    );
     let old = format!(
         "{old}\nSession IDs must be in UUID format (e.g., 550e8400-e29b-41d4-a716-446655440000)\nProvided value \"abc\" \
          is not a valid UUID"

@@ -7,6 +7,7 @@ use clitape_runner::replay::Entry;
 use serde_json::Value;
 
 use super::{Drive, SEARCH, TYPING};
+use crate::clock::now_ms;
 use crate::judge::judge;
 use crate::observation::{Observation, RunEnding};
 use crate::subject::dialogue::Act;
@@ -122,6 +123,9 @@ impl Drive<'_> {
 
     /// Says that the run hangs, once it has lasted too long.
     pub(super) fn hung(&self, played: &Played) -> Option<RunEnding> {
+        if let Some(sentence) = self.refused_start(played) {
+            return Some(RunEnding::Refused(sentence));
+        }
         let waits: Duration = self.entries.iter().map(wait_of).sum();
         let limit = Duration::from_secs(self.spec.within_s)
             + Duration::from_millis(self.job.recorded_ms())
@@ -143,6 +147,9 @@ impl Drive<'_> {
         let waited_for = match &played.waits_for {
             _ if played.starts == 0 => match self.shared.log().stray() {
                 Some(sentence) => format!("`claude` played nothing; it said: {sentence}"),
+                None if self.shared.log().is_unheard(self.begin_ms) => {
+                    "`claude` was started and got no message, neither in its arguments nor on stdin".to_owned()
+                }
                 None if has_answered => "`claude` was not started, though the chat has a message; a gateway that \
                                          looks for `claude` elsewhere than in `PATH` may have started another one"
                     .to_owned(),
@@ -152,6 +159,18 @@ impl Drive<'_> {
             None => "the chat is never quiet, or `claude` does not come to its end".to_owned(),
         };
         Some(RunEnding::Hung { waited_s: waited.as_secs(), waited_for, last_words: String::new() })
+    }
+
+    /// Returns what `claude` said of arguments that it refused, once the gateway had time to start it in another way and
+    /// the chat is quiet.
+    fn refused_start(&self, played: &Played) -> Option<String> {
+        if played.starts > 0 || self.last_call.elapsed() < SEARCH {
+            return None;
+        }
+        let log = self.shared.log();
+        let (at, sentence) = log.refused_start(self.begin_ms)?;
+        let since = now_ms().saturating_sub(at);
+        (u128::from(since) >= SEARCH.as_millis()).then(|| sentence.to_owned())
     }
 
     /// The end of a sentence about a button that is not there.
