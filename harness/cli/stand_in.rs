@@ -17,13 +17,14 @@ const INSTALL: &str = "--install";
 const HELP: &str = "\
 Arguments:
   --install DIR   put the program into DIR under the name claude, and print its path
-  CLAUDE_ARGS     what a gateway gives claude: -p PROMPT --output-format stream-json …
+  CLAUDE_ARGS     what a gateway gives claude: -p PROMPT --output-format stream-json --verbose …
 
 It prints the recorded bytes with the recorded pauses, and reads the lines of a host that writes JSON lines. The
 recording is the first of these that is there: CLITAPE_CASSETTE, the next line of CLITAPE_QUEUE, a marker
-[[clitape:NAME]] or [[clitape:NAME/VERSION]] in the prompt, the scenario whose prompt the prompt contains.
+[[clitape:NAME]] or [[clitape:NAME/VERSION]] in the prompt, the one that began the session of --resume, the scenario
+whose prompt the prompt contains. Arguments that claude refuses are refused in its words.
 
-Variables:
+Variables, of which those that are not set are read from claude.run.json beside the program:
   CLITAPE_ROOT        the folder of scenarios/ and cassettes/ [default: the nearest at or above the current one]
   CLITAPE_CASSETTE    NAME, NAME/VERSION or a cassette's folder
   CLITAPE_QUEUE       a file with one NAME[/VERSION] on each line; each turn takes one
@@ -36,7 +37,8 @@ Variables:
   CLITAPE_TRANSCRIPT  off: write no transcript
   CLITAPE_LOG         a file that gets a line of JSON for each thing that happens
 
-Exit codes of its own: 64 wrong usage or no cassette; 70 a wrong line, or no line in time. Else the recorded one.
+Exit codes of its own: 64 wrong usage or no cassette; 70 a wrong line, or no line in time; 1 refused
+arguments. Else the recorded one.
 docs/stand-in.md has more.
 ";
 

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::common::{check, clitape, has_program, root, run, workspace};
+use crate::common::{check, clitape, has_program, put_program, root, run, workspace};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tempfile::TempDir;
@@ -62,6 +62,27 @@ fn a_right_gateway_holds_and_its_chat_can_be_accepted() {
     );
     let page = fs::read_to_string(page.join("index.html")).unwrap();
     assert!(page.contains("What is recorded and what is real"));
+}
+
+#[test]
+fn a_gateway_whose_arguments_claude_refuses_is_convicted_soon() {
+    if !has_program("python3") {
+        return;
+    }
+    let dir = with_subjects("");
+    let path = dir.path();
+    let script = path.join("more-arguments");
+    put_program(&script, "#!/bin/sh\nexec \"$REAL_CLAUDE\" \"$@\" --frob\n");
+    let toml = example("", "")
+        .replace("'{claude}'", &format!("'{}', REAL_CLAUDE = '{{claude}}'", script.display()));
+    fs::write(path.join("clitape.toml"), toml).unwrap();
+    let says = [
+        "SB027",
+        "claude refused the arguments that the gateway started it with, and said: error: unknown option '--frob'",
+    ];
+    let begin = Instant::now();
+    check(path, &["rig", "--yes", "mine", "plain-text"], 3, &says, &[]);
+    assert!(begin.elapsed() < Duration::from_secs(90), "{:?}", begin.elapsed());
 }
 
 #[test]

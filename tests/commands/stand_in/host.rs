@@ -13,9 +13,31 @@ use tempfile::TempDir;
 
 use crate::common::{clitape, root};
 
+/// The arguments of a live host, but for whom it asks.
+pub(crate) const LINES: [&str; 7] = [
+    "-p",
+    "--input-format",
+    "stream-json",
+    "--output-format",
+    "stream-json",
+    "--verbose",
+    "--include-partial-messages",
+];
 /// The arguments of a live host.
-pub(crate) const LIVE: [&str; 5] =
-    ["-p", "--input-format", "stream-json", "--output-format", "stream-json"];
+pub(crate) const LIVE: [&str; 9] = [
+    "-p",
+    "--input-format",
+    "stream-json",
+    "--output-format",
+    "stream-json",
+    "--verbose",
+    "--include-partial-messages",
+    "--permission-prompt-tool",
+    "stdio",
+];
+/// The arguments of a one-shot host behind its prompt.
+pub(crate) const ONE_SHOT: [&str; 4] =
+    ["--output-format", "stream-json", "--verbose", "--include-partial-messages"];
 
 /// A host and the process that it started.
 pub(crate) struct Host {

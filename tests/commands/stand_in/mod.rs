@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a file that can't be read fails the test")]
 
+mod claude;
 mod host;
 
 use std::fs;
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 use crate::common::{clitape, root};
 use clitape_runner::cassette::Cassette;
 use clitape_runner::replay::stdin_lines;
-use host::{Host, LIVE};
+use host::{Host, LIVE, ONE_SHOT};
 use serde_json::{Value, json};
 
 /// The session id of every cassette.
@@ -72,8 +73,7 @@ fn one_run_prints_the_recorded_bytes() {
     let cassette = recorded("three-tools/2.1.330");
     for play in ["instant", "recorded", "seed:7"] {
         let variables = [("CLITAPE_CASSETTE", "three-tools"), ("CLITAPE_PLAY", play)];
-        let args =
-            ["-p", "Hi", "--output-format", "stream-json", "--session-id", SESSION, "--new-option"];
+        let args = [&["-p", "Hi", "--session-id", SESSION], &ONE_SHOT[..]].concat();
         let ended = Host::start(&variables, &args).end();
         assert_eq!(ended.status.code(), Some(0), "{play}: {}", ended.stderr);
         assert!(ended.stdout == cassette.stdout, "{play}");
@@ -82,7 +82,7 @@ fn one_run_prints_the_recorded_bytes() {
         assert!(fs::read(path).unwrap() == cassette.transcript, "{play}");
         let log = ended.log();
         let events: Vec<&str> = log.iter().filter_map(|line| line["event"].as_str()).collect();
-        assert_eq!((events[0], events[1], events[2]), ("start", "note", "turn"), "{play}");
+        assert_eq!((events[0], events[1]), ("start", "turn"), "{play}");
         assert_eq!(events[events.len() - 2..], ["turn_end", "exit"], "{play}");
         assert!(log[0]["env"].as_array().unwrap().contains(&"HOME".into()));
         assert!(!log[0].to_string().contains(env!("CARGO_MANIFEST_DIR")), "no values");
@@ -106,7 +106,7 @@ fn one_run_can_take_its_prompt_from_stdin_and_print_the_answer_alone() {
 #[test]
 fn a_run_ends_as_the_cli_ended() {
     let run = |name: &str| {
-        let args = ["-p", "Hi", "--output-format", "stream-json"];
+        let args = [&["-p", "Hi"], &ONE_SHOT[..]].concat();
         Host::start(&[("CLITAPE_CASSETTE", name)], &args).end().status
     };
     assert_eq!(run("api-400/2.1.329").code(), Some(1));
@@ -164,7 +164,7 @@ fn the_program_is_claude_by_its_name() {
 /// A host that gets as far as `lines` says must be refused with this sentence, within a second.
 #[track_caller]
 fn check_refused(name: &str, line: &str, expect: &str) {
-    let mut host = Host::live(name, &[]);
+    let mut host = Host::live(name, &["--session-id", SESSION]);
     host.request("r-1", &json!({"subtype": "initialize", "hooks": null}));
     host.say("Go.", None);
     host.until(|value| value["request"]["subtype"] == "can_use_tool");
@@ -394,7 +394,7 @@ fn a_signal_ends_it_as_it_ends_the_cli() {
 #[test]
 fn the_process_can_end_in_another_way() {
     let cassette = recorded("plain-text/2.1.330");
-    let args = ["-p", "Hi", "--output-format", "stream-json", "--session-id", SESSION];
+    let args = [&["-p", "Hi", "--session-id", SESSION], &ONE_SHOT[..]].concat();
     let start =
         |end: &str| Host::start(&[("CLITAPE_CASSETTE", "plain-text"), ("CLITAPE_END", end)], &args);
     let ended = start("at:1000").end();

@@ -203,13 +203,19 @@ pub(super) fn denied_unasked(
         return (Vec::new(), splices);
     }
     for (question, reason) in dialogue.denied() {
-        let Some(id) = &question.tool_use_id else { continue };
-        if !contains(line, format!("\"tool_use_id\":\"{id}\"").as_bytes()) {
+        let words = reason.filter(|reason| !reason.is_empty()).map(json_escaped);
+        // The versions before 2 ask without the id of the call.
+        let part = match (&question.tool_use_id, &words) {
+            (Some(id), _) => format!("\"tool_use_id\":\"{id}\"").into_bytes(),
+            (None, Some(words)) => words.clone(),
+            (None, None) => continue,
+        };
+        if !contains(line, &part) {
             continue;
         }
         let own = own_reason(&question.about);
-        if let Some(reason) = reason.filter(|reason| !reason.is_empty()) {
-            let (recorded, live) = (json_escaped(reason), json_escaped(&own));
+        if let Some(recorded) = words {
+            let live = json_escaped(&own);
             let starts = (0..line.len()).filter(|&at| line[at..].starts_with(&recorded));
             splices.extend(starts.map(|at| (at..at + recorded.len(), live.clone())));
         }
@@ -217,7 +223,7 @@ pub(super) fn denied_unasked(
         if numbers(cassette.version()) >= numbers("2.1.329") {
             let record = json!({
                 "type": "system", "subtype": "permission_denied", "tool_name": question.about,
-                "tool_use_id": id, "message": own, "uuid": fresh_uuid(), "session_id": host.session_id,
+                "tool_use_id": question.tool_use_id, "message": own, "uuid": fresh_uuid(), "session_id": host.session_id,
             });
             before.push_str(&format!("{record}\n"));
         }

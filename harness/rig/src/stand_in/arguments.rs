@@ -235,6 +235,9 @@ impl Arguments {
                 _ => {}
             }
         }
+        if self.values("--permission-prompts").any(|value| value == "none") {
+            self.asks = Asks::Nobody;
+        }
     }
 
     /// Whether an option of this long name is given.
@@ -321,6 +324,10 @@ mod tests {
         let asks = |line: &str| parse(line).asks;
         assert_eq!(asks("-p Hello"), Asks::Nobody);
         assert_eq!(asks("-p --permission-prompt-tool stdio"), Asks::Host);
+        assert_eq!(
+            asks("-p --permission-prompt-tool stdio --permission-prompts none"),
+            Asks::Nobody
+        );
         let (server, tool) = ("gate".to_owned(), "ask_it".to_owned());
         assert_eq!(
             asks("-p --permission-prompt-tool mcp__gate__ask_it"),

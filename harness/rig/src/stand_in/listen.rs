@@ -11,8 +11,9 @@ use super::ending::Ending;
 use super::error::WRONG_LINE;
 use super::host_line::{HostAct, Message};
 use super::lockstep::Heard;
-use super::pipes::{Event, exit_code, tell, too_much};
+use super::pipes::{Event, exit_code, too_much};
 use super::play::Player;
+use super::refusal::{NO_INPUT, REFUSED, Refusal};
 use super::replies;
 use crate::kept::{Held, parsed_bytes};
 
@@ -28,7 +29,7 @@ impl Player<'_> {
 
     /// The prompt of a one-shot run.
     pub(super) fn prompt(&mut self) -> Result<String, Ending> {
-        if let Some(prompt) = &self.arguments.prompt {
+        if let Some(prompt) = self.arguments.prompt.as_ref().filter(|prompt| !prompt.is_empty()) {
             return Ok(prompt.clone());
         }
         self.read_stdin()?;
@@ -59,10 +60,8 @@ impl Player<'_> {
         }
         let prompt = String::from_utf8_lossy(&prompt).trim().to_owned();
         if prompt.is_empty() {
-            tell(
-                "Error: Input must be provided either through stdin or as a prompt argument when using --print",
-            );
-            return Err(Ending::Code(1));
+            Refusal::of(NO_INPUT).report(self.log);
+            return Err(Ending::Code(i32::from(REFUSED)));
         }
         Ok(prompt)
     }

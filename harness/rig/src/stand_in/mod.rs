@@ -42,7 +42,7 @@ mod transcript_file;
 mod turn;
 
 use std::ffi::OsString;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -51,8 +51,6 @@ pub use install::{InstallError, install};
 pub use run_file::write_run_file;
 
 use clitape_runner::cassette::Cassette;
-
-use crate::observation::ARGUMENTS_REFUSED;
 
 use arguments::{Arguments, Form};
 use dialogue::Dialogue;
@@ -95,10 +93,7 @@ pub fn run(
     }
     let folder = std::env::current_dir().unwrap_or_default();
     if let Some(refusal) = refusal::refusal(&arguments, &options, &folder) {
-        log.refused(&format!("{ARGUMENTS_REFUSED}{}", refusal.text));
-        // A host that closed stdout or stderr gets the exit code and the log.
-        let _ = io::stdout().write_all(refusal.stdout.as_bytes());
-        let _ = writeln!(io::stderr(), "{}", refusal.text);
+        refusal.report(&mut log);
         log.exit(refusal::REFUSED);
         return ExitCode::from(refusal::REFUSED);
     }

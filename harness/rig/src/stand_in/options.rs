@@ -430,7 +430,7 @@ mod tests {
                     format!("{}[{}]", option.name(), values.join(","))
                 }
                 Argument::Option { written, .. } => format!("?{written}"),
-                Argument::Word(word) => word.to_owned(),
+                Argument::Word(word) => word,
                 Argument::Rest(rest) => format!("-- {}", rest.join(" ")),
             });
             read.collect::<Vec<_>>().join(" ")

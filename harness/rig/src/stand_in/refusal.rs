@@ -1,16 +1,23 @@
 //! The arguments that `claude` refuses, with its words, by its version. Each sentence was measured by starting the
 //! versions 1.0.128, 2.1.148 and 2.1.330; 2.1.332 says the same as 2.1.330.
 
+use std::io::{self, Write as _};
 use std::path::{Path, absolute};
 
 use serde_json::json;
 
 use super::arguments::{Arguments, Form, GivenOption, OutputFormat, SideCall};
 use super::bind::fresh_uuid;
+use super::log::Log;
 use super::options::CliOptions;
+use crate::observation::ARGUMENTS_REFUSED;
 
 /// The exit code of the CLI when it refuses its arguments.
 pub(super) const REFUSED: u8 = 1;
+
+/// What the CLI says if a run has no prompt.
+pub(super) const NO_INPUT: &str =
+    "Error: Input must be provided either through stdin or as a prompt argument when using --print";
 
 /// A version of the CLI as numbers.
 type Version = [u64; 3];
@@ -27,6 +34,21 @@ pub(super) struct Refusal {
     pub(super) text: String,
     /// What it prints on stdout: a `result` record where a session can't be resumed.
     pub(super) stdout: String,
+}
+
+impl Refusal {
+    /// A refusal with nothing on stdout.
+    pub(super) fn of(text: &str) -> Self {
+        Self { text: text.to_owned(), stdout: String::new() }
+    }
+
+    /// Prints it and logs it.
+    pub(super) fn report(&self, log: &mut Log) {
+        log.refused(&format!("{ARGUMENTS_REFUSED}{}", self.text));
+        // A host that closed stdout or stderr gets the exit code and the log.
+        let _ = io::stdout().write_all(self.stdout.as_bytes());
+        let _ = writeln!(io::stderr(), "{}", self.text);
+    }
 }
 
 /// The arguments of a start, and the folder in which it is.
@@ -187,7 +209,7 @@ pub(super) fn refusal(arguments: &Arguments, cli: &CliOptions, folder: &Path) ->
         return None;
     }
     if let Some(text) = wrong_option(arguments, cli) {
-        return Some(Refusal { text, stdout: String::new() });
+        return Some(Refusal::of(&text));
     }
     let start = Start { arguments, folder };
     let applies = |rule: &&Rule| rule.since <= cli.version && cli.version < rule.until;

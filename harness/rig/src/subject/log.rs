@@ -385,6 +385,49 @@ mod tests {
         assert_eq!((log.arguments("b/1.0.0"), log.starts()), (None, 1));
     }
 
+    /// Reads a log of these lines; what a cassette is known to have got, what the last start was refused with, and whether
+    /// it got nothing.
+    #[track_caller]
+    fn check_starts(
+        lines: &[&str],
+        refused: Option<&str>,
+        refused_start: Option<&str>,
+        is_unheard: bool,
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        std::fs::write(&path, lines.join("\n") + "\n").unwrap();
+        let mut log = StandInLog::at(path, limits(9_999, 999), &Arc::default());
+        log.update().unwrap();
+        let played = log.played("a/1.0.0");
+        assert_eq!(played.refused.as_deref(), refused, "{lines:?}");
+        assert_eq!(log.refused_start(5).map(|(_, words)| words), refused_start, "{lines:?}");
+        assert_eq!(log.is_unheard(5), is_unheard, "{lines:?}");
+    }
+
+    #[test]
+    fn a_start_that_played_nothing_is_known() {
+        let start = r#"{"pid":1,"at":7,"event":"start","argv":["-p"],"form":"live"}"#;
+        let named = r#"{"pid":1,"at":7,"event":"start","argv":["-p","Hi [[clitape:a/1.0.0#2]]"],"form":"one-shot"}"#;
+        let side = r#"{"pid":2,"at":8,"event":"start","argv":["--version"],"form":"side call"}"#;
+        let sentence = "claude refuses its arguments: error: no";
+        let refused = r#"{"pid":1,"at":9,"event":"refused","sentence":"claude refuses its arguments: error: no"}"#;
+        let other = r#"{"pid":1,"at":9,"event":"refused","sentence":"expected a user message"}"#;
+        let stdin =
+            r#"{"pid":1,"at":9,"event":"stdin","line":"{\"text\":\"[[clitape:a/1.0.0]]\"}"}"#;
+        let turn = r#"{"pid":1,"at":9,"event":"turn","cassette":"a/1.0.0"}"#;
+        let early = start.replace("\"at\":7", "\"at\":4");
+        check_starts(&[side], None, None, false);
+        check_starts(&[start, side], None, None, true);
+        check_starts(&[&early], None, None, false);
+        check_starts(&[start, refused, side], None, Some(sentence), false);
+        check_starts(&[&early, refused], None, None, false);
+        check_starts(&[named, refused], Some(sentence), Some(sentence), false);
+        check_starts(&[start, refused, start], None, None, true);
+        check_starts(&[start, stdin, other], Some("expected a user message"), None, false);
+        check_starts(&[named, turn], None, None, false);
+    }
+
     #[test]
     fn a_log_has_limits() {
         let folder = tempfile::tempdir().unwrap();

@@ -182,6 +182,35 @@ fn a_host_without_initialize_and_without_hooks_goes_on() {
 }
 
 #[test]
+fn nobody_is_asked_where_nobody_can_answer() {
+    let mut lockstep = Lockstep::new(Rc::new(dialogue()));
+    lockstep.ask_nobody();
+    for line in [INIT, MESSAGE, HOOK] {
+        print(&mut lockstep);
+        lockstep.hear(&HostAct::read(line.as_bytes()));
+    }
+    assert_eq!(print(&mut lockstep), 6);
+    assert_eq!(lockstep.expected(), "an interrupt");
+}
+
+#[test]
+fn the_end_of_stdin_ends_no_question_to_a_tool() {
+    for (asks_elsewhere, expect) in [(false, Next::Closed), (true, Next::Wait)] {
+        let mut lockstep = Lockstep::new(Rc::new(dialogue()));
+        if asks_elsewhere {
+            lockstep.ask_elsewhere();
+        }
+        for line in [INIT, MESSAGE, HOOK] {
+            print(&mut lockstep);
+            lockstep.hear(&HostAct::read(line.as_bytes()));
+        }
+        print(&mut lockstep);
+        lockstep.close();
+        assert_eq!(lockstep.next(), expect);
+    }
+}
+
+#[test]
 fn the_end_of_stdin_ends_it_where_it_waits() {
     let mut lockstep = Lockstep::new(Rc::new(dialogue()));
     lockstep.hear(&HostAct::read(INIT.as_bytes()));

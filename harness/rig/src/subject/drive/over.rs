@@ -148,7 +148,7 @@ impl Drive<'_> {
             _ if played.starts == 0 => match self.shared.log().stray() {
                 Some(sentence) => format!("`claude` played nothing; it said: {sentence}"),
                 None if self.shared.log().is_unheard(self.begin_ms) => {
-                    "`claude` was started and got no message, neither in its arguments nor on stdin".to_owned()
+                    "`claude` was started and got no message on stdin".to_owned()
                 }
                 None if has_answered => "`claude` was not started, though the chat has a message; a gateway that \
                                          looks for `claude` elsewhere than in `PATH` may have started another one"
