@@ -7,6 +7,7 @@ use super::messages::{self, ChatCall};
 use super::other_methods;
 use super::params::Params;
 use super::state::ServerState;
+use super::topics;
 use super::updates::{Webhook, webhook_target};
 use super::words::noted;
 
@@ -52,7 +53,7 @@ const fn signals(run: fn(&mut ChatCall<'_>) -> ApiResult) -> Effect {
 }
 
 /// Each method by its name; Telegram does not care for small and capital letters.
-pub(super) const METHODS: [(&str, Effect); 36] = [
+pub(super) const METHODS: [(&str, Effect); 48] = [
     ("getMe", Effect::Bot(get_me)),
     ("getUpdates", Effect::Poll),
     ("setWebhook", Effect::Bot(set_webhook)),
@@ -89,6 +90,18 @@ pub(super) const METHODS: [(&str, Effect); 36] = [
     ("unpinAllChatMessages", changes(other_methods::unpin_chat_message)),
     ("sendChatAction", signals(messages::send_chat_action)),
     ("sendMessageDraft", signals(messages::send_message_draft)),
+    ("createForumTopic", changes(topics::create_forum_topic)),
+    ("editForumTopic", changes(topics::change_forum_topic)),
+    ("closeForumTopic", changes(topics::change_forum_topic)),
+    ("reopenForumTopic", changes(topics::change_forum_topic)),
+    ("deleteForumTopic", changes(topics::delete_forum_topic)),
+    ("unpinAllForumTopicMessages", changes(topics::change_forum_topic)),
+    ("editGeneralForumTopic", changes(topics::change_general_topic)),
+    ("closeGeneralForumTopic", changes(topics::change_general_topic)),
+    ("reopenGeneralForumTopic", changes(topics::change_general_topic)),
+    ("hideGeneralForumTopic", changes(topics::change_general_topic)),
+    ("unhideGeneralForumTopic", changes(topics::change_general_topic)),
+    ("getForumTopicIconStickers", Effect::Bot(topics::get_forum_topic_icon_stickers)),
 ];
 
 /// The method that answers a press; its chat is that of the press.

@@ -291,8 +291,10 @@ fn act(state: &mut ServerState, call: &BegunCall, params: &Params) -> (ApiResult
 
 /// Puts into the entry of a refused call what it asked for. Nothing of it is done: the chat stays as it is.
 fn describe(call: &mut ChatCall<'_>) {
-    for name in ["message_id", "draft_id"] {
-        if let Some(value) = call.params.integer(name) {
+    for (name, parameter) in
+        [("message_id", "message_id"), ("draft_id", "draft_id"), ("topic", "message_thread_id")]
+    {
+        if let Some(value) = call.params.integer(parameter) {
             call.data.insert(name.to_owned(), value.into());
         }
     }

@@ -13,7 +13,7 @@ use super::settings::BOT_ID;
 use crate::kept::{Held, KeptBytes, entry_bytes, json_bytes};
 use crate::limits::ChatServerLimits;
 
-/// The number of the person who writes in groups; in a private chat it is the chat's.
+/// The number of the person who writes in a group of which nobody said who is in it.
 const PERSON_ID: i64 = 1_001;
 
 /// A message of a chat.
@@ -60,8 +60,12 @@ pub(super) struct Chat {
     pub(super) id: i64,
     messages: BTreeMap<i64, Message>,
     last_message: i64,
-    /// The topics that the person has written in.
+    /// The person who writes in it, if that is another one than usual.
+    pub(super) person: Option<i64>,
+    /// The topics that the bot made, and those that the person made or has written in.
     pub(super) topics: Vec<i64>,
+    /// Whether it has topics before there is one.
+    pub(super) has_topics: bool,
     pub(super) pace: Pace,
     /// The numbered calls so far.
     pub(super) calls: u64,
@@ -92,6 +96,11 @@ impl Chat {
 
     pub(super) fn is_group(&self) -> bool {
         self.id < 0
+    }
+
+    /// Returns whether it is a group with topics.
+    pub(super) fn is_forum(&self) -> bool {
+        self.is_group() && (self.has_topics || !self.topics.is_empty())
     }
 
     /// Returns the messages by their numbers.
@@ -169,12 +178,12 @@ impl Chat {
     /// Returns the chat as the Bot API has it.
     pub(super) fn json(&self) -> Value {
         match self.is_group() {
-            false => json!({ "id": self.id, "type": "private", "first_name": "Tester",
-                "username": "tester" }),
+            false => json!({ "id": self.id, "type": "private",
+                "first_name": first_name(self.id), "username": username(self.id) }),
             true => {
                 let mut chat = json!({ "id": self.id, "type": "supergroup",
                     "title": self.title() });
-                if !self.topics.is_empty() {
+                if self.is_forum() {
                     chat["is_forum"] = true.into();
                 }
                 chat
@@ -189,9 +198,10 @@ impl Chat {
 
     /// Returns the person as the Bot API has them.
     pub(super) fn person(&self) -> Value {
-        let id = if self.is_group() { PERSON_ID } else { self.id };
-        json!({ "id": id, "is_bot": false, "first_name": "Tester", "username": "tester",
-            "language_code": "en" })
+        let usual = if self.is_group() { PERSON_ID } else { self.id };
+        let id = self.person.unwrap_or(usual);
+        json!({ "id": id, "is_bot": false, "first_name": first_name(id),
+            "username": username(id), "language_code": "en" })
     }
 
     /// Returns a message as the Bot API has it.
@@ -234,6 +244,16 @@ impl Chat {
         }
         json
     }
+}
+
+/// Returns the username of a person, without `@`.
+fn username(person: i64) -> String {
+    format!("person{person}")
+}
+
+/// Returns the first name of a person.
+fn first_name(person: i64) -> String {
+    format!("Person {person}")
 }
 
 /// Checks that one more of them is kept of a chat.

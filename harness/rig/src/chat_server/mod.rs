@@ -7,7 +7,7 @@
 //!
 //! | module | what it has |
 //! |---|---|
-//! | `api`, `messages`, `other_methods` | the methods, as a table |
+//! | `api`, `messages`, `other_methods`, `topics` | the methods, as a table |
 //! | `call` | one call: its latency, its fault, its entry |
 //! | `markup` | HTML and Markdown as Telegram reads them, with its errors |
 //! | `pace`, `faults` | how often a bot may write, and what goes wrong |
@@ -41,6 +41,7 @@ mod settings;
 mod shared;
 mod state;
 mod token;
+mod topics;
 mod updates;
 mod webhook;
 mod words;
@@ -67,7 +68,9 @@ pub use script_file::{MOST_STEPS, PersonScript, SCRIPT_CHAT, ScriptError};
 pub use settings::{BOT_API, ChatServerSettings};
 pub use state::LastCall;
 
+use chat::Chat;
 use connections::{Listening, OpenConnections, without_panic};
+use pace::Pace;
 use shared::Shared;
 use state::ServerState;
 use token::Token;
@@ -189,6 +192,11 @@ impl ChatServer {
         self.shared.read(|state| state.token.as_str().to_owned())
     }
 
+    /// The bot's username, without `@`.
+    pub fn bot_username(&self) -> String {
+        self.shared.read(|state| state.bot.username.clone())
+    }
+
     /// Returns a text of the bot without the random part of its token, which differs in each run.
     pub fn masked(&self, text: &str) -> String {
         self.shared.read(|state| state.token.masked(text).into_owned())
@@ -240,7 +248,31 @@ impl ChatServer {
         })
     }
 
-    /// Gives a chat faults of its own, in place of those of the server.
+    /// Makes a group in which a person writes; a forum has topics.
+    ///
+    /// # Errors
+    ///
+    /// [`PersonError::TooManyChats`].
+    pub fn open_group(&self, chat: i64, person: i64, is_forum: bool) -> Result<(), PersonError> {
+        self.shared.change(|state| {
+            let most = state.settings.limits.chats;
+            let chat = state.open(chat).ok_or(PersonError::TooManyChats(most))?;
+            (chat.person, chat.has_topics) = (Some(person), is_forum);
+            Ok(())
+        })
+    }
+
+    /// Makes a topic of a group as its person does, and returns its number.
+    ///
+    /// # Errors
+    ///
+    /// [`PersonError`] when there is no such chat, or it is full.
+    pub fn make_topic(&self, chat: i64, name: &str) -> Result<i64, PersonError> {
+        self.shared.change(|state| topics::make(state, chat, name))
+    }
+
+    /// Gives a chat faults of its own, in place of those of the server, and counts its calls from here on: for the next
+    /// recording it is as a new chat.
     ///
     /// # Errors
     ///
@@ -250,6 +282,8 @@ impl ChatServer {
             let most = state.settings.limits.chats;
             let chat = state.open(chat).ok_or(PersonError::TooManyChats(most))?;
             chat.faults = Some(faults);
+            (chat.calls, chat.pace) = (0, Pace::default());
+            chat.calls_of.clear();
             Ok(())
         })
     }
@@ -270,6 +304,18 @@ impl ChatServer {
             let start = chat.said_at.unwrap_or(0);
             let from_start = |entry: &Entry| entry.at_time(entry.at.saturating_sub(start));
             chat.entries().iter().map(from_start).collect()
+        })
+    }
+
+    /// Returns what happened in a chat after its first `known` entries, as [`entries`](Self::entries) does; `at` counts
+    /// from the person's first message among them.
+    pub fn entries_after(&self, chat: i64, known: usize) -> Vec<Entry> {
+        self.shared.read(|state| {
+            let entries = state.chats.get(&chat).map_or(&[][..], Chat::entries);
+            let part = entries.get(known..).unwrap_or_default();
+            let start = part.iter().find(|entry| entry.kind == "(user)");
+            let start = start.map_or(0, |entry| entry.at);
+            part.iter().map(|entry| entry.at_time(entry.at.saturating_sub(start))).collect()
         })
     }
 

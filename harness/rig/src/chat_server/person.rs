@@ -85,6 +85,8 @@ pub(super) fn say(
         source: text.to_owned(),
         entities: entities(text, &username),
         topic,
+        // A message of a topic answers the one with which the topic begins.
+        reply_to: topic.filter(|topic| chat.messages().contains_key(topic)),
         ..Message::default()
     };
     let json = chat.message_json(&message, &bot);

@@ -11,6 +11,7 @@ mod bot;
 mod browser;
 mod client;
 mod failures;
+mod groups;
 mod kept;
 mod person;
 mod strangers;

@@ -1,0 +1,104 @@
+//! Persons with names of their own, groups in which a person writes, and the topics of a forum.
+
+use clitape_rig::chat_server::ChatServer;
+use serde_json::{Value, json};
+
+use crate::client::{call, result, started};
+
+const GROUP: i64 = -1_000_007_000_002;
+
+/// The messages that the bot gets.
+fn messages(server: &ChatServer) -> Vec<Value> {
+    let updates = result(server, "getUpdates", &json!({}));
+    updates.as_array().unwrap().iter().map(|update| update["message"].clone()).collect()
+}
+
+#[test]
+fn each_person_has_names_of_their_own() {
+    let server = started(|_| {});
+    server.say(8, "hi").unwrap();
+    server.open_group(GROUP, 9, false).unwrap();
+    server.say(GROUP, "hi").unwrap();
+    server.say(-5, "hi").unwrap();
+    let messages = messages(&server);
+    for (message, (id, username)) in
+        messages.iter().zip([(7, "person7"), (8, "person8"), (9, "person9"), (1_001, "person1001")])
+    {
+        assert_eq!(
+            (&message["from"]["id"], &message["from"]["username"]),
+            (&json!(id), &json!(username))
+        );
+        assert_eq!(message["from"]["first_name"], format!("Person {id}"));
+    }
+    assert_eq!(messages[1]["chat"]["username"], "person8");
+    assert_eq!(
+        (&messages[2]["chat"]["id"], &messages[2]["chat"]["type"]),
+        (&json!(GROUP), &json!("supergroup"))
+    );
+    assert_eq!(messages[2]["chat"]["is_forum"], Value::Null);
+}
+
+#[test]
+fn a_person_makes_topics_and_writes_in_them() {
+    let server = started(|_| {});
+    server.open_group(GROUP, 9, true).unwrap();
+    let topic = server.make_topic(GROUP, "first").unwrap();
+    server.say_in_topic(GROUP, topic, "hi").unwrap();
+    let messages = messages(&server);
+    let [_, made, said] = &messages[..] else { panic!("{messages:?}") };
+    assert_eq!(made["forum_topic_created"]["name"], "first");
+    assert_eq!((&made["message_id"], &made["message_thread_id"]), (&json!(topic), &json!(topic)));
+    assert_eq!(
+        (&said["message_thread_id"], &said["is_topic_message"]),
+        (&json!(topic), &json!(true))
+    );
+    assert_eq!(said["reply_to_message"]["message_id"], topic);
+    assert_eq!((&said["chat"]["is_forum"], &said["text"]), (&json!(true), &json!("hi")));
+    assert!(server.make_topic(5, "no such chat").is_err());
+    // The message that says so is no act in the chat.
+    assert_eq!(server.entries(GROUP).len(), 1);
+}
+
+#[test]
+fn a_bot_makes_topics_of_its_own() {
+    let server = started(|_| {});
+    server.open_group(GROUP, 9, true).unwrap();
+    let made = result(&server, "createForumTopic", &json!({ "chat_id": GROUP, "name": "agent" }));
+    let topic = made["message_thread_id"].clone();
+    assert_eq!(made["name"], "agent");
+    let of_topic = |more: Value| {
+        let mut body = json!({ "chat_id": GROUP, "message_thread_id": topic });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        body
+    };
+    let sent = result(&server, "sendMessage", &of_topic(json!({ "text": "x" })));
+    assert_eq!(sent["message_thread_id"], topic);
+    for method in ["editForumTopic", "closeForumTopic", "reopenForumTopic", "deleteForumTopic"] {
+        assert_eq!(result(&server, method, &of_topic(json!({ "name": "other" }))), true);
+    }
+    let none = json!({ "chat_id": GROUP });
+    assert_eq!(result(&server, "closeGeneralForumTopic", &none), true);
+    assert_eq!(result(&server, "getForumTopicIconStickers", &json!({})), json!([]));
+    for (method, body, expect) in [
+        ("sendMessage", of_topic(json!({ "text": "x" })), "message thread not found"),
+        ("closeForumTopic", of_topic(json!({})), "message thread not found"),
+        ("createForumTopic", json!({ "chat_id": GROUP, "name": " " }), "TOPIC_TITLE_INVALID"),
+        ("createForumTopic", json!({ "chat_id": 7, "name": "x" }), "the chat is not a forum"),
+    ] {
+        let answer = call(&server, method, &body).json();
+        assert_eq!(answer["description"], format!("Bad Request: {expect}"), "{method}");
+    }
+}
+
+#[test]
+fn the_entries_of_a_part_count_from_its_first_message() {
+    let server = started(|_| {});
+    result(&server, "sendMessage", &json!({ "chat_id": 7, "text": "x" }));
+    let known = server.entries(7).len();
+    std::thread::sleep(std::time::Duration::from_millis(5));
+    server.say(7, "again").unwrap();
+    result(&server, "sendMessage", &json!({ "chat_id": 7, "text": "y" }));
+    let part = server.entries_after(7, known);
+    let kinds: Vec<&str> = part.iter().map(|entry| &*entry.kind).collect();
+    assert_eq!((kinds, part[0].at), (vec!["(user)", "sendMessage"], 0));
+}
