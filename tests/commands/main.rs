@@ -40,4 +40,5 @@ mod sweep;
 mod unmade;
 mod variants;
 mod versions;
+mod who_writes;
 mod workspace;

@@ -77,6 +77,8 @@ pub enum RunEnding {
         /// The last lines of its output.
         last_words: String,
     },
+    /// The subject served one other person only; the sentence about the subject. It is empty as long as that is not sure.
+    NotServed(String),
     /// The subject made more calls, or printed more, than a run may; what and how many.
     Flooded(String),
 }
@@ -99,6 +101,7 @@ impl fmt::Display for RunEnding {
             Self::Died { how, last_words } => {
                 write!(f, "the gateway {how}; its last words: {last_words}")
             }
+            Self::NotServed(sentence) => write!(f, "it was not played: {sentence}"),
             Self::Flooded(what) => write!(f, "the gateway flooded: {what}"),
         }
     }

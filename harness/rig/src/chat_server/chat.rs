@@ -247,7 +247,7 @@ impl Chat {
 }
 
 /// Returns the username of a person, without `@`.
-fn username(person: i64) -> String {
+pub(crate) fn username(person: i64) -> String {
     format!("person{person}")
 }
 

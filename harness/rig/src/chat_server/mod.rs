@@ -60,6 +60,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
+pub(crate) use chat::username;
 pub use connections::Serve;
 pub use faults::{CallFault, CallFaultError, ConnectionFault, Faults, ListedFault};
 pub use pace::PaceLimits;

@@ -18,6 +18,7 @@ use super::bundled;
 use super::conditions::Printing;
 use super::error::SubjectError;
 use super::packages::Packages;
+use super::persons::Persons;
 use super::placeholders::{Places, Writing};
 use super::prepare::{Prepared, RigHost, environment};
 use super::ready_url::UrlWatch;
@@ -90,6 +91,8 @@ pub(crate) struct Start<'a> {
     pub(crate) prepared: &'a Prepared,
     /// How the stand-in plays.
     pub(crate) playing: &'a Playing,
+    /// Who writes to it.
+    pub(crate) persons: &'a Persons,
     pub(crate) rig: RigHost<'a>,
     /// The account of the run, for which counts what the gateway sends.
     pub(crate) kept: &'a Arc<KeptBytes>,
@@ -151,7 +154,7 @@ impl Boot {
     }
 
     fn by(reach: Reach, start: Start<'_>) -> Result<Self, SubjectError> {
-        let Start { spec, prepared, rig, kept, .. } = start;
+        let Start { spec, prepared, persons, rig, kept, .. } = start;
         let folders = Folders::new(rig)?;
         let scratch = folders.scratch.path();
         let claude = stand_in::install(rig.program, &folders.bin)?;
@@ -183,6 +186,9 @@ impl Boot {
         if let Some(chat) = &chat {
             places.set("bot_api", chat.url());
             places.set("token", chat.token());
+            places.set("bot", chat.bot_username());
+            persons.open(chat);
+            persons.set_places(&mut places);
         }
         places.set("port", free_port()?.to_string());
         for (name, value) in &spec.values {
@@ -198,7 +204,8 @@ impl Boot {
         write_files(spec, &places, scratch, rig.workspace.root())?;
         let mut environment = own_environment(start, &folders, &places, &log)?;
         environment.extend(way.variables(&environment));
-        let settings = environment.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()));
+        let settings =
+            environment.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()));
         stand_in::write_run_file(&claude, settings)?;
         let command: Vec<OsString> =
             spec.command.iter().map(|part| places.fill(part, Writing::Plain).into()).collect();

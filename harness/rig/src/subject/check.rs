@@ -200,6 +200,10 @@ fn answer(name: &str, seen: &Seen, front: Front) -> CheckLine {
         RunEnding::Died { how, .. } => {
             CheckLine::failed(format!("{name}: the gateway {how}"), "look at its output")
         }
+        RunEnding::NotServed(sentence) => CheckLine::failed(
+            format!("{name}: {sentence}"),
+            "give it the persons that it knows: `{persons}` or `{person}`",
+        ),
         RunEnding::Flooded(what) => CheckLine::failed(
             format!("{name}: {what}"),
             "call the chat less often, and send it less",

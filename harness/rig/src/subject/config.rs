@@ -25,8 +25,8 @@ use super::error::SubjectError;
 use super::like;
 use super::names::suggestion;
 use super::spec::{
-    CallSpec, Front, GatewaySpec, HostKind, InstallSpec, ParserSpec, Press, Reach, Ready,
-    ReadySign, ReplaySpec, Started, Subject, SubjectKind,
+    CallSpec, ChatKind, Chats, FirstStep, Front, GatewaySpec, HostKind, InstallSpec, ParserSpec,
+    Press, Reach, Ready, ReadySign, ReplaySpec, Started, Starts, Subject, SubjectKind, Writers,
 };
 use crate::observation::SubjectTraits;
 
@@ -69,6 +69,10 @@ struct SubjectFile {
     host: Option<HostKind>,
     ready: Option<ReadyFile>,
     reach: Option<Reach>,
+    chats: Option<Chats>,
+    chat: Option<ChatKind>,
+    starts: Option<Starts>,
+    first: Option<Vec<FirstStepFile>>,
     say: Option<String>,
     stop: Option<String>,
     press: Option<PressFile>,
@@ -109,6 +113,20 @@ struct ReadyFile {
     output: Option<String>,
     url: Option<String>,
     within_s: Option<u64>,
+}
+
+/// A text that the person writes, or a button that is pressed.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "write a text, or `{ press = \"LABEL\" }`")]
+enum FirstStepFile {
+    Say(String),
+    Press(FirstPressFile),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FirstPressFile {
+    press: String,
 }
 
 #[derive(Default, Deserialize)]
@@ -311,8 +329,20 @@ impl SubjectFile {
         if let Some((file, _)) = self.files.iter().flatten().find(|(file, _)| !is_inside(file)) {
             return complain("files", format!("`{file}` is no path in the temporary folder"));
         }
+        let writers = Writers {
+            chats: self.chats.unwrap_or_default(),
+            chat: self.chat.unwrap_or_default(),
+            starts: self.starts.unwrap_or_default(),
+            first: self
+                .first
+                .into_iter()
+                .flatten()
+                .map(FirstStepFile::step)
+                .collect::<Result<_, _>>()?,
+        };
         Ok(GatewaySpec {
             front,
+            writers,
             idle_s: number(idle_s, self.idle_s)?,
             within_s: number(WITHIN_S, self.within_s)?,
             at_once: number(AT_ONCE, self.at_once)?,
@@ -346,6 +376,28 @@ impl SubjectFile {
             claude_first: self.claude_first.unwrap_or_default(),
             versions: BTreeMap::new(),
         })
+    }
+}
+
+impl FirstStepFile {
+    /// What the person writes, if the step is no press.
+    fn text(&self) -> Option<&String> {
+        match self {
+            Self::Say(text) => Some(text),
+            Self::Press(_) => None,
+        }
+    }
+
+    fn step(self) -> Result<FirstStep, Complaint> {
+        match self {
+            Self::Say(text) if text.trim().is_empty() => {
+                complain("first", "a text is empty; nobody can send it")
+            }
+            Self::Say(text) => Ok(FirstStep::Say(text)),
+            Self::Press(FirstPressFile { press }) => {
+                Ok(FirstStep::Press(expression("first", &press)?))
+            }
+        }
     }
 }
 

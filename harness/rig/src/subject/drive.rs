@@ -15,7 +15,11 @@ use clitape_runner::scenario::Scenario;
 use super::boot::{LOOK, PersonSide};
 use super::bus::{self, BusError};
 use super::dialogue::{Act, Dialogue, Step};
+use super::first::{self, OpenedChats};
 use super::log::{Played, StandInLog};
+use super::part::ChatPart;
+use super::persons::Seat;
+use super::queue::{RunQueue, Ticket};
 use super::spec::GatewaySpec;
 use crate::chat_server::{ChatServer, Faults, PressTarget};
 use crate::clock::now_ms;
@@ -38,7 +42,7 @@ const AFTER_REFUSAL: Duration = Duration::from_secs(2);
 /// The time between two looks at all of a chat.
 const CHAT_LOOK: Duration = Duration::from_millis(100);
 /// The call that says that somebody types; a gateway repeats it as long as a run lives.
-const TYPING: &str = "sendChatAction";
+pub(super) const TYPING: &str = "sendChatAction";
 /// The calls of a chat for which faults are drawn.
 const CALLS_WITH_FAULTS: u64 = 5_000;
 
@@ -117,6 +121,10 @@ pub(crate) struct Shared<'a> {
     /// The file of the gateway's bus, if it has one.
     pub(crate) bus: Option<&'a Path>,
     pub(crate) limits: RigLimits,
+    /// The chats in which the person has done what comes first.
+    pub(crate) opened: OpenedChats,
+    /// What the runs know of each other.
+    pub(crate) queue: RunQueue,
     /// The account of what the gateway makes clitape keep.
     pub(crate) kept: &'a Arc<KeptBytes>,
 }
@@ -168,8 +176,8 @@ impl Shared<'_> {
 /// A run in progress.
 struct Drive<'a> {
     job: &'a Job,
-    chat: &'a ChatServer,
-    chat_id: i64,
+    chat: ChatPart<'a>,
+    ticket: Ticket<'a>,
     spec: &'a GatewaySpec,
     shared: &'a Shared<'a>,
     begin: Instant,
@@ -179,6 +187,12 @@ struct Drive<'a> {
     next: usize,
     /// The number of messages that the person has written.
     turn: usize,
+    /// The starts and the turns that there were when the person wrote a message that begins a turn of its own.
+    asked: Option<(u64, usize)>,
+    /// From when on the time of the run counts: it stands still while the gateway is busy with other runs.
+    clock: Instant,
+    /// Whether `claude` was started.
+    is_started: bool,
     /// When the next step could first be done.
     due_since: Option<Instant>,
     /// Since when the stand-in waits, what it had printed then, and what it waits for.
@@ -199,25 +213,39 @@ struct Drive<'a> {
     last_call: Instant,
 }
 
-/// Plays a cassette in a chat of its own. `watch` gets the entries as they come; `None` if the caller stops it.
+/// Plays a cassette in its place. `watch` gets the entries as they come; `None` if the caller stops it.
 pub(crate) fn drive(
     job: &Job,
-    (chat, chat_id): (&ChatServer, i64),
+    (server, seat): (&ChatServer, Seat),
     spec: &GatewaySpec,
     shared: &Shared<'_>,
     faults: &Faults,
     watch: &dyn Fn(&[Entry]),
 ) -> Option<Seen> {
+    let mut chat = match first::open(server, seat, spec, shared) {
+        Ok(chat) => chat,
+        Err(seen) => return seen,
+    };
+    // A chat that can't be made has no message either, so that the run hangs.
+    let _ = server.set_faults(seat.chat, faults.for_key(&job.name(), CALLS_WITH_FAULTS));
+    // A warm-up may have played the same cassette.
+    shared.log().forget(&job.name());
+    // An earlier recording in the same chat has events too.
+    let known_events = shared.bus_of(seat.chat).ok().flatten().map_or(0, |events| events.len());
+    chat.begin();
     let mut drive = Drive {
         job,
         chat,
-        chat_id,
+        ticket: shared.queue.enter(seat.number),
         spec,
         shared,
         begin: Instant::now(),
         begin_ms: now_ms(),
         next: 0,
         turn: 0,
+        asked: None,
+        clock: Instant::now(),
+        is_started: false,
         due_since: None,
         waiting: None,
         pressed: BTreeSet::new(),
@@ -229,10 +257,6 @@ pub(crate) fn drive(
         last_look: None,
         last_call: Instant::now(),
     };
-    // A chat that can't be made has no message either, so that the run hangs.
-    let _ = chat.set_faults(chat_id, faults.for_key(&job.name(), CALLS_WITH_FAULTS));
-    // A warm-up may have played the same cassette.
-    shared.log().forget(&job.name());
     drive.say(&job.dialogue.prompt);
     let ending = shared.until_over(|| {
         drive.look(watch);
@@ -246,8 +270,8 @@ pub(crate) fn drive(
     drive.look(watch);
     let played = shared.log().played(&job.name());
     let (turns, reads) = played.since(drive.begin_ms, &job.cassette.stdout);
-    let (bus, ending) = match shared.bus_of(chat_id) {
-        Ok(bus) => (bus, ending),
+    let (bus, ending) = match shared.bus_of(seat.chat) {
+        Ok(bus) => (bus.map(|events| events.into_iter().skip(known_events).collect()), ending),
         Err(what) => (None, RunEnding::Flooded(what)),
     };
     Some(Seen { entries: drive.entries, ending, turns, reads, bus, took: drive.begin.elapsed() })
@@ -260,13 +284,15 @@ impl Drive<'_> {
         self.turn += 1;
         let turn = if self.turn > 1 { format!("#{}", self.turn) } else { String::new() };
         let marked = format!("{text} [[clitape:{}{turn}]]", self.job.name());
-        self.write(&self.spec.say.replace("{prompt}", &marked));
+        self.write(&self.chat.fill(&self.spec.say).replace("{prompt}", &marked));
     }
 
     /// Writes a text of the person as it is.
-    fn write(&self, text: &str) {
+    fn write(&mut self, text: &str) {
         // A chat that is full has more calls than a run may, which ends it.
-        let _ = self.chat.say(self.chat_id, text);
+        let _ = self.chat.say(text);
+        // What the person writes ends the quiet of a chat.
+        (self.last_call, self.done) = (Instant::now(), None);
     }
 
     /// Reads the chat, from time to time.
@@ -275,7 +301,7 @@ impl Drive<'_> {
             return;
         }
         self.last_look = Some(Instant::now());
-        let entries = self.chat.entries(self.chat_id);
+        let entries = self.chat.entries();
         let known = self.entries.len().min(entries.len());
         if entries.len() > known {
             watch(&entries[known..]);
@@ -295,6 +321,7 @@ impl Drive<'_> {
             return Some(RunEnding::Flooded(what));
         }
         let played = self.shared.log().played(&self.job.name());
+        self.queue(&played);
         self.act(&played);
         if let Some(sentence) = &played.refused {
             // Many gateways end the process where the recorded host asked it to stop.
@@ -347,12 +374,13 @@ impl Drive<'_> {
         let is_late = since.elapsed() > SEARCH;
         let is_done = match &step.act {
             Act::Say(text) => {
+                self.asked = is_next_turn.then(|| (played.starts, played.turns.len()));
                 self.say(text);
                 true
             }
             Act::Stop => {
                 if let Some(stop) = &spec.stop {
-                    self.write(stop);
+                    self.write(&self.chat.fill(stop));
                     self.stopped = true;
                 }
                 true
@@ -413,7 +441,7 @@ impl Drive<'_> {
             return false;
         };
         let target = i64::try_from(button.0).map_or(PressTarget::Last, PressTarget::Message);
-        let is_pressed = self.chat.press(self.chat_id, target, &button.1).is_ok();
+        let is_pressed = self.chat.press(target, &button.1).is_ok();
         self.pressed.insert(button);
         is_pressed
     }

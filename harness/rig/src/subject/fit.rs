@@ -37,6 +37,8 @@ pub enum Misfit {
     DuringTurn,
     /// The recorded person said no or chose, and the gateway answers questions itself.
     AnswersItself,
+    /// The gateway served another person only, which is a finding of its own.
+    NotServed,
 }
 
 impl fmt::Display for Misfit {
@@ -69,6 +71,9 @@ impl fmt::Display for Misfit {
                 "the recorded person says no or chooses, and the gateway does not pass questions on \
                  (questions_asked = true)",
             ),
+            Self::NotServed => {
+                f.write_str("the gateway served another person only; see SB026 about the subject")
+            }
             Self::DuringTurn => f.write_str(
                 "the recorded host writes a message during a turn (writes_during_turn = true)",
             ),

@@ -5,7 +5,9 @@
 //! 2. `fit` says which cassettes a gateway can be given, `dialogue` what the recorded person did.
 //! 3. `review` lists what a subject runs, for the person who is asked. `prepare` installs what the gateway needs; `boot` starts the gateway in a temporary folder, with the stand-in as its `claude` and a chat server;
 //!    `ready_url` asks a URL whether it is ready.
-//! 4. `run` plays many cassettes at one start, `drive` one of them in a chat, and `agent` one in an editor; `log`
+//! 4. `persons` says who writes and in which chats, `first` does what comes before the first prompt, and `part` is the
+//!    part of a chat that belongs to one run. `run` plays many cassettes at one start, `queue` is what they know of
+//!    each other, `drive` plays one of them in a chat, and `agent` one in an editor; `log`
 //!    reads what the stand-in did, `answers` what the recorded host answered, `bus` what the gateway's event bus said.
 //! 5. `suite` plays all that fit and makes findings of what was seen; `golden` compares it with what was accepted
 //!    before. `check` is a short look at a subject.
@@ -28,6 +30,7 @@ mod dialogue;
 mod difference;
 mod drive;
 mod error;
+mod first;
 mod fit;
 mod golden;
 mod lasting;
@@ -37,8 +40,11 @@ mod names;
 mod packages;
 mod page;
 mod parser;
+mod part;
+mod persons;
 mod placeholders;
 mod prepare;
+mod queue;
 mod ready_url;
 mod replay;
 mod review;
@@ -61,7 +67,8 @@ pub use replay::{NamedReplay, ReplayOptions, ReplaySuite, test_replay};
 pub use review::review;
 pub use run::RunEvent;
 pub use spec::{
-    CallSpec, Front, GatewaySpec, HostKind, InstallSpec, NamedGateway, ParserSpec, Press, Reach,
-    Ready, ReadySign, ReplaySpec, Started, Subject, SubjectKind,
+    CallSpec, ChatKind, Chats, FirstStep, Front, GatewaySpec, HostKind, InstallSpec, NamedGateway,
+    ParserSpec, Press, Reach, Ready, ReadySign, ReplaySpec, Started, Starts, Subject, SubjectKind,
+    Writers,
 };
 pub use suite::{LeftOut, Selection, SubjectOptions, SubjectSuite, by_reason, select, test};

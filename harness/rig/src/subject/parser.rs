@@ -123,7 +123,9 @@ fn run(
         RunEnding::Hung { waited_s, waited_for, last_words } => Err(format!(
             "the parser was given {waited_s} s: {waited_for}; its last words: {last_words}"
         )),
-        RunEnding::Flooded(what) | RunEnding::Refused(what) => Err(format!("the parser: {what}")),
+        RunEnding::Flooded(what) | RunEnding::Refused(what) | RunEnding::NotServed(what) => {
+            Err(format!("the parser: {what}"))
+        }
     })
 }
 

@@ -1,7 +1,7 @@
 //! The placeholders of a subject's settings: `{bot_api}` and the like.
 
 /// The names of all placeholders.
-pub(crate) const PLACES: [&str; 17] = [
+pub(crate) const PLACES: [&str; 24] = [
     "claude",
     "bin",
     "bot_api",
@@ -19,6 +19,13 @@ pub(crate) const PLACES: [&str; 17] = [
     "install",
     "log",
     "bus",
+    "person",
+    "persons",
+    "username",
+    "usernames",
+    "chat",
+    "chats",
+    "bot",
 ];
 
 /// The values of the placeholders of one start of a subject.

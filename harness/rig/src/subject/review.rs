@@ -11,7 +11,8 @@ use super::config::FILE;
 use super::placeholders::{Places, Writing};
 use super::prepare::BUILD;
 use super::spec::{
-    CallSpec, GatewaySpec, InstallSpec, ParserSpec, Press, Ready, ReadySign, ReplaySpec, Subject,
+    CallSpec, FirstStep, GatewaySpec, InstallSpec, ParserSpec, Press, Ready, ReadySign, ReplaySpec,
+    Subject, Writers,
 };
 
 /// The most bytes of a command that is one line.
@@ -67,6 +68,7 @@ impl Listing {
             host,
             ready: Ready { sign, within_s: _ },
             reach,
+            writers: Writers { first, chats: _, chat: _, starts: _ },
             say,
             stop,
             press: Press { allow, deny, done },
@@ -139,6 +141,14 @@ impl Listing {
         self.hash("say", [say]);
         self.text("clitape writes to it, to stop it", stop.as_deref());
         self.hash("stop", stop);
+        for step in first {
+            let (what, text) = match step {
+                FirstStep::Say(text) => ("clitape writes to it first", text.as_str()),
+                FirstStep::Press(label) => ("clitape presses first", label.as_str()),
+            };
+            self.text(what, Some(text));
+            self.hash("first", [what, text]);
+        }
         self.hash("press", [allow, deny, done].map(|label| label.as_str()));
         self.hash("host", [host.to_string(), writes_during_turn.to_string()]);
         self.hash("cli", cli.as_ref().map(|cli| cli.as_str()));
@@ -352,7 +362,7 @@ mod tests {
     }
 
     /// Settings that change what runs: a subject that has the first is not agreed to with the second.
-    const RUNS: [(&str, &str, &str); 32] = [
+    const RUNS: [(&str, &str, &str); 34] = [
         ("kind", "kind = 'gateway'", "kind = 'agent'"),
         ("kind", "kind = 'parser'", "kind = 'replay'"),
         ("command", "command = ['a', 'b']", "command = ['a b']"),
@@ -367,6 +377,8 @@ mod tests {
         ("ready.poll", "ready = { poll = true }", "ready = { output = 'a' }"),
         ("say", "say = '{prompt}'", "say = '/run x {prompt}'"),
         ("stop", "stop = 'a'", "stop = 'b'"),
+        ("first", "first = ['a']", "first = ['b']"),
+        ("first", "first = ['a']", "first = [{ press = 'a' }]"),
         ("press", "press = { allow = 'a' }", "press = { allow = 'b' }"),
         ("press.allow", "press = { allow = 'a' }", "press = { deny = 'a' }"),
         ("press.deny", "press = { deny = 'a' }", "press = { deny = 'b' }"),
@@ -395,11 +407,14 @@ mod tests {
         ("reach", "reach = 'proxy'", "reach = 'address'"),
     ];
     /// Settings that run nothing: they are limits, promises that are judged, or choose recordings.
-    const RUNS_NOTHING: [(&str, &str); 15] = [
+    const RUNS_NOTHING: [(&str, &str); 18] = [
         ("idle_s", "idle_s = 9"),
         ("within_s", "within_s = 9"),
         ("ready.within_s", "ready = { within_s = 9 }"),
         ("at_once", "at_once = 9"),
+        ("chats", "chats = 'one'"),
+        ("chat", "chat = 'group'"),
+        ("starts", "starts = 'each'"),
         ("warm_up", "warm_up = 'a'"),
         ("tools_shown", "tools_shown = false"),
         ("progress_shown", "progress_shown = false"),

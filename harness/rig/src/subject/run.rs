@@ -1,10 +1,10 @@
 //! Plays many cassettes at one gateway: one start of it serves them all, each in a chat of its own, several at the
-//! same time.
+//! same time; or one after the other in one chat, or each at a start of its own.
 
 use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -16,15 +16,16 @@ use super::agent;
 use super::boot::{Boot, ENDING, LOOK, PersonSide, Playing, Start, ended};
 use super::drive::{Job, Seen, Shared, drive};
 use super::error::SubjectError;
+use super::first::OpenedChats;
 use super::log::StandInLog;
+use super::persons::{Persons, Seat};
 use super::prepare::{Prepared, RigHost};
-use super::spec::{GatewaySpec, Reach};
+use super::queue::RunQueue;
+use super::spec::{ChatKind, Chats, GatewaySpec, Reach, Starts};
 use crate::chat_server::Faults;
 use crate::kept::{KeptBytes, entry_bytes};
 use crate::observation::RunEnding;
 
-/// The number of the first chat; every cassette has one of its own.
-const FIRST_CHAT: i64 = 7_000_001;
 /// The bytes of the entries that are kept of a run that flooded.
 const LEFT_OF_FLOOD: usize = 1 << 20;
 /// How often a gateway may end by itself before it is started no more.
@@ -71,6 +72,8 @@ pub enum RunEvent<'a> {
 enum Message {
     Begins(usize),
     Entries(usize, Vec<Entry>),
+    /// It is played again when the others are over, because the gateway may serve them first.
+    Later(usize),
     /// Nothing was seen of one that the caller stopped.
     Ended(usize, Option<Seen>),
 }
@@ -84,7 +87,7 @@ struct Queue<'a> {
     alone: VecDeque<usize>,
     seen: Vec<Option<Seen>>,
     deaths: usize,
-    next_chat: i64,
+    persons: Persons,
     /// The bytes that what was seen takes.
     kept: usize,
 }
@@ -107,8 +110,9 @@ pub(crate) struct Play<'a> {
 }
 
 impl<'a> Play<'a> {
-    fn start(self, rig: RigHost<'a>, kept: &'a Arc<KeptBytes>) -> Start<'a> {
-        Start { spec: self.spec, prepared: self.prepared, playing: self.playing, rig, kept }
+    fn start(self, persons: &'a Persons, rig: RigHost<'a>, kept: &'a Arc<KeptBytes>) -> Start<'a> {
+        let Self { spec, prepared, playing, .. } = self;
+        Start { spec, prepared, playing, persons, rig, kept }
     }
 }
 
@@ -129,13 +133,13 @@ pub(crate) fn play(
         alone: VecDeque::new(),
         seen: jobs.iter().map(|_| None).collect(),
         deaths: 0,
-        next_chat: FIRST_CHAT,
+        persons: Persons::new(&how.spec.writers, jobs.len(), how.warm_up.is_some()),
         kept: how.kept,
     };
     while !(queue.open.is_empty() && queue.alone.is_empty()) {
         let kept = Arc::new(KeptBytes::within(rig.limits.kept));
         kept.keep(queue.kept);
-        let boot = match Boot::start(how.start(rig, &kept)) {
+        let boot = match Boot::start(how.start(&queue.persons, rig, &kept)) {
             Ok(boot) if queue.deaths <= MOST_DEATHS => boot,
             Ok(_) => {
                 queue.give_up(&format!("ended by itself {} times", queue.deaths), report);
@@ -203,24 +207,35 @@ impl Queue<'_> {
             stop: rig.stop,
             bus: spec.has_bus().then_some(boot.bus.as_path()),
             limits: rig.limits,
+            opened: OpenedChats::default(),
+            queue: RunQueue::new(self.persons.seats()),
             kept,
         };
+        let writers = &spec.writers;
+        // Recordings of one chat, or of topics of one group, are played one after the other.
+        let shares_chat = writers.chats == Chats::One || writers.chat == ChatKind::Topic;
+        let at_once = if shares_chat { 1 } else { spec.at_once as usize };
+        let one = |index: Option<usize>| (index.into_iter().collect::<VecDeque<_>>(), 1);
         let (batch, at_once) = match self.alone.pop_front() {
-            Some(suspect) => (VecDeque::from([suspect]), 1),
-            None => (std::mem::take(&mut self.open), spec.at_once as usize),
+            Some(suspect) => one(Some(suspect)),
+            None if writers.starts == Starts::Each => one(self.open.pop_front()),
+            None => (std::mem::take(&mut self.open), at_once),
         };
+        let rest = std::mem::take(&mut self.open);
         let workers = at_once.min(batch.len());
         let waiting = Mutex::new(batch);
         let jobs = self.jobs;
-        let warm_chat = self.next_chat;
-        let first_chat = warm_chat + 1;
+        let persons = self.persons.clone();
+        let play_one = |job: &Job, seat: Seat, faults: &Faults, watch: &dyn Fn(&[Entry])| {
+            one_cassette(job, seat, spec, &shared, faults, watch)
+        };
         let (sender, receiver) = channel();
         let mut under_way = Vec::new();
         let mut result = Ok(());
         std::thread::scope(|scope| {
             if let Some(job) = how.warm_up {
                 let warm = start_in(scope, || {
-                    one(job, warm_chat, spec, &shared, &Faults::None, &|_| {});
+                    play_one(job, persons.warm_up(), &Faults::None, &|_| {});
                 });
                 match warm {
                     Ok(warm) => {
@@ -236,7 +251,28 @@ impl Queue<'_> {
             }
             let started = start_some(scope, workers, || {
                 let (sender, shared, waiting) = (sender.clone(), &shared, &waiting);
-                move || worker(jobs, first_chat, spec, shared, faults, waiting, &sender)
+                let (persons, play_one) = (&persons, &play_one);
+                move || {
+                    while let Some(index) = next(shared, waiting) {
+                        // The receiver is there until all threads have ended.
+                        let tell = |message| drop(sender.send(message));
+                        tell(Message::Begins(index));
+                        let watch =
+                            |entries: &[Entry]| tell(Message::Entries(index, entries.to_vec()));
+                        let seen = play_one(&jobs[index], persons.seat(index), faults, &watch);
+                        let is_stuck = shares_chat && seen.as_ref().is_some_and(is_stuck);
+                        if seen.as_ref().is_some_and(is_put_off) {
+                            // As above.
+                            waiting.lock().unwrap_or_else(PoisonError::into_inner).push_back(index);
+                            tell(Message::Later(index));
+                        } else {
+                            tell(Message::Ended(index, seen));
+                        }
+                        if is_stuck {
+                            return;
+                        }
+                    }
+                }
             });
             if started.is_empty() {
                 result = Err(io::Error::from(NoMoreThreads).into());
@@ -248,6 +284,7 @@ impl Queue<'_> {
                         under_way.push(index);
                         report(RunEvent::Begins(&jobs[index]));
                     }
+                    Ok(Message::Later(index)) => under_way.retain(|other| *other != index),
                     Ok(Message::Entries(index, entries)) => {
                         report(RunEvent::Entries(&jobs[index], &entries));
                     }
@@ -285,9 +322,14 @@ impl Queue<'_> {
             }
         });
         let is_over = shared.over().is_some();
-        self.next_chat = first_chat + jobs.len() as i64;
         // No thread is left that could have panicked with it.
         self.open = waiting.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.open.extend(rest);
+        if let Some(sentence) = shared.queue.verdict() {
+            for index in std::mem::take(&mut self.open) {
+                self.end(index, Seen::nothing(RunEnding::NotServed(sentence.clone())), report);
+            }
+        }
         self.deaths += usize::from(is_over);
         result?;
         let begin = Instant::now();
@@ -357,43 +399,36 @@ fn words(shared: &Shared<'_>, program: &Program) -> String {
     shared.person.last_lines(program).join(" / ")
 }
 
-/// Plays one cassette after the other.
-fn worker(
-    jobs: &[Job],
-    first_chat: i64,
-    spec: &GatewaySpec,
-    shared: &Shared<'_>,
-    faults: &Faults,
-    waiting: &Mutex<VecDeque<usize>>,
-    sender: &Sender<Message>,
-) {
-    loop {
-        if shared.over().is_some() {
-            return;
-        }
-        // Taking an index does not panic.
-        let index = waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-        let Some(index) = index else { return };
-        // The receiver is there until all threads have ended.
-        let tell = |message| drop(sender.send(message));
-        tell(Message::Begins(index));
-        let watch = |entries: &[Entry]| tell(Message::Entries(index, entries.to_vec()));
-        let chat = first_chat + index as i64;
-        tell(Message::Ended(index, one(&jobs[index], chat, spec, shared, faults, &watch)));
+/// Takes the next cassette that waits, unless the gateway serves none of them any more.
+fn next(shared: &Shared<'_>, waiting: &Mutex<VecDeque<usize>>) -> Option<usize> {
+    if shared.over().is_some() || shared.queue.verdict().is_some() {
+        return None;
     }
+    // Taking an index does not panic.
+    waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
 }
 
-/// Plays one cassette in a chat, or a session, of its own.
-fn one(
+/// Whether a run ended before the gateway could be known to serve no other person.
+fn is_put_off(seen: &Seen) -> bool {
+    matches!(&seen.ending, RunEnding::NotServed(sentence) if sentence.is_empty())
+}
+
+/// Whether a run did not come to its end, so that the next one in the same chat would wait for it.
+fn is_stuck(seen: &Seen) -> bool {
+    matches!(seen.ending, RunEnding::Hung { .. } | RunEnding::Refused(_))
+}
+
+/// Plays one cassette in its place, or in a session of its own.
+fn one_cassette(
     job: &Job,
-    chat_id: i64,
+    seat: Seat,
     spec: &GatewaySpec,
     shared: &Shared<'_>,
     faults: &Faults,
     watch: &dyn Fn(&[Entry]),
 ) -> Option<Seen> {
     match shared.person {
-        PersonSide::Chat(chat) => drive(job, (chat, chat_id), spec, shared, faults, watch),
+        PersonSide::Chat(chat) => drive(job, (chat, seat), spec, shared, faults, watch),
         PersonSide::Editor(editor, folder) => {
             agent::drive(job, (editor, folder), spec, shared, watch)
         }

@@ -57,6 +57,8 @@ pub struct GatewaySpec {
     pub ready: Ready,
     /// How it reaches the chat server; clitape chooses when absent.
     pub reach: Option<Reach>,
+    /// Who writes, in which chats, and to which starts.
+    pub writers: Writers,
     /// What the person writes, `{prompt}` in it.
     pub say: String,
     /// What the person writes to interrupt a turn; absent if nothing does.
@@ -134,6 +136,63 @@ pub enum Reach {
     Proxy,
     /// It calls the address that `{bot_api}` gives it.
     Address,
+}
+
+/// Who writes to a gateway: the chats of its recordings, the starts that serve them, and what comes before a prompt.
+#[derive(Debug, Clone, Default)]
+pub struct Writers {
+    /// Which chat each recording has.
+    pub chats: Chats,
+    /// Which kind of chat it is.
+    pub chat: ChatKind,
+    /// How many recordings a start of the gateway serves.
+    pub starts: Starts,
+    /// What the person does before the first prompt of a chat.
+    pub first: Vec<FirstStep>,
+}
+
+/// `chats` of a gateway: which chat each recording has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Chats {
+    /// A chat and a person of its own.
+    #[default]
+    Each,
+    /// All recordings have the same chat and the same person, one after the other.
+    One,
+}
+
+/// `starts` of a gateway: how many recordings a start serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Starts {
+    /// One start serves all.
+    #[default]
+    One,
+    /// Each recording has a start of its own, one after the other.
+    Each,
+}
+
+/// `chat` of a gateway: the kind of its chats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChatKind {
+    /// The person and the bot alone.
+    #[default]
+    Private,
+    /// A group.
+    Group,
+    /// A topic of a group that is a forum.
+    Topic,
+}
+
+/// A step of `first`.
+#[derive(Debug, Clone)]
+pub enum FirstStep {
+    /// The person writes this.
+    Say(String),
+    /// The person presses the button whose label matches.
+    Press(Regex),
 }
 
 /// How a gateway says that it is ready.

@@ -189,6 +189,7 @@ pub fn test(
     };
     note(&format!("starting {}", gateway.shown()));
     let seen = play(&jobs, how, rig, report)?;
+    let (jobs, seen) = suite.take_served(gateway, jobs, seen, rig);
     let kept = seen.iter().map(Seen::bytes).sum();
     let account = KeptBytes::within(rig.limits.kept);
     account.keep(kept);
@@ -264,6 +265,35 @@ pub fn test(
         suite.workspace.extend(list_check(gateway, &known));
     }
     Ok(suite)
+}
+
+impl SubjectSuite {
+    /// Leaves the recordings that the gateway served. The others have one finding about the subject, and are listed as
+    /// left out.
+    fn take_served(
+        &mut self,
+        gateway: NamedGateway<'_>,
+        jobs: Vec<Job>,
+        seen: Vec<Seen>,
+        rig: RigHost<'_>,
+    ) -> (Vec<Job>, Vec<Seen>) {
+        let mut sentence = None;
+        let served = jobs.into_iter().zip(seen).filter(|(job, seen)| {
+            let RunEnding::NotServed(why) = &seen.ending else { return true };
+            self.left_out.push(LeftOut { name: job.name(), why: Misfit::NotServed });
+            sentence.get_or_insert_with(|| why.clone());
+            false
+        });
+        let served = served.unzip();
+        if let Some(sentence) = sentence {
+            let place = format!("subject {}", gateway.shown());
+            let program = rig.workspace.program();
+            let reproduce = format!("{program} test --subject {}", gateway.shown());
+            let finding = Finding::new(FindingKind::SubjectHung, &place, sentence, reproduce);
+            self.workspace.push(CheckRun::of("the persons who write", vec![finding]));
+        }
+        served
+    }
 }
 
 /// The rules that a run broke.

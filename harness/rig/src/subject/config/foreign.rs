@@ -1,6 +1,6 @@
 //! The keys of a subject that belong to another kind, and the placeholders in them.
 
-use super::{Complaint, SubjectFile, complain};
+use super::{Complaint, FirstStepFile, SubjectFile, complain};
 use crate::subject::names::suggestion;
 use crate::subject::placeholders::{PLACES, unknown_place};
 use crate::subject::spec::SubjectKind;
@@ -14,6 +14,10 @@ impl SubjectFile {
             ("reach", self.reach.is_some()),
             ("stop", self.stop.is_some()),
             ("press", self.press.is_some()),
+            ("chats", self.chats.is_some()),
+            ("chat", self.chat.is_some()),
+            ("starts", self.starts.is_some()),
+            ("first", self.first.is_some()),
         ];
         let person = [
             ("folder", self.folder.is_some()),
@@ -69,6 +73,9 @@ impl SubjectFile {
         let texts = texts.chain(self.env.values().map(|text| ("env", text)));
         let texts = texts.chain(self.folder.iter().map(|text| ("folder", text))).chain(install);
         let texts = texts.chain(self.say.iter().map(|text| ("say", text)));
+        let texts = texts.chain(self.stop.iter().map(|text| ("stop", text)));
+        let first = self.first.iter().flatten().filter_map(FirstStepFile::text);
+        let texts = texts.chain(first.map(|text| ("first", text)));
         for (key, text) in texts {
             if let Some(name) = unknown_place(text, &own) {
                 let places = PLACES.into_iter().chain(own.iter().copied());

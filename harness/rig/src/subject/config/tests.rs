@@ -34,6 +34,31 @@ fn a_gateway_has_defaults_for_all_but_its_command() {
     assert!(spec.press.allow.is_match("Ja, bitte") && spec.press.deny.is_match("Deny"));
 }
 
+#[test]
+fn a_gateway_says_who_writes_and_where() {
+    let writers = gateway("").writers;
+    assert_eq!((writers.chats, writers.chat, writers.starts), Default::default());
+    assert!(writers.first.is_empty());
+    let writers = gateway(
+        "chats = 'one'\nchat = 'topic'\nstarts = 'each'\nfirst = ['/new a', { press = '^Y' }]\n",
+    )
+    .writers;
+    let kinds = (writers.chats, writers.chat, writers.starts);
+    assert_eq!(kinds, (Chats::One, ChatKind::Topic, Starts::Each));
+    let [FirstStep::Say(text), FirstStep::Press(label)] = &writers.first[..] else {
+        panic!("{writers:?}")
+    };
+    assert!(text == "/new a" && label.is_match("Yes") && !label.is_match("My"));
+    check(&format!("{MINE}chats = 'two'\n"), 4, "unknown variant `two`");
+    check(&format!("{MINE}chat = 'grup'\n"), 4, "did you mean `group`?");
+    check(&format!("{MINE}first = [7]\n"), 4, "write a text, or `{ press = ");
+    check(&format!("{MINE}first = ['']\n"), 4, "a text is empty");
+    check(&format!("{MINE}first = [{{ press = '(' }}]\n"), 4, "is no regular expression");
+    check(&format!("{MINE}first = ['{{persn}}']\n"), 4, "did you mean `person`?");
+    let agent = MINE.replace("gateway", "agent");
+    check(&format!("{agent}chats = 'one'\n"), 4, "only gateway has it");
+}
+
 /// Expects the line of a mistake and a part of its sentence.
 #[track_caller]
 fn check(text: &str, line: usize, part: &str) {

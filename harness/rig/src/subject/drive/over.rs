@@ -1,9 +1,11 @@
 //! When a run is over: the stand-in is done and the chat quiet, or nothing happens for too long.
 
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use clitape_runner::check::FindingKind;
 use clitape_runner::replay::Entry;
+use regex::Regex;
 use serde_json::Value;
 
 use super::{Drive, SEARCH, TYPING};
@@ -12,6 +14,7 @@ use crate::judge::judge;
 use crate::observation::{Observation, RunEnding};
 use crate::subject::dialogue::Act;
 use crate::subject::log::Played;
+use crate::subject::part::last_words;
 
 /// When a gateway gives a call up that is never answered, at the latest.
 const GIVES_UP: Duration = Duration::from_secs(60);
@@ -79,15 +82,49 @@ impl Drive<'_> {
     }
 
     /// Whether the stand-in has printed all that it will. After a turn it may be silent for a while before a turn of
-    /// its own, such as after a command in the background; it is done only when it waits for a line.
+    /// its own, such as after a command in the background; it is done only when it waits for a line, or has ended, and
+    /// the person has nothing to write.
     pub(super) fn is_done(&self, played: &Played) -> bool {
         let waits_for_person =
             self.job.dialogue.steps.get(self.next).is_some_and(|step| {
                 matches!(step.act, Act::Say(_)) && step.offset <= played.printed
             });
+        if waits_for_person || self.is_unread(played) {
+            return false;
+        }
         let is_stopped = self.stopped && played.refused.is_some();
-        let waits_for_line = played.waits_for.is_some() && !waits_for_person;
-        played.starts > 0 && (played.turn_ended || is_stopped) && (played.exited || waits_for_line)
+        let is_silent = played.exited || played.waits_for.is_some();
+        played.starts > 0 && (played.turn_ended || is_stopped) && is_silent
+    }
+
+    /// Whether no turn has begun for the person's last message. One that comes during a turn may join that turn.
+    fn is_unread(&self, played: &Played) -> bool {
+        self.asked
+            .is_some_and(|(starts, turns)| played.starts <= starts && played.turns.len() <= turns)
+    }
+
+    /// Tells the other runs of this start how this one stands. Until `claude` is started, the time of this run stands
+    /// still while the gateway is busy with others.
+    pub(super) fn queue(&mut self, played: &Played) {
+        self.ticket.plays(played.starts > 0 && !self.is_done(played));
+        if played.starts == 0 {
+            if self.ticket.may_wait(self.says_that_it_waits()) {
+                self.clock = Instant::now();
+            }
+        } else if !self.is_started {
+            self.ticket.starts(self.clock.elapsed());
+            (self.is_started, self.clock) = (true, Instant::now());
+        }
+    }
+
+    /// Whether the chat says last that the person's message waits for others.
+    fn says_that_it_waits(&self) -> bool {
+        #[allow(clippy::expect_used, reason = "the expression is constant")]
+        static WAITS: LazyLock<Regex> = LazyLock::new(|| {
+            Regex::new(r"(?i)\bqueue|\bposition\b|\bwait(ing)?\b|\bahead\b|\bbusy\b")
+                .expect("it is a regular expression")
+        });
+        last_words(&self.entries).is_some_and(|words| WAITS.is_match(&words))
     }
 
     /// Whether the chat has been quiet for a time, and the stand-in done.
@@ -130,31 +167,36 @@ impl Drive<'_> {
         let limit = Duration::from_secs(self.spec.within_s)
             + Duration::from_millis(self.job.recorded_ms())
             + waits.min(LONGEST_WAITS);
-        let waited = self.begin.elapsed();
-        // A gateway that has answered without the CLI does not start it later.
-        let has_answered = self
-            .entries
-            .iter()
-            .any(|entry| entry.kind == "sendMessage" && entry.data.contains_key("text"));
-        let quiet = Duration::from_secs(self.spec.idle_s) + SEARCH;
-        let gave_up = played.starts == 0
-            && has_answered
-            && waited > quiet
-            && self.last_call.elapsed() >= quiet;
-        if waited < limit && !gave_up {
+        let waited = self.clock.elapsed();
+        if played.starts == 0 {
+            if let Some(sentence) = self.shared.queue.verdict() {
+                return Some(RunEnding::NotServed(sentence));
+            }
+            let quiet = Duration::from_secs(self.spec.idle_s) + SEARCH;
+            let is_silent =
+                waited > quiet && self.last_call.elapsed() >= quiet && !self.says_that_it_waits();
+            let words = last_words(&self.entries);
+            if let Some(patience) = self.ticket.patience().filter(|_| is_silent) {
+                if waited >= patience {
+                    self.ticket.leave(words);
+                    let sentence = self.shared.queue.verdict().unwrap_or_default();
+                    return Some(RunEnding::NotServed(sentence));
+                }
+            } else if is_silent && words.is_some() {
+                // A gateway that has answered without the CLI does not start it later.
+                return Some(self.not_started(words, waited));
+            }
+        }
+        if waited < limit {
             return None;
         }
         let waited_for = match &played.waits_for {
-            _ if played.starts == 0 => match self.shared.log().stray() {
-                Some(sentence) => format!("`claude` played nothing; it said: {sentence}"),
-                None if self.shared.log().is_unheard(self.begin_ms) => {
-                    "`claude` was started and got no message on stdin".to_owned()
-                }
-                None if has_answered => "`claude` was not started, though the chat has a message; a gateway that \
-                                         looks for `claude` elsewhere than in `PATH` may have started another one"
-                    .to_owned(),
-                None => "`claude` was not started".to_owned(),
-            },
+            _ if played.starts == 0 => {
+                return Some(self.not_started(last_words(&self.entries), waited));
+            }
+            _ if self.is_unread(played) => {
+                format!("no turn of `claude` began for message {} of the person", self.turn)
+            }
             Some(what) => format!("`claude` waits for {what}{}", self.no_button()),
             None => "the chat is never quiet, or `claude` does not come to its end".to_owned(),
         };
@@ -171,6 +213,26 @@ impl Drive<'_> {
         let (at, sentence) = log.refused_start(self.begin_ms)?;
         let since = now_ms().saturating_sub(at);
         (u128::from(since) >= SEARCH.as_millis()).then(|| sentence.to_owned())
+    }
+
+    /// How a run ends in which `claude` was not started, with what the chat says.
+    fn not_started(&self, words: Option<String>, waited: Duration) -> RunEnding {
+        let waited_for = match (self.shared.log().stray(), words) {
+            (Some(sentence), _) => format!("`claude` played nothing; it said: {sentence}"),
+            (None, Some(words)) if self.shared.log().is_unheard(self.begin_ms) => format!(
+                "`claude` was started and got no message on stdin, and the chat says {words}"
+            ),
+            (None, Some(words)) => format!(
+                "`claude` was not started, and the chat says {words}; a list of allowed persons needs `{{persons}}`, a \
+                 command that must come first is `first`, and a gateway that looks for `claude` elsewhere than in \
+                 `PATH` may have started another one"
+            ),
+            (None, None) if self.shared.log().is_unheard(self.begin_ms) => {
+                "`claude` was started and got no message on stdin".to_owned()
+            }
+            (None, None) => "`claude` was not started".to_owned(),
+        };
+        RunEnding::Hung { waited_s: waited.as_secs(), waited_for, last_words: String::new() }
     }
 
     /// The end of a sentence about a button that is not there.

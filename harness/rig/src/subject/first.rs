@@ -1,0 +1,192 @@
+//! What a person does in a chat before the first prompt: makes the topic, and does the steps of `first`.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::drive::{Seen, Shared, TYPING};
+use super::part::{ChatPart, last_words};
+use super::persons::Seat;
+use super::spec::{ChatKind, FirstStep, GatewaySpec};
+use crate::chat_server::{ChatServer, PressTarget};
+use crate::observation::RunEnding;
+
+/// How long a chat is quiet before the next step.
+const QUIET: Duration = Duration::from_secs(1);
+/// How long a step may be without an answer: some commands have none.
+const ANSWER: Duration = Duration::from_secs(10);
+/// How long the chat may take to show a button that a step presses.
+const BUTTON: Duration = Duration::from_secs(15);
+/// How long a chat has been quiet when a run begins, and how long that is waited for.
+const SETTLED: (Duration, Duration) = (Duration::from_secs(3), Duration::from_secs(30));
+/// The time between two looks at a chat.
+const CHAT_LOOK: Duration = Duration::from_millis(50);
+
+/// The chats of one start in which the person has done what comes first.
+#[derive(Debug, Default)]
+pub(crate) struct OpenedChats(Mutex<BTreeMap<i64, Opened>>);
+
+/// What came of the first steps in a chat.
+#[derive(Debug, Clone)]
+struct Opened {
+    topic: Option<i64>,
+    /// How they ended where they could not be done.
+    failed: Option<RunEnding>,
+}
+
+impl OpenedChats {
+    fn get(&self, seat: Seat) -> Option<Opened> {
+        // Reading and setting a value does not panic.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&seat.number).cloned()
+    }
+
+    fn set(&self, seat: Seat, opened: Opened) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(seat.number, opened);
+    }
+}
+
+/// Does what comes first in a chat, once for each start of the gateway, and waits until the chat is quiet. Returns the
+/// part of the chat for the recording.
+///
+/// # Errors
+///
+/// What was seen, if a step can't be done or the gateway has ended; `None` if the caller stops it.
+pub(crate) fn open<'a>(
+    server: &'a ChatServer,
+    seat: Seat,
+    spec: &GatewaySpec,
+    shared: &Shared<'_>,
+) -> Result<ChatPart<'a>, Option<Seen>> {
+    let nothing = |ending: Option<RunEnding>| ending.map(Seen::nothing);
+    settle(server, seat, shared).map_err(nothing)?;
+    let opened = match shared.opened.get(seat) {
+        Some(opened) => opened,
+        None => {
+            let begin = Instant::now();
+            let topic = match seat.kind {
+                ChatKind::Topic => {
+                    server.make_topic(seat.chat, &format!("Recording {}", seat.number)).ok()
+                }
+                ChatKind::Private | ChatKind::Group => None,
+            };
+            // The bot may answer in a topic that it makes.
+            let whole = ChatPart::new(server, seat, None);
+            let written = ChatPart::new(server, seat, topic);
+            let steps = spec.writers.first.iter();
+            let done = steps.map(|step| take(step, &whole, &written, shared));
+            let failed = match done.collect::<Result<Vec<()>, _>>() {
+                Ok(_) => None,
+                Err(ending) => ending.map(Some).ok_or(None)?,
+            };
+            let topic = whole.new_topics().pop().filter(|_| topic.is_some()).or(topic);
+            let opened = Opened { topic, failed };
+            shared.opened.set(seat, opened.clone());
+            if let Some(ending) = opened.failed {
+                let (entries, took) = (whole.entries(), begin.elapsed());
+                return Err(Some(Seen { entries, took, ..Seen::nothing(ending) }));
+            }
+            opened
+        }
+    };
+    match opened.failed {
+        Some(ending) => Err(Some(Seen::nothing(ending))),
+        None => Ok(ChatPart::new(server, seat, opened.topic)),
+    }
+}
+
+/// Waits until no call of the chat is under way, and none but a typing signal was made a moment ago.
+fn settle(server: &ChatServer, seat: Seat, shared: &Shared<'_>) -> Result<(), Option<RunEnding>> {
+    let (quiet, most) = SETTLED;
+    let quiet = u64::try_from(quiet.as_millis()).unwrap_or(u64::MAX);
+    let is_quiet = || {
+        server.last_call(seat.chat).is_none_or(|last| {
+            let is_old = server.now_ms().saturating_sub(last.at_ms) >= quiet;
+            last.under_way == 0 && (is_old || last.kind == TYPING)
+        })
+    };
+    wait(shared, most, || is_quiet().then_some(())).map(drop)
+}
+
+/// Does a step, and waits until the chat has answered it and is quiet.
+fn take(
+    step: &FirstStep,
+    whole: &ChatPart<'_>,
+    written: &ChatPart<'_>,
+    shared: &Shared<'_>,
+) -> Result<(), Option<RunEnding>> {
+    let known = match step {
+        FirstStep::Say(text) => {
+            let known = whole.entries().len();
+            // A chat that is full has no answer either.
+            let _ = written.say(&written.fill(text));
+            known
+        }
+        FirstStep::Press(label) => {
+            let find = || {
+                let view = clitape_runner::replay::ChatView::after(&whole.entries());
+                let buttons = view.numbered().flat_map(|(id, message)| {
+                    message.buttons.iter().flatten().map(move |label| (id, label.clone()))
+                });
+                let wanted = buttons.filter(|(_, button)| label.is_match(button));
+                wanted.max_by_key(|(id, _)| *id)
+            };
+            let Some((id, button)) = wait(shared, BUTTON, find)? else {
+                let says = match last_words(&whole.entries()) {
+                    Some(words) => format!("it says {words}"),
+                    None => "it has no message".to_owned(),
+                };
+                return Err(Some(RunEnding::Hung {
+                    waited_s: BUTTON.as_secs(),
+                    waited_for: format!(
+                        "no button in the chat matches `{label}` of `first`; {says}"
+                    ),
+                    last_words: String::new(),
+                }));
+            };
+            let known = whole.entries().len();
+            let target = i64::try_from(id).map_or(PressTarget::Last, PressTarget::Message);
+            let _ = whole.press(target, &button);
+            known
+        }
+    };
+    let mut last = (0, Instant::now());
+    let is_answered = || {
+        let entries = whole.entries();
+        let new = entries.get(known..).unwrap_or_default();
+        let calls = || new.iter().filter(|entry| is_answer(&entry.kind));
+        let is_done = calls().all(|entry| entry.field("took_ms").is_some());
+        if last.0 != calls().count() {
+            last = (calls().count(), Instant::now());
+        }
+        (last.0 > 0 && is_done && last.1.elapsed() >= QUIET).then_some(())
+    };
+    wait(shared, ANSWER, is_answered).map(drop)
+}
+
+/// Whether a call of this kind answers a person.
+fn is_answer(kind: &str) -> bool {
+    kind != TYPING && !kind.starts_with('(')
+}
+
+/// Looks for something for a time. The error is how the gateway ended, or `None` if the caller stops it.
+fn wait<T>(
+    shared: &Shared<'_>,
+    most: Duration,
+    mut find: impl FnMut() -> Option<T>,
+) -> Result<Option<T>, Option<RunEnding>> {
+    let begin = Instant::now();
+    loop {
+        if shared.stop.load(Ordering::Relaxed) {
+            return Err(None);
+        }
+        if let Some(ending) = shared.over() {
+            return Err(Some(ending));
+        }
+        match find() {
+            Some(found) => return Ok(Some(found)),
+            None if begin.elapsed() >= most => return Ok(None),
+            None => std::thread::sleep(CHAT_LOOK),
+        }
+    }
+}

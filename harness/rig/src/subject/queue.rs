@@ -1,0 +1,217 @@
+//! What the runs of one start of a gateway know of each other: whose `claude` plays, which places the gateway has served,
+//! and whether it serves one place only.
+//!
+//! A gateway may answer one person at a time. A run whose `claude` has not been started waits while the one of another run
+//! plays. A gateway that has served one place and leaves others without a `claude` is reported once, and not once for
+//! each recording.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How many runs that began later a gateway may serve before one, until that one counts as left out.
+const OVERTAKEN: usize = 2;
+/// The places that are left without a `claude` until the gateway counts as one for one place.
+const LEFT: usize = 2;
+/// How many times longer than the slowest start of `claude` so far a run waits for its own.
+const PATIENCE: u32 = 3;
+
+/// The runs of one start of a gateway.
+#[derive(Debug)]
+pub(crate) struct RunQueue {
+    /// The places of all recordings of this start.
+    seats: usize,
+    runs: Mutex<Runs>,
+}
+
+#[derive(Debug, Default)]
+struct Runs {
+    /// Those under way, in the order in which they began.
+    under_way: BTreeMap<u64, Run>,
+    next: u64,
+    /// The places in which `claude` was started.
+    served: BTreeSet<i64>,
+    /// The places that were left without one, each with the words of the chat.
+    left: BTreeMap<i64, Option<String>>,
+    slowest_start: Duration,
+    /// The sentence about a gateway that serves one place only.
+    verdict: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    seat: i64,
+    is_playing: bool,
+    is_started: bool,
+    overtaken: usize,
+}
+
+/// One run in the queue, which it leaves when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Ticket<'a> {
+    queue: &'a RunQueue,
+    id: u64,
+}
+
+impl RunQueue {
+    /// Makes the queue of a start that serves recordings in this number of places.
+    pub(crate) fn new(seats: usize) -> Self {
+        Self { seats, runs: Mutex::default() }
+    }
+
+    fn runs(&self) -> MutexGuard<'_, Runs> {
+        // Changing these maps does not panic.
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a run in a place.
+    pub(crate) fn enter(&self, seat: i64) -> Ticket<'_> {
+        let mut runs = self.runs();
+        let id = runs.next;
+        runs.next += 1;
+        let run = Run { seat, is_playing: false, is_started: false, overtaken: 0 };
+        runs.under_way.insert(id, run);
+        Ticket { queue: self, id }
+    }
+
+    /// Returns the sentence about a gateway that serves one place only.
+    pub(crate) fn verdict(&self) -> Option<String> {
+        self.runs().verdict.clone()
+    }
+}
+
+impl Ticket<'_> {
+    /// Notes that `claude` was started `after` so long.
+    pub(crate) fn starts(&self, after: Duration) {
+        let mut runs = self.queue.runs();
+        let Some(run) = runs.under_way.get_mut(&self.id) else { return };
+        if std::mem::replace(&mut run.is_started, true) {
+            return;
+        }
+        let seat = run.seat;
+        for (_, earlier) in runs.under_way.range_mut(..self.id) {
+            earlier.overtaken += usize::from(!earlier.is_started);
+        }
+        runs.served.insert(seat);
+        runs.slowest_start = runs.slowest_start.max(after);
+    }
+
+    /// Notes whether `claude` plays for this run.
+    pub(crate) fn plays(&self, is_playing: bool) {
+        if let Some(run) = self.queue.runs().under_way.get_mut(&self.id) {
+            run.is_playing = is_playing;
+        }
+    }
+
+    /// Returns whether the gateway may still start `claude` because it is busy with another run. If the chat says that
+    /// the message waits, the order of the runs does not matter.
+    pub(crate) fn may_wait(&self, says_so: bool) -> bool {
+        let runs = self.queue.runs();
+        let is_left = runs.under_way.get(&self.id).is_some_and(|run| run.overtaken >= OVERTAKEN);
+        let mut others = runs.under_way.iter().filter(|(id, _)| **id != self.id);
+        others.any(|(_, run)| run.is_playing) && (says_so || !is_left)
+    }
+
+    /// Returns how long a run waits for its `claude` where the gateway has served one other place and none else;
+    /// `None` if that is not so.
+    pub(crate) fn patience(&self) -> Option<Duration> {
+        let runs = self.queue.runs();
+        let seat = runs.under_way.get(&self.id)?.seat;
+        let is_other =
+            self.queue.seats > 1 && runs.served.len() == 1 && !runs.served.contains(&seat);
+        is_other.then(|| runs.slowest_start * PATIENCE)
+    }
+
+    /// Notes that this run is left without `claude`, and what its chat says.
+    pub(crate) fn leave(&self, words: Option<String>) {
+        let mut runs = self.queue.runs();
+        let Some(run) = runs.under_way.get(&self.id).copied() else { return };
+        runs.left.insert(run.seat, words);
+        if runs.left.len() < LEFT.min(self.queue.seats.saturating_sub(1)) {
+            return;
+        }
+        let Some(served) = runs.served.first().copied() else { return };
+        let words = runs.left.values().flatten().next();
+        let answer = match words {
+            Some(words) => format!("where the chat says {words}"),
+            None => "which it left without an answer".to_owned(),
+        };
+        let others = clitape_runner::text::plural(runs.left.len(), "other");
+        runs.verdict = Some(format!(
+            "`claude` was started for person {served} alone, and not for {others}, {answer}. A gateway that knows one \
+             person or one chat needs `chats = \"one\"`, with `{{person}}` in its settings; one that allows a list needs \
+             `{{persons}}`; one that drops a message while it works on another needs `at_once = 1`"
+        ));
+    }
+}
+
+impl Drop for Ticket<'_> {
+    fn drop(&mut self) {
+        self.queue.runs().under_way.remove(&self.id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_waits_while_another_plays_unless_later_ones_overtake_it() {
+        let queue = RunQueue::new(9);
+        let [first, second, third, fourth] = [1, 2, 3, 4].map(|seat| queue.enter(seat));
+        assert!(!second.may_wait(true));
+        first.starts(Duration::from_secs(1));
+        first.plays(true);
+        assert!(second.may_wait(false) && !first.may_wait(false));
+        first.plays(false);
+        for (later, may_wait) in [(&third, true), (&fourth, false)] {
+            later.starts(Duration::ZERO);
+            later.plays(true);
+            assert_eq!((second.may_wait(false), second.may_wait(true)), (may_wait, true));
+        }
+        drop((third, fourth));
+        assert!(!second.may_wait(true));
+    }
+
+    /// Lets the gateway serve the first of some places, and leave some of the others.
+    fn verdict(seats: usize, left: &[(i64, Option<&str>)]) -> Option<String> {
+        let queue = RunQueue::new(seats);
+        let first = queue.enter(1);
+        first.starts(Duration::from_secs(2));
+        assert_eq!(first.patience(), None);
+        drop(first);
+        for (seat, words) in left {
+            let run = queue.enter(*seat);
+            assert_eq!(run.patience(), Some(Duration::from_secs(6)));
+            run.leave(words.map(str::to_owned));
+        }
+        queue.verdict()
+    }
+
+    #[test]
+    fn a_gateway_that_leaves_all_others_is_one_for_one_place() {
+        for (seats, left, expect) in [
+            (2, &[(2, None)][..], Some("person 1 alone, and not for 1 other, which it left")),
+            (3, &[(2, None)], None),
+            (3, &[(2, None), (2, None)], None),
+            (
+                9,
+                &[(2, None), (3, Some("“No.”"))],
+                Some("not for 2 others, where the chat says “No.”"),
+            ),
+        ] {
+            let found = verdict(seats, left);
+            match expect {
+                Some(part) => assert!(found.as_ref().unwrap().contains(part), "{found:?}"),
+                None => assert_eq!(found, None),
+            }
+        }
+        let queue = RunQueue::new(9);
+        [1, 2].map(|seat| queue.enter(seat).starts(Duration::ZERO));
+        assert_eq!(queue.enter(3).patience(), None);
+        // A warm-up and one recording do not tell.
+        let queue = RunQueue::new(1);
+        queue.enter(1).starts(Duration::ZERO);
+        assert_eq!(queue.enter(2).patience(), None);
+    }
+}
