@@ -15,9 +15,9 @@ use clitape_runner::scenario::Scenario;
 use super::boot::{LOOK, PersonSide};
 use super::bus::{self, BusError};
 use super::dialogue::{Act, Dialogue, Step};
-use super::first::{self, OpenedChats};
+use super::first::{self, NotOpened, OpenedChats};
 use super::log::{Played, StandInLog};
-use super::part::ChatPart;
+use super::part::{ChatPart, TYPING};
 use super::persons::Seat;
 use super::queue::{RunQueue, Ticket};
 use super::spec::GatewaySpec;
@@ -41,8 +41,6 @@ const LONG_WAIT: Duration = Duration::from_secs(1);
 const AFTER_REFUSAL: Duration = Duration::from_secs(2);
 /// The time between two looks at all of a chat.
 const CHAT_LOOK: Duration = Duration::from_millis(100);
-/// The call that says that somebody types; a gateway repeats it as long as a run lives.
-pub(super) const TYPING: &str = "sendChatAction";
 /// The calls of a chat for which faults are drawn.
 const CALLS_WITH_FAULTS: u64 = 5_000;
 
@@ -222,9 +220,17 @@ pub(crate) fn drive(
     faults: &Faults,
     watch: &dyn Fn(&[Entry]),
 ) -> Option<Seen> {
-    let mut chat = match first::open(server, seat, spec, shared) {
+    let begin = Instant::now();
+    let goes_on = || match shared.stop.load(Ordering::Relaxed) {
+        true => Err(None),
+        false => shared.over().map_or(Ok(()), |ending| Err(Some(ending))),
+    };
+    let mut chat = match first::open(server, seat, spec, &shared.opened, &goes_on) {
         Ok(chat) => chat,
-        Err(seen) => return seen,
+        Err(NotOpened { ending, entries }) => {
+            let took = begin.elapsed();
+            return ending.map(|ending| Seen { entries, took, ..Seen::nothing(ending) });
+        }
     };
     // A chat that can't be made has no message either, so that the run hangs.
     let _ = server.set_faults(seat.chat, faults.for_key(&job.name(), CALLS_WITH_FAULTS));

@@ -1,12 +1,12 @@
 //! What a person does in a chat before the first prompt: makes the topic, and does the steps of `first`.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::drive::{Seen, Shared, TYPING};
-use super::part::{ChatPart, last_words};
+use clitape_runner::replay::{ChatView, Entry};
+
+use super::part::{ChatPart, TYPING, last_words};
 use super::persons::Seat;
 use super::spec::{ChatKind, FirstStep, GatewaySpec};
 use crate::chat_server::{ChatServer, PressTarget};
@@ -46,24 +46,41 @@ impl OpenedChats {
     }
 }
 
+/// A chat in which a recording can't begin.
+#[derive(Debug)]
+pub(crate) struct NotOpened {
+    /// How the run ended; `None` if the caller stops it.
+    pub(crate) ending: Option<RunEnding>,
+    /// What happened in the chat.
+    pub(crate) entries: Vec<Entry>,
+}
+
+impl From<Option<RunEnding>> for NotOpened {
+    fn from(ending: Option<RunEnding>) -> Self {
+        Self { ending, entries: Vec::new() }
+    }
+}
+
+/// Fails when all runs of a start end: with how the gateway ended, or `None` if the caller stops them.
+pub(crate) type GoesOn<'a> = &'a dyn Fn() -> Result<(), Option<RunEnding>>;
+
 /// Does what comes first in a chat, once for each start of the gateway, and waits until the chat is quiet. Returns the
 /// part of the chat for the recording.
 ///
 /// # Errors
 ///
-/// What was seen, if a step can't be done or the gateway has ended; `None` if the caller stops it.
+/// [`NotOpened`] if a step can't be done, the gateway has ended, or the caller stops it.
 pub(crate) fn open<'a>(
     server: &'a ChatServer,
     seat: Seat,
     spec: &GatewaySpec,
-    shared: &Shared<'_>,
-) -> Result<ChatPart<'a>, Option<Seen>> {
-    let nothing = |ending: Option<RunEnding>| ending.map(Seen::nothing);
-    settle(server, seat, shared).map_err(nothing)?;
-    let opened = match shared.opened.get(seat) {
+    chats: &OpenedChats,
+    goes_on: GoesOn<'_>,
+) -> Result<ChatPart<'a>, NotOpened> {
+    settle(server, seat, goes_on)?;
+    let opened = match chats.get(seat) {
         Some(opened) => opened,
         None => {
-            let begin = Instant::now();
             let topic = match seat.kind {
                 ChatKind::Topic => {
                     server.make_topic(seat.chat, &format!("Recording {}", seat.number)).ok()
@@ -74,29 +91,28 @@ pub(crate) fn open<'a>(
             let whole = ChatPart::new(server, seat, None);
             let written = ChatPart::new(server, seat, topic);
             let steps = spec.writers.first.iter();
-            let done = steps.map(|step| take(step, &whole, &written, shared));
+            let done = steps.map(|step| take(step, &whole, &written, goes_on));
             let failed = match done.collect::<Result<Vec<()>, _>>() {
                 Ok(_) => None,
-                Err(ending) => ending.map(Some).ok_or(None)?,
+                Err(ending) => ending.map(Some).ok_or(None::<RunEnding>)?,
             };
             let topic = whole.new_topics().pop().filter(|_| topic.is_some()).or(topic);
             let opened = Opened { topic, failed };
-            shared.opened.set(seat, opened.clone());
+            chats.set(seat, opened.clone());
             if let Some(ending) = opened.failed {
-                let (entries, took) = (whole.entries(), begin.elapsed());
-                return Err(Some(Seen { entries, took, ..Seen::nothing(ending) }));
+                return Err(NotOpened { ending: Some(ending), entries: whole.entries() });
             }
             opened
         }
     };
     match opened.failed {
-        Some(ending) => Err(Some(Seen::nothing(ending))),
+        Some(ending) => Err(Some(ending).into()),
         None => Ok(ChatPart::new(server, seat, opened.topic)),
     }
 }
 
 /// Waits until no call of the chat is under way, and none but a typing signal was made a moment ago.
-fn settle(server: &ChatServer, seat: Seat, shared: &Shared<'_>) -> Result<(), Option<RunEnding>> {
+fn settle(server: &ChatServer, seat: Seat, goes_on: GoesOn<'_>) -> Result<(), Option<RunEnding>> {
     let (quiet, most) = SETTLED;
     let quiet = u64::try_from(quiet.as_millis()).unwrap_or(u64::MAX);
     let is_quiet = || {
@@ -105,7 +121,7 @@ fn settle(server: &ChatServer, seat: Seat, shared: &Shared<'_>) -> Result<(), Op
             last.under_way == 0 && (is_old || last.kind == TYPING)
         })
     };
-    wait(shared, most, || is_quiet().then_some(())).map(drop)
+    wait(goes_on, most, || is_quiet().then_some(())).map(drop)
 }
 
 /// Does a step, and waits until the chat has answered it and is quiet.
@@ -113,7 +129,7 @@ fn take(
     step: &FirstStep,
     whole: &ChatPart<'_>,
     written: &ChatPart<'_>,
-    shared: &Shared<'_>,
+    goes_on: GoesOn<'_>,
 ) -> Result<(), Option<RunEnding>> {
     let known = match step {
         FirstStep::Say(text) => {
@@ -124,14 +140,14 @@ fn take(
         }
         FirstStep::Press(label) => {
             let find = || {
-                let view = clitape_runner::replay::ChatView::after(&whole.entries());
+                let view = ChatView::after(&whole.entries());
                 let buttons = view.numbered().flat_map(|(id, message)| {
                     message.buttons.iter().flatten().map(move |label| (id, label.clone()))
                 });
                 let wanted = buttons.filter(|(_, button)| label.is_match(button));
                 wanted.max_by_key(|(id, _)| *id)
             };
-            let Some((id, button)) = wait(shared, BUTTON, find)? else {
+            let Some((id, button)) = wait(goes_on, BUTTON, find)? else {
                 let says = match last_words(&whole.entries()) {
                     Some(words) => format!("it says {words}"),
                     None => "it has no message".to_owned(),
@@ -161,7 +177,7 @@ fn take(
         }
         (last.0 > 0 && is_done && last.1.elapsed() >= QUIET).then_some(())
     };
-    wait(shared, ANSWER, is_answered).map(drop)
+    wait(goes_on, ANSWER, is_answered).map(drop)
 }
 
 /// Whether a call of this kind answers a person.
@@ -171,18 +187,13 @@ fn is_answer(kind: &str) -> bool {
 
 /// Looks for something for a time. The error is how the gateway ended, or `None` if the caller stops it.
 fn wait<T>(
-    shared: &Shared<'_>,
+    goes_on: GoesOn<'_>,
     most: Duration,
     mut find: impl FnMut() -> Option<T>,
 ) -> Result<Option<T>, Option<RunEnding>> {
     let begin = Instant::now();
     loop {
-        if shared.stop.load(Ordering::Relaxed) {
-            return Err(None);
-        }
-        if let Some(ending) = shared.over() {
-            return Err(Some(ending));
-        }
+        goes_on()?;
         match find() {
             Some(found) => return Ok(Some(found)),
             None if begin.elapsed() >= most => return Ok(None),

@@ -10,6 +10,8 @@ use super::persons::Seat;
 use crate::chat_server::{ChatServer, PersonError, PressTarget};
 use crate::judge::finally_read;
 
+/// The call that says that somebody types; a gateway repeats it as long as a run lives.
+pub(crate) const TYPING: &str = "sendChatAction";
 /// The characters that a sentence quotes of a chat.
 const QUOTE: usize = 160;
 /// The most labels of buttons that it quotes.
