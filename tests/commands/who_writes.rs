@@ -89,7 +89,7 @@ fn check_bot(
     code: i32,
     says: &[&str],
 ) -> String {
-    check_paced(scenarios, arguments, settings, "0", (code, says))
+    check_paced(scenarios, arguments, settings, "0", code, says)
 }
 
 /// The same where each line of `claude` takes so many ms; 0 for the times of the recording.
@@ -99,7 +99,8 @@ fn check_paced(
     arguments: &str,
     settings: &str,
     pace: &str,
-    (code, says): (i32, &[&str]),
+    code: i32,
+    says: &[&str],
 ) -> String {
     let dir = workspace(scenarios);
     let path = dir.path();
@@ -187,7 +188,7 @@ fn a_message_that_waits_in_the_queue_of_the_gateway_is_no_hang() {
     if has_program("python3") {
         // The last one waits longer than a gateway that has given up is silent.
         let says = ["3 scenarios: 3 cassettes", "all held"];
-        check_paced(&SHORT, "'queue'", "", "250", (0, &says));
+        check_paced(&SHORT, "'queue'", "", "250", 0, &says);
     }
 }
 
