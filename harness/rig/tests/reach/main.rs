@@ -17,7 +17,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use clitape_rig::chat_server::{ChatServer, ChatServerSettings, Faults, PaceLimits};
+use clitape_rig::chat_server::{ChatServer, ChatServerSettings, PaceLimits};
 use clitape_rig::limits::ChatServerLimits;
 use clitape_rig::reach::{Proxy, ProxyWay, Refused};
 use tempfile::TempDir;
@@ -47,11 +47,10 @@ fn here() -> SocketAddr {
 }
 
 impl Way {
-    fn new(faults: Faults) -> Self {
+    fn new() -> Self {
         let settings = ChatServerSettings {
             latency: Duration::from_millis(5),
             pace: PaceLimits::None,
-            faults,
             ..ChatServerSettings::default()
         };
         let chat = ChatServer::start(settings, Arc::default()).unwrap();
@@ -192,7 +191,7 @@ fn python_reaches_the_chat_server_and_nothing_else() {
     if !has("python3") {
         return;
     }
-    let way = Way::new(Faults::None);
+    let way = Way::new();
     let printed = way.run("python3", &["-c", PYTHON], &[]);
     let expect = "with the proxy True\nwithout True\nby hand True True True\nasyncio True True\n\
                   here here\nown name 127.0.0.1\nname gaierror\naddress ConnectionRefusedError\n\
@@ -265,7 +264,7 @@ fn node_reaches_the_chat_server_and_nothing_else() {
     if !has("node") {
         return;
     }
-    let way = Way::new(Faults::None);
+    let way = Way::new();
     let printed = way.run("node", &["-e", NODE], &[]);
     let expect = "fetch true\nhttps true true\nby hand true true\nhere here\nown name 127.0.0.1\n\
                   name ENOTFOUND ENOTFOUND\naddress ECONNREFUSED ECONNREFUSED\n\
@@ -284,7 +283,7 @@ fn the_gateway_s_own_modules_and_options_stay() {
     if !has("python3") || !has("node") {
         return;
     }
-    let way = Way::new(Faults::None);
+    let way = Way::new();
     let write = |file: &str, text: &str| {
         let path = way.folder.path().join(file);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -308,17 +307,27 @@ fn the_gateway_s_own_modules_and_options_stay() {
 }
 
 #[test]
-fn a_reset_of_the_chat_server_is_one_of_the_tunnel() {
-    if !has("python3") {
-        return;
+fn a_connection_that_is_reset_is_reset_through_the_proxy() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let server = std::thread::spawn(move || {
+        // A socket that is closed with bytes that were not read is reset.
+        let (socket, _) = listener.accept().unwrap();
+        socket.peek(&mut [0]).unwrap();
+    });
+    let limits = ChatServerLimits::DEFAULT;
+    let proxy = Proxy::start(here(), Refused::default(), limits).unwrap();
+    let mut socket = TcpStream::connect(proxy.address()).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    write!(socket, "CONNECT 127.0.0.1:{port} HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        socket.read_exact(&mut byte).unwrap();
+        head.extend(byte);
     }
-    let way = Way::new(Faults::Listed(vec!["1:reset".parse().unwrap()]));
-    way.chat.say(7, "hello").unwrap();
-    let script = "import os, urllib.request\n\
-                  url = os.environ['API'] + '/sendMessage?chat_id=7&text='\n\
-                  try: print(urllib.request.urlopen(url + 'one', timeout=30).status)\n\
-                  except OSError as error: print(type(error).__name__)\n\
-                  print(urllib.request.urlopen(url + 'two', timeout=30).status)\n";
-    let printed = way.run("python3", &["-c", script], &[]);
-    assert_eq!(printed, "ConnectionResetError\n200\n");
+    socket.write_all(b"x").unwrap();
+    let error = socket.read(&mut [0; 9]).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset, "{error}");
+    server.join().unwrap();
 }
