@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Path, Request, State};
-use axum::http::header;
+use axum::http::{Uri, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::Response;
 use axum::routing::{any, get, post};
@@ -42,9 +42,16 @@ pub(super) fn router(shared: &Arc<Shared>) -> Router {
     router
         .route("/{bot}/{method}", any(bot_call))
         .route("/file/{bot}/documents/{id}", get(file))
-        .fallback(async || not_found())
+        .fallback(nowhere)
         .layer(from_fn_with_state(shared.clone(), guard))
         .with_state(shared.clone())
+}
+
+/// Answers a request for a path that the server does not have.
+async fn nowhere(State(shared): State<Arc<Shared>>, uri: Uri) -> Response {
+    let path = cut(uri.path(), WORD);
+    shared.change(|state| state.note_refusal(&format!("{path}: Not Found")));
+    not_found()
 }
 
 /// Checks the token in a path such as `bot4242:TEST`, and notes that the connection is the bot's.

@@ -203,6 +203,12 @@ impl ChatServer {
         self.shared.read(|state| state.token.masked(text).into_owned())
     }
 
+    /// Returns a function that masks as [`Self::masked`] does, for another thread.
+    pub fn mask(&self) -> impl Fn(&str) -> String + Send + 'static {
+        let shared = self.shared.clone();
+        move |text| shared.read(|state| state.token.masked(text).into_owned())
+    }
+
     /// Returns whether the bot is ready to be written to: a poll that waits has come, several that do not, or a
     /// webhook.
     pub fn polled(&self) -> bool {
@@ -342,6 +348,11 @@ impl ChatServer {
     /// Returns the lines of the log after the first `read` lines.
     pub fn log(&self, read: usize) -> Vec<String> {
         self.shared.read(|state| state.log(read).to_vec())
+    }
+
+    /// Returns the line about the last request that was refused whoever sent it, such as one with another token.
+    pub fn last_refusal(&self) -> Option<String> {
+        self.shared.read(|state| state.last_refusal.clone())
     }
 
     /// Closes all connections and takes none for a time, as a server that restarts. Messages and updates that the

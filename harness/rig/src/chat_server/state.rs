@@ -101,6 +101,8 @@ pub(super) struct ServerState {
     refusals: usize,
     /// The way to webhooks of a bot in a network of its own.
     pub(super) door: Option<Arc<NetworkDoor>>,
+    /// The line about the last of them.
+    pub(super) last_refusal: Option<String>,
     started: Instant,
     pub(super) kept: Arc<KeptBytes>,
     /// The part of it that no chat, no update and no file has.
@@ -125,6 +127,7 @@ impl ServerState {
             log: Vec::new(),
             refusals: 0,
             door: None,
+            last_refusal: None,
             started: Instant::now(),
             held: held(),
             kept,
@@ -227,6 +230,7 @@ impl ServerState {
     /// can't fill the log.
     pub(super) fn note_refusal(&mut self, line: &str) {
         self.refusals += 1;
+        self.last_refusal = Some(cut(&self.token.masked(line), LINE).to_owned());
         match self.refusals.cmp(&REFUSALS) {
             std::cmp::Ordering::Less => self.note(line),
             std::cmp::Ordering::Equal => {

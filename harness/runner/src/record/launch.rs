@@ -25,6 +25,7 @@ use super::confine::{Bounds, ConfineBy, NotConfined};
 use super::isolation::{Isolation, NetworkSockets, NoIsolation, Opened};
 use super::passing::PassingReader;
 use super::supervisors::Supervisor;
+use super::work::Work;
 use crate::cassette::{Confinement, Exit};
 
 /// The first argument of a `clitape` that supervises.
@@ -236,6 +237,14 @@ impl Running {
         return super::processes::memory_of(self.pid);
         #[cfg(not(target_os = "linux"))]
         return 0;
+    }
+
+    /// Returns the work of the program and its descendants; `None` where no module can tell.
+    pub(crate) fn work(&self) -> Option<Work> {
+        #[cfg(target_os = "linux")]
+        return Some(super::processes::work_of(self.pid));
+        #[cfg(not(target_os = "linux"))]
+        return None;
     }
 
     /// Sends a signal to the process group of the program.

@@ -53,6 +53,7 @@ mod supervise;
 mod supervisors;
 mod take;
 mod trigger;
+mod work;
 mod workspace;
 
 use std::sync::atomic::AtomicBool;
@@ -82,6 +83,7 @@ pub use stdin_pipe::{StdinClosed, StdinPipe, Unread};
 pub use supervise::supervise;
 #[cfg(target_os = "linux")]
 pub use supervisors::end_programs;
+pub use work::Work;
 pub use workspace::WorkspaceLimits;
 
 use crate::cassette::Take;

@@ -14,6 +14,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::{Pid, Uid};
 
+use super::work::Work;
+
 /// The longest time that is spent on ending processes.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 /// The time between two checks for remaining processes.
@@ -85,6 +87,13 @@ fn resident(status: &str) -> Option<u64> {
     let kib = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     let kib: u64 = kib.trim().strip_suffix(" kB")?.parse().ok()?;
     Some(kib * 1024)
+}
+
+/// Returns the work of a process and all its descendants.
+pub(crate) fn work_of(pid: Pid) -> Work {
+    let all = descendants(pid.as_raw()).into_iter().chain([pid]);
+    let stats = all.filter_map(|pid| about(pid.as_raw(), "stat"));
+    stats.filter_map(|stat| Work::parse(&stat)).sum()
 }
 
 /// Returns all live descendants of the process `ancestor`.

@@ -18,6 +18,7 @@ use super::launch::{Guard, Running, command, launch};
 use super::meter::{Meter, Overflow};
 use super::scratch::Scratch;
 use super::stdin_pipe::StdinPipe;
+use super::work::Work;
 use crate::cassette::Exit;
 use crate::limits::OutputLimits;
 use crate::threads::{self, NoMoreThreads};
@@ -80,9 +81,14 @@ impl std::fmt::Debug for Program {
     }
 }
 
+/// Takes each piece of what a program prints, as soon as it is read.
+type Sink = Box<dyn FnMut(&[u8]) + Send>;
+
 /// What a program has printed.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Printed {
+    /// Where each piece goes too.
+    sink: Option<Sink>,
     /// The end of stdout and stderr, in the order in which it was read.
     end: Vec<u8>,
     /// All of stdout, where that is wanted.
@@ -94,6 +100,9 @@ struct Printed {
 
 impl Printed {
     fn take(&mut self, bytes: &[u8], is_stdout: bool) {
+        if let Some(sink) = &mut self.sink {
+            sink(bytes);
+        }
         self.end.extend(bytes);
         let beyond = self.end.len().saturating_sub(KEPT);
         self.end.drain(..beyond);
@@ -203,6 +212,19 @@ impl Program {
         let text = String::from_utf8_lossy(&printed.end);
         let all: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         all[all.len().saturating_sub(lines)..].iter().map(|line| (*line).to_owned()).collect()
+    }
+
+    /// Gives all that is printed to `sink` too, from its beginning if this is called at once. What a caller reads with
+    /// [`Self::take_stdout`] is not among it.
+    pub fn copy_to(&self, mut sink: impl FnMut(&[u8]) + Send + 'static) {
+        let mut printed = self.printed();
+        sink(&printed.end);
+        printed.sink = Some(Box::new(sink));
+    }
+
+    /// Returns the work of the program and its descendants; `None` where the system does not say.
+    pub fn work(&self) -> Option<Work> {
+        self.running.work()
     }
 
     /// Waits until the program has ended and its output was read, at most `limit`, and until it has reached a limit of
@@ -317,6 +339,10 @@ mod tests {
         let (_scratch, mut program) = shell("echo one; echo two >&2; pwd; exit 3", false);
         assert_eq!(program.wait(LONG, &GO_ON).unwrap(), Some(Exit::Code(3)));
         assert!(program.has_printed("two") && !program.has_printed("three"));
+        let copy = Arc::new(Mutex::new(Vec::new()));
+        let sink = copy.clone();
+        program.copy_to(move |bytes| sink.lock().unwrap().extend(bytes));
+        assert_eq!(copy.lock().unwrap().len(), program.printed().end.len());
         assert_eq!(program.last_lines(9).len(), 3);
         assert!(program.take_printed().starts_with(b"one\n/"));
         assert_eq!(program.overflow(), None);
