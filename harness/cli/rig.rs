@@ -14,7 +14,7 @@ use crate::exit::ExitStatus;
 use crate::outputs::{make_folder, write_file};
 use crate::progress::ProgressLine;
 use crate::rig_limits::RigLimitArgs;
-use crate::subject::{Machine, gateway, print_left_out};
+use crate::subject::{LogArg, Machine, gateway, print_left_out};
 use crate::terminal;
 
 /// Plays one scenario at a gateway and shows its chat as it changes
@@ -38,13 +38,15 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     html: Option<PathBuf>,
     #[command(flatten)]
+    log: LogArg,
+    #[command(flatten)]
     rig_limits: RigLimitArgs,
 }
 
 pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
     let subjects = Subjects::load(workspace.root())?;
     let gateway = gateway(&subjects, &args.subject)?;
-    let machine = Machine::new(args.rig_limits.limits())?;
+    let machine = Machine::new(args.rig_limits.limits())?.with_log(&args.log)?;
     let how = Confirmation { yes: args.consent.yes, quiet };
     machine.ask(workspace, &subjects, &args.subject, how)?;
     let scenario = &args.scenario;
@@ -92,6 +94,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         failed = failed.take().or(shown.err());
     })?;
     drop(progress);
+    machine.check_log()?;
     if let Some(error) = failed {
         return Err(error.into());
     }

@@ -9,8 +9,8 @@ use anyhow::{Context as _, bail};
 use clap::Subcommand;
 use clitape_rig::limits::RigLimits;
 use clitape_rig::subject::{
-    CheckLine, Front, LeftOut, NamedGateway, RigHost, Subject, SubjectKind, Subjects, by_reason,
-    check, review,
+    CheckLine, Front, LeftOut, NamedGateway, OutputLog, RigHost, Subject, SubjectKind, Subjects,
+    by_reason, check, review,
 };
 use clitape_runner::host::HostPaths;
 use clitape_runner::record::remove_stale;
@@ -27,6 +27,14 @@ use crate::terminal::{self, Terminal};
 
 /// The names of cassettes that a line about cassettes that are left out shows.
 const NAMES_SHOWN: usize = 4;
+
+/// Where all that a gateway prints goes
+#[derive(clap::Args)]
+pub(crate) struct LogArg {
+    /// Keep all that the gateway prints in this file, which is emptied first; of an agent, what it prints on stderr
+    #[arg(long, value_name = "FILE", requires = "subject")]
+    log: Option<PathBuf>,
+}
 
 /// Lists the subjects of clitape.toml, or checks one of them
 #[derive(clap::Args)]
@@ -46,6 +54,8 @@ enum Command {
         #[command(flatten)]
         consent: Consent,
         #[command(flatten)]
+        log: LogArg,
+        #[command(flatten)]
         rig_limits: RigLimitArgs,
     },
 }
@@ -54,12 +64,12 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     let subjects = Subjects::load(workspace.root())?;
     match &args.command {
         Command::List => list(&subjects),
-        Command::Check { subject, consent, rig_limits } => {
+        Command::Check { subject, consent, log, rig_limits } => {
             let (name, version) = split(subject);
             let (name, Subject::Gateway(spec)) = subjects.get(name)? else {
                 bail!("{name} is no gateway; run `clitape test --subject {name}`");
             };
-            let machine = Machine::new(rig_limits.limits())?;
+            let machine = Machine::new(rig_limits.limits())?.with_log(log)?;
             machine.ask(workspace, &subjects, subject, Confirmation { yes: consent.yes, quiet })?;
             let spec = spec.at_version(version);
             checked(workspace, &machine, NamedGateway { name, version, spec }, quiet)
@@ -110,20 +120,21 @@ fn checked(
     let progress = std::cell::RefCell::new(ProgressLine::new(quiet));
     let mut out = terminal::stdout();
     let mut failed = None;
-    let mut line = |CheckLine { holds, what, todo }: CheckLine| {
+    let mut line = |CheckLine { holds, what, details, todo }: CheckLine| {
         progress.borrow_mut().clear();
         if holds && quiet {
             return;
         }
         let printed = out.lines(format_args!("{} {what}", if holds { "ok" } else { "✗ " }));
-        let printed = printed.and_then(|()| match todo {
-            Some(todo) => out.line(format_args!("   {todo}")),
-            None => Ok(()),
+        let details = details.into_iter().chain(todo.map(|todo| format!("→ {todo}")));
+        let printed = printed.and_then(|()| {
+            details.into_iter().try_for_each(|line| out.line(format_args!("   {line}")))
         });
         failed = failed.take().or(printed.err());
     };
     let mut note = |text: &str| progress.borrow_mut().now(text);
     let holds = check(gateway, machine.rig(workspace), &mut note, &mut line)?;
+    machine.check_log()?;
     if let Some(error) = failed {
         return Err(error.into());
     }
@@ -139,6 +150,7 @@ pub(crate) struct Machine {
     program: PathBuf,
     cache: PathBuf,
     limits: RigLimits,
+    log: Option<OutputLog>,
     stop: Arc<AtomicBool>,
 }
 
@@ -153,7 +165,19 @@ impl Machine {
         let host = host_paths();
         remove_stale(&host.temporary);
         let program = std::env::current_exe().context("can't find the path of this program")?;
-        Ok(Self { host, program, cache: cache()?, limits, stop: stop_in_time()? })
+        let (cache, stop) = (cache()?, stop_in_time()?);
+        Ok(Self { host, program, cache, limits, log: None, stop })
+    }
+
+    /// The same with the file that gets all that a gateway prints.
+    pub(crate) fn with_log(self, log: &LogArg) -> anyhow::Result<Self> {
+        Ok(Self { log: log.log.as_deref().map(OutputLog::create).transpose()?, ..self })
+    }
+
+    /// Fails if the log could not be written.
+    pub(crate) fn check_log(&self) -> anyhow::Result<()> {
+        let log = self.log.as_ref().map_or(Ok(()), OutputLog::check);
+        log.context("can't write the log; is the disk full?")
     }
 
     /// Shows what a subject, NAME or NAME@VERSION, makes clitape run, and asks about one that a person has not agreed to
@@ -172,8 +196,9 @@ impl Machine {
     }
 
     pub(crate) fn rig<'a>(&'a self, workspace: &'a Workspace) -> RigHost<'a> {
-        let Self { host, program, cache, limits, stop } = self;
-        RigHost { workspace, host, program, cache, variable: &variable, limits: *limits, stop }
+        let Self { host, program, cache, limits, log, stop } = self;
+        let (limits, log) = (*limits, log.as_ref());
+        RigHost { workspace, host, program, cache, variable: &variable, limits, log, stop }
     }
 }
 

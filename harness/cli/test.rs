@@ -27,7 +27,7 @@ use crate::outputs::{self, OpenOutput, Outputs, write_file};
 use crate::progress::ProgressLine;
 use crate::rig_limits::RigLimitArgs;
 use crate::selection::{Names, SelectionArgs};
-use crate::subject::{Machine, gateway, print_left_out, split};
+use crate::subject::{LogArg, Machine, gateway, print_left_out, split};
 use crate::terminal::{self, Terminal};
 use own::{RunArgs, test_own};
 
@@ -53,6 +53,8 @@ pub(crate) struct Args {
     /// Start a subject that you have not agreed to here before without asking; for CI
     #[arg(long, requires = "subject")]
     yes: bool,
+    #[command(flatten)]
+    log: LogArg,
     /// Replay N seeded plans of each scenario instead of those that it asks for; with --subject, play it also with what
     /// claude prints cut and delayed by N seeds, which are 0 otherwise
     #[arg(long, value_name = "N")]
@@ -131,7 +133,7 @@ fn test_subject(
         );
     }
     let subjects = Subjects::load(workspace.root())?;
-    let machine = Machine::new(args.rig_limits.limits())?;
+    let machine = Machine::new(args.rig_limits.limits())?.with_log(&args.log)?;
     machine.ask(workspace, &subjects, subject, Confirmation { yes: args.yes, quiet })?;
     let began = Instant::now();
     let (name, version) = split(subject);
@@ -176,6 +178,7 @@ fn test_subject(
         }
     })?;
     drop(progress);
+    machine.check_log()?;
     if !quiet {
         print_left_out(&mut out, &suite.left_out)?;
         for run in &suite.scenarios {
@@ -251,7 +254,7 @@ fn finish(
     Ok(outputs::exit(report))
 }
 
-/// Writes a page for every run at a subject of which something does not hold.
+/// Writes a page for every run at a subject, also for one that holds: an ok can be looked at.
 fn subject_pages(
     gateway: NamedGateway<'_>,
     conditions: &Conditions,
@@ -260,9 +263,6 @@ fn subject_pages(
 ) -> anyhow::Result<Pages> {
     let mut pages = Pages::new();
     for (run, (job, seen)) in suite.scenarios.iter().zip(&suite.played) {
-        if run.holds() {
-            continue;
-        }
         let found: Vec<_> =
             run.checks.iter().flat_map(|check| check.findings.iter().cloned()).collect();
         let version = job.version().to_string();

@@ -34,6 +34,7 @@ mod review;
 mod selection;
 mod stand_in;
 mod stays_red;
+mod subject_check;
 mod subject_replay;
 mod subjects;
 mod sweep;

@@ -13,7 +13,6 @@ mod arguments;
 mod bind;
 mod choose;
 mod dialogue;
-#[allow(dead_code, reason = "`subject check` prints them")]
 mod differences;
 mod ending;
 mod error;
@@ -54,7 +53,6 @@ use clitape_runner::cassette::Cassette;
 
 use arguments::{Arguments, Form};
 use dialogue::Dialogue;
-#[allow(unused_imports, reason = "`subject check` prints them")]
 pub(crate) use differences::argument_differences;
 use log::Log;
 use options::CliOptions;

@@ -18,6 +18,7 @@ use super::bundled;
 use super::conditions::Printing;
 use super::error::SubjectError;
 use super::packages::Packages;
+use super::patience::{GivenUp, Patience, SLOW_START_S, STILL, Stillness};
 use super::persons::Persons;
 use super::placeholders::{Places, Writing};
 use super::prepare::{Prepared, RigHost, environment};
@@ -80,6 +81,8 @@ pub(crate) struct Playing {
     pub(crate) cli: Option<CliVersion>,
     /// When it prints.
     pub(crate) printing: Printing,
+    /// How long a gateway that does nothing is waited for.
+    pub(crate) patience: Patience,
 }
 
 /// What a start of a gateway is made of.
@@ -243,6 +246,13 @@ impl Boot {
         }
         .map_err(not_started)?;
         let kept_way = way.serve(program.take_sockets(), chat.as_ref(), &refused)?;
+        if let Some(log) = rig.log {
+            let mask = chat.as_ref().map(ChatServer::mask);
+            program.copy_to(log.sink(move |line| match &mask {
+                Some(mask) => mask(line),
+                None => line.to_owned(),
+            }));
+        }
         let person = match (chat, program.take_stdin().zip(program.take_stdout())) {
             (Some(chat), _) => PersonSide::Chat(chat),
             (None, Some((stdin, stdout))) => {
@@ -268,7 +278,7 @@ impl Boot {
             kept: kept_way,
             _scratch: folders.scratch,
         };
-        boot.wait(spec, &places, begin, rig)?;
+        boot.wait(spec, &places, start.playing.patience, begin, rig)?;
         boot.ready_after = begin.elapsed();
         Ok(boot)
     }
@@ -278,9 +288,11 @@ impl Boot {
         &mut self,
         spec: &GatewaySpec,
         places: &Places,
+        patience: Patience,
         begin: Instant,
         rig: RigHost<'_>,
     ) -> Result<(), SubjectError> {
+        let mut stillness = (patience == Patience::Check).then(|| Stillness::new(begin));
         let limit = Duration::from_secs(spec.ready.within_s);
         let url = match &spec.ready.sign {
             ReadySign::Url(url) => {
@@ -322,6 +334,13 @@ impl Boot {
                 let why = format!("it {} before it was ready", ended(exit));
                 return Err(self.not_ready(why));
             }
+            let given_up = stillness.as_mut().and_then(|still| {
+                let is_refused = !self.person.last_refusal().is_empty();
+                still.gives_up_start(&self.program, is_refused, spec.ready.within_s)
+            });
+            if let Some(given_up) = given_up {
+                return Err(self.not_ready(self.given_up(given_up, spec)));
+            }
             if begin.elapsed() > limit {
                 let s = spec.ready.within_s;
                 let why = match &spec.ready.sign {
@@ -350,8 +369,27 @@ impl Boot {
         }
     }
 
+    /// What a gateway did not do that a check gave up.
+    fn given_up(&self, given_up: GivenUp, spec: &GatewaySpec) -> String {
+        let waits_for = match &spec.ready.sign {
+            ReadySign::Greeting => "did not answer `initialize`".to_owned(),
+            ReadySign::Poll => format!("did not ask {} for updates", self.person.url()),
+            ReadySign::Output(text) => format!("did not print `{text}`"),
+            ReadySign::Url(_) => "did not answer at `ready.url`".to_owned(),
+        };
+        match given_up {
+            GivenUp::Refused => format!("it {waits_for}{}", self.person.last_refusal()),
+            GivenUp::Still => format!(
+                "it {waits_for}, and has done nothing for {} s; a program that waits longer at its start needs \
+                 `ready.within_s` above {SLOW_START_S}",
+                STILL.as_secs()
+            ),
+        }
+    }
+
     fn not_ready(&self, why: String) -> SubjectError {
-        SubjectError::NotReady { why, printed: self.person.last_lines(&self.program) }
+        let printed = self.person.last_lines(&self.program);
+        SubjectError::NotReady { why, printed, refused: self.refused.sentences() }
     }
 }
 
@@ -364,11 +402,11 @@ impl PersonSide {
         }
     }
 
-    /// The last line of the chat server's log as the end of a sentence: before the first message it is about a request
-    /// that was refused.
+    /// The last request that the chat server refused, as the end of a sentence.
     fn last_refusal(&self) -> String {
         let Self::Chat(chat) = self else { return String::new() };
-        chat.log(0).last().map(|line| format!("; the chat server said: {line}")).unwrap_or_default()
+        let line = chat.last_refusal();
+        line.map(|line| format!("; the chat server said: {line}")).unwrap_or_default()
     }
 
     /// Checks that clitape's own threads still work.
@@ -391,7 +429,7 @@ impl PersonSide {
 
 /// The error of a gateway that is not ready, and has printed nothing that is known.
 fn not_ready(why: String) -> SubjectError {
-    SubjectError::NotReady { why, printed: Vec::new() }
+    SubjectError::NotReady { why, printed: Vec::new(), refused: Vec::new() }
 }
 
 /// The error of a gateway that can't be started.

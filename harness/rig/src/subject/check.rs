@@ -1,31 +1,39 @@
 //! `clitape subject check`: whether a subject starts, becomes ready, answers one scenario and ends when asked, in
-//! about ten seconds.
+//! about ten seconds. Where it does not, what is known is shown: the chat, the log of `claude`, and the gateway's last
+//! lines; and what to do about it ([`super::hints`]).
 
 use std::time::Duration;
 
 use clitape_runner::replay::ChatView;
 use clitape_runner::scenario::Seeds;
 use clitape_runner::suite::select::Selection as Chosen;
+use clitape_runner::text::{Keep, truncate};
 
 use super::boot::Playing;
 use super::conditions::{Conditions, Printing};
 use super::drive::Seen;
-use super::error::{SubjectError, last_words};
+use super::error::SubjectError;
+use super::hints::Hints;
+use super::patience::Patience;
 use super::prepare::{RigHost, prepare_gateway};
-use super::run::{Play, RunEvent, play};
+use super::run::{ClaudeStarts, Play, RunEvent, play};
 use super::spec::{Front, NamedGateway, Reach};
 use super::suite::{SubjectOptions, select};
 use crate::chat_server::Faults;
+use crate::judge::finally_read;
 use crate::observation::RunEnding;
 
 /// The scenarios that are tried, the first that fits.
 const TRIED: [&str; 3] = ["plain-text", "three-tools-live", "three-tools"];
 /// The seconds that one scenario may take here.
-const WITHIN_S: u64 = 20;
+const WITHIN_S: u64 = 60;
 /// The seconds that it may take where the first turn is known to be slow.
 const WARM_UP_S: u64 = 120;
 /// The seconds without a call after which a run is over here.
 const IDLE_S: u64 = 2;
+/// The messages of the chat, the newest ones, and the columns of a line that a failed line shows.
+const MESSAGES: usize = 3;
+const COLUMNS: usize = 300;
 
 /// One line of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,18 +42,68 @@ pub struct CheckLine {
     pub holds: bool,
     /// What was checked, and what came of it.
     pub what: String,
+    /// What is known about the reason, where it does not hold.
+    pub details: Vec<String>,
     /// What to do, where it does not hold.
     pub todo: Option<String>,
 }
 
 impl CheckLine {
     fn ok(what: String) -> Self {
-        Self { holds: true, what, todo: None }
+        Self { holds: true, what, details: Vec::new(), todo: None }
     }
 
     fn failed(what: String, todo: &str) -> Self {
-        Self { holds: false, what, todo: Some(todo.to_owned()) }
+        Self { holds: false, what, details: Vec::new(), todo: Some(todo.to_owned()) }
     }
+
+    /// Adds the messages that stand in the chat at the end.
+    fn with_chat(mut self, messages: &[String]) -> Self {
+        if messages.is_empty() {
+            self.details.push("the chat has no message".to_owned());
+        }
+        let newest = &messages[messages.len().saturating_sub(MESSAGES)..];
+        self.details.extend(newest.iter().map(|text| format!("the chat has: “{}”", shown(text))));
+        self
+    }
+
+    /// Adds what the log of `claude` has, and the hosts that the gateway did not get.
+    fn with_starts(mut self, claude: &ClaudeStarts, refused: &[String]) -> Self {
+        self.details.extend(refused.iter().cloned());
+        if let Some(sentence) = &claude.refused {
+            self.details.push(format!("`claude` said: {}", shown(sentence)));
+        } else if let Some(arguments) = &claude.unheard {
+            let arguments = shown(&arguments.join(" "));
+            self.details
+                .push(format!("`claude` was started, and got no message: claude {arguments}"));
+        }
+        self.details.extend(claude.differences.iter().cloned());
+        self
+    }
+
+    /// Adds the last lines that the gateway printed.
+    fn with_printed(mut self, printed: &[String]) -> Self {
+        match printed {
+            [] => self.details.push("it printed nothing".to_owned()),
+            lines => {
+                self.details.push("the last lines that it printed:".to_owned());
+                self.details.extend(lines.iter().map(|line| format!("  {}", shown(line))));
+            }
+        }
+        self
+    }
+
+    /// Puts the first hint that fits in the place of what to do.
+    fn with_hint(mut self, hints: &Hints) -> Self {
+        self.todo = hints.best().or(self.todo);
+        self
+    }
+}
+
+/// A text of another program on one line.
+fn shown(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    truncate(&line, COLUMNS, Keep::Start).into_owned()
 }
 
 fn seconds(time: Duration) -> String {
@@ -92,7 +150,8 @@ pub fn check(
         return Ok(false);
     }
     let prepared = prepare_gateway(spec, gateway.version, rig, note)?;
-    let playing = Playing { cli: spec.cli.clone(), printing: Printing::Recorded };
+    let (cli, printing) = (spec.cli.clone(), Printing::Recorded);
+    let playing = Playing { cli, printing, patience: Patience::Check };
     let mut tried = Vec::new();
     for name in TRIED {
         let mut chosen = everything.clone();
@@ -106,19 +165,26 @@ pub fn check(
     note("starting it");
     let faults = &Faults::None;
     let how = Play { spec, prepared: &prepared, playing: &playing, warm_up: None, faults, kept: 0 };
-    let mut lines = Vec::new();
+    let (mut lines, mut messages) = (Vec::<CheckLine>::new(), Vec::new());
     let played = play(&tried, how, rig, &mut |event| match event {
         RunEvent::Ready { after, reach } => {
             lines.push(CheckLine::ok(format!("it starts and is ready after {}", seconds(after))));
             lines.extend(reached(spec.front, reach));
         }
-        RunEvent::Ended { job, seen, .. } => lines.push(answer(&job.name(), seen, spec.front)),
-        RunEvent::Stopped { after, in_time, printed, refused } => {
+        RunEvent::Ended { job, seen, .. } => {
+            messages = finally_read(&seen.entries);
+            lines.push(answer(&job.name(), seen, spec.front));
+        }
+        RunEvent::Stopped { after, in_time, printed, refused, claude } => {
             // What a gateway prints says most about why it does not answer.
-            if let Some(failed) = lines.iter_mut().find(|line| !line.holds) {
-                failed.what.push_str(&last_words(&printed));
+            if let Some(at) = lines.iter().position(|line| !line.holds) {
+                let hints = Hints { chat: &messages, printed: &printed };
+                let failed = lines.remove(at).with_chat(&messages).with_starts(&claude, &refused);
+                lines.insert(at, failed.with_printed(&printed).with_hint(&hints));
+            } else {
+                lines.extend(refused.into_iter().map(CheckLine::ok));
+                lines.extend(claude.differences.into_iter().map(CheckLine::ok));
             }
-            lines.extend(refused.into_iter().map(CheckLine::ok));
             lines.push(match in_time {
                 true => CheckLine::ok(format!("it ends {} after SIGTERM", seconds(after))),
                 false => CheckLine::failed(
@@ -132,8 +198,11 @@ pub fn check(
     lines.into_iter().for_each(&mut tell);
     match played {
         Ok(_) => {}
-        Err(error @ SubjectError::NotReady { .. }) => {
-            tell(CheckLine::failed(error.to_string(), "look at `command`, `env` and `ready`"));
+        Err(SubjectError::NotReady { why, printed, refused }) => {
+            let hints = Hints { chat: &[why.clone()], printed: &printed };
+            let failed = CheckLine::failed(why, "look at `command`, `env` and `ready`");
+            let failed = failed.with_starts(&ClaudeStarts::default(), &refused);
+            tell(failed.with_printed(&printed).with_hint(&hints));
         }
         Err(error) => return Err(error),
     }
@@ -188,6 +257,13 @@ fn answer(name: &str, seen: &Seen, front: Front) -> CheckLine {
         RunEnding::Over => {
             let messages = clitape_runner::text::plural(view.final_text().len(), "message");
             CheckLine::ok(format!("{name} is answered in {took}: {messages} in the chat"))
+        }
+        RunEnding::Hung { waited_s, waited_for, .. } if finally_read(&seen.entries).is_empty() => {
+            CheckLine::failed(
+                format!("{name} hangs: for {waited_s} s, {waited_for}"),
+                "start the program `{claude}` for a person's message; does it know this person (`{person}` in the variable \
+                 that lists who may write), or wait for a command first (`first = [\"/start\"]`)?",
+            )
         }
         RunEnding::Hung { waited_s, waited_for, .. } => CheckLine::failed(
             format!("{name} hangs: for {waited_s} s, {waited_for}"),

@@ -118,6 +118,8 @@ pub(crate) struct Shared<'a> {
     pub(crate) stop: &'a AtomicBool,
     /// The file of the gateway's bus, if it has one.
     pub(crate) bus: Option<&'a Path>,
+    /// Whether a check gives the gateway up, because it does nothing.
+    pub(crate) is_given_up: AtomicBool,
     pub(crate) limits: RigLimits,
     /// The chats in which the person has done what comes first.
     pub(crate) opened: OpenedChats,

@@ -103,12 +103,14 @@ pub enum SubjectError {
     #[error("{0}")]
     Kind(String),
     /// The subject did not start, or was never ready.
-    #[error("{why}{}", last_words(.printed))]
+    #[error("{why}{}{}", asked(.refused), last_words(.printed))]
     NotReady {
         /// What it did not do, and what to change.
         why: String,
         /// The last lines that it printed.
         printed: Vec<String>,
+        /// The hosts that it asked for and did not get, each as a sentence.
+        refused: Vec<String>,
     },
     /// A thread of clitape has ended.
     #[error(transparent)]
@@ -128,6 +130,11 @@ impl SubjectError {
                 | Self::Compare(CompareError::Stopped)
         )
     }
+}
+
+/// The hosts that a gateway did not get as the end of a message.
+fn asked(refused: &[String]) -> String {
+    refused.iter().map(|sentence| format!("; {sentence}")).collect()
 }
 
 /// The last lines of a program as the end of a message.

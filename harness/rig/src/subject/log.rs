@@ -186,6 +186,12 @@ impl StandInLog {
         self.seen.get(cassette).cloned().unwrap_or_default()
     }
 
+    /// Returns whether a cassette waits for its gateway: it was not started, or its process waits for a line.
+    pub(crate) fn waits(&self, cassette: &str) -> bool {
+        let waits = |played: &Played| played.waits_for.is_some() && !played.turn_ended;
+        self.seen.get(cassette).is_none_or(|played| played.starts == 0 || waits(played))
+    }
+
     /// Forgets a cassette, before it is played again.
     pub(crate) fn forget(&mut self, cassette: &str) {
         self.seen.remove(cassette);
@@ -193,9 +199,19 @@ impl StandInLog {
     }
 
     /// Returns the arguments of the last process that began to play a cassette, without the name of the program.
-    #[allow(dead_code, reason = "`subject check` compares them")]
     pub(crate) fn arguments(&self, cassette: &str) -> Option<&[String]> {
         self.seen.get(cassette).map(|played| &*played.arguments)
+    }
+
+    /// Returns the arguments of a process that was to play and has got no message.
+    pub(crate) fn unheard(&self) -> Option<&[String]> {
+        let plays = |argument: &String| {
+            ["-p", "--print", "--input-format"].contains(&argument.as_str())
+                || argument.starts_with("--input-format=")
+        };
+        let is_unheard =
+            |process: &&Process| process.cassette.is_none() && process.arguments.iter().any(plays);
+        self.processes.values().find(is_unheard).map(|process| &*process.arguments)
     }
 
     /// Returns the number of starts, those included that played no cassette: side calls, and processes that refused.

@@ -33,14 +33,17 @@ mod error;
 mod first;
 mod fit;
 mod golden;
+mod hints;
 mod lasting;
 mod like;
 mod log;
 mod names;
+mod output_log;
 mod packages;
 mod page;
 mod parser;
 mod part;
+mod patience;
 mod persons;
 mod placeholders;
 mod prepare;
@@ -60,12 +63,13 @@ pub use config::{FILE, RANGES, Subjects};
 pub use drive::{Job, Seen};
 pub use error::SubjectError;
 pub use fit::Misfit;
+pub use output_log::OutputLog;
 pub use page::page_of_run;
 pub use parser::{NamedParser, test_parser};
 pub use prepare::RigHost;
 pub use replay::{NamedReplay, ReplayOptions, ReplaySuite, test_replay};
 pub use review::review;
-pub use run::RunEvent;
+pub use run::{ClaudeStarts, RunEvent};
 pub use spec::{
     CallSpec, ChatKind, Chats, FirstStep, Front, GatewaySpec, HostKind, InstallSpec, NamedGateway,
     ParserSpec, Press, Reach, Ready, ReadySign, ReplaySpec, Started, Starts, Subject, SubjectKind,

@@ -10,6 +10,7 @@ use clitape_runner::scenario::Workspace;
 use fs_err as fs;
 
 use super::error::SubjectError;
+use super::output_log::OutputLog;
 use super::placeholders::{Places, Writing};
 use super::spec::{GatewaySpec, InstallSpec};
 use crate::limits::RigLimits;
@@ -29,6 +30,8 @@ pub struct RigHost<'a> {
     pub variable: &'a (dyn Fn(&str) -> Option<OsString> + Sync),
     /// The limits on what the subject sends.
     pub limits: RigLimits,
+    /// The file that gets all that a gateway prints, if there is one.
+    pub log: Option<&'a OutputLog>,
     /// A flag that ends the run when the caller sets it.
     pub stop: &'a AtomicBool,
 }

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -18,6 +18,7 @@ use super::drive::{Job, Seen, Shared, drive};
 use super::error::SubjectError;
 use super::first::OpenedChats;
 use super::log::StandInLog;
+use super::patience::{Patience, STILL, Stillness};
 use super::persons::{Persons, Seat};
 use super::prepare::{Prepared, RigHost};
 use super::queue::RunQueue;
@@ -25,11 +26,23 @@ use super::spec::{ChatKind, Chats, GatewaySpec, Reach, Starts};
 use crate::chat_server::Faults;
 use crate::kept::{KeptBytes, entry_bytes};
 use crate::observation::RunEnding;
+use crate::stand_in::argument_differences;
 
 /// The bytes of the entries that are kept of a run that flooded.
 const LEFT_OF_FLOOD: usize = 1 << 20;
 /// How often a gateway may end by itself before it is started no more.
 const MOST_DEATHS: usize = 8;
+
+/// How a gateway started `claude`, as the log of the stand-in has it.
+#[derive(Debug, Clone, Default)]
+pub struct ClaudeStarts {
+    /// The arguments of a start that was to play and got no message.
+    pub unheard: Option<Vec<String>>,
+    /// What the stand-in said when it refused before it had a recording.
+    pub refused: Option<String>,
+    /// How the arguments differ from the recorded ones, as sentences.
+    pub differences: Vec<String>,
+}
 
 /// What happens while a gateway plays.
 #[derive(Debug)]
@@ -48,10 +61,12 @@ pub enum RunEvent<'a> {
         after: Duration,
         /// Whether it ended in time; it was killed otherwise.
         in_time: bool,
-        /// The last lines that it printed.
+        /// The last lines that it had printed by then.
         printed: Vec<String>,
         /// The hosts that it asked for and did not get, each as a sentence.
         refused: Vec<String>,
+        /// What the log of the stand-in has of it.
+        claude: ClaudeStarts,
     },
     /// A cassette begins.
     Begins(&'a Job),
@@ -206,6 +221,7 @@ impl Queue<'_> {
             over: Mutex::new(None),
             stop: rig.stop,
             bus: spec.has_bus().then_some(boot.bus.as_path()),
+            is_given_up: AtomicBool::new(false),
             limits: rig.limits,
             opened: OpenedChats::default(),
             queue: RunQueue::new(self.persons.seats()),
@@ -232,6 +248,8 @@ impl Queue<'_> {
         let (sender, receiver) = channel();
         let mut under_way = Vec::new();
         let mut result = Ok(());
+        let is_check = how.playing.patience == Patience::Check;
+        let mut stillness = is_check.then(|| (Stillness::new(Instant::now()), 0));
         std::thread::scope(|scope| {
             if let Some(job) = how.warm_up {
                 let warm = start_in(scope, || {
@@ -286,6 +304,9 @@ impl Queue<'_> {
                     }
                     Ok(Message::Later(index)) => under_way.retain(|other| *other != index),
                     Ok(Message::Entries(index, entries)) => {
+                        if let Some((_, events)) = &mut stillness {
+                            *events += entries.len() as u64;
+                        }
                         report(RunEvent::Entries(&jobs[index], &entries));
                     }
                     Ok(Message::Ended(index, seen)) => {
@@ -319,6 +340,12 @@ impl Queue<'_> {
                 if let Err(error) = watch(program, &shared) {
                     result = Err(error);
                 }
+                if let Some((still, events)) = &mut stillness {
+                    let is_still = still.look(program, *events) >= STILL;
+                    let mut names = under_way.iter().map(|index| jobs[*index].name());
+                    let waits = is_still && names.all(|name| shared.log().waits(&name));
+                    shared.is_given_up.store(waits, Ordering::Relaxed);
+                }
             }
         });
         let is_over = shared.over().is_some();
@@ -332,19 +359,35 @@ impl Queue<'_> {
         }
         self.deaths += usize::from(is_over);
         result?;
+        // What it prints while it ends says nothing about the runs.
+        let printed = boot.person.last_lines(&boot.program);
+        let claude = claude_starts(jobs, &shared.log());
         let begin = Instant::now();
         let in_time = boot.program.ask_to_end(ENDING, rig.stop)?.is_some();
         if rig.stop.load(Ordering::Relaxed) {
             return Err(SubjectError::Stopped);
         }
-        let printed = boot.person.last_lines(&boot.program);
         report(RunEvent::Stopped {
             after: begin.elapsed(),
             in_time,
             printed,
             refused: boot.refused.sentences(),
+            claude,
         });
         Ok(())
+    }
+}
+
+/// Reads how a gateway started `claude`, from the log of the stand-in.
+fn claude_starts(jobs: &[Job], log: &StandInLog) -> ClaudeStarts {
+    let differences = jobs.iter().find_map(|job| {
+        let recorded = &job.cassette.manifest.cli.argv;
+        Some(argument_differences(recorded, log.arguments(&job.name())?))
+    });
+    ClaudeStarts {
+        unheard: log.unheard().map(<[String]>::to_vec),
+        refused: log.stray().map(str::to_owned),
+        differences: differences.unwrap_or_default(),
     }
 }
 

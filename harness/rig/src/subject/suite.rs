@@ -22,6 +22,7 @@ use super::drive::{Job, Seen};
 use super::error::SubjectError;
 use super::fit::{Misfit, misfit};
 use super::golden;
+use super::patience::Patience;
 use super::prepare::{RigHost, prepare_gateway};
 use super::run::{Play, RunEvent, play};
 use super::spec::{Front, GatewaySpec, NamedGateway};
@@ -177,7 +178,8 @@ pub fn test(
     let prepared = prepare_gateway(spec, gateway.version, rig, note)?;
     let warm_up = warm_up(spec, rig.workspace)?;
     let conditions = options.conditions;
-    let playing = |printing| Playing { cli: spec.cli.clone(), printing };
+    let playing =
+        |printing| Playing { cli: spec.cli.clone(), printing, patience: Patience::Limits };
     let recorded = playing(conditions.printing);
     let how = Play {
         spec,

@@ -1,6 +1,7 @@
 //! When a run is over: the stand-in is done and the chat quiet, or nothing happens for too long.
 
 use std::sync::LazyLock;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use clitape_runner::check::FindingKind;
@@ -15,6 +16,7 @@ use crate::observation::{Observation, RunEnding};
 use crate::subject::dialogue::Act;
 use crate::subject::log::Played;
 use crate::subject::part::last_words;
+use crate::subject::patience::STILL;
 
 /// When a gateway gives a call up that is never answered, at the latest.
 const GIVES_UP: Duration = Duration::from_secs(60);
@@ -187,10 +189,10 @@ impl Drive<'_> {
                 return Some(self.not_started(words, waited));
             }
         }
-        if waited < limit {
+        if waited < limit && !self.is_given_up() {
             return None;
         }
-        let waited_for = match &played.waits_for {
+        let mut waited_for = match &played.waits_for {
             _ if played.starts == 0 => {
                 return Some(self.not_started(last_words(&self.entries), waited));
             }
@@ -200,6 +202,7 @@ impl Drive<'_> {
             Some(what) => format!("`claude` waits for {what}{}", self.no_button()),
             None => "the chat is never quiet, or `claude` does not come to its end".to_owned(),
         };
+        waited_for.push_str(&self.stillness());
         Some(RunEnding::Hung { waited_s: waited.as_secs(), waited_for, last_words: String::new() })
     }
 
@@ -217,7 +220,7 @@ impl Drive<'_> {
 
     /// How a run ends in which `claude` was not started, with what the chat says.
     fn not_started(&self, words: Option<String>, waited: Duration) -> RunEnding {
-        let waited_for = match (self.shared.log().stray(), words) {
+        let mut waited_for = match (self.shared.log().stray(), words) {
             (Some(sentence), _) => format!("`claude` played nothing; it said: {sentence}"),
             (None, Some(words)) if self.shared.log().is_unheard(self.begin_ms) => format!(
                 "`claude` was started and got no message on stdin, and the chat says {words}"
@@ -232,7 +235,21 @@ impl Drive<'_> {
             }
             (None, None) => "`claude` was not started".to_owned(),
         };
+        waited_for.push_str(&self.stillness());
         RunEnding::Hung { waited_s: waited.as_secs(), waited_for, last_words: String::new() }
+    }
+
+    /// Whether a check gives the gateway up, which has done nothing since the person wrote.
+    fn is_given_up(&self) -> bool {
+        self.shared.is_given_up.load(Ordering::Relaxed) && self.begin.elapsed() >= STILL
+    }
+
+    /// The end of a sentence about a gateway that a check gives up.
+    fn stillness(&self) -> String {
+        match self.is_given_up() {
+            true => format!("; the gateway has done nothing for {} s", STILL.as_secs()),
+            false => String::new(),
+        }
     }
 
     /// The end of a sentence about a button that is not there.

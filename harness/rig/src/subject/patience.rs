@@ -1,0 +1,155 @@
+//! How long a check waits for a gateway that does nothing.
+//!
+//! A gateway with a wrong setting waits for something that does not come: it asks another server for updates, or knows
+//! nobody who writes. A slow one works meanwhile. The two differ in the processor time that they use, so that a check
+//! gives the first one up within ten seconds and waits for the second one as long as its limits allow.
+
+use std::time::{Duration, Instant};
+
+use clitape_runner::record::{Program, Work};
+
+/// Which gateways are given up before their limits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// None.
+    #[default]
+    Limits,
+    /// Those that do nothing for [`STILL`].
+    Check,
+}
+
+/// The time after which a gateway that does nothing is given up.
+pub(crate) const STILL: Duration = Duration::from_secs(8);
+/// The time from the first request that the chat server refused to the end: a gateway may ask with another token next.
+const REFUSED: Duration = Duration::from_secs(3);
+/// The seconds of `ready.within_s` above which a gateway is known to start slowly, so that it is never given up.
+pub(crate) const SLOW_START_S: u64 = 60;
+
+/// The time between two looks at the work of a program.
+const LOOK: Duration = Duration::from_millis(250);
+/// The looks of one span, and the most of them at which a program that does nothing may be running: it may try again now
+/// and then.
+const LOOKS: u32 = 4;
+const MOST_RUNNING: u32 = 1;
+/// The clock ticks, a hundred a second, that it may use in a span.
+const MOST_TICKS: u64 = 20;
+
+/// Since when a gateway does nothing.
+#[derive(Debug)]
+pub(crate) struct Stillness {
+    /// The beginning of the first span in which it did nothing, with no other one since.
+    since: Instant,
+    /// The processor time at the beginning of this span.
+    ticks: u64,
+    looks: u32,
+    running: u32,
+    last_look: Instant,
+    /// A number that changes whenever something happens in the chat or in the log of `claude`.
+    events: u64,
+    refused_since: Option<Instant>,
+}
+
+impl Stillness {
+    /// A gateway that has just done something.
+    pub(crate) fn new(now: Instant) -> Self {
+        Self {
+            since: now,
+            ticks: 0,
+            looks: 0,
+            running: 0,
+            last_look: now,
+            events: 0,
+            refused_since: None,
+        }
+    }
+
+    /// Returns how long the gateway has done nothing. `events` is a number that changes whenever something happens.
+    pub(crate) fn look(&mut self, program: &Program, events: u64) -> Duration {
+        let now = Instant::now();
+        if now.duration_since(self.last_look) >= LOOK {
+            self.take(now, program.work().unwrap_or_default(), events);
+        }
+        now.duration_since(self.since)
+    }
+
+    /// Takes a look at the work of a program. Where the system does not say, it looks as if it did nothing.
+    fn take(&mut self, now: Instant, work: Work, events: u64) {
+        self.last_look = now;
+        if events != self.events {
+            self.events = events;
+            self.since = now;
+        }
+        self.looks += 1;
+        self.running += u32::from(work.is_running);
+        if self.looks < LOOKS {
+            return;
+        }
+        let is_still =
+            self.running <= MOST_RUNNING && work.ticks.saturating_sub(self.ticks) <= MOST_TICKS;
+        if !is_still {
+            self.since = now;
+        }
+        (self.ticks, self.looks, self.running) = (work.ticks, 0, 0);
+    }
+
+    /// Returns why a gateway that is not ready is given up, if it is. `is_refused` says that the chat server refused a
+    /// request of it; `within_s` is the time that its settings allow.
+    pub(crate) fn gives_up_start(
+        &mut self,
+        program: &Program,
+        is_refused: bool,
+        within_s: u64,
+    ) -> Option<GivenUp> {
+        let still = self.look(program, 0);
+        if is_refused {
+            let since = *self.refused_since.get_or_insert_with(Instant::now);
+            return (since.elapsed() >= REFUSED).then_some(GivenUp::Refused);
+        }
+        (still >= STILL && within_s <= SLOW_START_S).then_some(GivenUp::Still)
+    }
+}
+
+/// Why a gateway that is not ready is given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum GivenUp {
+    /// The chat server refused what it asked.
+    Refused,
+    /// It does nothing.
+    Still,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_works_or_hears_something_is_not_still() {
+        /// The seconds for which a program is still at the end, from the looks of each second: the ticks that it used, at
+        /// how many looks it ran, and whether something happened.
+        fn check(seconds: &[(u64, u32, bool)], expect: u64) {
+            let begin = Instant::now();
+            let mut still = Stillness::new(begin);
+            let (mut ticks, mut events, mut now) = (0, 0, begin);
+            for &(used, running, happens) in seconds {
+                ticks += used;
+                events += u64::from(happens);
+                for look in 0..LOOKS {
+                    now += LOOK;
+                    still.take(now, Work { ticks, is_running: look < running }, events);
+                }
+            }
+            let is = now.duration_since(still.since).as_secs_f64().round() as u64;
+            assert_eq!(is, expect, "{seconds:?}");
+        }
+        const NOTHING: (u64, u32, bool) = (0, 0, false);
+        check(&[NOTHING; 9], 9);
+        check(&[(5, 1, false); 9], 9);
+        check(&[(90, 4, false); 9], 0);
+        // On a busy machine it waits for a processor.
+        check(&[(2, 4, false); 9], 0);
+        // The look before the last is that of the main thread alone.
+        check(&[(40, 0, false); 9], 0);
+        check(&[(90, 4, false), NOTHING, NOTHING], 2);
+        check(&[NOTHING, NOTHING, (0, 0, true), NOTHING], 2);
+    }
+}

@@ -1,0 +1,244 @@
+//! `clitape subject check` of gateways with a wrong setting: it ends by itself, says what is wrong, shows what is known
+//! about it, and what to do. Without python3 these tests do nothing; they fail instead when `CLITAPE_REQUIRE` names it.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
+
+use std::fs;
+use std::sync::Mutex;
+
+use crate::common::{check, has_program, root, run, workspace};
+
+/// A gateway, and what a check of it says.
+struct Case {
+    /// Rows of `env` beside the usual ones, which they replace.
+    env: &'static [(&'static str, &'static str)],
+    /// Further settings.
+    settings: &'static str,
+    /// What is printed, in this order.
+    says: &'static [&'static str],
+}
+
+/// The gateway of a case.
+fn subject(case: &Case) -> String {
+    let mut env = vec![
+        ("TELEGRAM_API", "{bot_api}"),
+        ("TELEGRAM_TOKEN", "{token}"),
+        ("CLAUDE_BIN", "{claude}"),
+    ];
+    env.retain(|(name, _)| case.env.iter().all(|(other, _)| other != name));
+    env.extend(case.env.iter().filter(|(_, value)| *value != "unset"));
+    let env: Vec<_> = env.iter().map(|(name, value)| format!("{name} = '{value}'")).collect();
+    let bot = root().join("tests/commands/subject_check/bot.py");
+    let command = format!("command = ['python3', '{}']\n", bot.display());
+    let command = if case.settings.contains("command") { "" } else { &command };
+    let settings = case.settings;
+    let env = env.join(", ");
+    format!("[subject.mine]\nkind = 'gateway'\n{command}{settings}\nenv = {{ {env} }}\n")
+}
+
+/// Checks that a text has these parts, one after the other.
+fn check_order(text: &str, parts: &[&str]) {
+    let mut rest = text;
+    for part in parts {
+        let Some((_, after)) = rest.split_once(part) else {
+            panic!("no `{part}` there, in this order:\n{text}")
+        };
+        rest = after;
+    }
+}
+
+const STILL: &str = "has done nothing for 8 s";
+
+const CASES: [Case; 14] = [
+    Case {
+        env: &[("TELEGRAM_TOKEN", "4242:other")],
+        settings: "",
+        says: &[
+            "did not ask http://127.0.0.1:",
+            "getUpdates: Unauthorized",
+            "again: ",
+            "→ write `{token}`",
+        ],
+    },
+    Case {
+        env: &[("TELEGRAM_API", "{bot_api}/bot")],
+        settings: "",
+        says: &[": Not Found", "→ `{bot_api}` is the address without"],
+    },
+    Case {
+        env: &[("TELEGRAM_API", "http://127.0.0.1:9")],
+        settings: "",
+        says: &[
+            "did not ask http://127.0.0.1:",
+            STILL,
+            "the last lines that it printed:",
+            "again: ",
+        ],
+    },
+    Case {
+        env: &[("ALLOWED", "5,6")],
+        settings: "",
+        says: &[
+            "it starts and is ready",
+            "`claude` was not started",
+            "the chat has: “Unauthorized. Your chat ID is: 7000002 & no other”",
+            "→ it does not know this person: write `{person}`",
+        ],
+    },
+    Case {
+        env: &[("ALLOWED", "5"), ("MODE", "ignores")],
+        settings: "",
+        says: &["`claude` was not started", STILL, "the chat has no message", "`{person}`"],
+    },
+    Case {
+        env: &[("CLAUDE_BIN", "/nowhere/claude")],
+        settings: "",
+        says: &["`claude` was not started", "No such file", "→ it did not find `claude`"],
+    },
+    Case {
+        env: &[("TELEGRAM_TOKEN", "unset"), ("TOKEN", "{token}")],
+        settings: "",
+        says: &["ended with code 1 before", "KeyError", "→ it reads the variable TELEGRAM_TOKEN"],
+    },
+    Case {
+        env: &[],
+        settings: "command = ['./none']",
+        says: &["can't start ./none", "→ `command` names the program"],
+    },
+    Case {
+        env: &[],
+        settings: "command = ['python3', '-m', 'no_such_gateway']",
+        says: &["before it was ready", "→ the Python of `command` has no `no_such_gateway`"],
+    },
+    Case {
+        env: &[("MODE", "session")],
+        settings: "",
+        says: &[
+            "the chat has: “No active session.",
+            "→ it waits for a command first: write `first = [\"/new test\"]`",
+        ],
+    },
+    Case {
+        env: &[("MODE", "echo")],
+        settings: "",
+        says: &[
+            "`claude` was not started",
+            "the chat has: “You said something.”",
+            "start the program `{claude}`",
+        ],
+    },
+    Case {
+        env: &[("MODE", "own prompt")],
+        settings: "",
+        says: &["nothing says which cassette to play", "the chat has: “Error: "],
+    },
+    Case {
+        env: &[("MODE", "writes nothing")],
+        settings: "host = 'live'",
+        says: &[
+            STILL,
+            "`claude` was started, and got no message: claude -p --input-format stream-json",
+        ],
+    },
+    Case {
+        env: &[("MODE", "ends")],
+        settings: "",
+        says: &["ended with code 1", "the database is locked"],
+    },
+];
+
+#[test]
+fn a_wrong_setting_is_named_before_any_limit() {
+    if !has_program("python3") {
+        return;
+    }
+    let cases = Mutex::new(CASES.iter());
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while let Some(case) = { cases.lock().unwrap().next() } {
+                    let dir = workspace(&["plain-text"]);
+                    fs::write(dir.path().join("clitape.toml"), subject(case)).unwrap();
+                    let (code, out, err) = run(dir.path(), &["subject", "check", "--yes", "mine"]);
+                    let text = format!("{:?} {}\n{out}{err}", case.env, case.settings);
+                    assert_eq!(code, 3, "{text}");
+                    check_order(&text, case.says);
+                    assert!(!text.contains("within 60 s"), "a limit ended it: {text}");
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_slow_gateway_is_waited_for_and_its_output_is_kept() {
+    if !has_program("python3") {
+        return;
+    }
+    let dir = workspace(&["plain-text"]);
+    let case = Case { env: &[("MODE", "slow")], settings: "", says: &[] };
+    fs::write(dir.path().join("clitape.toml"), subject(&case)).unwrap();
+    let says = ["it starts and is ready", "is answered in", "next: clitape test --subject mine"];
+    check(dir.path(), &["subject", "check", "--yes", "mine"], 0, &says, &[]);
+    // All that it prints is kept, and the token is not.
+    let settings = "ready = { poll = true, within_s = 4 }";
+    let case = Case { env: &[("TELEGRAM_API", "{bot_api}/{token}")], settings, says: &[] };
+    fs::write(dir.path().join("clitape.toml"), subject(&case)).unwrap();
+    for command in
+        ["subject check --yes mine", "rig --yes mine plain-text", "test --yes --subject mine"]
+    {
+        let log = dir.path().join("its.log");
+        fs::write(&log, "of an earlier run").unwrap();
+        let args: Vec<_> = command.split(' ').chain(["--log", "its.log"]).collect();
+        run(dir.path(), &args);
+        let kept = fs::read_to_string(&log).unwrap();
+        assert!(kept.starts_with("again: ") && kept.lines().count() > 1, "{command}: {kept}");
+        assert!(kept.contains("4242:***") && !kept.contains("earlier"), "{command}: {kept}");
+        fs::remove_file(&log).unwrap();
+    }
+    let err = ["--subject"];
+    check(dir.path(), &["test", "--log", "its.log"], 2, &[], &err);
+}
+
+#[test]
+fn every_recording_that_was_played_has_a_page() {
+    if !has_program("python3") {
+        return;
+    }
+    let dir = workspace(&["plain-text"]);
+    let case = Case { env: &[], settings: "idle_s = 2", says: &[] };
+    fs::write(dir.path().join("clitape.toml"), subject(&case)).unwrap();
+    let test = ["test", "--yes", "--subject", "mine", "plain-text", "--html", "pages"];
+    check(dir.path(), &test, 0, &["all held"], &[]);
+    let index = fs::read_to_string(dir.path().join("pages/index.html")).unwrap();
+    let file = index.split('"').find(|part| part.starts_with("plain-text-")).unwrap();
+    let page = fs::read_to_string(dir.path().join("pages").join(file)).unwrap();
+    assert!(page.contains("What is recorded and what is real"));
+}
+
+#[test]
+fn every_recipe_is_read_and_has_six_lines() {
+    let page = fs::read_to_string(root().join("docs/recipes/libraries.md")).unwrap();
+    let dir = workspace(&[]);
+    let mut recipes = 0;
+    for section in page.split("\n## ").skip(1) {
+        let title = section.lines().next().unwrap();
+        let Some((_, rest)) = section.split_once("```toml\n") else { continue };
+        let (toml, _) = rest.split_once("```").unwrap();
+        fs::write(dir.path().join("clitape.toml"), toml).unwrap();
+        check(dir.path(), &["subject", "list"], 0, &["mine", "gateway"], &[]);
+        assert!(toml.lines().count() <= 6, "{title}: {toml}");
+        recipes += 1;
+    }
+    assert_eq!(recipes, 7);
+    // The lines that a gateway may need beside them.
+    let rows = page.lines().filter(|line| line.starts_with("| ") && line.contains(" = "));
+    for row in rows {
+        let keys: Vec<_> = row.split('`').filter(|part| part.contains(" = ")).collect();
+        let head = "[subject.mine]\nkind = 'gateway'\ncommand = ['a']\n";
+        let toml = format!("{head}{}\n", keys.join("\n"));
+        fs::write(dir.path().join("clitape.toml"), &toml).unwrap();
+        check(dir.path(), &["subject", "list"], 0, &["mine"], &[]);
+    }
+}
