@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 const api = `${(process.env.TELEGRAM_API ?? "https://api.telegram.org").replace(/\/$/, "")}/bot${process.env.TELEGRAM_TOKEN}/`;
 const flags = "-p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --permission-prompt-tool stdio".split(" ");
 const log = (error) => console.error(error.message);
-const pages = (text) => text.match(/[^]{1,4095}(?:\s|$)|[^]{1,4096}/g) ?? []; // cut at white space where there is any
+const pages = (text) => text.match(/[^]{1,4095}(?:\s|$)|[^]{1,4096}/gu) ?? []; // of code points, cut at white space where there is any
 const masked = (input = "") => (typeof input === "string" ? input : JSON.stringify(input)).replace(/(?=[^\s/]*\d)(?=[^\s/]*[a-z])[^\s/]{12,}/gi, "***"); // it may be a secret
 async function call(method, params) { // until it is done; a new message whose reply is lost may be there: it is not sent again
   for (let answer; ; await sleep(answer.parameters.retry_after * 1000 + 100)) {

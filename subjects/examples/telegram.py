@@ -22,10 +22,10 @@ def call(method, **params):
             if method == "sendMessage" and is_sent: raise RuntimeError("the reply is lost")
             time.sleep(0.5)
 
-def pages(text, most=8192):  # bytes of UTF-16, which are 4,096 units
-    while len(text.encode("utf-16-le")) > most:
-        page = text.encode("utf-16-le")[:most].decode("utf-16-le", "ignore")
-        cut = page.rfind("\n") + 1 or page.rfind(" ") + 1 or len(page)
+def pages(text, most=4096):  # code points, which Telegram counts
+    while len(text) > most:
+        page = text[:most]
+        cut = page.rfind("\n") + 1 or page.rfind(" ") + 1 or most
         yield page[:cut]
         text = text[cut:]
     yield text

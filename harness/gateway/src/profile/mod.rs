@@ -9,23 +9,10 @@ pub type MarkPair = (&'static str, &'static str);
 /// Characters that must be escaped, each with the text that is written for it.
 pub type Escapes = &'static [(char, &'static str)];
 
-/// What a service counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
-    /// UTF-16 code units.
-    Utf16,
-    /// Unicode characters.
-    Characters,
-}
-
-impl Unit {
-    /// How many of them `text` has.
-    pub(crate) fn count(self, text: &str) -> usize {
-        match self {
-            Self::Utf16 => text.encode_utf16().count(),
-            Self::Characters => text.chars().count(),
-        }
-    }
+/// Returns the length of a text as the services count it: in code points. Telegram counts only the offsets of its
+/// entities in UTF-16 units, and its limits as the others do.
+pub(crate) fn length(text: &str) -> usize {
+    text.chars().count()
 }
 
 /// The markup of one chat service.
@@ -33,10 +20,8 @@ impl Unit {
 pub struct Profile {
     /// The service.
     pub name: &'static str,
-    /// How many units a message may have, marks included ([V5](crate::rules::V5)).
+    /// How many code points a message may have, marks included ([V5](crate::rules::V5)).
     pub limit: usize,
-    /// What a unit is.
-    pub unit: Unit,
     /// Around bold text.
     pub bold: MarkPair,
     /// Around italic text.
@@ -76,7 +61,6 @@ const HTML: Escapes = &[('&', "&amp;"), ('<', "&lt;"), ('>', "&gt;")];
 pub const TELEGRAM: Profile = Profile {
     name: "telegram",
     limit: 4_096,
-    unit: Unit::Utf16,
     bold: ("<b>", "</b>"),
     italic: ("<i>", "</i>"),
     strike: ("<s>", "</s>"),
@@ -98,7 +82,6 @@ pub const TELEGRAM: Profile = Profile {
 pub const DISCORD: Profile = Profile {
     name: "discord",
     limit: 2_000,
-    unit: Unit::Characters,
     bold: ("**", "**"),
     italic: ("*", "*"),
     strike: ("~~", "~~"),
@@ -136,7 +119,6 @@ pub const DISCORD: Profile = Profile {
 pub const SLACK: Profile = Profile {
     name: "slack",
     limit: 4_000,
-    unit: Unit::Characters,
     bold: ("*", "*"),
     italic: ("_", "_"),
     strike: ("~", "~"),

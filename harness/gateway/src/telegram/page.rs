@@ -16,7 +16,7 @@ use clitape_stream::plant::{Plant, planted};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::markup::{StyledText, escaped};
-use crate::profile::Profile;
+use crate::profile::{Profile, length};
 use open_page::{Mark, OpenPage, as_is, shared};
 use whole::whole;
 
@@ -45,7 +45,7 @@ pub(super) fn pages(pieces: &[StyledText], profile: &Profile) -> Vec<String> {
     pages_within(pieces, profile, limit)
 }
 
-/// The pages of at most `limit` units that contain `pieces`; none for blank text.
+/// The pages of at most `limit` characters that contain `pieces`; none for blank text.
 pub(super) fn pages_within(pieces: &[StyledText], profile: &Profile, limit: usize) -> Vec<String> {
     match whole(pieces, profile, limit) {
         Some(page) => vec![page],
@@ -53,7 +53,7 @@ pub(super) fn pages_within(pieces: &[StyledText], profile: &Profile, limit: usiz
     }
 }
 
-/// The pages of at most `limit` units, laid out character by character.
+/// The pages of at most `limit` characters, laid out character by character.
 fn laid_out(pieces: &[StyledText], profile: &Profile, limit: usize) -> Vec<String> {
     let sheet = Sheet::new(pieces, profile, limit);
     let mut pages = Vec::new();
@@ -65,7 +65,7 @@ fn laid_out(pieces: &[StyledText], profile: &Profile, limit: usize) -> Vec<Strin
     pages
 }
 
-/// The first page of at most `limit` units, and whether it contains everything.
+/// The first page of at most `limit` characters, and whether it contains everything.
 pub(super) fn first_page(
     pieces: &[StyledText],
     profile: &Profile,
@@ -92,7 +92,7 @@ pub(super) fn shortened(pieces: &[StyledText], profile: &Profile) -> String {
     match first_page(pieces, profile, profile.limit) {
         Some((page, true)) => page,
         _ => {
-            let room = profile.limit.saturating_sub(profile.unit.count(CUT));
+            let room = profile.limit.saturating_sub(length(CUT));
             first_page(pieces, profile, room).unwrap_or_default().0 + CUT
         }
     }
@@ -216,7 +216,7 @@ impl<'a> Sheet<'a> {
         PageBreak { end, next: end }
     }
 
-    /// Whether the block at `at` overflows a page that has `used` units already, and would fit one
+    /// Whether the block at `at` overflows a page that has `used` characters already, and would fit one
     /// of its own.
     fn breaks_block(&self, at: usize, used: usize) -> bool {
         let piece = self.glyphs[at].piece;
@@ -232,16 +232,15 @@ impl<'a> Sheet<'a> {
         used + whole > self.limit
     }
 
-    /// Units of the glyph at `at` as it is written, with the marks that open with it after the
+    /// Characters of the glyph at `at` as it is written, with the marks that open with it after the
     /// piece `before`; a mark counts with the one that closes it.
     fn cost(&self, at: usize, before: Option<usize>) -> usize {
         let glyph = &self.glyphs[at];
-        let unit = self.profile.unit;
-        let mut cost = if self.is_as_is(at) { 1 } else { unit.count(&self.glyph(at)) };
+        let mut cost = if self.is_as_is(at) { 1 } else { length(&self.glyph(at)) };
         if before != Some(glyph.piece) {
             let marks = &self.marks[glyph.piece];
             let opened = &marks[self.shared(before, glyph.piece)..];
-            cost += opened.iter().map(|(a, b)| unit.count(a) + unit.count(b)).sum::<usize>();
+            cost += opened.iter().map(|(a, b)| length(a) + length(b)).sum::<usize>();
         }
         cost
     }

@@ -21,7 +21,7 @@ const TAGS: [&str; 15] = [
 ];
 /// Tags around nothing but text; a `code` may stand in a `pre`.
 const LEAVES: [&str; 2] = ["code", "pre"];
-/// UTF-16 units of a message, counted after the tags are read.
+/// Code points of a message, counted after the tags are read.
 const LIMIT: usize = 4_096;
 
 /// The text a person sees of `html`, or why Telegram refuses it.
@@ -43,9 +43,9 @@ pub(crate) fn visible(html: &str) -> Result<String, String> {
     if let Some(tag) = open.last() {
         return Err(format!("<{tag}> is never closed"));
     }
-    match text.encode_utf16().count() {
+    match text.chars().count() {
         _ if text.trim().is_empty() => Err("message text is empty".to_owned()),
-        units if units > LIMIT => Err(format!("message is too long: {units}")),
+        length if length > LIMIT => Err(format!("message is too long: {length}")),
         _ => Ok(text),
     }
 }

@@ -33,5 +33,5 @@ pub(super) fn parse(text: &str, mode: Option<&str>) -> Result<FormattedText, Str
 
 /// Returns the length of a text as Telegram counts it: in UTF-16 units.
 pub(super) fn length(text: &str) -> usize {
-    text.encode_utf16().count()
+    text.chars().count()
 }

@@ -12,9 +12,9 @@ use super::params::{Params, integer};
 use super::state::{Files, unix_s};
 use crate::limits::ChatServerLimits;
 
-/// The most UTF-16 units of a message.
+/// The most code points of a message.
 const MAX_TEXT: usize = 4_096;
-/// The most UTF-16 units of a caption.
+/// The most code points of a caption.
 pub(super) const MAX_CAPTION: usize = 1_024;
 /// The most bytes of the data of a button.
 const MAX_BUTTON_DATA: usize = 64;

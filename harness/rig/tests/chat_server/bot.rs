@@ -18,7 +18,7 @@ fn refusals_have_the_words_of_telegram() {
     let sent = result(&server, "sendMessage", &json!({ "chat_id": 7, "text": "one" }));
     let id = sent["message_id"].as_i64().unwrap();
     let long = "x".repeat(4_097);
-    let wide = "😀".repeat(2_049);
+    let wide = "😀".repeat(4_097);
     for (method, body, expect) in [
         ("sendMessage", json!({ "chat_id": 7, "text": long }), "message is too long"),
         ("sendMessage", json!({ "chat_id": 7, "text": wide }), "message is too long"),

@@ -80,7 +80,7 @@ pub enum ChatMode {
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum ChatProfile {
-    /// HTML, 4,096 UTF-16 units
+    /// HTML, 4,096 characters
     #[default]
     Telegram,
     /// Markdown, 2,000 characters

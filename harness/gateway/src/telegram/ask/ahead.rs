@@ -3,11 +3,11 @@
 
 use super::super::markup::{Style, StyledText, bold, escaped, italic, piece, plain};
 use super::super::page::{fits, pages_within};
-use crate::profile::Profile;
+use crate::profile::{Profile, length};
 
 /// The pages that go ahead of a message; what needs more of them is a file, because nobody reads on so far in a chat.
 const PAGES: usize = 4;
-/// Units of the beginning and of the end of a file that its message shows.
+/// Characters of the beginning and of the end of a file that its message shows.
 const EXCERPT: usize = 400;
 
 /// What goes ahead of a message with buttons.
@@ -35,7 +35,7 @@ impl Ahead {
             return Self::Nothing;
         }
         let widest = written(&heading(PAGES, PAGES), profile);
-        let room = profile.limit.saturating_sub(profile.unit.count(&widest) + 1);
+        let room = profile.limit.saturating_sub(length(&widest) + 1);
         let characters: usize = subject.iter().map(|piece| piece.text.chars().count()).sum();
         let pages = match characters > PAGES * room {
             true => Vec::new(),
@@ -121,10 +121,9 @@ fn written(pieces: &[StyledText], profile: &Profile) -> String {
 /// The beginning and the end of a text, each as long as an excerpt may be where it is written as code.
 fn ends<'t>(text: &'t str, profile: &Profile) -> [&'t str; 2] {
     let escapes = Style::block("").escapes(profile);
-    let unit = profile.unit;
     let cost = |c: char| match c {
-        '`' => unit.count("`") + unit.count(profile.fence_break),
-        _ => unit.count(&escaped(escapes, c)),
+        '`' => length("`") + length(profile.fence_break),
+        _ => length(&escaped(escapes, c)),
     };
     let end = |letters: &mut dyn Iterator<Item = char>| {
         let mut left = EXCERPT;

@@ -6,7 +6,7 @@ use clitape_stream::plant::{Plant, planted};
 
 use super::super::markup::StyledText;
 use super::super::page::first_page;
-use crate::profile::Profile;
+use crate::profile::{Profile, length};
 
 /// Tool lines that show; older ones fold (V2).
 pub(super) const LINES: usize = 8;
@@ -16,7 +16,7 @@ const LINES_SHARE: usize = 73;
 pub(super) const GAP: &str = "\n\n";
 /// The sign for text that is left out.
 const MORE: &str = "…";
-/// Units in which a text is not worth beginning.
+/// Characters in which a text is not worth beginning.
 pub(super) const LITTLE_ROOM: usize = 100;
 
 /// A line as it shows: `times` equal calls that are neighbours.
@@ -33,7 +33,7 @@ pub(super) enum DraftBlock {
     Rows(Vec<DraftRow>),
 }
 
-/// Units that tool lines may have together.
+/// Characters that tool lines may have together.
 pub(super) fn lines_limit(profile: &Profile) -> usize {
     profile.limit * LINES_SHARE / 100
 }
@@ -52,7 +52,7 @@ impl DraftRow {
 /// they were of, with the `older` ones that are in no block. Where there are older ones, the blocks have more rows than
 /// can show.
 pub(super) fn fold(blocks: &mut Vec<DraftBlock>, older: usize, profile: &Profile) {
-    let size = |row: &DraftRow| profile.unit.count(&row.html()) + GAP.len();
+    let size = |row: &DraftRow| length(&row.html()) + GAP.len();
     let mut sizes: Vec<usize> = rows(blocks).map(size).collect();
     sizes.reverse();
     let mut used = 0;
@@ -98,7 +98,7 @@ fn rows(blocks: &[DraftBlock]) -> impl Iterator<Item = &DraftRow> {
 /// Rows always show. Text gets the space they leave, the newest first, and shows as much of its
 /// beginning as fits.
 pub(super) fn layout(blocks: &[DraftBlock], profile: &Profile) -> (String, bool) {
-    let size = |row: &DraftRow| profile.unit.count(&row.html()) + GAP.len();
+    let size = |row: &DraftRow| length(&row.html()) + GAP.len();
     let rows: usize = rows(blocks).map(size).sum();
     // A sign for what is left out may be at the beginning and at the end of a text.
     let mut room = profile.limit.saturating_sub(rows + 2 * (MORE.len() + GAP.len()));
@@ -115,7 +115,7 @@ pub(super) fn layout(blocks: &[DraftBlock], profile: &Profile) -> (String, bool)
                 let Some((mut html, is_whole)) = first_page(pieces, profile, room) else {
                     continue;
                 };
-                room = room.saturating_sub(profile.unit.count(&html) + GAP.len());
+                room = room.saturating_sub(length(&html) + GAP.len());
                 if !is_whole {
                     html.push_str(MORE);
                     room = 0;

@@ -47,7 +47,7 @@ pub(super) struct TextLook {
     pub(super) letters: usize,
 }
 
-/// How a text is shown: in which mode, and how many units a message may have.
+/// How a text is shown: in which mode, and how many characters a message may have.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shown {
     pub(super) mode: DraftMode,
@@ -55,7 +55,7 @@ pub(super) struct Shown {
 }
 
 impl TextPart {
-    /// A text for messages of so many units.
+    /// A text for messages of so many characters.
     pub(super) fn new(lane: TextLane, text: &str, limit: usize) -> Self {
         let mut part = Self { lane, text: String::new(), length: 0, ended: None, growing: None };
         part.push(text, limit);

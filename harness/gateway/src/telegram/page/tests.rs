@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::super::markup::{Face, Style, piece, read};
 use super::*;
-use crate::profile::{DISCORD, SLACK, TELEGRAM};
+use crate::profile::{DISCORD, SLACK, TELEGRAM, length};
 
 fn check(pieces: &[StyledText], limit: usize, expect: &[&str]) {
     let profile = Profile { limit, ..TELEGRAM };
@@ -82,7 +82,7 @@ pub(crate) fn v5_nothing_is_lost_or_doubled_at_a_seam() {
             let joined: String = pages.iter().map(|page| letters(page)).collect();
             assert_eq!(joined, whole, "limit {limit}");
             for page in &pages {
-                let units = profile.unit.count(page);
+                let units = length(page);
                 assert!(units <= limit, "{units} > {limit}: {page}");
                 for tag in ["pre", "b", "i", "code", "a", "blockquote"] {
                     let count = |mark: String| page.matches(&mark).count();
@@ -102,7 +102,7 @@ fn v10_pages_are_within_the_limit_of_every_profile() {
         let pages = pages(&read(&text.repeat(200)), profile);
         assert!(pages.len() > 2, "{}", profile.name);
         for page in pages {
-            let units = profile.unit.count(&page);
+            let units = length(&page);
             assert!(units <= profile.limit, "{}: {units}", profile.name);
             let is_fenced = profile.name != "telegram";
             assert!(!is_fenced || page.matches("```").count() % 2 == 0, "{page}");

@@ -1,7 +1,7 @@
 //! Writes pieces that fit one page run by run. Most texts do, and a page of them needs no look at each character a person sees.
 
 use super::open_page::{Mark, OpenPage, as_is};
-use crate::profile::Profile;
+use crate::profile::{Profile, length};
 use crate::telegram::markup::{StyledText, escaped};
 
 /// The most bytes that a unit may have.
@@ -38,7 +38,7 @@ pub(super) fn whole(pieces: &[StyledText], profile: &Profile, limit: usize) -> O
         write(piece, profile, &mut page.text);
     }
     let page = page.end();
-    (profile.unit.count(&page) <= limit).then_some(page)
+    (length(&page) <= limit).then_some(page)
 }
 
 /// Writes a piece that is not part of a fence, without its marks.

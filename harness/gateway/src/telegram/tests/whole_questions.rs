@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::questions::{closed, question, seconds};
 use super::*;
-use crate::profile::{DISCORD, Profile, SLACK, TELEGRAM};
+use crate::profile::{DISCORD, Profile, SLACK, TELEGRAM, length};
 use crate::question::{Answer, Closing, Press, PressedButton};
 
 /// A chat of `profile` on a server that answers as `script` says, in which a call of the tool `name` is asked about.
@@ -70,7 +70,7 @@ async fn check(
     let expect = [&vec![false; calls.len() - 1][..], &[true, true, false]].concat();
     assert_eq!(has_buttons, expect, "{what}");
     for call in fake.calls() {
-        let units = profile.unit.count(&call.text);
+        let units = length(&call.text);
         assert!(units <= profile.limit, "{what}: {units} units");
     }
     let mut seen = String::new();

@@ -23,7 +23,7 @@ pub(super) fn markup_refused(case: &Case<'_>) -> Option<Found> {
     lost(case, &["can't parse entities", "cant parse entities"], what)
 }
 
-/// A text that is longer than 4,096 units is sent in pages.
+/// A text that is longer than 4,096 code points is sent in pages.
 pub(super) fn too_long(case: &Case<'_>) -> Option<Found> {
     let what = "because it is too long, and it was not sent in pages";
     lost(case, &["message is too long", "MESSAGE_TOO_LONG", "caption is too long"], what)

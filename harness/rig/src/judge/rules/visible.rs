@@ -26,7 +26,7 @@ const AT_WORK: [&str; 7] =
     ["running", "thinking", "working", "processing", "executing", "loading", "typing"];
 /// Signs of work in progress.
 const HOURGLASSES: [char; 2] = ['⏳', '⌛'];
-/// UTF-16 units that fit into one message with room for lines around them.
+/// Code points that fit into one message with room for lines around them.
 const ONE_PAGE: usize = 3_000;
 
 /// No draft is left beside the answer that it became.
@@ -72,7 +72,7 @@ pub(super) fn several_messages(case: &Case<'_>) -> Option<Found> {
     if !case.observation.traits.one_message {
         return None;
     }
-    let size = |text: &str| text.encode_utf16().count();
+    let size = |text: &str| text.chars().count();
     let texts = case.played().flat_map(|(_, turn)| turn.texts()).map(size).sum::<usize>();
     let questions = || case.played().flat_map(|(_, turn)| &turn.questions);
     let is_long = |question: &ExpectedQuestion| {
@@ -307,7 +307,7 @@ pub(super) fn taken_back(case: &Case<'_>) -> Option<Found> {
     let mut most: BTreeMap<(i64, usize), usize> = BTreeMap::new();
     case.screen.messages.values().find_map(|message| {
         message.versions.iter().find_map(|version| {
-            if version.text.encode_utf16().count() > ONE_PAGE {
+            if version.text.chars().count() > ONE_PAGE {
                 return None;
             }
             segments.iter().enumerate().find_map(|(number, segment)| {

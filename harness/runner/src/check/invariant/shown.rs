@@ -203,15 +203,15 @@ pub(super) fn page_too_long(replay: &Replay) -> Option<Violation<'_>> {
     let chat = replay.setup.channel?;
     replay.lane(Lane::Telegram).find_map(|entry| {
         let text = entry.text("text");
-        let (size, limit, unit) = match chat.profile {
-            // A text has no more units without its markup.
-            ChatProfile::Telegram if text.encode_utf16().count() <= 4_096 => return None,
-            ChatProfile::Telegram => (plain(text).encode_utf16().count(), 4_096, "UTF-16 units"),
-            ChatProfile::Discord => (text.chars().count(), 2_000, "characters"),
-            ChatProfile::Slack => (text.chars().count(), 4_000, "characters"),
+        let (size, limit) = match chat.profile {
+            // A text has no more characters without its markup.
+            ChatProfile::Telegram if text.chars().count() <= 4_096 => return None,
+            ChatProfile::Telegram => (plain(text).chars().count(), 4_096),
+            ChatProfile::Discord => (text.chars().count(), 2_000),
+            ChatProfile::Slack => (text.chars().count(), 4_000),
         };
         let sentence =
-            || format!("{} has {size} {unit}, and {limit} are the most", entry.headline());
+            || format!("{} has {size} characters, and {limit} are the most", entry.headline());
         (size > limit).then(sentence).and_then(|sentence| by(entry, sentence))
     })
 }
