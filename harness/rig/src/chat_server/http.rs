@@ -2,14 +2,17 @@
 //!
 //! It listens on this machine alone, and `guard` refuses what a page of another site sends.
 
+use std::io::Read;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Path, Request, State};
-use axum::http::{Uri, header};
+use axum::http::{HeaderMap, Uri, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::Response;
 use axum::routing::{any, get, post};
+use clitape_gateway::ByteSize;
+use flate2::read::{MultiGzDecoder, ZlibDecoder};
 use http_body_util::BodyExt as _;
 
 use super::answer::ApiError;
@@ -25,6 +28,10 @@ use crate::kept::Held;
 
 /// The bytes of memory that a call takes at least while it is under way.
 const CALL: usize = 1 << 10;
+/// The bytes of a compressed body that are read at a time.
+const PART: usize = 16 << 10;
+/// The first bytes of gzip.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// Returns the paths of a server.
 pub(super) fn router(shared: &Arc<Shared>) -> Router {
@@ -120,13 +127,60 @@ async fn read(shared: &Shared, request: Request, held: &mut Held) -> Result<Para
         held.try_keep(data.len())?;
         bytes.extend_from_slice(&data);
         if most.is_below(bytes.len()) {
-            let words = format!("it is longer than {most}; raise the limit with `--max-request`");
-            return Err(ApiError::new(413, format!("Request Entity Too Large: {words}")));
+            return Err(too_large(most));
         }
     }
+    let bytes = decompressed(&head.headers, bytes, most, held)?;
     let kind = head.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let query = head.uri.query().unwrap_or_default();
     Params::read(query, kind.unwrap_or_default(), &bytes, held)
+}
+
+/// Makes the error of a request that is longer than it may be.
+fn too_large(most: ByteSize) -> ApiError {
+    let words = format!("it is longer than {most}; raise the limit with `--max-request`");
+    ApiError::new(413, format!("Request Entity Too Large: {words}"))
+}
+
+/// Returns a body as it was before the bot compressed it: grammY does so where it runs on Bun. As with Telegram, both
+/// names stand for gzip and for zlib, and the first bytes say which of the two it is. The result counts as kept.
+fn decompressed(
+    headers: &HeaderMap,
+    body: Vec<u8>,
+    most: ByteSize,
+    held: &mut Held,
+) -> Result<Vec<u8>, ApiError> {
+    let encoding = headers.get(header::CONTENT_ENCODING);
+    let encoding = encoding.map(|value| value.to_str().unwrap_or("?").trim().to_ascii_lowercase());
+    let mut reader: Box<dyn Read> = match encoding.as_deref() {
+        None | Some("" | "identity") => return Ok(body),
+        Some("gzip" | "deflate") if body.starts_with(&GZIP) => {
+            Box::new(MultiGzDecoder::new(&*body))
+        }
+        Some("gzip" | "deflate") => Box::new(ZlibDecoder::new(&*body)),
+        Some(other) => {
+            return Err(ApiError::new(
+                415,
+                format!(
+                    "Unsupported Media Type: the Content-Encoding `{}` is unknown; use gzip, deflate or none",
+                    cut(other, WORD)
+                ),
+            ));
+        }
+    };
+    let (mut whole, mut part) = (Vec::new(), [0; PART]);
+    loop {
+        let broken = |_| ApiError::bad("the body is not what its Content-Encoding says");
+        let size = reader.read(&mut part).map_err(broken)?;
+        if size == 0 {
+            return Ok(whole);
+        }
+        held.try_keep(size)?;
+        whole.extend_from_slice(&part[..size]);
+        if most.is_below(whole.len()) {
+            return Err(too_large(most));
+        }
+    }
 }
 
 /// A file that the bot sent.
