@@ -219,7 +219,7 @@ async fn finish(shared: Arc<Shared>, call: BegunCall, params: Params, latency: D
 fn act(state: &mut ServerState, call: &BegunCall, params: &Params) -> (ApiResult, usize) {
     let now = state.now();
     let (pace, limits) = (state.settings.pace, state.settings.limits);
-    let ServerState { chats, files, bot, token, .. } = state;
+    let ServerState { chats, files, bot, token, last_message, .. } = state;
     let Some(chat) = chats.get_mut(&call.chat) else {
         return (Err(ApiError::bad("chat not found")), usize::MAX);
     };
@@ -228,7 +228,8 @@ fn act(state: &mut ServerState, call: &BegunCall, params: &Params) -> (ApiResult
     let asked_wait = chat.pace.asked_wait(now).filter(|_| call.method.is_numbered);
     let mut paced = || chat.pace.wait(now, is_group, pace).filter(|_| call.method.is_paced);
     let wait = asked_wait.or_else(&mut paced);
-    let mut chat_call = ChatCall { chat, bot, files, limits, params, now, data: Map::new() };
+    let data = Map::new();
+    let mut chat_call = ChatCall { chat, bot, files, last_message, limits, params, now, data };
     let answer;
     let mut is_done = false;
     let result = match (call.fault, wait) {
@@ -283,6 +284,7 @@ fn act(state: &mut ServerState, call: &BegunCall, params: &Params) -> (ApiResult
         shorten(&mut data);
     }
     data.values_mut().for_each(|value| token.mask(value));
+    chat.count_from_one(&mut data);
     let line = line(call, &data);
     let index = chat.enter(call.asked_at, call.name, data);
     state.note(&line);

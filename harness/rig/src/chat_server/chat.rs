@@ -19,6 +19,7 @@ const PERSON_ID: i64 = 1_001;
 /// A message of a chat.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Message {
+    /// The `message_id` of the Bot API.
     pub(super) id: i64,
     /// Seconds since 1970.
     pub(super) date: u64,
@@ -59,7 +60,8 @@ impl Message {
 pub(super) struct Chat {
     pub(super) id: i64,
     messages: BTreeMap<i64, Message>,
-    last_message: i64,
+    /// The ids of all messages that there ever were, the oldest first.
+    ids: Vec<i64>,
     /// The person who writes in it, if that is another one than usual.
     pub(super) person: Option<i64>,
     /// The topics that the bot made, and those that the person made or has written in.
@@ -103,15 +105,43 @@ impl Chat {
         self.is_group() && (self.has_topics || !self.topics.is_empty())
     }
 
-    /// Returns the messages by their numbers.
+    /// Returns the messages by their ids.
     pub(super) fn messages(&self) -> &BTreeMap<i64, Message> {
         &self.messages
     }
 
-    /// Returns the number of a new message.
-    pub(super) fn next_id(&self, limits: &ChatServerLimits) -> Result<i64, ApiError> {
-        within(self.messages.len(), limits.messages, "messages")?;
-        Ok(self.last_message + 1)
+    /// Checks that there is room for one more message.
+    pub(super) fn check_messages(&self, limits: &ChatServerLimits) -> Result<(), ApiError> {
+        within(self.messages.len(), limits.messages, "messages")
+    }
+
+    /// Returns the number of a message in this chat, from 1. An id counts the messages of all chats of the bot, so that
+    /// people and goldens are shown this number.
+    pub(super) fn number_of(&self, id: i64) -> Option<i64> {
+        let index = self.ids.binary_search(&id).ok()?;
+        i64::try_from(index).ok().map(|index| index + 1)
+    }
+
+    /// Returns the id of the message that has this number in the chat.
+    pub(super) fn id_of(&self, number: i64) -> Option<i64> {
+        let index = usize::try_from(number).ok()?.checked_sub(1)?;
+        self.ids.get(index).copied()
+    }
+
+    /// Replaces the ids in the data of an entry by the numbers of the messages. An id of no message of the chat is left
+    /// out, because it would be taken for a number.
+    pub(super) fn count_from_one(&self, data: &mut Map<String, Value>) {
+        let number = |id: &Value| id.as_i64().and_then(|id| self.number_of(id));
+        for name in ["message_id", "user_message_id", "reply_to"] {
+            match data.get(name).map(number) {
+                Some(Some(number)) => drop(data.insert(name.to_owned(), number.into())),
+                Some(None) => drop(data.shift_remove(name)),
+                None => {}
+            }
+        }
+        if let Some(Value::Array(ids)) = data.get_mut("message_ids") {
+            *ids = ids.iter().filter_map(number).map(Value::from).collect();
+        }
     }
 
     /// Checks that there is room for one more entry.
@@ -119,10 +149,13 @@ impl Chat {
         within(self.entries.len(), limits.entries, "entries")
     }
 
-    /// Adds a message, or replaces the one of its number.
+    /// Adds a message, or replaces the one of its id. A new one has a greater id than all before it.
     pub(super) fn put(&mut self, message: Message) {
         self.held.keep(message.bytes());
-        self.last_message = self.last_message.max(message.id);
+        if self.ids.last().is_none_or(|last| *last < message.id) {
+            self.ids.push(message.id);
+            self.held.keep(size_of::<i64>());
+        }
         if let Some(before) = self.messages.insert(message.id, message) {
             self.held.release(before.bytes());
         }
@@ -301,9 +334,11 @@ mod tests {
         check(&|chat| chat.put(message(&"a".repeat(10_000))), 10_000, 11_000);
         check(&|chat| chat.put(message(&"b".repeat(20_000))), 20_000, 21_000);
         check(&|chat| chat.put(message("c")), 1, 1_000);
-        check(&|chat| chat.remove(1), 0, 0);
-        check(&|chat| chat.set_draft(Some("d".repeat(5_000))), 5_000, 5_000);
-        check(&|chat| chat.set_draft(None), 0, 0);
+        // Its number is not given again.
+        let number = size_of::<i64>() as u64;
+        check(&|chat| chat.remove(1), number, number);
+        check(&|chat| chat.set_draft(Some("d".repeat(5_000))), 5_000, 5_010);
+        check(&|chat| chat.set_draft(None), number, number);
         let data = || Map::from_iter([("text".to_owned(), "e".repeat(3_000).into())]);
         check(&|chat| assert_eq!(chat.enter(0, "sendMessage", data()), 0), 3_000, 4_000);
         check(&|chat| chat.took(0, 40), 3_000, 5_000);

@@ -51,6 +51,8 @@ pub(super) struct ChatCall<'a> {
     pub(super) chat: &'a mut Chat,
     pub(super) bot: &'a Bot,
     pub(super) files: &'a mut Files,
+    /// The id of the newest message of all chats.
+    pub(super) last_message: &'a mut i64,
     pub(super) limits: ChatServerLimits,
     pub(super) params: &'a Params,
     /// Milliseconds of the server's clock.
@@ -176,6 +178,13 @@ impl ChatCall<'_> {
         Ok(Some(topic))
     }
 
+    /// Returns the id of a new message.
+    pub(super) fn next_id(&mut self) -> Result<i64, ApiError> {
+        self.chat.check_messages(&self.limits)?;
+        *self.last_message += 1;
+        Ok(*self.last_message)
+    }
+
     /// Adds a message of the bot and returns it.
     pub(super) fn add(
         &mut self,
@@ -184,7 +193,7 @@ impl ChatCall<'_> {
     ) -> ApiResult {
         let (reply_to, topic, keyboard) = (self.reply()?, self.topic()?, self.keyboard()?);
         let message = Message {
-            id: self.chat.next_id(&self.limits)?,
+            id: self.next_id()?,
             date: unix_s(),
             is_bot: true,
             text: text.text,
@@ -205,7 +214,7 @@ impl ChatCall<'_> {
         Ok(json)
     }
 
-    /// Returns the number of the message that an edit or another call is about.
+    /// Returns the id of the message that an edit or another call is about.
     pub(super) fn message_id(&mut self) -> Result<i64, ApiError> {
         let id = self.params.integer("message_id").filter(|id| *id != 0);
         let id = id.ok_or_else(|| ApiError::bad("message identifier is not specified"))?;

@@ -215,8 +215,8 @@ impl ChatServer {
         self.shared.read(|state| state.updates.is_ready())
     }
 
-    /// Writes a message of the person and returns its number. A chat begins with its first message; a negative
-    /// number is a group's.
+    /// Writes a message of the person and returns its id in the Bot API. A chat begins with its first message; a
+    /// negative number is a group's.
     ///
     /// # Errors
     ///
@@ -304,7 +304,8 @@ impl ChatServer {
     ///
     /// `at` counts milliseconds from the chat's first message of the person to the moment at which a call came;
     /// `took_ms` in the data is the time until its answer, and is missing while the call is under way. The
-    /// person's acts are the kinds `(user)` and `(press)`.
+    /// person's acts are the kinds `(user)` and `(press)`. Messages have the numbers that they have in the chat, from
+    /// 1: ids of the Bot API count the messages of all chats, and would differ from run to run.
     pub fn entries(&self, chat: i64) -> Vec<Entry> {
         self.shared.read(|state| {
             let Some(chat) = state.chats.get(&chat) else { return Vec::new() };

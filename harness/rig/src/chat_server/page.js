@@ -37,7 +37,7 @@ function bubble(message, all, chat) {
     text.append(run);
   }
   element.append(text);
-  const marks = ["#" + message.message_id];
+  const marks = ["#" + message.number];
   if (message.topic) marks.push("topic " + message.topic);
   if (message.edited) marks.push("edited");
   if (message.reactions.length) marks.push(message.reactions.join(" "));

@@ -125,7 +125,8 @@ fn snapshot(shared: &Shared, asked: Option<i64>) -> Value {
 /// What a person sees in a chat now, and the newest calls.
 pub(super) fn screen(chat: &Chat, now: u64) -> Value {
     let mut room = MESSAGES_BYTES;
-    let newest = chat.messages().values().rev().take(MESSAGES).map(shown_message);
+    let newest =
+        chat.messages().values().rev().take(MESSAGES).map(|message| shown_message(chat, message));
     let newest = newest.take_while(|message| {
         let bytes = message.to_string().len();
         let fits = bytes <= room;
@@ -149,9 +150,10 @@ pub(super) fn screen(chat: &Chat, now: u64) -> Value {
 }
 
 /// A message as the page shows it.
-fn shown_message(message: &Message) -> Value {
+fn shown_message(chat: &Chat, message: &Message) -> Value {
     json!({
         "message_id": message.id,
+        "number": chat.number_of(message.id),
         "from": if message.is_bot { "bot" } else { "person" },
         "text": visible(&message.text),
         "spans": spans(message),

@@ -34,7 +34,7 @@ pub enum PersonError {
     NoMessage {
         /// The chat.
         chat: i64,
-        /// The message's number, or `last`.
+        /// The message's number, or `with buttons`.
         message: String,
     },
     /// The message has no such button.
@@ -50,7 +50,7 @@ pub enum PersonError {
     NoData(String),
 }
 
-/// Writes a message of the person and returns its number.
+/// Writes a message of the person and returns its id.
 pub(super) fn say(
     state: &mut ServerState,
     id: i64,
@@ -70,16 +70,17 @@ pub(super) fn say(
     // The message, its entry and its update are copies of the text.
     let mut held = Held::of(&state.kept);
     held.try_keep(ACT + 4 * text.len()).map_err(|error| full(error.into()))?;
+    let message_id = state.last_message + 1;
     let chat = state.open(id).ok_or(PersonError::TooManyChats(limits.chats))?;
     chat.check_entries(&limits).map_err(full)?;
-    let number = chat.next_id(&limits).map_err(full)?;
+    chat.check_messages(&limits).map_err(full)?;
     if let Some(topic) = topic
         && !chat.topics.contains(&topic)
     {
         chat.topics.push(topic);
     }
     let message = Message {
-        id: number,
+        id: message_id,
         date: unix_s(),
         text: text.to_owned(),
         source: text.to_owned(),
@@ -94,14 +95,16 @@ pub(super) fn say(
     chat.said_at.get_or_insert(now);
     let mut data = Map::new();
     data.insert("text".into(), text.into());
-    data.insert("user_message_id".into(), number.into());
+    data.insert("user_message_id".into(), message_id.into());
     if let Some(topic) = topic {
         data.insert("topic".into(), topic.into());
     }
+    chat.count_from_one(&mut data);
     chat.enter(now, "(user)", data);
+    state.last_message = message_id;
     state.update("message", json);
     state.note(&format!("chat {id} (user) {:?}", cut(text, LINE)));
-    Ok(number)
+    Ok(message_id)
 }
 
 /// The entities that Telegram finds in what a person writes: commands, and mentions of the bot.
@@ -127,7 +130,7 @@ fn entities(text: &str, username: &str) -> Vec<Value> {
 /// The message that a press is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PressTarget {
-    /// The message with this number.
+    /// The message with this number in its chat, from 1.
     Message(i64),
     /// The newest message that has a button of the label.
     Last,
@@ -146,7 +149,7 @@ pub(super) fn press(
     let chat = state.chats.get(&id).ok_or(PersonError::NoChat(id))?;
     let has_label = |message: &&Message| buttons(message).any(|button| button["text"] == label);
     let message = match target {
-        PressTarget::Message(number) => chat.messages().get(&number),
+        PressTarget::Message(number) => chat.id_of(number).and_then(|id| chat.messages().get(&id)),
         PressTarget::Last => {
             let with_label = chat.messages().values().rev().find(has_label);
             let any = || chat.messages().values().rev().find(|message| message.keyboard.is_some());
@@ -183,6 +186,7 @@ pub(super) fn press(
     entry.insert("message_id".into(), message.id.into());
     entry.insert("label".into(), label.into());
     if let Some(chat) = state.chats.get_mut(&id) {
+        chat.count_from_one(&mut entry);
         chat.enter(now, "(press)", entry);
     }
     query["id"] = state.add_callback(id).into();

@@ -30,7 +30,7 @@ struct SayBody {
 #[serde(deny_unknown_fields)]
 struct PressBody {
     chat: i64,
-    /// A message's number, or `last`.
+    /// A message's id, or `last`.
     #[serde(default)]
     message_id: MessageField,
     label: String,
@@ -106,14 +106,25 @@ pub(super) async fn press(
         Err(response) => return response,
         Ok(read) => read,
     };
-    let target = match message_id {
-        MessageField::Number(id) => PressTarget::Message(id),
-        MessageField::Word(word) if word == "last" => PressTarget::Last,
+    let id = match message_id {
+        MessageField::Number(id) => Some(id),
+        MessageField::Word(word) if word == "last" => None,
         MessageField::Word(_) => {
-            return refused(400, "`message_id` is a message's number, or \"last\"");
+            return refused(400, "`message_id` is a message's id, or \"last\"");
         }
     };
-    acted(shared.change(|state| person::press(state, chat, target, &label)).map(|()| json!({})))
+    let pressed = shared.change(|state| {
+        let target = match id {
+            None => PressTarget::Last,
+            Some(id) => {
+                let known = state.chats.get(&chat).ok_or(PersonError::NoChat(chat))?;
+                let no_message = || PersonError::NoMessage { chat, message: id.to_string() };
+                PressTarget::Message(known.number_of(id).ok_or_else(no_message)?)
+            }
+        };
+        person::press(state, chat, target, &label)
+    });
+    acted(pressed.map(|()| json!({})))
 }
 
 /// What a person sees in a chat now.

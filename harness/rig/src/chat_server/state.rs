@@ -91,6 +91,9 @@ pub(super) struct ServerState {
     pub(super) token: Token,
     pub(super) bot: Bot,
     pub(super) chats: BTreeMap<i64, Chat>,
+    /// The id of the newest message. All chats of the bot count together, as Telegram's private chats and groups do: a
+    /// bot may drop a message whose id it has seen.
+    pub(super) last_message: i64,
     pub(super) updates: Updates,
     pub(super) callbacks: BTreeMap<String, Callback>,
     commands: BTreeMap<String, Value>,
@@ -119,6 +122,7 @@ impl ServerState {
             token,
             bot,
             chats: BTreeMap::new(),
+            last_message: 0,
             updates: Updates::new(limits.updates, held()),
             callbacks: BTreeMap::new(),
             commands: BTreeMap::new(),

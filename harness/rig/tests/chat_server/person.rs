@@ -19,14 +19,18 @@ fn a_person_acts_by_http() {
         (answer.status, answer.body)
     };
     let said = act("/person/say", &[JSON], r#"{"chat":9,"text":"hi"}"#);
-    assert_eq!(said, (200, r#"{"message_id":1}"#.to_owned()));
+    assert_eq!(said, (200, r#"{"message_id":2}"#.to_owned()));
     let keyboard = json!({ "inline_keyboard": [[{ "text": "Go", "callback_data": "g" }]] });
     let sent = json!({ "chat_id": 9, "text": "?", "reply_markup": keyboard });
     result(&server, "sendMessage", &sent);
     let press = r#"{"chat":9,"message_id":"last","label":"Go"}"#;
     assert_eq!(act("/person/press", &[JSON], press).0, 200);
     for (path, headers, body, status) in [
-        ("/person/press", &[JSON][..], r#"{"chat":9,"message_id":2,"label":"No"}"#, 409),
+        ("/person/press", &[JSON][..], r#"{"chat":9,"message_id":3,"label":"No"}"#, 409),
+        ("/person/press", &[JSON], r#"{"chat":9,"message_id":2,"label":"Go"}"#, 409),
+        ("/person/press", &[JSON], r#"{"chat":7,"message_id":3,"label":"Go"}"#, 409),
+        ("/person/press", &[JSON], r#"{"chat":8,"message_id":3,"label":"Go"}"#, 409),
+        ("/person/press", &[JSON], r#"{"chat":9,"message_id":3,"label":"Go"}"#, 200),
         ("/person/press", &[JSON], r#"{"chat":9,"message_id":"x","label":"Go"}"#, 400),
         ("/person/say", &[JSON], r#"{"chat":9,"text":""}"#, 409),
         ("/person/say", &[JSON], r#"{"chat":9}"#, 400),
