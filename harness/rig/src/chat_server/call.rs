@@ -274,9 +274,7 @@ fn act(state: &mut ServerState, call: &BegunCall, params: &Params) -> (ApiResult
     if let Some(answer) = answer {
         data.insert("answer".into(), answer.into());
     }
-    if let Err(error) = &result
-        && [400, 403, 404].contains(&error.code)
-    {
+    if let Err(error) = &result {
         data.insert("refused".into(), error.description.as_str().into());
     }
     if !is_done {

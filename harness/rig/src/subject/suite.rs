@@ -35,8 +35,6 @@ use crate::observation::{Observation, RunEnding};
 const CONTEXT: usize = 6;
 /// The characters of a message in a finding.
 const MESSAGE_WIDTH: usize = 160;
-/// The columns of an entry in a finding.
-const CONTEXT_WIDTH: usize = 60;
 
 /// What is played.
 #[derive(Debug, Clone, Copy)]
@@ -425,10 +423,10 @@ pub(super) fn context(entries: &[Entry], at: Option<usize>) -> Vec<ContextMoment
 
 /// An entry as a finding shows it.
 fn moment(entry: &Entry) -> ContextMoment {
-    let words = truncate(&entry.headline(), CONTEXT_WIDTH, Keep::Start).into_owned();
+    let lines = entry.headline_lines(ContextMoment::COLUMNS);
     let (input, output) = match entry.kind.starts_with('(') {
-        true => (vec![words], Vec::new()),
-        false => (Vec::new(), vec![words]),
+        true => (lines, Vec::new()),
+        false => (Vec::new(), lines),
     };
     ContextMoment { at: entry.at, input, output }
 }

@@ -27,6 +27,11 @@ pub struct ContextMoment {
     pub output: Vec<String>,
 }
 
+impl ContextMoment {
+    /// The columns that a report has for a line of what was seen.
+    pub const COLUMNS: usize = 60;
+}
+
 /// The moments of `lane` up to `until`, in virtual ms; without it, the last ones.
 pub(super) fn context(entries: &[Entry], lane: Lane, until: Option<u64>) -> Vec<ContextMoment> {
     let source = match lane {
@@ -45,21 +50,22 @@ pub(super) fn context(entries: &[Entry], lane: Lane, until: Option<u64>) -> Vec<
         }
         if let Some(moment) = moments.last_mut() {
             let words = if entry.lane == lane { &mut moment.output } else { &mut moment.input };
-            words.push(in_words(entry));
+            words.extend(in_words(entry));
         }
     }
     moments.split_off(moments.len().saturating_sub(MOMENTS))
 }
 
-/// An entry in a few words; of what a chat shows, which grows, the end.
-fn in_words(entry: &Entry) -> String {
+/// An entry in a few words; of what a chat shows, which grows, the end. What a refused call got has lines of its own.
+fn in_words(entry: &Entry) -> Vec<String> {
     let text = entry.field("text").and_then(Value::as_str).unwrap_or_default();
     if entry.lane != Lane::Telegram || width(text) <= TAIL {
-        return entry.headline();
+        return entry.headline_lines(ContextMoment::COLUMNS);
     }
     let end = truncate(text, TAIL + 1, Keep::End);
     let id = entry.field("message_id").map(|id| format!(" #{id}")).unwrap_or_default();
-    format!("{}{id} {}", entry.kind, Value::from(end))
+    let words = format!("{}{id} {}", entry.kind, Value::from(end));
+    [vec![words], entry.refusal_lines(ContextMoment::COLUMNS)].concat()
 }
 
 #[cfg(test)]
@@ -78,7 +84,9 @@ mod tests {
             entry(&format!(r#"{{"at":{at},"lane":"telegram","kind":"sendMessage","data":{data}}}"#))
         };
         let long = "a long text of which the end is what matters most";
-        let entries = [text(1), said(1, "a"), text(2), text(3), said(3, long), text(4)];
+        let mut refused = said(3, long);
+        refused.data_mut().insert("refused".into(), "Bad Request: chat not found".into());
+        let entries = [text(1), said(1, "a"), text(2), text(3), refused, text(4)];
         let shown: Vec<String> = context(&entries, Lane::Telegram, Some(3))
             .iter()
             .map(|moment| format!("{} {:?} {:?}", moment.at, moment.input, moment.output))
@@ -88,7 +96,7 @@ mod tests {
             [
                 r#"1 ["text \"1\""] ["sendMessage #1 \"a\""]"#,
                 r#"2 ["text \"2\""] []"#,
-                r#"3 ["text \"3\""] ["sendMessage #1 \"…f which the end is what matters most\""]"#,
+                r#"3 ["text \"3\""] ["sendMessage #1 \"…f which the end is what matters most\"", "  → refused: Bad Request: chat not found"]"#,
             ]
         );
     }

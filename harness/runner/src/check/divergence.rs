@@ -134,7 +134,7 @@ fn difference(
 fn in_words(entry: &Entry, sent: usize) -> String {
     match entry.field("text").and_then(Value::as_str) {
         Some(text) if entry.lane == Lane::Telegram => {
-            format!("{} {}", name(entry, sent), quoted(text))
+            format!("{} {}{}", name(entry, sent), quoted(text), entry.refusal())
         }
         _ => entry.headline(),
     }

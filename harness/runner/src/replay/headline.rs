@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::trace::{Entry, Lane};
-use crate::text::{Keep, plain, truncate};
+use crate::text::{Keep, plain, truncate, width};
 
 /// The most columns of a text that is quoted in a headline.
 const QUOTED: usize = 72;
@@ -63,12 +63,57 @@ const FIELDS: [(&str, &[&str]); 47] = [
 impl Entry {
     /// The entry in a few words, on one line, safe to be printed.
     pub fn headline(&self) -> String {
+        self.words() + &self.refusal()
+    }
+
+    /// The headline on lines of at most `columns`: its words are cut, and the sentence of a refusal is whole.
+    pub fn headline_lines(&self, columns: usize) -> Vec<String> {
+        let words = truncate(&self.words(), columns, Keep::Start).into_owned();
+        [vec![words], self.refusal_lines(columns)].concat()
+    }
+
+    /// The mark of a refused call on lines of at most `columns`, but for a longer word; none for other entries.
+    pub(crate) fn refusal_lines(&self, columns: usize) -> Vec<String> {
+        let mut lines: Vec<String> = Vec::new();
+        for word in self.refusal().split_whitespace() {
+            match lines.last_mut() {
+                Some(last) if width(last) + 1 + width(word) <= columns => {
+                    last.push(' ');
+                    last.push_str(word);
+                }
+                _ => lines.push(format!("  {word}")),
+            }
+        }
+        lines
+    }
+
+    /// Whether the chat's server refused the call.
+    pub fn is_refused(&self) -> bool {
+        self.lane == Lane::Telegram && !self.text("refused").is_empty()
+    }
+
+    /// The mark of a call that the chat's server refused, with the server's whole sentence; empty for other entries.
+    pub fn refusal(&self) -> String {
+        match self.is_refused() {
+            true => format!(" → refused: {}", plain(self.text("refused"))),
+            false => String::new(),
+        }
+    }
+
+    /// The entry in a few words, without the sentence of a refusal.
+    fn words(&self) -> String {
         let kind = self.kind.as_ref();
         let fields = FIELDS.iter().find(|(name, _)| *name == kind).map(|(_, fields)| *fields);
         let mut words = vec![plain(kind)];
         match fields {
             Some(fields) => words.extend(fields.iter().filter_map(|field| self.word(field))),
-            None => words.push(quote(&self.value().to_string(), false)),
+            None => {
+                let mut value = self.value();
+                if let Some(data) = value.as_object_mut().filter(|_| self.is_refused()) {
+                    data.retain(|key, _| !matches!(key.as_str(), "refused" | "shown"));
+                }
+                words.push(quote(&value.to_string(), false));
+            }
         }
         // A notice has fields of its own.
         if kind == "notice" {
@@ -144,6 +189,14 @@ mod tests {
         );
         check(r#"{"at":0,"lane":"bus","kind":"new","data":{"a":1}}"#, r#"new {"a":1}"#);
         check(
+            r#"{"at":0,"lane":"telegram","kind":"editMessageText","data":{"message_id":2,"text":"\n","refused":"Bad Request: message text is empty","shown":false}}"#,
+            r#"editMessageText #2 "\n" → refused: Bad Request: message text is empty"#,
+        );
+        check(
+            r#"{"at":0,"lane":"telegram","kind":"sendDice","data":{"refused":"Not Found","shown":false}}"#,
+            "sendDice {} → refused: Not Found",
+        );
+        check(
             r#"{"at":0,"lane":"lifecycle","kind":"k\u001b","data":{"a":"\u202e\u200b","parent":"p\n::x"}}"#,
             r#"k\u{1b} {"a":"\u{202e}\u{200b}","parent":"p\n::x"} (under p\n::x)"#,
         );
@@ -151,6 +204,13 @@ mod tests {
             r#"{"at":0,"lane":"lifecycle","kind":"text","data":{"delta":"\\\"\u009b👩‍👩‍👧"}}"#,
             r#"text "\\\"\u{9b}👩‍👩‍👧""#,
         );
+        let data = r#""text":"a","refused":"Bad Request: message text is empty""#;
+        let line =
+            format!(r#"{{"at":0,"lane":"telegram","kind":"sendMessage","data":{{{data}}}}}"#);
+        let entry: Entry = serde_json::from_str(&line).unwrap();
+        let lines =
+            ["sendMessage \"a\"", "  → refused: Bad", "  Request: message", "  text is empty"];
+        assert_eq!(entry.headline_lines(18), lines);
         let long = "é".repeat(200);
         let line =
             format!(r#"{{"at":0,"lane":"lifecycle","kind":"text","data":{{"delta":"{long}"}}}}"#);

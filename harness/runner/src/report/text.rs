@@ -111,7 +111,7 @@ pub(super) fn rows(context: &[ContextMoment]) -> impl Iterator<Item = ContextRow
 /// Columns of what came in.
 pub(super) const INPUT: usize = 44;
 /// Columns of what was seen.
-pub(super) const OUTPUT: usize = 60;
+pub(super) const OUTPUT: usize = ContextMoment::COLUMNS;
 
 /// The two lanes of a finding as plain lines.
 pub(super) fn lanes_text(finding: &Finding) -> Vec<String> {

@@ -24,6 +24,7 @@ pub fn write_entry(out: &mut dyn Write, entry: &Entry) -> io::Result<()> {
 
 fn style(entry: &Entry) -> Style {
     match (entry.lane, entry.kind.as_ref()) {
+        _ if entry.is_refused() => BAD,
         (_, "diagnostic" | "unknown" | "failed") => BAD,
         (_, "notice") => ODD,
         (_, "outcome" | "final") => BOLD,
