@@ -113,6 +113,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     for (place, sentence, reason) in &suite.known {
         out.line(format_args!("known: {place}: {sentence} ({reason})"))?;
     }
+    if let Some(sentence) = suite.unknown_methods.sentence() {
+        out.line(sentence)?;
+    }
     for line in &printed {
         out.line(format_args!("the gateway printed: {line}"))?;
     }

@@ -193,6 +193,9 @@ fn test_subject(
     for (place, sentence, reason) in &suite.known {
         out.line(format_args!("known: {place}: {sentence} ({reason})"))?;
     }
+    if let Some(sentence) = suite.unknown_methods.sentence().filter(|_| !quiet) {
+        out.line(sentence)?;
+    }
     let pages = match open.html() {
         Some(dir) => subject_pages(gateway, conditions, &suite, dir)?,
         None => Pages::new(),

@@ -95,6 +95,7 @@ fn unknown(shared: &Shared, name: &str, params: &Params) -> ApiResult {
     let error = ApiError::new(404, "Not Found");
     shared.change(|state| {
         let name = cut(name, WORD);
+        state.count_unknown(name);
         state.note(&format!("{name}: the chat server does not know this method; it answers 404"));
         let mut data = Map::new();
         data.insert("refused".into(), error.description.as_str().into());

@@ -46,6 +46,7 @@ mod updates;
 mod webhook;
 mod words;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -330,6 +331,11 @@ impl ChatServer {
     /// Returns the calls that belong to no chat, polls aside; `at` counts from the start of the server.
     pub fn bot_entries(&self) -> Vec<Entry> {
         self.shared.read(|state| state.bot_entries.clone())
+    }
+
+    /// Returns how often the bot called each method that the server does not know, and answered with 404.
+    pub fn unknown_methods(&self) -> BTreeMap<String, u64> {
+        self.shared.read(|state| state.unknown_methods.clone())
     }
 
     /// Returns the last call of a chat; its time is of [`now_ms`](Self::now_ms).

@@ -21,6 +21,8 @@ use super::updates::Updates;
 use super::words::{LINE, cut};
 use crate::kept::{Full, Held, KeptBytes, entry_bytes, json_bytes};
 
+/// The most methods that are counted although the server does not know them; Telegram has fewer than 200.
+const UNKNOWN_METHODS: usize = 200;
 /// The most lines of the log about requests of strangers: those without the token, and those that are refused.
 const REFUSALS: usize = 100;
 
@@ -100,6 +102,8 @@ pub(super) struct ServerState {
     pub(super) files: Files,
     /// The bot's calls that belong to no chat, such as getMe; `at` is of the server's clock.
     pub(super) bot_entries: Vec<Entry>,
+    /// How often each method was called that the server does not know.
+    pub(super) unknown_methods: BTreeMap<String, u64>,
     log: Vec<String>,
     refusals: usize,
     /// The way to webhooks of a bot in a network of its own.
@@ -128,6 +132,7 @@ impl ServerState {
             commands: BTreeMap::new(),
             files: Files { stored: Vec::new(), bytes: 0, most: limits.files, held: held() },
             bot_entries: Vec::new(),
+            unknown_methods: BTreeMap::new(),
             log: Vec::new(),
             refusals: 0,
             door: None,
@@ -181,6 +186,16 @@ impl ServerState {
             let entry = Entry::new(self.now(), Lane::Telegram, kind.to_owned(), data);
             self.held.keep(entry_bytes(&entry));
             self.bot_entries.push(entry);
+        }
+    }
+
+    /// Counts a call of a method that the server does not know.
+    pub(super) fn count_unknown(&mut self, method: &str) {
+        if let Some(count) = self.unknown_methods.get_mut(method) {
+            *count += 1;
+        } else if self.unknown_methods.len() < UNKNOWN_METHODS {
+            self.held.keep(size_of::<(String, u64)>() + method.len());
+            self.unknown_methods.insert(method.to_owned(), 1);
         }
     }
 

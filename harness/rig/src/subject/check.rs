@@ -18,7 +18,7 @@ use super::patience::Patience;
 use super::prepare::{RigHost, prepare_gateway};
 use super::run::{ClaudeStarts, Play, RunEvent, play};
 use super::spec::{Front, NamedGateway, Reach};
-use super::suite::{SubjectOptions, select};
+use super::suite::{SubjectOptions, UnknownMethods, select};
 use crate::chat_server::Faults;
 use crate::judge::finally_read;
 use crate::observation::RunEnding;
@@ -166,7 +166,9 @@ pub fn check(
     let faults = &Faults::None;
     let how = Play { spec, prepared: &prepared, playing: &playing, warm_up: None, faults, kept: 0 };
     let (mut lines, mut messages) = (Vec::<CheckLine>::new(), Vec::new());
+    let mut unknown = UnknownMethods::default();
     let played = play(&tried, how, rig, &mut |event| match event {
+        RunEvent::UnknownMethods(_) => unknown.add(&event),
         RunEvent::Ready { after, reach } => {
             lines.push(CheckLine::ok(format!("it starts and is ready after {}", seconds(after))));
             lines.extend(reached(spec.front, reach));
@@ -195,6 +197,7 @@ pub fn check(
         }
         RunEvent::Begins(_) | RunEvent::Entries(..) => {}
     });
+    lines.extend(unknown.sentence().map(CheckLine::ok));
     lines.into_iter().for_each(&mut tell);
     match played {
         Ok(_) => {}

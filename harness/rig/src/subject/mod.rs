@@ -75,4 +75,6 @@ pub use spec::{
     ParserSpec, Press, Reach, Ready, ReadySign, ReplaySpec, Started, Starts, Subject, SubjectKind,
     Writers,
 };
-pub use suite::{LeftOut, Selection, SubjectOptions, SubjectSuite, by_reason, select, test};
+pub use suite::{
+    LeftOut, Selection, SubjectOptions, SubjectSuite, UnknownMethods, by_reason, select, test,
+};

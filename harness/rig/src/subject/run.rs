@@ -1,7 +1,7 @@
 //! Plays many cassettes at one gateway: one start of it serves them all, each in a chat of its own, several at the
 //! same time; or one after the other in one chat, or each at a start of its own.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -68,6 +68,8 @@ pub enum RunEvent<'a> {
         /// What the log of the stand-in has of it.
         claude: ClaudeStarts,
     },
+    /// The gateway has ended, and had called methods that the chat server does not know: each with its number of calls.
+    UnknownMethods(BTreeMap<String, u64>),
     /// A cassette begins.
     Begins(&'a Job),
     /// Entries came in the chat of a cassette.
@@ -374,6 +376,9 @@ impl Queue<'_> {
             refused: boot.refused.sentences(),
             claude,
         });
+        if let PersonSide::Chat(chat) = &boot.person {
+            report(RunEvent::UnknownMethods(chat.unknown_methods()));
+        }
         Ok(())
     }
 }

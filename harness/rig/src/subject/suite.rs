@@ -13,7 +13,7 @@ use clitape_runner::replay::Entry;
 use clitape_runner::scenario::{Scenario, Seeds, Workspace};
 use clitape_runner::suite::select::{Selected, Selection as Chosen};
 use clitape_runner::suite::{CheckRun, ScenarioRun};
-use clitape_runner::text::{Keep, truncate};
+use clitape_runner::text::{Keep, plain, truncate};
 
 use super::boot::Playing;
 use super::conditions::{Conditions, Printing};
@@ -82,6 +82,42 @@ pub struct SubjectSuite {
     pub played: Vec<(Job, Seen)>,
     /// The cassettes that were left out.
     pub left_out: Vec<LeftOut>,
+    /// The methods that the gateway called and the chat server does not know.
+    pub unknown_methods: UnknownMethods,
+}
+
+/// The methods that a gateway called and the chat server does not know, with the number of calls of each.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UnknownMethods(BTreeMap<String, u64>);
+
+impl UnknownMethods {
+    /// The names that the sentence lists.
+    const LISTED: usize = 12;
+
+    /// Adds the calls of one start of the gateway.
+    pub(super) fn add(&mut self, event: &RunEvent<'_>) {
+        if let RunEvent::UnknownMethods(counts) = event {
+            for (method, count) in counts {
+                *self.0.entry(method.clone()).or_default() += count;
+            }
+        }
+    }
+
+    /// Returns the sentence that reports them; `None` when there are none.
+    pub fn sentence(&self) -> Option<String> {
+        let of = |(method, count): (&String, &u64)| format!("{} ×{count}", plain(method));
+        let listed: Vec<String> = self.0.iter().take(Self::LISTED).map(of).collect();
+        let more = match self.0.len().saturating_sub(Self::LISTED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        (!listed.is_empty()).then(|| {
+            format!(
+                "it called methods that the chat server does not know: {}{more}; they were answered with 404",
+                listed.join(", ")
+            )
+        })
+    }
 }
 
 /// Chooses the cassettes for a gateway.
@@ -188,7 +224,11 @@ pub fn test(
         kept: 0,
     };
     note(&format!("starting {}", gateway.shown()));
-    let seen = play(&jobs, how, rig, report)?;
+    let mut unknown = UnknownMethods::default();
+    let seen = play(&jobs, how, rig, &mut |event| {
+        unknown.add(&event);
+        report(event);
+    })?;
     let (jobs, seen) = suite.take_served(gateway, jobs, seen, rig);
     let kept = seen.iter().map(Seen::bytes).sum();
     let account = KeptBytes::within(rig.limits.kept);
@@ -233,7 +273,9 @@ pub fn test(
     for (number, seed) in (1..).zip(options.seeds.each()) {
         note(&format!("plan {number} of {}, seed {seed}", options.seeds.count));
         let planned = playing(Printing::Seeded(seed));
-        let planned = play(&jobs, Play { playing: &planned, kept, ..how }, rig, &mut |_| {})?;
+        let planned = play(&jobs, Play { playing: &planned, kept, ..how }, rig, &mut |event| {
+            unknown.add(&event);
+        })?;
         for (index, (job, planned)) in jobs.iter().zip(&planned).enumerate() {
             took[index] += planned.took;
             let printing = Printing::Seeded(seed);
@@ -242,6 +284,7 @@ pub fn test(
             findings[index].extend(place.under_plan(seed, &seen[index], planned));
         }
     }
+    suite.unknown_methods = unknown;
     let judged = findings.into_iter().zip(goldens).zip(took);
     for ((job, seen), ((findings, goldens), took)) in jobs.into_iter().zip(seen).zip(judged) {
         let check = CheckRun {
