@@ -349,6 +349,64 @@ fn a_check_says_what_a_gateway_lacks_and_what_it_printed() {
     }
 }
 
+/// The example gateway with habits of published ones: it compresses what it sends, as grammY does on Bun, drops an
+/// update whose message it has seen, in whatever chat, calls a method of later times, and makes calls that are refused.
+const HABITS: &str = r"
+import collections, concurrent.futures, gzip, sys, urllib.request
+sys.path.insert(0, 'EXAMPLES')
+import telegram
+plain = urllib.request.Request
+def compressed(url, body, headers):
+    return plain(url, gzip.compress(body), {**headers, 'Content-Encoding': 'gzip'})
+telegram.urllib.request.Request = compressed
+def refused(method, **params):
+    try: telegram.call(method, **params)
+    except RuntimeError: pass
+def answer(chat, prompt):
+    refused('sendDice', chat_id=chat)
+    note = telegram.call('sendMessage', chat_id=chat, text='I&#x27;ll &lt;look&gt;', parse_mode='HTML')['message_id']
+    refused('editMessageText', chat_id=chat, message_id=note, text='\n')
+    telegram.answer(chat, prompt)
+    telegram.call('deleteMessage', chat_id=chat, message_id=note)
+chats, offset, seen = collections.defaultdict(lambda: concurrent.futures.ThreadPoolExecutor(1)), 0, set()
+while True:
+    for update in telegram.call('getUpdates', offset=offset, timeout=50):
+        offset, message = update['update_id'] + 1, update.get('message') or {}
+        if 'text' in message and message['message_id'] not in seen:
+            seen.add(message['message_id'])
+            chats[message['chat']['id']].submit(answer, message['chat']['id'], message['text'])
+";
+
+#[test]
+fn habits_of_published_gateways_are_understood_and_refused_calls_are_marked() {
+    if !has_program("python3") {
+        return;
+    }
+    let program = HABITS.replace("EXAMPLES", root().join("subjects/examples").to_str().unwrap());
+    let env =
+        "env = { TELEGRAM_API = '{bot_api}', TELEGRAM_TOKEN = '{token}', CLAUDE_BIN = '{claude}' }";
+    let dir = workspace(&["plain-text", "three-tools"]);
+    let path = dir.path();
+    fs::write(path.join("clitape.toml"), python(&program, &format!("idle_s = 2\n{env}"))).unwrap();
+    let unknown = |count: usize| {
+        format!(
+            "it called methods that the chat server does not know: sendDice ×{count}; they were answered with 404"
+        )
+    };
+    let (once, twice) = (unknown(1), unknown(2));
+    let test = ["test", "--yes", "--subject", "mine", "plain-text", "three-tools"];
+    check(path, &test, 0, &["all held", &twice], &[]);
+    check(path, &["subject", "check", "--yes", "mine"], 0, &["answered in", &once], &[]);
+    let says = [
+        "sendDice {} → refused: Not Found",
+        "sendMessage #2 \"I&#x27;ll &lt;look&gt;\"",
+        "editMessageText #2 \"\\n\" → refused: Bad Request: message text is empty",
+        "deleteMessage",
+        &once,
+    ];
+    check(path, &["rig", "--yes", "mine", "plain-text", "--calls"], 0, &says, &[]);
+}
+
 #[test]
 fn a_gateway_that_answers_at_a_url_is_ready() {
     if !has_program("python3") {

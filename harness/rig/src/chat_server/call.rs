@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use clitape_runner::replay::CALL_HTML;
 use clitape_runner::scenario::FaultKind;
 use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep, timeout};
@@ -279,6 +280,7 @@ fn act(state: &mut ServerState, call: &BegunCall, params: &Params) -> (ApiResult
         data.insert("refused".into(), error.description.as_str().into());
     }
     if !is_done {
+        data.shift_remove(CALL_HTML);
         data.insert("shown".into(), false.into());
         shorten(&mut data);
     }

@@ -7,11 +7,14 @@ mod html;
 mod legacy;
 mod markdown;
 mod output;
+mod written;
 
+use clitape_runner::replay::{CALL_HTML, Entry};
 use serde_json::Value;
 
 pub(super) use output::FormattedText;
 use output::ReadMarkup;
+pub(super) use written::html;
 
 /// The parse modes by their names in small letters.
 const MODES: [(&str, ReadMarkup); 3] =
@@ -31,7 +34,19 @@ pub(super) fn parse(text: &str, mode: Option<&str>) -> Result<FormattedText, Str
     Ok(parsed)
 }
 
-/// Returns the length of a text as Telegram counts it: in UTF-16 units.
+/// Returns a call of a golden with the HTML that a person read, as the entries of a server have it.
+pub(crate) fn drawn(entry: &Entry) -> Entry {
+    let mut drawn = entry.clone();
+    let text = entry.text("text");
+    if let Ok(read) = parse(text, Some(entry.text("parse_mode")))
+        && !text.is_empty()
+    {
+        drawn.data_mut().insert(CALL_HTML.to_owned(), html(&read).into());
+    }
+    drawn
+}
+
+/// Returns the length of a text as Telegram counts it: in code points. Only the offsets of entities are UTF-16 units.
 pub(super) fn length(text: &str) -> usize {
     text.chars().count()
 }

@@ -3,6 +3,7 @@
 //! A method checks its parameters in Telegram's order, changes the chat, and puts what the entry says of it
 //! into the entry's data.
 
+use clitape_runner::replay::CALL_HTML;
 use serde_json::{Map, Value, json};
 
 use super::answer::{ApiError, ApiResult};
@@ -96,7 +97,16 @@ impl ChatCall<'_> {
                 if is_caption { "message caption is too long" } else { "message is too long" };
             return Err(ApiError::bad(words));
         }
+        self.draw(&source, &parsed);
         Ok(parsed)
+    }
+
+    /// Puts into the entry what a person reads, where that differs from the text as it was sent.
+    fn draw(&mut self, source: &str, read: &FormattedText) {
+        let html = markup::html(read);
+        if html != source {
+            self.set(CALL_HTML, html);
+        }
     }
 
     /// Reads the rows of buttons below a message. Keyboards of other kinds have no buttons in the message.
@@ -289,6 +299,8 @@ pub(super) fn edit_message_reply_markup(call: &mut ChatCall<'_>) -> ApiResult {
         call.set("parse_mode", mode);
     }
     message.keyboard = keyboard;
+    let read = FormattedText { text: message.text.clone(), entities: message.entities.clone() };
+    call.draw(&message.source, &read);
     call.replace(message)
 }
 

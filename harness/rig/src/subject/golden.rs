@@ -5,15 +5,16 @@ use std::io;
 
 use clitape_runner::check::{Finding, FindingKind, Golden, Times, TraceDiff};
 use clitape_runner::names::SubjectName;
-use clitape_runner::replay::Entry;
+use clitape_runner::replay::{CALL_HTML, Entry};
 use clitape_runner::scenario::Scenario;
 
 use super::difference::with_difference;
+use crate::chat_server::drawn;
 use crate::kept::KeptBytes;
 use crate::observation::RunEnding;
 
-/// The keys of an entry that depend on the time.
-const TIMES: [&str; 3] = ["took_ms", "asked_ms", "answered_ms"];
+/// The keys of an entry that depend on the time, and the one that follows from the text and its parse mode.
+const LEFT_OUT: [&str; 4] = ["took_ms", "asked_ms", "answered_ms", CALL_HTML];
 
 /// The chat of a cassette at a subject.
 #[derive(Debug, Clone, Copy)]
@@ -79,7 +80,11 @@ pub(super) fn compare(
     let finding = Finding::new(FindingKind::GoldenDiffers, &place, sentence, reproduce.to_owned());
     let profile = scenario.first_chat().profile;
     let compared = [&nearest.entries[..], &entries];
-    let finding = with_difference(finding, &diff, compared, kept).with_chat(diff.chat(profile));
+    let finding = with_difference(finding, &diff, compared, kept);
+    // The lines have what was sent, and the chat what a person read.
+    let read = compared.map(|entries| entries.iter().map(drawn).collect::<Vec<Entry>>());
+    let chat = TraceDiff::new(&read[0], &read[1], Times::Ignored).chat(profile);
+    let finding = finding.with_chat(chat);
     Ok(Compared { goldens: count, finding: Some(finding) })
 }
 
@@ -96,7 +101,7 @@ pub(super) fn timeless(entries: &[Entry]) -> Vec<Entry> {
     shown
         .map(|entry| {
             let mut entry = entry.at_time(0);
-            entry.data_mut().retain(|key, _| !TIMES.contains(&key.as_str()));
+            entry.data_mut().retain(|key, _| !LEFT_OUT.contains(&key.as_str()));
             for key in ["message_id", "user_message_id", "reply_to_message_id"] {
                 if let Some(id) = entry.data.get(key).and_then(serde_json::Value::as_u64) {
                     let next = numbers.len() as u64 + 1;

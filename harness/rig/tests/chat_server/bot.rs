@@ -1,5 +1,6 @@
 //! The Bot API as Telegram answers it.
 
+use std::io::Write as _;
 use std::time::Duration;
 
 use clitape_gateway::ByteSize;
@@ -7,7 +8,9 @@ use clitape_gateway::telegram::{
     BotApi as _, BotApiError, BotCall, BotMethod, BotToken, HttpApi, HttpSettings,
 };
 use clitape_rig::chat_server::{Faults, PressTarget};
-use clitape_runner::replay::ChatView;
+use clitape_runner::replay::{CALL_HTML, ChatView, Entry};
+use flate2::Compression;
+use flate2::write::{GzEncoder, ZlibEncoder};
 use serde_json::{Value, json};
 
 use crate::client::{call, request, result, started};
@@ -117,6 +120,192 @@ fn refusals_have_the_words_of_telegram() {
 }
 
 #[test]
+fn limits_count_code_points_of_what_a_person_reads() {
+    let server = started(|_| {});
+    let sent = result(&server, "sendMessage", &json!({ "chat_id": 7, "text": "one" }));
+    let family = "👩\u{200d}👩\u{200d}👧";
+    let check = |method: &str, name: &str, text: String, mode: &str, is_allowed: bool| {
+        let mut body = json!({ "chat_id": 7, "message_id": sent["message_id"], name: text, "parse_mode": mode });
+        body["document"] = "http://127.0.0.1/x.txt".into();
+        let answer = call(&server, method, &body);
+        assert_eq!(answer.status == 200, is_allowed, "{method} {}: {}", text.len(), answer.body);
+        assert!(is_allowed || answer.body.contains("is too long"), "{}", answer.body);
+    };
+    for method in ["sendMessage", "editMessageText", "sendMessageDraft"] {
+        let check = |text: String, mode: &str, is_allowed: bool| {
+            let body = json!({ "chat_id": 7, "message_id": sent["message_id"], "draft_id": 1, "text": text,
+                "parse_mode": mode });
+            let answer = call(&server, method, &body);
+            assert_eq!(answer.status == 200, is_allowed, "{method}: {}", answer.body);
+            assert!(is_allowed || answer.body.contains("message is too long"), "{}", answer.body);
+        };
+        check("😀".repeat(4_096), "", true);
+        check("😀".repeat(4_097), "", false);
+        check(family.repeat(819), "", true);
+        check(family.repeat(820), "", false);
+        // Tags and entities are read first, and blanks at the end fall away.
+        check(format!("<b>{}</b>  ", "&#x1F600;".repeat(4_096)), "HTML", true);
+        check(format!("{}\\.", "😀".repeat(4_095)), "MarkdownV2", true);
+        check(format!("{}\\.", "😀".repeat(4_096)), "MarkdownV2", false);
+    }
+    check("sendDocument", "caption", "😀".repeat(1_024), "", true);
+    check("sendDocument", "caption", "😀".repeat(1_025), "", false);
+    // The offsets of entities stay in UTF-16 units.
+    let html = json!({ "chat_id": 7, "text": "😀<b>b😀</b>", "parse_mode": "HTML" });
+    let bold = &result(&server, "sendMessage", &html)["entities"];
+    assert_eq!(*bold, json!([{ "type": "bold", "offset": 2, "length": 3 }]));
+}
+
+/// A way to compress a body.
+type Compress = fn(&[u8]) -> Vec<u8>;
+
+/// Compresses as `Content-Encoding: gzip`.
+fn gzip(body: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(body).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// Compresses as `Content-Encoding: deflate`.
+fn zlib(body: &[u8]) -> Vec<u8> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(body).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn a_body_may_be_compressed() {
+    let server = started(|settings| settings.limits.request = ByteSize::kib(8));
+    let path = format!("/bot{}/sendMessage", server.token());
+    let multipart = "--x\r\nContent-Disposition: form-data; name=\"chat_id\"\r\n\r\n7\r\n\
+                     --x\r\nContent-Disposition: form-data; name=\"text\"\r\n\r\nd\r\n--x--\r\n";
+    let long = json!({ "chat_id": 7, "text": "a", "more": "x".repeat(20_000) }).to_string();
+    let json = r#"{"chat_id":7,"text":"a"}"#;
+    let as_it_is: Compress = <[u8]>::to_vec;
+    let half: Compress = |body| gzip(body)[..20].to_vec();
+    let twice: Compress = |body| [gzip(&body[..5]), gzip(&body[5..])].concat();
+    for (encoding, compress, kind, body, status, words) in [
+        ("gzip", gzip as Compress, "application/json", json, 200, ""),
+        ("GZIP", gzip, "application/json", json, 200, ""),
+        ("gzip", twice, "application/json", json, 200, ""),
+        ("gzip", gzip, "application/x-www-form-urlencoded", "chat_id=7&text=b", 200, ""),
+        ("gzip", gzip, "multipart/form-data; boundary=x", multipart, 200, ""),
+        ("deflate", zlib, "application/json", json, 200, ""),
+        ("deflate", gzip, "application/json", json, 200, ""),
+        ("identity", as_it_is, "application/json", json, 200, ""),
+        ("gzip", as_it_is, "application/json", json, 400, "is not what its Content-Encoding says"),
+        ("gzip", half, "application/json", json, 400, "is not what its Content-Encoding says"),
+        ("br", as_it_is, "application/json", json, 415, "the Content-Encoding `br` is unknown"),
+        // The limit holds for the body as it was before.
+        (
+            "gzip",
+            gzip,
+            "application/json",
+            long.as_str(),
+            413,
+            "raise the limit with `--max-request`",
+        ),
+        (
+            "deflate",
+            zlib,
+            "application/json",
+            long.as_str(),
+            413,
+            "raise the limit with `--max-request`",
+        ),
+    ] {
+        let headers = [("content-type", kind), ("content-encoding", encoding)];
+        let bytes = compress(body.as_bytes());
+        let answer = request(&server.url(), "POST", &path, &headers, &bytes).unwrap();
+        let what = format!("{encoding} {kind}: {}", answer.body);
+        assert!(answer.status == status && answer.body.contains(words), "{what}");
+    }
+}
+
+#[test]
+fn message_ids_are_unique_for_the_bot_and_people_count_in_each_chat() {
+    let server = started(|_| {});
+    for chat in [8, -9, 8] {
+        server.say(chat, "hi").unwrap();
+    }
+    let to = |chat: i64, text: &str| json!({ "chat_id": chat, "text": text });
+    let own = result(&server, "sendMessage", &to(8, "one"))["message_id"].clone();
+    let other = result(&server, "sendMessage", &to(-9, "two"))["message_id"].clone();
+    assert_eq!((&own, &other), (&json!(5), &json!(6)));
+    // A bot that drops an update whose message it has seen gets all of them.
+    let updates = result(&server, "getUpdates", &json!({}));
+    let id = |update: &Value| update["message"]["message_id"].as_i64().unwrap();
+    let ids: Vec<i64> = updates.as_array().unwrap().iter().map(id).collect();
+    assert_eq!(ids, [1, 2, 3, 4]);
+
+    // A message of another chat is not there.
+    for (method, words) in [
+        ("editMessageText", "message to edit not found"),
+        ("deleteMessage", "message to delete not found"),
+    ] {
+        let mut body = to(8, "x");
+        body["message_id"] = other.clone();
+        assert!(call(&server, method, &body).body.contains(words), "{method}");
+    }
+    let delete = json!({ "chat_id": 8, "message_ids": [own, other] });
+    result(&server, "deleteMessages", &delete);
+    let mut answer = to(8, "three");
+    answer["reply_parameters"] = json!({ "message_id": 2 });
+    answer["reply_markup"] =
+        json!({ "inline_keyboard": [[{ "text": "Go", "callback_data": "g" }]] });
+    result(&server, "sendMessage", &answer);
+    server.press(8, PressTarget::Message(4), "Go").unwrap();
+    assert!(server.press(8, PressTarget::Message(7), "Go").is_err());
+
+    // Entries have the numbers of a chat, which are the same in each run.
+    let entries = server.entries(8);
+    let of = |entry: &Entry| {
+        let number = |name: &str| {
+            entry.field(name).map_or_else(String::new, |value| format!(" {name}={value}"))
+        };
+        let names = ["message_id", "user_message_id", "message_ids", "reply_to"];
+        format!("{}{}", entry.kind, names.map(number).concat())
+    };
+    assert_eq!(
+        entries.iter().map(of).collect::<Vec<_>>(),
+        [
+            "(user) user_message_id=1",
+            "(user) user_message_id=2",
+            "sendMessage message_id=3",
+            "editMessageText",
+            "deleteMessage",
+            "deleteMessages message_ids=[3]",
+            "sendMessage message_id=4 reply_to=1",
+            "(press) message_id=4",
+        ]
+    );
+    let last = request(&server.url(), "GET", "/person/chat?chat=8", &[], b"").unwrap().json();
+    let last = &last["messages"][2];
+    assert_eq!((&last["message_id"], &last["number"]), (&json!(7), &json!(4)));
+}
+
+#[test]
+fn an_entry_has_what_a_person_reads() {
+    let server = started(|_| {});
+    for (mode, text, expect) in [
+        ("HTML", "I&#x27;ll <b>do</b>", Some("I'll <b>do</b>")),
+        ("HTML", "I'll <b>do</b>", None),
+        ("MarkdownV2", r"*a*\.", Some("<b>a</b>.")),
+        ("", "a &lt; b", Some("a &amp;lt; b")),
+        ("", "plain", None),
+    ] {
+        let body = json!({ "chat_id": 7, "text": text, "parse_mode": mode });
+        result(&server, "sendMessage", &body);
+        let entries = server.entries(7);
+        let entry = entries.last().unwrap();
+        assert_eq!(entry.text("text"), text);
+        assert_eq!(entry.field(CALL_HTML).and_then(Value::as_str), expect, "{mode} {text}");
+        let view = ChatView::after(&entries);
+        assert_eq!(view.final_text().last().copied(), Some(expect.unwrap_or(text)));
+    }
+}
+
+#[test]
 fn tokens_and_methods_that_are_not_known() {
     let server = started(|_| {});
     for (path, status, expect) in [
@@ -131,6 +320,12 @@ fn tokens_and_methods_that_are_not_known() {
     assert!(server.bot_entries().iter().any(|entry| entry.kind == "sendGift"));
     let log = server.log(0).join("\n");
     assert!(log.contains("sendGift: the chat server does not know this method"), "{log}");
+    call(&server, "sendDice", &json!({ "chat_id": 7 }));
+    call(&server, "sendDice", &json!({ "chat_id": 7 }));
+    let unknown: Vec<(String, u64)> = server.unknown_methods().into_iter().collect();
+    assert_eq!(unknown, [("sendDice".to_owned(), 2), ("sendGift".to_owned(), 1)]);
+    let entries = server.entries(7);
+    assert_eq!(entries.last().unwrap().headline(), "sendDice {} → refused: Not Found");
     let me = result(&server, "GETME", &json!({}));
     assert_eq!((&me["is_bot"], &me["username"]), (&json!(true), &json!("clitape_test_bot")));
 }

@@ -20,6 +20,10 @@ use super::{Entry, Lane};
 use crate::scenario::{ChatProfile, FaultKind};
 use crate::text::markup::{BUTTON, Span, button, literal, spans};
 
+/// The field of a call that has what a person reads as the Bot API's HTML, where the text was sent in another form: in
+/// Markdown, without markup, or with entities that are not the usual ones. Every drawing of a chat goes by it.
+pub const CALL_HTML: &str = "html";
+
 /// A chat at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChatView {
@@ -84,7 +88,7 @@ impl ChatView {
             return self.remove(entry);
         }
         let id = entry.field("message_id").and_then(Value::as_u64);
-        let text = entry.field("text").and_then(Value::as_str);
+        let text = entry.field(CALL_HTML).or_else(|| entry.field("text")).and_then(Value::as_str);
         let (Some(id), Some(text)) = (id, text) else { return ChatChange::Nothing };
         let before = self.messages.get(&id);
         let done_at = entry.field("done_at").and_then(Value::as_u64);
@@ -232,7 +236,10 @@ mod tests {
                     None => String::new(),
                     Some(&"refused") => r#","answer":"server-error","shown":false"#.to_owned(),
                     Some(&"final") => r#","final":true"#.to_owned(),
-                    Some(answer) => format!(r#","answer":"{answer}""#),
+                    Some(word) => match word.strip_prefix("html=") {
+                        Some(html) => format!(r#","html":"{html}""#),
+                        None => format!(r#","answer":"{word}""#),
+                    },
                 };
                 let kind = match kind {
                     "send" => "sendMessage",
@@ -260,6 +267,7 @@ mod tests {
     #[test]
     fn one_policy_for_calls_that_go_wrong() {
         check(&["send 1 a", "edit 1 b"], &["b+1"], &["b"]);
+        check(&["send 1 a html=b"], &["b+0"], &["b"]);
         check(&["send 1 a", "edit 1 b refused"], &["a+0"], &["a"]);
         check(&["send 1 a", "edit 1 b lost-reply"], &["b+1"], &["b"]);
         check(&["send 1 a lost-reply", "send 2 b"], &["a+0", "b+0"], &["b"]);

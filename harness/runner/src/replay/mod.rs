@@ -45,7 +45,7 @@ pub(crate) use builtin::{replay_all, replay_following, replay_heard, replay_play
 pub use capture::{Capture, StdinLine, stdin_lines};
 pub(crate) use chat::LATENCY;
 pub use chat::call_entry;
-pub use chat_view::{ChatChange, ChatView, SeenMessage};
+pub use chat_view::{CALL_HTML, ChatChange, ChatView, SeenMessage};
 pub use driver::ReplayCounts;
 pub use entries::Entries;
 pub(crate) use headline::shortened;
