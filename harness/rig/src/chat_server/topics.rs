@@ -24,12 +24,14 @@ pub(super) fn make(state: &mut ServerState, id: i64, name: &str) -> Result<i64, 
     let full = |error: ApiError| PersonError::Full(id, error.description);
     let mut held = Held::of(&state.kept);
     held.try_keep(TOPIC).map_err(|error| full(error.into()))?;
+    let number = state.last_message + 1;
     let chat = state.chats.get_mut(&id).ok_or(PersonError::NoChat(id))?;
-    let number = chat.next_id(&limits).map_err(full)?;
+    chat.check_messages(&limits).map_err(full)?;
     let message = root(number, name, ICON_COLOR, false);
     chat.topics.push(number);
     let json = chat.message_json(&message, &bot);
     chat.put(message);
+    state.last_message = number;
     state.update("message", json);
     state.note(&format!("chat {id} (user) makes topic {number}"));
     Ok(number)
@@ -75,7 +77,7 @@ pub(super) fn create_forum_topic(call: &mut ChatCall<'_>) -> ApiResult {
         return Err(ApiError::bad("TOPIC_TITLE_INVALID"));
     }
     let icon_color = call.params.integer("icon_color").unwrap_or(ICON_COLOR);
-    let number = call.chat.next_id(&call.limits)?;
+    let number = call.next_id()?;
     call.chat.put(root(number, &name, icon_color, true));
     call.chat.topics.push(number);
     call.set("topic", number);

@@ -13,8 +13,9 @@ use crate::chat_server::drawn;
 use crate::kept::KeptBytes;
 use crate::observation::RunEnding;
 
-/// The keys of an entry that depend on the time, and the one that follows from the text and its parse mode.
-const LEFT_OUT: [&str; 4] = ["took_ms", "asked_ms", "answered_ms", CALL_HTML];
+/// The keys of an entry that depend on the time or on the other chats of the run, and the one that follows from the text
+/// and its parse mode.
+const LEFT_OUT: [&str; 5] = ["took_ms", "asked_ms", "answered_ms", "topic", CALL_HTML];
 
 /// The chat of a cassette at a subject.
 #[derive(Debug, Clone, Copy)]
