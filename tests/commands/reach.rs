@@ -4,7 +4,7 @@
 //! `CLITAPE_REQUIRE` names `python3`, `npm` or `strace`.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use std::collections::VecDeque;
 use std::fs;

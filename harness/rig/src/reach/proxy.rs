@@ -152,7 +152,7 @@ async fn answer(
 ) -> Result<Response<Body>, Infallible> {
     let Some(to) = request.uri().authority().cloned() else {
         let words = "this is the proxy of a gateway under test; it takes CONNECT and whole URLs";
-        return Ok(said(StatusCode::BAD_REQUEST, words.to_owned()));
+        return Ok(said(StatusCode::BAD_REQUEST, words));
     };
     let is_tunnel = request.method() == Method::CONNECT;
     let name = to.host().trim_start_matches('[').trim_end_matches(']');
@@ -168,12 +168,12 @@ async fn answer(
         name => {
             ways.refused.note(name);
             let words = format!("{name} is refused: a gateway under test reaches {BOT_API} alone");
-            return Ok(said(StatusCode::FORBIDDEN, words));
+            return Ok(said(StatusCode::FORBIDDEN, &words));
         }
     };
     let socket = match socket {
         Ok(socket) => socket,
-        Err(error) => return Ok(said(StatusCode::BAD_GATEWAY, format!("{to}: {error}"))),
+        Err(error) => return Ok(said(StatusCode::BAD_GATEWAY, &format!("{to}: {error}"))),
     };
     // Without the option bytes may come later, but they come.
     let _ = socket.set_nodelay(true);
@@ -187,7 +187,7 @@ async fn answer(
         return Ok(Response::new(empty()));
     }
     let passed = forward(request, &to, socket).await;
-    Ok(passed.unwrap_or_else(|error| said(StatusCode::BAD_GATEWAY, format!("{to}: {error}"))))
+    Ok(passed.unwrap_or_else(|error| said(StatusCode::BAD_GATEWAY, &format!("{to}: {error}"))))
 }
 
 /// Returns whether a host is this machine.
@@ -233,7 +233,7 @@ async fn forward(
 }
 
 /// An answer of the proxy's own.
-fn said(status: StatusCode, words: String) -> Response<Body> {
+fn said(status: StatusCode, words: &str) -> Response<Body> {
     let words = Full::new(Bytes::from(format!("clitape: {words}\n")));
     let mut response = Response::new(words.map_err(|never| match never {}).boxed());
     *response.status_mut() = status;
