@@ -113,7 +113,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     for (place, sentence, reason) in &suite.known {
         out.line(format_args!("known: {place}: {sentence} ({reason})"))?;
     }
-    if let Some(sentence) = suite.unknown_methods.sentence() {
+    for sentence in suite.in_vain.sentences() {
         out.line(sentence)?;
     }
     for line in &printed {

@@ -193,7 +193,7 @@ fn test_subject(
     for (place, sentence, reason) in &suite.known {
         out.line(format_args!("known: {place}: {sentence} ({reason})"))?;
     }
-    if let Some(sentence) = suite.unknown_methods.sentence().filter(|_| !quiet) {
+    for sentence in suite.in_vain.sentences().into_iter().filter(|_| !quiet) {
         out.line(sentence)?;
     }
     let pages = match open.html() {

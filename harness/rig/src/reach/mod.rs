@@ -24,4 +24,5 @@ pub use authority::{Authority, AuthorityFiles};
 pub use proxy::Proxy;
 pub use proxy_way::ProxyWay;
 pub use refused::Refused;
+pub(crate) use refused::refused_host;
 pub(crate) use sandbox::{Inside, Sandbox};

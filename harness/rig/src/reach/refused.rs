@@ -51,17 +51,23 @@ impl Refused {
 
     /// Returns a sentence for each host, such as "it asked for pypi.org: refused".
     pub fn sentences(&self) -> Vec<String> {
-        let sentence = |(name, count): (String, u64)| match count {
-            1 => format!("it asked for {name}: refused"),
-            count => format!("it asked for {name} {}: refused", plural(count, "time")),
-        };
-        let mut sentences: Vec<String> = self.hosts().into_iter().map(sentence).collect();
+        let hosts = self.hosts();
+        let mut sentences: Vec<String> =
+            hosts.iter().map(|(name, count)| refused_host(name, *count)).collect();
         let others = self.hosts.lock().unwrap_or_else(PoisonError::into_inner).others;
         if others > 0 {
             let times = plural(others, "time");
             sentences.push(format!("it asked for further hosts {times}: refused"));
         }
         sentences
+    }
+}
+
+/// The sentence about a host that was refused.
+pub(crate) fn refused_host(name: &str, count: u64) -> String {
+    match count {
+        1 => format!("it asked for {name}: refused"),
+        count => format!("it asked for {name} {}: refused", plural(count, "time")),
     }
 }
 

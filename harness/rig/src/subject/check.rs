@@ -18,7 +18,7 @@ use super::patience::Patience;
 use super::prepare::{RigHost, prepare_gateway};
 use super::run::{ClaudeStarts, Play, RunEvent, play};
 use super::spec::{Front, NamedGateway, Reach};
-use super::suite::{SubjectOptions, UnknownMethods, select};
+use super::suite::{SubjectOptions, select};
 use crate::chat_server::Faults;
 use crate::judge::finally_read;
 use crate::observation::RunEnding;
@@ -166,9 +166,7 @@ pub fn check(
     let faults = &Faults::None;
     let how = Play { spec, prepared: &prepared, playing: &playing, warm_up: None, faults, kept: 0 };
     let (mut lines, mut messages) = (Vec::<CheckLine>::new(), Vec::new());
-    let mut unknown = UnknownMethods::default();
     let played = play(&tried, how, rig, &mut |event| match event {
-        RunEvent::UnknownMethods(_) => unknown.add(&event),
         RunEvent::Ready { after, reach } => {
             lines.push(CheckLine::ok(format!("it starts and is ready after {}", seconds(after))));
             lines.extend(reached(spec.front, reach));
@@ -177,14 +175,15 @@ pub fn check(
             messages = finally_read(&seen.entries);
             lines.push(answer(&job.name(), seen, spec.front));
         }
-        RunEvent::Stopped { after, in_time, printed, refused, claude } => {
+        RunEvent::Stopped { after, in_time, printed, in_vain, claude } => {
+            let in_vain = in_vain.sentences();
             // What a gateway prints says most about why it does not answer.
             if let Some(at) = lines.iter().position(|line| !line.holds) {
                 let hints = Hints { chat: &messages, printed: &printed };
-                let failed = lines.remove(at).with_chat(&messages).with_starts(&claude, &refused);
+                let failed = lines.remove(at).with_chat(&messages).with_starts(&claude, &in_vain);
                 lines.insert(at, failed.with_printed(&printed).with_hint(&hints));
             } else {
-                lines.extend(refused.into_iter().map(CheckLine::ok));
+                lines.extend(in_vain.into_iter().map(CheckLine::ok));
                 lines.extend(claude.differences.into_iter().map(CheckLine::ok));
             }
             lines.push(match in_time {
@@ -197,7 +196,6 @@ pub fn check(
         }
         RunEvent::Begins(_) | RunEvent::Entries(..) => {}
     });
-    lines.extend(unknown.sentence().map(CheckLine::ok));
     lines.into_iter().for_each(&mut tell);
     match played {
         Ok(_) => {}

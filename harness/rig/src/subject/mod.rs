@@ -34,6 +34,7 @@ mod first;
 mod fit;
 mod golden;
 mod hints;
+mod in_vain;
 mod lasting;
 mod like;
 mod log;
@@ -63,6 +64,7 @@ pub use config::{FILE, RANGES, Subjects};
 pub use drive::{Job, Seen};
 pub use error::SubjectError;
 pub use fit::Misfit;
+pub use in_vain::InVain;
 pub use output_log::OutputLog;
 pub use page::page_of_run;
 pub use parser::{NamedParser, test_parser};
@@ -75,6 +77,4 @@ pub use spec::{
     ParserSpec, Press, Reach, Ready, ReadySign, ReplaySpec, Started, Starts, Subject, SubjectKind,
     Writers,
 };
-pub use suite::{
-    LeftOut, Selection, SubjectOptions, SubjectSuite, UnknownMethods, by_reason, select, test,
-};
+pub use suite::{LeftOut, Selection, SubjectOptions, SubjectSuite, by_reason, select, test};

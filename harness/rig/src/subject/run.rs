@@ -1,7 +1,7 @@
 //! Plays many cassettes at one gateway: one start of it serves them all, each in a chat of its own, several at the
 //! same time; or one after the other in one chat, or each at a start of its own.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -17,6 +17,7 @@ use super::boot::{Boot, ENDING, LOOK, PersonSide, Playing, Start, ended};
 use super::drive::{Job, Seen, Shared, drive};
 use super::error::SubjectError;
 use super::first::OpenedChats;
+use super::in_vain::InVain;
 use super::log::StandInLog;
 use super::patience::{Patience, STILL, Stillness};
 use super::persons::{Persons, Seat};
@@ -63,13 +64,11 @@ pub enum RunEvent<'a> {
         in_time: bool,
         /// The last lines that it had printed by then.
         printed: Vec<String>,
-        /// The hosts that it asked for and did not get, each as a sentence.
-        refused: Vec<String>,
+        /// What it asked for in vain.
+        in_vain: InVain,
         /// What the log of the stand-in has of it.
         claude: ClaudeStarts,
     },
-    /// The gateway has ended, and had called methods that the chat server does not know: each with its number of calls.
-    UnknownMethods(BTreeMap<String, u64>),
     /// A cassette begins.
     Begins(&'a Job),
     /// Entries came in the chat of a cassette.
@@ -373,12 +372,9 @@ impl Queue<'_> {
             after: begin.elapsed(),
             in_time,
             printed,
-            refused: boot.refused.sentences(),
+            in_vain: InVain::of(&boot.refused, &boot.person),
             claude,
         });
-        if let PersonSide::Chat(chat) = &boot.person {
-            report(RunEvent::UnknownMethods(chat.unknown_methods()));
-        }
         Ok(())
     }
 }

@@ -13,7 +13,7 @@ use clitape_runner::replay::Entry;
 use clitape_runner::scenario::{Scenario, Seeds, Workspace};
 use clitape_runner::suite::select::{Selected, Selection as Chosen};
 use clitape_runner::suite::{CheckRun, ScenarioRun};
-use clitape_runner::text::{Keep, plain, truncate};
+use clitape_runner::text::{Keep, truncate};
 
 use super::boot::Playing;
 use super::conditions::{Conditions, Printing};
@@ -22,6 +22,7 @@ use super::drive::{Job, Seen};
 use super::error::SubjectError;
 use super::fit::{Misfit, misfit};
 use super::golden;
+use super::in_vain::InVain;
 use super::patience::Patience;
 use super::prepare::{RigHost, prepare_gateway};
 use super::run::{Play, RunEvent, play};
@@ -82,42 +83,8 @@ pub struct SubjectSuite {
     pub played: Vec<(Job, Seen)>,
     /// The cassettes that were left out.
     pub left_out: Vec<LeftOut>,
-    /// The methods that the gateway called and the chat server does not know.
-    pub unknown_methods: UnknownMethods,
-}
-
-/// The methods that a gateway called and the chat server does not know, with the number of calls of each.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct UnknownMethods(BTreeMap<String, u64>);
-
-impl UnknownMethods {
-    /// The names that the sentence lists.
-    const LISTED: usize = 12;
-
-    /// Adds the calls of one start of the gateway.
-    pub(super) fn add(&mut self, event: &RunEvent<'_>) {
-        if let RunEvent::UnknownMethods(counts) = event {
-            for (method, count) in counts {
-                *self.0.entry(method.clone()).or_default() += count;
-            }
-        }
-    }
-
-    /// Returns the sentence that reports them; `None` when there are none.
-    pub fn sentence(&self) -> Option<String> {
-        let of = |(method, count): (&String, &u64)| format!("{} ×{count}", plain(method));
-        let listed: Vec<String> = self.0.iter().take(Self::LISTED).map(of).collect();
-        let more = match self.0.len().saturating_sub(Self::LISTED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        (!listed.is_empty()).then(|| {
-            format!(
-                "it called methods that the chat server does not know: {}{more}; they were answered with 404",
-                listed.join(", ")
-            )
-        })
-    }
+    /// What the gateway asked for in vain, at all of its starts.
+    pub in_vain: InVain,
 }
 
 /// Chooses the cassettes for a gateway.
@@ -224,9 +191,14 @@ pub fn test(
         kept: 0,
     };
     note(&format!("starting {}", gateway.shown()));
-    let mut unknown = UnknownMethods::default();
+    let mut in_vain = InVain::default();
+    let mut note_in_vain = |event: &RunEvent<'_>| {
+        if let RunEvent::Stopped { in_vain: of_start, .. } = event {
+            in_vain.add(of_start);
+        }
+    };
     let seen = play(&jobs, how, rig, &mut |event| {
-        unknown.add(&event);
+        note_in_vain(&event);
         report(event);
     })?;
     let (jobs, seen) = suite.take_served(gateway, jobs, seen, rig);
@@ -274,7 +246,7 @@ pub fn test(
         note(&format!("plan {number} of {}, seed {seed}", options.seeds.count));
         let planned = playing(Printing::Seeded(seed));
         let planned = play(&jobs, Play { playing: &planned, kept, ..how }, rig, &mut |event| {
-            unknown.add(&event);
+            note_in_vain(&event);
         })?;
         for (index, (job, planned)) in jobs.iter().zip(&planned).enumerate() {
             took[index] += planned.took;
@@ -284,7 +256,7 @@ pub fn test(
             findings[index].extend(place.under_plan(seed, &seen[index], planned));
         }
     }
-    suite.unknown_methods = unknown;
+    suite.in_vain = in_vain;
     let judged = findings.into_iter().zip(goldens).zip(took);
     for ((job, seen), ((findings, goldens), took)) in jobs.into_iter().zip(seen).zip(judged) {
         let check = CheckRun {
