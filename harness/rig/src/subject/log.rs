@@ -203,15 +203,11 @@ impl StandInLog {
         self.seen.get(cassette).map(|played| &*played.arguments)
     }
 
-    /// Returns the arguments of a process that was to play and has got no message.
+    /// Returns the arguments of the last process that was started for a run, if it got no message.
     pub(crate) fn unheard(&self) -> Option<&[String]> {
-        let plays = |argument: &String| {
-            ["-p", "--print", "--input-format"].contains(&argument.as_str())
-                || argument.starts_with("--input-format=")
-        };
-        let is_unheard =
-            |process: &&Process| process.cassette.is_none() && process.arguments.iter().any(plays);
-        self.processes.values().find(is_unheard).map(|process| &*process.arguments)
+        let last = self.processes.get(&self.last?)?;
+        let is_unheard = !last.was_heard && !last.refused && last.cassette.is_none();
+        is_unheard.then_some(&*last.arguments)
     }
 
     /// Returns the number of starts, those included that played no cassette: side calls, and processes that refused.
