@@ -48,23 +48,27 @@ enum Command {
     /// Lists the subjects of clitape.toml
     List,
     /// Says in about ten seconds whether a gateway starts, answers a scenario and ends, and what it lacks
-    Check {
-        /// The subject: NAME or NAME@VERSION
-        subject: String,
-        #[command(flatten)]
-        consent: Consent,
-        #[command(flatten)]
-        log: LogArg,
-        #[command(flatten)]
-        rig_limits: RigLimitArgs,
-    },
+    Check(Box<CheckArgs>),
+}
+
+#[derive(clap::Args)]
+struct CheckArgs {
+    /// The subject: NAME or NAME@VERSION
+    subject: String,
+    #[command(flatten)]
+    consent: Consent,
+    #[command(flatten)]
+    log: LogArg,
+    #[command(flatten)]
+    rig_limits: RigLimitArgs,
 }
 
 pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
     let subjects = Subjects::load(workspace.root())?;
     match &args.command {
         Command::List => list(&subjects),
-        Command::Check { subject, consent, log, rig_limits } => {
+        Command::Check(args) => {
+            let CheckArgs { subject, consent, log, rig_limits } = &**args;
             let (name, version) = split(subject);
             let (name, Subject::Gateway(spec)) = subjects.get(name)? else {
                 bail!("{name} is no gateway; run `clitape test --subject {name}`");

@@ -2,7 +2,7 @@
 //! about it, and what to do. Without python3 these tests do nothing; they fail instead when `CLITAPE_REQUIRE` names it.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that can't be set up fails")]
 
 use std::fs;
 use std::sync::Mutex;

@@ -200,8 +200,8 @@ pub fn check(
     match played {
         Ok(_) => {}
         Err(SubjectError::NotReady { why, printed, refused }) => {
-            let hints = Hints { chat: &[why.clone()], printed: &printed };
-            let failed = CheckLine::failed(why, "look at `command`, `env` and `ready`");
+            let hints = Hints { chat: std::slice::from_ref(&why), printed: &printed };
+            let failed = CheckLine::failed(why.clone(), "look at `command`, `env` and `ready`");
             let failed = failed.with_starts(&ClaudeStarts::default(), &refused);
             tell(failed.with_printed(&printed).with_hint(&hints));
         }

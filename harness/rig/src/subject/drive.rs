@@ -382,7 +382,7 @@ impl Drive<'_> {
         let is_late = since.elapsed() > SEARCH;
         let is_done = match &step.act {
             Act::Say(text) => {
-                self.asked = is_next_turn.then(|| (played.starts, played.turns.len()));
+                self.asked = is_next_turn.then_some((played.starts, played.turns.len()));
                 self.say(text);
                 true
             }

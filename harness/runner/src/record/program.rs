@@ -339,7 +339,7 @@ mod tests {
         let (_scratch, mut program) = shell("echo one; echo two >&2; pwd; exit 3", false);
         assert_eq!(program.wait(LONG, &GO_ON).unwrap(), Some(Exit::Code(3)));
         assert!(program.has_printed("two") && !program.has_printed("three"));
-        let copy = Arc::new(Mutex::new(Vec::new()));
+        let copy = Arc::new(Mutex::new(Vec::<u8>::new()));
         let sink = copy.clone();
         program.copy_to(move |bytes| sink.lock().unwrap().extend(bytes));
         assert_eq!(copy.lock().unwrap().len(), program.printed().end.len());
