@@ -347,9 +347,10 @@ const PRINTS: usize = 4;
 
 /// What the libraries may name of it: functions that read nothing, and what the supervisor and bubblewrap read.
 /// These two run in a process of their own, which clitape starts and speaks with by stdin.
-const ALLOWED: [&str; 11] = [
+const ALLOWED: [&str; 12] = [
     "harness/rig/src/subject/boot.rs: std::env::join_paths",
     "harness/rig/src/subject/boot.rs: std::env::split_paths",
+    "harness/rig/src/subject/packages.rs: std::env::split_paths",
     "harness/runner/src/host.rs: std::env::split_paths",
     "harness/runner/src/record/claude.rs: std::env::join_paths",
     "harness/runner/src/record/confine/enter.rs: std::env::current_dir",
