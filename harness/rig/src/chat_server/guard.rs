@@ -48,8 +48,7 @@ fn check(uri: &Uri, headers: &HeaderMap, is_tls: bool) -> Result<(), String> {
     if hosts.is_empty() {
         return Err("the request names no host; send the header `Host: 127.0.0.1`".to_owned());
     }
-    if let Some(foreign) =
-        hosts.iter().find(|host| !(is_local(host) || is_tls && is_bot_api(host)))
+    if let Some(foreign) = hosts.iter().find(|host| !(is_local(host) || is_tls && is_bot_api(host)))
     {
         return Err(format!(
             "the request is for the host `{}`, and the chat server serves this machine alone; use \

@@ -220,20 +220,19 @@ impl Drive<'_> {
 
     /// How a run ends in which `claude` was not started, with what the chat says.
     fn not_started(&self, words: Option<String>, waited: Duration) -> RunEnding {
-        let mut waited_for = match (self.shared.log().stray(), words) {
-            (Some(sentence), _) => format!("`claude` played nothing; it said: {sentence}"),
-            (None, Some(words)) if self.shared.log().is_unheard(self.begin_ms) => format!(
+        let log = self.shared.log();
+        let mut waited_for = match (log.stray(), words, log.is_unheard(self.begin_ms)) {
+            (Some(sentence), ..) => format!("`claude` played nothing; it said: {sentence}"),
+            (None, Some(words), true) => format!(
                 "`claude` was started and got no message on stdin, and the chat says {words}"
             ),
-            (None, Some(words)) => format!(
+            (None, Some(words), false) => format!(
                 "`claude` was not started, and the chat says {words}; a list of allowed persons needs `{{persons}}`, a \
                  command that must come first is `first`, and a gateway that looks for `claude` elsewhere than in \
                  `PATH` may have started another one"
             ),
-            (None, None) if self.shared.log().is_unheard(self.begin_ms) => {
-                "`claude` was started and got no message on stdin".to_owned()
-            }
-            (None, None) => "`claude` was not started".to_owned(),
+            (None, None, true) => "`claude` was started and got no message on stdin".to_owned(),
+            (None, None, false) => "`claude` was not started".to_owned(),
         };
         waited_for.push_str(&self.stillness());
         RunEnding::Hung { waited_s: waited.as_secs(), waited_for, last_words: String::new() }
