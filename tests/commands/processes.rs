@@ -22,8 +22,9 @@ use rand::{Rng as _, SeedableRng as _};
 const SIGNALS: [Signal; 5] =
     [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT, Signal::SIGKILL];
 
-/// The longest time from a signal to the end of the command, on a slow machine.
-const LONGEST: Duration = Duration::from_secs(6);
+/// The longest time from a signal to the end of the command, on a machine that is busy with other tests. What ignores the
+/// signal goes on for ever.
+const LONGEST: Duration = Duration::from_secs(60);
 /// What makes a shell, and what it starts, ignore the signals that it can.
 const IGNORES: &str = "trap '' INT TERM HUP QUIT";
 

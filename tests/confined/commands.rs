@@ -10,6 +10,22 @@ use crate::row::{QUIET, Row};
 /// the workspace and the named output, written by the commands that make a scenario.
 const STATE: &str = "home/.local";
 
+/// A command that starts a gateway, which answers nothing, in namespaces of its own.
+const WITH_SUBJECT: Row = Row {
+    prepare: |place| {
+        let subject = "[subject.mine]\nkind = 'gateway'\nwithin_s = 1\n\
+                       ready = { output = 'up' }\ncommand = ['sh', '-c', 'echo up; sleep 60']\n";
+        let config = place.work.join("clitape.toml");
+        let text = fs::read_to_string(&config).unwrap();
+        fs::write(config, text + "\n" + subject).unwrap();
+    },
+    writes: &["out", "home/.cache"],
+    starts: &["/sh", "/sleep", "/exe", "/claude"],
+    loopback: true,
+    code: 3,
+    ..QUIET
+};
+
 /// Every command, with what it may write.
 pub(crate) const COMMANDS: &[Row] = &[
     Row { name: "help", args: &["--help"], says: "Usage", ..QUIET },
@@ -226,19 +242,30 @@ pub(crate) const COMMANDS: &[Row] = &[
     },
     Row {
         name: "rig",
-        prepare: |place| {
-            let subject = "[subject.mine]\nkind = 'gateway'\nwithin_s = 1\n\
-                           ready = { output = 'up' }\ncommand = ['sh', '-c', 'echo up; sleep 60']\n";
-            let config = place.work.join("clitape.toml");
-            let text = fs::read_to_string(&config).unwrap();
-            fs::write(config, text + "\n" + subject).unwrap();
-        },
-        args: &["rig", "--yes", "mine", "plain-text", "--html", "{out}/rig"],
-        writes: &["out", "home/.cache"],
-        starts: &["/sh", "/sleep", "/exe", "/claude"],
-        loopback: true,
-        code: 3,
+        args: &[
+            "rig",
+            "--yes",
+            "mine",
+            "plain-text",
+            "--html",
+            "{out}/rig",
+            "--log",
+            "{out}/rig.log",
+        ],
         says: "SB026",
+        ..WITH_SUBJECT
+    },
+    Row {
+        name: "test_subject",
+        args: &["test", "--yes", "--subject", "mine", "plain-text", "--log", "{out}/test.log"],
+        says: "SB026",
+        ..WITH_SUBJECT
+    },
+    Row {
+        name: "subject_check",
+        args: &["subject", "check", "--yes", "mine", "--log", "{out}/check.log"],
+        says: "`claude` was not started",
+        ..WITH_SUBJECT
     },
     Row {
         name: "stand_in_install",

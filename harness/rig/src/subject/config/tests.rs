@@ -49,7 +49,7 @@ fn a_gateway_says_who_writes_and_where() {
         panic!("{writers:?}")
     };
     assert!(text == "/new a" && label.is_match("Yes") && !label.is_match("My"));
-    check(&format!("{MINE}chats = 'two'\n"), 4, "unknown variant `two`");
+    check(&format!("{MINE}chats = 'two'\n"), 4, "unknown value `two`");
     check(&format!("{MINE}chat = 'grup'\n"), 4, "did you mean `group`?");
     check(&format!("{MINE}first = [7]\n"), 4, "write a text, or `{ press = ");
     check(&format!("{MINE}first = ['']\n"), 4, "a text is empty");
