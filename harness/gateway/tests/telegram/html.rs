@@ -104,6 +104,6 @@ fn v8_what_telegram_takes() {
         let expect = expect.map(str::to_owned).map_err(str::to_owned);
         assert_eq!(visible(html), expect, "{html}");
     }
-    assert!(visible(&"🦀".repeat(2_048)).is_ok());
-    assert!(visible(&"🦀".repeat(2_049)).is_err());
+    assert!(visible(&"🦀".repeat(4_096)).is_ok());
+    assert!(visible(&"🦀".repeat(4_097)).is_err());
 }

@@ -110,7 +110,7 @@ impl Entry {
             None => {
                 let mut value = self.value();
                 if let Some(data) = value.as_object_mut().filter(|_| self.is_refused()) {
-                    data.retain(|key, _| !matches!(key.as_str(), "refused" | "shown"));
+                    data.retain(|key, _| !matches!(key.as_str(), "refused" | "shown" | "took_ms"));
                 }
                 words.push(quote(&value.to_string(), false));
             }

@@ -26,8 +26,8 @@ pub(crate) fn v5_pages_end_at_words() {
     // A character that is longer than a page has one of its own.
     check(&plain("&&"), 4, &["&amp;", "&amp;"]);
     check(&plain("a&b <c> d"), 9, &["a&amp;b", "&lt;c&gt;", "d"]);
-    check(&plain("🦀🦀🦀"), 5, &["🦀🦀", "🦀"]);
-    check(&plain("👩‍👩‍👧👩‍👩‍👧é🇩🇪"), 9, &["👩‍👩‍👧", "👩‍👩‍👧é", "🇩🇪"]);
+    check(&plain("🦀🦀🦀"), 2, &["🦀🦀", "🦀"]);
+    check(&plain("👩‍👩‍👧👩‍👩‍👧é🇩🇪"), 7, &["👩‍👩‍👧", "👩‍👩‍👧é", "🇩🇪"]);
     check(&read("ab **cd ef** gh"), 12, &["ab <b>cd</b>", "<b>ef</b> gh"]);
 }
 
