@@ -128,10 +128,11 @@ fn node_script(claude: &Path) -> String {
     format!(
         r#"#!/usr/bin/env node
 import("node:child_process").then(({{ spawn }}) => {{
-  const child = spawn({claude}, process.argv.slice(2), {{ stdio: "inherit" }});
+  // A signal may come as soon as the child runs.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"]) {{
     process.on(signal, () => child.kill(signal));
   }}
+  const child = spawn({claude}, process.argv.slice(2), {{ stdio: "inherit" }});
   child.on("error", (error) => {{
     console.error(`clitape stand-in: ${{error.message}}`);
     process.exit(64);
