@@ -105,8 +105,7 @@ fn unknown(shared: &Shared, name: &str, params: &Params) -> ApiResult {
         let (at, limits) = (state.now(), state.settings.limits);
         match chat.and_then(|id| state.chats.get_mut(&id)) {
             Some(chat) if chat.check_entries(&limits).is_ok() => {
-                let entry = chat.enter(at, name, data);
-                chat.took(entry, 0);
+                chat.enter(at, name, data);
             }
             _ => state.enter(name, data),
         }

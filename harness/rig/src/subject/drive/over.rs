@@ -152,6 +152,8 @@ impl Drive<'_> {
                 None if entry.text("answer") == "hang" => {
                     Duration::from_millis(entry.at) + GIVES_UP
                 }
+                // A method that the chat server does not know is refused at once.
+                None if entry.is_refused() => Duration::from_millis(entry.at) + wait_of(entry),
                 // The person does not wait for an answer.
                 None if entry.kind.starts_with('(') => Duration::ZERO,
                 None => return false,
