@@ -4,6 +4,7 @@
 use std::io::{self, Write as _};
 use std::path::{Path, absolute};
 
+use clitape_runner::cassette::canon::is_uuid;
 use serde_json::json;
 
 use super::arguments::{Arguments, Form, GivenOption, OutputFormat, SideCall};
@@ -100,7 +101,7 @@ const RULES: [Rule; 17] = [
         until: NEVER,
         words: |start| {
             let id = start.arguments.session_id.as_deref();
-            id.is_some_and(|id| !is_uuid(id))
+            id.is_some_and(|id| !is_uuid(id.as_bytes()))
                 .then(|| "Error: Invalid session ID. Must be a valid UUID.".into())
         },
     },
@@ -273,7 +274,7 @@ fn wrong_resume<'a>(start: &'a Start<'_>) -> Option<Option<&'a str>> {
     }
     match start.arguments.resume.as_deref() {
         // A transcript can be named too.
-        Some(value) if is_uuid(value) || value.ends_with(".jsonl") => None,
+        Some(value) if is_uuid(value.as_bytes()) || value.ends_with(".jsonl") => None,
         value => Some(value),
     }
 }
@@ -340,14 +341,6 @@ fn missing(start: &Start<'_>, file: &str) -> Option<String> {
     let path = start.folder.join(file);
     let path = absolute(&path).unwrap_or(path);
     (!path.exists()).then(|| path.display().to_string())
-}
-
-/// Whether a text is a uuid.
-pub(super) fn is_uuid(text: &str) -> bool {
-    let parts: Vec<&str> = text.split('-').collect();
-    let lengths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
-    lengths == [8, 4, 4, 4, 12]
-        && parts.iter().all(|part| part.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 /// The record that the CLI prints where it can't go on with a session.

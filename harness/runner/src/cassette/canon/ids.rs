@@ -158,7 +158,8 @@ impl Ids {
     }
 }
 
-fn is_uuid(text: &[u8]) -> bool {
+/// Returns whether a text has the form of a uuid.
+pub fn is_uuid(text: &[u8]) -> bool {
     text.len() == 36
         && text.iter().enumerate().all(|(at, byte)| match at {
             8 | 13 | 18 | 23 => *byte == b'-',

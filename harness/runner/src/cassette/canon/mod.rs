@@ -37,6 +37,7 @@ pub use splice::Canonical;
 pub use transcript::conversation_lines;
 
 use ids::Ids;
+pub use ids::is_uuid;
 use needles::{Matcher, Needle};
 use splice::{ByteEdit, splice};
 use texts::{TextParts, Texts};
