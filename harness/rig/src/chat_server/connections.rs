@@ -226,6 +226,17 @@ async fn shake(
     }
 }
 
+/// Returns HTTP within the limits of a server.
+pub(crate) fn http(limits: ChatServerLimits) -> http1::Builder {
+    let head = usize::try_from(limits.head.get()).unwrap_or(usize::MAX);
+    let mut http = http1::Builder::new();
+    // The wait for a further request counts as one for its head.
+    http.timer(TokioTimer::new())
+        .header_read_timeout(limits.idle_time)
+        .max_buf_size(head.max(LEAST_HEAD));
+    http
+}
+
 /// Serves a connection until one of its requests cuts it, it makes room for another, or the server closes all.
 async fn talk<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     stream: S,
@@ -240,13 +251,7 @@ async fn talk<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         request.extensions_mut().insert(of_requests.clone());
         router.call(request)
     });
-    let head = usize::try_from(limits.head.get()).unwrap_or(usize::MAX);
-    let mut served = http1::Builder::new()
-        .timer(TokioTimer::new())
-        // The wait for a further request counts.
-        .header_read_timeout(limits.idle_time)
-        .max_buf_size(head.max(LEAST_HEAD))
-        .serve_connection(TokioIo::new(stream), service);
+    let mut served = http(limits).serve_connection(TokioIo::new(stream), service);
     let stays_silent = async {
         sleep(limits.head_time).await;
         if connection.has_request.load(Ordering::Relaxed) {

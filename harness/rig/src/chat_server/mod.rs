@@ -70,6 +70,7 @@ pub use script_file::{MOST_STEPS, PersonScript, SCRIPT_CHAT, ScriptError};
 pub use settings::{BOT_API, ChatServerSettings};
 pub use state::LastCall;
 
+pub(crate) use connections::http;
 pub(crate) use markup::drawn;
 
 use chat::Chat;

@@ -16,24 +16,21 @@ use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1 as client;
 use hyper::header::{HOST, HeaderValue};
 use hyper::http::uri::{Authority, PathAndQuery};
-use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::upgrade::{Parts, Upgraded};
 use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::sleep;
 
 use super::refused::Refused;
-use crate::chat_server::BOT_API;
+use crate::chat_server::{BOT_API, http};
 use crate::limits::ChatServerLimits;
 
 /// The port of the Bot API.
 const TLS: u16 = 443;
-/// The least bytes of a head that hyper can limit.
-const LEAST_HEAD: usize = 8 << 10;
 /// The headers that are for the proxy alone.
 const OF_PROXY: [&str; 2] = ["proxy-connection", "proxy-authorization"];
 
@@ -133,13 +130,7 @@ async fn serve(
     // Without the option bytes may come later, but they come.
     let _ = socket.set_nodelay(true);
     let service = service_fn(move |request| answer(request, ways.clone(), slot.clone()));
-    let head = usize::try_from(limits.head.get()).unwrap_or(usize::MAX);
-    let served = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(limits.idle_time)
-        .max_buf_size(head.max(LEAST_HEAD))
-        .serve_connection(TokioIo::new(socket), service)
-        .with_upgrades();
+    let served = http(limits).serve_connection(TokioIo::new(socket), service).with_upgrades();
     // A program that hangs up is no failure.
     let _ = served.await;
 }
