@@ -171,7 +171,7 @@ fn every_entry_of_goldens_and_of_the_chat_server_fits_the_schema() {
 }
 
 /// The calls of a bot in a chat whose person has written message 1; the third is refused, the last but one is unknown.
-const CALLS: [(&str, &str); 12] = [
+const CALLS: [(&str, &str); 13] = [
     ("sendChatAction", r#""action":"typing""#),
     (
         "sendMessage",
@@ -188,6 +188,7 @@ const CALLS: [(&str, &str); 12] = [
     ("sendMessageDraft", r#""draft_id":7,"text":"A draft""#),
     ("pinChatMessage", r#""message_id":2"#),
     ("deleteMessage", r#""message_id":2"#),
+    ("createForumTopic", r#""name":"News""#),
     ("sendCarrierPigeon", r#""text":"coo""#),
     ("deleteMessages", r#""message_ids":[1]"#),
 ];

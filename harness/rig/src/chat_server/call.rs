@@ -105,7 +105,8 @@ fn unknown(shared: &Shared, name: &str, params: &Params) -> ApiResult {
         let (at, limits) = (state.now(), state.settings.limits);
         match chat.and_then(|id| state.chats.get_mut(&id)) {
             Some(chat) if chat.check_entries(&limits).is_ok() => {
-                chat.enter(at, name, data);
+                let entry = chat.enter(at, name, data);
+                chat.took(entry, 0);
             }
             _ => state.enter(name, data),
         }

@@ -39,8 +39,6 @@ pub(crate) struct StandInLog {
     overflow: Option<String>,
     /// The processes that are known, by their numbers.
     processes: HashMap<u64, Process>,
-    /// The number of starts, those included that played no cassette.
-    starts: u64,
     seen: HashMap<String, Played>,
     /// The last process that was started for a run, and no side call.
     last: Option<u64>,
@@ -124,7 +122,6 @@ impl StandInLog {
             held: Held::of(kept),
             overflow: None,
             processes: HashMap::new(),
-            starts: 0,
             seen: HashMap::new(),
             last: None,
             stray: None,
@@ -203,17 +200,13 @@ impl StandInLog {
         self.seen.get(cassette).map(|played| &*played.arguments)
     }
 
-    /// Returns the arguments of the last process that was started for a run, if it got no message.
-    pub(crate) fn unheard(&self) -> Option<&[String]> {
+    /// Returns the arguments of the last process that was started for a run, if that was since `begin_ms` and it got no
+    /// message: no line on stdin, and no prompt in its arguments. One that refused is none.
+    pub(crate) fn unheard(&self, begin_ms: u64) -> Option<&[String]> {
         let last = self.processes.get(&self.last?)?;
-        let is_unheard = !last.was_heard && !last.refused && last.cassette.is_none();
+        let is_unheard =
+            last.at >= begin_ms && !last.was_heard && !last.refused && last.cassette.is_none();
         is_unheard.then_some(&*last.arguments)
-    }
-
-    /// Returns the number of starts, those included that played no cassette: side calls, and processes that refused.
-    #[allow(dead_code, reason = "`subject check` says it")]
-    pub(crate) fn starts(&self) -> u64 {
-        self.starts
     }
 
     /// The last sentence of a process that refused before it had a cassette.
@@ -230,20 +223,10 @@ impl StandInLog {
         is_it.then_some((*at, sentence.as_str()))
     }
 
-    /// Whether the last process that was started for a run since `begin_ms` got no line on stdin, has no prompt in its
-    /// arguments, and did not refuse.
-    pub(crate) fn is_unheard(&self, begin_ms: u64) -> bool {
-        let last = self.last.and_then(|pid| self.processes.get(&pid));
-        last.is_some_and(|last| {
-            last.at >= begin_ms && !last.was_heard && !last.refused && last.cassette.is_none()
-        })
-    }
-
     fn take(&mut self, line: &LogLine<'_>) -> Result<(), Full> {
         let LogLine { pid, at, .. } = *line;
         let name = &*line.event;
         if name == "start" {
-            self.starts += 1;
             let arguments = line.argv.as_deref().unwrap_or_default();
             self.held.try_keep(PROCESS + arguments.iter().map(String::len).sum::<usize>())?;
             // The system gives the number of an ended process again.
@@ -264,7 +247,9 @@ impl StandInLog {
         {
             process.was_heard = true;
             if let Some(named) = marked(text) {
-                process.named = Some(named.chars().take(SENTENCE).collect());
+                let named: String = named.chars().take(SENTENCE).collect();
+                self.held.try_keep(named.len())?;
+                process.named = Some(named);
             }
         }
         if let ("turn", Some(cassette)) = (name, line.cassette.as_deref()) {
@@ -293,14 +278,17 @@ impl StandInLog {
             let words = line.sentence.as_deref().or(line.waits_for.as_deref()).unwrap_or(name);
             words.chars().take(SENTENCE).collect()
         };
-        let process = self.processes.entry(pid).or_default();
-        process.refused |= name == "refused";
-        let played = process.cassette.as_ref().and_then(|cassette| self.seen.get_mut(cassette));
-        let Some(played) = played else {
+        // Another program may write of processes that were never started.
+        let mut process = self.processes.get_mut(&pid);
+        if let Some(process) = &mut process {
+            process.refused |= name == "refused";
+        }
+        let cassette = process.as_ref().and_then(|process| process.cassette.as_ref());
+        let Some(played) = cassette.and_then(|cassette| self.seen.get_mut(cassette)) else {
             if name == "refused" {
                 self.stray = Some((at, sentence()));
                 // Of several chats, the one whose cassette was named is refused.
-                if let Some(named) = process.named.clone() {
+                if let Some(named) = process.and_then(|process| process.named.clone()) {
                     self.held.try_keep(CASSETTE + named.len())?;
                     self.seen.entry(named).or_default().refused = Some(sentence());
                 }
@@ -394,7 +382,9 @@ mod tests {
         events("{\"pid\":7,\"event\":\"refused\",\"sentence\":\"no cassette\"}\n");
         assert_eq!((log.stray(), log.overflow()), (Some("no cassette"), None));
         assert_eq!(log.arguments("a/1.0.0"), Some(&["-p".to_owned()][..]));
-        assert_eq!((log.arguments("b/1.0.0"), log.starts()), (None, 1));
+        assert_eq!(log.arguments("b/1.0.0"), None);
+        // Lines about processes that were never started make nothing to keep.
+        assert_eq!(log.processes.keys().copied().collect::<Vec<_>>(), [1]);
     }
 
     /// Reads a log of these lines; what a cassette is known to have got, what the last start was refused with, and whether
@@ -414,7 +404,7 @@ mod tests {
         let played = log.played("a/1.0.0");
         assert_eq!(played.refused.as_deref(), refused, "{lines:?}");
         assert_eq!(log.refused_start(5).map(|(_, words)| words), refused_start, "{lines:?}");
-        assert_eq!(log.is_unheard(5), is_unheard, "{lines:?}");
+        assert_eq!(log.unheard(5).is_some(), is_unheard, "{lines:?}");
     }
 
     #[test]

@@ -386,7 +386,7 @@ fn claude_starts(jobs: &[Job], log: &StandInLog) -> ClaudeStarts {
         Some(argument_differences(recorded, log.arguments(&job.name())?))
     });
     ClaudeStarts {
-        unheard: log.unheard().map(<[String]>::to_vec),
+        unheard: log.unheard(0).map(<[String]>::to_vec),
         refused: log.stray().map(str::to_owned),
         differences: differences.unwrap_or_default(),
     }

@@ -152,8 +152,6 @@ impl Drive<'_> {
                 None if entry.text("answer") == "hang" => {
                     Duration::from_millis(entry.at) + GIVES_UP
                 }
-                // A method that the chat server does not know is refused at once.
-                None if entry.is_refused() => Duration::from_millis(entry.at) + wait_of(entry),
                 // The person does not wait for an answer.
                 None if entry.kind.starts_with('(') => Duration::ZERO,
                 None => return false,
@@ -223,7 +221,7 @@ impl Drive<'_> {
     /// How a run ends in which `claude` was not started, with what the chat says.
     fn not_started(&self, words: Option<String>, waited: Duration) -> RunEnding {
         let log = self.shared.log();
-        let mut waited_for = match (log.stray(), words, log.is_unheard(self.begin_ms)) {
+        let mut waited_for = match (log.stray(), words, log.unheard(self.begin_ms).is_some()) {
             (Some(sentence), ..) => format!("`claude` played nothing; it said: {sentence}"),
             (None, Some(words), true) => format!(
                 "`claude` was started and got no message on stdin, and the chat says {words}"
