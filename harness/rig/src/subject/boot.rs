@@ -24,7 +24,7 @@ use super::placeholders::{Places, Writing};
 use super::prepare::{Prepared, RigHost, environment};
 use super::ready_url::UrlWatch;
 use super::spec::{Front, GatewaySpec, Reach, ReadySign};
-use super::way::{Kept, Way, ways};
+use super::way::{Serving, Way, ways};
 use crate::chat_server::{ChatServer, ChatServerSettings};
 use crate::editor::{Editor, EditorError};
 use crate::kept::KeptBytes;
@@ -55,7 +55,7 @@ pub(crate) struct Boot {
     /// The hosts that it asked for and did not get.
     pub(crate) refused: Refused,
     /// What serves it on that way.
-    kept: Kept,
+    serving: Serving,
     /// Removed last.
     _scratch: Scratch,
 }
@@ -245,7 +245,7 @@ impl Boot {
             started => started,
         }
         .map_err(not_started)?;
-        let kept_way = way.serve(program.take_sockets(), chat.as_ref(), &refused)?;
+        let serving = way.serve(program.take_sockets(), chat.as_ref(), &refused)?;
         if let Some(log) = rig.log {
             let mask = chat.as_ref().map(ChatServer::mask);
             program.copy_to(log.sink(move |line| match &mask {
@@ -275,7 +275,7 @@ impl Boot {
             ready_after: Duration::ZERO,
             reach,
             refused,
-            kept: kept_way,
+            serving,
             _scratch: folders.scratch,
         };
         boot.wait(spec, &places, start.playing.patience, begin, rig)?;
@@ -297,7 +297,7 @@ impl Boot {
         let url = match &spec.ready.sign {
             ReadySign::Url(url) => {
                 let url = places.fill(url, Writing::Plain);
-                Some(UrlWatch::start(url, self.kept.door()).map_err(io::Error::from)?)
+                Some(UrlWatch::start(url, self.serving.door()).map_err(io::Error::from)?)
             }
             _ => None,
         };
@@ -307,7 +307,7 @@ impl Boot {
                 return Err(SubjectError::Stopped);
             }
             self.person.check()?;
-            self.kept.check()?;
+            self.serving.check()?;
             let is_ready = match (&spec.ready.sign, &self.person) {
                 (ReadySign::Output(text), _) => self.program.has_printed(text),
                 (ReadySign::Url(_), _) => url.as_ref().is_some_and(UrlWatch::has_answered),

@@ -35,7 +35,7 @@ pub(super) enum Way {
 
 /// What stays for as long as the gateway runs.
 #[derive(Debug)]
-pub(super) enum Kept {
+pub(super) enum Serving {
     Inside(Inside),
     Proxy(ProxyWay),
     Nothing,
@@ -102,18 +102,18 @@ impl Way {
         sockets: NetworkSockets,
         chat: Option<&ChatServer>,
         refused: &Refused,
-    ) -> io::Result<Kept> {
+    ) -> io::Result<Serving> {
         Ok(match (self, chat) {
             (Self::Sandbox(sandbox), Some(chat)) => {
-                Kept::Inside(sandbox.serve(sockets, chat, refused)?)
+                Serving::Inside(sandbox.serve(sockets, chat, refused)?)
             }
-            (Self::Proxy(proxy), _) => Kept::Proxy(proxy),
-            _ => Kept::Nothing,
+            (Self::Proxy(proxy), _) => Serving::Proxy(proxy),
+            _ => Serving::Nothing,
         })
     }
 }
 
-impl Kept {
+impl Serving {
     /// Checks that clitape's own thread still works.
     pub(super) fn check(&self) -> Result<(), ThreadDied> {
         match self {
