@@ -106,7 +106,7 @@ fn a_host_that_asks_for_pieces_gets_them_of_a_recording_without() {
 
 /// The records of a live host that the CLI asks nothing.
 fn unasked(name: &str) -> Ended {
-    let mut host = Host::start(&[("CLITAPE_CASSETTE", name)], &LINES);
+    let mut host = Host::start(&[("CLITAPE_CASSETTE", name)], LINES);
     host.say("Go.", None);
     host.result();
     host.close()
@@ -178,7 +178,7 @@ fn with_tool(name: &str, mode: &str) -> Vec<(Ended, Vec<Value>)> {
     let args = [&["-p", "Go."], &ONE_SHOT[..], &tool, &[text.as_str()]].concat();
     let one_shot = Host::start(&variables, &args).end();
     let one_shot = (one_shot, calls());
-    let args = [&LINES[..], &tool, &[file.to_str().unwrap()]].concat();
+    let args = [LINES, &tool, &[file.to_str().unwrap()]].concat();
     let mut live = Host::start(&variables, &args);
     live.say("Go.", None);
     // The end of stdin does not keep the tool from answering.

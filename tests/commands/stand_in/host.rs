@@ -13,16 +13,6 @@ use tempfile::TempDir;
 
 use crate::common::{clitape, root};
 
-/// The arguments of a live host, but for whom it asks.
-pub(crate) const LINES: [&str; 7] = [
-    "-p",
-    "--input-format",
-    "stream-json",
-    "--output-format",
-    "stream-json",
-    "--verbose",
-    "--include-partial-messages",
-];
 /// The arguments of a live host.
 pub(crate) const LIVE: [&str; 9] = [
     "-p",
@@ -35,6 +25,8 @@ pub(crate) const LIVE: [&str; 9] = [
     "--permission-prompt-tool",
     "stdio",
 ];
+/// The arguments of a live host, but for whom it asks.
+pub(crate) const LINES: &[&str] = LIVE.split_at(LIVE.len() - 2).0;
 /// The arguments of a one-shot host behind its prompt.
 pub(crate) const ONE_SHOT: [&str; 4] =
     ["--output-format", "stream-json", "--verbose", "--include-partial-messages"];

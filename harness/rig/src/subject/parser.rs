@@ -222,15 +222,11 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::subject::part::tests::entries_of;
     use crate::subject::spec::CallSpec;
 
     fn entries(lines: &[&str]) -> Vec<Entry> {
-        let line = |text: &&str| {
-            let (kind, data) = text.split_once(' ').unwrap();
-            let line = format!(r#"{{"at":1,"lane":"lifecycle","kind":"{kind}","data":{data}}}"#);
-            serde_json::from_str(&line).unwrap()
-        };
-        lines.iter().map(line).collect()
+        entries_of(Lane::Lifecycle, lines)
     }
 
     #[test]

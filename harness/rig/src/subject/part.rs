@@ -128,13 +128,16 @@ pub(crate) fn last_words(entries: &[Entry]) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
+    use clitape_runner::replay::Lane;
+
     use super::*;
 
-    fn entries(lines: &[&str]) -> Vec<Entry> {
+    /// The entries of a lane at 1 ms, each from a line `KIND DATA`.
+    pub(in crate::subject) fn entries_of(lane: Lane, lines: &[&str]) -> Vec<Entry> {
         let entry = |line: &&str| {
             let (kind, data) = line.split_once(' ').unwrap();
-            let line = format!(r#"{{"at":1,"lane":"telegram","kind":"{kind}","data":{data}}}"#);
+            let line = format!(r#"{{"at":1,"lane":"{lane}","kind":"{kind}","data":{data}}}"#);
             serde_json::from_str(&line).unwrap()
         };
         lines.iter().map(entry).collect()
@@ -142,7 +145,7 @@ mod tests {
 
     #[track_caller]
     fn check(lines: &[&str], topic: Option<i64>, before: &[i64], expect: &[usize]) {
-        let all = entries(lines);
+        let all = entries_of(Lane::Telegram, lines);
         let own = own(all.clone(), topic, &before.iter().copied().collect());
         let kinds = |entries: &[Entry]| -> Vec<(String, Option<i64>)> {
             entries.iter().map(|entry| (entry.kind.to_string(), number(entry))).collect()
@@ -186,7 +189,10 @@ mod tests {
             r#"sendMessage {"message_id":4,"text":"first"}"#,
             r#"sendMessage {"message_id":5,"text":"<b>Choose</b>\n one","parse_mode":"HTML","buttons":[["a","b"]]}"#,
         ];
-        assert_eq!(last_words(&entries(&lines)).unwrap(), "“Choose one” [a] [b]");
+        assert_eq!(
+            last_words(&entries_of(Lane::Telegram, &lines)).unwrap(),
+            "“Choose one” [a] [b]"
+        );
         assert_eq!(last_words(&[]), None);
     }
 }
