@@ -50,7 +50,7 @@ fn check_order(text: &str, parts: &[&str]) {
 
 const STILL: &str = "has done nothing for 8 s";
 
-const CASES: [Case; 14] = [
+const CASES: [Case; 16] = [
     Case {
         env: &[("TELEGRAM_TOKEN", "4242:other")],
         settings: "",
@@ -59,6 +59,20 @@ const CASES: [Case; 14] = [
             "getUpdates: Unauthorized",
             "again: ",
             "→ write `{token}`",
+        ],
+    },
+    Case {
+        env: &[("TELEGRAM_TOKEN", "4242:other"), ("MODE", "gives up")],
+        settings: "",
+        says: &["ended with code 1 before", "getUpdates: Unauthorized", "→ write `{token}`"],
+    },
+    Case {
+        env: &[("MODE", "no verbose")],
+        settings: "",
+        says: &[
+            "claude refuses its arguments: Error: When using --print",
+            "the recording has `--verbose`, and the gateway does not pass it",
+            "→ start `claude` with arguments that this version of it takes",
         ],
     },
     Case {

@@ -28,6 +28,8 @@ def send(chat, text, **more):
 
 def ask_claude(prompt):
     command = [CLAUDE, "-p", prompt, "--output-format", "stream-json", "--verbose"]
+    if MODE == "no verbose":
+        command.remove("--verbose")
     if MODE == "writes nothing":
         command[2:3] = ["--input-format", "stream-json"]
         subprocess.Popen(command, stdin=subprocess.PIPE).wait()
@@ -67,6 +69,8 @@ def main():
         try:
             updates = call("getUpdates", offset=offset, timeout=20)
         except OSError as error:
+            if MODE == "gives up":
+                sys.exit(f"no updates: {error}")
             print("again:", error, TOKEN, flush=True)
             time.sleep(1)
             continue

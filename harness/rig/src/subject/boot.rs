@@ -331,7 +331,8 @@ impl Boot {
                 if let Some(what) = self.program.overflow() {
                     return Err(self.not_ready(format!("it printed {what} before it was ready")));
                 }
-                let why = format!("it {} before it was ready", ended(exit));
+                let refusal = self.person.last_refusal();
+                let why = format!("it {} before it was ready{refusal}", ended(exit));
                 return Err(self.not_ready(why));
             }
             let given_up = stillness.as_mut().and_then(|still| {

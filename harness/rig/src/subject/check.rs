@@ -21,7 +21,7 @@ use super::spec::{Front, NamedGateway, Reach};
 use super::suite::{SubjectOptions, select};
 use crate::chat_server::Faults;
 use crate::judge::finally_read;
-use crate::observation::RunEnding;
+use crate::observation::{ARGUMENTS_REFUSED, RunEnding};
 
 /// The scenarios that are tried, the first that fits.
 const TRIED: [&str; 3] = ["plain-text", "three-tools-live", "three-tools"];
@@ -270,6 +270,12 @@ fn answer(name: &str, seen: &Seen, front: Front) -> CheckLine {
             format!("{name} hangs: for {waited_s} s, {waited_for}"),
             "start the program `{claude}` for a person's message, and pass the message on as it is",
         ),
+        RunEnding::Refused(sentence) if sentence.starts_with(ARGUMENTS_REFUSED) => {
+            CheckLine::failed(
+                format!("{name}: {sentence}"),
+                "start `claude` with arguments that this version of it takes: the sentence is its own",
+            )
+        }
         RunEnding::Refused(sentence) => CheckLine::failed(
             format!("{name}: claude was given something else than recorded: {sentence}"),
             "compare what the gateway writes to claude with `host`",

@@ -68,7 +68,7 @@ struct Process {
 pub(crate) struct Played {
     /// How often a process began to play it.
     pub(crate) starts: u64,
-    /// The arguments of the last process that began to play it.
+    /// The arguments of the last process that began to play it, or that refused to.
     pub(crate) arguments: Arc<[String]>,
     /// The bytes of the cassette that the last process has printed.
     pub(crate) printed: u64,
@@ -195,7 +195,7 @@ impl StandInLog {
         self.processes.retain(|_, process| process.cassette.as_deref() != Some(cassette));
     }
 
-    /// Returns the arguments of the last process that began to play a cassette, without the name of the program.
+    /// Returns the arguments of the last process that began to play a cassette, or refused to, without the name of the program.
     pub(crate) fn arguments(&self, cassette: &str) -> Option<&[String]> {
         self.seen.get(cassette).map(|played| &*played.arguments)
     }
@@ -288,9 +288,12 @@ impl StandInLog {
             if name == "refused" {
                 self.stray = Some((at, sentence()));
                 // Of several chats, the one whose cassette was named is refused.
-                if let Some(named) = process.and_then(|process| process.named.clone()) {
+                if let Some((named, process)) = process.and_then(|it| Some((it.named.clone()?, it)))
+                {
                     self.held.try_keep(CASSETTE + named.len())?;
-                    self.seen.entry(named).or_default().refused = Some(sentence());
+                    let played = self.seen.entry(named).or_default();
+                    played.arguments = process.arguments.clone();
+                    played.refused = Some(sentence());
                 }
             }
             return Ok(());
@@ -395,7 +398,7 @@ mod tests {
         refused: Option<&str>,
         refused_start: Option<&str>,
         is_unheard: bool,
-    ) {
+    ) -> StandInLog {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
         std::fs::write(&path, lines.join("\n") + "\n").unwrap();
@@ -405,6 +408,7 @@ mod tests {
         assert_eq!(played.refused.as_deref(), refused, "{lines:?}");
         assert_eq!(log.refused_start(5).map(|(_, words)| words), refused_start, "{lines:?}");
         assert_eq!(log.unheard(5).is_some(), is_unheard, "{lines:?}");
+        log
     }
 
     #[test]
@@ -428,6 +432,8 @@ mod tests {
         check_starts(&[start, refused, start], None, None, true);
         check_starts(&[start, stdin, other], Some("expected a user message"), None, false);
         check_starts(&[named, turn], None, None, false);
+        let refused = check_starts(&[named, refused], Some(sentence), Some(sentence), false);
+        assert_eq!(refused.arguments("a/1.0.0").map(<[String]>::len), Some(2));
     }
 
     #[test]
