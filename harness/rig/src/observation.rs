@@ -50,7 +50,7 @@ pub struct PlayedTurn {
     pub ended_ms: Option<u64>,
 }
 
-/// How the sentence of a `claude` begins that refused the arguments of its start.
+/// The beginning of the sentence of a `claude` that refused the arguments of its start.
 pub(crate) const ARGUMENTS_REFUSED: &str = "claude refuses its arguments: ";
 
 /// How a run of a subject ended.

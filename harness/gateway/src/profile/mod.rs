@@ -20,7 +20,7 @@ pub(crate) fn length(text: &str) -> usize {
 pub struct Profile {
     /// The service.
     pub name: &'static str,
-    /// How many code points a message may have, marks included ([V5](crate::rules::V5)).
+    /// The most code points that a message may have, marks included ([V5](crate::rules::V5)).
     pub limit: usize,
     /// Around bold text.
     pub bold: MarkPair,

@@ -216,7 +216,7 @@ impl<'a> Sheet<'a> {
         PageBreak { end, next: end }
     }
 
-    /// Whether the block at `at` overflows a page that has `used` characters already, and would fit one
+    /// Returns whether the block at `at` overflows a page that has `used` characters already, and would fit one
     /// of its own.
     fn breaks_block(&self, at: usize, used: usize) -> bool {
         let piece = self.glyphs[at].piece;

@@ -66,7 +66,7 @@ pub(super) struct Chat {
     pub(super) person: Option<i64>,
     /// The topics that the bot made, and those that the person made or has written in.
     pub(super) topics: Vec<i64>,
-    /// Whether it has topics before there is one.
+    /// Is true if it has topics before there is one.
     pub(super) has_topics: bool,
     pub(super) pace: Pace,
     /// The numbered calls so far.

@@ -59,7 +59,7 @@ impl Connection {
     }
 }
 
-/// What the server speaks on the connections of a socket.
+/// The protocol on the connections of a socket.
 #[derive(Debug, Clone)]
 pub enum Serve {
     /// HTTP.
@@ -68,7 +68,7 @@ pub enum Serve {
     Tls(Arc<ServerConfig>),
 }
 
-/// What ends a connection that is served.
+/// The state by which a connection that is served ends.
 struct Open {
     connection: Arc<Connection>,
     closed: watch::Receiver<Instant>,

@@ -102,7 +102,7 @@ pub(super) struct ServerState {
     pub(super) files: Files,
     /// The bot's calls that belong to no chat, such as getMe; `at` is of the server's clock.
     pub(super) bot_entries: Vec<Entry>,
-    /// How often each method was called that the server does not know.
+    /// The number of calls of each method that the server does not know.
     pub(super) unknown_methods: BTreeMap<String, u64>,
     log: Vec<String>,
     refusals: usize,

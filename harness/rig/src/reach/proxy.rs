@@ -44,7 +44,7 @@ pub struct Proxy {
     thread: HelperThread,
 }
 
-/// What the connections of a proxy share.
+/// The state that the connections of a proxy share.
 #[derive(Debug, Clone)]
 struct Ways {
     /// Where the chat server speaks TLS.

@@ -46,7 +46,7 @@ pub(crate) struct Sandbox {
     known: Vec<String>,
 }
 
-/// What serves a gateway in its own network. Dropping this ends the name server.
+/// The servers in a gateway's own network. Dropping this ends the name server.
 #[derive(Debug)]
 pub(crate) struct Inside {
     /// The way to what the gateway serves itself.

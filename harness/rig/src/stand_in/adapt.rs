@@ -22,7 +22,7 @@ pub(super) struct HostFacts {
     pub(super) hooks: Vec<Hook>,
     /// Whether it wants its messages back.
     pub(super) wants_replay: bool,
-    /// Whether it wants messages of the model in pieces.
+    /// Is true if it wants messages of the model in pieces.
     pub(super) wants_pieces: bool,
     /// Whom the CLI asks for a permission.
     pub(super) asks: Asks,

@@ -88,7 +88,7 @@ pub(super) struct GivenOption {
     pub(super) name: String,
     /// Its names and value as the help writes them; absent if the CLI has no such option.
     pub(super) flags: Option<String>,
-    /// Whether it needs a value.
+    /// Is true if it needs a value.
     pub(super) needs_value: bool,
     /// The values that it takes; empty if it takes any.
     pub(super) choices: Vec<String>,
@@ -240,7 +240,7 @@ impl Arguments {
         }
     }
 
-    /// Whether an option of this long name is given.
+    /// Returns whether an option of this long name is given.
     pub(super) fn has(&self, name: &str) -> bool {
         self.options.iter().any(|option| option.name == name)
     }

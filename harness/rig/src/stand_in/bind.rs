@@ -19,7 +19,7 @@ pub(super) struct Ids {
     bound: BTreeMap<Vec<u8>, Vec<u8>>,
     /// How often a cassette began in this session, from 1: the CLI never uses an id twice.
     round: u64,
-    /// How the uuids begin; absent if they are as recorded.
+    /// The beginning of the uuids; absent if they are as recorded.
     start: Option<String>,
 }
 

@@ -176,14 +176,14 @@ impl Dialogue {
         })
     }
 
-    /// Whether a request of this id asks for a permission.
+    /// Returns whether a request of this id asks for a permission.
     pub(super) fn is_permission(&self, id: &str) -> bool {
         self.lines.iter().any(|line| {
             matches!(&line.role, Role::Question(question) if question.request_id == id && question.asks_permission)
         })
     }
 
-    /// Whether the host wrote nothing but one message and answers, so that the message can be the prompt of a run.
+    /// Returns whether the host wrote nothing but one message and answers, so that the message can be the prompt of a run.
     pub(super) fn has_one_prompt(&self) -> bool {
         let is_answer = |expected: &Expected| match &expected.kind {
             ExpectedKind::Initialize { .. } | ExpectedKind::HookAnswer { .. } => true,
@@ -194,7 +194,7 @@ impl Dialogue {
         self.messages().count() == 1 && self.awaits.iter().all(is_answer)
     }
 
-    /// Whether the CLI printed pieces of messages (`stream_event`).
+    /// Returns whether the CLI printed pieces of messages (`stream_event`).
     pub(super) fn has_pieces(&self) -> bool {
         self.lines.iter().any(|line| line.role == Role::Piece)
     }

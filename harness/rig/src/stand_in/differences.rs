@@ -25,13 +25,13 @@ const FREE_VALUES: [&str; 15] = [
     "--worktree",
     "--debug",
 ];
-/// What `claude` does for a gateway that does not pass an option of the recording.
+/// The behaviour of `claude` for a gateway that does not pass an option of the recording.
 const MISSING: [(&str, &str); 3] = [
     ("--include-partial-messages", "it prints no pieces of a text (`stream_event`)"),
     ("--permission-prompt-tool", "it asks nobody for a permission"),
     ("--replay-user-messages", "it repeats no message"),
 ];
-/// What `claude` does for a gateway that passes an option that the recording does not have.
+/// The behaviour of `claude` for a gateway that passes an option that the recording does not have.
 const ADDED: [(&str, &str); 1] =
     [("--include-partial-messages", "the recording has no pieces of a text (`stream_event`)")];
 

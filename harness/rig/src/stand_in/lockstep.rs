@@ -49,7 +49,7 @@ pub(super) struct Lockstep {
     /// The lines that this host does not write.
     skipped: Vec<bool>,
     is_closed: bool,
-    /// Whether permissions are not asked for on stdout, so that the end of stdin ends no question.
+    /// Is true if permissions are not asked for on stdout, so that the end of stdin ends no question.
     asks_elsewhere: bool,
     /// Whether the CLI works on a message.
     is_in_turn: bool,

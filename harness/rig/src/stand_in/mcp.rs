@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 const PROTOCOL: &str = "2025-11-25";
 /// The most bytes of a line of a server.
 const LONGEST_LINE: u64 = 32 << 20;
-/// What JSON-RPC says of a method that a side does not have.
+/// The code of JSON-RPC for a method that a side does not have.
 const NO_METHOD: i64 = -32601;
 
 /// A value of `--mcp-config`.

@@ -107,7 +107,7 @@ const HIDDEN: [(&str, &[&str]); 3] = [
     ),
 ];
 
-/// How many values an option takes.
+/// The number of values that an option takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Takes {
     None,
@@ -125,11 +125,11 @@ pub(super) struct CliOption {
     pub(super) flags: String,
     /// Its names.
     names: Vec<String>,
-    /// How many values it takes.
+    /// The number of values that it takes.
     pub(super) takes: Takes,
     /// The values that it takes; empty if it takes any.
     pub(super) choices: Vec<String>,
-    /// Whether the help shows it.
+    /// Is true if the help shows it.
     is_shown: bool,
 }
 
@@ -139,7 +139,7 @@ pub(super) struct CliOptions {
     all: Vec<CliOption>,
     /// The version as numbers.
     pub(super) version: [u64; 3],
-    /// Whether the version is newer than all whose help is known, so that it may have options that are not here.
+    /// Is true if the version is newer than all whose help is known, so that it may have options that are not here.
     pub(super) is_newer: bool,
 }
 
@@ -197,7 +197,7 @@ impl CliOption {
         self.names.last().map_or("", String::as_str)
     }
 
-    /// Whether it has this name.
+    /// Returns whether it has this name.
     pub(super) fn is(&self, name: &str) -> bool {
         self.names.iter().any(|own| own == name)
     }
@@ -325,7 +325,7 @@ impl CliOptions {
     }
 }
 
-/// Whether an argument is an option by its form.
+/// Returns whether an argument is an option by its form.
 fn is_option(arg: &str) -> bool {
     arg.len() > 1 && arg.starts_with('-')
 }

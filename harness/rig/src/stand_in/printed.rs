@@ -71,7 +71,7 @@ pub(super) struct Question {
     pub(super) about: String,
     /// The call that it is about.
     pub(super) tool_use_id: Option<String>,
-    /// Whether it asks for a permission, so that it comes only with `--permission-prompt-tool`.
+    /// Is true if it asks for a permission, so that it comes only with `--permission-prompt-tool`.
     pub(super) asks_permission: bool,
 }
 

@@ -16,7 +16,7 @@ use crate::observation::ARGUMENTS_REFUSED;
 /// The exit code of the CLI when it refuses its arguments.
 pub(super) const REFUSED: u8 = 1;
 
-/// What the CLI says if a run has no prompt.
+/// The words of the CLI for a run without a prompt.
 pub(super) const NO_INPUT: &str =
     "Error: Input must be provided either through stdin or as a prompt argument when using --print";
 
@@ -28,12 +28,12 @@ const V2: Version = [2, 1, 148];
 const V2_1_329: Version = [2, 1, 329];
 const NEVER: Version = [u64::MAX; 3];
 
-/// What the CLI prints in place of a run.
+/// The output of the CLI in place of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Refusal {
-    /// What it prints on stderr.
+    /// The text on stderr.
     pub(super) text: String,
-    /// What it prints on stdout: a `result` record where a session can't be resumed.
+    /// The text on stdout: a `result` record where a session can't be resumed.
     pub(super) stdout: String,
 }
 
@@ -221,7 +221,7 @@ pub(super) fn refusal(arguments: &Arguments, cli: &CliOptions, folder: &Path) ->
     Some(Refusal { text, stdout })
 }
 
-/// What commander says, which reads the arguments: it looks at each option in turn, and at the names last.
+/// Returns what commander says, which reads the arguments: it looks at each option in turn, and at the names last.
 fn wrong_option(arguments: &Arguments, cli: &CliOptions) -> Option<String> {
     let wrong = arguments.options.iter().find_map(|option| wrong_value(option, cli));
     wrong.or_else(|| {
@@ -231,7 +231,7 @@ fn wrong_option(arguments: &Arguments, cli: &CliOptions) -> Option<String> {
     })
 }
 
-/// What commander says of the values of an option.
+/// Returns what commander says of the values of an option.
 fn wrong_value(option: &GivenOption, cli: &CliOptions) -> Option<String> {
     let flags = option.flags.as_ref()?;
     let Some(value) = option.values.first() else {
@@ -261,7 +261,7 @@ fn wrong_value(option: &GivenOption, cli: &CliOptions) -> Option<String> {
     None
 }
 
-/// Whether a session id comes with a session to go on with.
+/// Returns whether a session id comes with a session to go on with.
 fn is_other_session(start: &Start<'_>) -> bool {
     let goes_on = start.arguments.has("--resume") || start.arguments.has("--continue");
     start.arguments.session_id.is_some() && goes_on

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use clitape_runner::files;
 use fs_err as fs;
 
-/// What the name of the file has behind that of the program.
+/// The end of the name of the file, behind that of the program.
 const SUFFIX: &str = ".run.json";
-/// How the names of the settings begin.
+/// The beginning of the names of the settings.
 const PREFIX: &str = "CLITAPE_";
 /// Another variable that the stand-in reads: where the transcripts are.
 const HOME: &str = "HOME";
@@ -27,7 +27,7 @@ fn beside(program: &Path) -> PathBuf {
 ///
 /// # Errors
 ///
-/// What the file system says.
+/// Returns what the file system says.
 pub fn write_run_file<'a>(
     claude: &Path,
     variables: impl IntoIterator<Item = (&'a OsStr, &'a OsStr)>,

@@ -6,7 +6,7 @@ use std::path::Path;
 use clitape_runner::files;
 use serde::Deserialize;
 
-/// How a session was played so far.
+/// The part of a session that was played so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PlayedSession {
     /// The cassette that it played last, `NAME/VERSION`.

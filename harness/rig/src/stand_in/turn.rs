@@ -35,7 +35,7 @@ pub(super) fn messages(stdin: &[u8]) -> usize {
     stdin.split(|&byte| byte == b'\n').filter(is_message).count()
 }
 
-/// Whether a line of a host is a message.
+/// Returns whether a line of a host is a message.
 fn is_message(line: &&[u8]) -> bool {
     serde_json::from_slice::<Value>(line)
         .is_ok_and(|line| line.get("type").and_then(Value::as_str) == Some("user"))

@@ -50,11 +50,11 @@ pub(crate) struct Boot {
     pub(crate) bus: PathBuf,
     /// How long it took until it was ready.
     pub(crate) ready_after: Duration,
-    /// How it reaches the chat server.
+    /// The way by which it reaches the chat server.
     pub(crate) reach: Reach,
     /// The hosts that it asked for and did not get.
     pub(crate) refused: Refused,
-    /// What serves it on that way.
+    /// The servers on that way.
     serving: Serving,
     /// Removed last.
     _scratch: Scratch,
@@ -81,18 +81,18 @@ pub(crate) struct Playing {
     pub(crate) cli: Option<CliVersion>,
     /// When it prints.
     pub(crate) printing: Printing,
-    /// How long a gateway that does nothing is waited for.
+    /// The patience with a gateway that does nothing.
     pub(crate) patience: Patience,
 }
 
-/// What a start of a gateway is made of.
+/// The parts of which a start of a gateway is made.
 #[derive(Clone, Copy)]
 pub(crate) struct Start<'a> {
     /// The gateway.
     pub(crate) spec: &'a GatewaySpec,
-    /// What was installed for it.
+    /// The packages that were installed for it.
     pub(crate) prepared: &'a Prepared,
-    /// How the stand-in plays.
+    /// The way in which the stand-in plays.
     pub(crate) playing: &'a Playing,
     /// Who writes to it.
     pub(crate) persons: &'a Persons,
@@ -102,7 +102,7 @@ pub(crate) struct Start<'a> {
 }
 
 impl Start<'_> {
-    /// Whether the settings, or the templates of files, have one of these placeholders.
+    /// Returns whether the settings, or the templates of files, have one of these placeholders.
     fn has_place(&self, names: &[&str]) -> bool {
         self.spec.has_place(names, self.prepared.places(self.rig), self.rig.workspace.root())
     }
@@ -370,7 +370,7 @@ impl Boot {
         }
     }
 
-    /// What a gateway did not do that a check gave up.
+    /// Returns what a gateway did not do that a check gave up.
     fn given_up(&self, given_up: GivenUp, spec: &GatewaySpec) -> String {
         let waits_for = match &spec.ready.sign {
             ReadySign::Greeting => "did not answer `initialize`".to_owned(),

@@ -30,7 +30,7 @@ pub(crate) struct BundledCli {
     pub(crate) path: PathBuf,
     /// The option of the SDK that names another CLI.
     setting: &'static str,
-    /// Whether only this gateway has it: a program that npm installed for all users is not started by a library.
+    /// Is true if only this gateway has it: a program that npm installed for all users is not started by a library.
     is_own: bool,
 }
 
@@ -82,7 +82,7 @@ fn folders_of(folder: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Whether a `node_modules` is that of `npm install --global`, and not of a project.
+/// Returns whether a `node_modules` is that of `npm install --global`, and not of a project.
 fn is_global(folder: &Path) -> bool {
     folder.parent().is_some_and(|lib| lib.ends_with("lib") && !lib.join("package.json").exists())
 }

@@ -42,7 +42,7 @@ pub struct CheckLine {
     pub holds: bool,
     /// What was checked, and what came of it.
     pub what: String,
-    /// What is known about the reason, where it does not hold.
+    /// The lines about the reason, where it does not hold.
     pub details: Vec<String>,
     /// What to do, where it does not hold.
     pub todo: Option<String>,

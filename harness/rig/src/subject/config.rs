@@ -380,7 +380,7 @@ impl SubjectFile {
 }
 
 impl FirstStepFile {
-    /// What the person writes, if the step is no press.
+    /// Returns what the person writes, if the step is no press.
     fn text(&self) -> Option<&String> {
         match self {
             Self::Say(text) => Some(text),

@@ -118,12 +118,12 @@ pub(crate) struct Shared<'a> {
     pub(crate) stop: &'a AtomicBool,
     /// The file of the gateway's bus, if it has one.
     pub(crate) bus: Option<&'a Path>,
-    /// Whether a check gives the gateway up, because it does nothing.
+    /// Is true if a check gives the gateway up, because it does nothing.
     pub(crate) is_given_up: AtomicBool,
     pub(crate) limits: RigLimits,
     /// The chats in which the person has done what comes first.
     pub(crate) opened: OpenedChats,
-    /// What the runs know of each other.
+    /// The queue by which the runs know of each other.
     pub(crate) queue: RunQueue,
     /// The account of what the gateway makes clitape keep.
     pub(crate) kept: &'a Arc<KeptBytes>,
@@ -191,7 +191,7 @@ struct Drive<'a> {
     asked: Option<(u64, usize)>,
     /// From when on the time of the run counts: it stands still while the gateway is busy with other runs.
     clock: Instant,
-    /// Whether `claude` was started.
+    /// Is true if `claude` was started.
     is_started: bool,
     /// When the next step could first be done.
     due_since: Option<Instant>,

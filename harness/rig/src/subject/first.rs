@@ -12,13 +12,13 @@ use super::spec::{ChatKind, FirstStep, GatewaySpec};
 use crate::chat_server::{ChatServer, PressTarget};
 use crate::observation::RunEnding;
 
-/// How long a chat is quiet before the next step.
+/// The time for which a chat is quiet before the next step.
 const QUIET: Duration = Duration::from_secs(1);
-/// How long a step may be without an answer: some commands have none.
+/// The longest wait for the answer to a step: some commands have none.
 const ANSWER: Duration = Duration::from_secs(10);
-/// How long the chat may take to show a button that a step presses.
+/// The longest wait for a button that a step presses.
 const BUTTON: Duration = Duration::from_secs(15);
-/// How long a chat has been quiet when a run begins, and how long that is waited for.
+/// The time for which a chat has been quiet when a run begins, and the longest wait for that.
 const SETTLED: (Duration, Duration) = (Duration::from_secs(3), Duration::from_secs(30));
 /// The time between two looks at a chat.
 const CHAT_LOOK: Duration = Duration::from_millis(50);
@@ -27,11 +27,11 @@ const CHAT_LOOK: Duration = Duration::from_millis(50);
 #[derive(Debug, Default)]
 pub(crate) struct OpenedChats(Mutex<BTreeMap<i64, Opened>>);
 
-/// What came of the first steps in a chat.
+/// The result of the first steps in a chat.
 #[derive(Debug, Clone)]
 struct Opened {
     topic: Option<i64>,
-    /// How they ended where they could not be done.
+    /// Their ending, where they could not be done.
     failed: Option<RunEnding>,
 }
 
@@ -49,9 +49,9 @@ impl OpenedChats {
 /// A chat in which a recording can't begin.
 #[derive(Debug)]
 pub(crate) struct NotOpened {
-    /// How the run ended; `None` if the caller stops it.
+    /// The ending of the run; `None` if the caller stops it.
     pub(crate) ending: Option<RunEnding>,
-    /// What happened in the chat.
+    /// The entries of the chat.
     pub(crate) entries: Vec<Entry>,
 }
 
@@ -180,7 +180,7 @@ fn take(
     wait(goes_on, ANSWER, is_answered).map(drop)
 }
 
-/// Whether a call of this kind answers a person.
+/// Returns whether a call of this kind answers a person.
 fn is_answer(kind: &str) -> bool {
     kind != TYPING && !kind.starts_with('(')
 }

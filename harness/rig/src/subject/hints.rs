@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-/// What is known about a gateway that does not do what it should.
+/// The output of a gateway that does not do what it should, from which a hint follows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Hints<'a> {
     /// The messages that stand in the chat, or the sentence that says why it is not ready.

@@ -11,7 +11,7 @@ use crate::reach::{Refused, refused_host};
 /// The methods that the sentence lists.
 const LISTED: usize = 12;
 
-/// What a gateway asked for in vain, each with the number of times.
+/// The hosts and methods that a gateway asked for in vain, each with the number of times.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InVain {
     hosts: BTreeMap<String, u64>,
@@ -19,7 +19,7 @@ pub struct InVain {
 }
 
 impl InVain {
-    /// What one start of a gateway asked for.
+    /// Returns what one start of a gateway asked for.
     pub(super) fn of(refused: &Refused, person: &PersonSide) -> Self {
         let methods = match person {
             PersonSide::Chat(chat) => chat.unknown_methods(),

@@ -57,9 +57,9 @@ struct Process {
     named: Option<String>,
     /// When it was started.
     at: u64,
-    /// Whether it read a line on stdin.
+    /// Is true if it read a line on stdin.
     was_heard: bool,
-    /// Whether it refused.
+    /// Is true if it refused.
     refused: bool,
 }
 

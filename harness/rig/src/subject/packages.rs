@@ -92,7 +92,7 @@ struct Interpreters {
     pythons: Vec<PathBuf>,
     /// The scripts of JavaScript.
     scripts: Vec<PathBuf>,
-    /// Whether the command may run what the folder in which it starts has, as `npm start` and `uv run` do.
+    /// Is true if the command may run what the folder in which it starts has, as `npm start` and `uv run` do.
     uses_folder: bool,
 }
 

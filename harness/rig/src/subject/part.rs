@@ -77,7 +77,7 @@ impl<'a> ChatPart<'a> {
     }
 }
 
-/// Whether an entry adds a message.
+/// Returns whether an entry adds a message.
 fn sends(entry: &Entry) -> bool {
     entry.kind.starts_with("send") && entry.field("message_id").is_some()
 }

@@ -9,11 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How many runs that began later a gateway may serve before one, until that one counts as left out.
+/// The number of later runs that a gateway may serve before one, until that one counts as left out.
 const OVERTAKEN: usize = 2;
 /// The places that are left without a `claude` until the gateway counts as one for one place.
 const LEFT: usize = 2;
-/// How many times longer than the slowest start of `claude` so far a run waits for its own.
+/// The factor by which a run waits longer for its `claude` than the slowest start of one so far took.
 const PATIENCE: u32 = 3;
 
 /// The runs of one start of a gateway.

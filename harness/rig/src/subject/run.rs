@@ -34,14 +34,14 @@ const LEFT_OF_FLOOD: usize = 1 << 20;
 /// How often a gateway may end by itself before it is started no more.
 const MOST_DEATHS: usize = 8;
 
-/// How a gateway started `claude`, as the log of the stand-in has it.
+/// The starts of `claude` by a gateway, as the log of the stand-in has them.
 #[derive(Debug, Clone, Default)]
 pub struct ClaudeStarts {
     /// The arguments of a start that was to play and got no message.
     pub unheard: Option<Vec<String>>,
-    /// What the stand-in said when it refused before it had a recording.
+    /// The sentence of the stand-in when it refused before it had a recording.
     pub refused: Option<String>,
-    /// How the arguments differ from the recorded ones, as sentences.
+    /// The differences of the arguments from the recorded ones, as sentences.
     pub differences: Vec<String>,
 }
 
@@ -53,7 +53,7 @@ pub enum RunEvent<'a> {
     Ready {
         /// How long it took.
         after: Duration,
-        /// How it reaches the chat server.
+        /// The way by which it reaches the chat server.
         reach: Reach,
     },
     /// The gateway was asked to end.
@@ -64,9 +64,9 @@ pub enum RunEvent<'a> {
         in_time: bool,
         /// The last lines that it had printed by then.
         printed: Vec<String>,
-        /// What it asked for in vain.
+        /// The hosts and methods that it asked for in vain.
         in_vain: InVain,
-        /// What the log of the stand-in has of it.
+        /// The starts of `claude` that the log of the stand-in has.
         claude: ClaudeStarts,
     },
     /// A cassette begins.
@@ -452,12 +452,12 @@ fn next(shared: &Shared<'_>, waiting: &Mutex<VecDeque<usize>>) -> Option<usize> 
     waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
 }
 
-/// Whether a run ended before the gateway could be known to serve no other person.
+/// Returns whether a run ended before the gateway could be known to serve no other person.
 fn is_put_off(seen: &Seen) -> bool {
     matches!(&seen.ending, RunEnding::NotServed(sentence) if sentence.is_empty())
 }
 
-/// Whether a run did not come to its end, so that the next one in the same chat would wait for it.
+/// Returns whether a run did not come to its end, so that the next one in the same chat would wait for it.
 fn is_stuck(seen: &Seen) -> bool {
     matches!(seen.ending, RunEnding::Hung { .. } | RunEnding::Refused(_))
 }

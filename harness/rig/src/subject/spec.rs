@@ -55,7 +55,7 @@ pub struct GatewaySpec {
     pub host: HostKind,
     /// How it says that it is ready.
     pub ready: Ready,
-    /// How it reaches the chat server; clitape chooses when absent.
+    /// The way by which it reaches the chat server; clitape chooses when absent.
     pub reach: Option<Reach>,
     /// Who writes, in which chats, and to which starts.
     pub writers: Writers,
@@ -145,9 +145,9 @@ pub struct Writers {
     pub chats: Chats,
     /// Which kind of chat it is.
     pub chat: ChatKind,
-    /// How many recordings a start of the gateway serves.
+    /// The number of recordings that a start of the gateway serves.
     pub starts: Starts,
-    /// What the person does before the first prompt of a chat.
+    /// The steps of the person before the first prompt of a chat.
     pub first: Vec<FirstStep>,
 }
 
@@ -311,8 +311,8 @@ impl GatewaySpec {
         self.texts().any(|text| text.contains("{bus}"))
     }
 
-    /// Whether its settings, or the templates of its files in the folder `root`, have one of these placeholders. The paths
-    /// of templates have those that `places` and `values` set.
+    /// Returns whether its settings, or the templates of its files in the folder `root`, have one of these placeholders.
+    /// The paths of templates have those that `places` and `values` set.
     pub(crate) fn has_place(&self, names: &[&str], mut places: Places, root: &Path) -> bool {
         for (name, value) in &self.values {
             let value = places.fill(value, Writing::Plain);

@@ -83,7 +83,7 @@ pub struct SubjectSuite {
     pub played: Vec<(Job, Seen)>,
     /// The cassettes that were left out.
     pub left_out: Vec<LeftOut>,
-    /// What the gateway asked for in vain, at all of its starts.
+    /// The hosts and methods that the gateway asked for in vain, at all of its starts.
     pub in_vain: InVain,
 }
 

@@ -33,7 +33,7 @@ pub(super) enum Way {
     Address,
 }
 
-/// What stays for as long as the gateway runs.
+/// The servers that stay for as long as the gateway runs.
 #[derive(Debug)]
 pub(super) enum Serving {
     Inside(Inside),

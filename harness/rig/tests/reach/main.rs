@@ -82,7 +82,7 @@ impl Way {
     }
 }
 
-/// Whether there is a program of this name. Where `CLITAPE_REQUIRE` names it, there has to be one.
+/// Returns whether there is a program of this name. Where `CLITAPE_REQUIRE` names it, there has to be one.
 fn has(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_there = std::env::split_paths(&path).any(|folder| folder.join(program).is_file());

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::passing::PassingReader;
 
-/// How long the supervisor may take to make a socket.
+/// The longest time that the supervisor may take to make a socket.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The namespaces of a program.

@@ -7,7 +7,7 @@ use std::iter::Sum;
 pub struct Work {
     /// The processor time that they have used, in clock ticks; it falls when a descendant ends.
     pub ticks: u64,
-    /// Whether one of them computes, waits for a processor, or waits for a disk.
+    /// Is true if one of them computes, waits for a processor, or waits for a disk.
     pub is_running: bool,
 }
 

@@ -87,7 +87,7 @@ impl Entry {
         lines
     }
 
-    /// Whether the chat's server refused the call.
+    /// Returns whether the chat's server refused the call.
     pub fn is_refused(&self) -> bool {
         self.lane == Lane::Telegram && !self.text("refused").is_empty()
     }

@@ -47,7 +47,7 @@ pub(super) struct TextLook {
     pub(super) letters: usize,
 }
 
-/// How a text is shown: in which mode, and how many characters a message may have.
+/// The mode in which a text is shown, and the number of characters that a message may have.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shown {
     pub(super) mode: DraftMode,

@@ -2,7 +2,7 @@ use super::*;
 
 const UUID: &str = "11111111-2222-4333-8444-555555555555";
 
-/// What a version says of these arguments, without the newline.
+/// Returns what a version says of these arguments, without the newline.
 fn says(version: &str, line: &str) -> Option<Refusal> {
     let cli = CliOptions::of(Some(version));
     let line =

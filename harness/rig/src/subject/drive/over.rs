@@ -99,7 +99,7 @@ impl Drive<'_> {
         played.starts > 0 && (played.turn_ended || is_stopped) && is_silent
     }
 
-    /// Whether no turn has begun for the person's last message. One that comes during a turn may join that turn.
+    /// Returns whether no turn has begun for the person's last message. One that comes during a turn may join that turn.
     fn is_unread(&self, played: &Played) -> bool {
         self.asked
             .is_some_and(|(starts, turns)| played.starts <= starts && played.turns.len() <= turns)
@@ -119,7 +119,7 @@ impl Drive<'_> {
         }
     }
 
-    /// Whether the chat says last that the person's message waits for others.
+    /// Returns whether the chat says last that the person's message waits for others.
     fn says_that_it_waits(&self) -> bool {
         #[allow(clippy::expect_used, reason = "the expression is constant")]
         static WAITS: LazyLock<Regex> = LazyLock::new(|| {
@@ -218,7 +218,7 @@ impl Drive<'_> {
         (u128::from(since) >= SEARCH.as_millis()).then(|| sentence.to_owned())
     }
 
-    /// How a run ends in which `claude` was not started, with what the chat says.
+    /// Returns how a run ends in which `claude` was not started, with what the chat says.
     fn not_started(&self, words: Option<String>, waited: Duration) -> RunEnding {
         let log = self.shared.log();
         let mut waited_for = match (log.stray(), words, log.unheard(self.begin_ms).is_some()) {
@@ -238,7 +238,7 @@ impl Drive<'_> {
         RunEnding::Hung { waited_s: waited.as_secs(), waited_for, last_words: String::new() }
     }
 
-    /// Whether a check gives the gateway up, which has done nothing since the person wrote.
+    /// Returns whether a check gives the gateway up, which has done nothing since the person wrote.
     fn is_given_up(&self) -> bool {
         self.shared.is_given_up.load(Ordering::Relaxed) && self.begin.elapsed() >= STILL
     }
