@@ -291,6 +291,10 @@ fn a_session_is_gone_on_with_its_own_cassette() {
         ["live-multi-turn/2.1.330", "three-tools/2.1.330", "live-multi-turn/2.1.330"]
     );
     assert!(turns[2]["left_out"].as_u64() > Some(0), "its second turn: {}", turns[2]);
+    let unknown = "77777777-2222-4333-8444-555555555555";
+    let ended = Host::start(&variables, &[&LIVE[..], &["--resume", unknown]].concat()).end();
+    let words = format!("No conversation found with session ID: {unknown}\n");
+    assert_eq!((ended.status.code(), ended.stderr), (Some(1), words));
 }
 
 #[test]

@@ -311,12 +311,7 @@ impl ChatServer {
     /// person's acts are the kinds `(user)` and `(press)`. Messages have the numbers that they have in the chat, from
     /// 1: ids of the Bot API count the messages of all chats, and would differ from run to run.
     pub fn entries(&self, chat: i64) -> Vec<Entry> {
-        self.shared.read(|state| {
-            let Some(chat) = state.chats.get(&chat) else { return Vec::new() };
-            let start = chat.said_at.unwrap_or(0);
-            let from_start = |entry: &Entry| entry.at_time(entry.at.saturating_sub(start));
-            chat.entries().iter().map(from_start).collect()
-        })
+        self.entries_after(chat, 0)
     }
 
     /// Returns what happened in a chat after its first `known` entries, as [`entries`](Self::entries) does; `at` counts

@@ -52,10 +52,13 @@ impl Refusal {
     }
 }
 
-/// The arguments of a start, and the folder in which it is.
-struct Start<'a> {
-    arguments: &'a Arguments,
-    folder: &'a Path,
+/// The arguments of a start, and what is there where it is.
+pub(super) struct Start<'a> {
+    pub(super) arguments: &'a Arguments,
+    /// The working folder.
+    pub(super) folder: &'a Path,
+    /// Returns whether a session can be resumed in this folder.
+    pub(super) has_session: &'a dyn Fn(&str) -> bool,
 }
 
 /// A reason to refuse a start: from which version on, up to which, and the words if it applies.
@@ -66,7 +69,7 @@ struct Rule {
 }
 
 /// The rules in the order in which the CLI looks.
-const RULES: [Rule; 17] = [
+const RULES: [Rule; 18] = [
     Rule { since: V1, until: V2_1_329, words: |start| settings_missing(start, false) },
     Rule { since: V2_1_329, until: NEVER, words: |start| settings_missing(start, true) },
     Rule { since: V1, until: NEVER, words: wrong_source },
@@ -186,7 +189,18 @@ const RULES: [Rule; 17] = [
             (is_stream && !start.arguments.has("--verbose")).then(|| words.into())
         },
     },
+    Rule {
+        since: V1,
+        until: NEVER,
+        words: |start| {
+            let session = start.arguments.resume.as_deref().filter(|id| is_uuid(id.as_bytes()))?;
+            (!(start.has_session)(session)).then(|| format!("{NO_SESSION}{session}"))
+        },
+    },
 ];
+
+/// The words of the CLI for a session that it does not have; the id comes after them.
+const NO_SESSION: &str = "No conversation found with session ID: ";
 
 /// The options that need a number, from which version on they are checked, and what the CLI says of another value.
 const NUMBERS: [(&str, &str); 4] = [
@@ -199,9 +213,10 @@ const NUMBERS: [(&str, &str); 4] = [
 /// Values that an option takes beside those that its help shows.
 const MORE_CHOICES: [(&str, &str); 1] = [("--permission-mode", "default")];
 
-/// Returns what the CLI prints if it refuses these arguments in this folder. A version that is newer than those whose
-/// options are known takes options that are not.
-pub(super) fn refusal(arguments: &Arguments, cli: &CliOptions, folder: &Path) -> Option<Refusal> {
+/// Returns what the CLI prints if it refuses a start. A version that is newer than those whose options are known takes
+/// options that are not.
+pub(super) fn refusal(start: &Start<'_>, cli: &CliOptions) -> Option<Refusal> {
+    let arguments = start.arguments;
     let is_run = match &arguments.form {
         Form::OneShot | Form::Live | Form::SideCall(SideCall::Completion) => true,
         Form::Interactive | Form::SideCall(_) => false,
@@ -212,11 +227,12 @@ pub(super) fn refusal(arguments: &Arguments, cli: &CliOptions, folder: &Path) ->
     if let Some(text) = wrong_option(arguments, cli) {
         return Some(Refusal::of(&text));
     }
-    let start = Start { arguments, folder };
     let applies = |rule: &&Rule| rule.since <= cli.version && cli.version < rule.until;
-    let text = RULES.iter().filter(applies).find_map(|rule| (rule.words)(&start))?;
+    let text = RULES.iter().filter(applies).find_map(|rule| (rule.words)(start))?;
     let is_stream = arguments.output == OutputFormat::StreamJson;
-    let has_record = is_stream && cli.version >= V2 && text.starts_with("Error: --resume requires");
+    let is_of_session =
+        text.starts_with("Error: --resume requires") || text.starts_with(NO_SESSION);
+    let has_record = is_stream && cli.version >= V2 && is_of_session;
     let stdout = if has_record { no_session(&text) } else { String::new() };
     Some(Refusal { text, stdout })
 }

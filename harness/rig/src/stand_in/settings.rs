@@ -1,12 +1,14 @@
 //! What the environment says: which cassette to play, how, and where to write the log.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clitape_gateway::ByteSize;
 use clitape_gateway::session::config_dir;
 
+use super::sessions;
+use super::transcript::place;
 use crate::limits::{HOST_LINE, HOST_WAIT, KEPT};
 
 /// What the environment says.
@@ -59,5 +61,16 @@ impl Settings {
             max_kept: size("CLITAPE_MAX_KEPT").unwrap_or(KEPT),
             config_dir: config.filter(|_| !is_off),
         }
+    }
+
+    /// Returns whether a session can be resumed in a folder: a transcript is there, as the CLI wants it, or the run has
+    /// played it. Also true where neither is kept, and where a setting names the cassette whatever the session.
+    pub(super) fn has_session(&self, folder: &Path, session_id: &str) -> bool {
+        let Some(config) = &self.config_dir else { return true };
+        let has_played = |log: &PathBuf| sessions::played(log, session_id).is_some();
+        self.cassette.is_some()
+            || self.queue.is_some()
+            || place(config, folder, session_id).is_none_or(|transcript| transcript.exists())
+            || self.log.as_ref().is_some_and(has_played)
     }
 }

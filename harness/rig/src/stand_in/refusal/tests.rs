@@ -9,7 +9,9 @@ fn says(version: &str, line: &str) -> Option<Refusal> {
         line.replace("STREAM", "--output-format stream-json --verbose").replace("UUID", UUID);
     let args: Vec<String> = line.split(' ').map(str::to_owned).collect();
     let arguments = Arguments::parse(&args, &cli, false);
-    refusal(&arguments, &cli, Path::new("/no-such-folder"))
+    let has_session = |id: &str| id == UUID;
+    let folder = Path::new("/no-such-folder");
+    refusal(&Start { arguments: &arguments, folder, has_session: &has_session }, &cli)
 }
 
 /// Compares what 1.0.128, 2.1.148 and 2.1.330 say of the same arguments; an empty text means that they run.
@@ -132,6 +134,10 @@ fn what_the_versions_say_differently_is_refused_as_each_says_it() {
                <session-id>";
     check("-p Hi --resume UUID", ["", "", ""]);
     check("-p Hi --resume", [old, new, new]);
+    let other = "99999999-2222-4333-8444-555555555555";
+    let none = format!("No conversation found with session ID: {other}");
+    check(&format!("-p Hi --resume {other}"), [&*none, &*none, &*none]);
+    check(&format!("-p Hi --resume {other} --fork-session"), [&*none, &*none, &*none]);
     let wrong = format!(
         "{new}. Provided value \"abc\" is not a UUID and does not match any session title."
     );
@@ -157,6 +163,8 @@ fn a_session_that_is_none_has_a_record_on_stdout() {
         ("2.1.148", "-p Hi --resume abc STREAM", true),
         ("2.1.330", "-p Hi --resume abc STREAM", true),
         ("2.1.330", "-p Hi --resume abc", false),
+        ("1.0.128", "-p Hi --resume 99999999-2222-4333-8444-555555555555 STREAM", false),
+        ("2.1.330", "-p Hi --resume 99999999-2222-4333-8444-555555555555 STREAM", true),
     ] {
         let stdout = says(version, line).unwrap().stdout;
         assert_eq!(stdout.contains("error_during_execution"), expect, "{version} {line}");
