@@ -84,7 +84,7 @@ const CASES: [Case; 16] = [
         env: &[("TELEGRAM_API", "http://127.0.0.1:9")],
         settings: "",
         says: &[
-            "did not ask http://127.0.0.1:",
+            "did not ask api.telegram.org",
             STILL,
             "the last lines that it printed:",
             "again: ",
@@ -145,7 +145,11 @@ const CASES: [Case; 16] = [
     Case {
         env: &[("MODE", "own prompt")],
         settings: "",
-        says: &["nothing says which cassette to play", "the chat has: “Error: "],
+        says: &[
+            "nothing says which cassette to play",
+            "the chat has: “Error: ",
+            "→ pass the person's message on to `claude` as it is",
+        ],
     },
     Case {
         env: &[("MODE", "writes nothing")],

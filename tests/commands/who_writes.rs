@@ -14,7 +14,7 @@ const SHORT: [&str; 3] = ["plain-text", "thinking", "unicode"];
 
 /// The example gateway, and what decides whether it answers.
 const BOT: &str = r#"
-import concurrent.futures, json, sys
+import concurrent.futures, json, os, subprocess, sys
 sys.path.insert(0, sys.argv[1])
 import telegram
 from telegram import call
@@ -39,6 +39,17 @@ def door(message):
     if MODE == "first":
         if text.startswith("/new"): show(chat, "Where?", "Projects", "Nowhere"); return False
         if chat not in CHOSEN: call("sendMessage", chat_id=chat, text="No active session. Use /new <name> first."); return False
+    if MODE == "folder":
+        if text.startswith("/open "):
+            call("sendMessage", chat_id=chat, text="Opened." if os.path.isdir(text[6:]) else f"No folder {text[6:]}.")
+            if os.path.isdir(text[6:]): CHOSEN.append(chat)
+            return False
+        return chat in CHOSEN
+    if MODE == "primes" and chat not in CHOSEN:
+        printed = subprocess.run(telegram.CLAUDE + ["-p", "Reply with OK alone."], stdin=subprocess.DEVNULL, capture_output=True, text=True).stdout
+        if not printed: call("sendMessage", chat_id=chat, text="No session can be made."); return False
+        telegram.answer.__defaults__[0][chat] = json.loads(printed.splitlines()[0])["session_id"]
+        CHOSEN.append(chat)
     if MODE == "group": return message["chat"]["type"] == "supergroup" and text.startswith("@clitape_test_bot ")
     if MODE == "topic":
         if "forum_topic_created" in message or not message.get("is_topic_message"): return False
@@ -173,6 +184,25 @@ fn a_button_that_never_comes_is_said_with_what_the_chat_says() {
         let first = "first = ['/new test', { press = 'Start' }]";
         let says = "no button in the chat matches `Start` of `first`; it says “Where?” [Projects] [Nowhere]";
         check_bot(&["plain-text"], "'first'", first, 3, &["SB026", says]);
+    }
+}
+
+#[test]
+fn the_first_steps_have_the_folders_of_the_run() {
+    check_holds("'folder'", "first = ['/open {workspace}']");
+    if has_program("python3") {
+        let says = "after the steps of `first`, the chat said “No folder /nowhere.”";
+        let first = "within_s = 3\nfirst = ['/open /nowhere']";
+        check_bot(&["plain-text"], "'folder'", first, 3, &["SB026", says]);
+    }
+}
+
+#[test]
+fn a_gateway_that_asks_claude_things_of_its_own_gets_short_answers() {
+    check_holds("'primes'", "own_prompts = true");
+    if has_program("python3") {
+        let says = "the prompt “Reply with OK alone.” has no marker";
+        check_bot(&["plain-text"], "'primes'", "", 3, &["SB026", says]);
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clitape_runner::cassette::Cassette;
 use clitape_runner::names::{CliVersion, ScenarioName};
 use clitape_runner::scenario::{Workspace, read_toml};
+use clitape_runner::text::{Keep, truncate};
 use fs_err as fs;
 use nix::fcntl::{Flock, FlockArg};
 use serde::Deserialize;
@@ -15,6 +16,9 @@ use super::error::StandInError;
 use super::sessions::{PlayedSession, played};
 use super::settings::Settings;
 use super::turn::messages;
+
+/// The characters that an error quotes of a prompt.
+const PROMPT: usize = 160;
 
 /// A cassette in the place of one whose session is resumed: its second run, where it has one.
 pub(super) fn resumed(mut cassette: Cassette) -> Cassette {
@@ -185,7 +189,10 @@ fn by_prompt(
             best = Some((rank.0, rank.1, name.to_string()));
         }
     }
-    best.map(|(_, _, name)| name).ok_or(StandInError::NoCassette)
+    best.map(|(_, _, name)| name).ok_or_else(|| {
+        let prompt = prompt.split_whitespace().collect::<Vec<_>>().join(" ");
+        StandInError::NoCassette(truncate(&prompt, PROMPT, Keep::Start).into_owned())
+    })
 }
 
 /// Takes the first line of a queue, which several processes may read at once.

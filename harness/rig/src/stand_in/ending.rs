@@ -2,6 +2,7 @@
 
 use clitape_runner::cassette::Exit;
 
+use super::error::{StandInError, USAGE};
 use super::log::Log;
 use super::pipes::{end_by, tell};
 
@@ -14,6 +15,12 @@ pub(super) enum Ending {
     Code(i32),
     /// It can't play; the exit code and a sentence.
     Refused(u8, String),
+}
+
+impl From<StandInError> for Ending {
+    fn from(error: StandInError) -> Self {
+        Self::Refused(USAGE, error.to_string())
+    }
 }
 
 impl Ending {

@@ -23,12 +23,12 @@ pub enum StandInError {
          with CLITAPE_CASSETTE"
     )]
     NoWorkspace(PathBuf),
-    /// Nothing says which cassette to play.
+    /// Nothing says which cassette to play; the beginning of the prompt.
     #[error(
-        "nothing says which cassette to play: the prompt has no marker [[clitape:NAME]] and contains the prompt of no \
-         recorded scenario; set CLITAPE_CASSETTE, or write a marker"
+        "nothing says which cassette to play: the prompt “{0}” has no marker [[clitape:NAME]] and contains the prompt of \
+         no recorded scenario; set CLITAPE_CASSETTE, or write a marker"
     )]
-    NoCassette,
+    NoCassette(String),
     /// The queue is empty.
     #[error("the queue {0} is empty; write one scenario a line into it, one for each turn")]
     QueueEmpty(PathBuf),

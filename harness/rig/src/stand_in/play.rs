@@ -27,6 +27,7 @@ use super::printed::Role;
 use super::replies;
 use super::running::Running;
 use super::settings::Settings;
+use super::side_calls;
 use super::transcript_file::KeptTranscript;
 use super::turn::from_turn;
 use crate::kept::{Held, KeptBytes};
@@ -77,7 +78,9 @@ impl<'a> Player<'a> {
     pub(super) fn new(settings: &'a Settings, arguments: &'a Arguments, log: &'a mut Log) -> Self {
         let resumed = arguments.resume.clone().filter(|_| !arguments.forks);
         let session_id = arguments.session_id.clone().or(resumed).unwrap_or_else(fresh_uuid);
-        let transcript = KeptTranscript::of(settings.config_dir.as_deref(), &session_id);
+        let has_none = arguments.has("--no-session-persistence");
+        let config_dir = settings.config_dir.as_deref().filter(|_| !has_none);
+        let transcript = KeptTranscript::of(config_dir, &session_id);
         let host = HostFacts {
             is_live: arguments.form == Form::Live,
             wants_replay: arguments.replays_messages,
@@ -131,7 +134,7 @@ impl<'a> Player<'a> {
     /// Does what comes before the first line of the host.
     fn begin_process(&mut self) -> Result<(), Ending> {
         let end = OtherEnd::parse(self.settings.end.as_deref());
-        self.other_end.0 = end.map_err(|error| Ending::Refused(USAGE, error.to_string()))?;
+        self.other_end.0 = end?;
         if self.arguments.form == Form::OneShot {
             let prompt = self.prompt()?;
             let message = Message {
@@ -152,26 +155,30 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    fn choose(&mut self, prompt: &str) -> Result<(Cassette, Dialogue), Ending> {
-        let refuse = |error: StandInError| Ending::Refused(USAGE, error.to_string());
-        let is_resumed = self.arguments.resume.is_some() && self.cassettes == 0;
-        let session = self.arguments.resume.as_deref().filter(|_| is_resumed);
-        let chosen = choose::choose(self.settings, prompt, self.host.is_live, session);
-        let (cassette, turn) = chosen.map_err(refuse)?;
+    fn choose(&mut self, prompt: &str) -> Result<(Cassette, Dialogue), StandInError> {
+        let session = self.arguments.resume.as_deref().filter(|_| self.cassettes == 0);
+        // A session of the host's own prompts has played no recording yet.
+        let is_resumed = session.is_some_and(|session| !self.settings.has_own_prompts(session));
+        let (cassette, turn) = choose::choose(self.settings, prompt, self.host.is_live, session)?;
         let cassette = if is_resumed { choose::resumed(cassette) } else { cassette };
         let (cassette, left_out) = from_turn(cassette, turn);
         self.left_out = left_out;
         let dialogue = Dialogue::cut(&cassette);
         if let Some(why) = unfit(&dialogue, &self.host) {
             let name = format!("{}/{}", cassette.manifest.scenario, cassette.version());
-            return Err(refuse(StandInError::Unfit { name, why }));
+            return Err(StandInError::Unfit { name, why });
         }
         Ok((cassette, dialogue))
     }
 
     /// Begins the cassette that a message, which counts as kept, asks for.
     pub(super) fn begin(&mut self, message: Message, held: Held) -> Result<(), Ending> {
-        let (cassette, dialogue) = self.choose(&message.text)?;
+        let (cassette, dialogue) = match self.choose(&message.text) {
+            Err(StandInError::NoCassette(_)) if self.settings.answers_own_prompts => {
+                return self.answer_own(&message);
+            }
+            chosen => chosen?,
+        };
         if dialogue.is_live {
             self.start(cassette, dialogue, None)?;
             return self.hear(HostAct::Message(message), held);
@@ -179,6 +186,19 @@ impl<'a> Player<'a> {
         self.start(cassette, dialogue, Some(message))?;
         self.keep(held);
         Ok(())
+    }
+
+    /// Answers a prompt that the host makes itself, such as one for a title.
+    fn answer_own(&mut self, message: &Message) -> Result<(), Ending> {
+        self.log.note("a prompt of the host's own plays no cassette");
+        let (output, session) = (self.arguments.output, &self.host.session_id);
+        let answer = side_calls::completion(output, session);
+        let kept = self.transcript.keep_own(&answer, message, session);
+        if let Err(error) = kept {
+            self.log.note(&format!("the transcript can't be written: {error}"));
+        }
+        self.write_now(answer.as_bytes())?;
+        if self.host.is_live { Ok(()) } else { Err(Ending::Code(0)) }
     }
 
     fn start(
@@ -192,7 +212,7 @@ impl<'a> Player<'a> {
         let round = self.transcript.lines_before + self.cassettes;
         let play = self.settings.play.as_deref();
         let running = Running::new(cassette, dialogue, play, round, &self.host, message);
-        let mut running = running.map_err(|error| Ending::Refused(USAGE, error.to_string()))?;
+        let mut running = running?;
         if self.left_out > 0 {
             // The first line of this cassette is a message: no `initialize` comes any more.
             running.lockstep.fit(true, &self.host.hooks);

@@ -26,6 +26,8 @@ pub(super) struct Settings {
     pub(super) play: Option<String>,
     /// `CLITAPE_END`: how the process ends where it is not as recorded.
     pub(super) end: Option<String>,
+    /// `CLITAPE_OWN_PROMPTS=answer`: a prompt that names no recording gets a short answer.
+    pub(super) answers_own_prompts: bool,
     /// `CLITAPE_LOG`: the log file.
     pub(super) log: Option<PathBuf>,
     /// `CLITAPE_WAIT_S`: how long it waits for a line of the host.
@@ -55,12 +57,19 @@ impl Settings {
             version: text("CLITAPE_VERSION"),
             play: text("CLITAPE_PLAY"),
             end: text("CLITAPE_END"),
+            answers_own_prompts: text("CLITAPE_OWN_PROMPTS").is_some_and(|value| value == "answer"),
             log: get("CLITAPE_LOG").map(PathBuf::from),
             wait: wait.unwrap_or(HOST_WAIT),
             max_line: size("CLITAPE_MAX_LINE").unwrap_or(HOST_LINE),
             max_kept: size("CLITAPE_MAX_KEPT").unwrap_or(KEPT),
             config_dir: config.filter(|_| !is_off),
         }
+    }
+
+    /// Returns whether a session has had prompts of the host's own alone, which play no cassette.
+    pub(super) fn has_own_prompts(&self, session_id: &str) -> bool {
+        let log = self.log.as_ref().filter(|_| self.answers_own_prompts);
+        log.is_some_and(|log| sessions::played(log, session_id).is_none())
     }
 
     /// Returns whether a session can be resumed in a folder: a transcript is there, as the CLI wants it, or the run has

@@ -69,9 +69,8 @@ fn print(text: &str) -> u8 {
     u8::from(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).is_err())
 }
 
-/// Answers each prompt with the same short text.
-fn complete(arguments: &Arguments, log: &mut Log) -> u8 {
-    let session = arguments.session_id.clone().unwrap_or_else(fresh_uuid);
+/// Returns what the CLI prints for a prompt of the host's own: the same short answer for each.
+pub(super) fn completion(output: OutputFormat, session: &str) -> String {
     let result = json!({
         "type": "result", "subtype": "success", "is_error": false, "duration_ms": 0, "duration_api_ms": 0,
         "num_turns": 1, "result": COMPLETION, "session_id": session, "total_cost_usd": 0,
@@ -93,18 +92,25 @@ fn complete(arguments: &Arguments, log: &mut Log) -> u8 {
         });
         format!("{init}\n{message}\n{result}\n")
     };
+    match output {
+        OutputFormat::Text => format!("{COMPLETION}\n"),
+        OutputFormat::Json => format!("{result}\n"),
+        OutputFormat::StreamJson => records(),
+    }
+}
+
+/// Answers each prompt of a process.
+fn complete(arguments: &Arguments, log: &mut Log) -> u8 {
+    let session = arguments.session_id.clone().unwrap_or_else(fresh_uuid);
+    let answer = || completion(arguments.output, &session);
     if !arguments.reads_lines {
-        return print(&match arguments.output {
-            OutputFormat::Text => format!("{COMPLETION}\n"),
-            OutputFormat::Json => format!("{result}\n"),
-            OutputFormat::StreamJson => records(),
-        });
+        return print(&answer());
     }
     for line in io::stdin().lock().split(b'\n') {
         let Ok(line) = line else { break };
         log.stdin(&line);
         let code = match HostAct::read(&line) {
-            HostAct::Message(_) => print(&records()),
+            HostAct::Message(_) => print(&answer()),
             HostAct::Request(request) => {
                 let response = json!({
                     "type": "control_response",

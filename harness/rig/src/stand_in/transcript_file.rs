@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::bind::Ids;
+use super::host_line::Message;
 use super::running::Running;
 use super::transcript::{append, lines, made, place, turn_end};
 
@@ -29,6 +31,18 @@ impl KeptTranscript {
     /// Begins another cassette.
     pub(super) fn begin(&mut self) {
         self.written = 0;
+    }
+
+    /// Appends the lines of a prompt of the host's own, and of its answer.
+    pub(super) fn keep_own(
+        &self,
+        stdout: &str,
+        message: &Message,
+        session_id: &str,
+    ) -> io::Result<()> {
+        let Some(path) = &self.path else { return Ok(()) };
+        let cwd = std::env::current_dir().unwrap_or_default();
+        append(path, &made(stdout.as_bytes(), Some(message), session_id, &cwd), &Ids::new(1))
     }
 
     /// Appends the lines of a turn, or at the end of a cassette those that are left.

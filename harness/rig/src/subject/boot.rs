@@ -46,6 +46,8 @@ pub(crate) struct Boot {
     pub(crate) program: Program,
     /// The log of the stand-in.
     pub(crate) log: PathBuf,
+    /// The placeholders that its settings have.
+    pub(crate) places: Places,
     /// The file for the gateway's event bus.
     pub(crate) bus: PathBuf,
     /// How long it took until it was ready.
@@ -271,6 +273,7 @@ impl Boot {
             person,
             program,
             log,
+            places: places.clone(),
             bus,
             ready_after: Duration::ZERO,
             reach,
@@ -350,9 +353,9 @@ impl Boot {
                          Protocol on its stdin and stdout?"
                     ),
                     ReadySign::Poll => format!(
-                        "it did not ask {} for updates within {s} s; does it use `{{bot_api}}` and \
-                         `{{token}}`? Raise `ready.within_s` if it needs longer{}",
-                        self.person.url(),
+                        "it did not ask {} for updates within {s} s; does it have `{{token}}`? Raise \
+                         `ready.within_s` if it needs longer{}",
+                        self.asked_host(),
                         self.person.last_refusal()
                     ),
                     ReadySign::Output(text) => format!(
@@ -374,7 +377,7 @@ impl Boot {
     fn given_up(&self, given_up: GivenUp, spec: &GatewaySpec) -> String {
         let waits_for = match &spec.ready.sign {
             ReadySign::Greeting => "did not answer `initialize`".to_owned(),
-            ReadySign::Poll => format!("did not ask {} for updates", self.person.url()),
+            ReadySign::Poll => format!("did not ask {} for updates", self.asked_host()),
             ReadySign::Output(text) => format!("did not print `{text}`"),
             ReadySign::Url(_) => "did not answer at `ready.url`".to_owned(),
         };
@@ -388,6 +391,15 @@ impl Boot {
         }
     }
 
+    /// The name of the chat server under which this gateway reaches it.
+    fn asked_host(&self) -> String {
+        match (&self.person, self.reach) {
+            (PersonSide::Chat(chat), Reach::Address) => chat.url(),
+            (PersonSide::Chat(_), Reach::Sandbox | Reach::Proxy) => "api.telegram.org".to_owned(),
+            (PersonSide::Editor(..), _) => "the editor".to_owned(),
+        }
+    }
+
     fn not_ready(&self, why: String) -> SubjectError {
         let printed = self.person.last_lines(&self.program);
         SubjectError::NotReady { why, printed, refused: self.refused.sentences() }
@@ -395,14 +407,6 @@ impl Boot {
 }
 
 impl PersonSide {
-    /// The URL of the chat server, where there is one.
-    fn url(&self) -> String {
-        match self {
-            Self::Chat(chat) => chat.url(),
-            Self::Editor(..) => "the editor".to_owned(),
-        }
-    }
-
     /// The last request that the chat server refused, as the end of a sentence.
     fn last_refusal(&self) -> String {
         let Self::Chat(chat) = self else { return String::new() };
@@ -461,6 +465,9 @@ fn own_environment(
     set("CLITAPE_LOG", log.into());
     if let Some(version) = &playing.cli {
         set("CLITAPE_VERSION", version.as_str().into());
+    }
+    if spec.own_prompts {
+        set("CLITAPE_OWN_PROMPTS", "answer".into());
     }
     if let Some(play) = playing.printing.play() {
         set("CLITAPE_PLAY", play.into());

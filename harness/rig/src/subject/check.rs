@@ -179,12 +179,18 @@ pub fn check(
             let in_vain = in_vain.sentences();
             // What a gateway prints says most about why it does not answer.
             if let Some(at) = lines.iter().position(|line| !line.holds) {
-                let hints = Hints { chat: &messages, printed: &printed };
-                let failed = lines.remove(at).with_chat(&messages).with_starts(&claude, &in_vain);
+                let failed = lines.remove(at).with_chat(&messages);
+                let known = failed.details.len();
+                let failed = failed.with_starts(&claude, &in_vain);
+                let facts = failed.details[known..].to_vec();
+                let hints = Hints { spec, facts: &facts, chat: &messages, printed: &printed };
                 lines.insert(at, failed.with_printed(&printed).with_hint(&hints));
             } else {
-                lines.extend(in_vain.into_iter().map(CheckLine::ok));
-                lines.extend(claude.differences.into_iter().map(CheckLine::ok));
+                let answered = CheckLine::ok(String::new()).with_starts(&claude, &in_vain);
+                let hints = Hints { spec, facts: &answered.details, chat: &[], printed: &[] };
+                let todo = hints.best().filter(|_| claude.refused.is_some());
+                lines.extend(answered.details.into_iter().map(CheckLine::ok));
+                lines.extend(todo.map(CheckLine::ok));
             }
             lines.push(match in_time {
                 true => CheckLine::ok(format!("it ends {} after SIGTERM", seconds(after))),
@@ -200,9 +206,11 @@ pub fn check(
     match played {
         Ok(_) => {}
         Err(SubjectError::NotReady { why, printed, refused }) => {
-            let hints = Hints { chat: std::slice::from_ref(&why), printed: &printed };
             let failed = CheckLine::failed(why.clone(), "look at `command`, `env` and `ready`");
             let failed = failed.with_starts(&ClaudeStarts::default(), &refused);
+            let chat = std::slice::from_ref(&why);
+            let facts = failed.details.clone();
+            let hints = Hints { spec, facts: &facts, chat, printed: &printed };
             tell(failed.with_printed(&printed).with_hint(&hints));
         }
         Err(error) => return Err(error),

@@ -77,6 +77,7 @@ struct SubjectFile {
     stop: Option<String>,
     press: Option<PressFile>,
     writes_during_turn: Option<bool>,
+    own_prompts: Option<bool>,
     idle_s: Option<u64>,
     within_s: Option<u64>,
     at_once: Option<u64>,
@@ -361,6 +362,7 @@ impl SubjectFile {
             say,
             stop: self.stop,
             writes_during_turn: self.writes_during_turn.unwrap_or(false),
+            own_prompts: self.own_prompts.unwrap_or(false),
             warm_up: self.warm_up,
             traits,
             scenarios: self.scenarios,
@@ -451,4 +453,4 @@ fn line_of(text: &str, subject: &SubjectName, key: &str) -> usize {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -15,10 +15,11 @@ use clitape_runner::scenario::Scenario;
 use super::boot::{LOOK, PersonSide};
 use super::bus::{self, BusError};
 use super::dialogue::{Act, Dialogue, Step};
-use super::first::{self, NotOpened, OpenedChats};
+use super::first::{self, NotOpened, OpenedChat, OpenedChats};
 use super::log::{Played, StandInLog};
 use super::part::{ChatPart, TYPING};
 use super::persons::Seat;
+use super::placeholders::Places;
 use super::queue::{RunQueue, Ticket};
 use super::spec::GatewaySpec;
 use crate::chat_server::{ChatServer, Faults, PressTarget};
@@ -112,6 +113,8 @@ impl Seen {
 /// What the runs of one start share.
 pub(crate) struct Shared<'a> {
     pub(crate) person: &'a PersonSide,
+    /// The placeholders of the start.
+    pub(crate) places: &'a Places,
     pub(crate) log: Mutex<StandInLog>,
     /// How the gateway ended, or what it flooded with; the runs end then.
     pub(crate) over: Mutex<Option<RunEnding>>,
@@ -177,6 +180,8 @@ impl Shared<'_> {
 struct Drive<'a> {
     job: &'a Job,
     chat: ChatPart<'a>,
+    /// The last words of the chat after the steps of `first`, in quotes.
+    first_words: Option<String>,
     ticket: Ticket<'a>,
     spec: &'a GatewaySpec,
     shared: &'a Shared<'a>,
@@ -227,8 +232,9 @@ pub(crate) fn drive(
         true => Err(None),
         false => shared.over().map_or(Ok(()), |ending| Err(Some(ending))),
     };
-    let mut chat = match first::open(server, seat, spec, &shared.opened, &goes_on) {
-        Ok(chat) => chat,
+    let opened = first::open(server, shared.places, seat, spec, &shared.opened, &goes_on);
+    let OpenedChat { part: mut chat, words: first_words } = match opened {
+        Ok(opened) => opened,
         Err(NotOpened { ending, entries }) => {
             let took = begin.elapsed();
             return ending.map(|ending| Seen { entries, took, ..Seen::nothing(ending) });
@@ -244,6 +250,7 @@ pub(crate) fn drive(
     let mut drive = Drive {
         job,
         chat,
+        first_words,
         ticket: shared.queue.enter(seat.number),
         spec,
         shared,

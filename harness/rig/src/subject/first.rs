@@ -8,6 +8,7 @@ use clitape_runner::replay::{ChatView, Entry};
 
 use super::part::{ChatPart, TYPING, last_words};
 use super::persons::Seat;
+use super::placeholders::Places;
 use super::spec::{ChatKind, FirstStep, GatewaySpec};
 use crate::chat_server::{ChatServer, PressTarget};
 use crate::observation::RunEnding;
@@ -31,6 +32,8 @@ pub(crate) struct OpenedChats(Mutex<BTreeMap<i64, Opened>>);
 #[derive(Debug, Clone)]
 struct Opened {
     topic: Option<i64>,
+    /// The last words of the chat after them, in quotes.
+    words: Option<String>,
     /// Their ending, where they could not be done.
     failed: Option<RunEnding>,
 }
@@ -64,19 +67,28 @@ impl From<Option<RunEnding>> for NotOpened {
 /// Fails when all runs of a start end: with how the gateway ended, or `None` if the caller stops them.
 pub(crate) type GoesOn<'a> = &'a dyn Fn() -> Result<(), Option<RunEnding>>;
 
-/// Does what comes first in a chat, once for each start of the gateway, and waits until the chat is quiet. Returns the
-/// part of the chat for the recording.
+/// A chat in which a recording can begin.
+#[derive(Debug)]
+pub(crate) struct OpenedChat<'a> {
+    /// The part of the chat for the recording.
+    pub(crate) part: ChatPart<'a>,
+    /// The last words of the chat after the steps of `first`, in quotes.
+    pub(crate) words: Option<String>,
+}
+
+/// Does what comes first in a chat, once for each start of the gateway, and waits until the chat is quiet.
 ///
 /// # Errors
 ///
 /// [`NotOpened`] if a step can't be done, the gateway has ended, or the caller stops it.
 pub(crate) fn open<'a>(
     server: &'a ChatServer,
+    places: &'a Places,
     seat: Seat,
     spec: &GatewaySpec,
     chats: &OpenedChats,
     goes_on: GoesOn<'_>,
-) -> Result<ChatPart<'a>, NotOpened> {
+) -> Result<OpenedChat<'a>, NotOpened> {
     settle(server, seat, goes_on)?;
     let opened = match chats.get(seat) {
         Some(opened) => opened,
@@ -88,8 +100,8 @@ pub(crate) fn open<'a>(
                 ChatKind::Private | ChatKind::Group => None,
             };
             // The bot may answer in a topic that it makes.
-            let whole = ChatPart::new(server, seat, None);
-            let written = ChatPart::new(server, seat, topic);
+            let whole = ChatPart::new(server, places, seat, None);
+            let written = ChatPart::new(server, places, seat, topic);
             let steps = spec.writers.first.iter();
             let done = steps.map(|step| take(step, &whole, &written, goes_on));
             let failed = match done.collect::<Result<Vec<()>, _>>() {
@@ -97,7 +109,7 @@ pub(crate) fn open<'a>(
                 Err(ending) => ending.map(Some).ok_or(None::<RunEnding>)?,
             };
             let topic = whole.new_topics().pop().filter(|_| topic.is_some()).or(topic);
-            let opened = Opened { topic, failed };
+            let opened = Opened { topic, words: last_words(&whole.entries()), failed };
             chats.set(seat, opened.clone());
             if let Some(ending) = opened.failed {
                 return Err(NotOpened { ending: Some(ending), entries: whole.entries() });
@@ -107,7 +119,10 @@ pub(crate) fn open<'a>(
     };
     match opened.failed {
         Some(ending) => Err(Some(ending).into()),
-        None => Ok(ChatPart::new(server, seat, opened.topic)),
+        None => Ok(OpenedChat {
+            part: ChatPart::new(server, places, seat, opened.topic),
+            words: opened.words,
+        }),
     }
 }
 

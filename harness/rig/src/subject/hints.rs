@@ -4,9 +4,15 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
+use super::spec::{FirstStep, GatewaySpec};
+
 /// The output of a gateway that does not do what it should, from which a hint follows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Hints<'a> {
+    /// Its settings: no hint says to set what is set.
+    pub(crate) spec: &'a GatewaySpec,
+    /// Sentences about the hosts that it did not get, and about what `claude` said.
+    pub(crate) facts: &'a [String],
     /// The messages that stand in the chat, or the sentence that says why it is not ready.
     pub(crate) chat: &'a [String],
     /// The last lines that it printed.
@@ -16,16 +22,50 @@ pub(crate) struct Hints<'a> {
 /// Where the words of a row are looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum In {
+    Facts,
     Chat,
     Printed,
     Both,
 }
 
-/// A row of the table: words, where they are looked for, and what to do. `{0}` is the first group of the words.
+/// A row of the table: words, where they are looked for, and what to do. `{0}` is the first group of the words. Names of
+/// variables are not looked at if clitape sets them, and commands if `first` has them.
 type Row = (In, &'static str, &'static str);
 
+/// The variables that clitape sets itself.
+const OURS: [&str; 9] = [
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "NO_PROXY",
+    "SSL_CERT_FILE",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "NODE_EXTRA_CA_CERTS",
+    "NODE_USE_ENV_PROXY",
+    "NODE_OPTIONS",
+];
+
 /// The first row whose words are there counts; of texts, the newest.
-const ROWS: [Row; 12] = [
+const ROWS: [Row; 15] = [
+    (
+        In::Facts,
+        r"api\.anthropic\.com",
+        "another `claude` than the stand-in may have run, because the real one asks for that host: an SDK starts the one of \
+         its own package, which clitape finds by the program in `command` and the folders named there; name the program \
+         itself and not one that starts it, or give the SDK `{claude}` (`cli_path`, `pathToClaudeCodeExecutable`)",
+    ),
+    (
+        In::Facts,
+        r"the prompt “.*” has no marker",
+        "pass the person's message on to `claude` as it is, with its marker; a prompt that the gateway makes itself, such as \
+         for a title or to begin a session, is answered with `own_prompts = true`",
+    ),
+    (
+        In::Facts,
+        r"got no message: .*--input-format stream-json.* -- ",
+        "with `--input-format stream-json`, `claude` reads its prompt from stdin unless stdin is a terminal, and the gateway \
+         gives it as an argument: it is made for a terminal, or has a setting for runs without one",
+    ),
     (
         In::Chat,
         r"the chat server said: .*: Unauthorized",
@@ -55,12 +95,12 @@ const ROWS: [Row; 12] = [
     ),
     (
         In::Chat,
-        r"(/(?:new|start|project|session|create|open|login|cd|switch|use)\b)(?: ?<| ?\[| name)",
+        r"(/(?:new|start|project|session|create|open|cd|switch|use)\b)(?: ?<| ?\[| name)",
         "it waits for a command first: write `first = [\"{0} test\"]`",
     ),
     (
         In::Chat,
-        r"(/(?:new|start|project|session|create|open|login|cd|switch|use)\b)",
+        r"(/(?:new|start|project|session|create|open|cd|switch|use)\b)",
         "it waits for a command first: write `first = [\"{0}\"]`",
     ),
     (
@@ -99,39 +139,59 @@ impl Hints<'_> {
             ROWS.iter().map(compile).collect()
         });
         ROWS.iter().zip(WORDS.iter()).find_map(|((place, _, todo), words)| {
-            let chat = (*place != In::Printed).then_some(self.chat);
-            let printed = (*place != In::Chat).then_some(self.printed);
-            let texts = chat.into_iter().chain(printed).flat_map(|texts| texts.iter().rev());
-            let found = texts.filter_map(|text| words.captures(text)).next()?;
-            Some(filled(todo, &found))
+            let texts: &[&[String]] = match place {
+                In::Facts => &[self.facts],
+                In::Chat => &[self.chat],
+                In::Printed => &[self.printed],
+                In::Both => &[self.chat, self.printed],
+            };
+            let texts = texts.iter().flat_map(|texts| texts.iter().rev());
+            let found = texts.filter_map(|text| words.captures(text));
+            let word = |found: &Captures<'_>| {
+                found.get(1).map_or(String::new(), |group| group.as_str().to_owned())
+            };
+            let word = found.map(|found| word(&found)).find(|word| !self.has(word))?;
+            match self.spec.env.contains_key(&word) {
+                true => Some(format!(
+                    "it does not take {word} from its environment, where `env` sets it: name the file that it reads with `files`"
+                )),
+                false => Some(todo.replace("{0}", &word)),
+            }
         })
     }
-}
 
-/// A hint with the words that were found.
-fn filled(todo: &str, found: &Captures<'_>) -> String {
-    todo.replace("{0}", found.get(1).map_or("", |group| group.as_str()))
+    /// Returns whether a word of a hint is a command that the person writes first, or a variable of clitape's own.
+    fn has(&self, word: &str) -> bool {
+        let is_written = |step: &FirstStep| match step {
+            FirstStep::Say(text) => text.split_whitespace().next() == Some(word),
+            FirstStep::Press(_) => false,
+        };
+        OURS.contains(&word) || self.spec.writers.first.iter().any(is_written)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::subject::config::tests::gateway;
 
     #[test]
     fn the_words_of_a_gateway_say_what_to_do() {
-        /// A text of the chat, what was printed, and the part of the hint that says it.
-        fn check(chat: &str, printed: &str, expect: Option<&str>) {
+        let spec = gateway("env = { SET_ALREADY = 'x' }\nfirst = ['/open .']");
+        // Facts, a text of the chat, and what was printed; the part of the hint that says it.
+        let check = |[facts, chat, printed]: [&str; 3], expect: Option<&str>| {
             let texts = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
-            let (chat, printed) = (texts(chat), texts(printed));
-            let found = Hints { chat: &chat, printed: &printed }.best();
+            let (all, chat, printed) = (texts(facts), texts(chat), texts(printed));
+            let hints = Hints { spec: &spec, facts: &all, chat: &chat, printed: &printed };
+            let found = hints.best();
             match expect {
                 Some(words) => assert!(
                     found.as_ref().is_some_and(|it| it.contains(words)),
-                    "{chat:?} {printed:?}: {found:?}"
+                    "{hints:?}: {found:?}"
                 ),
-                None => assert_eq!(found, None, "{chat:?} {printed:?}"),
+                None => assert_eq!(found, None, "{hints:?}"),
             }
-        }
+        };
         for chat in [
             "Unauthorized. Your chat ID is: 7000002",
             "⛔ not authorized",
@@ -140,7 +200,7 @@ mod tests {
             "Sorry, your user id 7000002 is not on the allowlist.",
             "This is a private bot.",
         ] {
-            check(chat, "", Some("`{person}`"));
+            check(["", chat, ""], Some("`{person}`"));
         }
         for (chat, printed) in [
             ("Error: [Errno 2] No such file or directory: '/nowhere/claude'", ""),
@@ -148,27 +208,48 @@ mod tests {
             ("Something went wrong", "Error: spawn claude ENOENT"),
             ("Failed", "sh: 1: claude: not found"),
         ] {
-            check(chat, printed, Some("`{claude}`"));
+            check(["", chat, printed], Some("`{claude}`"));
         }
-        check("No active session. Use /new <name> first.", "", Some(r#"first = ["/new test"]"#));
-        check("Send /start to begin", "", Some(r#"first = ["/start"]"#));
-        check("Pick one with /project [name]", "", Some(r#"first = ["/project test"]"#));
         let said = "it did not ask http://127.0.0.1:1 for updates; the chat server said: ";
-        check(&format!("{said}getMe: Unauthorized"), "", Some("`{token}`"));
-        check(&format!("{said}/bot/bot<token>/getMe: Not Found"), "", Some("`{bot_api}`"));
-        check("can't start ./none: No such file", "", Some("`./none`"));
+        for (chat, expect) in [
+            ("No active session. Use /new <name> first.", Some(r#"first = ["/new test"]"#)),
+            ("Send /start to begin", Some(r#"first = ["/start"]"#)),
+            ("Pick one with /project [name]", Some(r#"first = ["/project test"]"#)),
+            // The person has written it.
+            ("Choose a folder with /open", None),
+            (&format!("{said}getMe: Unauthorized"), Some("`{token}`")),
+            (&format!("{said}/bot/bot<token>/getMe: Not Found"), Some("`{bot_api}`")),
+            ("can't start ./none: No such file", Some("`./none`")),
+        ] {
+            check(["", chat, ""], expect);
+        }
         for (printed, expect) in [
-            ("ModuleNotFoundError: No module named 'telegram'", "no `telegram`"),
-            ("Error: Cannot find module 'grammy'", "no `grammy`"),
-            ("KeyError: 'BOT_TOKEN'", "variable BOT_TOKEN"),
+            ("ModuleNotFoundError: No module named 'telegram'", Some("no `telegram`")),
+            ("Error: Cannot find module 'grammy'", Some("no `grammy`")),
+            ("KeyError: 'BOT_TOKEN'", Some("variable BOT_TOKEN")),
             (
                 "Error: missing required environment variable TELEGRAM_BOT_TOKEN",
-                "variable TELEGRAM_BOT_TOKEN",
+                Some("variable TELEGRAM_BOT_TOKEN"),
             ),
-            ("TELEGRAM_TOKEN is not set", "variable TELEGRAM_TOKEN"),
+            ("TELEGRAM_TOKEN is not set", Some("variable TELEGRAM_TOKEN")),
+            ("Missing required config: SET_ALREADY", Some("the file that it reads with `files`")),
+            ("session set: NODE_EXTRA_CA_CERTS=***", None),
         ] {
-            check("it ended with code 1 before it was ready", printed, Some(expect));
+            check(["", "it ended with code 1 before it was ready", printed], expect);
         }
-        check("You said: hello", "INFO: polling", None);
+        for (facts, expect) in [
+            ("it asked for api.anthropic.com 3 times: refused", "another `claude`"),
+            (
+                "`claude` said: the prompt “Say OK” has no marker [[clitape:NAME]]",
+                "own_prompts = true",
+            ),
+            (
+                "`claude` was started, and got no message: claude -p --input-format stream-json -- Hi",
+                "unless stdin is a terminal",
+            ),
+        ] {
+            check([facts, "Please run /login", ""], Some(expect));
+        }
+        check(["", "You said: hello", "INFO: polling"], None);
     }
 }

@@ -20,6 +20,10 @@ const LONGEST: Duration = Duration::from_secs(10);
 const FIRST_LINE: u64 = 256;
 /// The programs that run a script of JavaScript.
 const NODES: [&str; 6] = ["node", "nodejs", "bun", "deno", "tsx", "ts-node"];
+/// The shells, whose scripts and `-c` name the programs that run the gateway.
+const SHELLS: [&str; 6] = ["sh", "bash", "dash", "zsh", "ash", "ksh"];
+/// The most bytes of a shell's script that are read, and how many scripts may start each other.
+const SCRIPT: (u64, u8) = (64 << 10, 3);
 /// The folders in which a project keeps its own Python.
 const VIRTUAL: [&str; 2] = [".venv", "venv"];
 
@@ -92,13 +96,17 @@ struct Interpreters {
     pythons: Vec<PathBuf>,
     /// The scripts of JavaScript.
     scripts: Vec<PathBuf>,
+    /// The folders that the command names, as `npm --prefix` and `cd` do.
+    folders: Vec<PathBuf>,
     /// Is true if the command may run what the folder in which it starts has, as `npm start` and `uv run` do.
     uses_folder: bool,
+    /// The number of shell scripts that have started each other.
+    depth: u8,
 }
 
 impl Interpreters {
     /// Reads a command. Only its first word is looked at if it is an interpreter or a script; otherwise, as for `env`
-    /// or `uv run`, the others too.
+    /// or `uv run`, the others too. A folder that it names may be that of a project.
     fn read(&mut self, start: ProgramStart<'_>) {
         let [first, rest @ ..] = start.command else { return };
         let path = variable(start, "PATH").unwrap_or_default();
@@ -111,14 +119,44 @@ impl Interpreters {
                 }
             }
         }
+        rest.iter().for_each(|word| self.folder(&word.to_string_lossy(), start));
         if self.uses_folder {
-            self.scripts.push(project(start));
-            let own = VIRTUAL.iter().map(|name| start.folder.join(name));
-            let active = variable(start, "VIRTUAL_ENV").map(PathBuf::from);
-            for folder in own.chain(active) {
-                self.python_in(&folder.join("bin"));
+            self.folders.push(start.folder.to_owned());
+        }
+        for folder in std::mem::take(&mut self.folders) {
+            self.scripts.push(folder.join("package.json"));
+            for name in VIRTUAL {
+                self.python_in(&folder.join(name).join("bin"));
             }
         }
+        let active = variable(start, "VIRTUAL_ENV").filter(|_| self.uses_folder);
+        active.into_iter().for_each(|folder| self.python_in(&Path::new(folder).join("bin")));
+    }
+
+    /// Takes a word of a command, `--option=` before it or not, if it is a folder.
+    fn folder(&mut self, word: &str, start: ProgramStart<'_>) {
+        let value = word.rsplit('=').next().filter(|value| !value.is_empty());
+        let folder = value.map(|value| start.folder.join(value));
+        self.folders.extend(folder.filter(|folder| folder.is_dir()));
+    }
+
+    /// Reads the text of a shell's script: each word may be a program with its arguments, or a folder.
+    fn script(&mut self, text: &str, start: ProgramStart<'_>) {
+        if self.depth >= SCRIPT.1 {
+            return;
+        }
+        self.depth += 1;
+        let path = variable(start, "PATH").unwrap_or_default();
+        let is_between = |c: char| c.is_whitespace() || ";|&()<>`'\"".contains(c);
+        let words = text.split(is_between).filter(|word| !word.is_empty());
+        let words: Vec<OsString> = words.map(OsString::from).collect();
+        for (at, word) in words.iter().enumerate() {
+            if let Some(program) = find(word, path, start.folder) {
+                self.take(&program, &words[at + 1..], start);
+            }
+            self.folder(&word.to_string_lossy(), start);
+        }
+        self.depth -= 1;
     }
 
     /// Takes a program and its arguments. Returns whether it is an interpreter or a script of one.
@@ -134,6 +172,19 @@ impl Interpreters {
             let mut paths = words.map(|word| start.folder.join(word));
             self.scripts.extend(paths.find(is_script));
             self.scripts.push(project(start));
+            return true;
+        }
+        if SHELLS.contains(&&*name) {
+            let mut words = arguments.iter().map(|word| word.to_string_lossy());
+            match words.find(|word| word.ends_with('c') || !word.starts_with('-')) {
+                Some(option) if option.starts_with('-') => {
+                    let text = words.next().unwrap_or_default();
+                    self.script(&text, start);
+                }
+                Some(script) => self.script(&text_of(&start.folder.join(&*script)), start),
+                None => {}
+            }
+            self.uses_folder = true;
             return true;
         }
         let Some(line) = first_line(program) else { return false };
@@ -157,6 +208,7 @@ impl Interpreters {
             for folder in [Some(program), real.as_deref()].into_iter().flatten() {
                 self.python_in(folder.parent().unwrap_or(Path::new("/")));
             }
+            self.script(&text_of(program), start);
             self.uses_folder = true;
         }
         true
@@ -231,10 +283,22 @@ fn is_python(name: &str) -> bool {
 
 /// The first line of a script after `#!`.
 fn first_line(program: &Path) -> Option<String> {
+    let text = start_of(program, FIRST_LINE);
+    text.strip_prefix("#!")?.lines().next().map(str::to_owned)
+}
+
+/// The text of a shell's script; empty if it can't be read.
+fn text_of(script: &Path) -> String {
+    start_of(script, SCRIPT.0)
+}
+
+/// The first bytes of a file as a text; empty if it can't be read.
+fn start_of(file: &Path, bytes: u64) -> String {
     let mut start = Vec::new();
-    files::open_named(program).ok()?.take(FIRST_LINE).read_to_end(&mut start).ok()?;
-    let line = start.strip_prefix(b"#!")?.split(|&byte| byte == b'\n').next()?;
-    Some(String::from_utf8_lossy(line).into_owned())
+    let opened = files::open_named(file).ok();
+    // What was read before an error is the start as well.
+    let _ = opened.map(|file| file.take(bytes).read_to_end(&mut start));
+    String::from_utf8_lossy(&start).into_owned()
 }
 
 #[cfg(test)]
@@ -278,11 +342,19 @@ mod tests {
         put(&root, "bin/env-bot", "#!/usr/bin/env -S python3 -u\n");
         put(&root, "shims/shim-bot", "#!/usr/bin/env sh\nexec pyenv exec \"$0\"\n");
         put(&root, "bin/native", "\u{7f}ELF");
+        put(
+            &root,
+            "start.sh",
+            "#!/bin/sh\n# one\nexport A=1\nexec node ROOT/other/bot/main.js \"$@\"\n",
+        );
+        put(&root, "loop.sh", "#!/bin/bash\ncd ROOT/app/packages/bot && exec ROOT/loop.sh\n");
+        put(&root, "other/bot/main.js", "");
         for folder in [
             "app/node_modules",
             "app/packages/bot/node_modules",
             "lib/node_modules/gw/node_modules",
             "more/node_modules",
+            "other/bot/node_modules",
         ] {
             fs::create_dir_all(root.join(folder)).unwrap();
         }
@@ -364,6 +436,31 @@ mod tests {
                 &["node", "--no-warnings", "packages/bot/main.js"],
                 &[("NODE_PATH", "ROOT/more/node_modules:/none")],
                 &["app/packages/bot/node_modules", "app/node_modules", "more/node_modules"],
+            ),
+            (
+                &["sh", "-c", "exec node 'ROOT/other/bot/main.js'"],
+                &[],
+                &["app/.venv/packages", "other/bot/node_modules", "app/node_modules"],
+            ),
+            (
+                &["ROOT/start.sh"],
+                &[],
+                &["app/.venv/packages", "other/bot/node_modules", "app/node_modules"],
+            ),
+            (
+                &["ROOT/loop.sh"],
+                &[],
+                &["app/.venv/packages", "app/packages/bot/node_modules", "app/node_modules"],
+            ),
+            (
+                &["gw", "start", "--prefix=ROOT/other/bot"],
+                &[],
+                &[
+                    "lib/node_modules/gw/node_modules",
+                    "lib/node_modules",
+                    "app/node_modules",
+                    "other/bot/node_modules",
+                ],
             ),
             (
                 &["gw", "start"],

@@ -7,6 +7,7 @@ use clitape_runner::text::{Keep, truncate};
 use serde_json::Value;
 
 use super::persons::Seat;
+use super::placeholders::Places;
 use crate::chat_server::{ChatServer, PersonError, PressTarget};
 use crate::judge::finally_read;
 
@@ -21,6 +22,8 @@ const LABELS: usize = 8;
 #[derive(Debug, Clone)]
 pub(crate) struct ChatPart<'a> {
     server: &'a ChatServer,
+    /// The placeholders of the start of the gateway.
+    places: &'a Places,
     seat: Seat,
     topic: Option<i64>,
     /// The entries of the chat before this part.
@@ -31,8 +34,13 @@ pub(crate) struct ChatPart<'a> {
 
 impl<'a> ChatPart<'a> {
     /// Begins a part with what happens from now on.
-    pub(crate) fn new(server: &'a ChatServer, seat: Seat, topic: Option<i64>) -> Self {
-        let mut part = Self { server, seat, topic, known: 0, before: BTreeSet::new() };
+    pub(crate) fn new(
+        server: &'a ChatServer,
+        places: &'a Places,
+        seat: Seat,
+        topic: Option<i64>,
+    ) -> Self {
+        let mut part = Self { server, places, seat, topic, known: 0, before: BTreeSet::new() };
         part.begin();
         part
     }
@@ -44,9 +52,14 @@ impl<'a> ChatPart<'a> {
         self.known = entries.len();
     }
 
-    /// Returns a text of the settings with the placeholders of the person filled.
+    /// Returns a text of the settings with its placeholders filled, as this person writes it.
     pub(crate) fn fill(&self, text: &str) -> String {
-        self.seat.fill(text, self.server)
+        self.seat.fill(text, self.places)
+    }
+
+    /// Returns whether the gateway takes what persons write: it waits for updates, or has set a webhook.
+    pub(crate) fn is_read(&self) -> bool {
+        self.server.polled()
     }
 
     /// Writes a text of the person.

@@ -109,12 +109,12 @@ impl Seat {
         places.set("chat", self.chat.to_string());
     }
 
-    /// Returns what the person of this seat writes: a text in which `{person}`, `{username}`, `{chat}` and `{bot}` are
-    /// filled.
-    pub(crate) fn fill(&self, text: &str, server: &ChatServer) -> String {
+    /// Returns what the person of this seat writes: a text with the placeholders of a start filled, of which `{person}`,
+    /// `{username}` and `{chat}` are their own.
+    pub(crate) fn fill(&self, text: &str, start: &Places) -> String {
         let mut places = Places::default();
         self.set_places(&mut places);
-        places.set("bot", server.bot_username());
+        places.add(start);
         places.fill(text, Writing::Plain)
     }
 }

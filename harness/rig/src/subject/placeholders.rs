@@ -49,6 +49,11 @@ impl Places {
         self.values.push((name.to_owned(), value.into()));
     }
 
+    /// Adds the values of another start's placeholders. A name that is set already keeps its value.
+    pub(crate) fn add(&mut self, others: &Self) {
+        self.values.extend(others.values.iter().cloned());
+    }
+
     /// Returns a text with every placeholder that has a value filled. Other braces stay as they are.
     pub(crate) fn fill(&self, text: &str, writing: Writing) -> String {
         let mut filled = String::with_capacity(text.len());

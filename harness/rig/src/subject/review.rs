@@ -82,6 +82,7 @@ impl Listing {
             values,
             claude_first,
             // Limits, promises that are judged, and the choice of recordings run nothing.
+            own_prompts: _,
             idle_s: _,
             within_s: _,
             at_once: _,
@@ -407,7 +408,8 @@ mod tests {
         ("reach", "reach = 'proxy'", "reach = 'address'"),
     ];
     /// Settings that run nothing: they are limits, promises that are judged, or choose recordings.
-    const RUNS_NOTHING: [(&str, &str); 18] = [
+    const RUNS_NOTHING: [(&str, &str); 19] = [
+        ("own_prompts", "own_prompts = true"),
         ("idle_s", "idle_s = 9"),
         ("within_s", "within_s = 9"),
         ("ready.within_s", "ready = { within_s = 9 }"),

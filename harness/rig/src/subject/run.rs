@@ -218,6 +218,7 @@ impl Queue<'_> {
         let (spec, program, faults) = (how.spec, &mut boot.program, how.faults);
         let shared = Shared {
             person: &boot.person,
+            places: &boot.places,
             log: Mutex::new(StandInLog::at(boot.log.clone(), rig.limits.subject.output, kept)),
             over: Mutex::new(None),
             stop: rig.stop,

@@ -67,6 +67,8 @@ pub struct GatewaySpec {
     pub press: Press,
     /// Whether a message that comes during a turn is written to `claude` at once.
     pub writes_during_turn: bool,
+    /// Whether it gives `claude` prompts of its own, which get a short answer.
+    pub own_prompts: bool,
     /// The seconds without a call of the chat after which a run is over.
     pub idle_s: u64,
     /// The seconds that one run may take.

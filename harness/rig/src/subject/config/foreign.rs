@@ -18,6 +18,7 @@ impl SubjectFile {
             ("chat", self.chat.is_some()),
             ("starts", self.starts.is_some()),
             ("first", self.first.is_some()),
+            ("own_prompts", self.own_prompts.is_some()),
         ];
         let person = [
             ("folder", self.folder.is_some()),

@@ -8,7 +8,7 @@ fn parse(text: &str) -> Result<Subjects, SubjectError> {
     Subjects::parse(PathBuf::from("clitape.toml"), text)
 }
 
-fn gateway(more: &str) -> GatewaySpec {
+pub(in crate::subject) fn gateway(more: &str) -> GatewaySpec {
     let mut subjects = parse(&format!("{MINE}{more}")).unwrap().subjects;
     match subjects.pop_first().unwrap().1 {
         Subject::Gateway(spec) => *spec,

@@ -226,14 +226,27 @@ impl Drive<'_> {
             (None, Some(words), true) => format!(
                 "`claude` was started and got no message on stdin, and the chat says {words}"
             ),
-            (None, Some(words), false) => format!(
-                "`claude` was not started, and the chat says {words}; a list of allowed persons needs `{{persons}}`, a \
-                 command that must come first is `first`, and a gateway that looks for `claude` elsewhere than in \
-                 `PATH` may have started another one"
-            ),
+            (None, Some(words), false) => {
+                let first = match self.spec.writers.first.is_empty() {
+                    true => " a command that must come first is `first`,",
+                    false => "",
+                };
+                format!(
+                    "`claude` was not started, and the chat says {words}; a list of allowed persons needs \
+                     `{{persons}}`,{first} and a gateway that looks for `claude` elsewhere than in `PATH` may have \
+                     started another one"
+                )
+            }
             (None, None, true) => "`claude` was started and got no message on stdin".to_owned(),
             (None, None, false) => "`claude` was not started".to_owned(),
         };
+        if !self.chat.is_read() {
+            waited_for
+                .push_str(", because the gateway has asked for no updates and set no webhook");
+        }
+        if let Some(words) = &self.first_words {
+            waited_for.push_str(&format!("; after the steps of `first`, the chat said {words}"));
+        }
         waited_for.push_str(&self.stillness());
         RunEnding::Hung { waited_s: waited.as_secs(), waited_for, last_words: String::new() }
     }
