@@ -143,7 +143,7 @@ fn checked(
         return Err(error.into());
     }
     if holds && !quiet {
-        out.line(format_args!("next: clitape test --subject {}", gateway.shown()))?;
+        out.line(format_args!("next: clitape test --subject {} --pace 200", gateway.shown()))?;
     }
     Ok(if holds { ExitStatus::Ok } else { ExitStatus::Findings })
 }

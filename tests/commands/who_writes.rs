@@ -262,21 +262,41 @@ while True:
         call("sendMessage", chat_id=chat, text="\n\n".join(text))
 "#;
 
+/// A workspace with that gateway under test and one scenario.
+fn workspace_of_turns(scenario: &str, settings: &str) -> tempfile::TempDir {
+    let dir = workspace(&[scenario]);
+    fs::write(dir.path().join("bot.py"), TURNS).unwrap();
+    let toml = format!(
+        "[subject.mine]\nkind = 'gateway'\nhost = 'live'\ncommand = ['python3', 'bot.py', '{}']\nidle_s = 2\n\
+         tools_shown = false\nprogress_shown = false\n{settings}\n\
+         env = {{ TELEGRAM_API = '{{bot_api}}', TELEGRAM_TOKEN = '{{token}}', CLAUDE_BIN = '{{claude}}' }}\n",
+        root().join("subjects/examples").display()
+    );
+    fs::write(dir.path().join("clitape.toml"), toml).unwrap();
+    dir
+}
+
+#[test]
+fn a_promise_to_ask_is_broken_by_a_gateway_whose_claude_asks_nobody() {
+    if !has_program("python3") {
+        return;
+    }
+    for scenario in ["ask-user", "permission-allow"] {
+        let dir = workspace_of_turns(scenario, "questions_asked = true");
+        let says = ["SB018", "starts `claude` without `--permission-prompt-tool`"];
+        // The person answers nothing that was not asked.
+        let stdout = check(dir.path(), &["test", "--yes", "--subject", "mine"], 3, &says, &[]);
+        assert!(!stdout.contains("SB027"), "{stdout}");
+    }
+}
+
 #[test]
 fn a_run_is_not_over_before_the_turn_of_the_last_message() {
     if !has_program("python3") {
         return;
     }
-    let dir = workspace(&["live-multi-turn"]);
+    let dir = workspace_of_turns("live-multi-turn", "");
     let path = dir.path();
-    fs::write(path.join("bot.py"), TURNS).unwrap();
-    let toml = format!(
-        "[subject.mine]\nkind = 'gateway'\nhost = 'live'\ncommand = ['python3', 'bot.py', '{}']\nidle_s = 2\n\
-         tools_shown = false\nprogress_shown = false\n\
-         env = {{ TELEGRAM_API = '{{bot_api}}', TELEGRAM_TOKEN = '{{token}}', CLAUDE_BIN = '{{claude}}' }}\n",
-        root().join("subjects/examples").display()
-    );
-    fs::write(path.join("clitape.toml"), toml).unwrap();
     let (_, stdout, stderr) = run(path, &["rig", "--yes", "mine", "live-multi-turn", "--calls"]);
     let messages = stdout.matches("sendMessage #").count();
     assert!(stdout.contains("it came to its end") && messages == 2, "{stdout}{stderr}");

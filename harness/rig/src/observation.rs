@@ -120,6 +120,8 @@ pub struct SubjectTraits {
     pub shows_progress: bool,
     /// Whether the subject passes on what the CLI asks, and does not answer it itself.
     pub asks_questions: bool,
+    /// Whether its `claude` can ask: it was started with `--permission-prompt-tool`. No promise, but seen in a run.
+    pub lets_claude_ask: bool,
     /// Whether a turn leaves one message in the chat, but for the pages of a long answer and for questions.
     pub one_message: bool,
     /// Whether the answers `NO_REPLY` and `HEARTBEAT_OK` are kept from the chat.
@@ -133,6 +135,7 @@ impl Default for SubjectTraits {
             shows_tools: true,
             shows_progress: true,
             asks_questions: false,
+            lets_claude_ask: true,
             one_message: false,
             keeps_silence: false,
         }

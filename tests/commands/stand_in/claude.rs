@@ -3,6 +3,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -150,6 +151,38 @@ for line in sys.stdin:
     if "result" not in message: print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
 "#;
 
+/// The same server behind HTTP: it answers as JSON or, with `STREAM`, as a stream of events, and wants its session.
+const HTTP_SERVER: &str = r#"
+import http.server, json, os
+class Server(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def log_message(self, *words): pass
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        open(os.environ["SERVER_LOG"], "a").write(body + "\n")
+        message = json.loads(body)
+        is_first = message["method"] == "initialize"
+        if self.headers["X-Key"] != "k" or not is_first and self.headers["Mcp-Session-Id"] != "s1":
+            return self.reply(403, "", "")
+        if "id" not in message: return self.reply(202, "", "")
+        asked = message["params"].get("arguments")
+        answer = {"allow": {"behavior": "allow", "updatedInput": asked and asked["input"]}, "deny": {"behavior": "deny", "message": "No."}}.get(os.environ["MODE"], "?")
+        result = {"protocolVersion": message["params"].get("protocolVersion")} if is_first else {"content": [{"type": "text", "text": json.dumps(answer)}]}
+        text = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result})
+        if os.environ.get("STREAM"): self.reply(200, "text/event-stream", f"event: message\ndata: {{\"method\": \"x\"}}\n\ndata: {text}\n\n")
+        else: self.reply(200, "application/json", text)
+    def reply(self, status, kind, text):
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Mcp-Session-Id", "s1")
+        self.send_header("Content-Length", str(len(text.encode())))
+        self.end_headers()
+        self.wfile.write(text.encode())
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
+print(server.server_port, flush=True)
+server.serve_forever()
+"#;
+
 /// Plays a cassette to a one-shot and to a live host whose tool answers so; what each ended with, and the calls of the
 /// tool.
 fn with_tool(name: &str, mode: &str) -> Vec<(Ended, Vec<Value>)> {
@@ -207,6 +240,46 @@ fn a_tool_of_an_mcp_server_is_asked() {
             assert_eq!(params["arguments"]["tool_use_id"], "toolu_clitape_main_1_2");
             assert!(params["arguments"]["input"]["command"].is_string(), "{params}");
         }
+    }
+}
+
+#[test]
+fn a_tool_of_an_mcp_server_of_this_machine_is_asked_by_http() {
+    if !has_program("python3") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let (server, log) = (dir.path().join("server.py"), dir.path().join("log"));
+    fs::write(&server, HTTP_SERVER).unwrap();
+    for (name, mode, stream) in
+        [("permission-allow/2.1.330", "allow", ""), ("permission-deny/2.1.330", "deny", "1")]
+    {
+        let mut running = Command::new("python3")
+            .arg(&server)
+            .envs([("SERVER_LOG", log.to_str().unwrap()), ("MODE", mode), ("STREAM", stream)])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut port = String::new();
+        BufReader::new(running.stdout.take().unwrap()).read_line(&mut port).unwrap();
+        let play = |url: &str| {
+            let gate = json!({"type": "http", "url": url, "headers": {"X-Key": "k"}});
+            let config = json!({"mcpServers": {"gate": gate}}).to_string();
+            let tool = ["--permission-prompt-tool", "mcp__gate__ask", "--mcp-config", &config];
+            let args = [&["-p", "Go."], &ONE_SHOT[..], &tool].concat();
+            Host::start(&[("CLITAPE_CASSETTE", name)], &args).end()
+        };
+        let ended = play(&format!("http://localhost:{}/mcp", port.trim()));
+        let elsewhere = play("http://192.0.2.1/mcp");
+        running.kill().unwrap();
+        running.wait().unwrap();
+        assert_eq!(ended.status.code(), Some(0), "{name}: {}", ended.stderr);
+        assert!(ended.records().iter().any(|record| record["type"] == "result"), "{name}");
+        let calls = fs::read_to_string(&log).unwrap();
+        assert_eq!(calls.matches("tools/call").count(), 1, "{calls}");
+        assert_eq!(elsewhere.status.code(), Some(70), "{}", elsewhere.stderr);
+        assert!(elsewhere.stderr.contains("of this machine"), "{}", elsewhere.stderr);
+        fs::remove_file(&log).unwrap();
     }
 }
 

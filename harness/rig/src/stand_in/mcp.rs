@@ -1,21 +1,33 @@
 //! Asks a tool of an MCP server for a permission, as `--permission-prompt-tool mcp__SERVER__TOOL` wants it: it starts
-//! the server of that name in `--mcp-config`, and calls the tool with what the CLI would ask the host.
+//! the server of that name in `--mcp-config`, or connects to it, and calls the tool with what the CLI would ask the host.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
+use clitape_gateway::sse::SseDecoder;
 use clitape_runner::files;
 use clitape_runner::threads::{NoMoreThreads, start};
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::body::Bytes;
+use hyper::client::conn::http1 as client;
+use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderValue};
+use hyper::{Request, Uri};
+use hyper_util::rt::TokioIo;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio::runtime::{Builder, Runtime};
 
 /// The version of the protocol that the CLI speaks.
 const PROTOCOL: &str = "2025-11-25";
-/// The most bytes of a line of a server.
-const LONGEST_LINE: u64 = 32 << 20;
+/// The most bytes of a message of a server.
+const LONGEST_MESSAGE: u64 = 32 << 20;
+/// The header that has a connection's session.
+const SESSION: &str = "mcp-session-id";
 /// The code of JSON-RPC for a method that a side does not have.
 const NO_METHOD: i64 = -32601;
 
@@ -34,6 +46,9 @@ struct Server {
     args: Vec<String>,
     #[serde(default)]
     env: BTreeMap<String, String>,
+    url: Option<String>,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
 }
 
 /// A question of the CLI, as the tool gets it.
@@ -151,35 +166,86 @@ fn answer(
     }
 }
 
-/// A server that runs, and speaks JSON-RPC in lines on its stdin and stdout.
+/// A connection to a server, which speaks JSON-RPC.
 struct Connection {
-    stdin: ChildStdin,
-    stdout: BufReader<io::Take<ChildStdout>>,
+    wire: Wire,
     next_id: u64,
-    /// The server ends when its stdin does.
-    _child: Child,
+}
+
+/// The way on which the messages of a connection go.
+enum Wire {
+    /// A program of the stand-in's own, with a message a line on its stdin and stdout.
+    Pipes(Pipes),
+    /// A server of this machine, by the protocol's "streamable HTTP".
+    Http(Box<Http>),
 }
 
 impl Connection {
     fn start(server: &Server) -> io::Result<Self> {
-        let Some(command) = &server.command else {
-            return Err(io::Error::other(
-                "the stand-in speaks only with MCP servers that have a `command`",
-            ));
+        let wire = match (&server.command, &server.url) {
+            (Some(command), _) => Wire::Pipes(Pipes::start(command, server)?),
+            (None, Some(url)) => Wire::Http(Box::new(Http::to(url, server)?)),
+            (None, None) => {
+                return Err(io::Error::other(
+                    "the stand-in speaks only with MCP servers that have a `command` or a `url`",
+                ));
+            }
         };
+        let mut connection = Self { wire, next_id: 0 };
+        let client = json!({"name": "claude-code", "version": env!("CARGO_PKG_VERSION")});
+        let hello = json!({"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": client});
+        connection.call("initialize", &hello)?;
+        let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        match &mut connection.wire {
+            Wire::Pipes(pipes) => pipes.write(&ready)?,
+            Wire::Http(http) => drop(http.post(&ready, |_| None)?),
+        }
+        Ok(connection)
+    }
+
+    /// Calls a method, and waits for its result.
+    fn call(&mut self, method: &str, params: &Value) -> io::Result<Value> {
+        let id = self.next_id;
+        self.next_id += 1;
+        let call = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        let is_answer = |message: &Value| message["method"].is_null() && message["id"] == json!(id);
+        let answer = match &mut self.wire {
+            Wire::Pipes(pipes) => pipes.call(&call, is_answer)?,
+            Wire::Http(http) => {
+                http.post(&call, |message| is_answer(&message).then_some(message))?
+            }
+        };
+        let Some(mut answer) = answer else {
+            let what = format!("the server ended before it answered `{method}`");
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, what));
+        };
+        match answer.get("error") {
+            Some(error) => Err(io::Error::other(format!(
+                "the server answered `{method}` with the error {error}"
+            ))),
+            None => Ok(answer["result"].take()),
+        }
+    }
+}
+
+/// The pipes of a server that the stand-in started.
+struct Pipes {
+    stdin: ChildStdin,
+    stdout: BufReader<io::Take<ChildStdout>>,
+    /// The server ends when its stdin does.
+    _child: Child,
+}
+
+impl Pipes {
+    fn start(command: &str, server: &Server) -> io::Result<Self> {
         let mut command = Command::new(command);
         command.args(&server.args).envs(&server.env);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn()?;
         let pipes = child.stdin.take().zip(child.stdout.take());
         let (stdin, stdout) = pipes.ok_or_else(|| io::Error::other("it has no pipes"))?;
-        let stdout = BufReader::new(io::Read::take(stdout, LONGEST_LINE));
-        let mut connection = Self { stdin, stdout, next_id: 0, _child: child };
-        let client = json!({"name": "claude-code", "version": env!("CARGO_PKG_VERSION")});
-        let hello = json!({"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": client});
-        connection.call("initialize", &hello)?;
-        connection.write(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))?;
-        Ok(connection)
+        let stdout = BufReader::new(io::Read::take(stdout, LONGEST_MESSAGE));
+        Ok(Self { stdin, stdout, _child: child })
     }
 
     fn write(&mut self, message: &Value) -> io::Result<()> {
@@ -187,41 +253,122 @@ impl Connection {
         self.stdin.flush()
     }
 
-    /// Calls a method, and waits for its result. What the server asks meanwhile is answered.
-    fn call(&mut self, method: &str, params: &Value) -> io::Result<Value> {
-        let id = self.next_id;
-        self.next_id += 1;
-        self.write(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))?;
+    /// Writes a call and reads its answer; `None` if the server ends. What it asks meanwhile is answered.
+    fn call(
+        &mut self,
+        call: &Value,
+        is_answer: impl Fn(&Value) -> bool,
+    ) -> io::Result<Option<Value>> {
+        self.write(call)?;
         let mut line = String::new();
         loop {
             line.clear();
-            self.stdout.get_mut().set_limit(LONGEST_LINE);
+            self.stdout.get_mut().set_limit(LONGEST_MESSAGE);
             if self.stdout.read_line(&mut line)? == 0 {
-                let what = format!("the server ended before it answered `{method}`");
-                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, what));
+                return Ok(None);
             }
             // A server may print other lines.
             let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
-            match (message["method"].as_str(), message.get("id")) {
-                (Some(method), Some(asked)) => {
-                    let reply = match method {
-                        "ping" => json!({"jsonrpc": "2.0", "id": asked, "result": {}}),
-                        _ => {
-                            let error = json!({"code": NO_METHOD, "message": "not found"});
-                            json!({"jsonrpc": "2.0", "id": asked, "error": error})
-                        }
-                    };
-                    self.write(&reply)?;
-                }
-                (None, Some(answered)) if *answered == json!(id) => {
-                    if let Some(error) = message.get("error") {
-                        let what = format!("the server answered `{method}` with the error {error}");
-                        return Err(io::Error::other(what));
+            if is_answer(&message) {
+                return Ok(Some(message));
+            }
+            if let (Some(method), Some(asked)) = (message["method"].as_str(), message.get("id")) {
+                let reply = match method {
+                    "ping" => json!({"jsonrpc": "2.0", "id": asked, "result": {}}),
+                    _ => {
+                        let error = json!({"code": NO_METHOD, "message": "not found"});
+                        json!({"jsonrpc": "2.0", "id": asked, "error": error})
                     }
-                    return Ok(message["result"].clone());
-                }
-                _ => {}
+                };
+                self.write(&reply)?;
             }
         }
+    }
+}
+
+/// A server of this machine that is reached by HTTP: each message is a request of its own.
+struct Http {
+    runtime: Runtime,
+    address: SocketAddr,
+    uri: Uri,
+    headers: BTreeMap<String, String>,
+    /// The session that the server gave the connection.
+    session: Option<HeaderValue>,
+}
+
+impl Http {
+    fn to(url: &str, server: &Server) -> io::Result<Self> {
+        let uri: Uri = url.parse().map_err(io::Error::other)?;
+        let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
+        let ip = if host == "localhost" { Ok(IpAddr::from([127, 0, 0, 1])) } else { host.parse() };
+        let ip = ip.ok().filter(IpAddr::is_loopback);
+        let Some(ip) = ip.filter(|_| uri.scheme_str() == Some("http")) else {
+            let what = format!(
+                "the stand-in speaks only with MCP servers of this machine, and not with {url}"
+            );
+            return Err(io::Error::other(what));
+        };
+        let address = SocketAddr::new(ip, uri.port_u16().unwrap_or(80));
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        Ok(Self { runtime, address, uri, headers: server.headers.clone(), session: None })
+    }
+
+    /// Posts a message, and returns the first message of the answer that `take` takes. The answer is one message of
+    /// JSON, a stream of events, or nothing.
+    fn post(
+        &mut self,
+        message: &Value,
+        take: impl Fn(Value) -> Option<Value>,
+    ) -> io::Result<Option<Value>> {
+        let Self { runtime, address, uri, headers, session } = self;
+        runtime.block_on(async {
+            let socket = TcpStream::connect(*address).await?;
+            let shaken = client::handshake(TokioIo::new(socket)).await;
+            let (mut sender, connection) = shaken.map_err(io::Error::other)?;
+            // How the connection ends is seen by the request on it.
+            tokio::spawn(async move { drop(connection.await) });
+            let path = uri.path_and_query().map_or("/", |path| path.as_str());
+            let mut request = Request::post(path)
+                .header(HOST, address.to_string())
+                .header(CONTENT_TYPE, "application/json")
+                .header(ACCEPT, "application/json, text/event-stream")
+                .header("mcp-protocol-version", PROTOCOL);
+            for (name, value) in headers.iter() {
+                request = request.header(name, value);
+            }
+            if let Some(session) = session.as_ref() {
+                request = request.header(SESSION, session);
+            }
+            let request = request.body(Full::new(Bytes::from(message.to_string())));
+            let request = request.map_err(io::Error::other)?;
+            let response = sender.send_request(request).await.map_err(io::Error::other)?;
+            if !response.status().is_success() {
+                let what = format!("the server answered {uri} with {}", response.status());
+                return Err(io::Error::other(what));
+            }
+            if let Some(given) = response.headers().get(SESSION) {
+                *session = Some(given.clone());
+            }
+            let kind = response.headers().get(CONTENT_TYPE);
+            let is_stream =
+                kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+            let mut body = Limited::new(response.into_body(), LONGEST_MESSAGE as usize);
+            if !is_stream {
+                let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
+                return Ok(serde_json::from_slice(&body).ok().and_then(take));
+            }
+            let mut decoder = SseDecoder::new();
+            while let Some(frame) = body.frame().await {
+                let frame = frame.map_err(io::Error::other)?;
+                let Some(bytes) = frame.data_ref() else { continue };
+                for event in decoder.feed(bytes).map_err(io::Error::other)? {
+                    let message = serde_json::from_str(&event.data).ok();
+                    if let Some(taken) = message.and_then(&take) {
+                        return Ok(Some(taken));
+                    }
+                }
+            }
+            Ok(None)
+        })
     }
 }

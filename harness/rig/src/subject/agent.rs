@@ -93,7 +93,15 @@ pub(crate) fn drive(
     let played = shared.log().played(&job.name());
     let (turns, reads) = played.since(begin_ms, &job.cassette.stdout);
     let entries = drive.session.entries().to_vec();
-    Some(Seen { entries, ending, turns, reads, bus: None, took: begin.elapsed() })
+    Some(Seen {
+        entries,
+        ending,
+        turns,
+        asks_nobody: false,
+        reads,
+        bus: None,
+        took: begin.elapsed(),
+    })
 }
 
 /// How a run ends whose session can't be opened; `None` if the caller stops it.

@@ -14,6 +14,7 @@ use super::conditions::{Conditions, Printing};
 use super::drive::Seen;
 use super::error::SubjectError;
 use super::hints::Hints;
+use super::part::TYPING;
 use super::patience::Patience;
 use super::prepare::{RigHost, prepare_gateway};
 use super::run::{ClaudeStarts, Play, RunEvent, play};
@@ -182,7 +183,7 @@ pub fn check(
                 let failed = lines.remove(at).with_chat(&messages);
                 let known = failed.details.len();
                 let failed = failed.with_starts(&claude, &in_vain);
-                let facts = failed.details[known..].to_vec();
+                let facts = [std::slice::from_ref(&failed.what), &failed.details[known..]].concat();
                 let hints = Hints { spec, facts: &facts, chat: &messages, printed: &printed };
                 lines.insert(at, failed.with_printed(&printed).with_hint(&hints));
             } else {
@@ -248,7 +249,9 @@ fn reached(front: Front, reach: Reach) -> Option<CheckLine> {
 /// The line about the scenario that was played.
 fn answer(name: &str, seen: &Seen, front: Front) -> CheckLine {
     let view = ChatView::after(&seen.entries);
-    let took = seconds(seen.took);
+    // A run goes on after the answer, to see whether more comes.
+    let last = seen.entries.iter().rfind(|entry| entry.kind != TYPING);
+    let took = seconds(last.map_or(seen.took, |last| Duration::from_millis(last.at)));
     let chunks = seen.entries.iter().filter(|entry| entry.kind == "agent_message_chunk").count();
     match &seen.ending {
         RunEnding::Over if front == Front::Editor && chunks == 0 => CheckLine::failed(

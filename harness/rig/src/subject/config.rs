@@ -306,6 +306,7 @@ impl SubjectFile {
             shows_tools: self.tools_shown.unwrap_or(usual.shows_tools),
             shows_progress: self.progress_shown.unwrap_or(usual.shows_progress),
             asks_questions: self.questions_asked.unwrap_or(usual.asks_questions),
+            lets_claude_ask: usual.lets_claude_ask,
             one_message: self.one_message.unwrap_or(usual.one_message),
             keeps_silence: self.silence_kept.unwrap_or(usual.keeps_silence),
         }

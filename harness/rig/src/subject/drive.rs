@@ -82,6 +82,8 @@ pub struct Seen {
     pub ending: RunEnding,
     /// The turns that the stand-in played, on the clock of the entries.
     pub turns: Vec<PlayedTurn>,
+    /// Whether its `claude` asked nobody, because it was started without a tool for that.
+    pub asks_nobody: bool,
     /// When each line of stdout was printed, as far as it was, on the same clock.
     pub reads: Vec<u64>,
     /// The events of the gateway's bus in this chat; none if it has no bus.
@@ -94,7 +96,8 @@ impl Seen {
     /// What was seen of a cassette that was not played.
     pub(crate) fn nothing(ending: RunEnding) -> Self {
         let (entries, turns, reads) = (Vec::new(), Vec::new(), Vec::new());
-        Self { entries, ending, turns, reads, bus: None, took: Duration::ZERO }
+        let (bus, took) = (None, Duration::ZERO);
+        Self { entries, ending, turns, asks_nobody: false, reads, bus, took }
     }
 
     /// The bytes of memory that it takes.
@@ -289,7 +292,8 @@ pub(crate) fn drive(
         Ok(bus) => (bus.map(|events| events.into_iter().skip(known_events).collect()), ending),
         Err(what) => (None, RunEnding::Flooded(what)),
     };
-    Some(Seen { entries: drive.entries, ending, turns, reads, bus, took: drive.begin.elapsed() })
+    let (asks_nobody, took) = (played.asks_nobody(), drive.begin.elapsed());
+    Some(Seen { entries: drive.entries, ending, turns, asks_nobody, reads, bus, took })
 }
 
 impl Drive<'_> {
@@ -431,7 +435,8 @@ impl Drive<'_> {
             return false;
         }
         if !open.is_empty() {
-            if is_late && self.chosen.is_empty() {
+            // What was not asked is not answered.
+            if is_late && self.chosen.is_empty() && !played.asks_nobody() {
                 open.iter().for_each(|label| self.write(label));
             }
             return is_late;

@@ -46,7 +46,7 @@ const OURS: [&str; 9] = [
 ];
 
 /// The first row whose words are there counts; of texts, the newest.
-const ROWS: [Row; 15] = [
+const ROWS: [Row; 17] = [
     (
         In::Facts,
         r"api\.anthropic\.com",
@@ -59,6 +59,16 @@ const ROWS: [Row; 15] = [
         r"the prompt “.*” has no marker",
         "pass the person's message on to `claude` as it is, with its marker; a prompt that the gateway makes itself, such as \
          for a title or to begin a session, is answered with `own_prompts = true`",
+    ),
+    (
+        In::Facts,
+        r"asked for no updates and set no webhook",
+        "let it ask for updates (`getUpdates`), or set a webhook at `http://127.0.0.1:{port}`: it hears of no message",
+    ),
+    (
+        In::Facts,
+        r"after the steps of `first`, the chat said “[^”]*” \[([^\]]+)\]",
+        "it waits for a button after them: add a press to `first`, such as `{ press = \"{0}\" }`",
     ),
     (
         In::Facts,
@@ -242,6 +252,14 @@ mod tests {
             (
                 "`claude` said: the prompt “Say OK” has no marker [[clitape:NAME]]",
                 "own_prompts = true",
+            ),
+            (
+                "`claude` was not started, because the gateway has asked for no updates and set no webhook",
+                "`getUpdates`",
+            ),
+            (
+                "`claude` was not started; after the steps of `first`, the chat said “Where?” [Use this folder] [No]",
+                "`{ press = \"Use this folder\" }`",
             ),
             (
                 "`claude` was started, and got no message: claude -p --input-format stream-json -- Hi",

@@ -324,6 +324,12 @@ impl StandInLog {
 }
 
 impl Played {
+    /// Returns whether the last process asks nobody: it was started without `--permission-prompt-tool`.
+    pub(crate) fn asks_nobody(&self) -> bool {
+        let asks = |argument: &String| argument.starts_with("--permission-prompt-tool");
+        self.starts > 0 && !self.arguments.iter().any(asks)
+    }
+
     /// The turns of the stand-in, and the times at which the lines of stdout were printed, as far as they were; in ms
     /// since `begin_ms`.
     pub(crate) fn since(&self, begin_ms: u64, stdout: &[u8]) -> (Vec<PlayedTurn>, Vec<u64>) {

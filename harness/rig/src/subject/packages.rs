@@ -140,8 +140,10 @@ impl Interpreters {
         self.folders.extend(folder.filter(|folder| folder.is_dir()));
     }
 
-    /// Reads the text of a shell's script: each word may be a program with its arguments, or a folder.
-    fn script(&mut self, text: &str, start: ProgramStart<'_>) {
+    /// Reads the text of a shell's script: each word may be a program with its arguments, or a folder. `own` is the
+    /// folder of the script. A word is looked for there too, as `$(dirname "$0")/WORD` means, and in the folders named
+    /// before it, as `cd` means.
+    fn script(&mut self, text: &str, own: Option<&Path>, start: ProgramStart<'_>) {
         if self.depth >= SCRIPT.1 {
             return;
         }
@@ -150,11 +152,23 @@ impl Interpreters {
         let is_between = |c: char| c.is_whitespace() || ";|&()<>`'\"".contains(c);
         let words = text.split(is_between).filter(|word| !word.is_empty());
         let words: Vec<OsString> = words.map(OsString::from).collect();
+        let mut folders: Vec<PathBuf> = own.map(Path::to_owned).into_iter().collect();
         for (at, word) in words.iter().enumerate() {
             if let Some(program) = find(word, path, start.folder) {
                 self.take(&program, &words[at + 1..], start);
             }
+            let known = self.folders.len();
             self.folder(&word.to_string_lossy(), start);
+            for folder in folders.clone() {
+                let within = folder.join(word.to_string_lossy().trim_start_matches('/'));
+                if within.is_dir() {
+                    self.folders.push(within);
+                } else if within.is_file() {
+                    self.take(&within, &words[at + 1..], start);
+                    self.scripts.push(within);
+                }
+            }
+            folders.extend_from_slice(&self.folders[known..]);
         }
         self.depth -= 1;
     }
@@ -179,9 +193,12 @@ impl Interpreters {
             match words.find(|word| word.ends_with('c') || !word.starts_with('-')) {
                 Some(option) if option.starts_with('-') => {
                     let text = words.next().unwrap_or_default();
-                    self.script(&text, start);
+                    self.script(&text, None, start);
                 }
-                Some(script) => self.script(&text_of(&start.folder.join(&*script)), start),
+                Some(script) => {
+                    let script = start.folder.join(&*script);
+                    self.script(&text_of(&script), script.parent(), start);
+                }
                 None => {}
             }
             self.uses_folder = true;
@@ -208,7 +225,7 @@ impl Interpreters {
             for folder in [Some(program), real.as_deref()].into_iter().flatten() {
                 self.python_in(folder.parent().unwrap_or(Path::new("/")));
             }
-            self.script(&text_of(program), start);
+            self.script(&text_of(program), program.parent(), start);
             self.uses_folder = true;
         }
         true
@@ -349,6 +366,8 @@ mod tests {
         );
         put(&root, "loop.sh", "#!/bin/bash\ncd ROOT/app/packages/bot && exec ROOT/loop.sh\n");
         put(&root, "other/bot/main.js", "");
+        put(&root, "other/start", "#!/bin/sh\nexec \"$(dirname \"$0\")/inner.sh\"\n");
+        put(&root, "other/inner.sh", "#!/bin/sh\nexec node \"$(dirname \"$0\")/bot/main.js\"\n");
         for folder in [
             "app/node_modules",
             "app/packages/bot/node_modules",
@@ -446,6 +465,16 @@ mod tests {
                 &["ROOT/start.sh"],
                 &[],
                 &["app/.venv/packages", "other/bot/node_modules", "app/node_modules"],
+            ),
+            (
+                &["ROOT/other/start"],
+                &[],
+                &["app/.venv/packages", "app/node_modules", "other/bot/node_modules"],
+            ),
+            (
+                &["sh", "-c", "cd ROOT/other && cd bot && npm start"],
+                &[],
+                &["app/.venv/packages", "app/node_modules", "other/bot/node_modules"],
             ),
             (
                 &["ROOT/loop.sh"],

@@ -30,7 +30,7 @@ use super::spec::{Front, GatewaySpec, NamedGateway};
 use crate::judge::known::KnownDifferences;
 use crate::judge::{Violation, finally_read, judge, judge_editor, says_the_same};
 use crate::kept::KeptBytes;
-use crate::observation::{Observation, RunEnding};
+use crate::observation::{Observation, RunEnding, SubjectTraits};
 
 /// The entries that a finding shows up to the one at fault.
 const CONTEXT: usize = 6;
@@ -318,7 +318,7 @@ fn violations(job: &Job, seen: &Seen, spec: &GatewaySpec) -> Vec<Violation> {
         entries: seen.entries.clone(),
         turns: seen.turns.clone(),
         ending: seen.ending.clone(),
-        traits: spec.traits,
+        traits: SubjectTraits { lets_claude_ask: !seen.asks_nobody, ..spec.traits },
         bus: seen.bus.clone(),
     };
     match spec.front {

@@ -17,6 +17,16 @@ pub(super) fn question_untold(case: &Case<'_>) -> Option<Found> {
     if !case.observation.traits.asks_questions {
         return None;
     }
+    if !case.observation.traits.lets_claude_ask {
+        let has_question = case.played().any(|(_, turn)| !turn.questions.is_empty());
+        return has_question.then(|| {
+            Found::whole(
+                "the gateway starts `claude` without `--permission-prompt-tool`, so that `claude` asks nobody; \
+                 `questions_asked = true` says that the person is asked"
+                    .to_owned(),
+            )
+        })?;
+    }
     let mut questions =
         case.played().flat_map(|(number, turn)| turn.questions.iter().map(move |q| (number, q)));
     questions.find_map(|(number, question)| {

@@ -281,6 +281,13 @@ fn sb018_sb019_questions_are_asked_and_closed() {
         check_seen(Seen { cassette, lines, traits: asks, ..Seen::default() }, expect);
     };
     let answer = "The file made.txt is there.";
+    // Without a tool for permissions there is nothing to ask.
+    let lines = &[send(8_000, 6, answer)];
+    let (cassette, traits) =
+        ("permission-allow/2.1.330", SubjectTraits { lets_claude_ask: false, ..asks });
+    let found =
+        check_seen(Seen { cassette, lines, traits, ..Seen::default() }, &[K::QuestionUntold]);
+    assert!(found[0].sentence.contains("--permission-prompt-tool"), "{found:?}");
     let question = call(
         2_000,
         "sendMessage",
