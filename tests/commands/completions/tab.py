@@ -13,6 +13,8 @@ END = time.monotonic() + 60
 child, terminal = pty.fork()
 if child == 0:
     os.execvp(command[0], command)
+# A shell that ends reads no more, so that a write would wait for ever.
+os.set_blocking(terminal, False)
 
 
 def read_until(is_done, each=lambda: None):
@@ -30,8 +32,16 @@ def read_until(is_done, each=lambda: None):
     return printed
 
 
+def end_input():
+    """Writes a Ctrl-D, unless those before are not read yet."""
+    try:
+        os.write(terminal, b"\x04")
+    except OSError:  # As above, too.
+        pass
+
+
 read_until(lambda printed: b"READY" in printed)
 os.write(terminal, typed.encode())
 read_until(lambda _: os.path.exists(ran))
 # A Ctrl-D that comes while the line still runs is lost.
-read_until(lambda _: os.waitpid(child, os.WNOHANG)[0], lambda: os.write(terminal, b"\x04"))
+read_until(lambda _: os.waitpid(child, os.WNOHANG)[0], end_input)
