@@ -14,11 +14,11 @@ use std::process::{Command, ExitCode, Stdio};
 
 use allocation_counter::measure;
 use clitape_gateway::session::{resumability, transcript};
-use clitape_runner::cassette::import;
+use clitape_recording::cassette::import;
+use clitape_recording::scenario::Workspace;
+use clitape_recording::secrets::scan;
 use clitape_runner::check::INVARIANTS;
 use clitape_runner::report::page;
-use clitape_runner::scenario::Workspace;
-use clitape_runner::secrets::scan;
 use clitape_runner::suite::Case;
 use libtest_mimic::{Arguments, Failed, Trial};
 use long_transcript::print_transcript;

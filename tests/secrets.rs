@@ -14,9 +14,9 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use clitape_runner::cassette::{Cassette, Take, import};
-use clitape_runner::scenario::{Workspace, template};
-use clitape_runner::secrets::{Scanned, redact, scan, scan_path, scan_take};
+use clitape_recording::cassette::{Cassette, Take, import};
+use clitape_recording::scenario::{Workspace, template};
+use clitape_recording::secrets::{Scanned, redact, scan, scan_path, scan_take};
 use common::{check, clitape, edit_manifest, files, put_program, run};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use planted::{Draws, Planted, capture, places, plant, planted as plant_all, shown};

@@ -273,17 +273,20 @@ fn workflows_name_the_commit_of_every_action() {
 }
 
 /// The folders of the library crates.
-const LIBRARIES: [&str; 4] = ["harness/stream", "harness/gateway", "harness/runner", "harness/rig"];
+const LIBRARIES: [&str; 5] =
+    ["harness/stream", "harness/gateway", "harness/recording", "harness/runner", "harness/rig"];
 
-/// The modules of the runner in the order in which data flows: each may use those of the rows above its own, and
-/// of its own row only itself.
-const LAYERS: [&[&str]; 12] = [
-    &["clock", "files", "host", "json_size", "text", "threads"],
+/// The modules of the recording and of the runner, which stands on it, in the order in which data flows: each may use
+/// those of the rows above its own, and of its own row only itself.
+const LAYERS: [&[&str]; 14] = [
+    &["clock", "files", "text"],
     &["limits", "names", "toml_text"],
-    &["cache", "input", "kept"],
+    &["input"],
     &["scenario"],
     &["cassette"],
     &["secrets"],
+    &["host", "json_size", "threads"],
+    &["cache", "kept"],
     &["record", "replay"],
     &["check", "observed"],
     &["suite"],
@@ -293,16 +296,21 @@ const LAYERS: [&[&str]; 12] = [
 ];
 
 #[test]
-fn the_runner_s_modules_depend_in_one_direction() {
+fn the_modules_of_recording_and_runner_depend_in_one_direction() {
     let layer = |module: &str| match LAYERS.iter().position(|layer| layer.contains(&module)) {
         None if module == "report" => LAYERS.len(),
         None => panic!("`{module}` has no layer in tests/tidy.rs"),
         Some(layer) => layer,
     };
     let mut uses = 0;
-    for file in imports(&root().join("harness/runner/src")) {
+    let crates =
+        ["harness/recording/src", "harness/runner/src"].map(|src| imports(&root().join(src)));
+    let is_of_both = |path: &&Vec<String>| {
+        path.len() > 1 && ["crate", "clitape_recording"].contains(&path[0].as_str())
+    };
+    for file in crates.into_iter().flatten() {
         let Some(own) = file.module.first() else { continue };
-        for path in file.paths.iter().filter(|path| path.len() > 1 && path[0] == "crate") {
+        for path in file.paths.iter().filter(is_of_both) {
             let used = &path[1];
             if used != own && used.chars().next().is_some_and(char::is_lowercase) {
                 uses += 1;
@@ -433,7 +441,7 @@ const WRITING: [&[&str]; 20] = [
 /// Where they may be named, and what is written there. Everything else, in a workspace or at a path that an option names,
 /// goes through the first one, which does not follow a link that a repository brings and puts a file in its place whole.
 const WRITERS: [(&str, &str); 9] = [
-    ("harness/runner/src/files/", "whatever a caller puts in its place"),
+    ("harness/recording/src/files/", "whatever a caller puts in its place"),
     ("harness/runner/src/cache.rs", "the cache folder of the user"),
     ("harness/runner/src/compare/build.rs", "the cache folder of the user"),
     ("harness/runner/src/drift/side.rs", "the cache folder of the user"),
@@ -449,12 +457,12 @@ const WRITERS: [(&str, &str); 9] = [
 
 #[test]
 fn one_module_puts_files_in_their_places() {
-    let sources = ["harness/runner/src", "harness/rig/src", "harness/cli"];
+    let sources = ["harness/recording/src", "harness/runner/src", "harness/rig/src", "harness/cli"];
     let named = sources.iter().flat_map(|src| named_outside(src, &WRITING));
     let (allowed, others): (Vec<String>, Vec<String>) = named
         .filter(|named| !named.ends_with('!'))
         .partition(|named| WRITERS.iter().any(|(place, _)| named.starts_with(place)));
-    assert!(others.is_empty(), "use harness/runner/src/files/ instead: {others:#?}");
+    assert!(others.is_empty(), "use harness/recording/src/files/ instead: {others:#?}");
     for (place, what) in WRITERS {
         let is_used = allowed.iter().any(|named| named.starts_with(place));
         assert!(is_used, "{place} writes nothing any more ({what})");

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use clitape_runner::cassette::Cassette;
-use clitape_runner::scenario::Workspace;
+use clitape_recording::cassette::Cassette;
+use clitape_recording::scenario::Workspace;
 
 /// Returns the stdout of every committed cassette.
 pub(crate) fn cassettes() -> Vec<Vec<u8>> {

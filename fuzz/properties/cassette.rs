@@ -8,9 +8,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use clitape_runner::cassette::{Cassette, FORMAT, Take, Tick, TickKind, sealed};
+use clitape_recording::cassette::{Cassette, FORMAT, Take, Tick, TickKind, sealed};
+use clitape_recording::scenario::Workspace;
 use clitape_runner::replay::Plan;
-use clitape_runner::scenario::Workspace;
 use sha2::{Digest as _, Sha256};
 use toml::{Table, Value};
 

@@ -1,7 +1,7 @@
 //! A capture of stdout becomes a cassette in memory: the canonical form of a canonical form is
 //! itself, the parser reads the same kinds of events in both, and the timeline adds up.
 
-use clitape_runner::cassette::{ImportError, Take, TickKind, import};
+use clitape_recording::cassette::{ImportError, Take, TickKind, import};
 use clitape_stream::{Event, Parser};
 
 /// The version of captures that do not say theirs.

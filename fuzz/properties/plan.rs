@@ -3,10 +3,10 @@
 
 use std::sync::OnceLock;
 
+use clitape_recording::scenario::{Chat, ChatMode, ChatProfile, RunSpec};
 use clitape_runner::replay::{
     AcpClient, Entry, Lane, PLAN_FORMAT, Plan, PlanError, PlanStep, Replay, Setup, replay,
 };
-use clitape_runner::scenario::{Chat, ChatMode, ChatProfile, RunSpec};
 
 /// The bytes that are replayed: a thought, a tool and an answer.
 const STDOUT: &[u8] = include_bytes!("../seeds/stream/tool");

@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
+use clitape_recording::scenario::{Model, Scenario, ScenarioError};
 use clitape_runner::record::fuzzing;
-use clitape_runner::scenario::{Model, Scenario, ScenarioError};
 
 /// The line between the two files of an input.
 const BETWEEN: &str = "\n=== model.toml\n";

@@ -1,7 +1,7 @@
 //! The text of `timeline.jsonl`: what is read is written in the same words, every refusal names a
 //! line of the text, and what a timeline adds up to never overflows unnoticed.
 
-use clitape_runner::cassette::{TickKind, parse_timeline, render_timeline};
+use clitape_recording::cassette::{TickKind, parse_timeline, render_timeline};
 
 /// Reads, writes and reads again.
 pub fn check(bytes: &[u8]) {

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use clitape_gateway::ByteSize;
+use clitape_recording::text::{megabytes, plural};
 use clitape_runner::cache::{CacheEntry, entries, named, over};
-use clitape_runner::text::{megabytes, plural};
 use serde_json::json;
 
 use crate::exit::ExitStatus;

@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clitape_gateway::ByteSize;
+use clitape_recording::files;
 use clitape_rig::chat_server::{
     ChatServer, ChatServerSettings, Faults, ListedFault, PaceLimits, PersonScript, SCRIPT_CHAT,
 };
 use clitape_rig::kept::KeptBytes;
 use clitape_rig::limits::ChatServerLimits;
-use clitape_runner::files;
 
 use crate::exit::ExitStatus;
 use crate::input::named;

@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clitape_gateway::ByteSize;
+use clitape_recording::limits::{COMPARED_TIME, CallLimits, OutputLimits};
+use clitape_recording::names::CliVersion;
+use clitape_recording::scenario::Workspace;
+use clitape_recording::text::plural;
 use clitape_rig::subject::{Subjects, compare_gateways};
 use clitape_runner::compare::{
     BuildProgress, CompareFolders, Comparison, SideName, gather, resolve, select,
 };
-use clitape_runner::limits::{COMPARED_TIME, CallLimits, OutputLimits};
-use clitape_runner::names::CliVersion;
 use clitape_runner::report::{compare_page, compare_summary, compare_text};
-use clitape_runner::scenario::Workspace;
 use clitape_runner::suite::select::Selection;
-use clitape_runner::text::plural;
 
 use crate::confirm::{Confirmation, Consent};
 use crate::exit::ExitStatus;

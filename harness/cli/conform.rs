@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use clitape_recording::text::plural;
+use clitape_recording::{files, input};
 use clitape_runner::observed::{Conformance, conform};
-use clitape_runner::text::plural;
-use clitape_runner::{files, input};
 use serde_json::{Value, json};
 
 use crate::exit::ExitStatus;

@@ -7,17 +7,17 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, bail};
+use clitape_recording::files;
+use clitape_recording::names::{CliVersion, ScenarioName};
+use clitape_recording::scenario::{Scenario, Workspace};
+use clitape_recording::text::plural;
 use clitape_runner::drift::{About, Drift, NotCompared, Recorder, Scope, Side, committed, drift};
-use clitape_runner::files;
-use clitape_runner::names::{CliVersion, ScenarioName};
 use clitape_runner::record::{
     Claude, ClaudeChoice, ConfineBy, RecordError, RecordSettings, ResolveSettings, Scratch, help,
     newest, remove_stale, resolve,
 };
 use clitape_runner::report::{drift_json, drift_page, drift_summary, drift_text};
-use clitape_runner::scenario::{Scenario, Workspace};
 use clitape_runner::suite::select::{Selected, Selection};
-use clitape_runner::text::plural;
 
 use crate::confirm::{Confirmation, confirm_scenario};
 use crate::exit::ExitStatus;

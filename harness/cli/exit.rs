@@ -6,9 +6,9 @@ use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
 use clitape_gateway::sse::CollectError;
+use clitape_recording::cassette::CassetteError;
 use clitape_rig::editor::EditorError;
 use clitape_rig::subject::SubjectError;
-use clitape_runner::cassette::CassetteError;
 use clitape_runner::compare::CompareError;
 use clitape_runner::record::RecordError;
 use clitape_runner::report::proof::PhotoError;

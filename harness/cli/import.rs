@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
-use clitape_runner::cassette::{import, parse_stdin_capture};
-use clitape_runner::names::{CliVersion, ScenarioName};
-use clitape_runner::scenario::{Workspace, template};
-use clitape_runner::text::{plural, shell_quote};
-use clitape_runner::{files, input};
+use clitape_recording::cassette::{import, parse_stdin_capture};
+use clitape_recording::names::{CliVersion, ScenarioName};
+use clitape_recording::scenario::{Workspace, template};
+use clitape_recording::text::{plural, shell_quote};
+use clitape_recording::{files, input};
 
 use crate::confirm::remember;
 use crate::exit::ExitStatus;

@@ -1,8 +1,8 @@
 //! `clitape init`: makes a workspace of a folder, for somebody's own repository.
 
 use anyhow::bail;
-use clitape_runner::names::ScenarioName;
-use clitape_runner::scenario::{InitDone, Workspace, init};
+use clitape_recording::names::ScenarioName;
+use clitape_recording::scenario::{InitDone, Workspace, init};
 
 use crate::confirm::remember;
 use crate::exit::ExitStatus;

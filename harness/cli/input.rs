@@ -5,9 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use clitape_gateway::ByteSize;
-use clitape_runner::files;
-use clitape_runner::input::set_most;
-use clitape_runner::limits::{CAPTURE, CHANNELS, PIECES, PLANS, ReplayLimits};
+use clitape_recording::files;
+use clitape_recording::input::set_most;
+use clitape_recording::limits::{CAPTURE, CHANNELS, PIECES, PLANS, ReplayLimits};
 
 /// The name of standard input and of standard output, wherever a command takes the path of a file.
 pub(crate) const STANDARD: &str = "-";

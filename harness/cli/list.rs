@@ -1,9 +1,9 @@
 //! `clitape list`: the scenarios of a workspace, with their versions, channels and issues.
 
-use clitape_runner::names::ScenarioName;
-use clitape_runner::scenario::Workspace;
+use clitape_recording::names::ScenarioName;
+use clitape_recording::scenario::Workspace;
+use clitape_recording::text::plural;
 use clitape_runner::suite::overview::{Counting, ScenarioOverview, overviews};
-use clitape_runner::text::plural;
 use serde_json::json;
 
 use crate::exit::ExitStatus;

@@ -1,8 +1,8 @@
 //! `clitape new`: writes a scenario that records and passes as it stands.
 
-use clitape_runner::names::ScenarioName;
-use clitape_runner::scenario::{Workspace, template};
-use clitape_runner::text::shell_quote;
+use clitape_recording::names::ScenarioName;
+use clitape_recording::scenario::{Workspace, template};
+use clitape_recording::text::shell_quote;
 
 use crate::confirm::remember;
 use crate::exit::ExitStatus;

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use clitape_runner::files::{self, NewFile};
+use clitape_recording::files::{self, NewFile};
 use clitape_runner::report::{
     Cause, Detail, Format, Pages, Report, ReportFiles, Tally, github, html, markdown,
 };

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use clitape_runner::text::{Keep, plain, truncate};
+use clitape_recording::text::{Keep, plain, truncate};
 
 use crate::terminal::{self, Filtered};
 

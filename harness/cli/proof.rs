@@ -3,16 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use clitape_runner::files;
+use clitape_recording::files;
+use clitape_recording::scenario::Workspace;
+use clitape_recording::secrets::{Hit, scan};
+use clitape_recording::text::plural;
 use clitape_runner::report::proof::{
     Chromium, Photo, PhotoError, RunReport, cast, check, check_against, photo, picture, text,
 };
 use clitape_runner::report::{Detail, Report, findings, page};
-use clitape_runner::scenario::Workspace;
-use clitape_runner::secrets::{Hit, scan};
 use clitape_runner::suite::select::Selected;
 use clitape_runner::suite::{Case, ScenarioRun};
-use clitape_runner::text::plural;
 
 use crate::exit::ExitStatus;
 use crate::input::{WorkLimits, named};

@@ -4,15 +4,15 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, bail};
-use clitape_runner::cassette::{Confinement, Take};
+use clitape_recording::cassette::{Confinement, Take};
+use clitape_recording::scenario::{Scenario, Workspace};
+use clitape_recording::text::plural;
 use clitape_runner::host::HostPaths;
 use clitape_runner::record::{
     Claude, ClaudeChoice, ConfineBy, RecordError, RecordSettings, Swept, record, remove_stale,
     resolve,
 };
-use clitape_runner::scenario::{Scenario, Workspace};
 use clitape_runner::suite::select::{Selected, Selection};
-use clitape_runner::text::plural;
 
 use crate::confirm::{Confirmation, confirm_scenario};
 use crate::exit::ExitStatus;

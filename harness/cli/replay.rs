@@ -5,12 +5,12 @@ use std::ops::{ControlFlow, RangeInclusive};
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use clitape_runner::cassette::Cassette;
+use clitape_recording::cassette::Cassette;
+use clitape_recording::scenario::Workspace;
 use clitape_runner::replay::{
     Capture, Entry, Lane, PlanArg, Replay, ReplayRequest, replay, replay_streamed,
 };
 use clitape_runner::report::footer;
-use clitape_runner::scenario::Workspace;
 
 use crate::exit::ExitStatus;
 use crate::input::{STANDARD, is_standard, named};

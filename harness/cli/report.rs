@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Subcommand;
-use clitape_runner::files;
+use clitape_recording::files;
+use clitape_recording::scenario::Workspace;
 use clitape_runner::report::{self, Pages, findings, merge, read, summary};
-use clitape_runner::scenario::Workspace;
 
 use crate::exit::ExitStatus;
 use crate::input::named;

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use anyhow::bail;
+use clitape_recording::scenario::{Seeds, Workspace};
+use clitape_recording::text::plain;
 use clitape_rig::subject::{Front, RunEvent, SubjectOptions, Subjects, page_of_run, test};
-use clitape_runner::report::{Detail, Report, Screen, findings, plain, write_entry};
-use clitape_runner::scenario::{Seeds, Workspace};
+use clitape_runner::report::{Detail, Report, Screen, findings, write_entry};
 use clitape_runner::suite::select::{NamePattern, Selector};
 
 use crate::conditions::{ConditionArgs, check_chat, faults_line};

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use clitape_gateway::ByteSize;
+use clitape_recording::limits::OutputLimits;
 use clitape_rig::limits::{ChatServerLimits, KEPT, RigLimits, SubjectLimits};
-use clitape_runner::limits::OutputLimits;
 
 /// The limits of a subject where the command line names no others.
 const SUBJECT: SubjectLimits = SubjectLimits::DEFAULT;

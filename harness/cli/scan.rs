@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::bail;
-use clitape_runner::cassette::Take;
-use clitape_runner::secrets::{
+use clitape_recording::cassette::Take;
+use clitape_recording::secrets::{
     Hit, Scanned, by_rule, redact, rule_ids, scan_named, scan_path, scan_take,
 };
-use clitape_runner::text::plural;
+use clitape_recording::text::plural;
 
 use crate::exit::ExitStatus;
 use crate::input::{is_standard, named};

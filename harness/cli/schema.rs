@@ -1,7 +1,7 @@
 //! `clitape schema`: the JSON Schema of the records that are recorded.
 
+use clitape_recording::scenario::Workspace;
 use clitape_runner::observed::observe;
-use clitape_runner::scenario::Workspace;
 
 use crate::exit::ExitStatus;
 use crate::terminal;

@@ -1,6 +1,6 @@
 //! Which scenarios a command takes: the options that all such commands share.
 
-use clitape_runner::scenario::Workspace;
+use clitape_recording::scenario::Workspace;
 use clitape_runner::suite::select::{NamePattern, Selection, Selector, Shard, changed_since};
 
 /// The revision of `--changed` without a value: what is not committed.

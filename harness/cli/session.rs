@@ -9,8 +9,8 @@ use clitape_gateway::session::{
     self, LineSummary, LocateError, NoTranscript, Orphan, Resumability, config_dir, locate_short,
     transcript,
 };
-use clitape_runner::files::{self, FileError};
-use clitape_runner::text::plural;
+use clitape_recording::files::{self, FileError};
+use clitape_recording::text::plural;
 
 use crate::exit::ExitStatus;
 use crate::input::named;

@@ -1,11 +1,11 @@
 //! `clitape show`: one scenario in words, with what is recorded of it and the commands that use it.
 
-use clitape_runner::scenario::Workspace;
+use clitape_recording::scenario::Workspace;
+use clitape_recording::text::plural;
 use clitape_runner::suite::overview::{
     Counting, RecordingOverview, ScenarioOverview, goldens, script,
 };
 use clitape_runner::suite::select::{NamePattern, Selector};
-use clitape_runner::text::plural;
 
 use crate::exit::ExitStatus;
 use crate::terminal::{self, Terminal};
@@ -113,7 +113,7 @@ fn part(out: &mut Terminal, heading: &str, lines: &[String]) -> anyhow::Result<(
 fn recording(one: &RecordingOverview) -> String {
     let date = one.date.as_deref().unwrap_or("cassette.toml can't be read");
     let origin = match one.origin {
-        None | Some(clitape_runner::cassette::Origin::Recorded) => String::new(),
+        None | Some(clitape_recording::cassette::Origin::Recorded) => String::new(),
         Some(origin) => format!(", {}", format!("{origin:?}").to_lowercase()),
     };
     let kilobytes = one.bytes.map(|bytes| format!("  {:>6} kB", bytes.div_ceil(1_000)));

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
-use clitape_runner::cassette::reduced;
+use clitape_recording::cassette::reduced;
+use clitape_recording::files;
+use clitape_recording::names::ScenarioName;
+use clitape_recording::scenario::{Workspace, template};
+use clitape_recording::text::{plural, shell_quote};
 use clitape_runner::check::{Recording, shrink};
-use clitape_runner::files;
-use clitape_runner::names::ScenarioName;
 use clitape_runner::replay::PlanArg;
-use clitape_runner::scenario::{Workspace, template};
 use clitape_runner::suite::select::{NamePattern, Selected, Selector};
-use clitape_runner::text::{plural, shell_quote};
 
 use crate::confirm::remember;
 use crate::exit::ExitStatus;

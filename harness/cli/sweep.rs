@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow};
-use clitape_runner::files::NewFile;
+use clitape_recording::files::NewFile;
+use clitape_recording::scenario::{SeedRange, Seeds, Workspace};
+use clitape_recording::text::{self, plural};
 use clitape_runner::report::write_finding;
-use clitape_runner::scenario::{SeedRange, Seeds, Workspace};
 use clitape_runner::suite::{
     FailingSeed, SearchEvent, SearchState, SeedSearch, search_fingerprint, search_seeds,
 };
-use clitape_runner::text::{self, plural};
 
 use crate::exit::ExitStatus;
 use crate::input::{WorkLimits, duration, is_standard};

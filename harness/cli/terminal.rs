@@ -11,7 +11,7 @@ use std::panic::{self, PanicHookInfo};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
-use clitape_runner::text::{TerminalSafe, is_hidden, json, plain};
+use clitape_recording::text::{TerminalSafe, is_hidden, json, plain};
 
 mod reader;
 

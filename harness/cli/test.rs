@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::bail;
+use clitape_recording::scenario::{Seeds, Workspace};
 use clitape_rig::subject::{
     Conditions, LeftOut, NamedGateway, NamedParser, NamedReplay, ReplayOptions, RunEvent, Subject,
     SubjectError, SubjectOptions, SubjectSuite, Subjects, page_of_run, test, test_parser,
@@ -15,7 +16,6 @@ use clitape_rig::subject::{
 };
 use clitape_runner::check::FailureMemory;
 use clitape_runner::report::{Pages, Report, findings, page, scenario_line, summary, timings};
-use clitape_runner::scenario::{Seeds, Workspace};
 use clitape_runner::suite::select::Selection;
 use clitape_runner::suite::{Case, ScenarioRun, SuiteOptions};
 

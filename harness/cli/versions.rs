@@ -1,9 +1,9 @@
 //! `clitape versions`: the versions of the CLI that a workspace keeps, with their size; removes one of them.
 
+use clitape_recording::names::CliVersion;
+use clitape_recording::scenario::Workspace;
+use clitape_recording::text::{megabytes, plural};
 use clitape_runner::baseline::{Held, Left, held, leave};
-use clitape_runner::names::CliVersion;
-use clitape_runner::scenario::Workspace;
-use clitape_runner::text::{megabytes, plural};
 
 use crate::exit::ExitStatus;
 use crate::terminal::{self, Terminal};

@@ -2,11 +2,12 @@
 
 use std::fs;
 
+use clitape_recording::scenario::Workspace;
+
 use crate::common::{self, files, root, run, workspace};
 use crate::kept_plans::failing_plan;
 use clitape_runner::check::{Check, FindingKind, Golden, ScenarioChecks};
 use clitape_runner::replay::Entry;
-use clitape_runner::scenario::Workspace;
 
 const CASSETTE: &str = "cassettes/three-tools/2.1.329";
 /// A cassette with a further run.

@@ -5,11 +5,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use clitape_recording::cassette::Cassette;
+use clitape_recording::names::CliVersion;
+use clitape_recording::scenario::Workspace;
+
 use crate::common::{clitape, put_program, root, run, workspace};
 use clitape_runner::baseline::held;
-use clitape_runner::cassette::Cassette;
-use clitape_runner::names::CliVersion;
-use clitape_runner::scenario::Workspace;
 use serde_json::Value;
 
 /// A change as a test names it: its kind, and its place.

@@ -12,8 +12,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::process::Command;
 
+use clitape_recording::text::marked;
+
 use crate::common::{self, clitape, root, workspace};
-use clitape_runner::text::marked;
 use evil::{EVIL, answer, capture, evil_name, program, server};
 use serde_json::{Value, json};
 

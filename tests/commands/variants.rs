@@ -5,9 +5,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use clitape_recording::scenario::Workspace;
+
 use crate::common::{check, files, workspace};
 use clitape_runner::check::{Check, CheckResult, ScenarioChecks};
-use clitape_runner::scenario::Workspace;
 
 /// A scenario with three variants of one chat.
 const NAME: &str = "sse-error-mid-text";

@@ -139,7 +139,7 @@ pub(crate) fn edit_manifest(path: &Path, change: impl Fn(&str) -> String) {
     let (_, text) = text.split_once('\n').expect("it begins with its seal");
     let changed = change(text);
     assert_ne!(changed, text, "{}", path.display());
-    let sealed = clitape_runner::cassette::sealed(&changed);
+    let sealed = clitape_recording::cassette::sealed(&changed);
     std::fs::write(path, sealed).expect("the manifest can be written");
 }
 

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::thread;
 
-use clitape_runner::cassette::Cassette;
+use clitape_recording::cassette::Cassette;
+use clitape_recording::names::ScenarioName;
+use clitape_recording::scenario::{ChannelSpec, Workspace};
+use clitape_recording::text::plural;
 use clitape_runner::check::{INVARIANTS, Invariant, SESSION_RULES, ScenarioChecks};
-use clitape_runner::names::ScenarioName;
 use clitape_runner::replay::{AcpClient, Capture, Plan, Replay, Setup, replay, stdin_lines};
-use clitape_runner::scenario::{ChannelSpec, Workspace};
-use clitape_runner::text::plural;
 
 use super::page::Conviction;
 use super::versions;

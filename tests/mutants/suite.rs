@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use clitape_recording::names::{CliVersion, ScenarioName};
+use clitape_recording::scenario::Workspace;
 use clitape_runner::check::{Check, ScenarioChecks};
-use clitape_runner::names::{CliVersion, ScenarioName};
-use clitape_runner::scenario::Workspace;
 
 /// The part of the checks that is made before the next one is begun, the cheapest first.
 #[derive(Debug, Clone, Copy)]

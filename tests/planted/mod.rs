@@ -6,7 +6,7 @@ pub(crate) mod page;
 
 use std::collections::HashSet;
 
-use clitape_runner::cassette::Take;
+use clitape_recording::cassette::Take;
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng as _, SeedableRng as _};
 use serde::Deserialize;

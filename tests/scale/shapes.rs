@@ -6,10 +6,10 @@
 use std::io::{BufReader, Read, Write};
 use std::ops::ControlFlow;
 
+use clitape_recording::scenario::{Chat, ChatMode, RunSpec};
 use clitape_runner::replay::{
     AcpClient, CapturePieces, Plan, Replay, Setup, replay, replay_streamed,
 };
-use clitape_runner::scenario::{Chat, ChatMode, RunSpec};
 use serde_json::{Value, json};
 use strum::{Display, EnumIter};
 

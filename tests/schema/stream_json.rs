@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use clitape_runner::cassette::{Cassette, Origin};
+use clitape_recording::cassette::{Cassette, Origin};
+use clitape_recording::scenario::Workspace;
 use clitape_runner::observed::{Conformance, conform};
-use clitape_runner::scenario::Workspace;
 use serde_json::{Map, Value, json};
 
 use crate::common;

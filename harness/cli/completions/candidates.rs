@@ -9,9 +9,9 @@ use clap::{Arg, Command, ValueHint};
 use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter as _,
 };
-use clitape_runner::names::CliVersion;
+use clitape_recording::names::CliVersion;
+use clitape_recording::scenario::Workspace;
 use clitape_runner::replay::Lane;
-use clitape_runner::scenario::Workspace;
 
 use crate::review;
 

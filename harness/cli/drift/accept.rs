@@ -1,9 +1,9 @@
 //! `clitape drift --accept`: adds the newer version to the workspace.
 
+use clitape_recording::scenario::Workspace;
+use clitape_recording::text::plural;
 use clitape_runner::baseline::accept;
 use clitape_runner::drift::{Drift, Side};
-use clitape_runner::scenario::Workspace;
-use clitape_runner::text::plural;
 
 use crate::exit::ExitStatus;
 use crate::terminal;

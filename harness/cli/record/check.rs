@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use clitape_runner::cassette::{Cassette, Take, Tick, TickKind};
+use clitape_recording::cassette::{Cassette, Take, Tick, TickKind};
+use clitape_recording::files;
+use clitape_recording::scenario::{Scenario, Workspace};
+use clitape_recording::secrets::redact;
+use clitape_recording::text::plural;
 use clitape_runner::check::first_difference;
-use clitape_runner::files;
 use clitape_runner::record::Claude;
-use clitape_runner::scenario::{Scenario, Workspace};
-use clitape_runner::secrets::redact;
-use clitape_runner::text::plural;
 
 use crate::exit::ExitStatus;
 

@@ -1,7 +1,7 @@
 //! The recordings that failed while others went on: they are listed at the end, each with its reason.
 
+use clitape_recording::text::plural;
 use clitape_runner::record::RecordError;
-use clitape_runner::text::plural;
 
 use crate::exit::{ExitStatus, classify};
 use crate::terminal;

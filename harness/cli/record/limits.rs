@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clitape_gateway::ByteSize;
-use clitape_runner::limits::{
+use clitape_recording::limits::{
     INSTALL_OUTPUT, INSTALL_TIME, MODEL_LINES, MODEL_REQUEST, OutputLimits, RECORDED_TIME,
     VERSION_OUTPUT, VERSION_TIME, WORKSPACE_BYTES, WORKSPACE_FILES,
 };

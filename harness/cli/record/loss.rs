@@ -1,8 +1,8 @@
 //! What would be lost if a new recording took the place of the one that is there.
 
-use clitape_runner::cassette::{Cassette, Take};
-use clitape_runner::files;
-use clitape_runner::scenario::Workspace;
+use clitape_recording::cassette::{Cassette, Take};
+use clitape_recording::files;
+use clitape_recording::scenario::Workspace;
 
 use super::check::{Printed, difference};
 

@@ -4,10 +4,10 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use clitape_runner::cassette::{Cassette, Tick, line_by_line};
+use clitape_recording::cassette::{Cassette, Tick, line_by_line};
+use clitape_recording::scenario::{Scenario, Workspace};
+use clitape_recording::{files, input};
 use clitape_runner::replay::{StdinLine, stdin_lines};
-use clitape_runner::scenario::{Scenario, Workspace};
-use clitape_runner::{files, input};
 
 use crate::input::{is_standard, named};
 

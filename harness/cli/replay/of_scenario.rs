@@ -1,8 +1,8 @@
 //! `clitape replay SCENARIO/VERSION`: the replay that the scenario describes, in so far as the command line does not ask for
 //! something else.
 
+use clitape_recording::scenario::{ChannelSpec, RunSpec, Scenario};
 use clitape_runner::replay::ReplayRequest;
-use clitape_runner::scenario::{ChannelSpec, RunSpec, Scenario};
 
 /// The request with what the scenario says of the run, the chat, the client and the faults wherever `is_given` does not
 /// find the option on the command line. The times are those of the request.

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use clitape_recording::files;
+use clitape_recording::scenario::{ChatProfile, Scenario, Workspace};
+use clitape_recording::text::plural;
 use clitape_runner::check::{Golden, GoldenChange, body};
-use clitape_runner::files;
 use clitape_runner::report::ReviewedGolden;
-use clitape_runner::scenario::{ChatProfile, Scenario, Workspace};
-use clitape_runner::text::plural;
 
 /// Why a golden is on the list.
 #[derive(Clone, Copy, PartialEq, Eq)]

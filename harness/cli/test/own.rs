@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail};
-use clitape_runner::limits::ReplayLimits;
+use clitape_recording::limits::ReplayLimits;
+use clitape_recording::scenario::{SeedRange, Seeds, Workspace};
+use clitape_recording::text::plural;
 use clitape_runner::report::{Pages, Report, findings, marks, scenario_line, summary, timings};
-use clitape_runner::scenario::{SeedRange, Seeds, Workspace};
 use clitape_runner::suite::{SuiteEvent, SuiteOptions, run as run_suite};
-use clitape_runner::text::plural;
 
 use super::pages;
 use crate::exit::ExitStatus;

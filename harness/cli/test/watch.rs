@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use clitape_runner::scenario::Workspace;
+use clitape_recording::scenario::Workspace;
 
 use crate::exit::ExitStatus;
 use crate::terminal;

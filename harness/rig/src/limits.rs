@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use clitape_gateway::ByteSize;
-pub use clitape_runner::limits::KEPT;
-use clitape_runner::limits::OutputLimits;
+pub use clitape_recording::limits::KEPT;
+use clitape_recording::limits::OutputLimits;
 
 /// The limits of a run of a gateway or an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

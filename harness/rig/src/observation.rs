@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use clitape_runner::cassette::Cassette;
+use clitape_recording::cassette::Cassette;
 use clitape_runner::replay::Entry;
 use serde_json::Value;
 

@@ -13,8 +13,8 @@ use fs_err as fs;
 use strum::IntoEnumIterator as _;
 use walkdir::WalkDir;
 
-use crate::clock;
-use crate::text::{did_you_mean, near, plain};
+use clitape_recording::clock;
+use clitape_recording::text::{did_you_mean, near, plain};
 
 /// How the name of a folder begins that is being made.
 const UNFINISHED: [&str; 2] = [".installing-", ".building-"];

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use clitape_gateway::ByteSize;
 
-use crate::limits::KEPT;
+use clitape_recording::limits::KEPT;
 
 /// An account of bytes with a limit. It may be shared between threads.
 #[derive(Debug)]

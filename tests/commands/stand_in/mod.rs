@@ -9,8 +9,9 @@ use std::fs;
 use std::os::unix::process::ExitStatusExt as _;
 use std::time::{Duration, Instant};
 
+use clitape_recording::cassette::Cassette;
+
 use crate::common::{clitape, root};
-use clitape_runner::cassette::Cassette;
 use clitape_runner::replay::stdin_lines;
 use host::{Host, LIVE, ONE_SHOT};
 use serde_json::{Value, json};
@@ -43,7 +44,7 @@ fn check_recorded(name: &str) {
         (String::from_utf8(ended.stdout).unwrap(), String::from_utf8(cassette.stdout).unwrap());
     assert!(got == expect, "{name}: {} bytes for {}: {}", got.len(), expect.len(), ended.stderr);
     let code = match cassette.manifest.exit {
-        Some(clitape_runner::cassette::Exit::Code(code)) => Some(code),
+        Some(clitape_recording::cassette::Exit::Code(code)) => Some(code),
         _ => None,
     };
     assert_eq!(ended.status.code(), code, "{name}");

@@ -9,7 +9,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use clitape_runner::scenario::{Fault, FaultError, FaultKind};
+use clitape_recording::scenario::{Fault, FaultError, FaultKind};
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng as _, SeedableRng as _};
 

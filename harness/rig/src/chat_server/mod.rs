@@ -52,7 +52,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use clitape_runner::clock;
+use clitape_recording::clock;
 use clitape_runner::record::NetworkDoor;
 use clitape_runner::replay::Entry;
 use clitape_runner::threads::{HelperThread, ThreadDied, client_runtime};

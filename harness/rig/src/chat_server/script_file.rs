@@ -12,7 +12,7 @@
 
 use std::time::Duration;
 
-use clitape_runner::toml_text::{TomlMistake, parse_toml};
+use clitape_recording::toml_text::{TomlMistake, parse_toml};
 use serde::Deserialize;
 
 /// The chat of a step that names none.

@@ -7,9 +7,9 @@
 use std::collections::BTreeSet;
 
 use clitape_gateway::sanitise;
-use clitape_runner::cassette::Cassette;
+use clitape_recording::cassette::Cassette;
+use clitape_recording::text::asked::{AskedText, asked_texts};
 use clitape_runner::replay::stdin_lines;
-use clitape_runner::text::asked::{AskedText, asked_texts};
 use clitape_stream::{Event, Outcome, Parser, RunStatus, ToolArguments};
 use serde_json::Value;
 

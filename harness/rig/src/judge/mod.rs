@@ -18,7 +18,7 @@ mod unfinished;
 mod violation;
 mod words;
 
-pub use clitape_runner::text::asked::AskedText;
+pub use clitape_recording::text::asked::AskedText;
 pub use editor::{EDITOR_RULES, EditorRule, judge_editor};
 pub use expect::expect;
 pub use rules::{RULES, Rule};

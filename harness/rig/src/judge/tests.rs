@@ -3,9 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use clitape_runner::cassette::Cassette;
+use clitape_recording::cassette::Cassette;
+use clitape_recording::scenario::{Chat, ChatMode, DeliverySpec, RunSpec, Workspace};
 use clitape_runner::replay::{Capture, Entry, Lane, Plan, Setup, replay, stdin_lines};
-use clitape_runner::scenario::{Chat, ChatMode, DeliverySpec, RunSpec, Workspace};
 
 use super::*;
 use crate::observation::{BusEvent, PlayedTurn, SubjectTraits};

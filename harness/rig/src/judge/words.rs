@@ -5,9 +5,11 @@
 //! digits alone, in pieces of some words ([`Piece`]), and what a renderer may leave out is in no piece: the
 //! address of a link, the number of an item, the language of a code block, raw HTML.
 
-use clitape_runner::text::shown::markdown_options;
-pub(super) use clitape_runner::text::shown::{Piece, contains, letters, pieces, pieces_of_plain};
-use clitape_runner::text::{Keep, truncate};
+use clitape_recording::text::shown::markdown_options;
+pub(super) use clitape_recording::text::shown::{
+    Piece, contains, letters, pieces, pieces_of_plain,
+};
+use clitape_recording::text::{Keep, truncate};
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 /// A piece with fewer letters may be in a text by chance.

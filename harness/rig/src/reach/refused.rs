@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use clitape_runner::text::{Keep, plain, plural, truncate};
+use clitape_recording::text::{Keep, plain, plural, truncate};
 
 /// The most hosts that are listed; further ones are counted together.
 const HOSTS: usize = 100;

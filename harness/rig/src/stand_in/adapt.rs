@@ -1,7 +1,7 @@
 //! What differs between the recorded host and this one: lines that the CLI prints for this host only, and lines
 //! that it printed for the recorded one only.
 
-use clitape_runner::cassette::Cassette;
+use clitape_recording::cassette::Cassette;
 use serde_json::{Value, json};
 
 use super::arguments::Asks;

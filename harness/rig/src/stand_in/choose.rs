@@ -4,10 +4,10 @@
 use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use clitape_runner::cassette::Cassette;
-use clitape_runner::names::{CliVersion, ScenarioName};
-use clitape_runner::scenario::{Workspace, read_toml};
-use clitape_runner::text::{Keep, truncate};
+use clitape_recording::cassette::Cassette;
+use clitape_recording::names::{CliVersion, ScenarioName};
+use clitape_recording::scenario::{Workspace, read_toml};
+use clitape_recording::text::{Keep, truncate};
 use fs_err as fs;
 use nix::fcntl::{Flock, FlockArg};
 use serde::Deserialize;
@@ -241,7 +241,7 @@ pub(super) fn initialize_answer(settings: &Settings) -> Option<serde_json::Value
         if !folder.join("stdin.jsonl").is_file() {
             continue;
         }
-        let Ok(stdout) = clitape_runner::files::read(&folder.join("stdout.jsonl")) else {
+        let Ok(stdout) = clitape_recording::files::read(&folder.join("stdout.jsonl")) else {
             continue;
         };
         let first = stdout.split(|&byte| byte == b'\n').next().unwrap_or_default();

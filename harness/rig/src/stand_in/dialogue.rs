@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use clitape_runner::cassette::{Cassette, Exit, Tick, TickKind};
+use clitape_recording::cassette::{Cassette, Exit, Tick, TickKind};
 use serde_json::Value;
 
 use super::host_line::{Decision, HostAct};

@@ -1,6 +1,6 @@
 //! How the process ends.
 
-use clitape_runner::cassette::Exit;
+use clitape_recording::cassette::Exit;
 
 use super::error::{StandInError, USAGE};
 use super::log::Log;

@@ -3,9 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
-use clitape_runner::cassette::CassetteError;
-use clitape_runner::files::FileError;
-use clitape_runner::names::NameError;
+use clitape_recording::cassette::CassetteError;
+use clitape_recording::files::FileError;
+use clitape_recording::names::NameError;
 use clitape_runner::replay::PlanError;
 
 /// The exit code for wrong usage, and when there is no cassette to play.

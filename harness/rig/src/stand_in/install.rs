@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use clitape_runner::files;
+use clitape_recording::files;
 use fs_err as fs;
 
 /// The name of the program that it stands in for.

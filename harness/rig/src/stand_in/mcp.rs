@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use clitape_gateway::sse::SseDecoder;
-use clitape_runner::files;
+use clitape_recording::files;
 use clitape_runner::threads::{NoMoreThreads, start};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Bytes;

@@ -49,7 +49,7 @@ pub use error::{StandInError, USAGE, WRONG_LINE};
 pub use install::{InstallError, install};
 pub use run_file::write_run_file;
 
-use clitape_runner::cassette::Cassette;
+use clitape_recording::cassette::Cassette;
 
 use arguments::{Arguments, Form};
 use dialogue::Dialogue;

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use clitape_runner::text::distance;
+use clitape_recording::text::distance;
 
 /// The versions whose help is known, the oldest first.
 const HELPS: [(&str, &str); 4] = [

@@ -4,7 +4,7 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use clitape_runner::cassette::Exit;
+use clitape_recording::cassette::Exit;
 
 use super::error::StandInError;
 

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use clitape_runner::cassette::{Cassette, TickKind};
-use clitape_runner::files;
+use clitape_recording::cassette::{Cassette, TickKind};
+use clitape_recording::files;
+use clitape_recording::scenario::RunSpec;
 use clitape_runner::replay::Plan;
-use clitape_runner::scenario::RunSpec;
 
 use super::error::StandInError;
 

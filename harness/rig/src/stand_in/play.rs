@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use clitape_runner::cassette::{Cassette, Exit};
+use clitape_recording::cassette::{Cassette, Exit};
 use serde_json::json;
 
 use super::adapt::{HostFacts, unfit};

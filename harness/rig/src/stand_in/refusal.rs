@@ -4,7 +4,7 @@
 use std::io::{self, Write as _};
 use std::path::{Path, absolute};
 
-use clitape_runner::cassette::canon::is_uuid;
+use clitape_recording::cassette::canon::is_uuid;
 use serde_json::json;
 
 use super::arguments::{Arguments, Form, GivenOption, OutputFormat, SideCall};

@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use clitape_runner::files;
+use clitape_recording::files;
 use fs_err as fs;
 
 /// The end of the name of the file, behind that of the program.

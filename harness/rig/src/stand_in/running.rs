@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-use clitape_runner::cassette::Cassette;
+use clitape_recording::cassette::Cassette;
 use serde_json::Value;
 
 use super::adapt::{Change, HostFacts, Turn, change, denied_unasked, hook_id};

@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 
-use clitape_runner::files;
+use clitape_recording::files;
 use serde::Deserialize;
 
 /// The part of a session that was played so far.

@@ -142,7 +142,7 @@ mod tests {
         let two = "{\"type\":\"user\",\"message\":{\"content\":\"two\"},\"uuid\":\"2\"}\n";
         let stdin = b"{\"type\":\"user\",\"message\":{\"content\":\"one\"},\"uuid\":\"1\"}\n{\"type\":\"user\",\"message\":{\"content\":\"two\"},\"uuid\":\"2\"}\n";
         let timeline =
-            clitape_runner::cassette::parse_timeline("[0,\"i\",1]\n[0,\"i\",2]\n").unwrap();
+            clitape_recording::cassette::parse_timeline("[0,\"i\",1]\n[0,\"i\",2]\n").unwrap();
         let dialogue = Dialogue::of(b"", stdin, &timeline);
         let text = format!("{one}{two}");
         assert_eq!(turn_end(text.as_bytes(), 0, &dialogue, 1), one.len());

@@ -1,7 +1,7 @@
 //! A cassette from a later turn on: what a host that ended the process, and started another one for the same session, is
 //! played next.
 
-use clitape_runner::cassette::{Cassette, Tick, TickKind};
+use clitape_recording::cassette::{Cassette, Tick, TickKind};
 use serde_json::Value;
 
 /// The cassette from its message of the host with the number `turn` on, from 1, and the bytes of stdout before it; as it

@@ -1,6 +1,6 @@
 //! What the recorded host answered, by the call of a tool that waited for it.
 
-use clitape_runner::cassette::Cassette;
+use clitape_recording::cassette::Cassette;
 use clitape_runner::replay::stdin_lines;
 use serde_json::Value;
 

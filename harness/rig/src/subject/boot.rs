@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use clitape_runner::cassette::Exit;
-use clitape_runner::files;
-use clitape_runner::names::CliVersion;
+use clitape_recording::cassette::Exit;
+use clitape_recording::files;
+use clitape_recording::names::CliVersion;
 use clitape_runner::record::{NoIsolation, Program, ProgramStart, Scratch, StdoutUse};
 use clitape_runner::threads::{NoMoreThreads, ThreadDied};
 use fs_err as fs;

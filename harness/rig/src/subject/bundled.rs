@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use clitape_runner::files;
+use clitape_recording::files;
 use clitape_runner::record::Cover;
 use fs_err as fs;
 

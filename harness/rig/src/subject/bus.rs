@@ -10,8 +10,8 @@
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
-use clitape_runner::files;
-use clitape_runner::limits::OutputLimits;
+use clitape_recording::files;
+use clitape_recording::limits::OutputLimits;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 

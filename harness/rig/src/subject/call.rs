@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use clitape_runner::cassette::Exit;
-use clitape_runner::limits::OutputLimits;
-use clitape_runner::names::CliVersion;
+use clitape_recording::cassette::Exit;
+use clitape_recording::limits::OutputLimits;
+use clitape_recording::names::CliVersion;
+use clitape_recording::scenario::Scenario;
+use clitape_recording::text::{Keep, truncate};
 use clitape_runner::record::{Program, ProgramStart, Scratch, StdoutUse};
 use clitape_runner::replay::{Entry, Lane};
-use clitape_runner::scenario::Scenario;
 use clitape_runner::suite::select::{Selected, Selection};
-use clitape_runner::text::{Keep, truncate};
 
 use super::boot::{LAST_LINES, ended};
 use super::error::SubjectError;

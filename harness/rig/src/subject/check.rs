@@ -4,10 +4,10 @@
 
 use std::time::Duration;
 
+use clitape_recording::scenario::Seeds;
+use clitape_recording::text::{Keep, truncate};
 use clitape_runner::replay::ChatView;
-use clitape_runner::scenario::Seeds;
 use clitape_runner::suite::select::Selection as Chosen;
-use clitape_runner::text::{Keep, truncate};
 
 use super::boot::Playing;
 use super::conditions::{Conditions, Printing};
@@ -259,7 +259,7 @@ fn answer(name: &str, seen: &Seen, front: Front) -> CheckLine {
             "send what claude prints to the editor, with session/update",
         ),
         RunEnding::Over if front == Front::Editor => {
-            let chunks = clitape_runner::text::plural(chunks, "piece");
+            let chunks = clitape_recording::text::plural(chunks, "piece");
             CheckLine::ok(format!("{name} is answered in {took}: {chunks} of text in the editor"))
         }
         RunEnding::Over if view.final_text().is_empty() => CheckLine::failed(
@@ -267,7 +267,7 @@ fn answer(name: &str, seen: &Seen, front: Front) -> CheckLine {
             "send what claude prints to the chat, with sendMessage and editMessageText",
         ),
         RunEnding::Over => {
-            let messages = clitape_runner::text::plural(view.final_text().len(), "message");
+            let messages = clitape_recording::text::plural(view.final_text().len(), "message");
             CheckLine::ok(format!("{name} is answered in {took}: {messages} in the chat"))
         }
         RunEnding::Hung { waited_s, waited_for, .. } if finally_read(&seen.entries).is_empty() => {

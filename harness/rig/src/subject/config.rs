@@ -14,10 +14,10 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use clitape_runner::files;
-use clitape_runner::names::{CliVersion, ScenarioName, SubjectName};
-use clitape_runner::scenario::Versions;
-use clitape_runner::toml_text::{TomlMistake, parse_toml};
+use clitape_recording::files;
+use clitape_recording::names::{CliVersion, ScenarioName, SubjectName};
+use clitape_recording::scenario::Versions;
+use clitape_recording::toml_text::{TomlMistake, parse_toml};
 use regex::Regex;
 use serde::Deserialize;
 

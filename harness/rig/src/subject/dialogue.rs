@@ -1,8 +1,8 @@
 //! What the recorded host did, as a person in a chat does it: writes, answers questions, interrupts.
 
-use clitape_runner::cassette::Cassette;
+use clitape_recording::cassette::Cassette;
+use clitape_recording::scenario::{RecordSpec, SayAction, SayStep, SayTrigger};
 use clitape_runner::replay::{StdinLine, stdin_lines};
-use clitape_runner::scenario::{RecordSpec, SayAction, SayStep, SayTrigger};
 use serde_json::Value;
 
 /// The acts of the person of a cassette.
@@ -148,7 +148,7 @@ fn is_during_turn(stdout: &[u8], steps: &[Step]) -> bool {
 mod tests {
     use std::path::Path;
 
-    use clitape_runner::scenario::Workspace;
+    use clitape_recording::scenario::Workspace;
 
     use super::*;
 

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use clitape_runner::cassette::Cassette;
-use clitape_runner::names::CliVersion;
+use clitape_recording::cassette::Cassette;
+use clitape_recording::names::CliVersion;
+use clitape_recording::scenario::Scenario;
 use clitape_runner::replay::{ChatView, Entry};
-use clitape_runner::scenario::Scenario;
 
 use super::boot::{LOOK, PersonSide};
 use super::bus::{self, BusError};

@@ -3,13 +3,13 @@
 use std::io;
 use std::path::PathBuf;
 
-use clitape_runner::cassette::CassetteError;
+use clitape_recording::cassette::CassetteError;
+use clitape_recording::files::FileError;
+use clitape_recording::scenario::ScenarioError;
+use clitape_recording::text::{Keep, truncate};
 use clitape_runner::compare::CompareError;
-use clitape_runner::files::FileError;
 use clitape_runner::record::{NoIsolation, RecordError};
-use clitape_runner::scenario::ScenarioError;
 use clitape_runner::suite::select::SelectError;
-use clitape_runner::text::{Keep, truncate};
 use clitape_runner::threads::ThreadDied;
 
 use crate::judge::known::KnownError;

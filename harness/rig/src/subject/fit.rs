@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use clitape_runner::cassette::Cassette;
-use clitape_runner::scenario::{DeliverySpec, Scenario};
+use clitape_recording::cassette::Cassette;
+use clitape_recording::scenario::{DeliverySpec, Scenario};
 
 use super::dialogue::{Act, Dialogue, Step};
 use super::spec::{Front, GatewaySpec, HostKind};

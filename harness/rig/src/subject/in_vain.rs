@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use clitape_runner::text::plain;
+use clitape_recording::text::plain;
 
 use super::boot::PersonSide;
 use crate::reach::{Refused, refused_host};

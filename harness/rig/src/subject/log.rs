@@ -9,8 +9,8 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use clitape_runner::files;
-use clitape_runner::limits::OutputLimits;
+use clitape_recording::files;
+use clitape_recording::limits::OutputLimits;
 use serde::Deserialize;
 
 use crate::kept::{Full, Held, KeptBytes};

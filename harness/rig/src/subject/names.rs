@@ -1,6 +1,6 @@
 //! The nearest of several names, for messages about a misspelt one.
 
-use clitape_runner::text::distance;
+use clitape_recording::text::distance;
 
 /// The most letters that a misspelt name differs in.
 const MOST_WRONG: usize = 3;

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use clitape_runner::files::{self, FileError};
+use clitape_recording::files::{self, FileError};
 
 /// The most bytes of a line that are kept back until its end comes.
 const LONGEST: usize = 64 * 1024;

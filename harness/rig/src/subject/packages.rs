@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use clitape_runner::files;
+use clitape_recording::files;
 use clitape_runner::host::which;
 use clitape_runner::record::{Program, ProgramStart, StdoutUse};
 
@@ -323,8 +323,8 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     use clitape_gateway::ByteSize;
+    use clitape_recording::limits::OutputLimits;
     use clitape_runner::host::HostPaths;
-    use clitape_runner::limits::OutputLimits;
     use clitape_runner::record::Scratch;
     use fs_err as fs;
 

@@ -4,14 +4,14 @@
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
-use clitape_runner::cassette::Cassette;
+use clitape_recording::cassette::Cassette;
+use clitape_recording::names::SubjectName;
+use clitape_recording::scenario::{RunSpec, Scenario};
+use clitape_recording::text::plural;
 use clitape_runner::check::{Finding, FindingKind, Times, TraceDiff};
-use clitape_runner::names::SubjectName;
 use clitape_runner::replay::{Capture, Cut, Entry, Lane, Plan, Setup, replay, stdin_lines};
-use clitape_runner::scenario::{RunSpec, Scenario};
 use clitape_runner::suite::select::Selection;
 use clitape_runner::suite::{CheckRun, ScenarioRun};
-use clitape_runner::text::plural;
 use serde_json::{Map, Value};
 
 use super::call::{Caller, CountedEntries, read};

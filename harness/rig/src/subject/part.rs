@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use clitape_recording::text::{Keep, truncate};
 use clitape_runner::replay::{ChatView, Entry};
-use clitape_runner::text::{Keep, truncate};
 use serde_json::Value;
 
 use super::persons::Seat;

@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use clitape_recording::scenario::Workspace;
 use clitape_runner::host::HostPaths;
 use clitape_runner::record::{Checkout, Install, Installed, ResolveSettings, settings_digest};
-use clitape_runner::scenario::Workspace;
 use fs_err as fs;
 
 use super::error::SubjectError;

@@ -136,7 +136,7 @@ impl Ticket<'_> {
             Some(words) => format!("where the chat says {words}"),
             None => "which it left without an answer".to_owned(),
         };
-        let others = clitape_runner::text::plural(runs.left.len(), "other");
+        let others = clitape_recording::text::plural(runs.left.len(), "other");
         runs.verdict = Some(format!(
             "`claude` was started for person {served} alone, and not for {others}, {answer}. A gateway that knows one \
              person or one chat needs `chats = \"one\"`, with `{{person}}` in its settings; one that allows a list needs \

@@ -3,14 +3,14 @@
 
 use std::time::Instant;
 
-use clitape_runner::cassette::Cassette;
+use clitape_recording::cassette::Cassette;
+use clitape_recording::names::SubjectName;
+use clitape_recording::scenario::{ChannelSpec, Scenario, Seeds};
+use clitape_recording::text::shell_quote;
 use clitape_runner::check::{Finding, FindingKind};
-use clitape_runner::names::SubjectName;
 use clitape_runner::replay::{Cut, Lane, Plan, PlanArg, ReplayRequest};
-use clitape_runner::scenario::{ChannelSpec, Scenario, Seeds};
 use clitape_runner::suite::select::Selection;
 use clitape_runner::suite::{CheckRun, ScenarioRun};
-use clitape_runner::text::shell_quote;
 use fs_err as fs;
 
 use super::call::{Caller, CountedEntries, ReadError, read};

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use clitape_recording::text::{shell_quote, whole};
 use clitape_runner::record::Review;
-use clitape_runner::text::{shell_quote, whole};
 
 use super::config::FILE;
 use super::placeholders::{Places, Writing};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use clitape_runner::files;
-use clitape_runner::names::{CliVersion, ScenarioName, SubjectName};
+use clitape_recording::files;
+use clitape_recording::names::{CliVersion, ScenarioName, SubjectName};
 use regex::Regex;
 use serde::Deserialize;
 

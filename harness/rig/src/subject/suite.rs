@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use clitape_runner::cassette::Cassette;
+use clitape_recording::cassette::Cassette;
+use clitape_recording::clock;
+use clitape_recording::files;
+use clitape_recording::names::{CliVersion, ScenarioName};
+use clitape_recording::scenario::{Scenario, Seeds, Workspace};
+use clitape_recording::text::{Keep, truncate};
 use clitape_runner::check::{ContextMoment, Finding, FindingKind};
-use clitape_runner::clock;
-use clitape_runner::files;
-use clitape_runner::names::{CliVersion, ScenarioName};
 use clitape_runner::replay::Entry;
-use clitape_runner::scenario::{Scenario, Seeds, Workspace};
 use clitape_runner::suite::select::{Selected, Selection as Chosen};
 use clitape_runner::suite::{CheckRun, ScenarioRun};
-use clitape_runner::text::{Keep, truncate};
 
 use super::boot::Playing;
 use super::conditions::{Conditions, Printing};

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use clitape_recording::cassette::{Cassette, Take};
+use clitape_recording::files;
+use clitape_recording::names::ScenarioName;
+use clitape_recording::scenario::Workspace;
+use clitape_recording::secrets::scan_loaded;
+
 use super::error::BaselineError;
-use crate::cassette::{Cassette, Take};
 use crate::drift::Side;
-use crate::files;
-use crate::names::ScenarioName;
-use crate::scenario::Workspace;
-use crate::secrets::scan_loaded;
 
 /// What was added.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -2,10 +2,10 @@
 
 use std::io;
 
-use crate::cassette::CassetteError;
-use crate::files::FileError;
-use crate::names::{CliVersion, ScenarioName};
-use crate::scenario::ScenarioError;
+use clitape_recording::cassette::CassetteError;
+use clitape_recording::files::FileError;
+use clitape_recording::names::{CliVersion, ScenarioName};
+use clitape_recording::scenario::ScenarioError;
 
 /// Why a version can't come in or leave. Nothing was changed, unless the file system returned the error.
 #[derive(Debug, thiserror::Error)]

@@ -1,13 +1,14 @@
 //! Removes a version from a workspace: its recordings, the goldens that hold for it alone, the text of its help, and its name
 //! in `clitape.toml`.
 
+use clitape_recording::cassette::{self, Cassette, Origin};
+use clitape_recording::files;
+use clitape_recording::names::CliVersion;
+use clitape_recording::scenario::{Scenario, Workspace};
+
 use super::error::BaselineError;
 use super::held::{known, recorded};
-use crate::cassette::{self, Cassette, Origin};
 use crate::check::Golden;
-use crate::files;
-use crate::names::CliVersion;
-use crate::scenario::{Scenario, Workspace};
 
 /// What was removed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

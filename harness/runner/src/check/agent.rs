@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use clitape_recording::scenario::{DeliverySpec, RunSpec};
 use serde_json::Value;
 
 use super::divergence::{Divergence, quoted};
@@ -15,7 +16,6 @@ use crate::replay::{
     AgentFault, AgentFaultKind, ChatView, Entry, Lane, MustSee, Replay, read_record, records_with,
     sort_by_turn,
 };
-use crate::scenario::{DeliverySpec, RunSpec};
 
 /// The invariants for which each record has to be what the CLI printed.
 const BROKEN_RECORD: &[FindingKind] = &[

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
+use clitape_recording::names::{CliVersion, ScenarioName};
+
 use super::view::View;
-use crate::names::{CliVersion, ScenarioName};
 
 /// One check of a scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! What came in beside what a person saw, around the place where a golden and a replay part.
 
+use clitape_recording::text::{Keep, truncate, width};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::replay::{Entry, Lane};
-use crate::text::{Keep, truncate, width};
 
 /// Moments shown, the one of the divergence last.
 const MOMENTS: usize = 5;

@@ -1,10 +1,10 @@
 //! Two texts of one lane side by side: every entry beside the one it is, and what changed within it.
 
+use clitape_recording::text::{MARK, end, start, width};
 use serde::{Deserialize, Serialize};
 use similar::{ChangeTag, TextDiff};
 
 use super::pairs::{EntryMark, Pair, pairs};
-use crate::text::{MARK, end, start, width};
 
 /// Unchanged lines shown around a change.
 const CONTEXT: usize = 2;

@@ -5,10 +5,10 @@
 
 use std::borrow::Cow;
 
+use clitape_recording::text::{Keep, MARK, common_start, end, plain, truncate, width};
 use serde_json::Value;
 
 use crate::replay::{Entry, Lane, shortened};
-use crate::text::{Keep, MARK, common_start, end, plain, truncate, width};
 
 /// Columns shown of long values, from shortly before they part.
 const SHOWN: usize = 120;

@@ -90,6 +90,8 @@ fn final_text(entries: &[Entry]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use clitape_recording::scenario::{Chat, ChatMode, ChatProfile, Fault, RunSpec};
+
     use super::super::entry_line::entry;
     use super::super::sweep::tests::RUN;
     use super::*;
@@ -97,7 +99,6 @@ mod tests {
     use crate::replay::{Plan, Replay, Setup, replay};
     use crate::report::proof::last_seen;
     use crate::report::{Screen, last_messages};
-    use crate::scenario::{Chat, ChatMode, ChatProfile, Fault, RunSpec};
 
     /// Compares two chats with these messages, and expects this sentence and these consequences.
     fn check(old: &[&str], new: &[&str], sentence: Option<&str>, consequences: &[&str]) {

@@ -11,13 +11,13 @@ use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
 
+use clitape_recording::text::plain;
 use serde::{Deserialize, Serialize};
 
 use super::change::{Change, Class};
 use super::chat_diff::ChatDiff;
 use super::context::ContextMoment;
 use super::diff::{DiffLine, DiffSide};
-use crate::text::plain;
 pub use command::FindingCommand;
 pub use kind::FindingKind;
 

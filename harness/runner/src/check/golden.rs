@@ -10,6 +10,9 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use clitape_recording::files::{self, FileError};
+use clitape_recording::names::{CliVersion, SubjectName};
+use clitape_recording::scenario::{ChatProfile, Scenario, Variant};
 use nix::fcntl::Flock;
 use thiserror::Error;
 
@@ -19,10 +22,7 @@ use super::golden_chain::GoldenChain;
 use super::snap_file::{pending_path, read, write_pending};
 use super::trace_diff::{Times, TraceDiff};
 use super::view::View;
-use crate::files::{self, FileError};
-use crate::names::{CliVersion, SubjectName};
 use crate::replay::{Entry, shortened};
-use crate::scenario::{ChatProfile, Scenario, Variant};
 
 /// A golden file, there or not.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,12 +7,12 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use clitape_recording::files;
+use clitape_recording::names::CliVersion;
+use clitape_recording::scenario::fact_of;
 use fs_err as fs;
 
 use super::snap_file::{pending_path, read};
-use crate::files;
-use crate::names::CliVersion;
-use crate::scenario::fact_of;
 
 /// The golden files of a view.
 #[derive(Debug)]

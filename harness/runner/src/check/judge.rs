@@ -7,6 +7,10 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use clitape_recording::cassette::CassetteError;
+use clitape_recording::names::CliVersion;
+use clitape_recording::scenario::{Scenario, Workspace};
+
 use super::checks::Check;
 use super::complete::complete;
 use super::context::context;
@@ -24,10 +28,7 @@ use super::sweep::PlanSharing;
 use super::trace_diff::{Times, TraceDiff};
 use super::variant;
 use super::view::View;
-use crate::cassette::CassetteError;
-use crate::names::CliVersion;
 use crate::replay::{Replay, ReplayRequest, Setup};
-use crate::scenario::{Scenario, Workspace};
 
 /// The checks of a scenario, and the recordings that they share.
 #[derive(Debug)]

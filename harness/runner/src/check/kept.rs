@@ -5,13 +5,13 @@
 
 use std::fmt;
 
+use clitape_recording::cassette::sha256;
+use clitape_recording::scenario::{OwnFile, Workspace};
 use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::recording::Recording;
-use crate::cassette::sha256;
 use crate::replay::{Plan, PlanArg};
-use crate::scenario::{OwnFile, Workspace};
 
 /// The format of a file.
 const FORMAT: u32 = 1;

@@ -169,10 +169,11 @@ impl Marks {
 
 #[cfg(test)]
 mod tests {
+    use clitape_recording::scenario::{Chat, ChatMode, RunSpec};
+
     use super::super::sweep::tests::RUN;
     use super::*;
     use crate::replay::{Plan, Setup, replay};
-    use crate::scenario::{Chat, ChatMode, RunSpec};
 
     #[test]
     fn a_replay_marks_what_it_could_break_and_nothing_else() {

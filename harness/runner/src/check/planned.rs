@@ -1,6 +1,10 @@
 //! The check `plans` of a recording: first the plans that failed before, then those that the scenario names and those
 //! of the seeds.
 
+use clitape_recording::cassette::CassetteError;
+use clitape_recording::names::CliVersion;
+use clitape_recording::scenario::FaultKind;
+
 use super::finding::{CheckResult, Finding, FindingKind};
 use super::idle_cores::IdleCores;
 use super::judge::ScenarioChecks;
@@ -9,10 +13,7 @@ use super::recording::{Recording, setup, setups};
 use super::sweep::{FailedPlan, ParsedPlans, PlanSharing, PlanSweep};
 use super::unmet;
 use super::view::View;
-use crate::cassette::CassetteError;
-use crate::names::CliVersion;
 use crate::replay::{Lane, Plan, ReplayRequest, Setup};
-use crate::scenario::FaultKind;
 
 impl ScenarioChecks {
     /// Replays a recording under its plans.

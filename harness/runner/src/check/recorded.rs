@@ -3,13 +3,14 @@
 //! Goldens and plans replay the bytes at other times than those of the recording, and read nothing of the manifest.
 //! This check is the one that reads both, so that neither can say anything it likes.
 
+use clitape_recording::cassette::{Cassette, Exit, Origin, Tick, TickKind};
+use clitape_recording::scenario::Scenario;
+use clitape_recording::text::plural;
+
 use super::finding::FindingKind;
 use super::invariant::{self, BrokenInvariant};
 use super::recording::Recording;
-use crate::cassette::{Cassette, Exit, Origin, Tick, TickKind};
 use crate::replay::Replay;
-use crate::scenario::Scenario;
-use crate::text::plural;
 
 /// One run of a cassette, as its manifest, its scenario and its timeline say that it was.
 struct RunRecord<'a> {
@@ -138,8 +139,9 @@ mod tests {
     use std::path::Path;
     use std::sync::Arc;
 
+    use clitape_recording::scenario::Workspace;
+
     use super::*;
-    use crate::scenario::Workspace;
 
     fn recording(name: &str) -> Recording {
         let workspace = Workspace::at(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")));

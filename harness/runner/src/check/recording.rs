@@ -5,17 +5,18 @@ mod shared;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use clitape_recording::cassette::{Cassette, CassetteError, Manifest};
+use clitape_recording::names::{CassetteFile, CassettePart, CliVersion};
+use clitape_recording::scenario::{ChannelSpec, Fault, PlanSource, Scenario, Workspace};
+
 use super::sweep::seeded;
 use super::view::View;
-use crate::cassette::{Cassette, CassetteError, Manifest};
-use crate::names::{CassetteFile, CassettePart, CliVersion};
 use crate::replay::{
     AcpClient, Capture, LazyStated, Plan, PlanArg, Replay, ReplayRequest, RequestError, Setup,
     StdinLine, replay, replay_all, replay_heard, stdin_lines,
 };
 #[cfg(test)]
 use crate::replay::{PlantedFault, replay_planted};
-use crate::scenario::{ChannelSpec, Fault, PlanSource, Scenario, Workspace};
 use shared::SharedReplays;
 
 /// The most setups that one parse feeds at a time, and the most bytes that it feeds them in all: each setup

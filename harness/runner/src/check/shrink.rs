@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use clitape_recording::scenario::Scenario;
+
 use super::finding::Finding;
 use super::idle_cores::IdleCores;
 use super::recording::{Recording, setups};
@@ -10,7 +12,6 @@ use super::sweep::{ParsedPlans, PlanSharing, PlanSweep, smallest};
 use crate::replay::{
     AgentFaultKind, Capture, HostStep, Plan, PlanStep, Replay, Setup, StdinLine, replay,
 };
-use crate::scenario::Scenario;
 
 /// The most recordings that are tried with some of their records left out.
 const TRIES: u32 = 3_000;

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::files::{self, FileError};
-use crate::scenario::Scenario;
+use clitape_recording::files::{self, FileError};
+use clitape_recording::scenario::Scenario;
 
 /// Splits insta's header off a golden's text; `None` when there is no header.
 pub fn body(file: &str) -> Option<&str> {

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::atomic::AtomicBool;
 
+use clitape_recording::cassette::{Cassette, CassetteError, Origin};
+use clitape_recording::names::CliVersion;
+
 use super::finding::{Finding, FindingKind};
 use super::recording::Recordings;
-use crate::cassette::{Cassette, CassetteError, Origin};
-use crate::names::CliVersion;
 use crate::record::{RecordError, WorkspaceLimits, made_from};
 
 /// The digests of the parts of a scenario, by part.

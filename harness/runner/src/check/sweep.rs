@@ -14,6 +14,8 @@ mod smallest;
 
 use std::sync::Arc;
 
+use clitape_recording::scenario::{Fault, FaultKind, Seeds};
+
 use super::agent::{self, FaultyRun, Unseen};
 use super::context::context;
 use super::divergence::Divergence;
@@ -27,7 +29,6 @@ use crate::replay::{
     AgentFault, Capture, Entry, Lane, Plan, PlayedPlan, Replay, Setup, replay_following,
     replay_played, sort_by_turn,
 };
-use crate::scenario::{Fault, FaultKind, Seeds};
 pub(super) use same_times::ParsedPlans;
 use same_times::{Groups, NamedPlan, Twin};
 pub(super) use smallest::smallest;

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::sync::Arc;
 
+use clitape_recording::scenario::ChatProfile;
 use serde_json::{Map, Value};
 
 use super::change::{Change, Class, between, change_of, entry_mark};
@@ -16,7 +17,6 @@ use super::diff::{DiffLine, align};
 use super::divergence::{Divergence, divergence};
 use super::pairs::{EntryMark, Pair, pairs};
 use crate::replay::Entry;
-use crate::scenario::ChatProfile;
 
 /// Whether the times of entries are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

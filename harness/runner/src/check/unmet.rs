@@ -1,8 +1,9 @@
 //! Faults of the chat's server that no call meets: checks that are never made.
 
+use clitape_recording::scenario::{Fault, FaultKind};
+
 use super::finding::FindingKind;
 use crate::replay::{Lane, Replay};
-use crate::scenario::{Fault, FaultKind};
 
 /// The fewest plans of a sweep that have to meet every kind of fault that the scenario names; fewer leave it to
 /// chance.
@@ -58,10 +59,11 @@ pub(super) fn of_sweep(
 
 #[cfg(test)]
 mod tests {
+    use clitape_recording::scenario::{Chat, ChatMode, RunSpec};
+
     use super::super::sweep::tests::RUN;
     use super::*;
     use crate::replay::{Plan, Setup, replay};
-    use crate::scenario::{Chat, ChatMode, RunSpec};
 
     #[test]
     fn a_fault_at_a_call_that_never_comes_is_a_finding() {

@@ -7,6 +7,10 @@
 use std::io;
 use std::path::PathBuf;
 
+use clitape_recording::cassette::CassetteError;
+use clitape_recording::names::CliVersion;
+use clitape_recording::scenario::{Scenario, Variant};
+use clitape_recording::text::plural;
 use similar::TextDiff;
 
 use super::context::context;
@@ -16,11 +20,7 @@ use super::recording::{Recording, Recordings, setup};
 use super::sweep::smallest;
 use super::trace_diff::{Times, TraceDiff};
 use super::view::View;
-use crate::cassette::CassetteError;
-use crate::names::CliVersion;
 use crate::replay::{Entry, Plan, ReplayRequest, replay};
-use crate::scenario::{Scenario, Variant};
-use crate::text::plural;
 
 /// The views of a scenario that have variants.
 pub(super) fn views(scenario: &Scenario) -> Vec<View> {

@@ -4,12 +4,13 @@
 use std::io;
 use std::path::PathBuf;
 
+use clitape_recording::cassette;
+use clitape_recording::files;
+use clitape_recording::names::ScenarioName;
+use clitape_recording::scenario::{ScenarioError, Stray, Workspace};
+use clitape_recording::text::shell_quote;
+
 use super::finding::{Finding, FindingKind};
-use crate::cassette;
-use crate::files;
-use crate::names::ScenarioName;
-use crate::scenario::{ScenarioError, Stray, Workspace};
-use crate::text::shell_quote;
 
 /// The finding of a scenario that can't be loaded.
 pub fn unusable(workspace: &Workspace, name: &ScenarioName, error: &ScenarioError) -> Finding {

@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
+use clitape_recording::cassette::Exit;
 use fs_err as fs;
 
 use super::error::CompareError;
-use crate::cassette::Exit;
 use crate::record::{Ended, Git, Guard, Scratch, Script, Why, launch, sweep};
 use crate::threads::{NoMoreThreads, start};
 

@@ -5,13 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::cassette::Exit;
+use clitape_recording::cassette::Exit;
+use clitape_recording::limits::CallLimits;
+use clitape_recording::text::{Keep, truncate};
+
 use crate::json_size::parsed_bytes;
 use crate::kept::{Full, Held, KeptBytes};
-use crate::limits::CallLimits;
 use crate::record::{Notes, Overflow, Script, Why, command, drive};
 use crate::replay::{Entry, entry_bytes};
-use crate::text::{Keep, truncate};
 
 /// The exit code of a program that does not know the arguments it was called with.
 const USAGE: i32 = 2;
@@ -125,9 +126,9 @@ mod tests {
     use std::time::Duration;
 
     use clitape_gateway::ByteSize;
+    use clitape_recording::limits::OutputLimits;
 
     use super::*;
-    use crate::limits::OutputLimits;
 
     const ENTRY: &str = r#"{"at":0,"lane":"bus","kind":"x","data":{}}"#;
 

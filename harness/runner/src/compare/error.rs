@@ -3,9 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::cassette::CassetteError;
-use crate::names::NameError;
-use crate::scenario::ScenarioError;
+use clitape_recording::cassette::CassetteError;
+use clitape_recording::names::NameError;
+use clitape_recording::scenario::ScenarioError;
 
 /// The reason why there is no comparison.
 #[derive(Debug, thiserror::Error)]

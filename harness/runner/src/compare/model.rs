@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use clitape_recording::names::CliVersion;
+use clitape_recording::scenario::{Chat, ChatProfile};
+use clitape_recording::text::plural;
+
 use crate::check::Class;
-use crate::names::CliVersion;
 use crate::replay::{Entry, Lane, entry_bytes};
-use crate::scenario::{Chat, ChatProfile};
-use crate::text::plural;
 
 /// A comparison of two sides.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,9 +1,10 @@
 //! Selects the scenarios and the versions whose cassettes are compared, and lists those that are left out.
 
+use clitape_recording::names::{CliVersion, ScenarioName};
+use clitape_recording::scenario::{Scenario, Workspace};
+
 use super::error::CompareError;
 use super::side::SideName;
-use crate::names::{CliVersion, ScenarioName};
-use crate::scenario::{Scenario, Workspace};
 use crate::suite::select::{Selected, Selection as Chosen};
 
 /// The cassettes that are compared, and those that are not.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use crate::names::CliVersion;
+use clitape_recording::names::CliVersion;
 
 /// The name of one of the two sides.
 #[derive(Debug, Clone, PartialEq, Eq)]

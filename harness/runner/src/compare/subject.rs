@@ -7,6 +7,10 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use clitape_gateway::ByteSize;
+use clitape_recording::cassette::sha256_of_file;
+use clitape_recording::limits::CallLimits;
+use clitape_recording::scenario::Workspace;
+use clitape_recording::text::shell_quote;
 use fs_err as fs;
 
 use super::build::{BuildProgress, build, find};
@@ -14,13 +18,9 @@ use super::call::{CallError, CountedTrace, call};
 use super::error::CompareError;
 use super::model::About;
 use super::side::SideName;
-use crate::cassette::sha256_of_file;
 use crate::check::Recording;
 use crate::kept::{Held, KeptBytes};
-use crate::limits::CallLimits;
 use crate::replay::{Entry, Lane, Replay, ReplayRequest, Setup};
-use crate::scenario::Workspace;
-use crate::text::shell_quote;
 
 /// The lanes that are compared. The lane `read` is not: the plan decides how bytes arrive, not the subject.
 pub(super) const LANES: [Lane; 6] =

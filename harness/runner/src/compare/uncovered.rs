@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use clitape_recording::scenario::{ChannelSpec, ChatMode, ChatProfile, Scenario};
+use clitape_recording::text::plural;
+
 use super::model::{Compared, named};
 use super::select::Selection;
 use super::subject::Subject;
 use crate::replay::Lane;
-use crate::scenario::{ChannelSpec, ChatMode, ChatProfile, Scenario};
-use crate::text::plural;
 
 /// The number of names that a sentence lists; the others are counted.
 const NAMES: usize = 8;

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use clitape_recording::text::{Keep, truncate};
+
 use super::model::{Change, ChangeKind, Part};
-use crate::text::{Keep, truncate};
 
 /// The columns of a text that is shown as an example.
 const LONGEST: usize = 160;

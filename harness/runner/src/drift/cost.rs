@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::cassette::Cassette;
+use clitape_recording::cassette::Cassette;
 
 /// The time and the size of recordings together.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

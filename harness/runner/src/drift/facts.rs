@@ -5,13 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use clitape_recording::cassette::{Cassette, Manifest};
+use clitape_recording::names::ScenarioName;
+use clitape_recording::text::{Keep, truncate};
 use serde_json::{Map, Value};
 
-use crate::cassette::{Cassette, Manifest};
-use crate::names::ScenarioName;
 use crate::observed::{Inside, JsonType, Tag};
 use crate::replay::records;
-use crate::text::{Keep, truncate};
 
 /// The columns that an example may have.
 const LONGEST: usize = 100;

@@ -3,10 +3,10 @@
 //! Where its replay is that of the older version, the lanes of the whole recording differ only because a reader
 //! uses what is new.
 
+use clitape_recording::cassette::{Cassette, TickKind};
 use serde_json::{Map, Value};
 
 use super::facts::{Facts, of_kind};
-use crate::cassette::{Cassette, TickKind};
 use crate::observed::{Inside, Tag};
 use crate::replay::read_record;
 

@@ -22,6 +22,7 @@ mod tests;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use clitape_recording::scenario::Scenario;
 pub use cost::Cost;
 pub use model::{About, Change, ChangeKind, Drift, NotCompared, Part};
 use pairs::{Found, of_recordings};
@@ -29,7 +30,6 @@ pub use side::{Recorded, Recorder, Side, committed};
 
 use crate::check::Recording;
 use crate::compare::CompareError;
-use crate::scenario::Scenario;
 
 /// What is compared, besides the sides.
 #[derive(Debug, Default)]

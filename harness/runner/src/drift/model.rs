@@ -1,10 +1,10 @@
 //! What differs between two versions of the CLI: the changes by part, what was compared, and what was not.
 
+use clitape_recording::names::{CliVersion, ScenarioName};
 use serde::Serialize;
 
 use super::cost::Cost;
 use crate::compare::Comparison;
-use crate::names::{CliVersion, ScenarioName};
 
 /// The part of what a CLI does to which a change belongs, the gravest for a reader of the stream first.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -3,13 +3,14 @@
 
 use std::sync::atomic::AtomicBool;
 
+use clitape_recording::cassette::Cassette;
+
 use super::facts::Facts;
 use super::known::without_news;
 use super::model::{About, Change, ChangeKind};
 use super::replays::{differing, replays};
 use super::schema::schema;
 use super::sequence::Sequences;
-use crate::cassette::Cassette;
 use crate::check::Recording;
 use crate::compare::{self, CompareError, Comparison, compare_versions};
 

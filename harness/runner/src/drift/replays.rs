@@ -3,10 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use clitape_recording::names::ScenarioName;
+
 use super::model::{Change, ChangeKind, Part};
 use crate::check::Class;
 use crate::compare::{Compared, Comparison, DiffRow, LaneDiff};
-use crate::names::ScenarioName;
 
 /// The scenarios with a lane that differs in more than times.
 pub(super) fn differing(lanes: &Comparison) -> impl Iterator<Item = &str> {

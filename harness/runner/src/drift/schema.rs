@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use clitape_recording::names::ScenarioName;
+use clitape_recording::text::plural;
+
 use super::facts::{Facts, Field, Object};
 use super::model::{Change, ChangeKind, Part};
-use crate::names::ScenarioName;
 use crate::observed::JsonType;
-use crate::text::plural;
 
 /// The words that a sentence names; more are counted.
 const NAMED: usize = 12;

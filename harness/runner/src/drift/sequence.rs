@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use clitape_recording::cassette::Cassette;
+use clitape_recording::names::ScenarioName;
+use clitape_recording::text::plural;
 use serde_json::Value;
 
 use super::model::{Change, ChangeKind, Part};
-use crate::cassette::Cassette;
-use crate::names::ScenarioName;
 use crate::replay::{read_record, records, stdin_lines};
-use crate::text::plural;
 
 /// The kinds of one run's records, in order.
 type Kinds = Vec<String>;

@@ -6,17 +6,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use clitape_recording::cassette::Cassette;
+use clitape_recording::names::{CliVersion, ScenarioName};
+use clitape_recording::scenario::{Scenario, Workspace};
+use clitape_recording::secrets::redact;
 use fs_err as fs;
 
 use super::model::{About, Change, ChangeKind, NotCompared};
 use super::pairs::of_recordings;
-use crate::cassette::Cassette;
 use crate::check::Recording;
 use crate::host::HostPaths;
-use crate::names::{CliVersion, ScenarioName};
 use crate::record::{Claude, RecordError, RecordSettings, digest, record};
-use crate::scenario::{Scenario, Workspace};
-use crate::secrets::redact;
 use crate::suite::{Progress, in_order};
 
 /// The characters of a hash that name a folder.

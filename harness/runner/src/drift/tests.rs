@@ -1,12 +1,12 @@
 //! Each way to change a recording is convicted by its own kind of change, at its place.
 
+use clitape_recording::cassette::Cassette;
+use clitape_recording::scenario::Workspace;
 use serde_json::{Value, json};
 
 use super::facts::Facts;
 use super::pairs::of_records;
 use super::{Change, ChangeKind as K, Part};
-use crate::cassette::Cassette;
-use crate::scenario::Workspace;
 
 fn cassette(name: &str) -> Cassette {
     let workspace = Workspace::at(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));
@@ -176,7 +176,7 @@ fn the_dialogue_is_compared_with_the_lines_of_the_host() {
 fn runs_end_in_another_way() {
     let before = cassette(PLAIN);
     let mut after = before.clone();
-    after.manifest.exit = Some(crate::cassette::Exit::Code(3));
+    after.manifest.exit = Some(clitape_recording::cassette::Exit::Code(3));
     let found = changes(&before, &after);
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].kind, found[0].place.as_str()), (K::Exit, "exit of run 1"));

@@ -12,14 +12,14 @@ mod tests;
 
 use std::io;
 
+use clitape_recording::cassette::{Cassette, CassetteError, Origin};
+use clitape_recording::scenario::Workspace;
 pub use conform::{Conformance, New, Wrong, conform};
 use serde_json::Value;
 use shape::Shape;
 pub(crate) use shape::{Inside, JsonType, Tag};
 
-use crate::cassette::{Cassette, CassetteError, Origin};
 use crate::replay::records;
-use crate::scenario::Workspace;
 
 /// Why the recordings of a workspace can't be observed.
 #[derive(Debug, thiserror::Error)]

@@ -6,10 +6,10 @@
 //! how many objects of how many), `x-since` and `x-until` (the first and the last version with a field, where others
 //! with its kind lack it).
 
+use clitape_recording::text::{Keep, truncate};
 use serde_json::{Map, Value, json};
 
 use super::shape::{ObjectShape, Shape, Sightings, Tag};
-use crate::text::{Keep, truncate};
 
 /// The columns that an example may have.
 const LONGEST: usize = 60;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use crate::names::CliVersion;
+use clitape_recording::names::CliVersion;
 
 /// Fields whose value is whatever a tool, a hook or a server says, so that its inside is not described.
 const OPEN: [&str; 8] = [

@@ -5,15 +5,15 @@
 
 use std::time::Duration;
 
+use clitape_recording::scenario::{
+    Model, ModelApiError, ModelBlock, ModelContent, ModelFailureKind, Spot, ToolSide,
+};
 use hyper::body::Bytes;
 use serde_json::{Map, Value, json};
 
 use super::cut::deltas;
 use super::sandbox::Folders;
 use super::script::ScriptedAnswer;
-use crate::scenario::{
-    Model, ModelApiError, ModelBlock, ModelContent, ModelFailureKind, Spot, ToolSide,
-};
 
 /// A step of a response.
 #[derive(Debug, Clone, PartialEq, Eq)]

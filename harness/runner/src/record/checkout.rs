@@ -4,6 +4,10 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use clitape_recording::cassette::Exit;
+use clitape_recording::limits::OutputLimits;
+use clitape_recording::text::{Keep, truncate};
+
 use super::RecordError;
 use super::child::{Ended, Notes, Script, Why, drive};
 use super::git::Git;
@@ -11,9 +15,6 @@ use super::launch::{Guard, command};
 use super::npm::once;
 use super::review::settings_digest;
 use super::settings::ResolveSettings;
-use crate::cassette::Exit;
-use crate::limits::OutputLimits;
-use crate::text::{Keep, truncate};
 
 /// The columns of a program's last words in an error.
 const LAST_WORDS: usize = 400;

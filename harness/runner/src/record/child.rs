@@ -10,6 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
+use clitape_recording::cassette::{Confinement, Exit, TickKind};
+use clitape_recording::limits::OutputLimits;
+use clitape_recording::scenario::{SignalName, SignalPlan};
 use nix::sys::signal::Signal;
 
 use super::error::HostError;
@@ -18,10 +21,7 @@ use super::launch::{Guard, launch};
 use super::meter::{Meter, Overflow};
 use super::stdin_pipe::StdinPipe;
 use super::trigger::Fuse;
-use crate::cassette::{Confinement, Exit, TickKind};
 use crate::kept::{Full, Held, KeptBytes};
-use crate::limits::OutputLimits;
-use crate::scenario::{SignalName, SignalPlan};
 use crate::threads::{NoMoreThreads, in_words, start};
 
 /// A message to the thread that watches a run.

@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
 
+use clitape_recording::cassette::sha256_of_file;
+use clitape_recording::limits::OutputLimits;
+use clitape_recording::names::{CliVersion, NameError};
 use fs_err as fs;
 
 use super::RecordError;
@@ -18,10 +21,7 @@ use super::npm::{Npm, NpmCall, once};
 use super::sandbox::no_folder;
 use super::scratch::{PREFIX, Scratch};
 use super::settings::ResolveSettings;
-use crate::cassette::sha256_of_file;
 use crate::host::HostPaths;
-use crate::limits::OutputLimits;
-use crate::names::{CliVersion, NameError};
 
 /// The CLI to record, a value of `--claude`.
 #[derive(Debug, Clone, PartialEq, Eq)]

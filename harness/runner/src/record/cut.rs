@@ -4,10 +4,10 @@
 //! next. So the cuts are counted in the text with the canonical paths. A cut inside a path keeps its
 //! distance from the start of the path.
 
+use clitape_recording::scenario::{DeltaCut, Model, ModelFailureKind, ModelTurn, Pieces};
 use serde_json::Value;
 
 use super::sandbox::Folders;
-use crate::scenario::{DeltaCut, Model, ModelFailureKind, ModelTurn, Pieces};
 
 /// Returns the deltas of a text as JSON string literals.
 ///

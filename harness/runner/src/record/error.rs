@@ -4,12 +4,12 @@ use std::io;
 use std::path::PathBuf;
 
 use clitape_gateway::ByteSize;
+use clitape_recording::cassette::Exit;
+use clitape_recording::scenario::ScenarioError;
+use clitape_recording::text::TerminalSafe;
 
 use super::meter::Overflow;
 use super::request::clip;
-use crate::cassette::Exit;
-use crate::scenario::ScenarioError;
-use crate::text::TerminalSafe;
 
 /// The reason why there is no recording.
 #[derive(Debug, thiserror::Error)]

@@ -1,6 +1,7 @@
 //! Computes the answers of a scripted model without a server (feature `fuzzing`), for the fuzz target
 //! `scenario`.
 
+use clitape_recording::scenario::{Model, ModelFailureKind};
 use hyper::body::Bytes;
 
 use super::answer::Writer;
@@ -8,7 +9,6 @@ use super::cut::overrun;
 use super::request::{Asked, ModelMessage};
 use super::sandbox::Folders;
 use super::script::{Attempts, RunStage, choose};
-use crate::scenario::{Model, ModelFailureKind};
 
 /// How often each request is repeated, to reach the failures of a turn and the answer after them.
 const ATTEMPTS: usize = 3;

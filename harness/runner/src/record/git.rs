@@ -14,9 +14,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use clitape_recording::cassette::Exit;
+
 use super::child::{Ended, Notes, Script, Why, drive};
 use super::launch::command;
-use crate::cassette::Exit;
 
 /// Options that turn off what has a fixed name.
 const OPTIONS: [&str; 11] = [

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
+use clitape_recording::files;
+use clitape_recording::scenario::Scenario;
+use clitape_recording::text::{shell_quote, whole};
 use fs_err as fs;
 use serde_json::Value;
 
 use super::workspace::ScenarioFolder;
-use crate::files;
-use crate::scenario::Scenario;
-use crate::text::{shell_quote, whole};
 
 /// The files and folders of a project from which the CLI, or git for it, takes instructions.
 const INSTRUCTIONS: [&str; 7] =

@@ -15,6 +15,7 @@ use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use clitape_recording::cassette::{Confinement, Exit};
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
@@ -26,7 +27,6 @@ use super::isolation::{Isolation, NetworkSockets, NoIsolation, Opened};
 use super::passing::PassingReader;
 use super::supervisors::Supervisor;
 use super::work::Work;
-use crate::cassette::{Confinement, Exit};
 
 /// The first argument of a `clitape` that supervises.
 pub const SUPERVISE: &str = "__supervise";

@@ -6,13 +6,13 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
+use clitape_recording::cassette::hex;
+use clitape_recording::scenario::{Scenario, read_toml};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::RecordError;
 use super::workspace::{ScenarioFolder, WorkspaceLimits};
-use crate::cassette::hex;
-use crate::scenario::{Scenario, read_toml};
 
 /// The characters of a digest.
 const DIGITS: usize = 16;

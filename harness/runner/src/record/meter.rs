@@ -4,7 +4,7 @@ use std::fmt;
 
 use clitape_gateway::ByteSize;
 
-use crate::limits::OutputLimits;
+use clitape_recording::limits::OutputLimits;
 
 /// A limit of [`OutputLimits`] that a program has reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -58,6 +58,9 @@ mod workspace;
 
 use std::sync::atomic::AtomicBool;
 
+use clitape_recording::cassette::Take;
+use clitape_recording::scenario::Scenario;
+
 pub use agreed::Agreed;
 pub use checkout::Checkout;
 pub(crate) use child::{Ended, Notes, Script, Why, drive};
@@ -86,9 +89,7 @@ pub use supervisors::end_programs;
 pub use work::Work;
 pub use workspace::WorkspaceLimits;
 
-use crate::cassette::Take;
 use crate::host::HostPaths;
-use crate::scenario::Scenario;
 
 /// Without `/proc`, no process is found.
 #[cfg(not(target_os = "linux"))]

@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
+use clitape_recording::cassette::Exit;
+use clitape_recording::limits::OutputLimits;
+use clitape_recording::names::CliVersion;
 use fs_err as fs;
 
 use super::RecordError;
@@ -12,10 +15,7 @@ use super::child::{Notes, Script, Why, drive};
 use super::launch::{Guard, command};
 use super::scratch::{Scratch, sweep};
 use super::settings::ResolveSettings;
-use crate::cassette::Exit;
 use crate::host::HostPaths;
-use crate::limits::OutputLimits;
-use crate::names::CliVersion;
 
 /// The start of the names of folders for installs in progress.
 const INSTALLING: &str = ".installing-";

@@ -11,6 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use clitape_gateway::ByteSize;
+use clitape_recording::cassette::Exit;
+use clitape_recording::limits::OutputLimits;
 use nix::sys::signal::Signal;
 
 use super::isolation::{Isolation, NetworkSockets, NoIsolation};
@@ -19,8 +21,6 @@ use super::meter::{Meter, Overflow};
 use super::scratch::Scratch;
 use super::stdin_pipe::StdinPipe;
 use super::work::Work;
-use crate::cassette::Exit;
-use crate::limits::OutputLimits;
 use crate::threads::{self, NoMoreThreads};
 
 /// The bytes of the output that are kept: the last ones.

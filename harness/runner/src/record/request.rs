@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::text::{Keep, truncate};
+use clitape_recording::text::{Keep, truncate};
 
 /// The parts of a Messages API request that the script uses.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

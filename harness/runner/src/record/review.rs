@@ -3,18 +3,18 @@
 
 use std::sync::atomic::AtomicBool;
 
+use clitape_recording::cassette::hex;
+use clitape_recording::files;
+use clitape_recording::scenario::{
+    Model, ModelContent, SayAction, SayBehavior, SayStep, Scenario, ScenarioError, ToolSide,
+};
+use clitape_recording::text::whole;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use super::instructions::instructions;
 use super::workspace::{ScenarioFolder, WorkspaceLimits, field};
 use super::{RecordError, RecordSettings};
-use crate::cassette::hex;
-use crate::files;
-use crate::scenario::{
-    Model, ModelContent, SayAction, SayBehavior, SayStep, Scenario, ScenarioError, ToolSide,
-};
-use crate::text::whole;
 
 /// The fields of a tool's input that describe a call best, in order.
 const DESCRIPTIVE: [&str; 7] =

@@ -5,6 +5,12 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use clitape_recording::cassette::{Confinement, Exit, Resume, TickKind};
+use clitape_recording::names::CliVersion;
+use clitape_recording::scenario::{
+    Exits, HostPreset, Model, RecordSpec, Scenario, ScenarioError, SessionStep, SignalPlan,
+};
+
 use super::child::{Alarm, Ended, Note, Notes, Script, Why, drive};
 use super::claude::{self, Claude};
 use super::confine::Bounds;
@@ -16,12 +22,7 @@ use super::script::RunStage;
 use super::server::ModelServer;
 use super::workspace::ScenarioFolder;
 use super::{RecordSettings, cut, history, results};
-use crate::cassette::{Confinement, Exit, Resume, TickKind};
 use crate::host::HostPaths;
-use crate::names::CliVersion;
-use crate::scenario::{
-    Exits, HostPreset, Model, RecordSpec, Scenario, ScenarioError, SessionStep, SignalPlan,
-};
 
 /// The raw result of all runs of a scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use clitape_recording::scenario::{Conversation, Model, ModelFailureKind, ModelTurn};
+use clitape_recording::text::plural;
+
 use super::request::{Asked, clip};
-use crate::scenario::{Conversation, Model, ModelFailureKind, ModelTurn};
-use crate::text::plural;
 
 /// The answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]

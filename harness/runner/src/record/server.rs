@@ -9,6 +9,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use clitape_gateway::ByteSize;
+use clitape_recording::clock;
+use clitape_recording::scenario::{Conversation, Model, ModelFailureKind};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
@@ -29,8 +31,6 @@ use super::paced::Paced;
 use super::request::Asked;
 use super::sandbox::Folders;
 use super::script::{Attempts, RunStage, choose, complaint};
-use crate::clock;
-use crate::scenario::{Conversation, Model, ModelFailureKind};
 use crate::threads::start;
 
 /// A running server. Dropping it stops the server.

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use clitape_gateway::ByteSize;
-
-use super::confine::ConfineBy;
-use super::workspace::WorkspaceLimits;
-use crate::limits::{
+use clitape_recording::limits::{
     INSTALL_OUTPUT, INSTALL_TIME, MODEL_LINES, MODEL_REQUEST, OutputLimits, RECORDED_TIME,
     VERSION_OUTPUT, VERSION_TIME,
 };
+
+use super::confine::ConfineBy;
+use super::workspace::WorkspaceLimits;
 
 /// The settings of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

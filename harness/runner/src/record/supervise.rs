@@ -16,6 +16,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use clitape_recording::cassette::{Confinement, Exit};
 use nix::errno::Errno;
 use nix::sys::prctl::set_child_subreaper;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
@@ -26,7 +27,6 @@ use super::launch::{DONE, LaunchPlan, SupervisorAnswer, exit_of};
 use super::passing::pass;
 use super::processes::{end_descendants, exit_status, zombies};
 use super::scratch::clean;
-use crate::cassette::{Confinement, Exit};
 use crate::threads;
 
 /// How long the removal of a folder is retried while its processes end.

@@ -2,15 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use super::run::{RawRun, Recording};
-use crate::cassette::canon::{Facts, MachineFolder, Substitutions, canonical, conversation_lines};
-use crate::cassette::{
+use clitape_recording::cassette::canon::{
+    Facts, MachineFolder, Substitutions, canonical, conversation_lines,
+};
+use clitape_recording::cassette::{
     Cli, FORMAT, FurtherRun, Manifest, Origin, RecordCounts, RunFacts, Take, Tick,
 };
-use crate::cassette::{sha256, timeline};
-use crate::clock;
-use crate::names::{CassetteFile, CassettePart};
-use crate::scenario::{Scenario, SessionStep};
+use clitape_recording::cassette::{sha256, timeline};
+use clitape_recording::clock;
+use clitape_recording::names::{CassetteFile, CassettePart};
+use clitape_recording::scenario::{Scenario, SessionStep};
+
+use super::run::{RawRun, Recording};
 
 /// Converts `recording` to its canonical form. A value that several runs contain gets one placeholder.
 pub(crate) fn into_take(recording: &Recording, scenario: &Scenario) -> Take {

@@ -3,13 +3,13 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
+use clitape_recording::cassette::{Cassette, Exit};
+use clitape_recording::scenario::{ExitWord, Exits, Login, Workspace};
 use fs_err as fs;
 use tempfile::TempDir;
 
 use super::run::{RawRun, Recording, run};
 use super::*;
-use crate::cassette::{Cassette, Exit};
-use crate::scenario::{ExitWord, Exits, Login, Workspace};
 
 const SCENARIO: &str = "
     title = 't'

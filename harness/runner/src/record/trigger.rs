@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use clitape_stream::{Event, Parser};
 
-use crate::scenario::{SignalName, SignalPlan, Trigger};
+use clitape_recording::scenario::{SignalName, SignalPlan, Trigger};
 
 /// The signal of a run that was not sent yet.
 pub(crate) struct Fuse<'a> {

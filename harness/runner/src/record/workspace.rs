@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clitape_gateway::ByteSize;
+use clitape_recording::limits::{WORKSPACE_BYTES, WORKSPACE_FILES};
 use fs_err as fs;
 use fs_err::os::unix::fs::OpenOptionsExt as _;
 use nix::fcntl::OFlag;
@@ -15,7 +16,6 @@ use sha2::{Digest as _, Sha256};
 use walkdir::WalkDir;
 
 use super::RecordError;
-use crate::limits::{WORKSPACE_BYTES, WORKSPACE_FILES};
 
 /// The most that a workspace may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

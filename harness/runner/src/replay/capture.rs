@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::cassette::{Tick, TickKind};
+use clitape_recording::cassette::{Tick, TickKind};
 
 /// The two sides of a recorded process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,8 +83,9 @@ impl StdinLine {
 
 #[cfg(test)]
 mod tests {
+    use clitape_recording::cassette::parse_timeline;
+
     use super::*;
-    use crate::cassette::parse_timeline;
 
     const ANSWER: &str = concat!(
         r#"{"type":"control_response","response":{"subtype":"success","request_id":"q","#,

@@ -9,12 +9,12 @@ use std::time::Duration;
 use clitape_gateway::telegram::{
     BotApi, BotApiError, BotCall, Button, CallFuture, FILE_NAME, SentMessage, SignalFuture,
 };
+use clitape_recording::scenario::{Fault, FaultKind};
 use serde_json::{Map, Value};
 
 use super::log::{Log, turn_field};
 use super::person::AskingMessage;
 use super::trace::{Entry, Lane, millis};
-use crate::scenario::{Fault, FaultKind};
 
 /// How long a call takes that goes well, in virtual time.
 pub(crate) const LATENCY: Duration = Duration::from_millis(80);

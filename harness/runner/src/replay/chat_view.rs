@@ -14,11 +14,11 @@
 
 use std::collections::BTreeMap;
 
+use clitape_recording::scenario::{ChatProfile, FaultKind};
+use clitape_recording::text::markup::{BUTTON, Span, button, literal, spans};
 use serde_json::Value;
 
 use super::{Entry, Lane};
-use crate::scenario::{ChatProfile, FaultKind};
-use crate::text::markup::{BUTTON, Span, button, literal, spans};
 
 /// The field of a call that has what a person reads as the Bot API's HTML, where the text was sent in another form: in
 /// Markdown, without markup, or with entities that are not the usual ones. Every drawing of a chat goes by it.

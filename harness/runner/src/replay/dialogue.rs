@@ -5,12 +5,13 @@
 //! what it is. What varies is what the gateway hears of an answer: early, late, twice, never, or with the id
 //! of no question.
 
+use clitape_recording::cassette::{Tick, TickKind};
+use clitape_recording::text::plural;
+
 use super::capture::{Capture, StdinLine};
 use super::host_step::{AnswerFault, HostStep};
 use super::plan::{Plan, PlanError, line_ends};
 use super::random;
-use crate::cassette::{Tick, TickKind};
-use crate::text::plural;
 
 /// Milliseconds that a person takes for an answer in the replay that goldens are made of.
 const ANSWER_MS: u64 = 3_000;

@@ -1,9 +1,9 @@
 //! An entry in a few words: what a timeline line, a sentence and a diff show of it.
 
+use clitape_recording::text::{Keep, plain, truncate, width};
 use serde_json::Value;
 
 use super::trace::{Entry, Lane};
-use crate::text::{Keep, plain, truncate, width};
 
 /// The most columns of a text that is quoted in a headline.
 const QUOTED: usize = 72;

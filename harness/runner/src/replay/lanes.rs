@@ -15,12 +15,12 @@ use clitape_gateway::acp::{AcpConverter, AcpSettings, TurnEnd, Update};
 use clitape_gateway::question::{Choice, Closing, Question, QuestionKind};
 use clitape_gateway::sse::{Collected, SseConverter, SseEvent};
 use clitape_gateway::{BusData, BusEvent, Notice, Phase, Tool};
+use clitape_recording::cassette::canon::MachineFolder;
 use clitape_stream::Event;
 use serde_json::{Map, Value, json};
 
 use super::setup::AcpClient;
 use super::trace::{millis, object};
-use crate::cassette::canon::MachineFolder;
 
 /// The kind of the entries with what a reader of an event stream has collected.
 pub(super) const COLLECTED: &str = "collected";

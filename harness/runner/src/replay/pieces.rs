@@ -1,14 +1,15 @@
 //! The pieces of a capture that is cut while it is read, so that neither the capture nor its plan is kept.
 //!
 //! They are those of the plan for the whole capture ([`Plan::cut`](super::Plan::cut)), whose lines come one by one
-//! ([`line_by_line`](crate::cassette::line_by_line)). Only a line of more than a mebibyte comes in several pieces at the
+//! ([`line_by_line`](clitape_recording::cassette::line_by_line)). Only a line of more than a mebibyte comes in several pieces at the
 //! same time, so that one without an end, which the parser skips, takes no memory here.
 
 use std::io::{self, BufRead, Read as _};
 
+use clitape_recording::cassette::LINE_PACE_MS;
+
 use super::plan::Cut;
 use super::random::{LineBytes, PieceDraw};
-use crate::cassette::LINE_PACE_MS;
 
 /// The most bytes of a line that come as one piece.
 const LONGEST: u64 = 1 << 20;
@@ -119,8 +120,9 @@ pub(super) fn line_feeds(bytes: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use clitape_recording::cassette::line_by_line;
+
     use super::*;
-    use crate::cassette::line_by_line;
     use crate::replay::Plan;
 
     /// Compares the pieces of a capture that is read with those of a plan for the whole of it.

@@ -6,15 +6,15 @@
 use std::fmt;
 use std::str::FromStr;
 
+use clitape_recording::cassette::{Tick, TickKind};
+use clitape_recording::limits::{FAULTS, PAUSE_MS};
+use clitape_recording::scenario::{Fault, FaultKind};
 use serde::{Deserialize, Serialize};
 
 use super::agent_fault::AgentFault;
 use super::capture::Capture;
 use super::host_step::HostStep;
 use super::random;
-use crate::cassette::{Tick, TickKind};
-use crate::limits::{FAULTS, PAUSE_MS};
-use crate::scenario::{Fault, FaultKind};
 
 /// The format of a printed plan.
 pub const PLAN_FORMAT: u32 = 1;

@@ -7,11 +7,11 @@
 
 use std::convert::Infallible;
 
+use clitape_recording::scenario::{Fault, FaultKind};
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
 
 use super::host_step::AnswerFault;
-use crate::scenario::{Fault, FaultKind};
 
 /// The number of seeds whose lines end at the same times.
 pub(super) const SEEDS_PER_TIMES: u64 = 4;

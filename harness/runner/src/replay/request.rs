@@ -8,17 +8,18 @@ use std::io::BufRead;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use clitape_recording::cassette::Tick;
+use clitape_recording::files::{self, FileError};
+use clitape_recording::input::{self, InputError};
+use clitape_recording::names::{CassetteFile, CliVersion, ScenarioName};
+use clitape_recording::scenario::{Chat, ChatMode, Fault, FaultKind, RunSpec, Scenario};
+use clitape_recording::text::shell_quote;
+
 use super::capture::Capture;
 use super::pieces::CapturePieces;
 use super::plan::{Cut, Plan, PlanError};
 use super::setup::{AcpClient, Setup};
 use super::trace::Lane;
-use crate::cassette::Tick;
-use crate::files::{self, FileError};
-use crate::input::{self, InputError};
-use crate::names::{CassetteFile, CliVersion, ScenarioName};
-use crate::scenario::{Chat, ChatMode, Fault, FaultKind, RunSpec, Scenario};
-use crate::text::shell_quote;
 
 /// The slowest pace, in ms.
 const PACE_MOST_MS: u64 = 3_600_000;

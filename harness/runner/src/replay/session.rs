@@ -24,15 +24,15 @@ use clitape_gateway::session::{
     Invalidation, Orphan, Resumability, Transcript, config_dir, reseed, resumability, slug,
     transcript,
 };
+use clitape_recording::cassette::canon::MachineFolder;
+use clitape_recording::cassette::{Cassette, Exit, FurtherRun, Resume};
+use clitape_recording::scenario::SessionSpec;
 use clitape_stream::{Event, Parser, RunStatus};
 use serde_json::{Value, json};
 
 use super::builtin::Replay;
 use super::trace::{Entry, Lane, object};
 use super::virtual_time::in_virtual_time;
-use crate::cassette::canon::MachineFolder;
-use crate::cassette::{Cassette, Exit, FurtherRun, Resume};
-use crate::scenario::SessionSpec;
 
 impl Replay {
     /// Adds the lane `session` at the replay's end: the session is looked at when the run is over. A

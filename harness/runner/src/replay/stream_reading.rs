@@ -14,6 +14,7 @@ use clitape_gateway::sse::{
     ServerSettings, SseConverter, SseFrame, StreamFeed, StreamLifetime,
 };
 use clitape_gateway::{BusData, BusEvent, Phase};
+use clitape_recording::scenario::StreamBreak;
 use futures_util::FutureExt as _;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -22,7 +23,6 @@ use tokio::task::coop::unconstrained;
 use super::lanes::{COLLECTED, collected_data};
 use super::log::Log;
 use super::trace::{Lane, object};
-use crate::scenario::StreamBreak;
 
 /// The id of the one stream of a replay.
 const STREAM: &str = "conversation-1";

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 
 use clitape_gateway::RunReport;
 use clitape_gateway::sanitise::Masked;
+use clitape_recording::scenario::Fault;
 use clitape_stream::{ParserLimits, Stats};
 
 use super::builtin::Replay;
@@ -18,7 +19,6 @@ use super::setup::Setup;
 use super::trace::Entry;
 use super::virtual_time::in_virtual_time;
 use super::wiring::Wiring;
-use crate::scenario::Fault;
 
 /// What is said of a replay in short.
 #[derive(Debug, Clone, PartialEq)]

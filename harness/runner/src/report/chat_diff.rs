@@ -4,13 +4,13 @@
 use std::io::{self, Write};
 
 use anstyle::Style;
+use clitape_recording::text::markup::Span;
+use clitape_recording::text::{changed_words, pad, plain, plural, width};
 use maud::{Markup, html};
 
 use super::page::chat::{StyledRun, columns, wrap};
 use super::style::{BAD, DIM, GOOD, STRONG_BAD, STRONG_GOOD};
 use crate::check::{ChatDiff, DiffLine, align_texts};
-use crate::text::markup::Span;
-use crate::text::{changed_words, pad, plain, plural, width};
 
 /// Columns of a message.
 const WIDTH: usize = 48;

@@ -3,12 +3,12 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use clitape_recording::files::{FileError, NewFile};
 use thiserror::Error;
 
 use super::groups::Detail;
 use super::model::Report;
 use super::{json, junit, markdown, tap};
-use crate::files::{FileError, NewFile};
 
 /// What a report's file is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

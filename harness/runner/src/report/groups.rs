@@ -3,10 +3,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use clitape_recording::names::ScenarioName;
+use clitape_recording::text::plural;
+
 use super::model::Report;
 use crate::check::{DiffSide, Finding, FindingCommand, FindingId, FindingKind};
-use crate::names::ScenarioName;
-use crate::text::plural;
 
 /// The lanes by what a person sees of them, the nearest first.
 const LANES: [&str; 6] = ["telegram", "acp", "sse", "session", "bus", "lifecycle"];

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use clitape_recording::text::plural;
 use maud::{Markup, html};
 
 use super::groups::{FindingGroup, counted, groups};
 use super::model::{CheckRun, Report, ScenarioRun, Tally};
 use super::page::{PageFrame, STYLE, badge, found};
 use super::text::{ran, verdict};
-use crate::text::plural;
 
 /// The groups of findings that are told on one page, and the lanes of each; the JSON report has them all.
 const GROUPS: usize = 100;

@@ -2,13 +2,14 @@
 
 use std::io::{self, Write};
 
+use clitape_recording::text::markdown::{block, inline};
+use clitape_recording::text::plural;
+
 use super::chat_diff::chat_lines;
 use super::groups::{Detail, FindingGroup, groups};
 use super::model::{Report, Tally};
 use super::text::{change_text, diff_text, labelled, lanes_text, mends};
 use crate::check::{Finding, FindingCommand};
-use crate::text::markdown::{block, inline};
-use crate::text::plural;
 
 /// Bytes of findings at most: a summary in GitHub Actions may have 1 MiB.
 const LIMIT: usize = 900_000;

@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 
+use clitape_recording::text::{plain, plural};
+
 use super::style::{BAD, BOLD, DIM};
 use crate::check::{Mark, Marks};
-use crate::text::{plain, plural};
 
 /// Writes a line for everything that can be at stake: how often it was, and where first; then what never was.
 ///

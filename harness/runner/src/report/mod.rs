@@ -51,5 +51,3 @@ pub use terminal::{
     findings, scenario_line, summary, terminal, timings, write_diff, write_finding,
 };
 pub use timeline::{footer, write_entry};
-
-pub use crate::text::plain;

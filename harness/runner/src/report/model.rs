@@ -1,11 +1,11 @@
 //! A test run as every writer tells it: what ran, scenario by scenario and check by check, what was
 //! found, and the totals. `schemas/report.json` states it.
 
+use clitape_recording::text::plain;
 use serde::{Deserialize, Serialize};
 
 use crate::check::Finding;
 pub use crate::suite::{Cause, CheckRun, JudgedShard, ScenarioRun, Tally, Trouble};
-use crate::text::plain;
 
 /// Version of the report's format.
 pub const FORMAT: u32 = 1;

@@ -3,6 +3,7 @@
 
 use std::io::{self, Write};
 
+use clitape_recording::text::plural;
 use maud::{Markup, html};
 
 use super::chat_diff::{PROPOSED, chat_markup, write_chat};
@@ -11,7 +12,6 @@ use super::page::{PageFrame, STYLE, badge};
 use super::style::DIM;
 use super::terminal::write_diff;
 use crate::check::{ChatDiff, GoldenChange};
-use crate::text::plural;
 
 /// A proposed golden, and how it differs from the one that has held until now.
 #[derive(Debug, Clone)]

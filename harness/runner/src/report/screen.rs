@@ -2,12 +2,13 @@
 
 use std::io::{self, Write};
 
+use clitape_recording::scenario::ChatProfile;
+use clitape_recording::text::markup::BUTTON;
+
 use super::history::ChatHistory;
 use super::page::chat::{StyledRun, columns, wrap};
 use super::style::{BOLD, DIM};
 use crate::replay::{ChatChange, Entry};
-use crate::scenario::ChatProfile;
-use crate::text::markup::BUTTON;
 
 /// Width of a message in columns.
 const WIDTH: usize = 64;
@@ -78,12 +79,13 @@ fn run((marks, text): &StyledRun) -> String {
 mod tests {
     use std::path::Path;
 
+    use clitape_recording::cassette::Cassette;
+    use clitape_recording::scenario::{Chat, ChatMode, RunSpec};
+    use clitape_recording::text::markup::spans;
+
     use super::*;
-    use crate::cassette::Cassette;
     use crate::replay::{Capture, Cut, Plan, Setup, replay, stdin_lines};
     use crate::report::tests::strip;
-    use crate::scenario::{Chat, ChatMode, RunSpec};
-    use crate::text::markup::spans;
 
     #[test]
     fn html_is_shown_as_a_person_sees_it() {

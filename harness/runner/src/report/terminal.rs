@@ -3,6 +3,9 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
+use clitape_recording::text::plain;
+use clitape_recording::text::{pad, plural};
+
 use super::chat_diff::{EXPECTED, write_chat};
 use super::groups::{Detail, FindingGroup, counted, groups};
 use super::model::{CheckRun, Report, ScenarioRun, Tally};
@@ -12,8 +15,6 @@ use super::text::{
     verdict,
 };
 use crate::check::{ContextMoment, DiffLine, DiffSide, Finding, FindingCommand};
-use crate::text::plain;
-use crate::text::{pad, plural};
 
 /// Most lines of a diff that are shown for a review.
 const REVIEW_LINES: usize = 40;

@@ -1,10 +1,10 @@
 use std::io::Write;
 use std::path::Path;
 
+use clitape_recording::cassette::CassetteError;
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 use super::*;
-use crate::cassette::CassetteError;
 use crate::check::{Change, Check, Class, ContextMoment, Finding, FindingKind, align_texts};
 
 /// What a recording may hold to fool whoever reads a report of it.

@@ -3,11 +3,11 @@
 use std::io::{self, Write};
 
 use anstyle::Style;
+use clitape_recording::text::plain;
+use clitape_recording::text::plural;
 
 use super::style::{BAD, BOLD, COOL, DIM, GOOD, ODD, WARM};
 use crate::replay::{Entry, Lane, ReplaySummary};
-use crate::text::plain;
-use crate::text::plural;
 
 /// Writes one entry.
 ///

@@ -1,15 +1,16 @@
 //! What one scenario with one CLI version shows: the run, the checks, and what came of them.
 
+use clitape_recording::cassette::{CassetteError, Manifest};
+use clitape_recording::names::CliVersion;
+use clitape_recording::scenario::{Chat, Proof, Scenario, Workspace};
+use clitape_recording::secrets::{Hit, scan_loaded};
+use clitape_recording::text::plural;
+
 use super::case_run::CaseRun;
 use super::result::CheckRun;
-use crate::cassette::{CassetteError, Manifest};
 use crate::check::{
     Check, CheckResult, Finding, FindingKind, Golden, INVARIANTS, Invariant, ScenarioChecks, View,
 };
-use crate::names::CliVersion;
-use crate::scenario::{Chat, Proof, Scenario, Workspace};
-use crate::secrets::{Hit, scan_loaded};
-use crate::text::plural;
 
 /// A scenario with one CLI version, run and judged.
 #[derive(Debug, Clone)]

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::cassette::{Cassette, Exit, RecordCounts, Resume};
+use clitape_recording::cassette::{Cassette, Exit, RecordCounts, Resume};
+use clitape_recording::scenario::{Chat, Scenario};
+
 use crate::check::Recording;
 use crate::replay::{
     AcpClient, Capture, Cut, Entry, Lane, Plan, Replay, ReplayRequest, Setup, replay, stdin_lines,
 };
-use crate::scenario::{Chat, Scenario};
 
 /// A run of the CLI, replayed as goldens are made: whole lines, one after another.
 #[derive(Debug, Clone)]

@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
+use clitape_recording::cassette::CassetteError;
+use clitape_recording::text::plain;
 use serde::{Deserialize, Serialize};
 
-use crate::cassette::CassetteError;
 use crate::check::{Check, CheckResult, Finding};
-use crate::text::plain;
 
 /// The name of the check of a scenario that can't be loaded.
 pub(super) const UNUSABLE: &str = "scenario";

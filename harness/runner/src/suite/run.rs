@@ -4,18 +4,19 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use clitape_recording::cassette::CassetteError;
+use clitape_recording::limits::{CHECK_TIME, ReplayLimits};
+use clitape_recording::names::{CliVersion, ScenarioName};
+use clitape_recording::scenario::{ScenarioError, Seeds, Workspace};
+
 use super::case::Case;
 use super::pool::{Progress, in_order_noting};
 use super::result::{CheckRun, ScenarioRun, UNUSABLE};
 use super::select::Selection;
 use super::watch::{Deadline, TimeLimits, can_watch, hangs, judge_with_limits};
-use crate::cassette::CassetteError;
 use crate::check::{
     Check, CheckResult, FailureMemory, IdleCores, Marks, ScenarioChecks, check_workspace, unusable,
 };
-use crate::limits::{CHECK_TIME, ReplayLimits};
-use crate::names::{CliVersion, ScenarioName};
-use crate::scenario::{ScenarioError, Seeds, Workspace};
 use crate::threads::NoMoreThreads;
 
 /// Which scenarios are judged, and how.

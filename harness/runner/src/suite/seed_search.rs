@@ -6,17 +6,17 @@ use std::io;
 use std::path::Path;
 use std::time::Instant;
 
+use clitape_recording::cassette::{CassetteError, sha256, sha256_of_file};
+use clitape_recording::files;
+use clitape_recording::limits::ReplayLimits;
+use clitape_recording::scenario::{OwnFile, Seeds, Workspace};
+use clitape_recording::text::plain;
 use serde::{Deserialize, Serialize};
 
 use super::result::Trouble;
 use super::run::{SuiteEvent, SuiteOptions, run};
 use super::select::Selection;
-use crate::cassette::{CassetteError, sha256, sha256_of_file};
 use crate::check::{FailureMemory, Finding};
-use crate::files;
-use crate::limits::ReplayLimits;
-use crate::scenario::{OwnFile, Seeds, Workspace};
-use crate::text::plain;
 
 /// The seeds of a step. Every sixteenth has a fault of the agent's side.
 const STEP: u64 = 16;

@@ -9,7 +9,8 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::cassette::CassetteError;
+use clitape_recording::cassette::CassetteError;
+
 use crate::check::{Check, CheckResult, Finding, FindingKind, ScenarioChecks};
 use crate::replay::count_replays;
 use crate::threads::{NoMoreThreads, start};
@@ -214,9 +215,10 @@ fn watched<R: Send + 'static>(
 mod tests {
     use std::path::Path;
 
+    use clitape_recording::scenario::Workspace;
+
     use super::*;
     use crate::replay::replay_ended;
-    use crate::scenario::Workspace;
 
     /// Short for a check, and long for a thread that only counts.
     const LIMIT: Duration = Duration::from_secs(1);

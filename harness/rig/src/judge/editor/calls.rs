@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use clitape_gateway::sanitise;
+use clitape_recording::text::shown::ShownTexts;
 use clitape_runner::replay::Entry;
-use clitape_runner::text::shown::ShownTexts;
 use serde_json::Value;
 
 use super::case::{EditorCase, is_text, text};

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use clitape_runner::cassette::Cassette;
+use clitape_recording::cassette::Cassette;
+use clitape_recording::scenario::{DeliverySpec, Workspace};
 use clitape_runner::replay::{AcpClient, Capture, Lane, Plan, Setup, replay, stdin_lines};
-use clitape_runner::scenario::{DeliverySpec, Workspace};
 use serde_json::{Value, json};
 
 use super::case::text;

@@ -103,9 +103,9 @@ fn works_on(event: &BusEvent, call: &ExpectedTool) -> bool {
 }
 
 fn tools(count: usize) -> String {
-    clitape_runner::text::plural(count, "tool")
+    clitape_recording::text::plural(count, "tool")
 }
 
 fn results(count: usize) -> String {
-    clitape_runner::text::plural(count, "result")
+    clitape_recording::text::plural(count, "result")
 }

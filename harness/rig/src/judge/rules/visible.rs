@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use clitape_recording::text::asked::AskedText;
 use clitape_runner::replay::Entry;
-use clitape_runner::text::asked::AskedText;
 
 use crate::judge::case::{Case, PERSON};
 use crate::judge::expect::{ExpectedQuestion, ExpectedTurn, Segment};

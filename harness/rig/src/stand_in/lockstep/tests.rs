@@ -1,4 +1,4 @@
-use clitape_runner::cassette::parse_timeline;
+use clitape_recording::cassette::parse_timeline;
 
 use super::*;
 

@@ -2,13 +2,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use clitape_recording::cassette::Cassette;
+use clitape_recording::scenario::{Chat, ChatMode, RunSpec, Seeds, Workspace};
+
 use super::*;
-use crate::cassette::Cassette;
 use crate::check::idle_cores::IdleCores;
 use crate::check::recording::{Recording, setups};
 use crate::check::sweep::{ParsedPlans, PlanSharing, PlanSweep};
 use crate::replay::{AGENT_FAULTS, Capture, Plan, PlanStep, Setup, replay, stdin_lines};
-use crate::scenario::{Chat, ChatMode, RunSpec, Seeds, Workspace};
 
 fn workspace() -> Workspace {
     Workspace::at(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")))

@@ -8,8 +8,8 @@ use std::path::{Component, Path};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::names::CliVersion;
-use crate::text::{plain, shell_words};
+use clitape_recording::names::CliVersion;
+use clitape_recording::text::{plain, shell_words};
 
 /// A line of a shell that shows a finding again, or that mends it. Two of them are equal if their lines are.
 #[derive(Debug, Clone)]

@@ -4,15 +4,15 @@ use std::collections::HashMap;
 
 use clitape_gateway::question::Press;
 use clitape_gateway::sanitise::{Masked, sanitise_whole};
+use clitape_recording::scenario::ChatProfile;
+use clitape_recording::text::asked::{asked_texts, texts};
+use clitape_recording::text::markup::plain;
+use clitape_recording::text::shown::ShownTexts;
+use clitape_recording::text::{Keep, truncate};
 use serde_json::Value;
 
 use super::violation::{Violation, by, text};
 use crate::replay::{Lane, Replay, StatedQuestion};
-use crate::scenario::ChatProfile;
-use crate::text::asked::{asked_texts, texts};
-use crate::text::markup::plain;
-use crate::text::shown::ShownTexts;
-use crate::text::{Keep, truncate};
 
 /// The tool whose questions a person answers by choosing.
 const ASK: &str = "AskUserQuestion";

@@ -7,12 +7,12 @@
 use std::collections::{HashMap, HashSet};
 
 use clitape_gateway::sanitise::sanitise_result;
+use clitape_recording::text::plural;
 use serde_json::{Value, json};
 
 use super::texts::{beginning, missing, repeated, whole_texts};
 use super::violation::{Violation, by, is_run_end, whole};
 use crate::replay::{Entry, Lane, Replay};
-use crate::text::plural;
 
 /// Tools whose calls become a plan in an editor.
 const PLANS: [&str; 5] = ["TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet"];

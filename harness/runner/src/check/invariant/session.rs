@@ -7,13 +7,13 @@
 
 use std::collections::HashSet;
 
+use clitape_recording::cassette::Cassette;
+use clitape_recording::text::plural;
 use serde_json::Value;
 
 use super::super::finding::FindingKind;
 use super::violation::BrokenInvariant;
-use crate::cassette::Cassette;
 use crate::replay::{Entry, Lane, Replay};
-use crate::text::plural;
 
 /// A rule of a verdict on a transcript: the kind of its finding, and how the verdict breaks it.
 type VerdictRule = (FindingKind, fn(&Entry, &RawTranscript) -> Option<String>);

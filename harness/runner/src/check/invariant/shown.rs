@@ -3,15 +3,15 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use clitape_recording::scenario::{Chat, ChatMode, ChatProfile, DeliverySpec};
+use clitape_recording::text::markup::plain;
+use clitape_recording::text::{TextSearch, plural, solid, solid_chars};
 use serde_json::Value;
 
 use super::chat::is_draft;
 use super::turns;
 use super::violation::{Violation, by, has_server_faults};
 use crate::replay::{Entry, Lane, Replay, StatedBlock, StatedMessage};
-use crate::scenario::{Chat, ChatMode, ChatProfile, DeliverySpec};
-use crate::text::markup::plain;
-use crate::text::{TextSearch, plural, solid, solid_chars};
 
 /// Characters of a text that are not in another one by chance.
 const SAMPLE: usize = 16;

@@ -1,9 +1,10 @@
 //! What a rule is about: where a replay does not have it, the rule can't be broken.
 
+use clitape_recording::scenario::DeliverySpec;
+
 use super::event_stream::is_search;
 use super::turns;
 use crate::replay::{Lane, Replay, StatedCall};
-use crate::scenario::DeliverySpec;
 
 /// Milliseconds after which a call is a long one.
 const LONG_CALL_MS: u64 = 10_000;

@@ -2,6 +2,8 @@ use std::sync::Arc;
 
 use clitape_gateway::sanitise::Masked;
 use clitape_gateway::{ChannelReport, Delivery, RunReport};
+use clitape_recording::scenario::{self, Chat, ChatMode, RunSpec};
+use clitape_recording::text::plural;
 use clitape_stream::Stats;
 
 use serde_json::Value;
@@ -11,8 +13,6 @@ use super::super::finding::FindingKind;
 use super::super::sweep::tests::RUN;
 use super::*;
 use crate::replay::{Lane, Plan, ReplayCounts, Setup, replay};
-use crate::scenario::{self, Chat, ChatMode, RunSpec};
-use crate::text::plural;
 
 mod asked;
 mod channels;

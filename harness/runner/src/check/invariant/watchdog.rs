@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use clitape_recording::scenario::RunSpec;
+
 use crate::replay::{Entry, Lane, Replay};
-use crate::scenario::RunSpec;
 
 use super::violation::{Violation, by, by_turn};
 

@@ -48,9 +48,10 @@ impl SharedReplays {
 mod tests {
     use std::cell::RefCell;
 
+    use clitape_recording::scenario::RunSpec;
+
     use super::*;
     use crate::replay::{AcpClient, Plan, replay};
-    use crate::scenario::RunSpec;
 
     /// Asks for replays in setups with these numbers, of which all are kept or the last one, and expects so many to be made
     /// for each.

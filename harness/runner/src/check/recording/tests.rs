@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use clitape_recording::scenario::Workspace;
+
 use crate::check::recording::setups;
 use crate::check::{CheckResult, ScenarioChecks};
 use crate::replay::Entry;
-use crate::scenario::Workspace;
 
 /// The checks of a scenario. Another pace than the scenario's lets the goldens differ.
 fn checks(scenario: &str, pace_ms: Option<u64>) -> ScenarioChecks {

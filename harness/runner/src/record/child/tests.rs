@@ -1,10 +1,10 @@
 //! The runner, with small shell scripts in the CLI's place.
 
 use clitape_gateway::ByteSize;
+use clitape_recording::scenario::Trigger;
 
 use super::*;
 use crate::record::sandbox::Folders;
-use crate::scenario::Trigger;
 
 /// A record that says "half".
 const LINE: &str =

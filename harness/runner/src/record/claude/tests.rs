@@ -5,10 +5,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
 use clitape_gateway::ByteSize;
+use clitape_recording::cassette::sha256;
 use tempfile::TempDir;
 
 use super::*;
-use crate::cassette::sha256;
 
 static RUNS: AtomicBool = AtomicBool::new(false);
 

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use clitape_recording::cassette::Confinement;
 use serde::{Deserialize, Serialize};
 
-use crate::cassette::Confinement;
 use crate::host::HostPaths;
 
 /// The parts of the system that the CLI and its tools may read and execute.

@@ -19,6 +19,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
 
+use clitape_recording::cassette::Confinement;
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::unistd::{Pid, close, getpgrp, getpid, setpgid};
@@ -31,7 +32,6 @@ use super::super::launch::ENTER;
 use super::super::passing::{PassingReader, pass};
 use super::bounds::{Bounds, NotConfined};
 use super::{bubblewrap, landlocked, namespaces, syscalls};
-use crate::cassette::Confinement;
 use crate::threads::NoMoreThreads;
 
 /// How long `bwrap` may take to make the sandbox, and the process to become the program.

@@ -1,12 +1,14 @@
 //! Makes the lines that a host writes to stdin.
 
+use clitape_recording::scenario::{
+    ChosenLabels, HostProfile, SayAnswer, SayBehavior, SayInitialize,
+};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::printed::{HostCall, PermissionQuestion};
 use crate::record::error::HostError;
-use crate::scenario::{ChosenLabels, HostProfile, SayAnswer, SayBehavior, SayInitialize};
 
 /// The reason of a no that names none.
 const NO: &str = "The user does not want this.";

@@ -15,10 +15,10 @@ mod script;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use clitape_recording::scenario::{NamedTool, SayAction, SayTrigger};
 use serde_json::{Value, json};
 
 use crate::record::error::HostError;
-use crate::scenario::{NamedTool, SayAction, SayTrigger};
 use lines::LineMaker;
 use printed::{Place, Printed};
 use script::{HostAction, HostScriptStep};

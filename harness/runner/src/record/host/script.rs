@@ -1,11 +1,11 @@
 //! What a host says in one run: its own first lines, then the steps of the scenario.
 
+use clitape_recording::scenario::{
+    HostProfile, PLAIN, RecordSpec, SayAction, SayAnswer, SayInitialize, SayStep, SayTrigger,
+};
 use serde_json::Value;
 
 use crate::record::sandbox::Folders;
-use crate::scenario::{
-    HostProfile, PLAIN, RecordSpec, SayAction, SayAnswer, SayInitialize, SayStep, SayTrigger,
-};
 
 /// The lines of a host, in order, with real folders.
 #[derive(Debug, Clone)]

@@ -3,8 +3,9 @@
 use std::io::{Read as _, Write as _};
 use std::sync::mpsc;
 
+use clitape_recording::limits::MODEL_REQUEST;
+
 use super::*;
-use crate::limits::MODEL_REQUEST;
 
 const MODEL: &str = "
     delay_ms = 1

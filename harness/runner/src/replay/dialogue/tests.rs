@@ -1,5 +1,6 @@
+use clitape_recording::cassette::parse_timeline;
+
 use super::*;
-use crate::cassette::parse_timeline;
 
 const STDOUT: &[u8] = b"ab\ncd\nef\ngh\n";
 

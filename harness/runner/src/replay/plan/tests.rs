@@ -1,5 +1,6 @@
+use clitape_recording::cassette::parse_timeline;
+
 use super::*;
-use crate::cassette::parse_timeline;
 
 fn check(plan: &Plan, expect: &str) {
     let steps: Vec<String> =

@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use clitape_recording::text::solid_chars;
 use serde_json::{Map, Value};
 
 use super::json;
-use crate::text::solid_chars;
 
 /// The sign for a character that was spoilt.
 const SPOILT: &str = "\u{fffd}";

@@ -3,11 +3,11 @@
 
 use std::fmt::Write as _;
 
+use clitape_recording::text::markdown::{self, inline};
+use clitape_recording::text::{plain, plural};
+
 use super::words::{counted, failures, side};
 use crate::compare::Comparison;
-use crate::report::plain;
-use crate::text::markdown::{self, inline};
-use crate::text::plural;
 
 /// The number of lanes that are listed; the page has all of them.
 const LANES: usize = 40;

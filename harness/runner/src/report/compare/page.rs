@@ -2,6 +2,7 @@
 //! never markup. Each scenario shows the lanes that differ, A's beside B's, and the text that a person reads at
 //! the end.
 
+use clitape_recording::text::plural;
 use maud::{Markup, display, html};
 
 use super::words::{counted, failures};
@@ -9,7 +10,6 @@ use crate::compare::{About, Cell, Chats, Compared, Comparison, DiffRow, LaneDiff
 use crate::report::page::frames::{bubble, last_messages};
 use crate::report::page::waterfall::seconds;
 use crate::report::page::{PageFrame, badge};
-use crate::text::plural;
 
 /// The style of the proof page, followed by the style of this page.
 pub(in crate::report) const STYLE: &str =

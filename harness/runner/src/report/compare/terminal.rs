@@ -2,12 +2,13 @@
 
 use std::io::{self, Write};
 
+use clitape_recording::text::plain;
+use clitape_recording::text::plural;
+
 use super::words::{counted, failures, side};
 use crate::check::Class;
 use crate::compare::{Compared, Comparison};
 use crate::report::style::{BAD, BOLD, COOL, DIM, GOOD, ODD};
-use crate::text::plain;
-use crate::text::plural;
 
 /// The number of cassettes that are listed with their lanes; the page has all of them.
 const CASSETTES: usize = 20;

@@ -1,7 +1,8 @@
 //! The texts of a comparison that the page, the text and the terminal have in common.
 
+use clitape_recording::text::plural;
+
 use crate::compare::{About, Comparison, ComparisonCounts};
-use crate::text::plural;
 
 /// The number of places that are named for one reason; the others are counted.
 const PLACES: usize = 6;

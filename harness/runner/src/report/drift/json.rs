@@ -1,10 +1,10 @@
 //! A drift as JSON, as `schemas/drift.json` describes it.
 
+use clitape_recording::names::ScenarioName;
 use serde::Serialize;
 
 use super::words::verdict;
 use crate::drift::{About, Change, Cost, Drift, NotCompared, Part};
-use crate::names::ScenarioName;
 
 /// The format of the report, raised when a reader of the old one would go wrong.
 const FORMAT: u32 = 1;

@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
+use clitape_recording::text::markdown::{code, inline};
+use clitape_recording::text::{Keep, truncate};
+
 use super::words::{cost, counted, follows, shown_by, verdict};
 use crate::drift::{Change, Drift, NotCompared, Part};
-use crate::text::markdown::{code, inline};
-use crate::text::{Keep, truncate};
 
 /// The changes of a part that are listed; the JSON has all of them.
 const LISTED: usize = 60;

@@ -2,10 +2,11 @@
 
 use std::io::{self, Write};
 
+use clitape_recording::text::{Keep, plain, truncate};
+
 use super::words::{cost, counted, follows, shown_by, verdict};
 use crate::drift::{Drift, NotCompared, Part};
 use crate::report::style::{BAD, BOLD, COOL, DIM, GOOD, ODD};
-use crate::text::{Keep, plain, truncate};
 
 /// The changes of a part that are listed; the other forms of the report have all of them.
 const LISTED: usize = 40;

@@ -1,8 +1,9 @@
 //! The sentences of a drift report, which the terminal, Markdown and the page share.
 
+use clitape_recording::names::ScenarioName;
+use clitape_recording::text::plural;
+
 use crate::drift::{Change, Drift, Part};
-use crate::names::ScenarioName;
-use crate::text::plural;
 
 /// The scenarios that a sentence names; more are counted.
 const NAMED: usize = 3;

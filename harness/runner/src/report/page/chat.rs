@@ -2,8 +2,8 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::text::markup::Span;
-use crate::text::{start, width};
+use clitape_recording::text::markup::Span;
+use clitape_recording::text::{start, width};
 
 /// What a tab is on a line.
 const TAB: &str = "    ";
@@ -62,8 +62,9 @@ fn piece(word: &str, columns: usize) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use clitape_recording::text::markup::spans;
+
     use super::*;
-    use crate::text::markup::spans;
 
     #[test]
     fn lines_break_at_words_and_keep_their_marks() {

@@ -13,7 +13,7 @@ use serde_json::Serializer;
 use serde_json::ser::Formatter;
 use sha2::{Digest, Sha256};
 
-use crate::text::markup::visible;
+use clitape_recording::text::markup::visible;
 
 /// A page without its frame.
 pub(crate) struct PageFrame<'a> {

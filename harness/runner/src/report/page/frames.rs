@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use clitape_recording::scenario::ChatProfile;
+use clitape_recording::text::markup::Span;
 use maud::{Markup, html};
 use serde::Serialize;
 
 use crate::replay::{ChatChange, Entry};
 use crate::report::history::{ChatHistory, HistoryMessage, asked};
-use crate::scenario::ChatProfile;
-use crate::text::markup::Span;
 
 /// The most messages of a moment of the chat: the last ones. Those above them are counted.
 pub(crate) const MESSAGES: usize = 30;

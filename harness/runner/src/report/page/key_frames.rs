@@ -1,11 +1,11 @@
 //! The key frames of a chat: the few moments that tell a run at a glance, each a small chat that leads to its moment.
 
+use clitape_recording::text::plural;
 use maud::{Markup, html};
 
 use super::frames::{ChatFrame, ChatFrames, bubble};
 use super::waterfall::seconds;
 use crate::replay::{Entry, Lane};
-use crate::text::plural;
 
 /// The most key frames of a run: the first and the last ones are shown, those between are counted.
 const MOST: usize = 8;
@@ -97,8 +97,9 @@ pub(super) fn strip(place: usize, entries: &[Entry], chat: &ChatFrames) -> Marku
 
 #[cfg(test)]
 mod tests {
+    use clitape_recording::scenario::ChatProfile;
+
     use super::*;
-    use crate::scenario::ChatProfile;
 
     fn entries(lines: &[(u64, &str, &str)]) -> Vec<Entry> {
         let entry = |(at, kind, data): &(u64, &str, &str)| {

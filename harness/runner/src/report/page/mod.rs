@@ -12,6 +12,8 @@ mod provenance;
 mod section;
 pub(crate) mod waterfall;
 
+use clitape_recording::scenario::ChatProfile;
+use clitape_recording::text::markup;
 use maud::html;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -19,9 +21,7 @@ use serde_json::{Map, Value};
 use super::text::verdict;
 use crate::check::Finding;
 use crate::replay::Lane;
-use crate::scenario::ChatProfile;
 use crate::suite::{Case, CaseRun};
-use crate::text::markup;
 pub(crate) use found::found;
 use frame::ScriptData;
 pub(crate) use frame::{PageFrame, badge, document};

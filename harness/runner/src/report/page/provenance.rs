@@ -1,11 +1,11 @@
 //! Where a case is from: who printed its bytes, when, with which command, and what was replaced in them.
 
+use clitape_recording::cassette::{Confinement, Manifest, Origin};
+use clitape_recording::names::{CassetteFile, CassettePart};
+use clitape_recording::text::plural;
 use maud::{Markup, html};
 
-use crate::cassette::{Confinement, Manifest, Origin};
-use crate::names::{CassetteFile, CassettePart};
 use crate::suite::{Case, CaseRun};
-use crate::text::plural;
 
 /// Returns the provenance of the case, then that of each of its runs.
 pub(super) fn provenance(case: &Case) -> Markup {

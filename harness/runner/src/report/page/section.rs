@@ -1,6 +1,8 @@
 //! One scenario on the page: its verdicts, its runs with what each was asked and what came of it, and what
 //! they were held against.
 
+use clitape_recording::cassette::Origin;
+use clitape_recording::text::plural;
 use maud::{Markup, display, html};
 
 use super::RunData;
@@ -9,13 +11,11 @@ use super::frame::badge;
 use super::key_frames::strip;
 use super::provenance::{origin, provenance};
 use super::waterfall::{seconds, waterfall};
-use crate::cassette::Origin;
 use crate::check::Finding;
 use crate::replay::Entry;
 use crate::report::groups::nearest;
 use crate::report::history::{PersonAct, STOP, act};
 use crate::suite::{Case, CaseRun, ComparedGolden};
-use crate::text::plural;
 
 /// The most lines of a golden that are shown; further ones are counted.
 const GOLDEN_LINES: usize = 200;

@@ -4,11 +4,11 @@
 
 use std::collections::HashMap;
 
+use clitape_recording::text::plural;
 use maud::{Markup, html};
 use serde_json::Value;
 
 use crate::replay::{Entry, Lane};
-use crate::text::plural;
 
 /// The lanes that are drawn, and what they are called.
 const LANES: [(Lane, &str); 4] = [

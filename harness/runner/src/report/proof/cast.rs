@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
+use clitape_recording::text::markup::BUTTON;
+use clitape_recording::text::{self, plain};
 use serde_json::json;
 
 use super::picture::moments;
 use crate::report::page::chat::{StyledRun, columns};
 use crate::suite::Case;
-use crate::text::markup::BUTTON;
-use crate::text::{self, plain};
 
 /// Columns and rows of the terminal.
 const COLUMNS: usize = 72;

@@ -1,10 +1,10 @@
 //! `proof.json`: what the run behind a proof found, for `clitape proof --check`.
 
+use clitape_recording::text::plural;
 use serde::{Deserialize, Serialize};
 
 use super::text::observed_line;
 use crate::suite::Case;
-use crate::text::plural;
 
 /// The format that is written and read.
 const FORMAT: u32 = 1;

@@ -2,18 +2,19 @@
 
 use std::fmt::Write as _;
 
+use clitape_recording::cassette::Origin;
+use clitape_recording::secrets::scan;
+use clitape_recording::text::markdown::{block, code, inline};
+use clitape_recording::text::markup::{plain, visible};
+use clitape_recording::text::{Keep, plural, shell_quote, truncate};
+
 use super::evidence::NOT_REAL;
-use crate::cassette::Origin;
 use crate::replay::{ChatView, Entry, Lane, Replay};
 use crate::report::history::{PersonAct, STOP, act};
 use crate::report::page::waterfall::seconds;
 use crate::report::page::{confinement, origin};
 use crate::report::{footer, write_entry};
-use crate::secrets::scan;
 use crate::suite::Case;
-use crate::text::markdown::{block, code, inline};
-use crate::text::markup::{plain, visible};
-use crate::text::{Keep, plural, shell_quote, truncate};
 
 /// What no replay can test.
 const NEVER_TESTED: &str = "delivery over the network of a chat service (the Bot API's calls were \

@@ -5,17 +5,17 @@ mod script;
 use std::io;
 use std::path::PathBuf;
 
+use clitape_recording::cassette::{Cassette, Origin};
+use clitape_recording::files;
+use clitape_recording::names::{CliVersion, ScenarioName};
+use clitape_recording::scenario::{Scenario, Workspace};
+use clitape_recording::text::plain;
 use serde::Serialize;
 
 pub use script::{ScriptPart, script};
 
 use super::pool::short_jobs;
-use crate::cassette::{Cassette, Origin};
 use crate::check::{Golden, View};
-use crate::files;
-use crate::names::{CliVersion, ScenarioName};
-use crate::scenario::{Scenario, Workspace};
-use crate::text::plain;
 
 /// Whether an overview counts files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use crate::scenario::{
+use clitape_recording::scenario::{
     Model, ModelBlock, ModelContent, ModelFailureKind, ModelStopReason, ModelTurn, Resume,
     SayAction, SayBehavior, SayStep, Scenario, ScenarioError, ToolSide, Trigger,
 };
-use crate::text::{Keep, plain, truncate};
+use clitape_recording::text::{Keep, plain, truncate};
 
 /// The most columns of a text of the model.
 const TEXT: usize = 90;
@@ -153,8 +153,9 @@ fn short(text: &str) -> String {
 mod tests {
     use std::path::Path;
 
+    use clitape_recording::scenario::Workspace;
+
     use super::*;
-    use crate::scenario::Workspace;
 
     /// The parts of a committed scenario contain these lines.
     #[track_caller]

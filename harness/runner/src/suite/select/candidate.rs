@@ -2,9 +2,10 @@
 
 use std::io;
 
+use clitape_recording::names::{CliVersion, ScenarioName};
+use clitape_recording::scenario::Workspace;
+
 use super::pattern::{is_glob, matches};
-use crate::names::{CliVersion, ScenarioName};
-use crate::scenario::Workspace;
 use crate::suite::pool::short_jobs;
 
 /// A scenario that may be selected.

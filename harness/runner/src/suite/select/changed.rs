@@ -6,11 +6,12 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use clitape_recording::cassette::Exit;
+use clitape_recording::names::ScenarioName;
+use clitape_recording::scenario::Workspace;
+
 use super::error::SelectError;
-use crate::cassette::Exit;
-use crate::names::ScenarioName;
 use crate::record::{Git, Script, Why, work_tree};
-use crate::scenario::Workspace;
 use crate::threads::NoMoreThreads;
 
 /// How long git may take.

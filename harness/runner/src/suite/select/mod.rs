@@ -15,13 +15,13 @@ use std::collections::BTreeSet;
 
 pub use candidate::{Candidate, candidates};
 pub use changed::changed_since;
+use clitape_recording::names::{CliVersion, ScenarioName};
+use clitape_recording::scenario::{Stray, Workspace};
+use clitape_recording::text::{did_you_mean, near, plural};
 pub use error::SelectError;
 pub use pattern::{NamePattern, PatternError, Shard};
 
 use super::result::JudgedShard;
-use crate::names::{CliVersion, ScenarioName};
-use crate::scenario::{Stray, Workspace};
-use crate::text::{did_you_mean, near, plural};
 
 /// What a command line asks for. Without anything, every scenario is selected.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

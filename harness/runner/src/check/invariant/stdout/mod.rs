@@ -8,9 +8,10 @@ pub(super) mod endings;
 pub(super) mod growth;
 pub(super) mod texts;
 
+use clitape_recording::text::plural;
+
 use super::violation::{Violation, whole};
 use crate::replay::Replay;
-use crate::text::plural;
 
 /// L1: a line that is a JSON object is a record; the parser does not refuse it.
 pub(super) fn record_refused(replay: &Replay) -> Option<Violation<'_>> {

@@ -3,9 +3,10 @@
 
 use std::path::Path;
 
+use clitape_recording::scenario::Workspace;
+
 use crate::check::{Check, ScenarioChecks};
 use crate::replay::PlantedFault;
-use crate::scenario::Workspace;
 
 /// The findings of the chat's golden check of a scenario's newest version, each as its id and its sentence without
 /// the time.

@@ -1,0 +1,329 @@
+//! The workspace: the folder that contains `scenarios/` and `cassettes/`.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use fs_err as fs;
+
+use super::error::ScenarioError;
+use super::load::Scenario;
+use super::toml_file::read_toml;
+use super::versions::{self, Versions};
+use crate::files::{self, CONFIG, FileError, NewFolder, SCENARIOS};
+use crate::names::{CliVersion, NameError, ScenarioName, SubjectName};
+use crate::text::shell_quote;
+
+const CASSETTES: &str = "cassettes";
+const VERSIONS: &str = "versions";
+
+/// The folder that contains `scenarios/` and `cassettes/`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Workspace {
+    root: PathBuf,
+    /// Whether a user named the root, so that a line for the user names it too.
+    is_named: bool,
+}
+
+/// A file or folder in `scenarios/` or `cassettes/` that cannot be a scenario or a cassette.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stray {
+    /// Its place in the workspace: `scenarios/Late edit`.
+    pub path: PathBuf,
+    /// What is wrong with it and what to do, in a sentence.
+    pub why: String,
+}
+
+impl Workspace {
+    /// The workspace at `root`, which may not exist yet.
+    pub fn at(root: &Path) -> Self {
+        Self { root: root.to_owned(), is_named: false }
+    }
+
+    /// The workspace at `root`, which a user named with `--root`.
+    pub fn named(root: &Path) -> Self {
+        Self { root: root.to_owned(), is_named: true }
+    }
+
+    /// The beginning of a line of a shell that works on this workspace: `clitape`, or `clitape --root DIR`.
+    pub fn program(&self) -> String {
+        match self.is_named {
+            true => format!("clitape --root {}", shell_quote(&self.root.to_string_lossy())),
+            false => "clitape".to_owned(),
+        }
+    }
+
+    /// The nearest workspace at or above `dir`: the first folder with a `scenarios/` in it.
+    pub fn above(dir: &Path) -> Option<Self> {
+        dir.ancestors().find(|root| root.join(SCENARIOS).is_dir()).map(Self::at)
+    }
+
+    /// The folder itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// `clitape.toml`.
+    pub(super) fn config(&self) -> PathBuf {
+        self.root.join(CONFIG)
+    }
+
+    /// The folder of a scenario.
+    pub fn scenario(&self, name: &ScenarioName) -> PathBuf {
+        self.root.join(SCENARIOS).join(name.as_str())
+    }
+
+    /// `cassettes/`.
+    pub fn cassettes(&self) -> PathBuf {
+        self.root.join(CASSETTES)
+    }
+
+    /// The folder of a cassette.
+    pub fn cassette(&self, scenario: &ScenarioName, version: &CliVersion) -> PathBuf {
+        self.cassettes().join(scenario.as_str()).join(version.as_str())
+    }
+
+    /// The file with what `claude --help` of a version printed.
+    pub fn help(&self, version: &CliVersion) -> PathBuf {
+        self.root.join(VERSIONS).join(version.as_str()).join("help.txt")
+    }
+
+    /// Names of the scenarios, sorted.
+    ///
+    /// # Errors
+    ///
+    /// When the folder can't be read.
+    pub fn names(&self) -> io::Result<Vec<ScenarioName>> {
+        Ok(self.folders(Path::new(SCENARIOS))?.0)
+    }
+
+    /// Names of the scenarios that have a folder of cassettes, sorted.
+    ///
+    /// # Errors
+    ///
+    /// When the folder can't be read.
+    pub fn recorded_names(&self) -> io::Result<Vec<ScenarioName>> {
+        Ok(self.folders(Path::new(CASSETTES))?.0)
+    }
+
+    /// CLI versions recorded for a scenario, sorted.
+    ///
+    /// # Errors
+    ///
+    /// When the folder can't be read.
+    pub fn recorded(&self, scenario: &ScenarioName) -> io::Result<Vec<CliVersion>> {
+        Ok(self.folders(&Path::new(CASSETTES).join(scenario.as_str()))?.0)
+    }
+
+    /// The names of the subjects in `clitape.toml`, sorted; none where there is no such file.
+    ///
+    /// # Errors
+    ///
+    /// When the file can't be read, or is no TOML.
+    pub fn subjects(&self) -> io::Result<Vec<SubjectName>> {
+        let text = match files::read_text(&self.config()) {
+            Err(error) if error.is_not_found() => return Ok(Vec::new()),
+            text => text.map_err(io::Error::other)?,
+        };
+        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+            io::Error::new(io::ErrorKind::InvalidData, format!("{CONFIG}: {}", error.message()))
+        })?;
+        let subjects = table.get("subject").and_then(toml::Value::as_table);
+        let names = subjects.into_iter().flat_map(toml::Table::keys);
+        Ok(names.filter_map(|name| name.parse().ok()).collect())
+    }
+
+    /// `[versions]` of `clitape.toml`; none where there is no such file or no such table.
+    ///
+    /// # Errors
+    ///
+    /// [`ScenarioError`] with the line of a mistake in it.
+    pub fn versions(&self) -> Result<Option<Versions>, ScenarioError> {
+        /// The part of `clitape.toml` that is about versions; the subjects are read elsewhere.
+        #[derive(serde::Deserialize)]
+        struct Config {
+            versions: Option<Versions>,
+        }
+        match files::is_there(&self.config()) {
+            true => Ok(read_toml::<Config>(&self.config())?.versions),
+            false => Ok(None),
+        }
+    }
+
+    /// `[versions]` of `clitape.toml`, for a command that can't do without.
+    ///
+    /// # Errors
+    ///
+    /// [`ScenarioError`] when there is no `[versions]`, or a mistake in it.
+    pub fn require_versions(&self) -> Result<Versions, ScenarioError> {
+        self.versions()?.ok_or_else(|| versions::missing(self.config()))
+    }
+
+    /// The versions of the CLI of which there has to be a cassette of a scenario, the oldest first: those of
+    /// [`Workspace::versions`] within the exception of the scenario. None where there is no `[versions]`, or for an
+    /// imported scenario, which has no model and can't be recorded.
+    pub fn wanted(&self, scenario: &Scenario, versions: Option<&Versions>) -> Vec<CliVersion> {
+        let versions = versions.filter(|_| scenario.has_model());
+        versions.map(|all| all.within(scenario.record.only.as_ref())).unwrap_or_default()
+    }
+
+    /// The same for a command that records, which needs `[versions]`.
+    ///
+    /// # Errors
+    ///
+    /// [`ScenarioError`] when there is no `[versions]`, or a mistake in it.
+    pub fn versions_to_record(
+        &self,
+        scenario: &Scenario,
+    ) -> Result<Vec<CliVersion>, ScenarioError> {
+        Ok(self.require_versions()?.within(scenario.record.only.as_ref()))
+    }
+
+    /// The version of a scenario's recordings that a command takes where none is named: the newest one within the
+    /// exception of the scenario, or else the newest one. None where nothing is recorded.
+    ///
+    /// # Errors
+    ///
+    /// When the folder can't be read.
+    pub fn usual_version(&self, scenario: &Scenario) -> io::Result<Option<CliVersion>> {
+        let mut recorded = self.recorded(&scenario.name)?;
+        scenario.sort_versions(&mut recorded);
+        Ok(recorded.into_iter().next())
+    }
+
+    /// The entries of `scenarios/` and `cassettes/` with a name that is not allowed, and links.
+    ///
+    /// # Errors
+    ///
+    /// When a folder can't be read.
+    pub fn strays(&self) -> io::Result<Vec<Stray>> {
+        let (_, mut strays) = self.folders::<ScenarioName>(Path::new(SCENARIOS))?;
+        let (recorded, more) = self.folders::<ScenarioName>(Path::new(CASSETTES))?;
+        strays.extend(more);
+        for scenario in recorded {
+            let place = Path::new(CASSETTES).join(scenario.as_str());
+            let (_, more) = self.folders::<CliVersion>(&place)?;
+            strays.extend(more);
+        }
+        Ok(strays)
+    }
+
+    /// The scenario of this name; a path to its folder is taken too.
+    ///
+    /// # Errors
+    ///
+    /// [`ScenarioError`] when there is none, or it can't be used.
+    pub fn load(&self, name: &str) -> Result<Scenario, ScenarioError> {
+        let last = name.trim_end_matches('/').rsplit('/').next().unwrap_or(name);
+        let unknown = |new: &str| match self.names() {
+            Ok(known) => unknown(last, new, &self.root, &known),
+            Err(error) => error.into(),
+        };
+        let parsed = last.parse::<ScenarioName>().map_err(|_| unknown("NAME"))?;
+        if !files::is_there(&self.scenario(&parsed)) {
+            return Err(unknown(last));
+        }
+        self.scenario_of(&parsed)
+    }
+
+    /// The scenario of this name.
+    ///
+    /// # Errors
+    ///
+    /// [`ScenarioError`] when there is none, or it can't be used.
+    pub fn scenario_of(&self, name: &ScenarioName) -> Result<Scenario, ScenarioError> {
+        let place = Path::new(SCENARIOS).join(name.as_str());
+        files::check_folders(&self.root, &place)?;
+        Scenario::load(&self.root.join(place))
+    }
+
+    /// The place of a cassette that is to be written.
+    ///
+    /// # Errors
+    ///
+    /// When a folder above it is a link.
+    pub fn new_cassette(
+        &self,
+        scenario: &ScenarioName,
+        version: &CliVersion,
+    ) -> io::Result<PathBuf> {
+        files::check_folders(&self.root, &Path::new(CASSETTES).join(scenario.as_str()))?;
+        Ok(self.cassette(scenario, version))
+    }
+
+    /// A folder that becomes that of a new scenario once all of its files are in it.
+    ///
+    /// # Errors
+    ///
+    /// When `scenarios/` is a link, or something is there already, or the folder can't be made.
+    pub fn new_scenario(&self, name: &ScenarioName) -> Result<NewFolder, ScenarioError> {
+        files::check_folders(&self.root, Path::new(SCENARIOS))?;
+        let place = self.scenario(name);
+        let folder = NewFolder::beside(&place, files::UNFINISHED)?;
+        if files::is_there(&place) {
+            let what = "it is there already; choose another name, or change that one".to_owned();
+            return Err(ScenarioError::Invalid { path: place, what });
+        }
+        Ok(folder)
+    }
+
+    /// The folders that writers of scenarios left when they were ended.
+    ///
+    /// # Errors
+    ///
+    /// When `scenarios/` can't be read.
+    pub fn unfinished_scenarios(&self) -> io::Result<Vec<PathBuf>> {
+        files::leftovers(&self.root.join(SCENARIOS), &[files::UNFINISHED])
+    }
+
+    /// A path as seen from the workspace.
+    pub fn shown(&self, path: &Path) -> String {
+        path.strip_prefix(&self.root).unwrap_or(path).display().to_string()
+    }
+
+    /// The folders in `place`, sorted by their names, and what can't be one of them; none of either
+    /// where there is no such folder. Hidden entries and files are passed over.
+    fn folders<T>(&self, place: &Path) -> io::Result<(Vec<T>, Vec<Stray>)>
+    where
+        T: FromStr<Err = NameError> + Ord,
+    {
+        let (mut names, mut strays) = (Vec::new(), Vec::new());
+        files::check_folders(&self.root, place)?;
+        let dir = self.root.join(place);
+        if !dir.exists() {
+            return Ok((names, strays));
+        }
+        for entry in fs::read_dir(dir)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let kind = entry.file_type()?;
+            if name.as_encoded_bytes().starts_with(b".") || !(kind.is_dir() || kind.is_symlink()) {
+                continue;
+            }
+            let path = place.join(&name);
+            let why = match name.to_string_lossy().parse::<T>() {
+                Ok(_) if kind.is_symlink() => FileError::Link(path.clone()).to_string(),
+                Ok(name) => {
+                    names.push(name);
+                    continue;
+                }
+                Err(error) => format!("{error}; rename the folder or remove it"),
+            };
+            strays.push(Stray { path, why });
+        }
+        names.sort();
+        strays.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok((names, strays))
+    }
+}
+
+/// There is no scenario `name`; `new` is one that can be written.
+fn unknown(name: &str, new: &str, root: &Path, known: &[ScenarioName]) -> ScenarioError {
+    let hint = match known {
+        [] => format!("write one with `clitape new {new}`"),
+        known => {
+            format!("there are {}; write a new one with `clitape new {new}`", known.join(", "))
+        }
+    };
+    ScenarioError::Unknown { name: name.to_owned(), root: root.to_owned(), hint }
+}

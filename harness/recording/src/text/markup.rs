@@ -1,0 +1,194 @@
+//! The Bot API's HTML: the text of a message as runs with marks.
+//!
+//! A tag that the API does not know, or one that does not close the tag that is open, stays text.
+
+use serde::Serialize;
+
+pub use clitape_gateway::hidden::visible;
+
+/// A run of text and the marks on it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Span {
+    /// The text; control characters as signs.
+    pub text: String,
+    /// Marks, a space between: `b i u s code pre quote spoiler link`, or `own` for a message of the
+    /// person, or `button`.
+    pub marks: String,
+    /// Where a link leads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
+}
+
+/// The mark on a button.
+pub const BUTTON: &str = "button";
+
+/// Tags the Bot API knows, and the mark of each.
+const TAGS: [(&str, &str); 14] = [
+    ("b", "b"),
+    ("strong", "b"),
+    ("i", "i"),
+    ("em", "i"),
+    ("u", "u"),
+    ("ins", "u"),
+    ("s", "s"),
+    ("strike", "s"),
+    ("del", "s"),
+    ("code", "code"),
+    ("pre", "pre"),
+    ("blockquote", "quote"),
+    ("tg-spoiler", "spoiler"),
+    ("a", "link"),
+];
+
+/// What a tag may say beside its name, up to the value: tag, beginning, end.
+const ATTRIBUTES: [(&str, &str, &str); 3] = [
+    ("a", " href=\"", "\""),
+    ("code", " class=\"language-", "\""),
+    ("blockquote", " expandable", ""),
+];
+
+/// Named entities of the Bot API.
+const ENTITIES: [(&str, char); 5] =
+    [("&lt;", '<'), ("&gt;", '>'), ("&amp;", '&'), ("&quot;", '"'), ("&#39;", '\'')];
+
+/// An open tag: its name, its mark, and where it leads.
+struct OpenTag<'h> {
+    name: &'h str,
+    mark: &'static str,
+    link: Option<String>,
+}
+
+/// The runs of a message.
+pub fn spans(html: &str) -> Vec<Span> {
+    let mut open: Vec<OpenTag<'_>> = Vec::new();
+    let mut spans: Vec<Span> = Vec::new();
+    let mut rest = html;
+    loop {
+        let (text, special) = rest.split_at(rest.find(['<', '&']).unwrap_or(rest.len()));
+        push(&mut spans, &open, text);
+        let Some(c) = special.chars().next() else { break };
+        if c == '<'
+            && let Some((tag, after)) = tag(special)
+            && apply(tag, &mut open)
+        {
+            rest = after;
+            continue;
+        }
+        let (c, length) = entity(special).unwrap_or((c, c.len_utf8()));
+        push(&mut spans, &open, c.encode_utf8(&mut [0; 4]));
+        rest = &special[length..];
+    }
+    for span in &mut spans {
+        span.text = visible(&span.text);
+    }
+    spans
+}
+
+/// A text that is shown as it is written, as a run with these marks.
+pub fn literal(text: &str, marks: &str) -> Span {
+    Span { text: visible(text), marks: marks.to_owned(), link: None }
+}
+
+/// A button as text.
+pub fn button(label: &str) -> String {
+    format!("[ {label} ]")
+}
+
+/// The text a person reads.
+pub fn plain(html: &str) -> String {
+    spans(html).into_iter().map(|span| span.text).collect()
+}
+
+/// What stands between `<` and `>`, and what comes after.
+fn tag(html: &str) -> Option<(&str, &str)> {
+    let (tag, after) = html.strip_prefix('<')?.split_once('>')?;
+    (!tag.contains('<')).then_some((tag, after))
+}
+
+/// Opens or closes; `false` when it is no tag of the Bot API's, or closes what is not open.
+fn apply<'h>(tag: &'h str, open: &mut Vec<OpenTag<'h>>) -> bool {
+    if let Some(name) = tag.strip_prefix('/') {
+        return match open.last() {
+            Some(last) if last.name == name => open.pop().is_some(),
+            _ => false,
+        };
+    }
+    let (name, rest) = tag.split_at(tag.find(' ').unwrap_or(tag.len()));
+    let Some((_, mark)) = TAGS.iter().find(|(known, _)| *known == name) else { return false };
+    let value = ATTRIBUTES.iter().find_map(|(of, begin, end)| {
+        let value = rest.strip_prefix(begin)?.strip_suffix(end)?;
+        (*of == name && !value.contains('"')).then_some(value)
+    });
+    if !rest.is_empty() && value.is_none() {
+        return false;
+    }
+    let link = value.filter(|_| name == "a").map(plain);
+    open.push(OpenTag { name, mark, link });
+    true
+}
+
+fn entity(html: &str) -> Option<(char, usize)> {
+    let (name, c) = ENTITIES.iter().find(|(name, _)| html.starts_with(name))?;
+    Some((*c, name.len()))
+}
+
+/// Adds a text with the marks of the tags that are open.
+fn push(spans: &mut Vec<Span>, open: &[OpenTag<'_>], text: &str) {
+    if text.is_empty() {
+        return;
+    }
+    let mut marks: Vec<&str> = open.iter().map(|open| open.mark).collect();
+    marks.dedup();
+    let marks = marks.join(" ");
+    let link = open.iter().find_map(|open| open.link.clone());
+    match spans.last_mut() {
+        Some(last) if last.marks == marks && last.link == link => last.text.push_str(text),
+        _ => spans.push(Span { text: text.to_owned(), marks, link }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs as `marks:text`, a bar between.
+    fn check(html: &str, expect: &str) {
+        let runs: Vec<String> =
+            spans(html).iter().map(|span| format!("{}:{}", span.marks, span.text)).collect();
+        assert_eq!(runs.join("|"), expect, "{html}");
+    }
+
+    #[test]
+    fn v8_tags_of_the_bot_api_are_marks() {
+        check("a <b>b<i>c</i></b> d", ":a |b:b|b i:c|: d");
+        check("<pre><code class=\"language-sh\">ls</code></pre>", "pre code:ls");
+        check("<a href=\"https://e.org/?a=1&amp;b\">x</a>", "link:x");
+        assert_eq!(
+            spans("<a href=\"https://e.org/?a=1&amp;b\">x</a>")[0].link.as_deref(),
+            Some("https://e.org/?a=1&b")
+        );
+        check("1 &lt; 2 &amp;amp; &#39;", ":1 < 2 &amp; '");
+    }
+
+    #[test]
+    fn v8_everything_else_is_text() {
+        for html in [
+            "<script>alert(1)</script>",
+            "<img src=x onerror=alert(1)>",
+            "<b onclick=\"x\">",
+            "<a href=\"x\" onclick=\"y\">",
+            "</b>",
+            "a < b > c",
+            "<",
+            "<b",
+        ] {
+            assert_eq!(plain(html), html);
+        }
+        check("<b>x</i>", "b:x</i>");
+    }
+
+    #[test]
+    fn control_characters_are_signs() {
+        check("a\u{1b}[31mb\n\u{202e}", ":a␛[31mb\n⟨U+202E⟩");
+    }
+}

@@ -1,0 +1,43 @@
+//! Text for people and programs: made safe, short and grammatical.
+//!
+//! Recordings, scenarios, servers, programs and command lines may contain characters that a terminal, a
+//! log or a reader obeys instead of showing. Whatever clitape prints passes through one of these
+//! functions first:
+//!
+//! * [`TerminalSafe`] and [`plain`] escape what steers or hides, for a terminal or a log;
+//! * [`markdown`], [`json()`] and [`shell_quote`] do so in the syntax of their formats;
+//! * [`truncate`] makes a long text fit on a number of columns, with one mark for what is cut away;
+//! * [`whole`] lists a text that a person agrees to, with its end;
+//! * [`shown`] says whether a person was shown a text, whatever a chat makes of it, and [`asked`] what a question is about;
+//! * `changed_words` marks which words of two texts differ, and `TextSearch` finds many texts in another one;
+//! * [`plural`] counts things, [`megabytes`] says how large they are, and [`near`] finds the names that a misspelt one may mean.
+
+pub mod asked;
+mod json;
+pub mod markdown;
+pub mod markup;
+mod near;
+mod needle;
+mod plural;
+mod safe;
+mod search;
+mod shell;
+mod short;
+pub mod shown;
+mod size;
+mod solid;
+mod whole;
+mod words;
+
+pub use json::json;
+pub use near::{did_you_mean, distance, near};
+pub use plural::plural;
+pub use safe::{Marked, TerminalSafe, is_hidden, marked, plain};
+pub use search::TextSearch;
+pub use shell::shell_quote;
+pub use shell::shell_words;
+pub use short::{Keep, MARK, common_end, common_start, end, pad, start, truncate, width};
+pub use size::megabytes;
+pub use solid::{solid, solid_chars};
+pub use whole::whole;
+pub use words::{Parts, changed_words};
