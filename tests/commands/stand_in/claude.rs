@@ -134,6 +134,29 @@ fn without_the_option_nobody_is_asked() {
     }
 }
 
+#[test]
+fn in_a_mode_that_bypasses_permissions_only_what_the_person_wants_is_asked() {
+    for option in
+        [&["--permission-mode", "bypassPermissions"][..], &["--dangerously-skip-permissions"]]
+    {
+        let play = |name: &str| {
+            let mut host =
+                Host::start(&[("CLITAPE_CASSETTE", name)], &[&LIVE[..], option].concat());
+            host.say("Go.", None);
+            host.close()
+        };
+        let asks = |ended: &Ended| {
+            ended.records().iter().any(|record| record["request"]["subtype"] == "can_use_tool")
+        };
+        let allowed = play("permission-allow/2.1.330");
+        assert!(!asks(&allowed) && allowed.status.code() == Some(0), "{}", allowed.stderr);
+        assert!(asks(&play("ask-user/2.1.330")), "{option:?}");
+        let denied = play("permission-deny/2.1.330");
+        assert_eq!(denied.status.code(), Some(64), "{}", denied.stderr);
+        assert!(denied.stderr.contains("the recorded person says no"), "{}", denied.stderr);
+    }
+}
+
 /// An MCP server with a tool that answers as `MODE` says and logs what it reads.
 const SERVER: &str = r#"
 import json, os, sys

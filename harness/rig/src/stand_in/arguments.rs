@@ -240,6 +240,13 @@ impl Arguments {
         }
     }
 
+    /// Returns whether it asks for no permission of a tool, whoever could be asked. Measured with 2.1.332: the question
+    /// of `AskUserQuestion` comes nevertheless.
+    pub(super) fn bypasses_permissions(&self) -> bool {
+        self.has("--dangerously-skip-permissions")
+            || self.values("--permission-mode").last() == Some("bypassPermissions")
+    }
+
     /// Returns whether an option of this long name is given.
     pub(super) fn has(&self, name: &str) -> bool {
         self.options.iter().any(|option| option.name == name)

@@ -10,6 +10,8 @@ use super::printed::{OutLine, Question, Role, contains, role};
 
 /// Milliseconds without output after which a recording closes stdin: an exit that came sooner was the CLI's own.
 const QUIET_MS: u64 = 1_000;
+/// The tools whose question is about what the person wants.
+const ASKED_IN_EVERY_MODE: [&str; 2] = ["AskUserQuestion", "ExitPlanMode"];
 
 /// A cassette as a list of steps.
 #[derive(Debug, Default)]
@@ -174,6 +176,16 @@ impl Dialogue {
             }
             _ => None,
         })
+    }
+
+    /// Returns whether one of the questions for a permission is asked in every mode, because it is about what the person
+    /// wants and not about what a tool may do.
+    pub(super) fn asks_person(&self) -> bool {
+        let is_for_person = |line: &OutLine| match &line.role {
+            Role::Question(question) => ASKED_IN_EVERY_MODE.contains(&question.about.as_str()),
+            _ => false,
+        };
+        self.lines.iter().any(is_for_person)
     }
 
     /// Returns whether a request of this id asks for a permission.

@@ -164,7 +164,16 @@ impl<'a> Player<'a> {
         let (cassette, left_out) = from_turn(cassette, turn);
         self.left_out = left_out;
         let dialogue = Dialogue::cut(&cassette);
-        if let Some(why) = unfit(&dialogue, &self.host) {
+        let is_denied = dialogue.denied().next().is_some() && !dialogue.asks_person();
+        let why = match self.arguments.bypasses_permissions() && is_denied {
+            true => Some(
+                "the recorded person says no, and this host starts `claude` in a mode in which it asks for no \
+                 permission; leave the mode out, or play another recording"
+                    .to_owned(),
+            ),
+            false => unfit(&dialogue, &self.host),
+        };
+        if let Some(why) = why {
             let name = format!("{}/{}", cassette.manifest.scenario, cassette.version());
             return Err(StandInError::Unfit { name, why });
         }
@@ -208,6 +217,8 @@ impl<'a> Player<'a> {
         message: Option<Message>,
     ) -> Result<(), Ending> {
         self.cassettes += 1;
+        let asks_nobody = self.arguments.bypasses_permissions() && !dialogue.asks_person();
+        self.host.asks = if asks_nobody { Asks::Nobody } else { self.arguments.asks.clone() };
         // Ids that the session has seen are not used again.
         let round = self.transcript.lines_before + self.cassettes;
         let play = self.settings.play.as_deref();

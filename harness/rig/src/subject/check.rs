@@ -18,7 +18,7 @@ use super::part::TYPING;
 use super::patience::Patience;
 use super::prepare::{RigHost, prepare_gateway};
 use super::run::{ClaudeStarts, Play, RunEvent, play};
-use super::spec::{Front, NamedGateway, Reach};
+use super::spec::{Front, HostKind, NamedGateway, Reach};
 use super::suite::{SubjectOptions, select};
 use crate::chat_server::Faults;
 use crate::judge::finally_read;
@@ -191,6 +191,13 @@ pub fn check(
                 let hints = Hints { spec, facts: &answered.details, chat: &[], printed: &[] };
                 let todo = hints.best().filter(|_| claude.refused.is_some());
                 lines.extend(answered.details.into_iter().map(CheckLine::ok));
+                let writes_lines =
+                    |sentence: &String| sentence.contains("passes `--input-format stream-json`");
+                if spec.host == HostKind::OneShot && claude.differences.iter().any(writes_lines) {
+                    lines.push(CheckLine::ok(
+                        "it writes JSON lines to `claude`: with `host = \"live\"`, recordings of such a host are played too".to_owned(),
+                    ));
+                }
                 lines.extend(todo.map(CheckLine::ok));
             }
             lines.push(match in_time {

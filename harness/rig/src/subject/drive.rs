@@ -292,7 +292,8 @@ pub(crate) fn drive(
         Ok(bus) => (bus.map(|events| events.into_iter().skip(known_events).collect()), ending),
         Err(what) => (None, RunEnding::Flooded(what)),
     };
-    let (asks_nobody, took) = (played.asks_nobody(), drive.begin.elapsed());
+    let asks_nobody = played.asks_nobody(job.dialogue.asks_person());
+    let took = drive.begin.elapsed();
     Some(Seen { entries: drive.entries, ending, turns, asks_nobody, reads, bus, took })
 }
 
@@ -436,7 +437,7 @@ impl Drive<'_> {
         }
         if !open.is_empty() {
             // What was not asked is not answered.
-            if is_late && self.chosen.is_empty() && !played.asks_nobody() {
+            if is_late && self.chosen.is_empty() && !played.asks_nobody(true) {
                 open.iter().for_each(|label| self.write(label));
             }
             return is_late;

@@ -324,10 +324,14 @@ impl StandInLog {
 }
 
 impl Played {
-    /// Returns whether the last process asks nobody: it was started without `--permission-prompt-tool`.
-    pub(crate) fn asks_nobody(&self) -> bool {
-        let asks = |argument: &String| argument.starts_with("--permission-prompt-tool");
-        self.starts > 0 && !self.arguments.iter().any(asks)
+    /// Returns whether the last process asks nobody: it was started without `--permission-prompt-tool`, or in a mode in
+    /// which it asks for no permission. `asks_person` is true of a recording that has a question of `AskUserQuestion`,
+    /// which comes in that mode too.
+    pub(crate) fn asks_nobody(&self, asks_person: bool) -> bool {
+        let has = |name: &str| self.arguments.iter().any(|argument| argument.starts_with(name));
+        let is_bypassed = has("--dangerously-skip-permissions")
+            || self.arguments.iter().any(|argument| argument.contains("bypassPermissions"));
+        self.starts > 0 && (!has("--permission-prompt-tool") || is_bypassed && !asks_person)
     }
 
     /// The turns of the stand-in, and the times at which the lines of stdout were printed, as far as they were; in ms

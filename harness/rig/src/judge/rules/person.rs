@@ -21,8 +21,8 @@ pub(super) fn question_untold(case: &Case<'_>) -> Option<Found> {
         let has_question = case.played().any(|(_, turn)| !turn.questions.is_empty());
         return has_question.then(|| {
             Found::whole(
-                "the gateway starts `claude` without `--permission-prompt-tool`, so that `claude` asks nobody; \
-                 `questions_asked = true` says that the person is asked"
+                "the gateway starts `claude` without `--permission-prompt-tool`, or in a mode that bypasses permissions, so \
+                 that `claude` asks nobody; `questions_asked = true` says that the person is asked"
                     .to_owned(),
             )
         })?;

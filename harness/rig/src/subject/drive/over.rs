@@ -233,8 +233,8 @@ impl Drive<'_> {
                 };
                 format!(
                     "`claude` was not started, and the chat says {words}; a list of allowed persons needs \
-                     `{{persons}}`,{first} and a gateway that looks for `claude` elsewhere than in `PATH` may have \
-                     started another one"
+                     `{{persons}}`,{first} one that works for one person at a time needs `at_once = 1`, and one \
+                     that looks for `claude` elsewhere than in `PATH` may have started another one"
                 )
             }
             (None, None, true) => "`claude` was started and got no message on stdin".to_owned(),
