@@ -9,7 +9,7 @@ use super::bind::{Splice, fresh_uuid, json_escaped};
 use super::dialogue::Dialogue;
 use super::host_line::{Hook, Message};
 use super::options::numbers;
-use super::printed::{Role, contains};
+use super::printed::{Role, contains, type_of};
 
 /// The host of a process.
 #[derive(Debug, Default)]
@@ -199,7 +199,7 @@ pub(super) fn denied_unasked(
     host: &HostFacts,
 ) -> (Vec<u8>, Vec<Splice>) {
     let (mut before, mut splices) = (String::new(), Vec::new());
-    if host.asks != Asks::Nobody || !line.starts_with(br#"{"type":"user""#) {
+    if host.asks != Asks::Nobody || type_of(line).as_deref() != Some("user") {
         return (Vec::new(), splices);
     }
     for (question, reason) in dialogue.denied() {

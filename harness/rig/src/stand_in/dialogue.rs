@@ -6,7 +6,7 @@ use clitape_recording::cassette::{Cassette, Exit, Tick, TickKind};
 use serde_json::Value;
 
 use super::host_line::{Decision, HostAct};
-use super::printed::{OutLine, Question, Role, contains, role};
+use super::printed::{OutLine, Question, Role, contains, role, type_of};
 
 /// Milliseconds without output after which a recording closes stdin: an exit that came sooner was the CLI's own.
 const QUIET_MS: u64 = 1_000;
@@ -224,7 +224,7 @@ impl Dialogue {
             let range = start..start + line.len();
             start = range.end;
             // Most lines are stream events, which are nothing to the host.
-            let is_event = line.starts_with(br#"{"type":"stream_event""#);
+            let is_event = type_of(line).as_deref() == Some("stream_event");
             let value = if is_event {
                 Value::Null
             } else {
@@ -391,7 +391,7 @@ impl Dialogue {
         let id = format!("\"tool_use_id\":\"{id}\"");
         let failed = self.lines[open + 1..].iter().find(|line| {
             let text = &stdout[line.range.clone()];
-            text.starts_with(br#"{"type":"user""#) && contains(text, id.as_bytes())
+            contains(text, id.as_bytes()) && type_of(text).as_deref() == Some("user")
         });
         let Some(at) = failed.map(|line| line.range.start) else { return };
         let is_around = |step: &Step| matches!(step, Step::Print(range) if range.contains(&at));

@@ -1,7 +1,9 @@
 //! Reads a line that the CLI printed, and says what it is to the host.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
+use serde::Deserialize;
 use serde_json::Value;
 
 /// A line of stdout.
@@ -80,6 +82,16 @@ impl Question {
     pub(super) fn words(&self) -> String {
         format!("question q{} ({})", self.number, self.about)
     }
+}
+
+/// Returns the `type` of a record, wherever it has it; `None` of what is no record.
+pub(super) fn type_of(line: &[u8]) -> Option<Cow<'_, str>> {
+    #[derive(Deserialize)]
+    struct Typed<'a> {
+        #[serde(rename = "type", borrow)]
+        kind: Cow<'a, str>,
+    }
+    serde_json::from_slice(line).ok().map(|Typed { kind }| kind)
 }
 
 /// Whether `text` contains `part`.

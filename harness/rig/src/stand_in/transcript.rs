@@ -11,7 +11,7 @@ use std::io::Write as _;
 use super::bind::{Ids, fresh_uuid};
 use super::dialogue::Dialogue;
 use super::host_line::{Message, text_of};
-use super::printed::contains;
+use super::printed::{contains, type_of};
 
 /// The transcript file of a session whose working folder is `cwd`.
 pub(super) fn place(config_dir: &Path, cwd: &Path, session_id: &str) -> Option<PathBuf> {
@@ -72,7 +72,7 @@ pub(super) fn made(
     let mut text = common("user", Value::Null, &user, own);
     let last = stdout
         .split(|&byte| byte == b'\n')
-        .rfind(|line| line.starts_with(br#"{"type":"assistant""#));
+        .rfind(|line| type_of(line).as_deref() == Some("assistant"));
     let value: Option<Value> = last.and_then(|line| serde_json::from_slice(line).ok());
     if let Some(mut value) = value {
         text.push_str(&common("assistant", Value::from(user), &answer, value["message"].take()));
@@ -134,6 +134,16 @@ mod tests {
         assert_eq!(text.lines().last(), Some("{\"parentUuid\":\"b\",\"uuid\":\"c\"}"));
         assert_eq!(lines(&path), 3);
         fs::remove_dir_all(&dir).unwrap();
+    }
+
+    #[test]
+    fn the_last_answer_is_kept_whatever_the_order_of_its_keys() {
+        let stdout = b"{\"type\":\"assistant\",\"message\":{\"content\":\"one\"}}\n\
+                       {\"message\":{\"content\":\"two\"},\"type\":\"assistant\"}\n{\"type\":\"result\"}\n";
+        let lines = made(stdout, None, "s", Path::new("/"));
+        let last: Value =
+            serde_json::from_slice(lines.split(|&byte| byte == b'\n').nth(1).unwrap()).unwrap();
+        assert_eq!(last["message"]["content"], "two");
     }
 
     #[test]

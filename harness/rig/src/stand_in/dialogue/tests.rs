@@ -32,6 +32,24 @@ fn check(name: &str, expect: &[&str]) {
 }
 
 #[test]
+fn lines_are_read_whatever_the_order_of_their_keys() {
+    for name in ["permission-allow/2.1.330", "live-multi-turn/2.1.329", "three-tools/1.0.128"] {
+        let (cassette, dialogue) = cut(name);
+        let mut reversed = Vec::new();
+        for line in cassette.stdout.split_inclusive(|&byte| byte == b'\n') {
+            let record: serde_json::Map<String, Value> = serde_json::from_slice(line).unwrap();
+            let record: serde_json::Map<_, _> = record.into_iter().rev().collect();
+            reversed.extend_from_slice(format!("{}\n", Value::from(record)).as_bytes());
+        }
+        let other = Dialogue::of(&reversed, b"", &[]);
+        let roles = |dialogue: &Dialogue| -> Vec<Role> {
+            dialogue.lines.iter().map(|line| line.role.clone()).collect()
+        };
+        assert_eq!(roles(&other), roles(&dialogue), "{name}");
+    }
+}
+
+#[test]
 fn a_cassette_is_cut_where_the_cli_waited() {
     let initialize = "the request `initialize`";
     let message = "a user message";
