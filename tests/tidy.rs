@@ -323,6 +323,20 @@ fn the_modules_of_recording_and_runner_depend_in_one_direction() {
 }
 
 #[test]
+fn no_parameter_is_a_tuple_without_a_name() {
+    let mut found = Vec::new();
+    for src in
+        LIBRARIES.map(|library| format!("{library}/src")).into_iter().chain(["harness/cli".into()])
+    {
+        for file in imports(&root().join(&src)) {
+            let place = file.place.display();
+            found.extend(file.tuple_parameters.iter().map(|name| format!("{src}/{place}: {name}")));
+        }
+    }
+    assert!(found.is_empty(), "give each part a name, or all of them a type: {found:#?}");
+}
+
+#[test]
 fn no_files_import_each_other_in_a_circle() {
     let mut found = Vec::new();
     for crate_ in LIBRARIES {

@@ -104,7 +104,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         return Ok(ExitStatus::Nothing);
     }
     if let [SideName::Subject(a), SideName::Subject(b)] = sides {
-        return compare_subjects((workspace, &chosen), args, [a, b], quiet);
+        return compare_subjects(workspace, &chosen, args, [a, b], quiet);
     }
     let selection = select(workspace, sides, &chosen, &args.version)?;
     let total = selection.cassettes();
@@ -143,7 +143,8 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
 
 /// Plays two subjects of clitape.toml, one after the other, and compares what was seen in their chats.
 fn compare_subjects(
-    (workspace, chosen): (&Workspace, &Selection),
+    workspace: &Workspace,
+    chosen: &Selection,
     args: &Args,
     names: [&str; 2],
     quiet: bool,

@@ -127,7 +127,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         let path = dir.join("index.html");
         let found: Vec<_> =
             report.checks().flat_map(|(_, check)| check.findings.iter().cloned()).collect();
-        write_file(&path, page_of_run(gateway, &conditions, (job, seen), &found))?;
+        write_file(&path, page_of_run(gateway, &conditions, job, seen, &found))?;
         out.line(format_args!("wrote {}", path.display()))?;
     }
     Ok(if report.holds() { ExitStatus::Ok } else { ExitStatus::Findings })

@@ -57,7 +57,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStat
     let stdin: Vec<(&[u8], u64)> =
         shrunk.stdin.iter().map(|line| (line.line.as_slice(), line.offset)).collect();
     let plan = shrunk.plan.to_line();
-    let scenario = template::smallest(workspace, new, (name, version), &about, &plan)?;
+    let scenario = template::smallest(workspace, new, name, version, &about, &plan)?;
     let shown = workspace.shown(scenario.place());
     reduced(recording.manifest(), new, shrunk.stdout, &stdin).write_with(workspace, scenario)?;
     remember(workspace, new);

@@ -92,7 +92,7 @@ fn run_once(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<E
     let conditions = args.conditions.conditions(None);
     let selection = args.selection.select(workspace, Names { parts: true, ..Names::default() })?;
     if let Some(subject) = &args.subject {
-        return test_subject((workspace, &selection), args, (subject, &conditions), quiet);
+        return test_subject(workspace, &selection, args, subject, &conditions, quiet);
     }
     if !conditions.are_recorded() {
         bail!("--pace and the faults of the chat are for a gateway; name it with --subject");
@@ -119,9 +119,11 @@ pub(crate) fn propose(workspace: &Workspace, quiet: bool) -> anyhow::Result<Exit
 
 /// Tests a subject of clitape.toml.
 fn test_subject(
-    (workspace, selection): (&Workspace, &Selection),
+    workspace: &Workspace,
+    selection: &Selection,
     args: &Args,
-    (subject, conditions): (&str, &Conditions),
+    subject: &str,
+    conditions: &Conditions,
     quiet: bool,
 ) -> anyhow::Result<ExitStatus> {
     let seeds = args.run.seeds(args.plans)?.unwrap_or(Seeds::NONE);
@@ -144,7 +146,7 @@ fn test_subject(
     match subject_spec {
         Subject::Parser(spec) => {
             let parser = NamedParser { name, version, spec };
-            return test_called((workspace, selection, args), (quiet, began), |note, report| {
+            return test_called(workspace, selection, args, quiet, began, |note, report| {
                 let runs = test_parser(parser, selection, machine.rig(workspace), note, report)?;
                 Ok((runs, Vec::new()))
             });
@@ -152,7 +154,7 @@ fn test_subject(
         Subject::Replay(spec) => {
             let replay = NamedReplay { name, version, spec };
             let options = ReplayOptions { selection, update: args.update, seeds };
-            return test_called((workspace, selection, args), (quiet, began), |note, report| {
+            return test_called(workspace, selection, args, quiet, began, |note, report| {
                 let suite = test_replay(replay, options, machine.rig(workspace), note, report)?;
                 Ok((suite.scenarios, suite.left_out))
             });
@@ -202,7 +204,7 @@ fn test_subject(
     };
     let report = Report::new(env!("CARGO_PKG_VERSION"), suite.scenarios, suite.workspace)
         .of_shard(selection.shard);
-    finish(&report, open, &pages, out, (quiet, began))
+    finish(&report, open, &pages, out, quiet, began)
 }
 
 /// What came of a program that is called once for each cassette.
@@ -210,8 +212,11 @@ type Called = Result<(Vec<ScenarioRun>, Vec<LeftOut>), SubjectError>;
 
 /// Tests a program that is called once for each cassette, and prints each scenario as soon as it is judged.
 fn test_called(
-    (workspace, selection, args): (&Workspace, &Selection, &Args),
-    (quiet, began): (bool, Instant),
+    workspace: &Workspace,
+    selection: &Selection,
+    args: &Args,
+    quiet: bool,
+    began: Instant,
     test: impl FnOnce(&mut dyn FnMut(&str), &mut dyn FnMut(&ScenarioRun)) -> Called,
 ) -> anyhow::Result<ExitStatus> {
     let open = args.outputs.open(workspace.root(), args.json.as_deref())?;
@@ -233,7 +238,7 @@ fn test_called(
     }
     let report =
         Report::new(env!("CARGO_PKG_VERSION"), scenarios, Vec::new()).of_shard(selection.shard);
-    finish(&report, open, &Pages::new(), out, (quiet, began))
+    finish(&report, open, &Pages::new(), out, quiet, began)
 }
 
 /// Prints the findings and the summary of a subject, and writes the report.
@@ -242,7 +247,8 @@ fn finish(
     open: OpenOutput,
     pages: &Pages,
     mut out: Terminal,
-    (quiet, began): (bool, Instant),
+    quiet: bool,
+    began: Instant,
 ) -> anyhow::Result<ExitStatus> {
     findings(report, open.detail(), out.styled())?;
     if !report.is_empty() && (!quiet || !report.holds()) {
@@ -270,7 +276,7 @@ fn subject_pages(
             run.checks.iter().flat_map(|check| check.findings.iter().cloned()).collect();
         let version = job.version().to_string();
         let file = format!("{}-{version}.html", run.name);
-        write_file(&dir.join(&file), page_of_run(gateway, conditions, (job, seen), &found))?;
+        write_file(&dir.join(&file), page_of_run(gateway, conditions, job, seen, &found))?;
         pages.entry(run.name.clone()).or_default().push((version, file));
     }
     Ok(pages)

@@ -6,7 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use syn::visit::{self, Visit};
-use syn::{Attribute, Item, ItemMod, ItemUse, Macro, UseTree, VisRestricted};
+use syn::{
+    Attribute, FnArg, Item, ItemMod, ItemUse, Macro, Pat, Signature, Type, UseTree, VisRestricted,
+};
 
 use super::common::files;
 
@@ -22,6 +24,8 @@ pub(crate) struct FileImports {
     pub(crate) paths: BTreeSet<Vec<String>>,
     /// The macros it calls.
     pub(crate) macros: BTreeSet<String>,
+    /// The functions with a parameter that is a tuple of several without a name of its own.
+    pub(crate) tuple_parameters: BTreeSet<String>,
     /// What its `use` brings in, by name, made absolute.
     names: BTreeMap<String, Vec<String>>,
     /// The modules that it declares.
@@ -156,6 +160,23 @@ fn is_of_tests(attributes: &[Attribute]) -> bool {
 }
 
 impl<'ast> Visit<'ast> for FileImports {
+    fn visit_signature(&mut self, signature: &'ast Signature) {
+        let is_tuple = |argument: &FnArg| match argument {
+            FnArg::Typed(typed) => {
+                let ty = match &*typed.ty {
+                    Type::Reference(reference) => &*reference.elem,
+                    ty => ty,
+                };
+                matches!(*typed.pat, Pat::Tuple(_)) && matches!(ty, Type::Tuple(_))
+            }
+            FnArg::Receiver(_) => false,
+        };
+        if signature.inputs.iter().any(is_tuple) {
+            self.tuple_parameters.insert(signature.ident.to_string());
+        }
+        visit::visit_signature(self, signature);
+    }
+
     fn visit_item(&mut self, item: &'ast Item) {
         let attributes = match item {
             Item::Mod(item) => &item.attrs,

@@ -109,6 +109,15 @@ struct EarlyResult {
     raw: String,
 }
 
+/// A call of a tool by its names.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CallName<'a> {
+    pub(crate) id: &'a str,
+    /// The name of the tool.
+    pub(crate) name: &'a str,
+    pub(crate) kind: ToolKind,
+}
+
 /// All calls of a run.
 #[derive(Debug, Default)]
 pub(crate) struct CallTable {
@@ -131,7 +140,7 @@ impl CallTable {
     /// call, if there is one.
     pub(crate) fn start(
         &mut self,
-        (id, name, kind): (&str, &str, ToolKind),
+        CallName { id, name, kind }: CallName<'_>,
         arguments: &SourceArguments<'_>,
         from: CallOrigin,
         place: CallSite<'_>,

@@ -8,7 +8,7 @@ use crate::event::Event;
 use crate::id_index::IdIndex;
 use crate::message::{MessageContent, MessageState};
 use crate::plant::{Plant, planted};
-use crate::transcript::{BlockId, TextKind, TextPiece, Transcript};
+use crate::transcript::{BlockId, MessagePlace, TextKind, TextPiece, Transcript};
 
 /// Number of messages in a conversation whose text is retained for the comparison with late
 /// snapshots. A snapshot of an older message causes no event.
@@ -78,7 +78,8 @@ impl ConversationState {
     pub(crate) fn emit_again(&mut self, pieces: &[TextPiece], emitter: &mut Emitter<'_>) {
         let splits = self.transcript.take_splits();
         for piece in pieces {
-            let place = (&*self.messages[piece.by.message].id, self.parent.as_deref());
+            let id = &*self.messages[piece.by.message].id;
+            let place = MessagePlace { id, parent: self.parent.as_deref() };
             self.transcript.emit_again(piece, place, emitter);
         }
         (0..splits).for_each(|_| self.transcript.split());
@@ -207,7 +208,8 @@ impl ConversationState {
         let (id, content) = self.messages[by.message].parts();
         let MessageContent { blocks, consumed, think_tags, .. } = content;
         let piece = consumed[kind as usize].append(|out| write(blocks, out));
-        let (transcript, place) = (&mut self.transcript, (id, self.parent.as_deref()));
+        let place = MessagePlace { id, parent: self.parent.as_deref() };
+        let transcript = &mut self.transcript;
         match kind {
             TextKind::Answer => think_tags
                 .push(piece, &mut |kind, piece| transcript.emit(kind, by, place, piece, emitter)),
@@ -219,7 +221,8 @@ impl ConversationState {
     pub(crate) fn end_text(&mut self, kind: TextKind, by: BlockId, emitter: &mut Emitter<'_>) {
         if kind == TextKind::Answer {
             let (id, content) = self.messages[by.message].parts();
-            let (transcript, place) = (&mut self.transcript, (id, self.parent.as_deref()));
+            let place = MessagePlace { id, parent: self.parent.as_deref() };
+            let transcript = &mut self.transcript;
             content
                 .think_tags
                 .end(&mut |kind, piece| transcript.emit(kind, by, place, piece, emitter));

@@ -2,11 +2,10 @@
 
 use crate::block::{BlockContent, BlockState, tool_kind};
 use crate::body::{MessageBody, RecordBlock};
-use crate::calls::{CallOrigin, CallTable, ResultSource};
+use crate::calls::{CallName, CallOrigin, CallTable, ResultSource};
 use crate::conversation::ConversationState;
 use crate::diagnostic::DiagnosticCode;
 use crate::emitter::Emitter;
-use crate::event::ToolKind;
 use crate::json::{self, JsonField};
 use crate::message::{MessageState, SnapshotContext};
 use crate::plant::{Plant, planted};
@@ -174,19 +173,20 @@ impl SnapshotRecord {
             let text = part.text_of(kind);
             let is_empty = text.is_empty() || kind == TextKind::Answer && text == NO_CONTENT;
             if !(is_empty || evicted || planted(Plant::TextNeedsDeltas)) {
-                self.text(conversation, (kind, index), &text, emitter);
+                self.text(conversation, kind, index, &text, emitter);
             }
             return;
         }
         match (&*kind, tool_kind(&kind)) {
             ("redacted_thinking", _) if planted(Plant::RedactedThinkingReported) => {
-                let shown = (TextKind::Reasoning, index);
-                self.text(conversation, shown, "(withheld)", emitter);
+                let kind = TextKind::Reasoning;
+                self.text(conversation, kind, index, "(withheld)", emitter);
             }
             ("redacted_thinking", _) => {}
             (_, Some(tool)) => match (json::trimmed(part.id), json::trimmed(part.name)) {
                 (Some(id), Some(name)) => {
-                    self.call(conversation, calls, (&id, &name, tool), part.input, emitter);
+                    let call = CallName { id: &id, name: &name, kind: tool };
+                    self.call(conversation, calls, call, part.input, emitter);
                 }
                 _ if streamed => {}
                 _ => emitter.diagnostic(BAD_ID, NAMELESS_CALL, part.raw.get()),
@@ -203,7 +203,8 @@ impl SnapshotRecord {
     fn text(
         &mut self,
         conversation: &mut ConversationState,
-        (kind, index): (TextKind, u64),
+        kind: TextKind,
+        index: u64,
         text: &str,
         emitter: &mut Emitter<'_>,
     ) {
@@ -262,19 +263,19 @@ impl SnapshotRecord {
         &mut self,
         conversation: &mut ConversationState,
         calls: &mut CallTable,
-        (id, name, kind): (&str, &str, ToolKind),
+        call: CallName<'_>,
         input: JsonField<'_>,
         emitter: &mut Emitter<'_>,
     ) {
         if !conversation.messages[self.at].streamed {
             conversation.transcript.split();
         }
-        self.shown.calls.push(id.to_owned());
+        self.shown.calls.push(call.id.to_owned());
         let input = input.filter(|_| !planted(Plant::DeltasNotJoined));
         let arguments = SourceArguments::read(input);
         let blocks = conversation.messages[self.at].blocks_mut().iter_mut();
         let open = blocks.filter_map(|block| match &mut block.content {
-            BlockContent::Tool(input) if input.id == id && input.has_input() => Some(input),
+            BlockContent::Tool(input) if input.id == call.id && input.has_input() => Some(input),
             _ => None,
         });
         let (arguments, origin) = match { open }.next() {
@@ -290,13 +291,13 @@ impl SnapshotRecord {
                     && !input.equals_deltas(&arguments)
                     && let Some((_, how)) = input.streamed().difference(&arguments)
                 {
-                    emitter.differs(name, &how);
+                    emitter.differs(call.name, &how);
                 }
                 (arguments, CallOrigin::Snapshot)
             }
         };
         let site = conversation.call_site(self.at);
-        calls.start((id, name, kind), &arguments, origin, site, emitter);
+        calls.start(call, &arguments, origin, site, emitter);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::block::{BlockContent, BlockInput, BlockState, BlockStream, tool_kind};
 use crate::body::RecordBlock;
-use crate::calls::{CallOrigin, CallTable, ResultSource};
+use crate::calls::{CallName, CallOrigin, CallTable, ResultSource};
 use crate::conversation::ConversationState;
 use crate::diagnostic::DiagnosticCode;
 use crate::emitter::Emitter;
@@ -63,7 +63,7 @@ pub(crate) fn event(
             block_delta(conversation, index, delta.unwrap_or(&ApiDelta::default()), emitter);
         }
         ("content_block_start", Some(index)) => {
-            block_start(conversation, calls, (index, api.block.as_ref()), emitter);
+            block_start(conversation, calls, index, api.block.as_ref(), emitter);
         }
         ("content_block_stop", Some(index)) => block_stop(conversation, calls, index, emitter),
         ("content_block_delta" | "content_block_start" | "content_block_stop", None) => {
@@ -106,7 +106,7 @@ pub(crate) fn message_end(
 ) {
     if let Some(at) = conversation.current {
         for block in conversation.messages[at].take_blocks() {
-            settle(conversation, calls, (at, block), emitter);
+            settle(conversation, calls, at, block, emitter);
         }
         conversation.messages[at].end();
     }
@@ -126,14 +126,15 @@ pub(crate) fn settle_before_result(
         |block: &BlockState| block.is_stopped() && block.tool().is_some_and(|input| input.id == id);
     if let Some(found) = blocks.iter().position(waits) {
         let block = blocks.remove(found);
-        settle(conversation, calls, (at, block), emitter);
+        settle(conversation, calls, at, block, emitter);
     }
 }
 
 fn block_start(
     conversation: &mut ConversationState,
     calls: &mut CallTable,
-    (index, block): (u64, Option<&RecordBlock<'_>>),
+    index: u64,
+    block: Option<&RecordBlock<'_>>,
     emitter: &mut Emitter<'_>,
 ) {
     let at = conversation.current_or_new();
@@ -142,7 +143,7 @@ fn block_start(
             return;
         }
         let block = conversation.messages[at].blocks_mut().remove(open);
-        settle(conversation, calls, (at, block), emitter);
+        settle(conversation, calls, at, block, emitter);
     }
     let Some(part) = block else {
         return emitter.diagnostic(BAD, "A block starts without a content_block", "");
@@ -170,7 +171,8 @@ fn block_start(
                 }
                 (Some(id), Some(name)) => {
                     if planted(Plant::StartAtBlockStart) {
-                        let (call, site) = ((&*id, &*name, tool), conversation.call_site(at));
+                        let call = CallName { id: &id, name: &name, kind: tool };
+                        let site = conversation.call_site(at);
                         let arguments = SourceArguments::read(part.input);
                         calls.start(call, &arguments, CallOrigin::Stream, site, emitter);
                     }
@@ -286,14 +288,15 @@ fn block_stop(
             return conversation.messages[at].blocks_mut().insert(open, block);
         }
     }
-    settle(conversation, calls, (at, block), emitter);
+    settle(conversation, calls, at, block, emitter);
 }
 
 /// Ends a block for good.
 fn settle(
     conversation: &mut ConversationState,
     calls: &mut CallTable,
-    (at, block): (usize, BlockState),
+    at: usize,
+    block: BlockState,
     emitter: &mut Emitter<'_>,
 ) {
     let by = BlockId { message: at, block: block.index };
@@ -312,7 +315,7 @@ fn settle(
             }
             if !calls.has_call_at(&input.id, place) || planted(Plant::StartAgainAsNew) {
                 input.close();
-                let call = (input.id.as_str(), input.name.as_str(), input.kind);
+                let call = CallName { id: &input.id, name: &input.name, kind: input.kind };
                 calls.start(call, &input.streamed(), CallOrigin::Stream, place, emitter);
             }
         }

@@ -30,6 +30,15 @@ impl TextKind {
     }
 }
 
+/// The message that a text belongs to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MessagePlace<'a> {
+    /// The id of the message.
+    pub(crate) id: &'a str,
+    /// The call of the subagent that wrote it, if one did.
+    pub(crate) parent: Option<&'a str>,
+}
+
 /// Text of a block that is emitted again in the turn that it belongs to.
 #[derive(Debug)]
 pub(crate) struct TextPiece {
@@ -204,25 +213,25 @@ impl Transcript {
     pub(crate) fn emit_again(
         &mut self,
         TextPiece { kind, by, text, lead, is_split }: &TextPiece,
-        place: (&str, Option<&str>),
+        place: MessagePlace<'_>,
         emitter: &mut Emitter<'_>,
     ) {
         if *is_split {
             self.split();
         }
-        self.emit_joined(*kind, *by, place, (text, *lead), emitter);
+        self.emit_joined(*kind, *by, place, text, *lead, emitter);
     }
 
-    /// Adds a piece of a block and emits its event. `id` is the id of the message.
+    /// Adds a piece of a block and emits its event.
     pub(crate) fn emit(
         &mut self,
         kind: TextKind,
         by: BlockId,
-        place: (&str, Option<&str>),
+        place: MessagePlace<'_>,
         piece: &str,
         emitter: &mut Emitter<'_>,
     ) {
-        self.emit_joined(kind, by, place, (piece, lead_of(piece)), emitter);
+        self.emit_joined(kind, by, place, piece, lead_of(piece), emitter);
     }
 
     /// Adds a piece with its lead and emits its event.
@@ -230,8 +239,9 @@ impl Transcript {
         &mut self,
         kind: TextKind,
         by: BlockId,
-        (id, parent): (&str, Option<&str>),
-        (piece, lead): (&str, usize),
+        place: MessagePlace<'_>,
+        piece: &str,
+        lead: usize,
         emitter: &mut Emitter<'_>,
     ) {
         let is_told = planted(Plant::EmptyThinkingReported) && kind == TextKind::Reasoning;
@@ -246,8 +256,8 @@ impl Transcript {
             },
         };
         let buffer = &mut self.texts.get_or_insert_default()[kind as usize];
-        let from = buffer.add(by, join, (piece, lead));
-        let (message_id, parent) = (id.into(), parent.map(Into::into));
+        let from = buffer.add(by, join, piece, lead);
+        let (message_id, parent) = (place.id.into(), place.parent.map(Into::into));
         let (text, length) = (buffer.text(), buffer.length());
         let delta = text[from..].into();
         emitter.emit(match kind {

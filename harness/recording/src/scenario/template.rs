@@ -84,7 +84,8 @@ const PLANS: i64 = 16;
 pub fn smallest(
     workspace: &Workspace,
     name: &ScenarioName,
-    (of, version): (&ScenarioName, &CliVersion),
+    of: &ScenarioName,
+    version: &CliVersion,
     about: &str,
     plan: &str,
 ) -> Result<NewFolder, ScenarioError> {

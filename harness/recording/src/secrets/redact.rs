@@ -127,7 +127,7 @@ fn replace(raw: &[u8], fakes: &mut Fakes) -> Canonical {
         let mut taken: Vec<Range<usize>> = Vec::new();
         each(raw, &segment, &mut |decoded, secret| {
             let fake = fakes.of(&decoded.text[secret.span.clone()], secret.rule);
-            put(&segment, decoded, &secret.span, (&fake.text, fake.rule), &mut edits);
+            put(&segment, decoded, &secret.span, &fake.text, fake.rule, &mut edits);
             taken.push(secret.source.clone());
         });
         each_level(raw, &segment, &mut |_, decoded| {
@@ -136,7 +136,7 @@ fn replace(raw: &[u8], fakes: &mut Fakes) -> Canonical {
                     let span = at..at + secret.len();
                     let source = decoded.source_of(&span);
                     if is_whole(&decoded.text, &span) && !overlaps(&taken, &source) {
-                        put(&segment, decoded, &span, (&fake.text, fake.rule), &mut edits);
+                        put(&segment, decoded, &span, &fake.text, fake.rule, &mut edits);
                         taken.push(source);
                     }
                 }
@@ -175,7 +175,8 @@ fn put(
     segment: &Segment,
     decoded: &Decoded,
     span: &Range<usize>,
-    (fake, rule): (&str, &'static str),
+    fake: &str,
+    rule: &'static str,
     edits: &mut Vec<ByteEdit>,
 ) {
     let mut rule = Some(rule);

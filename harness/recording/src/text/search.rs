@@ -62,14 +62,15 @@ impl<'t> TextSearch<'t> {
                 let found = texts.iter().map(|(number, sought)| (*number, times(sought)));
                 found.filter(|(_, times)| *times > 0).collect()
             }
-            Self::Many { starts, texts } => times_at_once((starts, texts), text),
+            Self::Many { starts, texts } => times_at_once(starts, texts, text),
         }
     }
 }
 
 /// How often `text` has each of the texts that have one of these starts.
 fn times_at_once(
-    (starts, texts): (&AhoCorasick, &[Vec<Sought<'_>>]),
+    starts: &AhoCorasick,
+    texts: &[Vec<Sought<'_>>],
     text: &str,
 ) -> BTreeMap<usize, usize> {
     // How often, and where the last one ends.

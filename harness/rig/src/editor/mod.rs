@@ -134,8 +134,8 @@ impl Editor {
         self.connection.ask(METHOD, &params, &sender)?;
         let result = self.answer(METHOD, &receiver, within, is_stopped)?;
         let result = result.ok_or_else(|| self.late(METHOD, within))?;
-        let inbox = (sender, receiver);
-        let mut session = Session::new(&self.connection, inbox, begin, &result, self.messages);
+        let mut session =
+            Session::new(&self.connection, sender, receiver, begin, &result, self.messages);
         // As above. The first session reports it.
         if let Some(refused) = self.refused.lock().unwrap_or_else(PoisonError::into_inner).take() {
             session.enter("initialize", json!({}), Some(refused));
@@ -256,7 +256,7 @@ pub fn run(
     let (stdin, stdout) = pipes.ok_or(EditorError::Closed)?;
     let editor = Editor::new(stdin, stdout, limits, Arc::new(KeptBytes::within(limits.kept)))?;
     let end = Instant::now() + settings.within;
-    let played = play(&editor, &mut program, settings, (end, stop), on_entry);
+    let played = play(&editor, &mut program, settings, end, stop, on_entry);
     let played = played.map_err(|error| with_last_words(error, settings, &program));
     editor.close();
     if !matches!(played, Err(EditorError::Stopped)) {
@@ -274,7 +274,8 @@ fn play(
     editor: &Editor,
     program: &mut Program,
     settings: &EditorSettings,
-    (end, stop): (Instant, &AtomicBool),
+    end: Instant,
+    stop: &AtomicBool,
     on_entry: &mut dyn FnMut(&Entry),
 ) -> Result<(), EditorError> {
     const METHOD: &str = "session/prompt";

@@ -117,7 +117,8 @@ impl<'e> Session<'e> {
     /// A session whose `session/new` is answered with `result`.
     pub(super) fn new(
         connection: &'e Connection,
-        (sender, inbox): (Sender<Incoming>, Receiver<Incoming>),
+        sender: Sender<Incoming>,
+        inbox: Receiver<Incoming>,
         begin: Instant,
         result: &Value,
         most: usize,

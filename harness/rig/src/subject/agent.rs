@@ -54,7 +54,8 @@ struct Drive<'a> {
 /// Plays a cassette in a session of its own. `watch` gets the entries as they come; `None` if the caller stops it.
 pub(crate) fn drive(
     job: &Job,
-    (editor, folder): (&Editor, &Path),
+    editor: &Editor,
+    folder: &Path,
     spec: &GatewaySpec,
     shared: &Shared<'_>,
     watch: &dyn Fn(&[Entry]),

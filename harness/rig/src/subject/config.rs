@@ -154,30 +154,39 @@ const DENY: &str = "(?i)deny|reject|^no";
 const DONE: &str = "(?i)done|submit|confirm|finish|continue|send|^ok";
 
 /// The numbers of a subject: the key, the default, the least and the most.
-const IDLE_S: (&str, u64, u64, u64) = ("idle_s", 5, 1, 600);
+const IDLE_S: NumberKey = NumberKey { key: "idle_s", default: 5, range: 1..=600 };
 /// An agent says itself when a turn is over; what comes after that is waited for.
-const AGENT_IDLE_S: (&str, u64, u64, u64) = ("idle_s", 2, 1, 600);
-const WITHIN_S: (&str, u64, u64, u64) = ("within_s", 120, 1, 86_400);
-const AT_ONCE: (&str, u64, u64, u64) = ("at_once", 4, 1, 64);
-const READY_S: (&str, u64, u64, u64) = ("ready", 60, 1, 3_600);
+const AGENT_IDLE_S: NumberKey = NumberKey { key: "idle_s", default: 2, range: 1..=600 };
+const WITHIN_S: NumberKey = NumberKey { key: "within_s", default: 120, range: 1..=86_400 };
+const AT_ONCE: NumberKey = NumberKey { key: "at_once", default: 4, range: 1..=64 };
+const READY_S: NumberKey = NumberKey { key: "ready", default: 60, range: 1..=3_600 };
 
 /// The numbers of a subject, each with the least and the most.
 pub const RANGES: [(&str, RangeInclusive<u64>); 4] = [
-    ("idle_s", IDLE_S.2..=IDLE_S.3),
-    ("within_s", WITHIN_S.2..=WITHIN_S.3),
-    ("ready.within_s", READY_S.2..=READY_S.3),
-    ("at_once", AT_ONCE.2..=AT_ONCE.3),
+    ("idle_s", IDLE_S.range),
+    ("within_s", WITHIN_S.range),
+    ("ready.within_s", READY_S.range),
+    ("at_once", AT_ONCE.range),
 ];
 
-/// A number of a subject, or its default.
-fn number(
-    (key, default, least, most): (&'static str, u64, u64, u64),
-    value: Option<u64>,
-) -> Result<u64, Complaint> {
-    match value {
-        None => Ok(default),
-        Some(value) if (least..=most).contains(&value) => Ok(value),
-        Some(value) => complain(key, format!("{value} is not from {least} to {most}")),
+/// A key whose value is a number.
+struct NumberKey {
+    key: &'static str,
+    default: u64,
+    range: RangeInclusive<u64>,
+}
+
+impl NumberKey {
+    /// Returns the value of a subject, or the default.
+    fn of(&self, value: Option<u64>) -> Result<u64, Complaint> {
+        match value {
+            None => Ok(self.default),
+            Some(value) if self.range.contains(&value) => Ok(value),
+            Some(value) => {
+                let (least, most) = (self.range.start(), self.range.end());
+                complain(self.key, format!("{value} is not from {least} to {most}"))
+            }
+        }
     }
 }
 
@@ -288,7 +297,7 @@ impl SubjectFile {
 
     fn call(self, command: Vec<String>) -> Result<CallSpec, Complaint> {
         Ok(CallSpec {
-            within_s: number(WITHIN_S, self.within_s)?,
+            within_s: WITHIN_S.of(self.within_s)?,
             command,
             env: self.env,
             pass_env: self.pass_env,
@@ -345,9 +354,9 @@ impl SubjectFile {
         Ok(GatewaySpec {
             front,
             writers,
-            idle_s: number(idle_s, self.idle_s)?,
-            within_s: number(WITHIN_S, self.within_s)?,
-            at_once: number(AT_ONCE, self.at_once)?,
+            idle_s: idle_s.of(self.idle_s)?,
+            within_s: WITHIN_S.of(self.within_s)?,
+            at_once: AT_ONCE.of(self.at_once)?,
             press: Press {
                 allow: expression("press", press.allow.as_deref().unwrap_or(ALLOW))?,
                 deny: expression("press", press.deny.as_deref().unwrap_or(DENY))?,
@@ -423,7 +432,7 @@ fn is_inside(path: &str) -> bool {
 
 impl Default for Ready {
     fn default() -> Self {
-        Self { sign: ReadySign::Poll, within_s: READY_S.1 }
+        Self { sign: ReadySign::Poll, within_s: READY_S.default }
     }
 }
 
@@ -436,7 +445,7 @@ impl ReadyFile {
         if signs.next().is_some() {
             return complain("ready", "it has several of `poll`, `output` and `url`; write one");
         }
-        Ok(Ready { sign, within_s: number(READY_S, self.within_s)? })
+        Ok(Ready { sign, within_s: READY_S.of(self.within_s)? })
     }
 }
 

@@ -224,7 +224,8 @@ struct Drive<'a> {
 /// Plays a cassette in its place. `watch` gets the entries as they come; `None` if the caller stops it.
 pub(crate) fn drive(
     job: &Job,
-    (server, seat): (&ChatServer, Seat),
+    server: &ChatServer,
+    seat: Seat,
     spec: &GatewaySpec,
     shared: &Shared<'_>,
     faults: &Faults,

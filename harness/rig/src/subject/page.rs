@@ -56,7 +56,8 @@ impl Seen {
 pub fn page_of_run(
     gateway: NamedGateway<'_>,
     conditions: &Conditions,
-    (job, seen): (&Job, &Seen),
+    job: &Job,
+    seen: &Seen,
     findings: &[Finding],
 ) -> String {
     let reads = seen.reads.iter().zip(job.cassette.stdout.split_inclusive(|&byte| byte == b'\n'));

@@ -62,7 +62,7 @@ pub fn test_parser(
         let place = format!("subject {}: {name}/{version}", parser.name);
         let reproduce =
             format!("{} test --subject {} {name}", rig.workspace.program(), parser.name);
-        let found = match run((&caller, &mut lasting), spec, &cassette)? {
+        let found = match run(&caller, &mut lasting, spec, &cassette)? {
             Ok(CountedEntries { entries, .. }) if entries.is_empty() && spec.kinds.is_empty() => {
                 let sentence = "the parser printed no entry of the lane lifecycle, and no `kinds` say which it should";
                 vec![(sentence.to_owned(), None)]
@@ -93,7 +93,8 @@ pub fn test_parser(
 
 /// Gives a parser the bytes of a cassette, piece by piece as they were read. The error is a sentence for a finding.
 fn run(
-    (caller, lasting): (&Caller<'_>, &mut Option<Lasting>),
+    caller: &Caller<'_>,
+    lasting: &mut Option<Lasting>,
     spec: &ParserSpec,
     cassette: &Cassette,
 ) -> Result<Result<CountedEntries, String>, SubjectError> {

@@ -473,9 +473,9 @@ fn one_cassette(
     watch: &dyn Fn(&[Entry]),
 ) -> Option<Seen> {
     match shared.person {
-        PersonSide::Chat(chat) => drive(job, (chat, seat), spec, shared, faults, watch),
+        PersonSide::Chat(chat) => drive(job, chat, seat, spec, shared, faults, watch),
         PersonSide::Editor(editor, folder) => {
-            agent::drive(job, (editor, folder), spec, shared, watch)
+            agent::drive(job, editor, folder, spec, shared, watch)
         }
     }
 }

@@ -97,7 +97,7 @@ pub(super) fn align<S: AsRef<str>>(pairs: &[Pair], old: &[S], new: &[S]) -> Vec<
         shown = row + 1;
         let (a, b) = places[row];
         let (old, new) = (a.map(|a| a + 1), b.map(|b| b + 1));
-        diff.extend(beside(rows[row]).into_iter().map(|(side, parts)| match side {
+        diff.extend(beside(rows[row].0, rows[row].1).into_iter().map(|(side, parts)| match side {
             DiffSide::Expected => DiffLine { side, old, new: None, parts },
             DiffSide::Got => DiffLine { side, old: None, new, parts },
             DiffSide::Both | DiffSide::Gap => DiffLine { side, old, new, parts },
@@ -107,7 +107,7 @@ pub(super) fn align<S: AsRef<str>>(pairs: &[Pair], old: &[S], new: &[S]) -> Vec<
 }
 
 /// A line beside the one it became, in parts.
-fn beside((old, new): (Option<&str>, Option<&str>)) -> Vec<(DiffSide, Vec<(bool, String)>)> {
+fn beside(old: Option<&str>, new: Option<&str>) -> Vec<(DiffSide, Vec<(bool, String)>)> {
     let whole = |line: Option<&str>| line.map(|line| format!("{line}\n")).unwrap_or_default();
     let (old, new) = (whole(old), whole(new));
     let diff = TextDiff::from_lines(&old, &new);

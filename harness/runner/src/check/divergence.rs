@@ -35,13 +35,14 @@ pub struct Divergence {
 /// before them. `trace` is what the lane that came is part of; where it is empty, the entries' own
 /// times count. `time_of` gives the time of an entry, or 0 where times are left aside.
 pub(super) fn divergence(
-    (old, new): (Option<&Entry>, Option<&Entry>),
+    old: Option<&Entry>,
+    new: Option<&Entry>,
     number: usize,
     sent: usize,
     trace: &[Entry],
     time_of: &dyn Fn(&Entry) -> u64,
 ) -> Divergence {
-    let (at, when) = when((old, new), number, trace, time_of);
+    let (at, when) = when(old, new, number, trace, time_of);
     Divergence { at, sentence: when + &difference((old, new), sent, time_of) }
 }
 
@@ -78,7 +79,8 @@ fn time(at: u64) -> String {
 
 /// When the entries diverge, and the same as the beginning of a sentence.
 fn when(
-    (old, new): (Option<&Entry>, Option<&Entry>),
+    old: Option<&Entry>,
+    new: Option<&Entry>,
     number: usize,
     trace: &[Entry],
     time_of: &dyn Fn(&Entry) -> u64,

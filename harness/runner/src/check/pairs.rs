@@ -41,15 +41,17 @@ const KEYS: [fn(&EntryMark) -> MatchKey<'_>; 3] = [
 /// Pairs the entries of two lanes, in their order.
 pub(crate) fn pairs(old: &[EntryMark], new: &[EntryMark]) -> Vec<Pair> {
     let mut pairs = Vec::new();
-    by(&KEYS, (old, 0..old.len()), (new, 0..new.len()), &mut pairs);
+    by(&KEYS, old, 0..old.len(), new, 0..new.len(), &mut pairs);
     pairs
 }
 
 /// Pairs what is equal by the first key within two ranges, and what stands between by the next.
 fn by(
     keys: &[fn(&EntryMark) -> MatchKey<'_>],
-    (old, olds): (&[EntryMark], Range<usize>),
-    (new, news): (&[EntryMark], Range<usize>),
+    old: &[EntryMark],
+    olds: Range<usize>,
+    new: &[EntryMark],
+    news: Range<usize>,
     pairs: &mut Vec<Pair>,
 ) {
     let Some((key, rest)) = keys.split_first() else {
@@ -69,7 +71,7 @@ fn by(
             DiffOp::Equal { .. } => {
                 pairs.extend(was.zip(is).map(|(old, new)| Pair::Both(old, new)));
             }
-            _ => by(rest, (old, was), (new, is), pairs),
+            _ => by(rest, old, was, new, is, pairs),
         }
     }
 }

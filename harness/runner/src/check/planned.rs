@@ -28,7 +28,7 @@ impl ScenarioChecks {
         let mut result = match again {
             // What failed before and still does is enough to know.
             Some(finding) => CheckResult { findings: vec![finding], ..CheckResult::default() },
-            None => self.swept((&recording, &pinned), kept.as_mut(), &mut notes),
+            None => self.swept(&recording, &pinned, kept.as_mut(), &mut notes),
         };
         if let Some(kept) = kept {
             kept.write(&mut notes);
@@ -59,7 +59,7 @@ impl ScenarioChecks {
             let told = format!("{} (kept)", plan.name);
             let all = setups(self.scenario());
             let found = all.chunks(recording.at_once()).find_map(|setups| {
-                self.with_sweep((recording, &[], &ParsedPlans::default()), setups, |sweep| {
+                self.with_sweep(recording, &[], &ParsedPlans::default(), setups, |sweep| {
                     sweep.finding_of(&told, &plan.plan)
                 })
             });
@@ -81,7 +81,8 @@ impl ScenarioChecks {
     /// Replays the pinned plans and those of the seeds.
     fn swept(
         &self,
-        (recording, pinned): (&Recording, &[(String, Plan)]),
+        recording: &Recording,
+        pinned: &[(String, Plan)],
         kept: Option<&mut KeptPlans<'_>>,
         notes: &mut Vec<String>,
     ) -> CheckResult {
@@ -90,8 +91,7 @@ impl ScenarioChecks {
         let mut met = Vec::new();
         let parsed = ParsedPlans::default();
         let run = |setups: &[Setup]| {
-            let plans = (recording, pinned, &parsed);
-            self.with_sweep(plans, setups, |sweep| sweep.run(&mut met))
+            self.with_sweep(recording, pinned, &parsed, setups, |sweep| sweep.run(&mut met))
         };
         // What diverges before the channels would be found in each of them.
         let found = setups(scenario).chunks(recording.at_once()).find_map(run);
@@ -115,7 +115,9 @@ impl ScenarioChecks {
     /// others.
     fn with_sweep<T>(
         &self,
-        (recording, pinned, parsed): (&Recording, &[(String, Plan)], &ParsedPlans),
+        recording: &Recording,
+        pinned: &[(String, Plan)],
+        parsed: &ParsedPlans,
         setups: &[Setup],
         use_it: impl FnOnce(&PlanSweep<'_>) -> T,
     ) -> T {

@@ -89,7 +89,7 @@ impl Recording {
         for (number, one) in numbered.filter(|(_, one)| one.is_for(self.version())) {
             let plan = match &one.source {
                 PlanSource::Seed(seed) => {
-                    Ok(seeded(self.capture(), (&chat.faults, &sweep.faults), *seed))
+                    Ok(seeded(self.capture(), &chat.faults, &sweep.faults, *seed))
                 }
                 PlanSource::Json(text) => self.given_plan(PlanArg::Json(text.clone())),
             };

@@ -37,8 +37,8 @@ pub fn shrink(recording: &Recording, plan: Option<Plan>) -> Option<Shrunk> {
     let scenario = &*recording.scenario;
     let bases = setups(scenario).into_iter().map(|setup| recording.fault_free(setup)).collect();
     let (pinned, _) = recording.pinned_plans();
-    let whole = (recording.capture(), pinned.as_slice());
-    let (plan, setup, finding) = sweep(scenario, whole, bases, |sweep| match plan {
+    let capture = recording.capture();
+    let (plan, setup, finding) = sweep(scenario, capture, &pinned, bases, |sweep| match plan {
         Some(plan) => {
             let (setup, finding) = sweep.finding_of("the plan", &plan)?;
             Some((plan, setup, finding))
@@ -52,7 +52,7 @@ pub fn shrink(recording: &Recording, plan: Option<Plan>) -> Option<Shrunk> {
     // The same kind of finding in the same setup; other records may well show another kind.
     let shows = |capture: Capture<'_>, plan: &Plan| {
         let base = replay(capture, &Plan::canonical(capture, scenario.run.pace_ms), setup);
-        let found = sweep(scenario, (capture, &[]), vec![Arc::new(base)], |sweep| {
+        let found = sweep(scenario, capture, &[], vec![Arc::new(base)], |sweep| {
             sweep.finding_of("the smallest plan", plan)
         });
         found.map(|(_, found)| found).filter(|found| found.id == finding.id)
@@ -72,7 +72,8 @@ pub fn shrink(recording: &Recording, plan: Option<Plan>) -> Option<Shrunk> {
 /// Uses a sweep over a capture of a scenario, with these plans beside the seeded ones.
 fn sweep<T>(
     scenario: &Scenario,
-    (capture, pinned): (Capture<'_>, &[(String, Plan)]),
+    capture: Capture<'_>,
+    pinned: &[(String, Plan)],
     bases: Vec<Arc<Replay>>,
     use_it: impl FnOnce(&PlanSweep<'_>) -> T,
 ) -> T {

@@ -146,7 +146,7 @@ impl PlanSweep<'_> {
                 return None;
             }
             let judged =
-                cores.map(&batch, |(number, plans)| self.judge_group(&bases, (*number, plans)));
+                cores.map(&batch, |(number, plans)| self.judge_group(&bases, *number, plans));
             for ((_, plans), (kinds, failing)) in batch.into_iter().zip(judged) {
                 for kind in kinds {
                     if !met.contains(&kind) {
@@ -166,7 +166,8 @@ impl PlanSweep<'_> {
     fn judge_group(
         &self,
         bases: &[Base<'_>],
-        (number, plans): (usize, &[NamedPlan]),
+        number: usize,
+        plans: &[NamedPlan],
     ) -> (Vec<FaultKind>, Option<(usize, Setup)>) {
         let mut met = Vec::new();
         let is_shared = self.sharing == PlanSharing::Shared;
@@ -190,7 +191,7 @@ impl PlanSweep<'_> {
                 let kinds = cuts.iter().flat_map(|cut| unmet::met(cut, &plan.faults));
                 met.extend(kinds.map(|fault| fault.kind));
                 let twins = own.as_ref().map(|_| &twin.replays[..]);
-                if let Some(setup) = self.failing(bases, &played, (cuts, twins)) {
+                if let Some(setup) = self.failing(bases, &played, cuts, twins) {
                     return (met, Some((index, setup)));
                 }
             }
@@ -204,7 +205,8 @@ impl PlanSweep<'_> {
         &self,
         bases: &[Base<'_>],
         played: &PlayedPlan<'_>,
-        (cuts, twins): (&[Replay], Option<&[Replay]>),
+        cuts: &[Replay],
+        twins: Option<&[Replay]>,
     ) -> Option<Setup> {
         let replays = bases.iter().zip(cuts).enumerate().map(|(index, (&base, cut))| {
             PlannedReplays { base, cut, twin: twins.map(|twins| &twins[index]) }
@@ -244,7 +246,7 @@ impl PlanSweep<'_> {
     /// a fault of the agent's side.
     fn all_plans(&self) -> impl Iterator<Item = (String, Plan)> {
         let seeded = move |seed| {
-            let plan = seeded(self.capture, (self.faults, self.drawn), seed);
+            let plan = seeded(self.capture, self.faults, self.drawn, seed);
             (format!("seed {seed}"), plan)
         };
         let plan = Plan::canonical(self.capture, self.pace_ms);
@@ -365,7 +367,8 @@ impl PlanSweep<'_> {
 /// The plan of a seed with these faults of the chat's server, and with those of the kinds that it draws.
 pub(super) fn seeded(
     capture: Capture<'_>,
-    (faults, drawn): (&[Fault], &[FaultKind]),
+    faults: &[Fault],
+    drawn: &[FaultKind],
     seed: u64,
 ) -> Plan {
     let plan = Plan::seeded(capture, seed).with_faults(faults.iter().copied());

@@ -149,7 +149,7 @@ impl<'a> TraceDiff<'a> {
             }
             let sent = self.new.iter().take(number).filter(|entry| is_sent(entry)).count();
             let time_of = |entry: &Entry| self.times.at(entry);
-            return Some(divergence((old, new), number, sent, self.trace, &time_of));
+            return Some(divergence(old, new, number, sent, self.trace, &time_of));
         }
         // All lines are equal: only their ends can differ.
         let whole =

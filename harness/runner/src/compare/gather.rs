@@ -146,9 +146,10 @@ impl One {
             }
             if let [a, b] = &both[..] {
                 let compared = &mut self.compared;
-                let before = (compared.views, compared.lanes.len(), compared.chats.len());
+                let (views, lanes, chats) =
+                    (compared.views, compared.lanes.len(), compared.chats.len());
                 compare_traces(compared, replayed, sides, recordings, [a, b]);
-                self.count(replayed, before);
+                self.count(replayed, views, lanes, chats);
             }
         }
         Ok(())
@@ -156,7 +157,7 @@ impl One {
 
     /// Counts the differences, or leaves those of this replay out if the account has no room for them. There were as many
     /// views, lanes and chats before it.
-    fn count(&mut self, replayed: &Replayed, (views, lanes, chats): (usize, usize, usize)) {
+    fn count(&mut self, replayed: &Replayed, views: usize, lanes: usize, chats: usize) {
         self.held.release(usize::MAX);
         if let Err(Full { limit }) = self.held.try_keep(self.compared.bytes()) {
             self.is_full = true;

@@ -101,7 +101,7 @@ impl ReplayDriver {
         hearing: Hearing<'_>,
     ) -> Self {
         let start = |(index, setup): (usize, &Setup)| {
-            ObservedConversation::start(*setup, plan, wiring(), (hearing, index))
+            ObservedConversation::start(*setup, plan, wiring(), hearing, index)
         };
         let runs = setups.iter().enumerate().map(start).collect();
         Self {
@@ -216,16 +216,17 @@ impl ObservedConversation {
         setup: Setup,
         plan: &Plan,
         wiring: Wiring,
-        (hearing, index): (Hearing<'_>, usize),
+        hearing: Hearing<'_>,
+        index: usize,
     ) -> Self {
         let log = Log::new();
         let Wiring { on_event, open_chat, on_bus } = wiring;
         let outside = Outside::new(setup, plan, log.clone());
-        let wired = (open_chat, on_bus, outside.clone());
         let client = setup.acp.filter(|_| !setup.run.silent);
         let keeps = matches!(hearing, Hearing::Kept);
         let listeners = Listeners::new(log.clone(), client, hearing.followed(index), keeps);
-        let conversation = conversation(setup, log.clone(), wired, listeners.clone());
+        let conversation =
+            conversation(setup, log.clone(), open_chat, on_bus, outside.clone(), listeners.clone());
         let person = Person::new(outside.keyboards.clone());
         Self { log, conversation, on_event, outside, person, listeners }
     }

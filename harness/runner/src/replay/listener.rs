@@ -103,7 +103,7 @@ impl TurnListener {
         let streamed = stream.as_mut().map(|stream| {
             let passed =
                 heard.map_or(&[][..], |heard| &heard.events[..(*came).min(heard.events.len())]);
-            stream.on(turn, event, (known, passed))
+            stream.on(turn, event, known, passed)
         });
         let streamed = streamed.unwrap_or_default();
         streamed.iter().for_each(|entry| add(log, Lane::Sse, entry));
@@ -176,7 +176,8 @@ impl EventStream {
         &mut self,
         turn: u64,
         event: &BusEvent,
-        (known, passed): (Option<&'h HeardOnBus>, &[HeardOnBus]),
+        known: Option<&'h HeardOnBus>,
+        passed: &[HeardOnBus],
     ) -> Cow<'h, [EntryParts]> {
         if let Some(known) = known.filter(|_| self.is_in_step) {
             return Cow::Borrowed(&known.stream);

@@ -44,7 +44,7 @@ pub struct Plan {
 
 /// One piece of the bytes; printed as `[after_ms, bytes]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "(u64, u64)", into = "(u64, u64)")]
+#[serde(from = "[u64; 2]", into = "[u64; 2]")]
 pub struct PlanStep {
     /// Milliseconds since the piece before.
     pub after_ms: u64,
@@ -52,15 +52,15 @@ pub struct PlanStep {
     pub bytes: u64,
 }
 
-impl From<(u64, u64)> for PlanStep {
-    fn from((after_ms, bytes): (u64, u64)) -> Self {
+impl From<[u64; 2]> for PlanStep {
+    fn from([after_ms, bytes]: [u64; 2]) -> Self {
         Self { after_ms, bytes }
     }
 }
 
-impl From<PlanStep> for (u64, u64) {
+impl From<PlanStep> for [u64; 2] {
     fn from(step: PlanStep) -> Self {
-        (step.after_ms, step.bytes)
+        [step.after_ms, step.bytes]
     }
 }
 
@@ -242,7 +242,8 @@ impl Plan {
     /// Random cuts and delays, the same ones for the same seed on every machine, without the host's lines.
     pub(super) fn random(stdout: &[u8], seed: u64) -> Self {
         let pieces = random::pieces(&line_ends(stdout), stdout.ends_with(b"\n"), seed);
-        let steps = pieces.into_iter().map(PlanStep::from).collect();
+        let step = |(after_ms, bytes)| PlanStep { after_ms, bytes };
+        let steps = pieces.into_iter().map(step).collect();
         Self { seed: Some(seed), steps, ..Self::empty() }
     }
 
@@ -291,11 +292,12 @@ impl Plan {
     /// The plan with the steps `from..to` as one, which comes when the last of them did.
     pub fn glued(&self, from: usize, to: usize) -> Self {
         let mut plan = self.clone();
-        let glued = plan
-            .steps
-            .splice(from..to, [])
-            .fold((0, 0), |(after_ms, bytes), step| (after_ms + step.after_ms, bytes + step.bytes));
-        plan.steps.insert(from, glued.into());
+        let mut glued = PlanStep { after_ms: 0, bytes: 0 };
+        for step in plan.steps.splice(from..to, []) {
+            glued.after_ms += step.after_ms;
+            glued.bytes += step.bytes;
+        }
+        plan.steps.insert(from, glued);
         plan
     }
 

@@ -95,7 +95,9 @@ struct TurnOpener {
 pub(super) fn conversation(
     setup: Setup,
     log: Log,
-    (open_chat, on_bus, outside): (OpenChat, OnBus, Outside),
+    open_chat: OpenChat,
+    on_bus: OnBus,
+    outside: Outside,
     listeners: Listeners,
 ) -> Conversation {
     let opener = TurnOpener { setup, outside, open_chat, on_bus, listeners, log };

@@ -203,7 +203,7 @@ pub fn run(
             tell(0);
             judge_with_limits(limits, checks, check, options.update, &tell)
         };
-        judge((checks, *versions), options, deadline, judge_one)
+        judge(checks, *versions, options, deadline, judge_one)
     };
     let of = scenarios.len();
     let must_stop = |run: &ScenarioRun| options.fail_fast && !run.holds();
@@ -266,7 +266,8 @@ type Judged = Result<(Result<CheckResult, CassetteError>, Duration), String>;
 /// hangs, the others of its recording are left out, because they share its replays and would hang too; after the
 /// `deadline`, all others are.
 fn judge(
-    (checks, versions): (&ScenarioChecks, Option<&[CliVersion]>),
+    checks: &ScenarioChecks,
+    versions: Option<&[CliVersion]>,
     options: SuiteOptions<'_>,
     deadline: Option<Deadline>,
     judge_one: impl Fn(&Check) -> Result<CheckResult, CassetteError>,
@@ -307,7 +308,7 @@ fn judge(
         judged.push(Ok((result, began.elapsed())));
     }
     let cases =
-        if options.gather_cases { cases(checks, &hanging, (&asked, &judged))? } else { Vec::new() };
+        if options.gather_cases { cases(checks, &hanging, &asked, &judged)? } else { Vec::new() };
     let row = |(check, judged): (&Check, Judged)| match judged {
         Ok((result, took)) => CheckRun { took: Some(took), ..CheckRun::new(check, result) },
         Err(why) => CheckRun::left_out(&check.to_string(), &why),
@@ -324,7 +325,8 @@ fn judge(
 fn cases(
     checks: &ScenarioChecks,
     hanging: &[&Check],
-    (asked, judged): (&[&Check], &[Judged]),
+    asked: &[&Check],
+    judged: &[Judged],
 ) -> Result<Vec<Case>, CassetteError> {
     let judged: Vec<_> = asked
         .iter()
@@ -359,8 +361,7 @@ mod tests {
             let findings = (check.to_string() == "2.1.329::bus").then(hangs).into_iter().collect();
             Ok(CheckResult { findings, ..CheckResult::default() })
         };
-        let Judgement { run, cases, .. } =
-            judge((&checks, None), options, None, judge_one).unwrap();
+        let Judgement { run, cases, .. } = judge(&checks, None, options, None, judge_one).unwrap();
         assert!(!run.holds());
         assert!(cases.is_empty(), "a page would replay what hangs");
         for row in &run.checks {

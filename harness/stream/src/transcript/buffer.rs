@@ -52,12 +52,12 @@ impl TranscriptBuffer {
         Self { text: String::new(), length: 0, parts: Vec::new(), last_message: 0, last: None };
 
     /// Adds a piece with its lead. Returns the offset at which it begins, including the newlines before it.
-    pub(super) fn add(&mut self, by: BlockId, join: PartJoin, piece: (&str, usize)) -> usize {
+    pub(super) fn add(&mut self, by: BlockId, join: PartJoin, piece: &str, lead: usize) -> usize {
         self.last = Some(by);
-        self.append(by, join, piece)
+        self.append(by, join, piece, lead)
     }
 
-    fn append(&mut self, by: BlockId, join: PartJoin, (piece, lead): (&str, usize)) -> usize {
+    fn append(&mut self, by: BlockId, join: PartJoin, piece: &str, lead: usize) -> usize {
         let from = self.text.len();
         if self.text.capacity() == 0 {
             self.text.reserve(ROOM.max(piece.len()));
@@ -138,7 +138,7 @@ impl TranscriptBuffer {
         let ends = parts.iter().skip(1).map(|next| next.from).chain([base + text.len()]);
         for (part, end) in parts.iter().zip(ends).filter(|(part, _)| !retracted(part.by)) {
             let join = if part.from < part.start { PartJoin::BlankLine } else { PartJoin::NewPart };
-            self.append(part.by, join, (&text[part.start - base..end - base], part.lead));
+            self.append(part.by, join, &text[part.start - base..end - base], part.lead);
         }
         true
     }

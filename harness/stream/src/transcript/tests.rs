@@ -15,7 +15,7 @@ pub(crate) fn t1_line_ends_on_both_sides_make_up_the_blank_line() {
         let mut buffer = TranscriptBuffer::default();
         let pieces = [(0, text), (1, piece)].into_iter().filter(|(_, text)| !text.is_empty());
         for (block, text) in pieces {
-            buffer.add(BlockId { message: 0, block }, PartJoin::BlankLine, (text, lead_of(text)));
+            buffer.add(BlockId { message: 0, block }, PartJoin::BlankLine, text, lead_of(text));
         }
         assert_eq!(buffer.text(), format!("{expect}{piece}"));
     }
@@ -34,7 +34,8 @@ fn check(
         buffer.add(
             BlockId { message: *message, block: *block },
             PartJoin::BlankLine,
-            (text, lead_of(text)),
+            text,
+            lead_of(text),
         );
     }
     let mut moved = [1, parts.len()];
@@ -64,13 +65,16 @@ fn the_last_message_and_what_came_since_a_part() {
         (1, 1, PartJoin::Append, "c", "a\n\nbc"),
         (1, 1, PartJoin::BlankLine, "d", "a\n\nbc\n\nd"),
     ] {
-        let from = buffer.add(BlockId { message, block }, join, (text, lead_of(text)));
+        let from = buffer.add(BlockId { message, block }, join, text, lead_of(text));
         assert_eq!((buffer.text(), buffer.length()), (whole, whole.len() as u64));
         assert!(buffer.text()[from..].ends_with(text));
     }
     assert_eq!((buffer.part_count(), buffer.since(2)), (4, "c\n\nd"));
     assert_eq!(buffer.last_message_text(), "bc\n\nd");
 }
+
+/// The place of all messages.
+const PLACE: MessagePlace<'static> = MessagePlace { id: "m", parent: None };
 
 /// A transcript of pieces of the answer and of the reasoning, each with its message and block; a call comes where a
 /// piece says so.
@@ -82,7 +86,7 @@ fn transcript(pieces: &[(TextKind, usize, u64, &str)]) -> Transcript {
         let by = BlockId { message: *message, block: *block };
         match *text {
             CALL => transcript.split(),
-            text => transcript.emit(*kind, by, ("m", None), text, &mut emitter),
+            text => transcript.emit(*kind, by, PLACE, text, &mut emitter),
         }
     }
     transcript

@@ -8,7 +8,7 @@ const STDOUT: &[u8] = b"{\"a\":1}\n{\"b\":\"\xc3\xbc\"}\n{\"c\":3}\n";
 fn check(faults: &[&str], expect: &str, sizes: &[u64]) {
     let (stdout, agent) = (STDOUT, faults.iter().map(|fault| fault.parse().unwrap()).collect());
     // A line end is inside the second piece, and the end of the third piece is one.
-    let steps = [(0, 4), (5, 8), (7, 7), (9, 8)].map(Into::into).to_vec();
+    let steps = [[0, 4], [5, 8], [7, 7], [9, 8]].map(Into::into).to_vec();
     let plan = Plan { steps, agent, ..Plan::at_once(0) };
     plan.check_agent(stdout).unwrap();
     let played = plan.played(Capture::from(stdout));
