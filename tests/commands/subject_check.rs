@@ -50,7 +50,16 @@ fn check_order(text: &str, parts: &[&str]) {
 
 const STILL: &str = "has done nothing for 8 s";
 
-const CASES: [Case; 16] = [
+const CASES: [Case; 17] = [
+    Case {
+        env: &[("MODE", "prompts")],
+        settings: "",
+        says: &[
+            "asks for an answer on a terminal",
+            "Fix this now? (y/n):",
+            "→ write what it asks for",
+        ],
+    },
     Case {
         env: &[("TELEGRAM_TOKEN", "4242:other")],
         settings: "",

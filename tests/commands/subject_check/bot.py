@@ -60,6 +60,10 @@ def answer(chat, text, sessions):
 
 
 def main():
+    if MODE == "prompts":
+        print("config.json not found\nFix this now? (y/n):", end=" ", flush=True)
+        while sys.stdin.readline() != "y":
+            pass
     if MODE == "slow":
         begin = time.monotonic()
         while time.monotonic() < begin + 12:

@@ -383,6 +383,11 @@ impl Boot {
         };
         match given_up {
             GivenUp::Refused => format!("it {waits_for}{}", self.person.last_refusal()),
+            GivenUp::Asks => {
+                format!(
+                    "it {waits_for}, and asks for an answer on a terminal, which it does not have"
+                )
+            }
             GivenUp::Still => format!(
                 "it {waits_for}, and has done nothing for {} s; a program that waits longer at its start needs \
                  `ready.within_s` above {SLOW_START_S}",

@@ -46,7 +46,7 @@ const OURS: [&str; 9] = [
 ];
 
 /// The first row whose words are there counts; of texts, the newest.
-const ROWS: [Row; 17] = [
+const ROWS: [Row; 18] = [
     (
         In::Facts,
         r"api\.anthropic\.com",
@@ -75,6 +75,11 @@ const ROWS: [Row; 17] = [
         r"got no message: .*--input-format stream-json.* -- ",
         "with `--input-format stream-json`, `claude` reads its prompt from stdin unless stdin is a terminal, and the gateway \
          gives it as an argument: it is made for a terminal, or has a setting for runs without one",
+    ),
+    (
+        In::Chat,
+        r"asks for an answer on a terminal",
+        "write what it asks for into `env` or a file of `files`: its last line says what it lacks",
     ),
     (
         In::Chat,

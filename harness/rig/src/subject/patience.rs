@@ -47,6 +47,8 @@ pub(crate) struct Stillness {
     /// A number that changes whenever something happens in the chat or in the log of `claude`.
     events: u64,
     refused_since: Option<Instant>,
+    /// Since when the last line that it printed asks for an answer, and the line.
+    asks_since: Option<(Instant, String)>,
 }
 
 impl Stillness {
@@ -60,6 +62,7 @@ impl Stillness {
             last_look: now,
             events: 0,
             refused_since: None,
+            asks_since: None,
         }
     }
 
@@ -92,6 +95,17 @@ impl Stillness {
         (self.ticks, self.looks, self.running) = (work.ticks, 0, 0);
     }
 
+    /// Returns whether the last line that a program printed has asked for an answer for too long.
+    fn waits_for_answer(&mut self, last: Option<String>, now: Instant) -> bool {
+        let asked = last.filter(|line| asks(line));
+        let since = match (self.asks_since.take(), &asked) {
+            (Some((since, line)), Some(asked)) if line == *asked => since,
+            _ => now,
+        };
+        self.asks_since = asked.map(|line| (since, line));
+        self.asks_since.is_some() && now.duration_since(since) >= STILL
+    }
+
     /// Returns why a gateway that is not ready is given up, if it is. `is_refused` says that the chat server refused a
     /// request of it; `within_s` is the time that its settings allow.
     pub(crate) fn gives_up_start(
@@ -101,12 +115,22 @@ impl Stillness {
         within_s: u64,
     ) -> Option<GivenUp> {
         let still = self.look(program, 0);
+        if self.waits_for_answer(program.last_lines(1).pop(), Instant::now()) {
+            return Some(GivenUp::Asks);
+        }
         if is_refused {
             let since = *self.refused_since.get_or_insert_with(Instant::now);
             return (since.elapsed() >= REFUSED).then_some(GivenUp::Refused);
         }
         (still >= STILL && within_s <= SLOW_START_S).then_some(GivenUp::Still)
     }
+}
+
+/// Returns whether a line asks for a yes or a no, as a program does on a terminal.
+fn asks(line: &str) -> bool {
+    let line = line.trim_end().to_lowercase();
+    let choices = ["(y/n)", "[y/n]", "(yes/no)", "[yes/no]"];
+    choices.iter().any(|choice| line.trim_end_matches([':', '?', '>', ' ']).ends_with(choice))
 }
 
 /// Why a gateway that is not ready is given up.
@@ -116,6 +140,8 @@ pub(crate) enum GivenUp {
     Refused,
     /// It does nothing.
     Still,
+    /// It asks for an answer on a terminal, which it does not have. It may read the end of its input again and again.
+    Asks,
 }
 
 #[cfg(test)]
@@ -151,5 +177,27 @@ mod tests {
         check(&[(40, 0, false); 9], 0);
         check(&[(90, 4, false), NOTHING, NOTHING], 2);
         check(&[NOTHING, NOTHING, (0, 0, true), NOTHING], 2);
+    }
+
+    #[test]
+    fn a_program_that_asks_on_a_terminal_is_given_up() {
+        /// What it printed last at each second, and whether it is given up at the end.
+        fn check(lines: &[&str], expect: bool) {
+            let begin = Instant::now();
+            let mut still = Stillness::new(begin);
+            let mut is_given_up = false;
+            for (second, line) in (0..).zip(lines) {
+                let now = begin + Duration::from_secs(second);
+                is_given_up = still.waits_for_answer(Some((*line).to_owned()), now);
+            }
+            assert_eq!(is_given_up, expect, "{lines:?}");
+        }
+        for line in ["Want to fix these now? (y/n): ", "Overwrite it? [y/N]", "Go on [yes/no]?"] {
+            check(&[line; 9], true);
+            check(&[line; 8], false);
+        }
+        check(&["polling", "Is it (y/n) or not: yes", ""], false);
+        check(&["Now? (y/n)", "started", "Now? (y/n)"], false);
+        check(&["started"; 20], false);
     }
 }
