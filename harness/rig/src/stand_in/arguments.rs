@@ -240,6 +240,14 @@ impl Arguments {
         }
     }
 
+    /// Returns whom it asks in a recording. `asks_person` is true of one with a question that comes in every mode.
+    pub(super) fn asks_in(&self, asks_person: bool) -> Asks {
+        match self.bypasses_permissions() && !asks_person {
+            true => Asks::Nobody,
+            false => self.asks.clone(),
+        }
+    }
+
     /// Returns whether it asks for no permission of a tool, whoever could be asked. Measured with 2.1.332: the question
     /// of `AskUserQuestion` comes nevertheless.
     pub(super) fn bypasses_permissions(&self) -> bool {

@@ -51,7 +51,7 @@ pub use run_file::write_run_file;
 
 use clitape_recording::cassette::Cassette;
 
-use arguments::{Arguments, Form};
+use arguments::{Arguments, Asks, Form};
 use dialogue::Dialogue;
 pub(crate) use differences::argument_differences;
 use log::Log;
@@ -115,6 +115,13 @@ pub fn run(
 /// The cassette that the last marker in a text names, `NAME` or `NAME/VERSION`.
 pub(crate) fn marked(text: &str) -> Option<&str> {
     choose::marker(text)
+}
+
+/// Returns whether `claude` asks nobody in a recording if it is started with these arguments, the name of the program left
+/// out.
+pub(crate) fn asks_nobody(args: &[String], cassette: &Cassette) -> bool {
+    let arguments = Arguments::parse(args, &CliOptions::of(None), false);
+    arguments.asks_in(Dialogue::cut(cassette).asks_person()) == Asks::Nobody
 }
 
 /// Whether a host that writes to stdin can't be given this recording of one prompt: the CLI held its end back until

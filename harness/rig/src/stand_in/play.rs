@@ -217,8 +217,7 @@ impl<'a> Player<'a> {
         message: Option<Message>,
     ) -> Result<(), Ending> {
         self.cassettes += 1;
-        let asks_nobody = self.arguments.bypasses_permissions() && !dialogue.asks_person();
-        self.host.asks = if asks_nobody { Asks::Nobody } else { self.arguments.asks.clone() };
+        self.host.asks = self.arguments.asks_in(dialogue.asks_person());
         // Ids that the session has seen are not used again.
         let round = self.transcript.lines_before + self.cassettes;
         let play = self.settings.play.as_deref();

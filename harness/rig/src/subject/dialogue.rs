@@ -44,11 +44,6 @@ pub(crate) enum Act {
 }
 
 impl Dialogue {
-    /// Returns whether the person answers a question about what they want.
-    pub(crate) fn asks_person(&self) -> bool {
-        self.steps.iter().any(|step| matches!(step.act, Act::Choose(_)))
-    }
-
     /// The dialogue of a cassette of a scenario that is recorded as `record` says.
     pub(crate) fn of(cassette: &Cassette, record: &RecordSpec) -> Self {
         let lines = stdin_lines(&cassette.stdin, &cassette.timeline);

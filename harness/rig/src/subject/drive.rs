@@ -293,7 +293,7 @@ pub(crate) fn drive(
         Ok(bus) => (bus.map(|events| events.into_iter().skip(known_events).collect()), ending),
         Err(what) => (None, RunEnding::Flooded(what)),
     };
-    let asks_nobody = played.asks_nobody(job.dialogue.asks_person());
+    let asks_nobody = played.asks_nobody(&job.cassette);
     let took = drive.begin.elapsed();
     Some(Seen { entries: drive.entries, ending, turns, asks_nobody, reads, bus, took })
 }
@@ -438,7 +438,7 @@ impl Drive<'_> {
         }
         if !open.is_empty() {
             // What was not asked is not answered.
-            if is_late && self.chosen.is_empty() && !played.asks_nobody(true) {
+            if is_late && self.chosen.is_empty() && !played.asks_nobody(&self.job.cassette) {
                 open.iter().for_each(|label| self.write(label));
             }
             return is_late;

@@ -9,13 +9,14 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use clitape_recording::cassette::Cassette;
 use clitape_recording::files;
 use clitape_recording::limits::OutputLimits;
 use serde::Deserialize;
 
 use crate::kept::{Full, Held, KeptBytes};
 use crate::observation::{ARGUMENTS_REFUSED, PlayedTurn};
-use crate::stand_in::marked;
+use crate::stand_in::{asks_nobody, marked};
 
 /// The bytes that are read at a time.
 const PART: usize = 256 * 1024;
@@ -324,14 +325,9 @@ impl StandInLog {
 }
 
 impl Played {
-    /// Returns whether the last process asks nobody: it was started without `--permission-prompt-tool`, or in a mode in
-    /// which it asks for no permission. `asks_person` is true of a recording that has a question of `AskUserQuestion`,
-    /// which comes in that mode too.
-    pub(crate) fn asks_nobody(&self, asks_person: bool) -> bool {
-        let has = |name: &str| self.arguments.iter().any(|argument| argument.starts_with(name));
-        let is_bypassed = has("--dangerously-skip-permissions")
-            || self.arguments.iter().any(|argument| argument.contains("bypassPermissions"));
-        self.starts > 0 && (!has("--permission-prompt-tool") || is_bypassed && !asks_person)
+    /// Returns whether the last process that began to play this cassette asks nobody in it.
+    pub(crate) fn asks_nobody(&self, cassette: &Cassette) -> bool {
+        self.starts > 0 && asks_nobody(&self.arguments, cassette)
     }
 
     /// The turns of the stand-in, and the times at which the lines of stdout were printed, as far as they were; in ms
