@@ -17,8 +17,8 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::sync::Arc;
 
+use clitape_recording::trace::Entry;
 use clitape_rig::chat_server::{ChatServer, ChatServerSettings, PressTarget};
-use clitape_runner::replay::Entry;
 use clitape_stream::Event;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};

@@ -63,7 +63,7 @@ fn goldens_end_lines_with_lf_and_have_a_header() {
         let body = clitape_runner::check::body(&text);
         assert!(body.is_some(), "{} has no header", path.display());
         for line in body.unwrap().lines() {
-            let entry: Result<clitape_runner::replay::Entry, _> = serde_json::from_str(line);
+            let entry: Result<clitape_recording::trace::Entry, _> = serde_json::from_str(line);
             assert!(entry.is_ok(), "{}: {line}", path.display());
         }
     }
@@ -279,13 +279,13 @@ const LIBRARIES: [&str; 5] =
 /// The modules of the recording and of the runner, which stands on it, in the order in which data flows: each may use
 /// those of the rows above its own, and of its own row only itself.
 const LAYERS: [&[&str]; 14] = [
-    &["clock", "files", "text"],
-    &["limits", "names", "toml_text"],
-    &["input"],
+    &["clock", "files", "json_size", "text"],
+    &["limits", "names", "toml_text", "trace"],
+    &["facts", "input"],
     &["scenario"],
     &["cassette"],
-    &["secrets"],
-    &["host", "json_size", "threads"],
+    &["chat", "secrets"],
+    &["host", "threads"],
     &["cache", "kept"],
     &["record", "replay"],
     &["check", "observed"],

@@ -4,8 +4,9 @@
 use std::sync::OnceLock;
 
 use clitape_recording::scenario::{Chat, ChatMode, ChatProfile, RunSpec};
+use clitape_recording::trace::{Entry, Lane};
 use clitape_runner::replay::{
-    AcpClient, Entry, Lane, PLAN_FORMAT, Plan, PlanError, PlanStep, Replay, Setup, replay,
+    AcpClient, PLAN_FORMAT, Plan, PlanError, PlanStep, Replay, Setup, replay,
 };
 
 /// The bytes that are replayed: a thought, a tool and an answer.

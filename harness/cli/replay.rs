@@ -7,9 +7,8 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 use clitape_recording::cassette::Cassette;
 use clitape_recording::scenario::Workspace;
-use clitape_runner::replay::{
-    Capture, Entry, Lane, PlanArg, Replay, ReplayRequest, replay, replay_streamed,
-};
+use clitape_recording::trace::{Entry, Lane};
+use clitape_runner::replay::{Capture, PlanArg, Replay, ReplayRequest, replay, replay_streamed};
 use clitape_runner::report::footer;
 
 use crate::exit::ExitStatus;

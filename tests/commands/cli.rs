@@ -3,11 +3,11 @@
 use std::fs;
 
 use clitape_recording::scenario::Workspace;
+use clitape_recording::trace::Entry;
 
 use crate::common::{self, files, root, run, workspace};
 use crate::kept_plans::failing_plan;
 use clitape_runner::check::{Check, FindingKind, Golden, ScenarioChecks};
-use clitape_runner::replay::Entry;
 
 const CASSETTE: &str = "cassettes/three-tools/2.1.329";
 /// A cassette with a further run.
@@ -216,7 +216,7 @@ fn json_is_one_trace_entry_a_line() {
     let out = check(&["replay", RESUMED, "--json", "--lane", lanes], 0, &[], &[]);
     let entries: Vec<Entry> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(entries.windows(2).all(|pair| pair[0].at <= pair[1].at), "times go forward");
-    for lane in clitape_runner::replay::Lane::ALL {
+    for lane in clitape_recording::trace::Lane::ALL {
         assert!(entries.iter().any(|entry| entry.lane == lane), "nothing on {lane}");
     }
     let only = check(&["replay", RESUMED, "--json", "--lane", "telegram"], 0, &[], &[]);

@@ -14,6 +14,7 @@ use std::thread::{scope, sleep};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use clitape_recording::cassette::Cassette;
+use clitape_recording::trace::Entry;
 
 use crate::common::has_program;
 use clitape_rig::chat_server::{ChatServer, ChatServerSettings, Faults, PressTarget};
@@ -21,7 +22,6 @@ use clitape_rig::judge::{Violation, judge};
 use clitape_rig::observation::{Observation, PlayedTurn, RunEnding, SubjectTraits};
 use clitape_rig::stand_in;
 use clitape_runner::check::FindingKind as K;
-use clitape_runner::replay::Entry;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use serde_json::Value;

@@ -21,7 +21,7 @@ const HEAD: &str = "\
 # Invariants
 
 The rules that every replay of every recording must keep, whatever the plan. None needs a golden: a rule reads what the
-replay shows and, where it names stdout, what the recording states, which `harness/runner/src/replay/stated/` reads
+replay shows and, where it names stdout, what the recording states, which `harness/recording/src/facts/` reads
 without the parser that is under test. `clitape test` checks all of them in every channel, with the canonical plan,
 the recorded times and every seeded plan.
 

@@ -11,7 +11,7 @@ use clap_complete::engine::{
 };
 use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::Workspace;
-use clitape_runner::replay::Lane;
+use clitape_recording::trace::Lane;
 
 use crate::review;
 

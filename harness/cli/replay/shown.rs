@@ -4,7 +4,7 @@ use std::io;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use clitape_runner::replay::{Entry, Lane};
+use clitape_recording::trace::{Entry, Lane};
 use clitape_runner::report::{Screen, write_entry};
 
 use crate::terminal::{self, Terminal};

@@ -4,12 +4,16 @@
 #![warn(missing_debug_implementations)]
 
 pub mod cassette;
+pub mod chat;
 pub mod clock;
+pub mod facts;
 pub mod files;
 pub mod input;
+pub mod json_size;
 pub mod limits;
 pub mod names;
 pub mod scenario;
 pub mod secrets;
 pub mod text;
 pub mod toml_text;
+pub mod trace;

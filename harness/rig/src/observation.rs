@@ -3,7 +3,7 @@
 use std::fmt;
 
 use clitape_recording::cassette::Cassette;
-use clitape_runner::replay::Entry;
+use clitape_recording::trace::Entry;
 use serde_json::Value;
 
 /// What was seen of one cassette at one subject.

@@ -9,7 +9,6 @@ pub mod check;
 pub mod compare;
 pub mod drift;
 pub mod host;
-pub mod json_size;
 pub mod kept;
 pub mod observed;
 pub mod record;

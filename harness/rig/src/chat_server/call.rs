@@ -6,8 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use clitape_recording::chat::CALL_HTML;
 use clitape_recording::scenario::FaultKind;
-use clitape_runner::replay::CALL_HTML;
 use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep, timeout};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use clitape_runner::replay::{Entry, Lane};
+use clitape_recording::trace::{Entry, Lane};
 use serde_json::{Map, Value, json};
 
 use super::answer::ApiError;

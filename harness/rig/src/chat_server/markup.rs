@@ -9,7 +9,8 @@ mod markdown;
 mod output;
 mod written;
 
-use clitape_runner::replay::{CALL_HTML, Entry};
+use clitape_recording::chat::CALL_HTML;
+use clitape_recording::trace::Entry;
 use serde_json::Value;
 
 pub(super) use output::FormattedText;

@@ -3,7 +3,7 @@
 //! A method checks its parameters in Telegram's order, changes the chat, and puts what the entry says of it
 //! into the entry's data.
 
-use clitape_runner::replay::CALL_HTML;
+use clitape_recording::chat::CALL_HTML;
 use serde_json::{Map, Value, json};
 
 use super::answer::{ApiError, ApiResult};

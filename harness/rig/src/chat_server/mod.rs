@@ -53,8 +53,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use clitape_recording::clock;
+use clitape_recording::trace::Entry;
 use clitape_runner::record::NetworkDoor;
-use clitape_runner::replay::Entry;
 use clitape_runner::threads::{HelperThread, ThreadDied, client_runtime};
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;

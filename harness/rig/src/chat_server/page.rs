@@ -11,7 +11,7 @@ use axum::extract::{RawQuery, State};
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use clitape_recording::text::marked;
-use clitape_runner::replay::Entry;
+use clitape_recording::trace::Entry;
 use maud::{DOCTYPE, html};
 use serde_json::{Value, json};
 use tokio::time::timeout;

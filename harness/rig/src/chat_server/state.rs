@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clitape_gateway::ByteSize;
+use clitape_recording::trace::{Entry, Lane};
 use clitape_runner::record::NetworkDoor;
-use clitape_runner::replay::{Entry, Lane};
 use hyper::body::Bytes;
 use serde_json::{Map, Value};
 

@@ -20,9 +20,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use clitape_recording::trace::Entry;
 use clitape_runner::host::HostPaths;
 use clitape_runner::record::{Program, ProgramStart, Scratch, StdinPipe, StdoutUse, Unread};
-use clitape_runner::replay::Entry;
 use serde_json::{Value, json};
 
 use crate::kept::KeptBytes;

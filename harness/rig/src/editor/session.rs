@@ -3,7 +3,7 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use clitape_runner::replay::{Entry, Lane};
+use clitape_recording::trace::{Entry, Lane};
 use serde_json::{Map, Value, json};
 
 use super::connection::{Call, Connection, Incoming, Message};

@@ -1,6 +1,6 @@
 //! What all rules read: the observation, what the cassette expects, and the chat's screen.
 
-use clitape_runner::replay::{Entry, Lane};
+use clitape_recording::trace::{Entry, Lane};
 
 use super::expect::{Expected, ExpectedTurn, expect};
 use super::screen::{Screen, is_shown};

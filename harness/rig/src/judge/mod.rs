@@ -19,12 +19,11 @@ mod violation;
 mod words;
 
 pub use clitape_recording::text::asked::AskedText;
+use clitape_recording::trace::Entry;
 pub use editor::{EDITOR_RULES, EditorRule, judge_editor};
 pub use expect::expect;
 pub use rules::{RULES, Rule};
 pub use violation::Violation;
-
-use clitape_runner::replay::Entry;
 
 use crate::observation::{Observation, RunEnding};
 use case::Case;

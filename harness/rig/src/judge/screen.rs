@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use clitape_runner::replay::{Entry, Lane};
+use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
 use super::words::{letters, plain};

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clitape_recording::cassette::Cassette;
 use clitape_recording::scenario::{Chat, ChatMode, DeliverySpec, RunSpec, Workspace};
-use clitape_runner::replay::{Capture, Entry, Lane, Plan, Setup, replay, stdin_lines};
+use clitape_recording::trace::{Entry, Lane};
+use clitape_runner::replay::{Capture, Plan, Setup, replay, stdin_lines};
 
 use super::*;
 use crate::observation::{BusEvent, PlayedTurn, SubjectTraits};

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use clitape_runner::replay::Entry;
+use clitape_recording::trace::Entry;
 
 use super::answers::RecordedAnswers;
 use super::boot::LOOK;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::Seeds;
+use clitape_recording::trace::Entry;
 use clitape_runner::compare::{About, Comparison, Selection, Subject, gather};
-use clitape_runner::replay::Entry;
 use clitape_runner::suite::select::Selection as Chosen;
 
 use super::conditions::Conditions;

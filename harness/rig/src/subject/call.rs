@@ -10,8 +10,8 @@ use clitape_recording::limits::OutputLimits;
 use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::Scenario;
 use clitape_recording::text::{Keep, truncate};
+use clitape_recording::trace::{Entry, Lane};
 use clitape_runner::record::{Program, ProgramStart, Scratch, StdoutUse};
-use clitape_runner::replay::{Entry, Lane};
 use clitape_runner::suite::select::{Selected, Selection};
 
 use super::boot::{LAST_LINES, ended};

@@ -4,9 +4,9 @@
 
 use std::time::Duration;
 
+use clitape_recording::chat::ChatView;
 use clitape_recording::scenario::Seeds;
 use clitape_recording::text::{Keep, truncate};
-use clitape_runner::replay::ChatView;
 use clitape_runner::suite::select::Selection as Chosen;
 
 use super::boot::Playing;

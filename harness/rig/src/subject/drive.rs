@@ -8,9 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use clitape_recording::cassette::Cassette;
+use clitape_recording::chat::ChatView;
 use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::Scenario;
-use clitape_runner::replay::{ChatView, Entry};
+use clitape_recording::trace::Entry;
 
 use super::boot::{LOOK, PersonSide};
 use super::bus::{self, BusError};

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use clitape_runner::replay::{ChatView, Entry};
+use clitape_recording::chat::ChatView;
+use clitape_recording::trace::Entry;
 
 use super::part::{ChatPart, TYPING, last_words};
 use super::persons::Seat;

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::io;
 
+use clitape_recording::chat::CALL_HTML;
 use clitape_recording::names::SubjectName;
 use clitape_recording::scenario::Scenario;
+use clitape_recording::trace::Entry;
 use clitape_runner::check::{Finding, FindingKind, Golden, Times, TraceDiff};
-use clitape_runner::replay::{CALL_HTML, Entry};
 
 use super::difference::with_difference;
 use crate::chat_server::drawn;

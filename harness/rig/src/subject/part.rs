@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use clitape_recording::chat::ChatView;
 use clitape_recording::text::{Keep, truncate};
-use clitape_runner::replay::{ChatView, Entry};
+use clitape_recording::trace::Entry;
 use serde_json::Value;
 
 use super::persons::Seat;
@@ -142,7 +143,8 @@ pub(crate) fn last_words(entries: &[Entry]) -> Option<String> {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use clitape_runner::replay::Lane;
+
+    use clitape_recording::trace::Lane;
 
     use super::*;
 

@@ -8,8 +8,8 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use clitape_recording::trace::Entry;
 use clitape_runner::record::Program;
-use clitape_runner::replay::Entry;
 use clitape_runner::threads::{NoMoreThreads, start_in, start_some};
 
 use super::agent;

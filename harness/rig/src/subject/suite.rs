@@ -10,8 +10,8 @@ use clitape_recording::files;
 use clitape_recording::names::{CliVersion, ScenarioName};
 use clitape_recording::scenario::{Scenario, Seeds, Workspace};
 use clitape_recording::text::{Keep, truncate};
+use clitape_recording::trace::Entry;
 use clitape_runner::check::{ContextMoment, Finding, FindingKind};
-use clitape_runner::replay::Entry;
 use clitape_runner::suite::select::{Selected, Selection as Chosen};
 use clitape_runner::suite::{CheckRun, ScenarioRun};
 

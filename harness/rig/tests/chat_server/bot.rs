@@ -7,8 +7,9 @@ use clitape_gateway::ByteSize;
 use clitape_gateway::telegram::{
     BotApi as _, BotApiError, BotCall, BotMethod, BotToken, HttpApi, HttpSettings,
 };
+use clitape_recording::chat::{CALL_HTML, ChatView};
+use clitape_recording::trace::Entry;
 use clitape_rig::chat_server::{Faults, PressTarget};
-use clitape_runner::replay::{CALL_HTML, ChatView, Entry};
 use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
 use serde_json::{Value, json};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use clitape_recording::chat::ChatView;
 use clitape_rig::chat_server::{ChatServer, ChatServerSettings, Faults, PaceLimits};
-use clitape_runner::replay::ChatView;
 use serde_json::json;
 
 use crate::client::{call, request, result, started, try_call};

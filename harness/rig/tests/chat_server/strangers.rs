@@ -95,7 +95,7 @@ fn pages_of_other_sites_are_refused_on_every_path() {
     let absolute = format!("GET http://evil.example{bot}/getMe HTTP/1.1");
     assert_eq!(raw(&server, &absolute, &[("host", host)], "").0, 403);
     // What was refused was not done, and strangers do not fill the log.
-    let forged = |entry: &clitape_runner::replay::Entry| entry.text("text") == "FORGED";
+    let forged = |entry: &clitape_recording::trace::Entry| entry.text("text") == "FORGED";
     let answered = kinds.iter().filter(|(_, refused)| refused.is_none()).count();
     assert_eq!(server.entries(7).into_iter().filter(forged).count(), answered);
     let log = server.log(0);

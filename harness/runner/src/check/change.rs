@@ -3,11 +3,11 @@
 
 use std::fmt;
 
+use clitape_recording::trace::Entry;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::pairs::EntryMark;
-use crate::replay::Entry;
 
 /// What a person reads, as fields of entries; `length` counts what `delta` has said.
 const TEXTS: [&str; 10] = [

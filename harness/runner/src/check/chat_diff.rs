@@ -1,11 +1,12 @@
 //! Where a golden and a replay part as a person sees it: the chat that was expected beside the one that came.
 
+use clitape_recording::chat::{ChatChange, ChatView, SeenMessage};
 use clitape_recording::scenario::ChatProfile;
 use clitape_recording::text::markup::visible;
+use clitape_recording::trace::Entry;
 use serde::{Deserialize, Serialize};
 
 use super::pairs::Pair;
-use crate::replay::{ChatChange, ChatView, Entry, SeenMessage};
 
 /// The number of messages that are kept of each side, from the first one that differs.
 const MESSAGES: usize = 3;

@@ -1,10 +1,9 @@
 //! What came in beside what a person saw, around the place where a golden and a replay part.
 
 use clitape_recording::text::{Keep, truncate, width};
+use clitape_recording::trace::{Entry, Lane};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use crate::replay::{Entry, Lane};
 
 /// Moments shown, the one of the divergence last.
 const MOMENTS: usize = 5;

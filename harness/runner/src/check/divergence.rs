@@ -6,9 +6,8 @@
 use std::borrow::Cow;
 
 use clitape_recording::text::{Keep, MARK, common_start, end, plain, truncate, width};
+use clitape_recording::trace::{Entry, Lane, shortened};
 use serde_json::Value;
-
-use crate::replay::{Entry, Lane, shortened};
 
 /// Columns shown of long values, from shortly before they part.
 const SHOWN: usize = 120;

@@ -1,9 +1,8 @@
 //! Entries of a trace as the tests of the checks write them.
 
 use clap::ValueEnum as _;
+use clitape_recording::trace::{Entry, Lane};
 use serde_json::{Map, Value};
-
-use crate::replay::{Entry, Lane};
 
 /// The entry of a line `at lane kind data`, such as `9 telegram final {}`.
 pub(super) fn entry(line: &str) -> Entry {

@@ -1,13 +1,14 @@
 //! Compares the text that a person reads at the end of a chat with the text they would read without faults
 //! or cuts.
 
+use clitape_recording::chat::ChatView;
+use clitape_recording::trace::Entry;
 use serde_json::Value;
 
 use super::change::{Change, Class, change_of};
 use super::diff::{DiffLine, align, line_marks};
 use super::divergence::{quoted, zoom};
 use super::pairs::{Pair, pairs};
-use crate::replay::{ChatView, Entry};
 
 /// The kind of a chat's text in a list of differences that is made for entries of a trace.
 const KIND: &str = "a line that is no entry";

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use clitape_recording::files::{self, FileError};
 use clitape_recording::names::{CliVersion, SubjectName};
 use clitape_recording::scenario::{ChatProfile, Scenario, Variant};
+use clitape_recording::trace::{Entry, shortened};
 use nix::fcntl::Flock;
 use thiserror::Error;
 
@@ -22,7 +23,6 @@ use super::golden_chain::GoldenChain;
 use super::snap_file::{pending_path, read, write_pending};
 use super::trace_diff::{Times, TraceDiff};
 use super::view::View;
-use crate::replay::{Entry, shortened};
 
 /// A golden file, there or not.
 #[derive(Debug, Clone, PartialEq)]

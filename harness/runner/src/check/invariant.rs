@@ -23,7 +23,8 @@ mod watchdog;
 
 use super::context::context;
 use super::divergence::moment;
-use crate::replay::{Entry, Replay};
+use crate::replay::Replay;
+use clitape_recording::trace::Entry;
 pub use session::SESSION_RULES;
 pub use stake::Stake;
 use table::Reads;

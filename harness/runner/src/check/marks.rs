@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use clitape_recording::trace::Lane;
 use clitape_stream::DiagnosticCode;
 
 use super::checks::Check;
 use super::finding::FindingKind;
 use super::invariant::{INVARIANTS, SESSION_RULES};
-use crate::replay::{Lane, Replay};
+use crate::replay::Replay;
 
 /// What can be at stake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

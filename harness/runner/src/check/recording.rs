@@ -6,14 +6,15 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use clitape_recording::cassette::{Cassette, CassetteError, Manifest};
+use clitape_recording::facts::LazyStated;
 use clitape_recording::names::{CassetteFile, CassettePart, CliVersion};
 use clitape_recording::scenario::{ChannelSpec, Fault, PlanSource, Scenario, Workspace};
 
 use super::sweep::seeded;
 use super::view::View;
 use crate::replay::{
-    AcpClient, Capture, LazyStated, Plan, PlanArg, Replay, ReplayRequest, RequestError, Setup,
-    StdinLine, replay, replay_all, replay_heard, stdin_lines,
+    AcpClient, Capture, Plan, PlanArg, Replay, ReplayRequest, RequestError, Setup, StdinLine,
+    replay, replay_all, replay_heard, stdin_lines,
 };
 #[cfg(test)]
 use crate::replay::{PlantedFault, replay_planted};

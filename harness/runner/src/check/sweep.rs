@@ -15,6 +15,7 @@ mod smallest;
 use std::sync::Arc;
 
 use clitape_recording::scenario::{Fault, FaultKind, Seeds};
+use clitape_recording::trace::{Entry, Lane, sort_by_turn};
 
 use super::agent::{self, FaultyRun, Unseen};
 use super::context::context;
@@ -26,8 +27,7 @@ use super::invariant::{self, BrokenInvariant};
 use super::trace_diff::{Times, TraceDiff};
 use super::unmet;
 use crate::replay::{
-    AgentFault, Capture, Entry, Lane, Plan, PlayedPlan, Replay, Setup, replay_following,
-    replay_played, sort_by_turn,
+    AgentFault, Capture, Plan, PlayedPlan, Replay, Setup, replay_following, replay_played,
 };
 pub(super) use same_times::ParsedPlans;
 use same_times::{Groups, NamedPlan, Twin};

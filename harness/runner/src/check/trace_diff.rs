@@ -9,6 +9,7 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use clitape_recording::scenario::ChatProfile;
+use clitape_recording::trace::Entry;
 use serde_json::{Map, Value};
 
 use super::change::{Change, Class, between, change_of, entry_mark};
@@ -16,7 +17,6 @@ use super::chat_diff::ChatDiff;
 use super::diff::{DiffLine, align};
 use super::divergence::{Divergence, divergence};
 use super::pairs::{EntryMark, Pair, pairs};
-use crate::replay::Entry;
 
 /// Whether the times of entries are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,9 +1,10 @@
 //! Faults of the chat's server that no call meets: checks that are never made.
 
 use clitape_recording::scenario::{Fault, FaultKind};
+use clitape_recording::trace::Lane;
 
 use super::finding::FindingKind;
-use crate::replay::{Lane, Replay};
+use crate::replay::Replay;
 
 /// The fewest plans of a sweep that have to meet every kind of fault that the scenario names; fewer leave it to
 /// chance.

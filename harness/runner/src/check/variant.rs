@@ -11,6 +11,7 @@ use clitape_recording::cassette::CassetteError;
 use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::{Scenario, Variant};
 use clitape_recording::text::plural;
+use clitape_recording::trace::Entry;
 use similar::TextDiff;
 
 use super::context::context;
@@ -20,7 +21,7 @@ use super::recording::{Recording, Recordings, setup};
 use super::sweep::smallest;
 use super::trace_diff::{Times, TraceDiff};
 use super::view::View;
-use crate::replay::{Entry, Plan, ReplayRequest, replay};
+use crate::replay::{Plan, ReplayRequest, replay};
 
 /// The views of a scenario that have variants.
 pub(super) fn views(scenario: &Scenario) -> Vec<View> {

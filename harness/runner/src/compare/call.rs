@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clitape_recording::cassette::Exit;
+use clitape_recording::json_size::parsed_bytes;
 use clitape_recording::limits::CallLimits;
 use clitape_recording::text::{Keep, truncate};
+use clitape_recording::trace::{Entry, entry_bytes};
 
-use crate::json_size::parsed_bytes;
 use crate::kept::{Full, Held, KeptBytes};
 use crate::record::{Notes, Overflow, Script, Why, command, drive};
-use crate::replay::{Entry, entry_bytes};
 
 /// The exit code of a program that does not know the arguments it was called with.
 const USAGE: i32 = 2;

@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use clitape_recording::chat::ChatView;
 use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::{Chat, Scenario, Workspace};
+use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
 use super::call::CallError;
@@ -17,7 +19,7 @@ use super::subject::{Subject, Trace};
 use super::uncovered::{ComparedRun, uncovered};
 use crate::check::{Recording, View, setups};
 use crate::kept::{Full, Held};
-use crate::replay::{AcpClient, ChatView, Entry, Lane, Setup};
+use crate::replay::{AcpClient, Setup};
 use crate::suite::{Progress, in_order};
 
 /// Compares both sides on all selected cassettes. `tell` is called with the number of cassettes that are done.

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::{Chat, ChatProfile};
 use clitape_recording::text::plural;
+use clitape_recording::trace::{Entry, Lane, entry_bytes};
 
 use crate::check::Class;
-use crate::replay::{Entry, Lane, entry_bytes};
 
 /// A comparison of two sides.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,11 +4,11 @@
 use std::collections::{BTreeSet, HashSet};
 
 use clitape_recording::text::{MARK, Parts, changed_words, end, plural, start, width};
+use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
 use super::model::{Cell, DiffRow, LaneDiff};
 use crate::check::{Class, Pair, Times, TraceDiff, between, entry_mark};
-use crate::replay::{Entry, Lane};
 
 /// The number of differing rows that are shown of one lane; the others are counted.
 const ROWS: usize = 24;

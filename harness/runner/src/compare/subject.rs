@@ -11,6 +11,7 @@ use clitape_recording::cassette::sha256_of_file;
 use clitape_recording::limits::CallLimits;
 use clitape_recording::scenario::Workspace;
 use clitape_recording::text::shell_quote;
+use clitape_recording::trace::{Entry, Lane};
 use fs_err as fs;
 
 use super::build::{BuildProgress, build, find};
@@ -20,7 +21,7 @@ use super::model::About;
 use super::side::SideName;
 use crate::check::Recording;
 use crate::kept::{Held, KeptBytes};
-use crate::replay::{Entry, Lane, Replay, ReplayRequest, Setup};
+use crate::replay::{Replay, ReplayRequest, Setup};
 
 /// The lanes that are compared. The lane `read` is not: the plan decides how bytes arrive, not the subject.
 pub(super) const LANES: [Lane; 6] =

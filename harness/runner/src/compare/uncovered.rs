@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use clitape_recording::scenario::{ChannelSpec, ChatMode, ChatProfile, Scenario};
 use clitape_recording::text::plural;
+use clitape_recording::trace::Lane;
 
 use super::model::{Compared, named};
 use super::select::Selection;
 use super::subject::Subject;
-use crate::replay::Lane;
 
 /// The number of names that a sentence lists; the others are counted.
 const NAMES: usize = 8;

@@ -6,12 +6,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use clitape_recording::cassette::{Cassette, Manifest};
+use clitape_recording::facts::records;
 use clitape_recording::names::ScenarioName;
 use clitape_recording::text::{Keep, truncate};
 use serde_json::{Map, Value};
 
 use crate::observed::{Inside, JsonType, Tag};
-use crate::replay::records;
 
 /// The columns that an example may have.
 const LONGEST: usize = 100;

@@ -4,11 +4,11 @@
 //! uses what is new.
 
 use clitape_recording::cassette::{Cassette, TickKind};
+use clitape_recording::facts::read_record;
 use serde_json::{Map, Value};
 
 use super::facts::{Facts, of_kind};
 use crate::observed::{Inside, Tag};
-use crate::replay::read_record;
 
 /// The recording without what is new. The lines of the host stay after the records that they came after.
 pub(super) fn without_news(cassette: &Cassette, known: &Facts) -> Cassette {

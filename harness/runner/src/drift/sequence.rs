@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use clitape_recording::cassette::Cassette;
+use clitape_recording::facts::{read_record, records};
 use clitape_recording::names::ScenarioName;
 use clitape_recording::text::plural;
 use serde_json::Value;
 
 use super::model::{Change, ChangeKind, Part};
-use crate::replay::{read_record, records, stdin_lines};
+use crate::replay::stdin_lines;
 
 /// The kinds of one run's records, in order.
 type Kinds = Vec<String>;

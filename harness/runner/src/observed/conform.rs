@@ -6,12 +6,12 @@
 
 use std::collections::BTreeMap;
 
+use clitape_recording::facts::read_record;
 use clitape_recording::text::{Keep, truncate};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::shape::{JsonType, Tag};
-use crate::replay::read_record;
 
 /// The columns that are shown of a value.
 const LONGEST: usize = 60;

@@ -13,13 +13,12 @@ mod tests;
 use std::io;
 
 use clitape_recording::cassette::{Cassette, CassetteError, Origin};
+use clitape_recording::facts::records;
 use clitape_recording::scenario::Workspace;
 pub use conform::{Conformance, New, Wrong, conform};
 use serde_json::Value;
 use shape::Shape;
 pub(crate) use shape::{Inside, JsonType, Tag};
-
-use crate::replay::records;
 
 /// Why the recordings of a workspace can't be observed.
 #[derive(Debug, thiserror::Error)]

@@ -5,19 +5,18 @@
 use std::sync::Arc;
 
 use clitape_gateway::RunReport;
+use clitape_recording::facts::LazyStated;
+use clitape_recording::trace::{Entries, Entry, Lane};
 use clitape_stream::Stats;
 use futures_util::future::join_all;
 
 use super::capture::Capture;
 use super::driver::{OverReplay, ReplayCounts, ReplayDriver};
-use super::entries::Entries;
 use super::heard::{Heard, Hearing};
 use super::plan::Plan;
 use super::played::PlayedPlan;
 use super::pulse::replay_ended;
 use super::setup::Setup;
-use super::stated::LazyStated;
-use super::trace::{Entry, Lane};
 use super::virtual_time::in_virtual_time;
 use super::wiring::Wiring;
 

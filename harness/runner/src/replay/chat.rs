@@ -10,11 +10,11 @@ use clitape_gateway::telegram::{
     BotApi, BotApiError, BotCall, Button, CallFuture, FILE_NAME, SentMessage, SignalFuture,
 };
 use clitape_recording::scenario::{Fault, FaultKind};
+use clitape_recording::trace::{Entry, Lane, millis};
 use serde_json::{Map, Value};
 
 use super::log::{Log, turn_field};
 use super::person::AskingMessage;
-use super::trace::{Entry, Lane, millis};
 
 /// How long a call takes that goes well, in virtual time.
 pub(crate) const LATENCY: Duration = Duration::from_millis(80);
@@ -302,10 +302,10 @@ impl BotApi for TurnChat {
 #[cfg(test)]
 mod tests {
     use clitape_gateway::telegram::BotMethod;
+    use clitape_recording::chat::ChatView;
     use futures_util::future::join;
     use tokio::time::{sleep, timeout};
 
-    use super::super::ChatView;
     use super::super::virtual_time::in_virtual_time;
     use super::*;
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clitape_gateway::{Conversation, RunReport};
+use clitape_recording::trace::{Entry, Lane, object};
 use clitape_stream::{Event, Parser, ParserLimits, Stats};
 use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
@@ -21,7 +22,6 @@ use super::person::Person;
 use super::pieces::line_feeds;
 use super::plan::Plan;
 use super::setup::Setup;
-use super::trace::{Entry, Lane, object};
 use super::turns::{Outside, conversation, given_up};
 use super::virtual_time::nothing_is_due;
 use super::wiring::{OnEvent, Wiring};

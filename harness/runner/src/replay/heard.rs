@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use clitape_gateway::BusEvent;
+use clitape_recording::facts::LazyStated;
 use clitape_stream::{Event, OwnedEvent};
 use serde_json::{Map, Value};
 
 use super::lanes::lifecycle_entry;
-use super::stated::LazyStated;
 
 /// The kind and the particulars of an entry, which traces share.
 pub(super) type EntryParts = (Cow<'static, str>, Arc<Map<String, Value>>);

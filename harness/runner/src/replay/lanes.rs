@@ -16,11 +16,11 @@ use clitape_gateway::question::{Choice, Closing, Question, QuestionKind};
 use clitape_gateway::sse::{Collected, SseConverter, SseEvent};
 use clitape_gateway::{BusData, BusEvent, Notice, Phase, Tool};
 use clitape_recording::cassette::canon::MachineFolder;
+use clitape_recording::trace::{millis, object};
 use clitape_stream::Event;
 use serde_json::{Map, Value, json};
 
 use super::setup::AcpClient;
-use super::trace::{millis, object};
 
 /// The kind of the entries with what a reader of an event stream has collected.
 pub(super) const COLLECTED: &str = "collected";

@@ -5,10 +5,9 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clitape_gateway::{Delivery, RunReport};
+use clitape_recording::trace::{Entry, Lane, millis, object};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
-
-use super::trace::{Entry, Lane, millis, object};
 
 /// The trace as it is written; clones write to the same one.
 #[derive(Clone)]

@@ -14,12 +14,12 @@ use clitape_recording::input::{self, InputError};
 use clitape_recording::names::{CassetteFile, CliVersion, ScenarioName};
 use clitape_recording::scenario::{Chat, ChatMode, Fault, FaultKind, RunSpec, Scenario};
 use clitape_recording::text::shell_quote;
+use clitape_recording::trace::Lane;
 
 use super::capture::Capture;
 use super::pieces::CapturePieces;
 use super::plan::{Cut, Plan, PlanError};
 use super::setup::{AcpClient, Setup};
-use super::trace::Lane;
 
 /// The slowest pace, in ms.
 const PACE_MOST_MS: u64 = 3_600_000;

@@ -27,11 +27,11 @@ use clitape_gateway::session::{
 use clitape_recording::cassette::canon::MachineFolder;
 use clitape_recording::cassette::{Cassette, Exit, FurtherRun, Resume};
 use clitape_recording::scenario::SessionSpec;
+use clitape_recording::trace::{Entry, Lane, object};
 use clitape_stream::{Event, Parser, RunStatus};
 use serde_json::{Value, json};
 
 use super::builtin::Replay;
-use super::trace::{Entry, Lane, object};
 use super::virtual_time::in_virtual_time;
 
 impl Replay {

@@ -5,8 +5,7 @@ use std::time::Duration;
 use clitape_gateway::telegram::{self, TelegramSettings};
 use clitape_gateway::{DeliveryMode, RunSettings, Watchdog, profile};
 use clitape_recording::scenario::{self, Chat, ChatMode};
-
-use super::trace::millis;
+use clitape_recording::trace::millis;
 
 /// The id of the run of a turn.
 pub(super) fn run_id(turn: u64) -> String {

@@ -15,6 +15,7 @@ use clitape_gateway::sse::{
 };
 use clitape_gateway::{BusData, BusEvent, Phase};
 use clitape_recording::scenario::StreamBreak;
+use clitape_recording::trace::{Lane, object};
 use futures_util::FutureExt as _;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -22,7 +23,6 @@ use tokio::task::coop::unconstrained;
 
 use super::lanes::{COLLECTED, collected_data};
 use super::log::Log;
-use super::trace::{Lane, object};
 
 /// The id of the one stream of a replay.
 const STREAM: &str = "conversation-1";

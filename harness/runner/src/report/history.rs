@@ -4,11 +4,11 @@
 //! person's side is known when a replay has the host's lines; of a run whose prompt is on the command line, the
 //! prompt is the person's one message.
 
+use clitape_recording::chat::{ChatChange, ChatView, SeenMessage};
 use clitape_recording::scenario::ChatProfile;
 use clitape_recording::text::markup::{BUTTON, Span, button, literal};
+use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
-
-use crate::replay::{ChatChange, ChatView, Entry, Lane, SeenMessage};
 
 /// The mark on what the person writes or presses.
 pub(super) const OWN: &str = "own";

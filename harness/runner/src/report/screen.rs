@@ -2,13 +2,14 @@
 
 use std::io::{self, Write};
 
+use clitape_recording::chat::ChatChange;
 use clitape_recording::scenario::ChatProfile;
 use clitape_recording::text::markup::BUTTON;
+use clitape_recording::trace::Entry;
 
 use super::history::ChatHistory;
 use super::page::chat::{StyledRun, columns, wrap};
 use super::style::{BOLD, DIM};
-use crate::replay::{ChatChange, Entry};
 
 /// Width of a message in columns.
 const WIDTH: usize = 64;

@@ -5,9 +5,10 @@ use std::io::{self, Write};
 use anstyle::Style;
 use clitape_recording::text::plain;
 use clitape_recording::text::plural;
+use clitape_recording::trace::{Entry, Lane};
 
 use super::style::{BAD, BOLD, COOL, DIM, GOOD, ODD, WARM};
-use crate::replay::{Entry, Lane, ReplaySummary};
+use crate::replay::ReplaySummary;
 
 /// Writes one entry.
 ///

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use clitape_gateway::sanitise;
 use clitape_recording::text::shown::ShownTexts;
-use clitape_runner::replay::Entry;
+use clitape_recording::trace::Entry;
 use serde_json::Value;
 
 use super::case::{EditorCase, is_text, text};

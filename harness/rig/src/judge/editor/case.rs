@@ -1,6 +1,6 @@
 //! What the rules for an agent read: the entries of a run by turn and by call, and what the cassette expects.
 
-use clitape_runner::replay::Entry;
+use clitape_recording::trace::Entry;
 use serde_json::Value;
 
 use crate::judge::expect::{Expected, ExpectedTurn, expect};

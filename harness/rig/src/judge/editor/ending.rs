@@ -63,7 +63,7 @@ pub(super) fn stop_reason(case: &EditorCase<'_>) -> Option<Found> {
 
 fn wrong_stop(
     turn: &ExpectedTurn,
-    entry: &clitape_runner::replay::Entry,
+    entry: &clitape_recording::trace::Entry,
     is_cancelled: bool,
 ) -> Option<String> {
     let reason = text(entry, "stopReason");

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clitape_recording::cassette::Cassette;
 use clitape_recording::scenario::{DeliverySpec, Workspace};
-use clitape_runner::replay::{AcpClient, Capture, Lane, Plan, Setup, replay, stdin_lines};
+use clitape_recording::trace::Lane;
+use clitape_runner::replay::{AcpClient, Capture, Plan, Setup, replay, stdin_lines};
 use serde_json::{Value, json};
 
 use super::case::text;

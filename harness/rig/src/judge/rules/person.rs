@@ -1,7 +1,7 @@
 //! The rules of the person: what they are asked, what is kept from them, and what must not be shown.
 
 use clitape_recording::text::shown::ShownTexts;
-use clitape_runner::replay::Entry;
+use clitape_recording::trace::Entry;
 
 use crate::judge::case::Case;
 use crate::judge::expect::{ExpectedQuestion, TurnEnd};

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use clitape_runner::replay::Entry;
+use clitape_recording::trace::Entry;
 
 use crate::judge::case::Case;
 use crate::judge::screen::{answered_at, changes_text, text};

@@ -82,7 +82,7 @@ fn took(case: &Case<'_>) -> u64 {
         .collect();
     times.map_or_else(
         || {
-            let at = |entry: Option<(usize, &clitape_runner::replay::Entry)>| {
+            let at = |entry: Option<(usize, &clitape_recording::trace::Entry)>| {
                 entry.map_or(0, |(_, entry)| entry.at)
             };
             at(case.calls().last()).saturating_sub(at(case.calls().next()))

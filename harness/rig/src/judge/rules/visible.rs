@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use clitape_recording::text::asked::AskedText;
-use clitape_runner::replay::Entry;
+use clitape_recording::trace::Entry;
 
 use crate::judge::case::{Case, PERSON};
 use crate::judge::expect::{ExpectedQuestion, ExpectedTurn, Segment};

@@ -4,15 +4,17 @@ use std::collections::HashMap;
 
 use clitape_gateway::question::Press;
 use clitape_gateway::sanitise::{Masked, sanitise_whole};
+use clitape_recording::facts::StatedQuestion;
 use clitape_recording::scenario::ChatProfile;
 use clitape_recording::text::asked::{asked_texts, texts};
 use clitape_recording::text::markup::plain;
 use clitape_recording::text::shown::ShownTexts;
 use clitape_recording::text::{Keep, truncate};
+use clitape_recording::trace::Lane;
 use serde_json::Value;
 
 use super::violation::{Violation, by, text};
-use crate::replay::{Lane, Replay, StatedQuestion};
+use crate::replay::Replay;
 
 /// The tool whose questions a person answers by choosing.
 const ASK: &str = "AskUserQuestion";

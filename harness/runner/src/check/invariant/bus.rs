@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
 use super::violation::{Violation, by, whole};
-use crate::replay::{Entry, Lane, Replay};
+use crate::replay::Replay;
 
 /// What the bus has of an event: the word for it, the field with the id, and the conversation.
 type Key<'r> = (&'static str, &'r str, Option<&'r str>);

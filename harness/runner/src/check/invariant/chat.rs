@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, HashSet};
 use clitape_gateway::MessageTools;
 use clitape_recording::scenario::DeliverySpec;
 use clitape_recording::text::plural;
+use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
 use super::violation::{Violation, by, by_turn, is_run_end, message_id, whole};
 use super::{questions, turns};
-use crate::replay::{Entry, LATENCY, Lane, Replay};
+use crate::replay::{LATENCY, Replay};
 
 /// Shortest time between two calls of a draft, in ms (V4).
 const THROTTLE_MS: u64 = 1_000;

@@ -1,6 +1,6 @@
 //! The rules of an editor: what a client of the Agent Client Protocol gets of the turns of a session.
 //!
-//! The calls and the texts that must come are those of stdout (`replay/stated`), and the results are masked as the bus
+//! The calls and the texts that must come are those of stdout (`facts` of the recording), and the results are masked as the bus
 //! masks them; no golden is needed. They guard what agents of that protocol got wrong: an update of a call that the
 //! editor does not know, a call that runs while the person is asked, a result that is spread by character.
 
@@ -8,11 +8,12 @@ use std::collections::{HashMap, HashSet};
 
 use clitape_gateway::sanitise::sanitise_result;
 use clitape_recording::text::plural;
+use clitape_recording::trace::{Entry, Lane};
 use serde_json::{Value, json};
 
 use super::texts::{beginning, missing, repeated, whole_texts};
 use super::violation::{Violation, by, is_run_end, whole};
-use crate::replay::{Entry, Lane, Replay};
+use crate::replay::Replay;
 
 /// Tools whose calls become a plan in an editor.
 const PLANS: [&str; 5] = ["TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet"];

@@ -1,15 +1,16 @@
 //! The rules of the event stream, which a reader on the other side of a network has in place of the bus.
 //!
-//! What must come is what stdout states (`replay/stated`) and what the bus has; no golden is needed. The texts of the
+//! What must come is what stdout states (`facts` of the recording) and what the bus has; no golden is needed. The texts of the
 //! answer are not masked on any channel, so that they must be there as they are.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
 use super::texts::{TextsSoFar, beginning, missing, repeated, whole_texts};
 use super::violation::{Violation, by, by_turn, is_run_end, whole};
-use crate::replay::{Entry, Lane, Replay};
+use crate::replay::Replay;
 
 /// The tools whose results are summarised, without the server of an MCP tool.
 const SEARCHES: [&str; 2] = ["search_memory", "lobu_search_memory"];

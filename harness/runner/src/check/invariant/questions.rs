@@ -6,10 +6,12 @@
 
 use std::collections::{HashMap, HashSet};
 
+use clitape_recording::chat::ChatView;
+use clitape_recording::trace::{Entry, Lane};
 use serde_json::{Map, Value};
 
 use super::violation::{Violation, by, has_server_faults, message_id, text, whole};
-use crate::replay::{ChatView, Entry, Lane, Replay};
+use crate::replay::Replay;
 
 /// Milliseconds within which a question is in the chat.
 const SHOWN_MS: u64 = 1_000;

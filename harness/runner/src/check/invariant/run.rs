@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use clitape_recording::text::plural;
+use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
 use super::violation::{Violation, by, by_turn, is_run_end, whole};
-use crate::replay::{Entry, Lane, Replay};
+use crate::replay::Replay;
 
 /// Every line of stdout was read and is accounted for.
 ///

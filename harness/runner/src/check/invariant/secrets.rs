@@ -2,9 +2,11 @@
 //! beginning while the input streams.
 
 use clitape_gateway::sanitise;
+use clitape_recording::facts::texts_in;
+use clitape_recording::trace::Lane;
 
 use super::violation::{Violation, by};
-use crate::replay::{Lane, Replay, texts_in};
+use crate::replay::Replay;
 
 /// The characters of a secret with which a mask may begin.
 const MASK_START: usize = 6;

@@ -9,11 +9,12 @@ use std::collections::HashSet;
 
 use clitape_recording::cassette::Cassette;
 use clitape_recording::text::plural;
+use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
 use super::super::finding::FindingKind;
 use super::violation::BrokenInvariant;
-use crate::replay::{Entry, Lane, Replay};
+use crate::replay::Replay;
 
 /// A rule of a verdict on a transcript: the kind of its finding, and how the verdict breaks it.
 type VerdictRule = (FindingKind, fn(&Entry, &RawTranscript) -> Option<String>);

@@ -3,15 +3,17 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use clitape_recording::facts::{StatedBlock, StatedMessage};
 use clitape_recording::scenario::{Chat, ChatMode, ChatProfile, DeliverySpec};
 use clitape_recording::text::markup::plain;
 use clitape_recording::text::{TextSearch, plural, solid, solid_chars};
+use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
 use super::chat::is_draft;
 use super::turns;
 use super::violation::{Violation, by, has_server_faults};
-use crate::replay::{Entry, Lane, Replay, StatedBlock, StatedMessage};
+use crate::replay::Replay;
 
 /// Characters of a text that are not in another one by chance.
 const SAMPLE: usize = 16;

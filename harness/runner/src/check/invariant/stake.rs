@@ -1,10 +1,12 @@
 //! What a rule is about: where a replay does not have it, the rule can't be broken.
 
+use clitape_recording::facts::StatedCall;
 use clitape_recording::scenario::DeliverySpec;
+use clitape_recording::trace::Lane;
 
 use super::event_stream::is_search;
 use super::turns;
-use crate::replay::{Lane, Replay, StatedCall};
+use crate::replay::Replay;
 
 /// Milliseconds after which a call is a long one.
 const LONG_CALL_MS: u64 = 10_000;

@@ -4,6 +4,7 @@ use clitape_gateway::sanitise::Masked;
 use clitape_gateway::{ChannelReport, Delivery, RunReport};
 use clitape_recording::scenario::{self, Chat, ChatMode, RunSpec};
 use clitape_recording::text::plural;
+use clitape_recording::trace::Lane;
 use clitape_stream::Stats;
 
 use serde_json::Value;
@@ -12,7 +13,7 @@ use super::super::entry_line::entry;
 use super::super::finding::FindingKind;
 use super::super::sweep::tests::RUN;
 use super::*;
-use crate::replay::{Lane, Plan, ReplayCounts, Setup, replay};
+use crate::replay::{Plan, ReplayCounts, Setup, replay};
 
 mod asked;
 mod channels;

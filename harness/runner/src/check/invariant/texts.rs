@@ -6,9 +6,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use clitape_recording::facts::{Stated, StatedBlock, StatedMessage};
 use clitape_recording::text::{Keep, TextSearch, plain, truncate};
-
-use crate::replay::{Stated, StatedBlock, StatedMessage};
 
 /// Characters that a text has at least for a search for its repetition: a short one may be part of another.
 const REPEATED_LENGTH: usize = 16;

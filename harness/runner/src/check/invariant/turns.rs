@@ -7,10 +7,11 @@
 use std::collections::{HashMap, HashSet};
 
 use clitape_recording::scenario::ChatMode;
+use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
 use super::violation::{Violation, by, by_turn, has_server_faults, message_id};
-use crate::replay::{Entry, Lane, Replay};
+use crate::replay::Replay;
 
 /// Milliseconds within which a person sees a sign of life once a tool runs.
 const SIGN_OF_LIFE_MS: u64 = 10_000;

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use clitape_recording::trace::{Entry, Lane};
 use serde_json::{Map, Value};
 
 use super::super::context::ContextMoment;
 use super::super::finding::FindingKind;
-use crate::replay::{Entry, Lane, Replay};
+use crate::replay::Replay;
 
 /// A rule that a replay breaks.
 #[derive(Debug)]

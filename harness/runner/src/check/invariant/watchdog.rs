@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use clitape_recording::scenario::RunSpec;
+use clitape_recording::trace::{Entry, Lane};
 
-use crate::replay::{Entry, Lane, Replay};
+use crate::replay::Replay;
 
 use super::violation::{Violation, by, by_turn};
 

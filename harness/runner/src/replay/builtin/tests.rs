@@ -1,10 +1,10 @@
 //! Replays whose plan has a stall, or whose agent sends its message with a tool; and what replays share.
 
 use clitape_recording::scenario::{self, Chat, ChatMode};
+use clitape_recording::trace::Entry;
 use serde_json::Value;
 
 use super::*;
-use crate::replay::Entry;
 
 const INIT: &str = r#"{"type":"system","subtype":"init","session_id":"s","model":"m"}"#;
 const SAID: &str = r#"{"type":"assistant","message":{"id":"m1","content":[{"type":"text","text":"It is so far that I have read half of it."}],"stop_reason":null},"session_id":"s"}"#;

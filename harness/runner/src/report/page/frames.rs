@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use clitape_recording::chat::ChatChange;
 use clitape_recording::scenario::ChatProfile;
 use clitape_recording::text::markup::Span;
+use clitape_recording::trace::Entry;
 use maud::{Markup, html};
 use serde::Serialize;
 
-use crate::replay::{ChatChange, Entry};
 use crate::report::history::{ChatHistory, HistoryMessage, asked};
 
 /// The most messages of a moment of the chat: the last ones. Those above them are counted.

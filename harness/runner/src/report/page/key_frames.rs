@@ -1,11 +1,11 @@
 //! The key frames of a chat: the few moments that tell a run at a glance, each a small chat that leads to its moment.
 
 use clitape_recording::text::plural;
+use clitape_recording::trace::{Entry, Lane};
 use maud::{Markup, html};
 
 use super::frames::{ChatFrame, ChatFrames, bubble};
 use super::waterfall::seconds;
-use crate::replay::{Entry, Lane};
 
 /// The most key frames of a run: the first and the last ones are shown, those between are counted.
 const MOST: usize = 8;

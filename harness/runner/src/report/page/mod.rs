@@ -14,13 +14,13 @@ pub(crate) mod waterfall;
 
 use clitape_recording::scenario::ChatProfile;
 use clitape_recording::text::markup;
+use clitape_recording::trace::Lane;
 use maud::html;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::text::verdict;
 use crate::check::Finding;
-use crate::replay::Lane;
 use crate::suite::{Case, CaseRun};
 pub(crate) use found::found;
 use frame::ScriptData;

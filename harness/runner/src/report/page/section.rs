@@ -3,6 +3,7 @@
 
 use clitape_recording::cassette::Origin;
 use clitape_recording::text::plural;
+use clitape_recording::trace::Entry;
 use maud::{Markup, display, html};
 
 use super::RunData;
@@ -12,7 +13,6 @@ use super::key_frames::strip;
 use super::provenance::{origin, provenance};
 use super::waterfall::{seconds, waterfall};
 use crate::check::Finding;
-use crate::replay::Entry;
 use crate::report::groups::nearest;
 use crate::report::history::{PersonAct, STOP, act};
 use crate::suite::{Case, CaseRun, ComparedGolden};

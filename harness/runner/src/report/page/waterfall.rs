@@ -5,10 +5,9 @@
 use std::collections::HashMap;
 
 use clitape_recording::text::plural;
+use clitape_recording::trace::{Entry, Lane};
 use maud::{Markup, html};
 use serde_json::Value;
-
-use crate::replay::{Entry, Lane};
 
 /// The lanes that are drawn, and what they are called.
 const LANES: [(Lane, &str); 4] = [

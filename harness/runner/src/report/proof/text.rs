@@ -3,13 +3,15 @@
 use std::fmt::Write as _;
 
 use clitape_recording::cassette::Origin;
+use clitape_recording::chat::ChatView;
 use clitape_recording::secrets::scan;
 use clitape_recording::text::markdown::{block, code, inline};
 use clitape_recording::text::markup::{plain, visible};
 use clitape_recording::text::{Keep, plural, shell_quote, truncate};
+use clitape_recording::trace::{Entry, Lane};
 
 use super::evidence::NOT_REAL;
-use crate::replay::{ChatView, Entry, Lane, Replay};
+use crate::replay::Replay;
 use crate::report::history::{PersonAct, STOP, act};
 use crate::report::page::waterfall::seconds;
 use crate::report::page::{confinement, origin};

@@ -3,11 +3,13 @@
 use std::collections::{HashMap, VecDeque};
 use std::ptr;
 
+use clitape_recording::facts::StatedCall;
+use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
 use super::super::super::divergence::{quoted, zoom};
 use super::super::violation::{Violation, by, whole};
-use crate::replay::{Entry, Lane, Replay, StatedCall};
+use crate::replay::Replay;
 
 /// U1: each call that stdout has as a whole starts once, and no other does.
 pub(in super::super) fn call_not_stated(replay: &Replay) -> Option<Violation<'_>> {

@@ -2,12 +2,14 @@
 
 use std::collections::HashMap;
 
+use clitape_recording::facts::{StatedBlock, StatedTurn};
 use clitape_recording::text::{plural, solid};
+use clitape_recording::trace::{Entry, Lane};
 
 use super::super::super::divergence::zoom;
 use super::super::turns::outcomes;
 use super::super::violation::{Violation, by, by_turn, is_run_end, whole};
-use crate::replay::{Entry, Lane, Replay, StatedBlock, StatedTurn};
+use crate::replay::Replay;
 
 /// B3, T5: each result of stdout ends a turn, which is a failure if the result says so, and only then; the bus says
 /// the same.

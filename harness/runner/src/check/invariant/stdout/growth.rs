@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 
+use clitape_recording::facts::StatedCall;
+use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
 use super::super::violation::{Violation, by, whole};
-use crate::replay::{Entry, Lane, Replay, StatedCall};
+use crate::replay::Replay;
 
 /// U2: what is reported of a growing input is a beginning of it, and goes on from what was reported before.
 pub(in super::super) fn input_misread(replay: &Replay) -> Option<Violation<'_>> {

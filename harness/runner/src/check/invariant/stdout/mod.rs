@@ -1,6 +1,6 @@
 //! The rules that hold the parser's events against what stdout states.
 //!
-//! [`Stated`](crate::replay::Stated) is read without the parser, so that these rules need no golden. Where stdout
+//! [`Stated`](clitape_recording::facts::Stated) is read without the parser, so that these rules need no golden. Where stdout
 //! leaves something open, they hold nothing against anybody.
 
 pub(super) mod calls;

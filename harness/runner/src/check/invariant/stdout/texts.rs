@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use clitape_recording::facts::{StatedBlock, StatedMessage};
 use clitape_recording::text::solid;
+use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
 use super::super::super::divergence::zoom;
 use super::super::violation::{Violation, by, whole};
-use crate::replay::{Entry, Lane, Replay, StatedBlock, StatedMessage};
+use crate::replay::Replay;
 
 /// T1, T4, T6, R1: the text and the reasoning of each message are those of stdout, blanks aside; what the CLI says of
 /// an error of the API is no text. Where nothing says whether it is of an error, it may be either.

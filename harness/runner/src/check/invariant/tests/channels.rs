@@ -1,7 +1,9 @@
 //! The rules of the event stream and of the editor, with traces that break them.
 
+use clitape_recording::facts::LazyStated;
+
 use super::*;
-use crate::replay::{AcpClient, LazyStated};
+use crate::replay::AcpClient;
 
 const RUN_END: &str = r#"9 bus lifecycle {"run_id":"run-1","phase":"end"}"#;
 const COMPLETE: &str = r#"9 sse complete {}"#;

@@ -1,7 +1,4 @@
-//! The trace: one ordered list of entries, the schema every part of the harness speaks.
-//!
-//! `schemas/trace.json` states it. One JSON object a line, keys in the order `at`, `lane`, `kind`,
-//! `data`.
+//! One entry of a trace, and its lane.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -115,12 +112,12 @@ impl Entry {
 }
 
 /// Puts entries in the order of their turns: one may begin while the chat still delivers the one before.
-pub(crate) fn sort_by_turn(entries: &mut [&Entry]) {
+pub fn sort_by_turn(entries: &mut [&Entry]) {
     entries.sort_by_key(|entry| entry.turn());
 }
 
 /// The map of a value made with `json!({…})`.
-pub(super) fn object(value: Value) -> Map<String, Value> {
+pub fn object(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(map) => map,
         _ => Map::new(),
@@ -128,7 +125,7 @@ pub(super) fn object(value: Value) -> Map<String, Value> {
 }
 
 /// A time as the whole milliseconds of an entry.
-pub(super) fn millis(time: Duration) -> u64 {
+pub fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 

@@ -11,17 +11,17 @@ use serde_json::{Map, Value};
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
 /// The record that a line of stdout is; none for a line that is no JSON object.
-pub(crate) fn record(line: &[u8]) -> Option<Value> {
+pub fn record(line: &[u8]) -> Option<Value> {
     value(line).filter(Value::is_object)
 }
 
 /// The records of stdout; a line that is no record is left out.
-pub(crate) fn records(stdout: &[u8]) -> impl Iterator<Item = Value> {
+pub fn records(stdout: &[u8]) -> impl Iterator<Item = Value> {
     lines(stdout).filter_map(record)
 }
 
 /// The records of stdout with those of their fields that are among `fields`.
-pub(crate) fn records_with(stdout: &[u8], fields: &[&str]) -> impl Iterator<Item = Value> {
+pub fn records_with(stdout: &[u8], fields: &[&str]) -> impl Iterator<Item = Value> {
     lines(stdout).filter_map(|line| record_with(line, fields))
 }
 
@@ -32,7 +32,7 @@ pub(super) fn lines(stdout: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// The record that a line of stdout is, with those of its fields that are among `fields`: what the others contain is
 /// read, and not kept.
-pub(crate) fn record_with(line: &[u8], fields: &[&str]) -> Option<Value> {
+pub(super) fn record_with(line: &[u8], fields: &[&str]) -> Option<Value> {
     read(line, |text| {
         let mut json = serde_json::Deserializer::from_str(text);
         let record = SomeFields(fields).deserialize(&mut json)?;

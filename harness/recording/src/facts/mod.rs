@@ -10,10 +10,10 @@ mod model;
 mod reader;
 mod secrets;
 
-pub(crate) use json::{record as read_record, records, records_with};
+pub use json::{record as read_record, records, records_with};
 pub use lazy::LazyStated;
 pub use model::{Stated, StatedBlock, StatedCall, StatedMessage, StatedQuestion, StatedTurn};
-pub(crate) use secrets::texts_in;
+pub use secrets::texts_in;
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use clitape_recording::text::solid_chars;
+use crate::text::solid_chars;
 use serde_json::{Map, Value};
 
 use super::json;

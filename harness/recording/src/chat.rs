@@ -14,11 +14,11 @@
 
 use std::collections::BTreeMap;
 
-use clitape_recording::scenario::{ChatProfile, FaultKind};
-use clitape_recording::text::markup::{BUTTON, Span, button, literal, spans};
+use crate::scenario::{ChatProfile, FaultKind};
+use crate::text::markup::{BUTTON, Span, button, literal, spans};
 use serde_json::Value;
 
-use super::{Entry, Lane};
+use crate::trace::{Entry, Lane};
 
 /// The field of a call that has what a person reads as the Bot API's HTML, where the text was sent in another form: in
 /// Markdown, without markup, or with entities that are not the usual ones. Every drawing of a chat goes by it.
@@ -157,7 +157,7 @@ impl ChatView {
 
 impl SeenMessage {
     /// The text as runs with marks; its file and the buttons are below it, a line for each row.
-    pub(crate) fn spans(&self, profile: ChatProfile) -> Vec<Span> {
+    pub fn spans(&self, profile: ChatProfile) -> Vec<Span> {
         let mut all = match profile {
             ChatProfile::Telegram => spans(&self.text),
             // The marks of other services are shown as they are written.
@@ -192,18 +192,18 @@ impl Entry {
     }
 
     /// Whether a call carries a part of the final text, or the entry says that it is delivered.
-    pub(crate) fn is_final(&self) -> bool {
+    pub fn is_final(&self) -> bool {
         self.kind == "final" || self.field("final") == Some(&Value::Bool(true))
     }
 
     /// Whether this is a new message of the draft that reached the chat and whose answer was lost.
-    pub(crate) fn is_lost_draft(&self) -> bool {
+    pub fn is_lost_draft(&self) -> bool {
         let is_new = ["sendMessage", "sendDocument"].contains(&self.kind.as_ref());
         is_new && !self.is_final() && self.is_lost()
     }
 
     /// Whether the call was done and its answer never came.
-    pub(crate) fn is_lost(&self) -> bool {
+    pub fn is_lost(&self) -> bool {
         [FaultKind::LostReply, FaultKind::Hang].map(FaultKind::as_str).contains(&self.answer())
     }
 

@@ -39,7 +39,7 @@ const OF_ERRORS: [&str; 2] = ["API Error", "No response requested."];
 
 /// Reads what `stdout` states. A line of more than `limit` bytes states nothing, and neither does a result that is
 /// said again at once.
-pub(crate) fn read(stdout: &[u8], limit: usize) -> Stated {
+pub(super) fn read(stdout: &[u8], limit: usize) -> Stated {
     let mut reader = Reader::default();
     let mut before: &[u8] = &[];
     for line in json::lines(stdout).filter(|line| line.len() <= limit) {

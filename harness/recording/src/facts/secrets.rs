@@ -35,7 +35,7 @@ pub(super) fn secrets(stated: &Stated) -> BTreeSet<String> {
 }
 
 /// The texts in a value, its keys left out.
-pub(crate) fn texts_in(value: &Value) -> Vec<&str> {
+pub fn texts_in(value: &Value) -> Vec<&str> {
     match value {
         Value::String(text) => vec![text],
         Value::Array(list) => list.iter().flat_map(texts_in).collect(),

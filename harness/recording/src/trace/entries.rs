@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::OnceLock;
 
-use super::trace::{Entry, Lane};
+use super::entry::{Entry, Lane};
 
 /// The entries of a trace, in the order in which things happened.
 #[derive(Debug, Clone)]

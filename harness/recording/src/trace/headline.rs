@@ -1,9 +1,8 @@
 //! An entry in a few words: what a timeline line, a sentence and a diff show of it.
 
-use clitape_recording::text::{Keep, plain, truncate, width};
+use crate::text::{Keep, plain, truncate, width};
+use crate::trace::{Entry, Lane};
 use serde_json::Value;
-
-use super::trace::{Entry, Lane};
 
 /// The most columns of a text that is quoted in a headline.
 const QUOTED: usize = 72;
@@ -73,7 +72,7 @@ impl Entry {
     }
 
     /// The mark of a refused call on lines of at most `columns`, but for a longer word; none for other entries.
-    pub(crate) fn refusal_lines(&self, columns: usize) -> Vec<String> {
+    pub fn refusal_lines(&self, columns: usize) -> Vec<String> {
         let mut lines: Vec<String> = Vec::new();
         for word in self.refusal().split_whitespace() {
             match lines.last_mut() {
@@ -151,7 +150,7 @@ fn short(value: &Value) -> String {
 }
 
 /// The text; a long one without its middle.
-pub(crate) fn shortened(text: &str) -> String {
+pub fn shortened(text: &str) -> String {
     truncate(text, QUOTED, Keep::Ends).into_owned()
 }
 

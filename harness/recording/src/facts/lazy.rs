@@ -19,12 +19,12 @@ pub struct LazyStated {
 
 impl LazyStated {
     /// Takes the bytes that a parser read. A line of more than `line_limit` bytes states nothing.
-    pub(crate) fn new(stdout: &[u8], line_limit: usize) -> Self {
+    pub fn new(stdout: &[u8], line_limit: usize) -> Self {
         Self { stdout: stdout.to_owned(), line_limit, ..Self::default() }
     }
 
     /// Whether a parser that read these bytes with this limit read the same.
-    pub(crate) fn is_of(&self, stdout: &[u8], line_limit: usize) -> bool {
+    pub fn is_of(&self, stdout: &[u8], line_limit: usize) -> bool {
         self.line_limit == line_limit && self.stdout == stdout
     }
 
