@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clitape_rig::editor::{self, EditorError, EditorSettings, PermissionChoice};
-use clitape_runner::threads::NoMoreThreads;
+use clitape_runner::record::ProcessError;
 
 use crate::exit::ExitStatus;
 use crate::record::host_paths;
@@ -81,8 +81,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         return Err(error.into());
     }
     if let Err(error) = ended {
-        let lacks_threads =
-            matches!(&error, EditorError::Start(error) if NoMoreThreads::of(error).is_some());
+        let lacks_threads = matches!(&error, EditorError::Start(ProcessError::NoMoreThreads(_)));
         if lacks_threads || matches!(error, EditorError::Stopped) {
             return Err(error.into());
         }

@@ -10,7 +10,7 @@ use clitape_recording::cassette::CassetteError;
 use clitape_rig::editor::EditorError;
 use clitape_rig::subject::SubjectError;
 use clitape_runner::compare::CompareError;
-use clitape_runner::record::RecordError;
+use clitape_runner::record::{ProcessError, RecordError};
 use clitape_runner::report::proof::PhotoError;
 use clitape_runner::suite::select::SelectError;
 use clitape_runner::suite::{Cause, SearchError};
@@ -68,9 +68,33 @@ pub(crate) fn as_documented(command: impl FnOnce() -> anyhow::Result<ExitStatus>
     ExitCode::from(exit as u8)
 }
 
+/// The error of a program, if this passes it on.
+fn process_error<'e>(cause: &'e (dyn Error + 'static)) -> Option<&'e ProcessError> {
+    if let Some(RecordError::Process(error)) = cause.downcast_ref() {
+        return Some(error);
+    }
+    if let Some(CompareError::Process(error)) = cause.downcast_ref() {
+        return Some(error);
+    }
+    if let Some(PhotoError::Process(error)) = cause.downcast_ref() {
+        return Some(error);
+    }
+    if let Some(EditorError::Start(error)) = cause.downcast_ref() {
+        return Some(error);
+    }
+    match cause.downcast_ref() {
+        Some(SubjectError::Process(error)) => Some(error),
+        Some(SubjectError::Compare(error)) => process_error(error),
+        _ => cause.downcast_ref(),
+    }
+}
+
 /// The error of a system that lets no more threads or processes start, if this comes from it.
 fn lacks_threads(error: &anyhow::Error) -> Option<NoMoreThreads> {
     error.chain().find_map(|cause| {
+        if let Some(ProcessError::NoMoreThreads(error)) = process_error(cause) {
+            return Some(*error);
+        }
         let passed_on = match (cause.downcast_ref(), cause.downcast_ref(), cause.downcast_ref()) {
             (Some(SelectError::Threads(error)), _, _)
             | (_, Some(PhotoError::Threads(error)), _)
@@ -92,17 +116,22 @@ fn io_error<'e>(cause: &'e (dyn Error + 'static)) -> Option<&'e io::Error> {
     if let Some(RecordError::Io(error)) = cause.downcast_ref() {
         return Some(error);
     }
+    if let Some(ProcessError::Io(error) | ProcessError::NotStarted { error, .. }) =
+        cause.downcast_ref()
+    {
+        return Some(error);
+    }
     if let Some(CompareError::Io(error) | CompareError::Git(error)) = cause.downcast_ref() {
         return Some(error);
     }
     if let Some(EditorError::Start(error)) = cause.downcast_ref() {
-        return Some(error);
+        return io_error(error);
     }
     match cause.downcast_ref() {
         Some(SubjectError::Io(error)) => Some(error),
         Some(SubjectError::Cassette(error)) => io_error(error),
         Some(SubjectError::Compare(error)) => io_error(error),
-        Some(SubjectError::Install(error)) => io_error(error),
+        Some(SubjectError::Process(error)) => io_error(error),
         _ => cause.downcast_ref(),
     }
 }

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
-use clitape_runner::record::{Checkout, ResolveSettings};
+use clitape_runner::record::{Checkout, InstallLimits};
 
 use crate::common::{check, clitape, files, put_program, workspace};
 
@@ -303,12 +303,13 @@ fn git_runs_nothing_that_the_repository_names() {
         let checkout = Checkout {
             repository: root.to_owned(),
             revision: "main".to_owned(),
+            build_id: String::new(),
             cache: hostile.programs.path().join("checkouts"),
             build: Vec::new(),
             environment: Vec::new(),
         };
         let stop = AtomicBool::new(false);
-        let made = checkout.run(ResolveSettings::default(), &stop, &mut |_| ()).unwrap();
+        let made = checkout.run(InstallLimits::default(), &stop, &mut |_| ()).unwrap();
         assert!(made.join("scenarios/plain-text/scenario.toml").is_file());
         assert_eq!(hostile.has_run(), BTreeSet::new());
     }

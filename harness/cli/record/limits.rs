@@ -7,7 +7,9 @@ use clitape_recording::limits::{
     INSTALL_OUTPUT, INSTALL_TIME, MODEL_LINES, MODEL_REQUEST, OutputLimits, RECORDED_TIME,
     VERSION_OUTPUT, VERSION_TIME, WORKSPACE_BYTES, WORKSPACE_FILES,
 };
-use clitape_runner::record::{ConfineBy, RecordSettings, ResolveSettings, WorkspaceLimits};
+use clitape_runner::record::{
+    ConfineBy, InstallLimits, RecordSettings, ResolveSettings, WorkspaceLimits,
+};
 
 /// The limits on a scenario and the CLI.
 #[derive(clap::Args)]
@@ -80,8 +82,10 @@ impl RecordLimits {
         ResolveSettings {
             version_time: Duration::from_secs(self.version_timeout),
             version_output: self.max_version_output,
-            install_time: Duration::from_secs(self.install_timeout),
-            install_output: self.max_install_output,
+            install: InstallLimits {
+                time: Duration::from_secs(self.install_timeout),
+                output: self.max_install_output,
+            },
             confine,
         }
     }

@@ -35,11 +35,6 @@ impl NoMoreThreads {
     }
 }
 
-/// Returns the error of the start of a process, in words where it is [`NoMoreThreads`].
-pub(crate) fn in_words(error: io::Error) -> io::Error {
-    NoMoreThreads::of(&error).map_or(error, io::Error::from)
-}
-
 /// Starts a thread. Its owner need not wait for it.
 ///
 /// # Errors

@@ -1,5 +1,7 @@
 //! Why a run of an editor failed, in words that say what to do.
 
+use clitape_runner::record::ProcessError;
+
 use crate::kept::Full;
 
 /// Why a run of an editor failed.
@@ -8,7 +10,7 @@ use crate::kept::Full;
 pub enum EditorError {
     /// The agent could not be started; the message names it.
     #[error(transparent)]
-    Start(#[from] std::io::Error),
+    Start(#[from] ProcessError),
     /// The agent reads no more.
     #[error("the agent reads no more messages")]
     Closed,

@@ -22,7 +22,9 @@ use std::time::{Duration, Instant};
 
 use clitape_recording::trace::Entry;
 use clitape_runner::host::HostPaths;
-use clitape_runner::record::{Program, ProgramStart, Scratch, StdinPipe, StdoutUse, Unread};
+use clitape_runner::record::{
+    OutputReader, Overflow, ProcessError, Program, ProgramStart, Scratch, StdinPipe, Unread,
+};
 use serde_json::{Value, json};
 
 use crate::kept::KeptBytes;
@@ -73,7 +75,7 @@ impl Editor {
         kept: Arc<KeptBytes>,
     ) -> Result<Self, EditorError> {
         let connection = Connection::new(stdin, stdout, limits.subject.output, kept)
-            .map_err(std::io::Error::from)?;
+            .map_err(ProcessError::from)?;
         let hello = json!({
             "protocolVersion": 1,
             "clientCapabilities": {
@@ -240,14 +242,14 @@ pub fn run(
     on_entry: &mut dyn FnMut(&Entry),
 ) -> Result<(), EditorError> {
     let limits = settings.limits;
-    let scratch = Scratch::for_program(host)?;
+    let scratch = Scratch::for_program(host).map_err(ProcessError::from)?;
     let mut program = Program::start(ProgramStart {
         command: &settings.command,
         environment: &settings.environment,
         folder: &settings.folder,
         scratch: &scratch,
         with_stdin: true,
-        stdout: StdoutUse::Taken,
+        reader: OutputReader::Caller,
         output: limits.subject.output,
         memory: limits.subject.memory,
         isolation: None,
@@ -300,7 +302,7 @@ fn play(
             }
             // Its memory is looked at as well.
             program.poll()?;
-            if let Some(what) = program.overflow() {
+            if let Some(what) = program.overflow().map(Overflow::with_option) {
                 return Err(EditorError::Flood(format!("or used too much: {what}")));
             }
             if session.is_over() && session.unanswered() > 0 {

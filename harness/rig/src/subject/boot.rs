@@ -10,8 +10,10 @@ use std::time::{Duration, Instant};
 use clitape_recording::cassette::Exit;
 use clitape_recording::files;
 use clitape_recording::names::CliVersion;
-use clitape_runner::record::{NoIsolation, Program, ProgramStart, Scratch, StdoutUse};
-use clitape_runner::threads::{NoMoreThreads, ThreadDied};
+use clitape_runner::record::{
+    OutputReader, Overflow, ProcessError, Program, ProgramStart, Scratch,
+};
+use clitape_runner::threads::ThreadDied;
 use fs_err as fs;
 
 use super::bundled;
@@ -225,7 +227,7 @@ impl Boot {
             folder: &folder,
             scratch: &folders.scratch,
             with_stdin: chat.is_none(),
-            stdout: if chat.is_some() { StdoutUse::LastLines } else { StdoutUse::Taken },
+            reader: if chat.is_some() { OutputReader::LastPart } else { OutputReader::Caller },
             output: rig.limits.subject.output,
             memory: rig.limits.subject.memory,
             isolation: quiet.as_ref(),
@@ -237,7 +239,7 @@ impl Boot {
         let program = ProgramStart { isolation: isolation.as_ref(), ..program };
         let begin = Instant::now();
         let mut program = match Program::start(program) {
-            Err(error) if NoIsolation::of(&error).is_some() && reach != Reach::Sandbox => {
+            Err(ProcessError::NoIsolation(_)) if reach != Reach::Sandbox => {
                 // No file can stand in the place of another here.
                 match bundled::refusal(&bundled, start.has_place(&["{claude}", "{bin}"])) {
                     Some(refusal) => return Err(refusal),
@@ -260,7 +262,7 @@ impl Boot {
             (None, Some((stdin, stdout))) => {
                 let editor = Editor::new(stdin, stdout, rig.limits, kept.clone());
                 let failed = |error| match error {
-                    EditorError::Start(error) => SubjectError::Io(error),
+                    EditorError::Start(error) => error.into(),
                     error => not_ready(error.to_string()),
                 };
                 PersonSide::Editor(editor.map_err(failed)?, folders.workspace)
@@ -331,7 +333,7 @@ impl Boot {
                 // The rest of its output may still come.
                 self.program.wait(Duration::from_secs(1), rig.stop)?;
                 // A program that prints too much is cut off, and may end of that.
-                if let Some(what) = self.program.overflow() {
+                if let Some(what) = self.program.overflow().map(Overflow::with_option) {
                     return Err(self.not_ready(format!("it printed {what} before it was ready")));
                 }
                 let refusal = self.person.last_refusal();
@@ -443,11 +445,11 @@ fn not_ready(why: String) -> SubjectError {
 }
 
 /// The error of a gateway that can't be started.
-fn not_started(error: io::Error) -> SubjectError {
-    match (NoMoreThreads::of(&error), NoIsolation::of(&error)) {
-        (Some(_), _) => SubjectError::Io(error),
-        (None, Some(missing)) => SubjectError::NoIsolation(missing),
-        (None, None) => not_ready(error.to_string()),
+fn not_started(error: ProcessError) -> SubjectError {
+    match error {
+        ProcessError::NoIsolation(missing) => SubjectError::NoIsolation(missing),
+        ProcessError::NotStarted { .. } | ProcessError::NoCommand => not_ready(error.to_string()),
+        error => error.into(),
     }
 }
 

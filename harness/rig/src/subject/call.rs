@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clitape_recording::cassette::Exit;
@@ -11,7 +11,7 @@ use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::Scenario;
 use clitape_recording::text::{Keep, truncate};
 use clitape_recording::trace::{Entry, Lane};
-use clitape_runner::record::{Program, ProgramStart, Scratch, StdoutUse};
+use clitape_runner::record::{Ending, Output, OutputReader, Program, ProgramStart, Scratch};
 use clitape_runner::suite::select::{Selected, Selection};
 
 use super::boot::{LAST_LINES, ended};
@@ -89,6 +89,11 @@ impl<'a> Caller<'a> {
         }
     }
 
+    /// What ends the test when it is set.
+    pub(super) fn stop(&self) -> &AtomicBool {
+        self.rig.stop
+    }
+
     /// What the program may print of one cassette. All of it is kept.
     pub(super) fn output(&self) -> OutputLimits {
         let limits = self.rig.limits;
@@ -106,7 +111,7 @@ impl<'a> Caller<'a> {
         &self,
         arguments: Vec<OsString>,
         with_stdin: bool,
-        stdout: StdoutUse,
+        reader: OutputReader,
         scratch: &Scratch,
     ) -> Result<Program, SubjectError> {
         let command = [self.command.clone(), arguments].concat();
@@ -116,7 +121,7 @@ impl<'a> Caller<'a> {
             folder: self.rig.workspace.root(),
             scratch,
             with_stdin,
-            stdout,
+            reader,
             output: self.output(),
             memory: self.rig.limits.subject.memory,
             isolation: None,
@@ -131,25 +136,27 @@ impl<'a> Caller<'a> {
         stdin: Option<Vec<Vec<u8>>>,
         scratch: &Scratch,
     ) -> Result<(RunEnding, Vec<u8>), SubjectError> {
-        let mut program = self.start(arguments, stdin.is_some(), StdoutUse::Kept, scratch)?;
+        let mut program =
+            self.start(arguments, stdin.is_some(), OutputReader::Attendant, scratch)?;
         // Dropped at once: the program reads its end after the last piece.
         if let (Some(pipe), Some(pieces)) = (program.take_stdin(), stdin) {
             // A program that has ended does not read the rest.
             let _ = pieces.into_iter().try_for_each(|piece| pipe.write(piece));
         }
         let waited_s = self.spec.within_s;
-        let exit = program.wait(Duration::from_secs(waited_s), self.rig.stop)?;
+        let mut output = Output::default();
+        let ending = program.attend(&mut output, Duration::from_secs(waited_s), self.rig.stop)?;
         self.go_on()?;
-        let ending = match (program.overflow(), exit) {
-            (Some(what), _) => RunEnding::Flooded(what),
-            (None, Some(Exit::Code(0))) => RunEnding::Over,
-            (None, Some(exit)) => died(exit, last_words(&program)),
-            (None, None) => {
+        let ending = match (ending, program.poll()?) {
+            (Ending::Overflow(what), _) => RunEnding::Flooded(what.with_option()),
+            (_, Some(Exit::Code(0))) => RunEnding::Over,
+            (_, Some(exit)) => died(exit, last_words(&program)),
+            (_, None) => {
                 let waited_for = "it had not ended".to_owned();
                 RunEnding::Hung { waited_s, waited_for, last_words: last_words(&program) }
             }
         };
-        Ok((ending, program.take_printed()))
+        Ok((ending, output.stdout))
     }
 }
 

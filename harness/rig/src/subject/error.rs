@@ -8,7 +8,7 @@ use clitape_recording::files::FileError;
 use clitape_recording::scenario::ScenarioError;
 use clitape_recording::text::{Keep, truncate};
 use clitape_runner::compare::CompareError;
-use clitape_runner::record::{NoIsolation, RecordError};
+use clitape_runner::record::{NoIsolation, ProcessError};
 use clitape_runner::suite::select::SelectError;
 use clitape_runner::threads::ThreadDied;
 
@@ -40,9 +40,9 @@ pub enum SubjectError {
     /// Two subjects can't be compared.
     #[error(transparent)]
     Compare(#[from] CompareError),
-    /// The subject can't be installed.
+    /// A program could not be run, or did not do what it was run for.
     #[error(transparent)]
-    Install(#[from] RecordError),
+    Process(#[from] ProcessError),
     /// The stand-in can't be put into the temporary folder.
     #[error(transparent)]
     StandIn(#[from] InstallError),
@@ -126,7 +126,7 @@ impl SubjectError {
         matches!(
             self,
             Self::Stopped
-                | Self::Install(RecordError::Stopped)
+                | Self::Process(ProcessError::Stopped)
                 | Self::Compare(CompareError::Stopped)
         )
     }

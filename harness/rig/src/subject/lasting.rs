@@ -1,56 +1,71 @@
 //! A parser that is started once and reads one recording after the other: clitape writes a line of its own after
 //! each, which the parser answers with an empty line.
 
-use std::io::{self, Read};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use clitape_runner::record::{Overflow, Program, Scratch, StdinPipe, StdoutUse};
-use clitape_runner::threads::start;
+use clitape_runner::record::{
+    Attendant, Ending, OutputPiece, OutputReader, Program, Scratch, StdinPipe,
+};
 
-use super::boot::LOOK;
 use super::call::{Caller, died, last_words};
 use super::error::SubjectError;
 use crate::observation::RunEnding;
 
 /// The line after a recording.
 const END: &[u8] = b"{\"type\":\"clitape_end\"}\n";
-/// The pieces of the output that wait to be read; a parser that prints more waits.
-const PIECES: usize = 64;
 
 /// A parser that runs, and that has answered the end of each recording so far. Dropping this ends it.
 pub(super) struct Lasting {
     program: Program,
     stdin: StdinPipe,
-    stdout: Receiver<Vec<u8>>,
     /// What it printed after its last answer.
     unread: Vec<u8>,
     /// The folder, which is removed after the parser has ended.
     scratch: Scratch,
 }
 
+/// Waits for the empty line that answers a recording.
+struct AnswerReader<'a> {
+    stdin: &'a StdinPipe,
+    printed: Vec<u8>,
+    looked: Looked,
+}
+
+/// The empty line in an output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Answer {
+    /// Where it begins.
+    begin: usize,
+    /// Where the output goes on after it.
+    after: usize,
+}
+
+impl Attendant for AnswerReader<'_> {
+    type Reason = Answer;
+
+    fn take(&mut self, piece: OutputPiece) -> Result<(), Ending<Answer>> {
+        if piece.is_stdout {
+            self.printed.extend(piece.bytes);
+        }
+        Ok(())
+    }
+
+    fn act(&mut self, _program: &mut Program) -> Result<(), Ending<Answer>> {
+        // What it prints before it has read all can't be its answer.
+        let is_answer = self.stdin.unread().is_none();
+        let answer = is_answer.then(|| blank_line(&self.printed, &mut self.looked)).flatten();
+        answer.map_or(Ok(()), |answer| Err(Ending::Reason(answer)))
+    }
+}
+
 impl Lasting {
     /// Starts a parser.
+    #[allow(clippy::expect_used, reason = "the state is impossible")]
     pub(super) fn start(caller: &Caller<'_>) -> Result<Self, SubjectError> {
         let scratch = caller.scratch()?;
-        let mut program = caller.start(Vec::new(), true, StdoutUse::Taken, &scratch)?;
-        let pipes = program.take_stdin().zip(program.take_stdout());
-        let no_pipes = || io::Error::other("the parser's stdin and stdout can't be taken");
-        let (stdin, mut pipe) = pipes.ok_or_else(no_pipes)?;
-        let (sender, stdout) = sync_channel(PIECES);
-        let read = move || {
-            let mut buffer = vec![0; 64 * 1024];
-            loop {
-                match pipe.read(&mut buffer) {
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                    Ok(0) | Err(_) => break,
-                    Ok(n) if sender.send(buffer[..n].to_vec()).is_err() => break,
-                    Ok(_) => {}
-                }
-            }
-        };
-        start("stdout", read).map_err(io::Error::from)?;
-        Ok(Self { program, stdin, stdout, unread: Vec::new(), scratch })
+        let mut program = caller.start(Vec::new(), true, OutputReader::Attendant, &scratch)?;
+        let stdin = program.take_stdin().expect("it is started with one");
+        Ok(Self { program, stdin, unread: Vec::new(), scratch })
     }
 
     /// Gives the parser a recording that ends with a LF, piece by piece. Returns how that ended, what the parser
@@ -62,51 +77,28 @@ impl Lasting {
         within: Duration,
     ) -> Result<(RunEnding, Vec<u8>, Option<Self>), SubjectError> {
         // The last one is dropped first: the program ends before its folder is removed.
-        let Self { scratch, stdout, unread: mut printed, stdin, mut program } = self;
-        let begin = Instant::now();
+        let Self { scratch, unread: printed, stdin, mut program } = self;
+        program.count_anew();
         let mut pieces = pieces.into_iter().chain([END.to_vec()]);
         // A parser that has ended does not read the rest.
         let _ = pieces.try_for_each(|piece| stdin.write(piece));
-        let most = caller.output().bytes;
-        let (mut looked, mut exit) = (Looked::default(), None);
-        loop {
-            caller.go_on()?;
-            // What it prints before it has read all can't be its answer.
-            let answer =
-                if stdin.unread().is_none() { blank_line(&printed, &mut looked) } else { None };
-            if let Some((end, after)) = answer {
+        let mut reader = AnswerReader { stdin: &stdin, printed, looked: Looked::default() };
+        let ending = program.attend(&mut reader, within, caller.stop())?;
+        let mut printed = reader.printed;
+        caller.go_on()?;
+        let ending = match (ending, program.poll()?) {
+            (Ending::Reason(Answer { begin, after }), _) => {
                 let unread = printed.split_off(after);
-                printed.truncate(end);
-                let parser = Self { program, stdin, stdout, unread, scratch };
+                printed.truncate(begin);
+                let parser = Self { program, stdin, unread, scratch };
                 return Ok((RunEnding::Over, printed, Some(parser)));
             }
-            let overflow = program.overflow();
-            let too_long = || {
-                let words = Overflow::Bytes(most).with_option();
-                most.is_below(printed.len()).then_some(words)
-            };
-            if let Some(what) = overflow.or_else(too_long) {
-                return Ok((RunEnding::Flooded(what), printed, None));
-            }
-            match stdout.recv_timeout(LOOK) {
-                Ok(piece) => printed.extend(piece),
-                // All that it printed was read.
-                Err(RecvTimeoutError::Disconnected) if exit.is_some() => break,
-                Err(RecvTimeoutError::Disconnected) => std::thread::sleep(LOOK),
-                Err(RecvTimeoutError::Timeout) => {}
-            }
-            exit = program.poll()?;
-            if begin.elapsed() > within {
-                break;
-            }
-        }
-        let last_words = last_words(&program);
-        let ending = match exit {
-            Some(exit) => died(exit, last_words),
-            None => RunEnding::Hung {
+            (Ending::Overflow(what), _) => RunEnding::Flooded(what.with_option()),
+            (_, Some(exit)) => died(exit, last_words(&program)),
+            (_, None) => RunEnding::Hung {
                 waited_s: within.as_secs(),
                 waited_for: "it had not answered the line `clitape_end` with an empty line".into(),
-                last_words,
+                last_words: last_words(&program),
             },
         };
         Ok((ending, printed, None))
@@ -122,12 +114,12 @@ struct Looked {
     next: usize,
 }
 
-/// Where the first empty line of a growing text begins, and where the text goes on after it.
-fn blank_line(text: &[u8], looked: &mut Looked) -> Option<(usize, usize)> {
+/// Finds the first empty line of a growing text.
+fn blank_line(text: &[u8], looked: &mut Looked) -> Option<Answer> {
     while let Some(length) = text[looked.next..].iter().position(|byte| *byte == b'\n') {
         let (begin, after) = (looked.line, looked.next + length + 1);
         if text[begin..after].trim_ascii().is_empty() {
-            return Some((begin, after));
+            return Some(Answer { begin, after });
         }
         *looked = Looked { line: after, next: after };
     }
@@ -153,6 +145,7 @@ mod tests {
             let mut looked = Looked::default();
             let pieces = (0..=text.len()).map(|end| &text.as_bytes()[..end]);
             let in_pieces = pieces.filter_map(|text| blank_line(text, &mut looked)).next();
+            let found = found.map(|(begin, after)| Answer { begin, after });
             assert_eq!(in_pieces, found, "{text:?}");
             assert_eq!(blank_line(text.as_bytes(), &mut Looked::default()), found, "{text:?}");
         }

@@ -5,14 +5,14 @@
 //! from the path of the script, as Node looks for them itself.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Read as _};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use clitape_recording::files;
 use clitape_runner::host::which;
-use clitape_runner::record::{Program, ProgramStart, StdoutUse};
+use clitape_runner::record::{Output, OutputReader, ProcessError, Program, ProgramStart};
 
 /// The longest that a Python may take to say its `sys.path`.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -56,7 +56,7 @@ impl Packages {
     /// # Errors
     ///
     /// When the supervisor of the Python was ended, or no more threads can be started.
-    pub(crate) fn of(start: ProgramStart<'_>, stop: &AtomicBool) -> io::Result<Self> {
+    pub(crate) fn of(start: ProgramStart<'_>, stop: &AtomicBool) -> Result<Self, ProcessError> {
         let mut found = Interpreters::default();
         found.read(start);
         let mut packages = Self { node: found.node_folders(start), ..Self::default() };
@@ -77,15 +77,19 @@ fn keep(folders: &mut Vec<PathBuf>, folder: PathBuf) {
 }
 
 /// Asks a Python for the folders from which it imports.
-fn sys_path(python: &Path, start: ProgramStart<'_>, stop: &AtomicBool) -> io::Result<Vec<PathBuf>> {
+fn sys_path(
+    python: &Path,
+    start: ProgramStart<'_>,
+    stop: &AtomicBool,
+) -> Result<Vec<PathBuf>, ProcessError> {
     let command = [python.into(), "-c".into(), ASK_PYTHON.into()];
-    let asked =
-        ProgramStart { command: &command, with_stdin: false, stdout: StdoutUse::Kept, ..start };
+    let reader = OutputReader::Attendant;
+    let asked = ProgramStart { command: &command, with_stdin: false, reader, ..start };
     // A Python that can't be started can't start the gateway either, which is reported there.
     let Ok(mut program) = Program::start(asked) else { return Ok(Vec::new()) };
-    program.wait(LONGEST, stop)?;
-    let printed = program.take_printed();
-    let lines = printed.split(|&byte| byte == b'\n').rev();
+    let mut output = Output::default();
+    program.attend(&mut output, LONGEST, stop)?;
+    let lines = output.stdout.split(|&byte| byte == b'\n').rev();
     let folders = lines.filter_map(|line| serde_json::from_slice(line).ok()).next();
     Ok(folders.unwrap_or_default())
 }
@@ -407,7 +411,7 @@ mod tests {
             folder: &root.join("app"),
             scratch: scratch.as_ref().unwrap(),
             with_stdin: false,
-            stdout: StdoutUse::LastLines,
+            reader: OutputReader::LastPart,
             output: OutputLimits::within(ByteSize::mib(1)),
             memory: ByteSize::mib(256),
             isolation: None,

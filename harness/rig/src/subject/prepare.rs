@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use clitape_recording::scenario::Workspace;
 use clitape_runner::host::HostPaths;
-use clitape_runner::record::{Checkout, Install, Installed, ResolveSettings, settings_digest};
+use clitape_runner::record::{Checkout, Install, InstallLimits, Installed, settings_digest};
 use fs_err as fs;
 
 use super::error::SubjectError;
@@ -67,18 +67,30 @@ pub(crate) fn prepare_gateway(
         prepared.checkout = Some(match named {
             None => fs::canonicalize(repository)?,
             Some(revision) => {
+                let environment = build_environment(rig, &spec.pass_env);
                 let checkout = Checkout {
                     repository: fs::canonicalize(repository)?,
                     revision: revision.to_owned(),
                     cache: rig.cache.join("subjects"),
+                    build_id: build_id(&spec.build, &environment),
                     build: spec.build.iter().map(OsString::from).collect(),
-                    environment: build_environment(rig, &spec.pass_env),
+                    environment,
                 };
-                checkout.run(ResolveSettings::default(), rig.stop, note)?
+                checkout.run(InstallLimits::default(), rig.stop, note)?
             }
         });
     }
     Ok(prepared)
+}
+
+/// A digest of a build's command and of the names of its variables; empty if nothing is built.
+fn build_id(build: &[String], environment: &[(OsString, OsString)]) -> String {
+    if build.is_empty() {
+        return String::new();
+    }
+    let build = build.iter().map(String::as_bytes).collect();
+    let names = environment.iter().map(|(name, _)| name.as_encoded_bytes()).collect();
+    settings_digest(&[("build", build), ("environment", names)])[..12].to_owned()
 }
 
 /// Variables that every program gets from the environment of clitape, where they are set.
@@ -148,7 +160,7 @@ pub(crate) fn prepare(
             overrides: install.overrides.clone(),
             runs_scripts: install.scripts,
         };
-        let installed = install.run(ResolveSettings::default(), rig.host, rig.stop, note)?;
+        let installed = install.run(InstallLimits::default(), rig.host, rig.stop, note)?;
         prepared.installed = Some(installed);
     }
     Ok(prepared)

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use clitape_recording::trace::Entry;
-use clitape_runner::record::Program;
+use clitape_runner::record::{Overflow, Program};
 use clitape_runner::threads::{NoMoreThreads, start_in, start_some};
 
 use super::agent;
@@ -418,7 +418,7 @@ fn watch(program: &mut Program, shared: &Shared<'_>) -> Result<(), SubjectError>
     Ok(())
 }
 
-fn look(program: &mut Program, shared: &Shared<'_>) -> std::io::Result<Option<RunEnding>> {
+fn look(program: &mut Program, shared: &Shared<'_>) -> Result<Option<RunEnding>, SubjectError> {
     let of_log = {
         let mut log = shared.log();
         log.update()?;
@@ -429,7 +429,10 @@ fn look(program: &mut Program, shared: &Shared<'_>) -> std::io::Result<Option<Ru
         PersonSide::Chat(_) => None,
     };
     let of_all = || shared.kept.overflow().map(|full| full.to_string());
-    let overflow = of_log.or_else(|| program.overflow()).or_else(of_editor).or_else(of_all);
+    let overflow = of_log
+        .or_else(|| program.overflow().map(Overflow::with_option))
+        .or_else(of_editor)
+        .or_else(of_all);
     if let Some(what) = overflow {
         return Ok(Some(RunEnding::Flooded(what)));
     }

@@ -12,7 +12,7 @@ use clitape_recording::text::{Keep, truncate};
 use clitape_recording::trace::{Entry, entry_bytes};
 
 use crate::kept::{Full, Held, KeptBytes};
-use crate::record::{Notes, Overflow, Script, Why, command, drive};
+use crate::record::{Guard, Overflow, ProcessError, RunLimits, Why, command, run_to_end};
 
 /// The exit code of a program that does not know the arguments it was called with.
 const USAGE: i32 = 2;
@@ -51,13 +51,15 @@ pub(super) fn call(
 ) -> Result<CountedTrace, CallError> {
     let mut command = command(program);
     command.args(args).current_dir(folder);
-    let script = Script { output: limits.output, kept: Some(kept), ..Script::default() };
-    let ended = drive(command, script, limits.time, stop, &Notes::new())
-        .map_err(|error| CallError::Failed(format!("it can't be started: {error}")))?;
-    let said = tail(&ended.stderr);
+    let (output, time, guard) = (limits.output, limits.time, Guard::default());
+    let limits_of_run = RunLimits { output, kept: Some(kept), time, guard };
+    let ended = run_to_end(command, limits_of_run, stop).map_err(|error| match error {
+        ProcessError::Stopped => CallError::Stopped,
+        error => CallError::Failed(format!("it can't be started: {error}")),
+    })?;
+    let said = tail(&ended.output.stderr);
     match (&ended.why, ended.exit) {
-        (Why::Stopped, _) => return Err(CallError::Stopped),
-        (Why::Limit | Why::Alarm(_), _) => {
+        (Why::Limit, _) => {
             let s = limits.time.as_secs_f64();
             let raise = "raise the limit with `--timeout`";
             return Err(CallError::Failed(format!("it had not ended after {s} s ({raise}){said}")));
@@ -78,7 +80,7 @@ pub(super) fn call(
             return Err(CallError::Failed(format!("signal {signal} ended it{said}")));
         }
     }
-    read(&ended.stdout, Held::of(kept))
+    read(&ended.output.stdout, Held::of(kept))
 }
 
 /// A trace that a program printed, and the part of the account in which it is counted.

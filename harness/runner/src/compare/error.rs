@@ -7,12 +7,17 @@ use clitape_recording::cassette::CassetteError;
 use clitape_recording::names::NameError;
 use clitape_recording::scenario::ScenarioError;
 
+use crate::record::ProcessError;
+
 /// The reason why there is no comparison.
 #[derive(Debug, thiserror::Error)]
 pub enum CompareError {
     /// The file system or the operating system reported an error.
     #[error(transparent)]
     Io(#[from] io::Error),
+    /// A program could not be run, or did not do what it was run for.
+    #[error(transparent)]
+    Process(ProcessError),
     /// A scenario can't be used.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
@@ -103,4 +108,14 @@ pub enum CompareError {
     /// The caller asked to stop.
     #[error("stopped; nothing was written")]
     Stopped,
+}
+
+impl From<ProcessError> for CompareError {
+    fn from(error: ProcessError) -> Self {
+        match error {
+            ProcessError::Stopped => Self::Stopped,
+            ProcessError::Io(error) => Self::Io(error),
+            error => Self::Process(error),
+        }
+    }
 }

@@ -129,7 +129,7 @@ pub fn resolve(
         let mut note = String::new();
         if let Some(revision) = revision {
             note = format!(" # clitape as of {}", revision.short());
-            program = Some(build(root, &revision, around.builds, around.stop, &mut tell)?);
+            program = Some(build(&revision, around.builds, around.stop, &mut tell)?);
             facts.push(("revision", revision.sha));
             facts.push(("commit", revision.title));
         }

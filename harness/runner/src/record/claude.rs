@@ -13,11 +13,12 @@ use clitape_recording::names::{CliVersion, NameError};
 use fs_err as fs;
 
 use super::RecordError;
-use super::child::{Ended, Notes, Script, Why, drive};
-use super::confine::{Bounds, NotConfined};
+use super::confine::Bounds;
 use super::error::CliOutput;
 use super::launch::{Guard, command};
 use super::npm::{Npm, NpmCall, once};
+use super::process_error::ProcessError;
+use super::run_to_end::{Ended, RunLimits, Why, run_to_end};
 use super::sandbox::no_folder;
 use super::scratch::{PREFIX, Scratch};
 use super::settings::ResolveSettings;
@@ -108,6 +109,20 @@ pub fn resolve(
     }
 }
 
+/// Returns the newest version of the CLI that npm knows.
+///
+/// # Errors
+///
+/// [`ProcessError::Failed`] when npm can't be asked; [`ProcessError::Stopped`].
+pub fn newest(
+    limits: ResolveSettings,
+    host: &HostPaths,
+    stop: &AtomicBool,
+) -> Result<CliVersion, ProcessError> {
+    let npm = Npm { program: host.which("npm") };
+    npm.newest("@anthropic-ai/claude-code", &Scratch::for_program(host)?, limits.install, stop)
+}
+
 /// Installs a version of the CLI into `to`.
 fn install(
     npm: &Npm,
@@ -116,7 +131,7 @@ fn install(
     lock: &Path,
     limits: ResolveSettings,
     stop: &AtomicBool,
-) -> Result<(), RecordError> {
+) -> Result<(), ProcessError> {
     let call = NpmCall {
         what: &format!("claude {wanted}"),
         packages: &[format!("@anthropic-ai/claude-code@{wanted}")],
@@ -124,7 +139,7 @@ fn install(
         otherwise: "name an installed CLI with `--claude PATH`",
         has_options: true,
     };
-    npm.install(&call, to, lock, limits, stop)
+    npm.install(&call, to, lock, limits.install, stop)
 }
 
 fn installed(
@@ -163,12 +178,12 @@ fn version(
     stop: &AtomicBool,
 ) -> Result<CliVersion, RecordError> {
     let ended = printed(program, "--version", hint, limits, host, stop)?;
-    let text = String::from_utf8_lossy(&ended.stdout).into_owned();
+    let text = String::from_utf8_lossy(&ended.output.stdout).into_owned();
     // A program that prints nothing has no version either.
     match text.split_whitespace().next().unwrap_or_default().parse() {
         Ok(version) => Ok(version),
         Err(_) => {
-            let printed = CliOutput::new(&ended.stdout, &ended.stderr);
+            let printed = CliOutput::new(&ended.output.stdout, &ended.output.stderr);
             let why = format!("{} --version prints no version{printed}\n", program.display());
             Err(no_claude(why, hint))
         }
@@ -189,12 +204,12 @@ pub fn help(
 ) -> Result<String, RecordError> {
     let hint = "name another CLI with `--claude PATH`";
     let ended = printed(&claude.program, "--help", hint, limits, host, stop)?;
-    if ended.stdout.is_empty() {
-        let printed = CliOutput::new(&ended.stdout, &ended.stderr);
+    if ended.output.stdout.is_empty() {
+        let printed = CliOutput::new(&ended.output.stdout, &ended.output.stderr);
         let why = format!("{} --help prints nothing{printed}\n", claude.program.display());
         return Err(no_claude(why, hint));
     }
-    Ok(String::from_utf8_lossy(&ended.stdout).into_owned())
+    Ok(String::from_utf8_lossy(&ended.output.stdout).into_owned())
 }
 
 /// Runs a CLI with one argument and an empty HOME until it ends.
@@ -221,11 +236,12 @@ fn printed(
     let bounds = limits.confine.map(|by| Bounds::new(program, home.path(), None, by, host));
     let guard = Guard { lock: Some(&lock), bounds: bounds.as_ref(), ..Guard::default() };
     let output = OutputLimits::within(limits.version_output);
-    let script = Script { output, guard, ..Script::default() };
-    let run = drive(call, script, limits.version_time, stop, &Notes::new());
-    let ended = run.map_err(|error| match error.get_ref() {
-        Some(why) if why.is::<NotConfined>() => RecordError::Io(error),
-        _ => no_claude(format!("can't run {}: {error}", program.display()), hint),
+    let limits_of_run = RunLimits { output, kept: None, time: limits.version_time, guard };
+    let ended = run_to_end(call, limits_of_run, stop).map_err(|error| match error {
+        ProcessError::Io(error) => {
+            no_claude(format!("can't run {}: {error}", program.display()), hint)
+        }
+        error => error.into(),
     })?;
     let past = |what: &str, option: &str| {
         let program = program.display();
@@ -234,13 +250,12 @@ fn printed(
         Err(no_claude(why, &format!("or {hint}")))
     };
     match ended.why {
-        Why::Stopped => Err(RecordError::Stopped),
         Why::Overflow(what) => past(&format!("printed {what}"), "--max-version-output"),
         Why::Limit => {
             let s = limits.version_time.as_secs_f64();
             past(&format!("had not ended after {s} s"), "--version-timeout")
         }
-        Why::Itself | Why::Alarm(_) => Ok(ended),
+        Why::Itself => Ok(ended),
     }
 }
 

@@ -9,6 +9,7 @@ use clitape_recording::scenario::ScenarioError;
 use clitape_recording::text::TerminalSafe;
 
 use super::meter::Overflow;
+use super::process_error::ProcessError;
 use super::request::clip;
 
 /// The reason why there is no recording.
@@ -17,6 +18,9 @@ pub enum RecordError {
     /// The file system or the operating system returned an error.
     #[error(transparent)]
     Io(#[from] io::Error),
+    /// A program could not be run, or did not do what it was run for.
+    #[error(transparent)]
+    Process(ProcessError),
     /// `model.toml` can't be used.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
@@ -162,6 +166,16 @@ pub enum RecordError {
         /// The end of its output.
         printed: CliOutput,
     },
+}
+
+impl From<ProcessError> for RecordError {
+    fn from(error: ProcessError) -> Self {
+        match error {
+            ProcessError::Stopped => Self::Stopped,
+            ProcessError::Io(error) => Self::Io(error),
+            error => Self::Process(error),
+        }
+    }
 }
 
 /// Why a line for the CLI's stdin can't be made.

@@ -8,16 +8,15 @@
 //! repository's configuration too.
 
 use std::ffi::{OsStr, OsString};
-use std::io;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use clitape_recording::cassette::Exit;
 
-use super::child::{Ended, Notes, Script, Why, drive};
 use super::launch::command;
+use super::process_error::ProcessError;
+use super::run_to_end::{Ended, RunLimits, Why, run_to_end};
 
 /// Options that turn off what has a fixed name.
 const OPTIONS: [&str; 11] = [
@@ -73,10 +72,8 @@ pub(crate) struct Git<'a> {
     pub(crate) folder: &'a Path,
     /// Further variables of its environment, which count more than those of every call.
     pub(crate) variables: &'a [(&'a str, &'a OsStr)],
-    /// The limit of its output, and the settings that end it.
-    pub(crate) script: Script<'a>,
-    /// The longest time of a process.
-    pub(crate) limit: Duration,
+    /// The limits of a process, and the settings that end it.
+    pub(crate) limits: RunLimits<'a>,
     /// Ends it when it is set.
     pub(crate) stop: &'a AtomicBool,
 }
@@ -86,20 +83,24 @@ impl Git<'_> {
     ///
     /// # Errors
     ///
-    /// When git can't be started, or the configuration has a filter or hook whose name can't be an option.
-    pub(crate) fn run<S: AsRef<OsStr>>(&self, args: &[S]) -> io::Result<Ended> {
+    /// [`ProcessError::Stopped`]; when git can't be started, or the configuration has a filter or hook whose name can't be an option.
+    pub(crate) fn run<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Ended, ProcessError> {
         let listed = ["config", "--null", "--name-only", "--get-regexp", r"^(filter|hook)\..*\."];
-        let listed = self.drive(&[], &listed)?;
+        let listed = self.call(&[], &listed)?;
         match (&listed.why, listed.exit) {
             (Why::Itself, Exit::Code(0)) => {}
             // The configuration has none.
-            (Why::Itself, Exit::Code(1)) if listed.stdout.is_empty() => {}
+            (Why::Itself, Exit::Code(1)) if listed.output.stdout.is_empty() => {}
             _ => return Ok(listed),
         }
-        self.drive(&turned_off(&listed.stdout)?, args)
+        self.call(&turned_off(&listed.output.stdout)?, args)
     }
 
-    fn drive<S: AsRef<OsStr>>(&self, options: &[OsString], args: &[S]) -> io::Result<Ended> {
+    fn call<S: AsRef<OsStr>>(
+        &self,
+        options: &[OsString],
+        args: &[S],
+    ) -> Result<Ended, ProcessError> {
         let mut git = command("git");
         for name in ELSEWHERE {
             git.env_remove(name);
@@ -111,12 +112,12 @@ impl Git<'_> {
             git.arg("-c").arg(option);
         }
         git.args(args);
-        drive(git, self.script, self.limit, self.stop, &Notes::new())
+        run_to_end(git, self.limits, self.stop)
     }
 }
 
 /// The options that turn off the filters and hooks with these keys, each of which ends with NUL.
-fn turned_off(keys: &[u8]) -> io::Result<Vec<OsString>> {
+fn turned_off(keys: &[u8]) -> Result<Vec<OsString>, ProcessError> {
     let mut options = Vec::new();
     for key in keys.split(|&byte| byte == 0).filter(|key| !key.is_empty()) {
         let Some(end) = key.iter().rposition(|&byte| byte == b'.') else { continue };
@@ -124,9 +125,9 @@ fn turned_off(keys: &[u8]) -> io::Result<Vec<OsString>> {
         if name.contains(&b'=') {
             let name = String::from_utf8_lossy(name);
             let why = format!(
-                "git's configuration has `{name}`, which can't be turned off because its name has a `=`; rename it"
+                "git's configuration has `{name}`, which can't be turned off because its name has a `=`"
             );
-            return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+            return Err(ProcessError::Failed { why, hint: "rename it".to_owned() });
         }
         for (_, settings) in NAMED.iter().filter(|(kind, _)| name.starts_with(kind.as_bytes())) {
             for setting in *settings {

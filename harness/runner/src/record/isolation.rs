@@ -120,10 +120,3 @@ impl NetworkDoor {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("this system does not let a program have namespaces of its own: {}", self.0.desc())]
 pub struct NoIsolation(pub(crate) Errno);
-
-impl NoIsolation {
-    /// Returns this if a program was not started because of it.
-    pub fn of(error: &io::Error) -> Option<Self> {
-        error.get_ref()?.downcast_ref().copied()
-    }
-}

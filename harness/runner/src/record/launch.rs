@@ -25,6 +25,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::confine::{Bounds, ConfineBy, NotConfined};
 use super::isolation::{Isolation, NetworkSockets, NoIsolation, Opened};
 use super::passing::PassingReader;
+use super::process_error::ProcessError;
 use super::supervisors::Supervisor;
 use super::work::Work;
 
@@ -50,7 +51,7 @@ pub fn supervise_with(program: PathBuf) {
 
 /// Returns a command that runs `program` once it is [launched](launch). If there is a supervisor, the
 /// command starts the supervisor, which passes its environment and folder on to the program.
-pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
+pub fn command(program: impl AsRef<OsStr>) -> Command {
     match SUPERVISOR.get() {
         Some(supervisor) => {
             let mut command = Command::new(supervisor);
@@ -95,15 +96,15 @@ pub(crate) enum SupervisorAnswer {
 
 /// The settings of a program in addition to its command.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Guard<'a> {
+pub struct Guard<'a> {
     /// The lock file of the folder that is removed when this process is killed.
-    pub(crate) lock: Option<&'a Path>,
+    pub lock: Option<&'a Path>,
     /// The bounds to which the program is confined if the system supports that.
-    pub(crate) bounds: Option<&'a Bounds>,
+    pub bounds: Option<&'a Bounds>,
     /// The scripted model, which also takes the connections of a program that has a network of its own.
-    pub(crate) model: Option<&'a UnboundedSender<TcpListener>>,
+    pub model: Option<&'a UnboundedSender<TcpListener>>,
     /// The namespaces in which the program runs.
-    pub(crate) isolation: Option<&'a Isolation>,
+    pub isolation: Option<&'a Isolation>,
 }
 
 /// A running program. Dropping this ends the program and its descendants.
@@ -136,19 +137,19 @@ pub(crate) fn launch(
     mut command: Command,
     with_stdin: bool,
     guard: Guard<'_>,
-) -> io::Result<Running> {
+) -> Result<Running, ProcessError> {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let is_supervised = SUPERVISOR.get().is_some_and(|path| command.get_program() == path);
     if is_supervised {
         return supervised(command, with_stdin, guard);
     }
     if guard.bounds.is_some_and(|bounds| bounds.by != ConfineBy::Any) {
-        return Err(io::Error::other(NotConfined::NoSupervisor));
+        return Err(NotConfined::NoSupervisor.into());
     }
     if guard.isolation.is_some() {
-        return Err(io::Error::other(NoIsolation(Errno::ENOSYS)));
+        return Err(NoIsolation(Errno::ENOSYS).into());
     }
-    direct(command, with_stdin)
+    Ok(direct(command, with_stdin)?)
 }
 
 fn direct(mut command: Command, with_stdin: bool) -> io::Result<Running> {
@@ -165,7 +166,11 @@ fn direct(mut command: Command, with_stdin: bool) -> io::Result<Running> {
     })
 }
 
-fn supervised(mut command: Command, with_stdin: bool, guard: Guard<'_>) -> io::Result<Running> {
+fn supervised(
+    mut command: Command,
+    with_stdin: bool,
+    guard: Guard<'_>,
+) -> Result<Running, ProcessError> {
     let (ours, theirs) = UnixStream::pair()?;
     // The supervisor opens the reading end by its number, so this process keeps it open until then.
     let (input, stdin) = if with_stdin { Some(io::pipe()?) } else { None }.unzip();
@@ -186,7 +191,10 @@ fn supervised(mut command: Command, with_stdin: bool, guard: Guard<'_>) -> io::R
         loop {
             match control.wait(PATIENCE)? {
                 SupervisorAnswer::Opened(opened) => {
-                    sockets.add(opened, control.reader.file.take().ok_or_else(gone)?);
+                    sockets.add(
+                        opened,
+                        control.reader.file.take().ok_or(ProcessError::SupervisorEnded)?,
+                    );
                 }
                 answer => break Ok(answer),
             }
@@ -203,30 +211,27 @@ fn supervised(mut command: Command, with_stdin: bool, guard: Guard<'_>) -> io::R
         Ok(SupervisorAnswer::Started { pid, confined }) => {
             Ok(running(Pid::from_raw(pid), confined))
         }
-        Ok(SupervisorAnswer::Failed(reason)) => Err(io::Error::from_raw_os_error(reason)),
-        Ok(SupervisorAnswer::NotConfined(why)) => Err(io::Error::other(why)),
+        Ok(SupervisorAnswer::Failed(reason)) => Err(io::Error::from_raw_os_error(reason).into()),
+        Ok(SupervisorAnswer::NotConfined(why)) => Err(why.into()),
         Ok(SupervisorAnswer::NotIsolated(reason)) => {
-            Err(io::Error::other(NoIsolation(Errno::from_raw(reason))))
+            Err(NoIsolation(Errno::from_raw(reason)).into())
         }
-        Ok(SupervisorAnswer::Ended(_) | SupervisorAnswer::Opened(_)) => Err(gone()),
+        Ok(SupervisorAnswer::Ended(_) | SupervisorAnswer::Opened(_)) => {
+            Err(ProcessError::SupervisorEnded)
+        }
         Err(error) => Err(error),
     }
 }
 
-/// The supervisor has ended, or does not answer.
-fn gone() -> io::Error {
-    io::Error::other("the process of clitape that supervises it was ended; try again")
-}
-
 impl Running {
     /// Returns how the program ended, or `None` while it runs.
-    pub(crate) fn poll(&mut self) -> io::Result<Option<Exit>> {
+    pub(crate) fn poll(&mut self) -> Result<Option<Exit>, ProcessError> {
         match &mut self.how {
             Supervision::Direct(child) => Ok(child.try_wait()?.map(exit_of)),
             Supervision::Supervised { control, .. } => match control.poll()? {
                 None => Ok(None),
                 Some(SupervisorAnswer::Ended(exit)) => Ok(Some(exit)),
-                Some(_) => Err(gone()),
+                Some(_) => Err(ProcessError::SupervisorEnded),
             },
         }
     }
@@ -290,39 +295,39 @@ struct Control {
 }
 
 impl Control {
-    fn send(&mut self, plan: &LaunchPlan) -> io::Result<()> {
-        let mut line = serde_json::to_vec(plan)?;
+    fn send(&mut self, plan: &LaunchPlan) -> Result<(), ProcessError> {
+        let mut line = serde_json::to_vec(plan).map_err(io::Error::from)?;
         line.push(b'\n');
-        self.reader.stream.write_all(&line)
+        Ok(self.reader.stream.write_all(&line)?)
     }
 
     /// Waits at most `limit` for the next answer.
-    fn wait(&mut self, limit: Duration) -> io::Result<SupervisorAnswer> {
+    fn wait(&mut self, limit: Duration) -> Result<SupervisorAnswer, ProcessError> {
         self.reader.stream.set_nonblocking(false)?;
         self.reader.stream.set_read_timeout(Some(limit))?;
         let answer = self.read()?;
         self.reader.stream.set_nonblocking(true)?;
-        answer.ok_or_else(gone)
+        answer.ok_or(ProcessError::SupervisorEnded)
     }
 
     /// Returns the next answer if it has arrived.
-    fn poll(&mut self) -> io::Result<Option<SupervisorAnswer>> {
+    fn poll(&mut self) -> Result<Option<SupervisorAnswer>, ProcessError> {
         self.read()
     }
 
-    fn read(&mut self) -> io::Result<Option<SupervisorAnswer>> {
+    fn read(&mut self) -> Result<Option<SupervisorAnswer>, ProcessError> {
         let mut buffer = [0; 256];
         loop {
             if let Some(end) = self.pending.iter().position(|&byte| byte == b'\n') {
                 let line: Vec<u8> = self.pending.drain(..=end).collect();
-                return Ok(Some(serde_json::from_slice(&line)?));
+                return Ok(Some(serde_json::from_slice(&line).map_err(io::Error::from)?));
             }
             match self.reader.read(&mut buffer) {
-                Ok(0) => return Err(gone()),
+                Ok(0) => return Err(ProcessError::SupervisorEnded),
                 Ok(n) => self.pending.extend(&buffer[..n]),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
-                Err(error) => return Err(error),
+                Err(error) => return Err(error.into()),
             }
         }
     }

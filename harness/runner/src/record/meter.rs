@@ -1,4 +1,4 @@
-//! Counts the output of a program and compares it with its limits.
+//! The limits of a program, and the count of its output.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use clitape_gateway::ByteSize;
 
 use clitape_recording::limits::OutputLimits;
 
-/// A limit of [`OutputLimits`] that a program has reached.
+/// A limit that a program has reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overflow {
     /// [`OutputLimits::bytes`].
@@ -17,6 +17,8 @@ pub enum Overflow {
     Lines(u64),
     /// The limit of the account in which the output is counted.
     Kept(ByteSize),
+    /// The limit of the memory of the program and its descendants.
+    Memory(ByteSize),
 }
 
 impl Overflow {
@@ -27,6 +29,7 @@ impl Overflow {
             Self::Line(_) => "--max-line",
             Self::Lines(_) => "--max-lines",
             Self::Kept(_) => "--max-kept",
+            Self::Memory(_) => "--max-memory",
         }
     }
 
@@ -44,6 +47,7 @@ impl fmt::Display for Overflow {
             Self::Line(most) => write!(f, "a line of more than {most}"),
             Self::Lines(most) => write!(f, "more than {most} lines, or in as many pieces"),
             Self::Kept(most) => write!(f, "more than {most} with what else is kept"),
+            Self::Memory(most) => write!(f, "more than {most} of memory"),
         }
     }
 }

@@ -5,7 +5,7 @@
 //! 1. [`resolve`] finds or installs the CLI.
 //! 2. `server` serves the scenario's `model.toml` on loopback. `script` chooses the answer to a request;
 //!    `answer` and `cut` make its bytes.
-//! 3. `run` starts the CLI in fresh folders (`sandbox`), once for each run of the scenario. `child` reads
+//! 3. `run` starts the CLI in fresh folders (`sandbox`), once for each run of the scenario. `attended` reads
 //!    its output, `host` decides which lines its stdin gets and when, `stdin_pipe` writes them, `trigger` decides when it
 //!    gets a signal, and `history` keeps the part of a resumed session that the CLI sends to the model.
 //! 4. [`record`] returns the canonical form of the result, a take.
@@ -14,8 +14,7 @@
 
 mod agreed;
 mod answer;
-mod checkout;
-mod child;
+mod attended;
 mod claude;
 mod confine;
 mod cut;
@@ -33,6 +32,7 @@ mod meter;
 mod npm;
 mod paced;
 mod passing;
+mod process_error;
 #[cfg(target_os = "linux")]
 mod processes;
 mod program;
@@ -40,7 +40,9 @@ mod removal;
 mod request;
 mod results;
 mod review;
+mod revision;
 mod run;
+mod run_to_end;
 mod sandbox;
 mod scratch;
 mod script;
@@ -62,9 +64,7 @@ use clitape_recording::cassette::Take;
 use clitape_recording::scenario::Scenario;
 
 pub use agreed::Agreed;
-pub use checkout::Checkout;
-pub(crate) use child::{Ended, Notes, Script, Why, drive};
-pub use claude::{Claude, ClaudeChoice, help, resolve};
+pub use claude::{Claude, ClaudeChoice, help, newest, resolve};
 pub use confine::ConfineBy;
 #[cfg(target_os = "linux")]
 pub use confine::enter;
@@ -72,13 +72,17 @@ pub use error::{CliOutput, HostError, RecordError};
 pub(crate) use git::{Git, work_tree};
 pub use isolation::{Cover, Isolation, NetworkDoor, NetworkSockets, NoIsolation, OwnNetwork};
 pub use launch::{ENTER, SUPERVISE, supervise_with};
-pub(crate) use launch::{Guard, Running, command, launch};
+pub use launch::{Guard, command};
+pub(crate) use launch::{Running, launch};
 pub use made_from::made_from;
 pub use meter::{Meter, Overflow};
-pub use npm::{Install, Installed, newest};
-pub use program::{Program, ProgramStart, StdoutUse};
+pub use npm::once;
+pub use npm::{Install, InstallLimits, Installed};
+pub use process_error::ProcessError;
+pub use program::{Attendant, Ending, OutputPiece, OutputReader, Program, ProgramStart};
 pub use review::{Review, digest, settings_digest};
-pub(crate) use scratch::sweep;
+pub use revision::{Checkout, Revision, build};
+pub use run_to_end::{Ended, Output, RunLimits, Why, run_to_end};
 pub use scratch::{Scratch, Swept, remove_stale};
 pub use settings::{RecordSettings, ResolveSettings};
 pub use stdin_pipe::{StdinClosed, StdinPipe, Unread};

@@ -4,18 +4,46 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
+use clitape_gateway::ByteSize;
 use clitape_recording::cassette::Exit;
-use clitape_recording::limits::OutputLimits;
+use clitape_recording::limits::{INSTALL_OUTPUT, INSTALL_TIME, OutputLimits};
 use clitape_recording::names::CliVersion;
 use fs_err as fs;
 
-use super::RecordError;
-use super::child::{Notes, Script, Why, drive};
 use super::launch::{Guard, command};
+use super::process_error::ProcessError;
+use super::run_to_end::{RunLimits, Why, run_to_end};
 use super::scratch::{Scratch, sweep};
-use super::settings::ResolveSettings;
 use crate::host::HostPaths;
+
+/// The limits of a program that installs or builds another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InstallLimits {
+    /// The longest time that it may take.
+    pub time: Duration,
+    /// The most bytes that it may print on stdout; stderr has the same limit.
+    pub output: ByteSize,
+}
+
+impl Default for InstallLimits {
+    fn default() -> Self {
+        Self { time: INSTALL_TIME, output: INSTALL_OUTPUT }
+    }
+}
+
+impl InstallLimits {
+    /// The limits of a program that works in the temporary folder with this lock file, if it has one.
+    pub(super) fn of_program(self, lock: Option<&Path>) -> RunLimits<'_> {
+        RunLimits {
+            output: OutputLimits::within(self.output),
+            kept: None,
+            time: self.time,
+            guard: Guard { lock, ..Guard::default() },
+        }
+    }
+}
 
 /// The start of the names of folders for installs in progress.
 const INSTALLING: &str = ".installing-";
@@ -46,9 +74,9 @@ impl Npm {
         call: &NpmCall<'_>,
         to: &Path,
         lock: &Path,
-        limits: ResolveSettings,
+        limits: InstallLimits,
         stop: &AtomicBool,
-    ) -> Result<(), RecordError> {
+    ) -> Result<(), ProcessError> {
         let NpmCall { what, packages, runs_scripts, otherwise, has_options } = call;
         let package = packages.join(" ");
         let Some(program) = &self.program else {
@@ -60,12 +88,7 @@ impl Npm {
         let mut npm = command_in(to, program, &["install", "--no-audit", "--no-fund"]);
         npm.args(*packages);
         npm.args((!runs_scripts).then_some("--ignore-scripts"));
-        let script = Script {
-            guard: Guard { lock: Some(lock), ..Guard::default() },
-            output: OutputLimits::within(limits.install_output),
-            ..Script::default()
-        };
-        let tried = run(npm, script, limits, *has_options, stop)?;
+        let tried = run(npm, lock, limits, *has_options, stop)?;
         let Err(reason) = tried else { return Ok(()) };
         Err(no_package(
             format!("npm could not install {package}: {reason}"),
@@ -74,45 +97,25 @@ impl Npm {
     }
 
     /// The newest version of a package in the registry. `empty` is an empty folder.
-    fn newest(
+    pub(super) fn newest(
         &self,
         package: &str,
         empty: &Scratch,
-        limits: ResolveSettings,
+        limits: InstallLimits,
         stop: &AtomicBool,
-    ) -> Result<CliVersion, RecordError> {
+    ) -> Result<CliVersion, ProcessError> {
         let hint = "name a version in place of `latest`";
         let Some(program) = &self.program else {
             return Err(no_package("there is no `npm` on PATH to ask for the newest".into(), hint));
         };
         let npm = command_in(empty.path(), program, &["view", package, "version"]);
-        let lock = empty.lock();
-        let script = Script {
-            guard: Guard { lock: Some(&lock), ..Guard::default() },
-            output: OutputLimits::within(limits.install_output),
-            ..Script::default()
-        };
-        let tried = run(npm, script, limits, true, stop)?;
+        let tried = run(npm, &empty.lock(), limits, true, stop)?;
         let printed = tried
             .map_err(|reason| no_package(format!("npm can't find {package}: {reason}"), hint))?;
         let printed = String::from_utf8_lossy(&printed).trim().to_owned();
         let why = |_| no_package(format!("npm names no version of {package}: {printed}"), hint);
         printed.parse().map_err(why)
     }
-}
-
-/// The newest version of the CLI that npm knows.
-///
-/// # Errors
-///
-/// [`RecordError::NoClaude`] when npm can't be asked; [`RecordError::Stopped`].
-pub fn newest(
-    limits: ResolveSettings,
-    host: &HostPaths,
-    stop: &AtomicBool,
-) -> Result<CliVersion, RecordError> {
-    let npm = Npm { program: host.which("npm") };
-    npm.newest("@anthropic-ai/claude-code", &Scratch::for_program(host)?, limits, stop)
 }
 
 /// A command of npm in a folder that has nothing of the workspace, whose `.npmrc` and `package.json` could name another
@@ -127,22 +130,21 @@ fn command_in(folder: &Path, npm: &Path, args: &[&str]) -> Command {
 /// command has it.
 fn run(
     npm: Command,
-    script: Script<'_>,
-    limits: ResolveSettings,
+    lock: &Path,
+    limits: InstallLimits,
     has_options: bool,
     stop: &AtomicBool,
-) -> Result<Result<Vec<u8>, String>, RecordError> {
+) -> Result<Result<Vec<u8>, String>, ProcessError> {
     let raise = |option: &str| match has_options {
         true => format!("; raise the limit with `{option}`"),
         false => String::new(),
     };
-    let ended = drive(npm, script, limits.install_time, stop, &Notes::new())?;
+    let ended = run_to_end(npm, limits.of_program(Some(lock)), stop)?;
     Ok(Err(match ended.why {
-        Why::Stopped => return Err(RecordError::Stopped),
-        Why::Itself if ended.exit == Exit::Code(0) => return Ok(Ok(ended.stdout)),
-        Why::Itself | Why::Alarm(_) => String::from_utf8_lossy(&ended.stderr).trim().to_owned(),
+        Why::Itself if ended.exit == Exit::Code(0) => return Ok(Ok(ended.output.stdout)),
+        Why::Itself => ended.stderr_text(),
         Why::Limit => {
-            let s = limits.install_time.as_secs_f64();
+            let s = limits.time.as_secs_f64();
             format!("it had not ended after {s} s and was ended{}", raise("--install-timeout"))
         }
         Why::Overflow(what) => {
@@ -153,10 +155,10 @@ fn run(
 
 /// Makes `folder` with what `install` puts into a temporary folder beside it, which has a lock file; does nothing
 /// if the folder is there.
-pub(super) fn once(
+pub fn once(
     folder: &Path,
-    install: impl FnOnce(&Path, &Path) -> Result<(), RecordError>,
-) -> Result<(), RecordError> {
+    install: impl FnOnce(&Path, &Path) -> Result<(), ProcessError>,
+) -> Result<(), ProcessError> {
     let (Some(cache), false) = (folder.parent(), folder.exists()) else { return Ok(()) };
     fs::create_dir_all(cache)?;
     sweep(cache, INSTALLING);
@@ -172,8 +174,8 @@ pub(super) fn once(
     Ok(())
 }
 
-fn no_package(why: String, hint: &str) -> RecordError {
-    RecordError::NoClaude { why, hint: hint.to_owned() }
+fn no_package(why: String, hint: &str) -> ProcessError {
+    ProcessError::Failed { why, hint: hint.to_owned() }
 }
 
 /// Packages that npm installs for a program that is not a CLI.
@@ -206,14 +208,14 @@ impl Install {
     ///
     /// # Errors
     ///
-    /// [`RecordError`], which says what to run; [`RecordError::Stopped`].
+    /// [`ProcessError`], which says what to run; [`ProcessError::Stopped`].
     pub fn run(
         &self,
-        limits: ResolveSettings,
+        limits: InstallLimits,
         host: &HostPaths,
         stop: &AtomicBool,
         note: &mut dyn FnMut(&str),
-    ) -> Result<Installed, RecordError> {
+    ) -> Result<Installed, ProcessError> {
         let node = self.node.as_ref().map(|version| (node_package(), version));
         let npm = Npm { program: host.which("npm") };
         once(&self.folder, |to, lock| {

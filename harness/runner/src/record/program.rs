@@ -1,23 +1,27 @@
-//! A program of another project that runs beside clitape for a while, such as a gateway under test.
+//! A program that runs under limits, and the one loop that attends it.
 //!
-//! It is started as a recorded CLI is: in its own process group, under a supervisor that ends it with all its
-//! descendants when clitape ends. Threads read what it prints, keep the end of it and count it.
+//! It is started in its own process group, under a supervisor that ends it with all its descendants when clitape ends.
+//! Threads read what it prints, because a program may lose the end of its output when the reader is slow. They keep the
+//! end of it, count it, and pass it on with the time of every read.
 
 use std::ffi::OsString;
 use std::io::{self, Read};
 use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use clitape_gateway::ByteSize;
-use clitape_recording::cassette::Exit;
+use clitape_recording::cassette::{Confinement, Exit};
 use clitape_recording::limits::OutputLimits;
 use nix::sys::signal::Signal;
 
-use super::isolation::{Isolation, NetworkSockets, NoIsolation};
+use super::isolation::{Isolation, NetworkSockets};
 use super::launch::{Guard, Running, command, launch};
 use super::meter::{Meter, Overflow};
+use super::process_error::ProcessError;
 use super::scratch::Scratch;
 use super::stdin_pipe::StdinPipe;
 use super::work::Work;
@@ -25,12 +29,16 @@ use crate::threads::{self, NoMoreThreads};
 
 /// The bytes of the output that are kept: the last ones.
 const KEPT: usize = 256 * 1024;
-/// The time between two checks whether the program has ended.
+/// The time between two checks whether the program has ended or has to be stopped.
 const LOOK: Duration = Duration::from_millis(10);
 /// The time between two looks at the memory of the program.
 const MEMORY_LOOK: Duration = Duration::from_millis(500);
+/// How long a program may take to end after it was asked to, or to close its pipes after it ended.
+const GRACE: Duration = Duration::from_secs(2);
+/// The same once the caller has asked to stop, because a person waits for the command to end.
+const STOP_GRACE: Duration = Duration::from_millis(500);
 
-/// How a [`Program`] is started.
+/// How a [`Program`] of another project is started.
 #[derive(Debug, Clone, Copy)]
 pub struct ProgramStart<'a> {
     /// The program and its arguments; a name without `/` is searched for on the `PATH` of `environment`.
@@ -43,8 +51,8 @@ pub struct ProgramStart<'a> {
     pub scratch: &'a Scratch,
     /// Whether its stdin is a pipe, which [`Program::take_stdin`] returns; otherwise it is `/dev/null`.
     pub with_stdin: bool,
-    /// What becomes of its stdout.
-    pub stdout: StdoutUse,
+    /// Who reads its output.
+    pub reader: OutputReader,
     /// The most that it may print.
     pub output: OutputLimits,
     /// The most memory that it and its descendants may use.
@@ -53,15 +61,70 @@ pub struct ProgramStart<'a> {
     pub isolation: Option<&'a Isolation>,
 }
 
-/// What becomes of the stdout of a [`Program`].
+/// Who reads the output of a [`Program`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StdoutUse {
-    /// Its last part is kept, with that of stderr.
-    LastLines,
-    /// All of it is kept too, as far as the limits allow.
-    Kept,
-    /// The caller reads it, with [`Program::take_stdout`], and holds it to the limits.
-    Taken,
+pub enum OutputReader {
+    /// Only the last part is kept.
+    LastPart,
+    /// An [`Attendant`] takes every piece.
+    Attendant,
+    /// The caller reads stdout, with [`Program::take_stdout`], and holds it to the limits. The last part of stderr is
+    /// kept.
+    Caller,
+}
+
+/// A part of the output of a program, as it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutputPiece {
+    /// When it was read.
+    pub at: Instant,
+    /// Whether it is of stdout; otherwise it is of stderr.
+    pub is_stdout: bool,
+    /// At least one byte.
+    pub bytes: Vec<u8>,
+}
+
+/// Whatever attends a program: takes its output, writes to it, and decides when that is over.
+pub trait Attendant {
+    /// Why it ends its attendance, beside the reasons of every program.
+    type Reason;
+
+    /// Takes the next piece of the output. An error ends the attendance.
+    fn take(&mut self, piece: OutputPiece) -> Result<(), Ending<Self::Reason>>;
+
+    /// Acts between two pieces, some times in a tenth of a second. An error ends the attendance.
+    fn act(&mut self, _program: &mut Program) -> Result<(), Ending<Self::Reason>> {
+        Ok(())
+    }
+
+    /// Learns how the program ended, once. Pieces may still come.
+    fn learn_exit(&mut self, _exit: Exit) {}
+}
+
+/// Why the attendance of a program ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ending<R> {
+    /// The program ended by itself, and its output was read.
+    Itself,
+    /// The time was over.
+    Limit,
+    /// The caller stopped it.
+    Stopped,
+    /// The program reached another limit.
+    Overflow(Overflow),
+    /// The attendant ended it.
+    Reason(R),
+}
+
+/// Attends a program of which only the last part of the output counts.
+struct NoAttendant;
+
+impl Attendant for NoAttendant {
+    type Reason = std::convert::Infallible;
+
+    fn take(&mut self, _piece: OutputPiece) -> Result<(), Ending<Self::Reason>> {
+        Ok(())
+    }
 }
 
 /// A running program. Dropping this ends it and its descendants.
@@ -70,7 +133,10 @@ pub struct Program {
     stdin: Option<StdinPipe>,
     exit: Option<Exit>,
     printed: Arc<Mutex<Printed>>,
-    memory: ByteSize,
+    /// The output for an attendant; none once it reached a limit.
+    pieces: Option<Receiver<OutputPiece>>,
+    output: OutputLimits,
+    memory: Option<ByteSize>,
     /// When the memory was looked at, and whether it was too much.
     memory_seen: (Instant, bool),
 }
@@ -84,44 +150,42 @@ impl std::fmt::Debug for Program {
 /// Takes each piece of what a program prints, as soon as it is read.
 type Sink = Box<dyn FnMut(&[u8]) + Send>;
 
-/// What a program has printed.
-#[derive(Default)]
+/// The output of a program so far.
 struct Printed {
     /// Where each piece goes too.
     sink: Option<Sink>,
     /// The end of stdout and stderr, in the order in which it was read.
     end: Vec<u8>,
-    /// All of stdout, where that is wanted.
-    stdout: Option<Vec<u8>>,
+    /// The counts of stdout and of stderr.
+    meters: [Meter; 2],
     /// The streams that are open.
     open: usize,
     overflow: Option<Overflow>,
 }
 
 impl Printed {
-    fn take(&mut self, bytes: &[u8], is_stdout: bool) {
+    fn take(&mut self, piece: &OutputPiece) -> Result<(), Overflow> {
+        self.meters[usize::from(!piece.is_stdout)].take(&piece.bytes)?;
         if let Some(sink) = &mut self.sink {
-            sink(bytes);
+            sink(&piece.bytes);
         }
-        self.end.extend(bytes);
+        self.end.extend(&piece.bytes);
         let beyond = self.end.len().saturating_sub(KEPT);
         self.end.drain(..beyond);
-        if let Some(all) = self.stdout.as_mut().filter(|_| is_stdout) {
-            all.extend(bytes);
-        }
+        Ok(())
     }
 }
 
 impl Program {
-    /// Starts a program.
+    /// Starts a program of another project.
     ///
     /// # Errors
     ///
-    /// When it can't be started; the message names it. [`NoIsolation`] when the system does not let it have its
+    /// [`ProcessError::NotStarted`] names it. [`ProcessError::NoIsolation`] when the system does not let it have its
     /// namespaces.
-    pub fn start(start: ProgramStart<'_>) -> io::Result<Self> {
+    pub fn start(start: ProgramStart<'_>) -> Result<Self, ProcessError> {
         let Some((program, args)) = start.command.split_first() else {
-            return Err(io::Error::other("the command is empty"));
+            return Err(ProcessError::NoCommand);
         };
         let path = start.environment.iter().find(|(name, _)| name == "PATH");
         let found = path.and_then(|(_, path)| crate::host::which(path, &program.to_string_lossy()));
@@ -134,29 +198,59 @@ impl Program {
         command.current_dir(start.folder);
         let lock = start.scratch.lock();
         let guard = Guard { lock: Some(&lock), isolation: start.isolation, ..Guard::default() };
-        let mut running = launch(command, start.with_stdin, guard).map_err(|error| {
-            if NoIsolation::of(&error).is_some() {
-                return error;
+        let launched = Self::launch(command, start.with_stdin, start.reader, start.output, guard);
+        let mut started = launched.map_err(|error| match error {
+            ProcessError::Io(error) => {
+                let program = program.to_string_lossy().into_owned();
+                ProcessError::NotStarted { program, error }
             }
-            let name = program.to_string_lossy();
-            NoMoreThreads::of(&error).map_or_else(
-                || io::Error::new(error.kind(), format!("can't start {name}: {error}")),
-                io::Error::from,
-            )
+            error => error,
         })?;
-        let stdout = (start.stdout == StdoutUse::Kept).then(Vec::new);
-        let is_taken = start.stdout == StdoutUse::Taken;
-        let open = if is_taken { 1 } else { 2 };
-        let printed = Arc::new(Mutex::new(Printed { stdout, open, ..Printed::default() }));
-        if let Some(pipe) = running.stdout.take_if(|_| !is_taken) {
-            read(pipe, true, start.output, printed.clone())?;
+        started.memory = Some(start.memory);
+        Ok(started)
+    }
+
+    /// Starts a command that [`super::launch::command`] returned.
+    ///
+    /// # Errors
+    ///
+    /// When it can't be started, confined or isolated.
+    pub(crate) fn launch(
+        command: Command,
+        with_stdin: bool,
+        reader: OutputReader,
+        output: OutputLimits,
+        guard: Guard<'_>,
+    ) -> Result<Self, ProcessError> {
+        let mut running = launch(command, with_stdin, guard)?;
+        let (sender, pieces) = channel();
+        let sender = (reader == OutputReader::Attendant).then_some(sender);
+        let mut program = Self {
+            stdin: running.stdin.take().map(StdinPipe::new).transpose()?,
+            exit: None,
+            printed: Arc::new(Mutex::new(Printed {
+                sink: None,
+                end: Vec::new(),
+                meters: [(); 2].map(|()| Meter::new(output)),
+                open: 0,
+                overflow: None,
+            })),
+            pieces: sender.is_some().then_some(pieces),
+            output,
+            memory: None,
+            memory_seen: (Instant::now(), false),
+            running,
+        };
+        let stdout = program.running.stdout.take_if(|_| reader != OutputReader::Caller);
+        let stderr = program.running.stderr.take();
+        program.printed().open = usize::from(stdout.is_some()) + usize::from(stderr.is_some());
+        if let Some(pipe) = stdout {
+            read(pipe, true, program.printed.clone(), sender.clone())?;
         }
-        if let Some(pipe) = running.stderr.take() {
-            read(pipe, false, start.output, printed.clone())?;
+        if let Some(pipe) = stderr {
+            read(pipe, false, program.printed.clone(), sender)?;
         }
-        let memory_seen = (Instant::now(), false);
-        let stdin = running.stdin.take().map(StdinPipe::new).transpose()?;
-        Ok(Self { running, stdin, exit: None, printed, memory: start.memory, memory_seen })
+        Ok(program)
     }
 
     /// Returns the pipe to its stdin, once.
@@ -169,9 +263,19 @@ impl Program {
         std::mem::take(&mut self.running.sockets)
     }
 
-    /// Returns the pipe of its stdout, once, if it is [`StdoutUse::Taken`].
+    /// Returns the pipe of its stdout, once, if the caller is its [`OutputReader`].
     pub fn take_stdout(&mut self) -> Option<impl Read + Send + 'static> {
         self.running.stdout.take()
+    }
+
+    /// Returns the way in which it is confined.
+    pub(crate) fn confined(&self) -> Option<Confinement> {
+        self.running.confined
+    }
+
+    /// Sends a signal to the program alone, not to its descendants.
+    pub(crate) fn signal_program(&self, signal: Signal) {
+        self.running.signal_program(signal);
     }
 
     /// Returns how the program ended, or `None` while it runs; looks at its memory now and then.
@@ -179,15 +283,23 @@ impl Program {
     /// # Errors
     ///
     /// When its supervisor was ended.
-    pub fn poll(&mut self) -> io::Result<Option<Exit>> {
+    pub fn poll(&mut self) -> Result<Option<Exit>, ProcessError> {
         if self.exit.is_none() {
             self.exit = self.running.poll()?;
             let (at, is_too_much) = self.memory_seen;
-            if !is_too_much && at.elapsed() > MEMORY_LOOK {
-                self.memory_seen = (Instant::now(), self.running.memory() > self.memory.get());
+            if let Some(most) = self.memory
+                && !is_too_much
+                && at.elapsed() > MEMORY_LOOK
+            {
+                self.memory_seen = (Instant::now(), self.running.memory() > most.get());
             }
         }
         Ok(self.exit)
+    }
+
+    /// Returns whether it was seen that the program has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.exit.is_some()
     }
 
     /// Returns whether a text is in the last part of what it printed.
@@ -196,14 +308,10 @@ impl Program {
         printed.end.windows(text.len().max(1)).any(|part| part == text.as_bytes())
     }
 
-    /// Returns the limit that it reached, and the option that raises it.
-    pub fn overflow(&self) -> Option<String> {
-        let memory = || {
-            let most = self.memory;
-            format!("more than {most} of memory; raise the limit with `--max-memory`")
-        };
-        let printed = self.printed().overflow.map(Overflow::with_option);
-        printed.or_else(|| self.memory_seen.1.then(memory))
+    /// Returns the limit that it reached.
+    pub fn overflow(&self) -> Option<Overflow> {
+        let of_memory = || self.memory.filter(|_| self.memory_seen.1).map(Overflow::Memory);
+        self.printed().overflow.or_else(of_memory)
     }
 
     /// Returns the last lines that it printed, at most `lines`, blank ones left out.
@@ -222,9 +330,105 @@ impl Program {
         printed.sink = Some(Box::new(sink));
     }
 
+    /// Counts the output from here on as if the program had printed nothing before.
+    pub fn count_anew(&self) {
+        self.printed().meters = [(); 2].map(|()| Meter::new(self.output));
+    }
+
     /// Returns the work of the program and its descendants; `None` where the system does not say.
     pub fn work(&self) -> Option<Work> {
         self.running.work()
+    }
+
+    /// Attends the program until it has ended and its output was read, until `limit` has passed, until it reaches a limit
+    /// of its own, or until `stop` is set or the attendant ends it. Whatever the reason, the program is not ended by this.
+    ///
+    /// # Errors
+    ///
+    /// When its supervisor was ended.
+    pub fn attend<A: Attendant>(
+        &mut self,
+        attendant: &mut A,
+        limit: Duration,
+        stop: &AtomicBool,
+    ) -> Result<Ending<A::Reason>, ProcessError> {
+        let begin = Instant::now();
+        let mut ended_at: Option<Instant> = None;
+        loop {
+            // Once both are closed, all pieces have been sent.
+            let is_closed = self.printed().open == 0;
+            let piece = self.next_piece();
+            let is_read = is_closed && piece.is_none();
+            let is_new = self.exit.is_none();
+            if let Some(exit) = self.poll()? {
+                ended_at.get_or_insert_with(Instant::now);
+                if is_new {
+                    attendant.learn_exit(exit);
+                }
+            }
+            let taken = piece.map_or(Ok(()), |piece| attendant.take(piece));
+            if let Err(ending) = taken.and_then(|()| attendant.act(self)) {
+                return Ok(ending);
+            }
+            if let Some(what) = self.overflow() {
+                // The threads that read end too, and what they have read is not lost.
+                let rest = self.pieces.take();
+                let mut rest = rest.iter().flat_map(Receiver::try_iter);
+                let refused = rest.find_map(|piece| attendant.take(piece).err());
+                return Ok(refused.unwrap_or(Ending::Overflow(what)));
+            }
+            let is_stopped = stop.load(Ordering::Relaxed);
+            let grace = if is_stopped { STOP_GRACE } else { GRACE };
+            match ended_at {
+                Some(_) if is_read => return Ok(Ending::Itself),
+                // Another process may have its pipes open.
+                Some(at) if at.elapsed() > grace => return Ok(Ending::Itself),
+                Some(_) => {}
+                None if is_stopped => return Ok(Ending::Stopped),
+                None if begin.elapsed() >= limit => return Ok(Ending::Limit),
+                None => {}
+            }
+        }
+    }
+
+    /// Returns the next piece for the attendant, or `None` after a moment.
+    fn next_piece(&self) -> Option<OutputPiece> {
+        match self.pieces.as_ref().map(|pieces| pieces.recv_timeout(LOOK)) {
+            Some(Ok(piece)) => return Some(piece),
+            Some(Err(RecvTimeoutError::Timeout)) => {}
+            Some(Err(RecvTimeoutError::Disconnected)) | None => std::thread::sleep(LOOK),
+        }
+        None
+    }
+
+    /// Attends the program to its end, as [`Self::attend`] does, and ends it where it does not end by itself: first with
+    /// SIGTERM to its group, then with SIGKILL. Returns how it ended, and why.
+    ///
+    /// # Errors
+    ///
+    /// When its supervisor was ended.
+    pub(crate) fn attend_to_end<A: Attendant>(
+        &mut self,
+        attendant: &mut A,
+        limit: Duration,
+        stop: &AtomicBool,
+    ) -> Result<(Exit, Ending<A::Reason>), ProcessError> {
+        let ending = self.attend(attendant, limit, stop)?;
+        let mut signals = [Signal::SIGTERM, Signal::SIGKILL].into_iter();
+        let never = AtomicBool::new(false);
+        loop {
+            if let Some(exit) = self.exit {
+                return Ok((exit, ending));
+            }
+            let is_stopped = stop.load(Ordering::Relaxed);
+            self.running.signal(signals.next().unwrap_or(Signal::SIGKILL));
+            let end = Instant::now() + if is_stopped { STOP_GRACE } else { GRACE };
+            // Of the reasons, the first one counts.
+            while self.exit.is_none() && Instant::now() < end {
+                let left = end.saturating_duration_since(Instant::now());
+                self.attend(attendant, left, &never)?;
+            }
+        }
     }
 
     /// Waits until the program has ended and its output was read, at most `limit`, and until it has reached a limit of
@@ -233,17 +437,13 @@ impl Program {
     /// # Errors
     ///
     /// When its supervisor was ended.
-    pub fn wait(&mut self, limit: Duration, stop: &AtomicBool) -> io::Result<Option<Exit>> {
-        let begin = Instant::now();
-        loop {
-            let exit = self.poll()?;
-            let is_over = exit.is_some() && self.printed().open == 0;
-            let is_stopped = stop.load(Ordering::Relaxed);
-            if is_over || is_stopped || begin.elapsed() > limit || self.overflow().is_some() {
-                return Ok(exit);
-            }
-            std::thread::sleep(LOOK);
-        }
+    pub fn wait(
+        &mut self,
+        limit: Duration,
+        stop: &AtomicBool,
+    ) -> Result<Option<Exit>, ProcessError> {
+        self.attend(&mut NoAttendant, limit, stop)?;
+        Ok(self.exit)
     }
 
     /// Asks the program and its group to end with SIGTERM and waits, at most `limit` or until `stop` is set. Returns
@@ -252,7 +452,11 @@ impl Program {
     /// # Errors
     ///
     /// When its supervisor was ended.
-    pub fn ask_to_end(&mut self, limit: Duration, stop: &AtomicBool) -> io::Result<Option<Exit>> {
+    pub fn ask_to_end(
+        &mut self,
+        limit: Duration,
+        stop: &AtomicBool,
+    ) -> Result<Option<Exit>, ProcessError> {
         if self.poll()?.is_none() {
             self.running.signal(Signal::SIGTERM);
         }
@@ -262,11 +466,6 @@ impl Program {
             std::thread::sleep(LOOK);
         }
         Ok(self.exit)
-    }
-
-    /// Takes the bytes of stdout that were read so far; none unless all of it is kept.
-    pub fn take_printed(&mut self) -> Vec<u8> {
-        self.printed().stdout.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     fn printed(&self) -> MutexGuard<'_, Printed> {
@@ -279,11 +478,10 @@ impl Program {
 fn read(
     mut pipe: impl Read + Send + 'static,
     is_stdout: bool,
-    limits: OutputLimits,
     printed: Arc<Mutex<Printed>>,
+    pieces: Option<Sender<OutputPiece>>,
 ) -> Result<(), NoMoreThreads> {
     let read = move || {
-        let mut meter = Meter::new(limits);
         let mut buffer = vec![0; 64 * 1024];
         let lock = || printed.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -291,15 +489,21 @@ fn read(
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Ok(0) | Err(_) => break,
                 Ok(n) => {
-                    let mut printed = lock();
-                    if let Err(what) = meter.take(&buffer[..n]) {
-                        printed.overflow.get_or_insert(what);
+                    let bytes = buffer[..n].to_vec();
+                    let piece = OutputPiece { at: Instant::now(), is_stdout, bytes };
+                    let taken = lock().take(&piece);
+                    if let Err(what) = taken {
+                        lock().overflow.get_or_insert(what);
                         break;
                     }
-                    printed.take(&buffer[..n], is_stdout);
+                    if pieces.as_ref().is_some_and(|pieces| pieces.send(piece).is_err()) {
+                        break;
+                    }
                 }
             }
         }
+        // The attendant gets all pieces before it sees that the stream is read.
+        drop(pieces);
         lock().open -= 1;
     };
     threads::start("output", read).map(drop)
@@ -323,7 +527,7 @@ mod tests {
             folder: scratch.path(),
             scratch: &scratch,
             with_stdin,
-            stdout: StdoutUse::Kept,
+            reader: OutputReader::LastPart,
             output: OutputLimits::within(ByteSize::mib(1)),
             memory: ByteSize::mib(256),
             isolation: None,
@@ -344,7 +548,6 @@ mod tests {
         program.copy_to(move |bytes| sink.lock().unwrap().extend(bytes));
         assert_eq!(copy.lock().unwrap().len(), program.printed().end.len());
         assert_eq!(program.last_lines(9).len(), 3);
-        assert!(program.take_printed().starts_with(b"one\n/"));
         assert_eq!(program.overflow(), None);
     }
 
@@ -355,7 +558,7 @@ mod tests {
         stdin.write("hello\n").unwrap();
         drop(stdin);
         assert_eq!(program.wait(LONG, &GO_ON).unwrap(), Some(Exit::Code(0)));
-        assert_eq!(program.take_printed(), b"hello\n");
+        assert_eq!(program.last_lines(9), ["hello"]);
     }
 
     #[test]
@@ -401,7 +604,7 @@ mod tests {
         let (_scratch, mut program) = shell(hoard, false);
         assert_eq!(program.wait(LONG, &GO_ON).unwrap(), None);
         assert_eq!(
-            program.overflow().unwrap(),
+            program.overflow().unwrap().with_option(),
             "more than 256MiB of memory; raise the limit with `--max-memory`"
         );
     }
@@ -415,7 +618,7 @@ mod tests {
             folder: scratch.path(),
             scratch: &scratch,
             with_stdin: false,
-            stdout: StdoutUse::LastLines,
+            reader: OutputReader::LastPart,
             output: OutputLimits::COMPARED,
             memory: ByteSize::mib(256),
             isolation: None,

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use clitape_recording::cassette::{Confinement, Exit, Resume, TickKind};
@@ -11,12 +12,13 @@ use clitape_recording::scenario::{
     Exits, HostPreset, Model, RecordSpec, Scenario, ScenarioError, SessionStep, SignalPlan,
 };
 
-use super::child::{Alarm, Ended, Note, Notes, Script, Why, drive};
+use super::attended::{Alarm, AttendedRun, AttendedScript, run_attended};
 use super::claude::{self, Claude};
 use super::confine::Bounds;
 use super::error::{CliOutput, RecordError};
 use super::host::HostScript;
 use super::launch::{self, Guard};
+use super::program::Ending;
 use super::sandbox::{Folders, Sandbox};
 use super::script::RunStage;
 use super::server::ModelServer;
@@ -209,13 +211,12 @@ impl SessionRig<'_> {
     ) -> Result<(RawRun, Option<String>, Option<Confinement>), RecordError> {
         let Self { scenario, claude, sandbox, server, settings, bounds, .. } = self;
         let folders = &sandbox.folders;
-        let notes = Notes::new();
-        let sender = notes.sender.clone();
+        let (sender, alarms) = channel();
         // A run that reads its messages from stdin has no prompt on the command line.
         let prompt = folders.expand(wanted.prompt.unwrap_or_default());
         server.begin(RunStage { before: wanted.at, prompt }, move |alarm| {
             // An error means that the run is over.
-            let _ = sender.send(Note::Alarm(alarm));
+            let _ = sender.send(alarm);
         });
         let args = self.args(wanted);
         let host = wanted.record.and_then(|record| HostScript::new(record, folders));
@@ -225,29 +226,29 @@ impl SessionRig<'_> {
         let model = Some(&server.listeners);
         let guard = Guard { lock: Some(&lock), bounds: bounds.as_ref(), model, isolation: None };
         let (host, signal) = (host.as_ref(), wanted.signal);
-        let script = Script { host, signal, output, kept: None, guard };
-        let ended = drive(self.command(&args, wanted), script, limit, stop, &notes)?;
+        let script = AttendedScript { host, signal, output, time: limit, guard };
+        let ended = run_attended(self.command(&args, wanted), script, &alarms, stop)?;
         let printed = || CliOutput::new(&ended.stdout, &ended.stderr);
         match &ended.why {
-            Why::Stopped => return Err(RecordError::Stopped),
-            Why::Limit => {
+            Ending::Stopped => return Err(RecordError::Stopped),
+            Ending::Limit => {
                 let limit_s = limit.as_secs();
                 let waiting = ended.unanswered.iter().chain(&ended.unfired);
                 let waiting = waiting.map(|what| format!("\n  {what}")).collect();
                 return Err(RecordError::Timeout { limit_s, raise, waiting, printed: printed() });
             }
-            Why::Alarm(Alarm::Unscripted(asked)) => {
+            Ending::Reason(Alarm::Unscripted(asked)) => {
                 let path = scenario.dir.join("model.toml");
                 return Err(RecordError::Unscripted { path, asked: asked.clone() });
             }
-            Why::Alarm(Alarm::ModelPanicked) => return Err(RecordError::ModelPanicked),
-            Why::Overflow(what) => {
+            Ending::Reason(Alarm::ModelPanicked) => return Err(RecordError::ModelPanicked),
+            Ending::Overflow(what) => {
                 return Err(RecordError::Overflow { what: *what, printed: printed() });
             }
-            Why::Alarm(Alarm::Host(error)) => {
+            Ending::Reason(Alarm::Host(error)) => {
                 return Err(RecordError::Say { why: error.clone(), printed: printed() });
             }
-            Why::Itself => {}
+            Ending::Itself => {}
         }
         if let Some(step) = &ended.unfired {
             let (step, exit) = (step.clone(), ended.exit);
@@ -271,7 +272,7 @@ impl SessionRig<'_> {
             Some(session) => sandbox.transcript(session)?,
             None => Vec::new(),
         };
-        let Ended { stdout, stderr, stdin, events, exit, confined, .. } = ended;
+        let AttendedRun { stdout, stderr, stdin, events, exit, confined, .. } = ended;
         let run = RawRun {
             argv: std::iter::once("claude".to_owned()).chain(args).collect(),
             stdout,

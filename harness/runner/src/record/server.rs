@@ -26,7 +26,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 use super::answer::{INPUT_TOKENS, Writer};
-use super::child::Alarm;
+use super::attended::Alarm;
 use super::paced::Paced;
 use super::request::Asked;
 use super::sandbox::Folders;

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use clitape_gateway::ByteSize;
 use clitape_recording::limits::{
-    INSTALL_OUTPUT, INSTALL_TIME, MODEL_LINES, MODEL_REQUEST, OutputLimits, RECORDED_TIME,
-    VERSION_OUTPUT, VERSION_TIME,
+    MODEL_LINES, MODEL_REQUEST, OutputLimits, RECORDED_TIME, VERSION_OUTPUT, VERSION_TIME,
 };
 
 use super::confine::ConfineBy;
+use super::npm::InstallLimits;
 use super::workspace::WorkspaceLimits;
 
 /// The settings of a recording.
@@ -48,10 +48,8 @@ pub struct ResolveSettings {
     pub version_time: Duration,
     /// The most bytes that it may print on stdout; stderr has the same limit.
     pub version_output: ByteSize,
-    /// The longest time that npm may take to install a CLI.
-    pub install_time: Duration,
-    /// The most bytes that npm may print on stdout; stderr has the same limit.
-    pub install_output: ByteSize,
+    /// The limits of npm when it installs a CLI.
+    pub install: InstallLimits,
     /// The way in which the CLI is confined when it is asked for its version, if the system has it; `None` does not
     /// confine it.
     pub confine: Option<ConfineBy>,
@@ -62,8 +60,7 @@ impl Default for ResolveSettings {
         Self {
             version_time: VERSION_TIME,
             version_output: VERSION_OUTPUT,
-            install_time: INSTALL_TIME,
-            install_output: INSTALL_OUTPUT,
+            install: InstallLimits::default(),
             confine: Some(ConfineBy::Any),
         }
     }

@@ -26,8 +26,8 @@ fn repository(files: &[(&str, &str)]) -> tempfile::TempDir {
 
 /// Builds a revision, and expects an error that contains `told`.
 fn check(root: &Path, revision: &str, builds: &Path, told: &str) {
-    let error = find(root, revision, &RUNS)
-        .and_then(|found| build(root, &found, builds, &RUNS, &mut |_| {}));
+    let error =
+        find(root, revision, &RUNS).and_then(|found| build(&found, builds, &RUNS, &mut |_| {}));
     let error = error.unwrap_err().to_string();
     assert!(error.contains(told), "{revision}: {error}");
 }
@@ -54,10 +54,12 @@ fn a_revision_that_does_not_build_leaves_nothing_and_says_why() {
     check(root.path(), "HEAD", builds.path(), "\n  error: ");
     let left = fs::read_dir(builds.path()).unwrap().map(|entry| entry.unwrap().file_name());
     assert_eq!(left.filter(|name| name != "target").count(), 0);
-    let status = git(root.path(), &[], &["status", "--porcelain"], &RUNS).unwrap();
-    assert_eq!(String::from_utf8_lossy(&status.stdout), "", "the repository is as it was");
-    let worktrees = git(root.path(), &[], &["worktree", "list"], &RUNS).unwrap();
-    assert_eq!(String::from_utf8_lossy(&worktrees.stdout).lines().count(), 1);
+    let git = |args: &[&str]| {
+        let output = Command::new("git").current_dir(root.path()).args(args).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(git(&["status", "--porcelain"]), "", "the repository is as it was");
+    assert_eq!(git(&["worktree", "list"]).lines().count(), 1);
 }
 
 #[test]
@@ -74,7 +76,7 @@ fn a_revision_is_built_once_and_kept_by_its_id() {
     let found = find(root.path(), "HEAD", &RUNS).unwrap();
     assert_eq!(found.title, "2026-01-02 One `commit`");
     let mut told = Vec::new();
-    let program = build(root.path(), &found, builds.path(), &RUNS, &mut |what| {
+    let program = build(&found, builds.path(), &RUNS, &mut |what| {
         if let BuildProgress::Begins(text) = what {
             told.push(text.to_owned());
         }
@@ -84,6 +86,6 @@ fn a_revision_is_built_once_and_kept_by_its_id() {
     assert_eq!(Command::new(&program).output().unwrap().stdout, b"{}\n");
     assert_eq!(told.len(), 1);
     assert!(told[0].starts_with(&format!("building clitape {} ", &found.sha[..12])), "{told:?}");
-    let again = build(root.path(), &found, builds.path(), &RUNS, &mut |what| panic!("{what:?}"));
+    let again = build(&found, builds.path(), &RUNS, &mut |what| panic!("{what:?}"));
     assert_eq!(again.unwrap(), program);
 }

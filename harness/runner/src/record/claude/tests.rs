@@ -9,6 +9,7 @@ use clitape_recording::cassette::sha256;
 use tempfile::TempDir;
 
 use super::*;
+use crate::record::npm::InstallLimits;
 
 static RUNS: AtomicBool = AtomicBool::new(false);
 
@@ -166,8 +167,7 @@ fn a_limit_on_the_way_to_a_cli_is_told_with_its_option() {
     let low = ResolveSettings {
         version_time: Duration::from_millis(300),
         version_output: ByteSize::kib(1),
-        install_time: Duration::from_millis(300),
-        install_output: ByteSize::kib(1),
+        install: InstallLimits { time: Duration::from_millis(300), output: ByteSize::kib(1) },
         ..ResolveSettings::default()
     };
     for (script, by_npm, by_itself) in [

@@ -56,7 +56,7 @@ impl ConfineBy {
 
 /// The reason why a CLI could not be confined.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
-pub(crate) enum NotConfined {
+pub enum NotConfined {
     /// The kernel does not offer Landlock.
     #[error(
         "the CLI can't be confined by Landlock: this system does not have it (Linux 5.13 and later, \
@@ -86,7 +86,7 @@ pub(crate) enum NotConfined {
 
 /// The files, folders and port to which a program is confined.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Bounds {
+pub struct Bounds {
     /// Files and folders that it may read and execute in addition to the system's.
     pub(crate) read: Vec<PathBuf>,
     /// Folders in which it may read, write and execute everything.

@@ -19,7 +19,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use serde_json::{Value, json};
 
 use crate::host::which;
-use crate::record::{Guard, Running, Scratch, command, launch};
+use crate::record::{Guard, ProcessError, Running, Scratch, command, launch};
 use crate::threads::{NoMoreThreads, start};
 
 /// Names that Chromium is installed under.
@@ -68,6 +68,9 @@ pub enum PhotoError {
     /// The file system or the operating system said no.
     #[error("{0}; is it Chromium that CLITAPE_CHROMIUM or PATH names?")]
     Io(#[from] std::io::Error),
+    /// It can't be started.
+    #[error(transparent)]
+    Process(ProcessError),
     /// No process or thread for it can be started.
     #[error(transparent)]
     Threads(#[from] NoMoreThreads),
@@ -94,9 +97,14 @@ pub enum PhotoError {
     },
 }
 
-/// The error of its start.
-fn started(error: std::io::Error) -> PhotoError {
-    NoMoreThreads::of(&error).map_or_else(|| error.into(), PhotoError::from)
+impl From<ProcessError> for PhotoError {
+    fn from(error: ProcessError) -> Self {
+        match error {
+            ProcessError::NoMoreThreads(error) => error.into(),
+            ProcessError::Io(error) => error.into(),
+            error => Self::Process(error),
+        }
+    }
 }
 
 /// A Chromium that can be started.
@@ -144,7 +152,7 @@ impl Chromium {
             .env("CLITAPE_STDERR", &stderr);
         let lock = home.lock();
         let guard = Guard { lock: Some(&lock), ..Guard::default() };
-        let mut child = launch(shell, true, guard).map_err(started)?;
+        let mut child = launch(shell, true, guard)?;
         // What the shell itself says, before Chromium's own words go to the file.
         if let Some(mut pipe) = child.stderr.take() {
             start("output", move || pipe.read_to_end(&mut Vec::new()))?;

@@ -7,11 +7,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use clitape_recording::cassette::Exit;
+use clitape_recording::limits::OutputLimits;
 use clitape_recording::names::ScenarioName;
 use clitape_recording::scenario::Workspace;
 
 use super::error::SelectError;
-use crate::record::{Git, Script, Why, work_tree};
+use crate::record::{Git, Guard, ProcessError, RunLimits, Why, work_tree};
 use crate::threads::NoMoreThreads;
 
 /// How long git may take.
@@ -86,26 +87,32 @@ fn git(root: &Path, args: &[&str]) -> Result<Result<String, String>, NoMoreThrea
     let git = Git {
         folder: root,
         variables: variables.as_slice(),
-        script: Script::default(),
-        limit: LIMIT,
+        limits: RunLimits {
+            output: OutputLimits::default(),
+            kept: None,
+            time: LIMIT,
+            guard: Guard::default(),
+        },
         stop: &never,
     };
     let ended = match git.run(args) {
         Ok(ended) => ended,
         Err(error) => {
-            return match NoMoreThreads::of(&error) {
-                Some(lacks) => Err(lacks),
-                None if error.kind() == io::ErrorKind::NotFound => {
+            return match error {
+                ProcessError::NoMoreThreads(lacks) => Err(lacks),
+                ProcessError::Io(error) if error.kind() == io::ErrorKind::NotFound => {
                     Ok(Err("there is no `git` on PATH; install it, or name the scenarios".into()))
                 }
-                None => Ok(Err(format!("git can't be run: {error}"))),
+                error => Ok(Err(format!("git can't be run: {error}"))),
             };
         }
     };
     Ok(match (&ended.why, ended.exit) {
-        (Why::Itself, Exit::Code(0)) => Ok(String::from_utf8_lossy(&ended.stdout).into_owned()),
+        (Why::Itself, Exit::Code(0)) => {
+            Ok(String::from_utf8_lossy(&ended.output.stdout).into_owned())
+        }
         (Why::Itself, _) => {
-            let said = String::from_utf8_lossy(&ended.stderr);
+            let said = ended.stderr_text();
             let first = said.lines().next().unwrap_or("it says nothing");
             Err(format!("git says `{}`", first.trim_start_matches("fatal: ")))
         }

@@ -1,10 +1,16 @@
 //! The runner, with small shell scripts in the CLI's place.
 
+use std::sync::mpsc::channel;
+
 use clitape_gateway::ByteSize;
 use clitape_recording::scenario::Trigger;
 
 use super::*;
+use crate::record::meter::Overflow;
 use crate::record::sandbox::Folders;
+
+/// The time between two looks at what a script did.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// A record that says "half".
 const LINE: &str =
@@ -31,29 +37,32 @@ fn script(script: &'static str) -> Case {
     }
 }
 
-fn run(case: &Case) -> Ended {
+fn run(case: &Case) -> AttendedRun {
     let dir = tempfile::tempdir().unwrap();
     let ready = dir.path().join("ready");
     let mut command = Command::new("/bin/sh");
     command.args(["-c", case.script]).env("READY", &ready).env("LINE", LINE);
-    let notes = Notes::new();
+    let (sender, alarms) = channel();
     if case.alarm {
-        let tell = notes.sender.clone();
         std::thread::spawn(move || {
             while !ready.exists() {
                 std::thread::sleep(LOOK);
             }
-            tell.send(Note::Alarm(Alarm::Unscripted("ready".into())))
+            sender.send(Alarm::Unscripted("ready".into()))
         });
     }
-    let script =
-        Script { host: case.host.as_ref(), signal: case.signal.as_ref(), ..Script::default() };
-    drive(command, script, case.limit, &AtomicBool::new(case.stop), &notes).unwrap()
+    let script = AttendedScript {
+        host: case.host.as_ref(),
+        signal: case.signal.as_ref(),
+        time: case.limit,
+        ..AttendedScript::default()
+    };
+    run_attended(command, script, &alarms, &AtomicBool::new(case.stop)).unwrap()
 }
 
 /// Stdout, stderr, exit and reason of a run.
 #[track_caller]
-fn check(case: &Case, stdout: &str, stderr: &str, exit: Exit, why: &Why) {
+fn check(case: &Case, stdout: &str, stderr: &str, exit: Exit, why: &Ending<Alarm>) {
     let ended = run(case);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert_eq!(
@@ -66,9 +75,9 @@ fn check(case: &Case, stdout: &str, stderr: &str, exit: Exit, why: &Why) {
 
 #[test]
 fn what_is_printed_is_kept_with_the_exit() {
-    check(&script("echo a; echo b >&2; exit 3"), "a\n", "b\n", Exit::Code(3), &Why::Itself);
-    check(&script("printf half; kill -9 $$"), "half", "", Exit::Signal(9), &Why::Itself);
-    check(&script("read x || echo no stdin"), "no stdin\n", "", Exit::Code(0), &Why::Itself);
+    check(&script("echo a; echo b >&2; exit 3"), "a\n", "b\n", Exit::Code(3), &Ending::Itself);
+    check(&script("printf half; kill -9 $$"), "half", "", Exit::Signal(9), &Ending::Itself);
+    check(&script("read x || echo no stdin"), "no stdin\n", "", Exit::Code(0), &Ending::Itself);
 }
 
 #[test]
@@ -81,7 +90,7 @@ fn a_signal_is_sent_when_its_trigger_was_seen() {
         (SignalName::Kill, format!("{line}\n"), Exit::Signal(9)),
     ] {
         let case = Case { signal: Some(signal(send)), ..script(waits) };
-        check(&case, &stdout, "", exit, &Why::Itself);
+        check(&case, &stdout, "", exit, &Ending::Itself);
         let events = run(&case).events;
         let marked = events.iter().any(|(_, kind)| *kind == TickKind::Marker(send.as_str().into()));
         assert!(marked, "{events:?}");
@@ -116,7 +125,7 @@ fn lines_are_written_when_the_results_they_wait_for_were_seen() {
         )
     };
     let expect = "got one\n{\"type\":\"result\"}\ngot two three\nclosed\n";
-    check(&case, expect, "", Exit::Code(0), &Why::Itself);
+    check(&case, expect, "", Exit::Code(0), &Ending::Itself);
     let ended = run(&case);
     assert_eq!(ended.stdin, b"one\ntwo\nthree\n");
     let order: Vec<_> = ended.events.into_iter().map(|(_, kind)| kind).collect();
@@ -132,16 +141,16 @@ fn lines_are_written_when_the_results_they_wait_for_were_seen() {
 fn a_run_that_must_end_is_asked_and_then_killed() {
     let term = Exit::Signal(15);
     let late = Case { limit: Duration::ZERO, ..script("exec sleep 600") };
-    check(&late, "", "", term, &Why::Limit);
+    check(&late, "", "", term, &Ending::Limit);
     let stopped = Case { stop: true, ..script("exec sleep 600") };
-    check(&stopped, "", "", term, &Why::Stopped);
+    check(&stopped, "", "", term, &Ending::Stopped);
     let alarmed = Case { alarm: true, ..script("echo up; : > $READY; exec sleep 600") };
-    check(&alarmed, "up\n", "", term, &Why::Alarm(Alarm::Unscripted("ready".into())));
+    check(&alarmed, "up\n", "", term, &Ending::Reason(Alarm::Unscripted("ready".into())));
     let deaf = Case {
         alarm: true,
         ..script("trap '' TERM; echo up; : > $READY; while :; do sleep 1; done")
     };
-    check(&deaf, "up\n", "", Exit::Signal(9), &Why::Alarm(Alarm::Unscripted("ready".into())));
+    check(&deaf, "up\n", "", Exit::Signal(9), &Ending::Reason(Alarm::Unscripted("ready".into())));
 }
 
 #[test]
@@ -180,10 +189,11 @@ fn a_program_that_floods_is_ended_with_its_group() {
     ] {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script]);
-        let script = Script { output, ..Script::default() };
-        let limit = Duration::from_secs(60);
-        let ended = drive(command, script, limit, &AtomicBool::new(false), &Notes::new()).unwrap();
-        assert_eq!(ended.why, Why::Overflow(expect));
+        let (_sender, alarms) = channel();
+        let time = Duration::from_secs(60);
+        let script = AttendedScript { output, time, ..AttendedScript::default() };
+        let ended = run_attended(command, script, &alarms, &AtomicBool::new(false)).unwrap();
+        assert_eq!(ended.why, Ending::Overflow(expect));
         assert!(ended.stdout.len().max(ended.stderr.len()) <= 1 << 20);
     }
 }

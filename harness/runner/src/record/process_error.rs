@@ -1,0 +1,79 @@
+//! Why a program could not be run, or did not do what it was run for.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::confine::NotConfined;
+use super::isolation::NoIsolation;
+use crate::threads::NoMoreThreads;
+
+/// The reason why a program was not run to a good end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProcessError {
+    /// The operating system returned an error.
+    #[error(transparent)]
+    Io(io::Error),
+    /// The system lets no more threads or processes start.
+    #[error(transparent)]
+    NoMoreThreads(#[from] NoMoreThreads),
+    /// The program can't be confined as requested, so it was not started.
+    #[error(transparent)]
+    NotConfined(#[from] NotConfined),
+    /// The program can't have namespaces of its own, so it was not started.
+    #[error(transparent)]
+    NoIsolation(#[from] NoIsolation),
+    /// The program can't be started.
+    #[error("can't start {program}: {error}")]
+    NotStarted {
+        /// The program.
+        program: String,
+        /// The error of the operating system.
+        error: io::Error,
+    },
+    /// The command has no program.
+    #[error("the command is empty")]
+    NoCommand,
+    /// The process that supervises the program has ended, or does not answer.
+    #[error("the process of clitape that supervises it was ended; try again")]
+    SupervisorEnded,
+    /// A folder is in no git repository.
+    #[error("{folder} is in no git repository ({reason}); name a folder of a repository")]
+    NoRepository {
+        /// The folder.
+        folder: PathBuf,
+        /// The message of git.
+        reason: String,
+    },
+    /// A repository has no such revision.
+    #[error("git has no revision {name} there; look for it with `git -C {folder} log`")]
+    NoRevision {
+        /// A folder of the repository.
+        folder: PathBuf,
+        /// The name of the revision.
+        name: String,
+    },
+    /// A program does not build.
+    #[error("the build failed:{}", lines.iter().map(|line| format!("\n  {line}")).collect::<String>())]
+    Build {
+        /// The last lines that the build printed.
+        lines: Vec<String>,
+    },
+    /// The program ran and did not do what it was run for.
+    #[error("{why}; {hint}")]
+    Failed {
+        /// What it did not do, and why.
+        why: String,
+        /// What to do next.
+        hint: String,
+    },
+    /// The caller asked to stop.
+    #[error("stopped; nothing was written")]
+    Stopped,
+}
+
+impl From<io::Error> for ProcessError {
+    fn from(error: io::Error) -> Self {
+        NoMoreThreads::of(&error).map_or(Self::Io(error), Self::NoMoreThreads)
+    }
+}
