@@ -16,8 +16,9 @@ use std::{env, fs};
 
 use anyhow::{Context as _, Result, ensure};
 use cassettes::cassettes;
-use clitape_runner::host::HostPaths;
-use clitape_runner::record::{Install, Installed, ResolveLimits};
+use clitape_process::host::HostPaths;
+use clitape_process::{Install, Installed};
+use clitape_runner::record::ResolveLimits;
 use clitape_stream::{Event, Parser};
 use serde_json::Value;
 use tikv_jemallocator::Jemalloc;

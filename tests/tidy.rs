@@ -246,7 +246,7 @@ fn one_file_calls_git() {
             callers.push(path);
         }
     }
-    assert_eq!(callers, [root().join("harness/runner/src/record/git.rs")]);
+    assert_eq!(callers, [root().join("harness/process/src/git.rs")]);
 }
 
 /// The folders whose workflows run actions of others, and the pages that show one.
@@ -273,20 +273,25 @@ fn workflows_name_the_commit_of_every_action() {
 }
 
 /// The folders of the library crates.
-const LIBRARIES: [&str; 5] =
-    ["harness/stream", "harness/gateway", "harness/recording", "harness/runner", "harness/rig"];
+const LIBRARIES: [&str; 6] = [
+    "harness/stream",
+    "harness/gateway",
+    "harness/recording",
+    "harness/process",
+    "harness/runner",
+    "harness/rig",
+];
 
 /// The modules of the recording and of the runner, which stands on it, in the order in which data flows: each may use
 /// those of the rows above its own, and of its own row only itself.
-const LAYERS: [&[&str]; 14] = [
+const LAYERS: [&[&str]; 13] = [
     &["clock", "files", "json_size", "text"],
     &["limits", "names", "toml_text", "trace"],
     &["facts", "input"],
     &["scenario"],
     &["cassette"],
     &["chat", "secrets"],
-    &["host", "threads"],
-    &["cache", "kept"],
+    &["cache"],
     &["record", "replay"],
     &["check", "observed"],
     &["suite"],
@@ -370,18 +375,18 @@ const PRINTS: usize = 4;
 /// What the libraries may name of it: functions that read nothing, and what the supervisor and bubblewrap read.
 /// These two run in a process of their own, which clitape starts and speaks with by stdin.
 const ALLOWED: [&str; 12] = [
+    "harness/process/src/confine/enter.rs: std::env::current_dir",
+    "harness/process/src/confine/enter.rs: std::io::stdin",
+    "harness/process/src/confine/namespaces.rs: std::env::current_dir",
+    "harness/process/src/confine/namespaces.rs: std::env::set_current_dir",
+    "harness/process/src/confine/syscalls.rs: std::env::consts::ARCH",
+    "harness/process/src/host.rs: std::env::split_paths",
+    "harness/process/src/supervise.rs: std::env::set_current_dir",
+    "harness/process/src/supervise.rs: std::io::stdin",
     "harness/rig/src/subject/boot.rs: std::env::join_paths",
     "harness/rig/src/subject/boot.rs: std::env::split_paths",
     "harness/rig/src/subject/packages.rs: std::env::split_paths",
-    "harness/runner/src/host.rs: std::env::split_paths",
     "harness/runner/src/record/claude.rs: std::env::join_paths",
-    "harness/runner/src/record/confine/enter.rs: std::env::current_dir",
-    "harness/runner/src/record/confine/enter.rs: std::io::stdin",
-    "harness/runner/src/record/confine/namespaces.rs: std::env::current_dir",
-    "harness/runner/src/record/confine/namespaces.rs: std::env::set_current_dir",
-    "harness/runner/src/record/confine/syscalls.rs: std::env::consts::ARCH",
-    "harness/runner/src/record/supervise.rs: std::env::set_current_dir",
-    "harness/runner/src/record/supervise.rs: std::io::stdin",
 ];
 
 /// The stand-in is a program of its own, which a gateway starts: it has the arguments, the pipes and the folder of
@@ -454,11 +459,12 @@ const WRITING: [&[&str]; 20] = [
 
 /// Where they may be named, and what is written there. Everything else, in a workspace or at a path that an option names,
 /// goes through the first one, which does not follow a link that a repository brings and puts a file in its place whole.
-const WRITERS: [(&str, &str); 9] = [
+const WRITERS: [(&str, &str); 10] = [
     ("harness/recording/src/files/", "whatever a caller puts in its place"),
     ("harness/runner/src/cache.rs", "the cache folder of the user"),
     ("harness/runner/src/compare/build.rs", "the cache folder of the user"),
     ("harness/runner/src/drift/side.rs", "the cache folder of the user"),
+    ("harness/process/src/", "temporary folders, and the cache folder of the user"),
     (
         "harness/runner/src/record/",
         "temporary folders, and the cache and state folders of the user",
@@ -471,7 +477,8 @@ const WRITERS: [(&str, &str); 9] = [
 
 #[test]
 fn one_module_puts_files_in_their_places() {
-    let sources = ["harness/recording/src", "harness/runner/src", "harness/rig/src", "harness/cli"];
+    let sources = LIBRARIES[2..].iter().map(|library| format!("{library}/src"));
+    let sources: Vec<String> = sources.chain(["harness/cli".to_owned()]).collect();
     let named = sources.iter().flat_map(|src| named_outside(src, &WRITING));
     let (allowed, others): (Vec<String>, Vec<String>) = named
         .filter(|named| !named.ends_with('!'))
@@ -501,10 +508,10 @@ fn one_file_starts_threads() {
             found.extend(used.map(|method| format!("{place}: {method}")));
         }
     }
-    let is_own = |named: &String| named.starts_with("harness/runner/src/threads.rs: ");
+    let is_own = |named: &String| named.starts_with("harness/process/src/threads.rs: ");
     let (own, others): (Vec<_>, Vec<_>) = found.into_iter().partition(is_own);
     assert!(!own.is_empty(), "this test reads nothing: {own:?}");
-    assert!(others.is_empty(), "use harness/runner/src/threads.rs instead: {others:#?}");
+    assert!(others.is_empty(), "use harness/process/src/threads.rs instead: {others:#?}");
 }
 
 /// The nodes that lead back to themselves, those that lead to each other in one group.

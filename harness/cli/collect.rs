@@ -12,7 +12,7 @@ use clitape_gateway::limits::{
 use clitape_gateway::sse::{
     CollectLimits, CollectTarget, Collected, CollectedCall, Reach, RetainedLimits, converse, listen,
 };
-use clitape_runner::threads::client_runtime;
+use clitape_process::threads::client_runtime;
 
 use crate::exit::ExitStatus;
 use crate::secret::secret;

@@ -8,12 +8,12 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use clitape_process::threads::start;
 use clitape_recording::names::ScenarioName;
 use clitape_recording::scenario::{Scenario, Workspace};
 use clitape_runner::record::{
     Agreed, RecordError, RecordSettings, Review, WorkspaceLimits, digest,
 };
-use clitape_runner::threads::start;
 
 use crate::terminal;
 

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, bail};
+use clitape_process::{ConfineBy, Scratch, remove_stale};
 use clitape_recording::files;
 use clitape_recording::names::{CliVersion, ScenarioName};
 use clitape_recording::scenario::{Scenario, Workspace};
 use clitape_recording::text::plural;
 use clitape_runner::drift::{About, Drift, NotCompared, Recorder, Scope, Side, committed, drift};
 use clitape_runner::record::{
-    Claude, ClaudeChoice, ConfineBy, RecordError, RecordSettings, ResolveSettings, Scratch, help,
-    newest, remove_stale, resolve,
+    Claude, ClaudeChoice, RecordError, RecordSettings, ResolveSettings, help, newest, resolve,
 };
 use clitape_runner::report::{drift_json, drift_page, drift_summary, drift_text};
 use clitape_runner::suite::select::{Selected, Selection};
@@ -213,7 +213,7 @@ type Like<'a> = (&'a BTreeMap<ScenarioName, Workspace>, &'a CliVersion);
 struct Session<'a> {
     workspace: &'a Workspace,
     scenarios: Vec<Arc<Scenario>>,
-    host: clitape_runner::host::HostPaths,
+    host: clitape_process::host::HostPaths,
     stop: &'a AtomicBool,
     progress: ProgressLine,
     confirmation: Confirmation,

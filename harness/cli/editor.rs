@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use clitape_process::ProcessError;
 use clitape_rig::editor::{self, EditorError, EditorSettings, PermissionChoice};
-use clitape_runner::record::ProcessError;
 
 use crate::exit::ExitStatus;
 use crate::record::host_paths;

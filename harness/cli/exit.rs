@@ -6,15 +6,16 @@ use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
 use clitape_gateway::sse::CollectError;
+use clitape_process::ProcessError;
+use clitape_process::threads::{NoMoreThreads, ThreadDied};
 use clitape_recording::cassette::CassetteError;
 use clitape_rig::editor::EditorError;
 use clitape_rig::subject::SubjectError;
 use clitape_runner::compare::CompareError;
-use clitape_runner::record::{ProcessError, RecordError};
+use clitape_runner::record::RecordError;
 use clitape_runner::report::proof::PhotoError;
 use clitape_runner::suite::select::SelectError;
 use clitape_runner::suite::{Cause, SearchError};
-use clitape_runner::threads::{NoMoreThreads, ThreadDied};
 
 use crate::terminal;
 

@@ -11,9 +11,9 @@ use clitape_gateway::telegram::{
     BotApi, BotApiError, BotCall, BotToken, CallFuture, HttpApi, HttpSettings, SignalFuture,
 };
 use clitape_gateway::{ByteSize, Delivery};
+use clitape_process::threads::client_runtime;
 use clitape_runner::replay::{Capture, Plan, Setup, call_entry, live};
 use clitape_runner::report::Screen;
-use clitape_runner::threads::client_runtime;
 
 use crate::exit::ExitStatus;
 use crate::secret::secret;

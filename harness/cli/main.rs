@@ -49,8 +49,8 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::parser::ValueSource;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+use clitape_process::{ENTER, SUPERVISE, enter, supervise, supervise_with};
 use clitape_recording::scenario::Workspace;
-use clitape_runner::record::{ENTER, SUPERVISE, enter, supervise, supervise_with};
 use tikv_jemallocator::Jemalloc;
 
 /// A run has many short strings and small trees, for which this takes less time than the allocator of the system

@@ -4,14 +4,12 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, bail};
+use clitape_process::host::HostPaths;
+use clitape_process::{ConfineBy, Swept, remove_stale};
 use clitape_recording::cassette::{Confinement, Take};
 use clitape_recording::scenario::{Scenario, Workspace};
 use clitape_recording::text::plural;
-use clitape_runner::host::HostPaths;
-use clitape_runner::record::{
-    Claude, ClaudeChoice, ConfineBy, RecordError, RecordSettings, Swept, record, remove_stale,
-    resolve,
-};
+use clitape_runner::record::{Claude, ClaudeChoice, RecordError, RecordSettings, record, resolve};
 use clitape_runner::suite::select::{Selected, Selection};
 
 use crate::confirm::{Confirmation, confirm_scenario};

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use clitape_runner::record::end_programs;
-use clitape_runner::threads::start;
+use clitape_process::end_programs;
+use clitape_process::threads::start;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::exit::ExitStatus;

@@ -7,6 +7,8 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, bail};
 use clap::Subcommand;
+use clitape_process::host::HostPaths;
+use clitape_process::remove_stale;
 use clitape_recording::scenario::Workspace;
 use clitape_recording::text::plural;
 use clitape_rig::limits::RigLimits;
@@ -14,8 +16,6 @@ use clitape_rig::subject::{
     CheckLine, Front, LeftOut, NamedGateway, OutputLog, RigHost, Subject, SubjectKind, Subjects,
     by_reason, check, review,
 };
-use clitape_runner::host::HostPaths;
-use clitape_runner::record::remove_stale;
 
 use crate::confirm::{Asked, Confirmation, Consent, confirm};
 use crate::exit::ExitStatus;

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
-use clitape_runner::record::{Checkout, InstallLimits};
+use clitape_process::{Checkout, InstallLimits};
 
 use crate::common::{check, clitape, files, put_program, workspace};
 

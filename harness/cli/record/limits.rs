@@ -3,13 +3,12 @@
 use std::time::Duration;
 
 use clitape_gateway::ByteSize;
+use clitape_process::{ConfineBy, InstallLimits};
 use clitape_recording::limits::{
     INSTALL_OUTPUT, INSTALL_TIME, MODEL_LINES, MODEL_REQUEST, OutputLimits, RECORDED_TIME,
     VERSION_OUTPUT, VERSION_TIME, WORKSPACE_BYTES, WORKSPACE_FILES,
 };
-use clitape_runner::record::{
-    ConfineBy, InstallLimits, RecordSettings, ResolveSettings, WorkspaceLimits,
-};
+use clitape_runner::record::{RecordSettings, ResolveSettings, WorkspaceLimits};
 
 /// The limits on a scenario and the CLI.
 #[derive(clap::Args)]

@@ -1,6 +1,6 @@
 //! An account of the memory that other programs make a run keep, with a limit: the runner's, and how much memory JSON and
 //! the entries of a trace take.
 
+pub use clitape_process::kept::{Full, Held, KeptBytes};
 pub use clitape_recording::json_size::{json_bytes, map_bytes, parsed_bytes};
 pub use clitape_recording::trace::entry_bytes;
-pub use clitape_runner::kept::{Full, Held, KeptBytes};

@@ -52,10 +52,10 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use clitape_process::NetworkDoor;
+use clitape_process::threads::{HelperThread, ThreadDied, client_runtime};
 use clitape_recording::clock;
 use clitape_recording::trace::Entry;
-use clitape_runner::record::NetworkDoor;
-use clitape_runner::threads::{HelperThread, ThreadDied, client_runtime};
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clitape_gateway::ByteSize;
+use clitape_process::NetworkDoor;
 use clitape_recording::trace::{Entry, Lane};
-use clitape_runner::record::NetworkDoor;
 use hyper::body::Bytes;
 use serde_json::{Map, Value};
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clitape_gateway::ByteSize;
-use clitape_runner::record::NetworkDoor;
+use clitape_process::NetworkDoor;
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::Request;
 use hyper::body::Bytes;

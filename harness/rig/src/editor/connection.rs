@@ -7,9 +7,9 @@ use std::io::{self, BufRead as _, BufReader, Read};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use clitape_process::threads::{NoMoreThreads, start};
+use clitape_process::{Meter, Overflow, StdinPipe, Unread};
 use clitape_recording::limits::OutputLimits;
-use clitape_runner::record::{Meter, Overflow, StdinPipe, Unread};
-use clitape_runner::threads::{NoMoreThreads, start};
 use serde_json::{Map, Value, json};
 
 use super::error::EditorError;

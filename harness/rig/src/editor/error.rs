@@ -1,6 +1,6 @@
 //! Why a run of an editor failed, in words that say what to do.
 
-use clitape_runner::record::ProcessError;
+use clitape_process::ProcessError;
 
 use crate::kept::Full;
 

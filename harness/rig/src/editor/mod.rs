@@ -20,11 +20,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use clitape_recording::trace::Entry;
-use clitape_runner::host::HostPaths;
-use clitape_runner::record::{
+use clitape_process::host::HostPaths;
+use clitape_process::{
     OutputReader, Overflow, ProcessError, Program, ProgramStart, Scratch, StdinPipe, Unread,
 };
+use clitape_recording::trace::Entry;
 use serde_json::{Value, json};
 
 use crate::kept::KeptBytes;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use clitape_runner::threads::HelperThread;
+use clitape_process::threads::HelperThread;
 use simple_dns::rdata::{A, RData};
 use simple_dns::{CLASS, Packet, QTYPE, RCODE, ResourceRecord, TYPE};
 

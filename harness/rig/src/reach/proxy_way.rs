@@ -9,7 +9,7 @@ use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 
-use clitape_runner::threads::ThreadDied;
+use clitape_process::threads::ThreadDied;
 use fs_err as fs;
 use serde_json::json;
 

@@ -10,8 +10,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use clitape_process::{Cover, Isolation, NetworkDoor, NetworkSockets, OwnNetwork};
 use clitape_recording::files;
-use clitape_runner::record::{Cover, Isolation, NetworkDoor, NetworkSockets, OwnNetwork};
 use rustls::ServerConfig;
 
 use super::authority::{Authority, AuthorityFiles, BUNDLES};

@@ -9,8 +9,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use clitape_gateway::sse::SseDecoder;
+use clitape_process::threads::{NoMoreThreads, start};
 use clitape_recording::files;
-use clitape_runner::threads::{NoMoreThreads, start};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Bytes;
 use hyper::client::conn::http1 as client;

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use clitape_gateway::ByteSize;
-use clitape_runner::threads::{NoMoreThreads, start};
+use clitape_process::threads::{NoMoreThreads, start};
 use nix::sys::signal::{SigSet, Signal, raise};
 
 use super::mcp::Answered;

@@ -7,13 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use clitape_process::threads::ThreadDied;
+use clitape_process::{OutputReader, Overflow, ProcessError, Program, ProgramStart, Scratch};
 use clitape_recording::cassette::Exit;
 use clitape_recording::files;
 use clitape_recording::names::CliVersion;
-use clitape_runner::record::{
-    OutputReader, Overflow, ProcessError, Program, ProgramStart, Scratch,
-};
-use clitape_runner::threads::ThreadDied;
 use fs_err as fs;
 
 use super::bundled;

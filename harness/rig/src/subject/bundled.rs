@@ -6,8 +6,8 @@ use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use clitape_process::Cover;
 use clitape_recording::files;
-use clitape_runner::record::Cover;
 use fs_err as fs;
 
 use super::error::SubjectError;

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use clitape_process::{Ending, Output, OutputReader, Program, ProgramStart, Scratch};
 use clitape_recording::cassette::Exit;
 use clitape_recording::limits::OutputLimits;
 use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::Scenario;
 use clitape_recording::text::{Keep, truncate};
 use clitape_recording::trace::{Entry, Lane};
-use clitape_runner::record::{Ending, Output, OutputReader, Program, ProgramStart, Scratch};
 use clitape_runner::suite::select::{Selected, Selection};
 
 use super::boot::{LAST_LINES, ended};

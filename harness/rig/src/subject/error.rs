@@ -3,14 +3,14 @@
 use std::io;
 use std::path::PathBuf;
 
+use clitape_process::threads::ThreadDied;
+use clitape_process::{NoIsolation, ProcessError};
 use clitape_recording::cassette::CassetteError;
 use clitape_recording::files::FileError;
 use clitape_recording::scenario::ScenarioError;
 use clitape_recording::text::{Keep, truncate};
 use clitape_runner::compare::CompareError;
-use clitape_runner::record::{NoIsolation, ProcessError};
 use clitape_runner::suite::select::SelectError;
-use clitape_runner::threads::ThreadDied;
 
 use crate::judge::known::KnownError;
 use crate::stand_in::InstallError;

@@ -3,9 +3,7 @@
 
 use std::time::Duration;
 
-use clitape_runner::record::{
-    Attendant, Ending, OutputPiece, OutputReader, Program, Scratch, StdinPipe,
-};
+use clitape_process::{Attendant, Ending, OutputPiece, OutputReader, Program, Scratch, StdinPipe};
 
 use super::call::{Caller, died, last_words};
 use super::error::SubjectError;

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use clitape_process::host::which;
+use clitape_process::{Output, OutputReader, ProcessError, Program, ProgramStart};
 use clitape_recording::files;
-use clitape_runner::host::which;
-use clitape_runner::record::{Output, OutputReader, ProcessError, Program, ProgramStart};
 
 /// The longest that a Python may take to say its `sys.path`.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -327,9 +327,9 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     use clitape_gateway::ByteSize;
+    use clitape_process::Scratch;
+    use clitape_process::host::HostPaths;
     use clitape_recording::limits::OutputLimits;
-    use clitape_runner::host::HostPaths;
-    use clitape_runner::record::Scratch;
     use fs_err as fs;
 
     use super::*;

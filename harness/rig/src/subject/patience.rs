@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use clitape_runner::record::{Program, Work};
+use clitape_process::{Program, Work};
 
 /// Which gateways are given up before their limits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -4,9 +4,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use clitape_process::host::HostPaths;
+use clitape_process::{Checkout, Install, InstallLimits, Installed};
 use clitape_recording::scenario::Workspace;
-use clitape_runner::host::HostPaths;
-use clitape_runner::record::{Checkout, Install, InstallLimits, Installed, settings_digest};
+use clitape_runner::record::settings_digest;
 use fs_err as fs;
 
 use super::error::SubjectError;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use clitape_runner::record::NetworkDoor;
-use clitape_runner::threads::{NoMoreThreads, start};
+use clitape_process::NetworkDoor;
+use clitape_process::threads::{NoMoreThreads, start};
 
 /// The time between two tries.
 const PAUSE: Duration = Duration::from_millis(20);

@@ -8,9 +8,9 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use clitape_process::threads::{NoMoreThreads, start_in, start_some};
+use clitape_process::{Overflow, Program};
 use clitape_recording::trace::Entry;
-use clitape_runner::record::{Overflow, Program};
-use clitape_runner::threads::{NoMoreThreads, start_in, start_some};
 
 use super::agent;
 use super::boot::{Boot, ENDING, LOOK, PersonSide, Playing, Start, ended};

@@ -5,8 +5,8 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use clitape_runner::record::{Cover, Isolation, NetworkDoor, NetworkSockets, OwnNetwork};
-use clitape_runner::threads::ThreadDied;
+use clitape_process::threads::ThreadDied;
+use clitape_process::{Cover, Isolation, NetworkDoor, NetworkSockets, OwnNetwork};
 
 use super::packages::Packages;
 use super::spec::{Front, GatewaySpec, Reach};

@@ -9,12 +9,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use clitape_gateway::ByteSize;
+use clitape_process::StdinPipe;
+use clitape_process::host::HostPaths;
 use clitape_recording::trace::{Entry, Lane};
 use clitape_rig::editor::{Editor, EditorError, EditorSettings, PermissionChoice, run};
 use clitape_rig::kept::KeptBytes;
 use clitape_rig::limits::RigLimits;
-use clitape_runner::host::HostPaths;
-use clitape_runner::record::StdinPipe;
 use serde_json::json;
 
 /// Answers `initialize` and `session/new`, then reads the prompt.

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use clitape_process::threads::start_some;
+
 use crate::replay::{count_of_this_thread, count_replays};
-use crate::threads::start_some;
 
 /// The items that are taken for each core at a time: few enough that not much is replayed behind a plan that fails.
 const ITEMS: usize = 4;

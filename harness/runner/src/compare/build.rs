@@ -5,13 +5,13 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use clitape_gateway::ByteSize;
+use clitape_process::{
+    Guard, InstallLimits, ProcessError, Revision, RunLimits, build as run_build, command, once,
+};
 use clitape_recording::limits::OutputLimits;
 use fs_err as fs;
 
 use super::error::CompareError;
-use crate::record::{
-    Guard, InstallLimits, ProcessError, Revision, RunLimits, build as run_build, command, once,
-};
 
 /// The longest time that one git command may take.
 const GIT_TIME: Duration = Duration::from_secs(600);

@@ -5,14 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use clitape_process::kept::{Full, Held, KeptBytes};
+use clitape_process::{Guard, Overflow, ProcessError, RunLimits, Why, command, run_to_end};
 use clitape_recording::cassette::Exit;
 use clitape_recording::json_size::parsed_bytes;
 use clitape_recording::limits::CallLimits;
 use clitape_recording::text::{Keep, truncate};
 use clitape_recording::trace::{Entry, entry_bytes};
-
-use crate::kept::{Full, Held, KeptBytes};
-use crate::record::{Guard, Overflow, ProcessError, RunLimits, Why, command, run_to_end};
 
 /// The exit code of a program that does not know the arguments it was called with.
 const USAGE: i32 = 2;

@@ -3,11 +3,10 @@
 use std::io;
 use std::path::PathBuf;
 
+use clitape_process::ProcessError;
 use clitape_recording::cassette::CassetteError;
 use clitape_recording::names::NameError;
 use clitape_recording::scenario::ScenarioError;
-
-use crate::record::ProcessError;
 
 /// The reason why there is no comparison.
 #[derive(Debug, thiserror::Error)]

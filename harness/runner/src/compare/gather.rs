@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use clitape_process::kept::{Full, Held};
 use clitape_recording::chat::ChatView;
 use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::{Chat, Scenario, Workspace};
@@ -18,7 +19,6 @@ use super::select::Selection;
 use super::subject::{Subject, Trace};
 use super::uncovered::{ComparedRun, uncovered};
 use crate::check::{Recording, View, setups};
-use crate::kept::{Full, Held};
 use crate::replay::{AcpClient, Setup};
 use crate::suite::{Progress, in_order};
 

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use clitape_gateway::ByteSize;
+use clitape_process::kept::{Held, KeptBytes};
 use clitape_recording::cassette::sha256_of_file;
 use clitape_recording::limits::CallLimits;
 use clitape_recording::scenario::Workspace;
@@ -20,7 +21,6 @@ use super::error::CompareError;
 use super::model::About;
 use super::side::SideName;
 use crate::check::Recording;
-use crate::kept::{Held, KeptBytes};
 use crate::replay::{Replay, ReplayRequest, Setup};
 
 /// The lanes that are compared. The lane `read` is not: the plan decides how bytes arrive, not the subject.

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use clitape_process::host::HostPaths;
 use clitape_recording::cassette::Cassette;
 use clitape_recording::names::{CliVersion, ScenarioName};
 use clitape_recording::scenario::{Scenario, Workspace};
@@ -15,7 +16,6 @@ use fs_err as fs;
 use super::model::{About, Change, ChangeKind, NotCompared};
 use super::pairs::of_recordings;
 use crate::check::Recording;
-use crate::host::HostPaths;
 use crate::record::{Claude, RecordError, RecordSettings, digest, record};
 use crate::suite::{Progress, in_order};
 

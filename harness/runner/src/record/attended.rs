@@ -6,6 +6,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
+use clitape_process::{
+    Attendant, Ending, Guard, Output, OutputPiece, OutputReader, ProcessError, Program, StdinPipe,
+};
 use clitape_recording::cassette::{Confinement, Exit, TickKind};
 use clitape_recording::limits::OutputLimits;
 use clitape_recording::scenario::{SignalName, SignalPlan};
@@ -13,11 +16,6 @@ use nix::sys::signal::Signal;
 
 use super::error::HostError;
 use super::host::{Host, HostScript};
-use super::launch::Guard;
-use super::process_error::ProcessError;
-use super::program::{Attendant, Ending, OutputPiece, OutputReader, Program};
-use super::run_to_end::Output;
-use super::stdin_pipe::StdinPipe;
 use super::trigger::Fuse;
 
 /// Why a run can't go on.
@@ -64,7 +62,7 @@ pub(crate) struct AttendedRun {
     pub(crate) confined: Option<Confinement>,
 }
 
-/// Runs a `command` that [`super::launch::command`] returned, until it ends, reaches a limit, `alarms` has one, or `stop`
+/// Runs a `command` that [`clitape_process::command`] returned, until it ends, reaches a limit, `alarms` has one, or `stop`
 /// is set.
 ///
 /// No descendant of the program outlives this call. Without a supervisor, only its process group is ended.

@@ -7,22 +7,20 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
 
+use clitape_process::host::HostPaths;
+use clitape_process::{
+    Bounds, Ended, Guard, Npm, NpmCall, PREFIX, ProcessError, RunLimits, Scratch, Why, command,
+    once, run_to_end,
+};
 use clitape_recording::cassette::sha256_of_file;
 use clitape_recording::limits::OutputLimits;
 use clitape_recording::names::{CliVersion, NameError};
 use fs_err as fs;
 
 use super::RecordError;
-use super::confine::Bounds;
 use super::error::CliOutput;
-use super::launch::{Guard, command};
-use super::npm::{Npm, NpmCall, once};
-use super::process_error::ProcessError;
-use super::run_to_end::{Ended, RunLimits, Why, run_to_end};
 use super::sandbox::no_folder;
-use super::scratch::{PREFIX, Scratch};
 use super::settings::ResolveSettings;
-use crate::host::HostPaths;
 
 /// The CLI to record, a value of `--claude`.
 #[derive(Debug, Clone, PartialEq, Eq)]

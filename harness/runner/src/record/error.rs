@@ -4,12 +4,11 @@ use std::io;
 use std::path::PathBuf;
 
 use clitape_gateway::ByteSize;
+use clitape_process::{Overflow, ProcessError};
 use clitape_recording::cassette::Exit;
 use clitape_recording::scenario::ScenarioError;
 use clitape_recording::text::TerminalSafe;
 
-use super::meter::Overflow;
-use super::process_error::ProcessError;
 use super::request::clip;
 
 /// The reason why there is no recording.

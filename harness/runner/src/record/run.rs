@@ -6,6 +6,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
+use clitape_process::host::HostPaths;
+use clitape_process::{Bounds, Ending, Guard, command};
 use clitape_recording::cassette::{Confinement, Exit, Resume, TickKind};
 use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::{
@@ -14,17 +16,13 @@ use clitape_recording::scenario::{
 
 use super::attended::{Alarm, AttendedRun, AttendedScript, run_attended};
 use super::claude::{self, Claude};
-use super::confine::Bounds;
 use super::error::{CliOutput, RecordError};
 use super::host::HostScript;
-use super::launch::{self, Guard};
-use super::program::Ending;
 use super::sandbox::{Folders, Sandbox};
 use super::script::RunStage;
 use super::server::ModelServer;
 use super::workspace::ScenarioFolder;
 use super::{RecordSettings, cut, history, results};
-use crate::host::HostPaths;
 
 /// The raw result of all runs of a scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -314,7 +312,7 @@ impl SessionRig<'_> {
         let of_host = wanted.host().map_or(&[][..], |host| host.profile().environment);
         let folders = &self.sandbox.folders;
         let program = &self.claude.program;
-        let mut command = launch::command(program);
+        let mut command = command(program);
         command
             .args(args)
             .current_dir(Path::new(&folders.project))

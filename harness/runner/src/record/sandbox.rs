@@ -4,11 +4,11 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use clitape_process::{PREFIX, Scratch};
 use clitape_recording::files::{self, FileError};
 use fs_err as fs;
 
 use super::RecordError;
-use super::scratch::{PREFIX, Scratch};
 use super::workspace::ScenarioFolder;
 
 /// The paths of the folders of a run: the real ones, or the canonical ones of a cassette.

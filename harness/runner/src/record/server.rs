@@ -9,6 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use clitape_gateway::ByteSize;
+use clitape_process::threads::start;
 use clitape_recording::clock;
 use clitape_recording::scenario::{Conversation, Model, ModelFailureKind};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
@@ -31,7 +32,6 @@ use super::paced::Paced;
 use super::request::Asked;
 use super::sandbox::Folders;
 use super::script::{Attempts, RunStage, choose, complaint};
-use crate::threads::start;
 
 /// A running server. Dropping it stops the server.
 pub(crate) struct ModelServer {

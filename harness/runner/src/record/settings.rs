@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use clitape_gateway::ByteSize;
+use clitape_process::{ConfineBy, InstallLimits};
 use clitape_recording::limits::{
     MODEL_LINES, MODEL_REQUEST, OutputLimits, RECORDED_TIME, VERSION_OUTPUT, VERSION_TIME,
 };
 
-use super::confine::ConfineBy;
-use super::npm::InstallLimits;
 use super::workspace::WorkspaceLimits;
 
 /// The settings of a recording.

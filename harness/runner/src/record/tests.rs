@@ -20,13 +20,22 @@ const SCENARIO: &str = "
     timeout_s = 20";
 const MODEL: &str = "[[turn]]\n[[turn.block]]\ntext = 'Hi.'\ndelay_ms = 0\n";
 
+/// The paths of the process that runs the tests.
+pub(super) fn host_paths() -> HostPaths {
+    HostPaths {
+        path: std::env::var_os("PATH").unwrap(),
+        temporary: std::env::temp_dir(),
+        home: std::env::var_os("HOME").map(PathBuf::from),
+    }
+}
+
 fn run_it(scenario: &Scenario, claude: &Claude, stop: bool) -> Result<Recording, RecordError> {
-    let host = HostPaths::of_tests();
+    let host = host_paths();
     run(scenario, claude, RecordSettings::default(), &host, &AtomicBool::new(stop))
 }
 
 fn record_it(scenario: &Scenario, claude: &Claude) -> Result<Take, RecordError> {
-    let host = HostPaths::of_tests();
+    let host = host_paths();
     record(scenario, claude, RecordSettings::default(), &host, &AtomicBool::new(false))
 }
 

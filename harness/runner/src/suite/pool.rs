@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::thread;
 
+use clitape_process::threads::start_some;
+
 use crate::check::IdleCores;
-use crate::threads::start_some;
 
 /// The items that a worker takes at a time where jobs are short.
 const SHORT: usize = 64;

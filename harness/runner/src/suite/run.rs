@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use clitape_process::threads::NoMoreThreads;
 use clitape_recording::cassette::CassetteError;
 use clitape_recording::limits::{CHECK_TIME, ReplayLimits};
 use clitape_recording::names::{CliVersion, ScenarioName};
@@ -17,7 +18,6 @@ use super::watch::{Deadline, TimeLimits, can_watch, hangs, judge_with_limits};
 use crate::check::{
     Check, CheckResult, FailureMemory, IdleCores, Marks, ScenarioChecks, check_workspace, unusable,
 };
-use crate::threads::NoMoreThreads;
 
 /// Which scenarios are judged, and how.
 #[derive(Debug, Clone, Copy)]

@@ -9,11 +9,11 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use clitape_process::threads::{NoMoreThreads, start};
 use clitape_recording::cassette::CassetteError;
 
 use crate::check::{Check, CheckResult, Finding, FindingKind, ScenarioChecks};
 use crate::replay::count_replays;
-use crate::threads::{NoMoreThreads, start};
 
 /// How often the replays of a check that runs are counted.
 const TICK: Duration = Duration::from_millis(500);

@@ -3,10 +3,10 @@
 use std::sync::mpsc::channel;
 
 use clitape_gateway::ByteSize;
+use clitape_process::Overflow;
 use clitape_recording::scenario::Trigger;
 
 use super::*;
-use crate::record::meter::Overflow;
 use crate::record::sandbox::Folders;
 
 /// The time between two looks at what a script did.

@@ -5,11 +5,12 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
 use clitape_gateway::ByteSize;
+use clitape_process::InstallLimits;
 use clitape_recording::cassette::sha256;
 use tempfile::TempDir;
 
 use super::*;
-use crate::record::npm::InstallLimits;
+use crate::record::tests::host_paths;
 
 static RUNS: AtomicBool = AtomicBool::new(false);
 
@@ -22,7 +23,7 @@ fn program(dir: &TempDir, name: &str, text: &str) -> PathBuf {
 }
 
 fn resolve_path(path: &Path, cache: &Path, limits: ResolveSettings) -> Result<Claude, RecordError> {
-    let host = HostPaths::of_tests();
+    let host = host_paths();
     resolve(&ClaudeChoice::Path(path.to_owned()), cache, limits, &host, &RUNS, &mut |_| {})
 }
 
@@ -33,7 +34,7 @@ fn install(
     limits: ResolveSettings,
     note: &mut dyn FnMut(&str),
 ) -> Result<Claude, RecordError> {
-    let host = HostPaths::of_tests();
+    let host = host_paths();
     installed(&version_of(version), cache, npm, limits, &host, &RUNS, note)
 }
 

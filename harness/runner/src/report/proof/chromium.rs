@@ -13,14 +13,13 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use clitape_process::host::which;
+use clitape_process::threads::{NoMoreThreads, start};
+use clitape_process::{Guard, ProcessError, Running, Scratch, command, launch};
 use fs_err as fs;
 use nix::unistd::Uid;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use serde_json::{Value, json};
-
-use crate::host::which;
-use crate::record::{Guard, ProcessError, Running, Scratch, command, launch};
-use crate::threads::{NoMoreThreads, start};
 
 /// Names that Chromium is installed under.
 const NAMES: [&str; 5] =

@@ -6,14 +6,14 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use clitape_process::threads::NoMoreThreads;
+use clitape_process::{Git, Guard, ProcessError, RunLimits, Why, work_tree};
 use clitape_recording::cassette::Exit;
 use clitape_recording::limits::OutputLimits;
 use clitape_recording::names::ScenarioName;
 use clitape_recording::scenario::Workspace;
 
 use super::error::SelectError;
-use crate::record::{Git, Guard, ProcessError, RunLimits, Why, work_tree};
-use crate::threads::NoMoreThreads;
 
 /// How long git may take.
 const LIMIT: Duration = Duration::from_secs(60);

@@ -2,8 +2,9 @@
 
 use std::io;
 
+use clitape_process::threads::NoMoreThreads;
+
 use super::pattern::PatternError;
-use crate::threads::NoMoreThreads;
 
 /// Why nothing can be selected.
 #[derive(Debug, thiserror::Error)]

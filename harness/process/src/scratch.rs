@@ -22,7 +22,7 @@ use super::removal::remove_tree;
 use crate::host::HostPaths;
 
 /// The start of the names of folders in the system's folder for temporary files.
-pub(crate) const PREFIX: &str = "clitape-";
+pub const PREFIX: &str = "clitape-";
 /// The end of the names of lock files.
 const LOCK: &str = ".lock";
 /// The most bytes of a lock file; clitape writes no longer ones.
@@ -69,7 +69,7 @@ impl Scratch {
     }
 
     /// Creates a folder in `parent` whose name begins with `prefix`.
-    pub(crate) fn new(parent: &Path, prefix: &str) -> io::Result<Self> {
+    pub fn new(parent: &Path, prefix: &str) -> io::Result<Self> {
         loop {
             let file = tempfile::Builder::new().prefix(prefix).suffix(LOCK).tempfile_in(parent)?;
             let (mut file, path) = file.into_parts();
@@ -99,7 +99,7 @@ impl Scratch {
     }
 
     /// Its lock file.
-    pub(crate) fn lock(&self) -> PathBuf {
+    pub fn lock(&self) -> PathBuf {
         lock_of(&self.root)
     }
 }

@@ -5,6 +5,7 @@
 //! set, as in a test of the library, the program is a child of this process.
 
 use std::ffi::OsStr;
+use std::fmt;
 use std::io::{self, Read as _, Write};
 use std::net::{Shutdown, TcpListener};
 use std::os::fd::{AsRawFd as _, OwnedFd};
@@ -23,9 +24,9 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::confine::{Bounds, ConfineBy, NotConfined};
+use super::error::ProcessError;
 use super::isolation::{Isolation, NetworkSockets, NoIsolation, Opened};
 use super::passing::PassingReader;
-use super::process_error::ProcessError;
 use super::supervisors::Supervisor;
 use super::work::Work;
 
@@ -68,7 +69,7 @@ pub(crate) struct LaunchPlan {
     /// The process that starts the program.
     pub(crate) parent: i32,
     /// The number of that process's file that becomes the program's stdin; without it, `/dev/null`.
-    pub(crate) stdin: Option<i32>,
+    pub stdin: Option<i32>,
     /// The lock file of the folder that is removed when that process is killed.
     pub(crate) lock: Option<PathBuf>,
     /// The bounds of a program that is confined.
@@ -108,18 +109,27 @@ pub struct Guard<'a> {
 }
 
 /// A running program. Dropping this ends the program and its descendants.
-pub(crate) struct Running {
+pub struct Running {
     /// The id of the program's process and of its group. The system does not reuse it while the program
     /// is supervised.
     pid: Pid,
-    pub(crate) stdin: Option<Box<dyn Write + Send>>,
-    pub(crate) stdout: Option<ChildStdout>,
-    pub(crate) stderr: Option<ChildStderr>,
+    /// Its stdin, if that is a pipe.
+    pub stdin: Option<Box<dyn Write + Send>>,
+    /// Its stdout.
+    pub stdout: Option<ChildStdout>,
+    /// Its stderr.
+    pub stderr: Option<ChildStderr>,
     /// The way in which it is confined.
     pub(crate) confined: Option<Confinement>,
     /// The sockets of its own network, if it has one.
     pub(crate) sockets: NetworkSockets,
     how: Supervision,
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Running").field("pid", &self.pid).finish_non_exhaustive()
+    }
 }
 
 enum Supervision {
@@ -133,7 +143,7 @@ enum Supervision {
 
 /// Starts a [`command`] in its own process group. Its stdout and stderr are pipes; its stdin is a pipe
 /// if `with_stdin` is set.
-pub(crate) fn launch(
+pub fn launch(
     mut command: Command,
     with_stdin: bool,
     guard: Guard<'_>,
@@ -225,7 +235,7 @@ fn supervised(
 
 impl Running {
     /// Returns how the program ended, or `None` while it runs.
-    pub(crate) fn poll(&mut self) -> Result<Option<Exit>, ProcessError> {
+    pub fn poll(&mut self) -> Result<Option<Exit>, ProcessError> {
         match &mut self.how {
             Supervision::Direct(child) => Ok(child.try_wait()?.map(exit_of)),
             Supervision::Supervised { control, .. } => match control.poll()? {

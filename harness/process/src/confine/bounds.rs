@@ -101,7 +101,7 @@ pub struct Bounds {
 
 impl Bounds {
     /// The bounds of the CLI `program`, which runs in the temporary folder `root` and asks a model at `port`.
-    pub(crate) fn new(
+    pub fn new(
         program: &Path,
         root: &Path,
         port: Option<u16>,

@@ -12,8 +12,8 @@ use clitape_recording::limits::{INSTALL_OUTPUT, INSTALL_TIME, OutputLimits};
 use clitape_recording::names::CliVersion;
 use fs_err as fs;
 
+use super::error::ProcessError;
 use super::launch::{Guard, command};
-use super::process_error::ProcessError;
 use super::run_to_end::{RunLimits, Why, run_to_end};
 use super::scratch::{Scratch, sweep};
 use crate::host::HostPaths;
@@ -35,7 +35,7 @@ impl Default for InstallLimits {
 
 impl InstallLimits {
     /// The limits of a program that works in the temporary folder with this lock file, if it has one.
-    pub(super) fn of_program(self, lock: Option<&Path>) -> RunLimits<'_> {
+    pub fn of_program(self, lock: Option<&Path>) -> RunLimits<'_> {
         RunLimits {
             output: OutputLimits::within(self.output),
             kept: None,
@@ -49,27 +49,30 @@ impl InstallLimits {
 const INSTALLING: &str = ".installing-";
 
 /// The npm that installs.
-pub(super) struct Npm {
-    pub(super) program: Option<PathBuf>,
+#[derive(Debug, Clone)]
+pub struct Npm {
+    /// The program, if there is one.
+    pub program: Option<PathBuf>,
 }
 
 /// One call of npm.
-pub(super) struct NpmCall<'a> {
+#[derive(Debug, Clone, Copy)]
+pub struct NpmCall<'a> {
     /// What is installed, for people: `claude 2.1.329`.
-    pub(super) what: &'a str,
+    pub what: &'a str,
     /// The packages, such as `openclaw@2026.6.1`.
-    pub(super) packages: &'a [String],
+    pub packages: &'a [String],
     /// Whether npm runs the scripts of the packages.
-    pub(super) runs_scripts: bool,
+    pub runs_scripts: bool,
     /// How a person gets around npm, as the end of a sentence.
-    pub(super) otherwise: &'a str,
+    pub otherwise: &'a str,
     /// Whether the limits are options of the command.
-    pub(super) has_options: bool,
+    pub has_options: bool,
 }
 
 impl Npm {
     /// Installs packages into `to`, a folder in the temporary one whose lock file is `lock`.
-    pub(super) fn install(
+    pub fn install(
         &self,
         call: &NpmCall<'_>,
         to: &Path,
@@ -97,7 +100,7 @@ impl Npm {
     }
 
     /// The newest version of a package in the registry. `empty` is an empty folder.
-    pub(super) fn newest(
+    pub fn newest(
         &self,
         package: &str,
         empty: &Scratch,

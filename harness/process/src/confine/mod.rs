@@ -21,7 +21,7 @@ mod namespaces;
 mod syscalls;
 
 pub use bounds::ConfineBy;
-pub(crate) use bounds::{Bounds, NotConfined};
+pub use bounds::{Bounds, NotConfined};
 #[cfg(target_os = "linux")]
 pub use enter::enter;
 #[cfg(target_os = "linux")]

@@ -18,10 +18,10 @@ use clitape_recording::cassette::{Confinement, Exit};
 use clitape_recording::limits::OutputLimits;
 use nix::sys::signal::Signal;
 
+use super::error::ProcessError;
 use super::isolation::{Isolation, NetworkSockets};
 use super::launch::{Guard, Running, command, launch};
 use super::meter::{Meter, Overflow};
-use super::process_error::ProcessError;
 use super::scratch::Scratch;
 use super::stdin_pipe::StdinPipe;
 use super::work::Work;
@@ -215,7 +215,7 @@ impl Program {
     /// # Errors
     ///
     /// When it can't be started, confined or isolated.
-    pub(crate) fn launch(
+    pub fn launch(
         command: Command,
         with_stdin: bool,
         reader: OutputReader,
@@ -269,12 +269,12 @@ impl Program {
     }
 
     /// Returns the way in which it is confined.
-    pub(crate) fn confined(&self) -> Option<Confinement> {
+    pub fn confined(&self) -> Option<Confinement> {
         self.running.confined
     }
 
     /// Sends a signal to the program alone, not to its descendants.
-    pub(crate) fn signal_program(&self, signal: Signal) {
+    pub fn signal_program(&self, signal: Signal) {
         self.running.signal_program(signal);
     }
 
@@ -298,7 +298,7 @@ impl Program {
     }
 
     /// Returns whether it was seen that the program has ended.
-    pub(crate) fn has_ended(&self) -> bool {
+    pub fn has_ended(&self) -> bool {
         self.exit.is_some()
     }
 
@@ -407,7 +407,7 @@ impl Program {
     /// # Errors
     ///
     /// When its supervisor was ended.
-    pub(crate) fn attend_to_end<A: Attendant>(
+    pub fn attend_to_end<A: Attendant>(
         &mut self,
         attendant: &mut A,
         limit: Duration,

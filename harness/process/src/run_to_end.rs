@@ -8,9 +8,9 @@ use std::time::Duration;
 use clitape_recording::cassette::Exit;
 use clitape_recording::limits::OutputLimits;
 
+use super::error::ProcessError;
 use super::launch::Guard;
 use super::meter::Overflow;
-use super::process_error::ProcessError;
 use super::program::{Attendant, Ending, OutputPiece, OutputReader, Program};
 use crate::kept::{Full, Held, KeptBytes};
 

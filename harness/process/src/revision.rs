@@ -10,10 +10,10 @@ use std::sync::atomic::AtomicBool;
 use clitape_recording::cassette::Exit;
 use clitape_recording::text::{Keep, truncate};
 
+use super::error::ProcessError;
 use super::git::Git;
 use super::launch::command;
 use super::npm::{InstallLimits, once};
-use super::process_error::ProcessError;
 use super::program::{Attendant, Ending, OutputPiece, OutputReader, Program};
 use super::run_to_end::{Ended, RunLimits};
 

@@ -14,8 +14,8 @@ use std::sync::atomic::AtomicBool;
 
 use clitape_recording::cassette::Exit;
 
+use super::error::ProcessError;
 use super::launch::command;
-use super::process_error::ProcessError;
 use super::run_to_end::{Ended, RunLimits, Why, run_to_end};
 
 /// Options that turn off what has a fixed name.
@@ -66,16 +66,16 @@ const ELSEWHERE: [&str; 12] = [
 ];
 
 /// How git is called.
-#[derive(Clone, Copy)]
-pub(crate) struct Git<'a> {
+#[derive(Debug, Clone, Copy)]
+pub struct Git<'a> {
     /// The folder in which it starts.
-    pub(crate) folder: &'a Path,
+    pub folder: &'a Path,
     /// Further variables of its environment, which count more than those of every call.
-    pub(crate) variables: &'a [(&'a str, &'a OsStr)],
+    pub variables: &'a [(&'a str, &'a OsStr)],
     /// The limits of a process, and the settings that end it.
-    pub(crate) limits: RunLimits<'a>,
+    pub limits: RunLimits<'a>,
     /// Ends it when it is set.
-    pub(crate) stop: &'a AtomicBool,
+    pub stop: &'a AtomicBool,
 }
 
 impl Git<'_> {
@@ -84,7 +84,7 @@ impl Git<'_> {
     /// # Errors
     ///
     /// [`ProcessError::Stopped`]; when git can't be started, or the configuration has a filter or hook whose name can't be an option.
-    pub(crate) fn run<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Ended, ProcessError> {
+    pub fn run<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Ended, ProcessError> {
         let listed = ["config", "--null", "--name-only", "--get-regexp", r"^(filter|hook)\..*\."];
         let listed = self.call(&[], &listed)?;
         match (&listed.why, listed.exit) {
@@ -143,7 +143,7 @@ fn turned_off(keys: &[u8]) -> Result<Vec<OsString>, ProcessError> {
 
 /// Returns the folder whose `.git` is the repository of `folder`, as an absolute path. Git would take the one that
 /// `core.worktree` of the repository names, which may be any. `None` where the repository is in no `.git`.
-pub(crate) fn work_tree(folder: &Path) -> Option<PathBuf> {
+pub fn work_tree(folder: &Path) -> Option<PathBuf> {
     let folder = folder.canonicalize().ok()?;
     folder.ancestors().find(|at| at.join(".git").exists()).map(Path::to_owned)
 }

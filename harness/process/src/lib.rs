@@ -1,0 +1,96 @@
+//! Programs of other projects, run under limits.
+//!
+#![doc = include_str!("../README.md")]
+#![warn(missing_debug_implementations)]
+
+mod confine;
+mod error;
+mod git;
+pub mod host;
+mod isolation;
+pub mod kept;
+mod launch;
+mod meter;
+mod npm;
+mod passing;
+#[cfg(target_os = "linux")]
+mod processes;
+mod program;
+mod removal;
+mod revision;
+mod run_to_end;
+mod scratch;
+mod stdin_pipe;
+#[cfg(target_os = "linux")]
+mod supervise;
+#[cfg(target_os = "linux")]
+mod supervisors;
+pub mod threads;
+mod work;
+
+#[cfg(target_os = "linux")]
+pub use confine::enter;
+pub use confine::{Bounds, ConfineBy, NotConfined};
+pub use error::ProcessError;
+pub use git::{Git, work_tree};
+pub use isolation::{Cover, Isolation, NetworkDoor, NetworkSockets, NoIsolation, OwnNetwork};
+pub use launch::{ENTER, Guard, Running, SUPERVISE, command, launch, supervise_with};
+pub use meter::{Meter, Overflow};
+pub use npm::{Install, InstallLimits, Installed, Npm, NpmCall, once};
+pub use program::{Attendant, Ending, OutputPiece, OutputReader, Program, ProgramStart};
+pub use revision::{Checkout, Revision, build};
+pub use run_to_end::{Ended, Output, RunLimits, Why, run_to_end};
+pub use scratch::{PREFIX, Scratch, Swept, remove_stale};
+pub use stdin_pipe::{StdinClosed, StdinPipe, Unread};
+#[cfg(target_os = "linux")]
+pub use supervise::supervise;
+#[cfg(target_os = "linux")]
+pub use supervisors::end_programs;
+pub use work::Work;
+
+/// Without `/proc`, no process is found.
+#[cfg(not(target_os = "linux"))]
+mod processes {
+    pub(crate) fn start_time(_pid: i32) -> Option<u64> {
+        None
+    }
+
+    pub(crate) fn end_started_in(_folder: &std::path::Path) -> usize {
+        0
+    }
+}
+
+/// This system has no supervisor, so none is started.
+#[cfg(not(target_os = "linux"))]
+mod supervisors {
+    use std::io;
+    use std::process::{Child, Command};
+
+    pub(super) struct Supervisor(Child);
+
+    impl Supervisor {
+        pub(super) fn start(mut command: Command) -> io::Result<Self> {
+            command.spawn().map(Self)
+        }
+
+        pub(super) fn child(&mut self) -> &mut Child {
+            &mut self.0
+        }
+    }
+}
+
+/// Programs are children of this process, which only their owners end.
+#[cfg(not(target_os = "linux"))]
+pub fn end_programs(_limit: std::time::Duration) {}
+
+/// This system has no supervisor, so no process is one.
+#[cfg(not(target_os = "linux"))]
+pub fn supervise(_arguments: impl Iterator<Item = std::ffi::OsString>) -> std::process::ExitCode {
+    std::process::ExitCode::from(2)
+}
+
+/// This system has no confinement, so no process enters one.
+#[cfg(not(target_os = "linux"))]
+pub fn enter(_arguments: impl Iterator<Item = std::ffi::OsString>) -> std::process::ExitCode {
+    std::process::ExitCode::from(2)
+}
