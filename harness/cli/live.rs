@@ -13,7 +13,7 @@ use clitape_gateway::telegram::{
 use clitape_gateway::{ByteSize, Delivery};
 use clitape_process::threads::client_runtime;
 use clitape_runner::replay::{Capture, Plan, Setup, call_entry, live};
-use clitape_runner::report::Screen;
+use clitape_runner::report::TerminalChat;
 
 use crate::exit::ExitStatus;
 use crate::secret::secret;
@@ -106,7 +106,7 @@ pub(crate) fn run(
         api: chat.api()?,
         retry_after: limits.retry_after,
         start: Instant::now(),
-        screen: Mutex::default(),
+        drawn: Mutex::default(),
     };
     let runtime = client_runtime()?;
     let reports = runtime.block_on(live(capture, plan, setup, Arc::new(api), speed, limits));
@@ -129,7 +129,7 @@ struct LiveState {
     /// The longest wait that the server can ask for.
     retry_after: Duration,
     start: Instant,
-    screen: Mutex<Screen>,
+    drawn: Mutex<TerminalChat>,
 }
 
 impl BotApi for LiveState {
@@ -152,11 +152,11 @@ impl BotApi for LiveState {
                 }
             })?;
             let entry = call_entry(self.start.elapsed(), &call, sent.message_id);
-            let mut screen = self.screen.lock().unwrap_or_else(PoisonError::into_inner);
-            if screen.apply(&entry) {
+            let mut drawn = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
+            if drawn.apply(&entry) {
                 let mut out = terminal::stdout();
                 // An error means that stdout can't be written to; the chat still gets its calls.
-                let _ = screen.draw(out.styled(), entry.at);
+                let _ = drawn.draw(out.styled(), entry.at);
             }
             Ok(sent)
         })

@@ -6,7 +6,7 @@ use anyhow::bail;
 use clitape_recording::scenario::{Seeds, Workspace};
 use clitape_recording::text::plain;
 use clitape_rig::subject::{Front, RunEvent, SubjectOptions, Subjects, page_of_run, test};
-use clitape_runner::report::{Detail, Report, Screen, findings, write_entry};
+use clitape_runner::report::{Detail, Report, TerminalChat, findings, write_entry};
 use clitape_runner::suite::select::{NamePattern, Selector};
 
 use crate::conditions::{ConditionArgs, check_chat, faults_line};
@@ -66,10 +66,10 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     if let Some(line) = faults_line(&conditions).filter(|_| !quiet) {
         out.line(line)?;
     }
-    let mut screen = Screen::default();
-    // There is no screen of an editor.
-    let has_screen = gateway.spec.front == Front::Chat;
-    let draws = terminal::can_rewrite() && !args.calls && has_screen;
+    let mut chat = TerminalChat::default();
+    // An editor has no chat to draw.
+    let has_chat = gateway.spec.front == Front::Chat;
+    let draws = terminal::can_rewrite() && !args.calls && has_chat;
     let (mut failed, mut printed) = (None, Vec::new());
     let mut progress = ProgressLine::new(quiet);
     let mut note = |text: &str| progress.step(text);
@@ -81,7 +81,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
             }
             RunEvent::Entries(_, entries) if !quiet => {
                 entries.iter().try_for_each(|entry| match draws {
-                    true if screen.apply(entry) => screen.draw(out.styled(), entry.at),
+                    true if chat.apply(entry) => chat.draw(out.styled(), entry.at),
                     true => Ok(()),
                     false => write_entry(out.styled(), entry),
                 })

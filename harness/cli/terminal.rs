@@ -295,7 +295,7 @@ enum Sequence {
 }
 
 /// Finds a sequence that clitape writes: a colour (`ESC [ … m`), or one of those of
-/// [`Screen`](clitape_runner::report::Screen) and `progress.rs` (`ESC [ n A`, `ESC [ J`, CR `ESC [ 2 K`).
+/// [`TerminalChat`](clitape_runner::report::TerminalChat) and `progress.rs` (`ESC [ n A`, `ESC [ J`, CR `ESC [ 2 K`).
 fn sequence(bytes: &[u8]) -> Sequence {
     let cr = usize::from(bytes[0] == b'\r');
     let (body, begin) = (&bytes[cr..], b"\x1b[");

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use clitape_recording::trace::{Entry, Lane};
-use clitape_runner::report::{Screen, write_entry};
+use clitape_runner::report::{TerminalChat, write_entry};
 
 use crate::terminal::{self, Terminal};
 
@@ -16,7 +16,7 @@ pub(super) enum EntryForm {
     /// As a line for people.
     Line,
     /// As the chat after it.
-    Chat(Box<Screen>),
+    Chat(Box<TerminalChat>),
 }
 
 /// Shows the entries of some lanes.
@@ -51,9 +51,9 @@ impl EntryPrinter {
         match &mut self.form {
             EntryForm::Json => out.json(&entry.to_line())?,
             EntryForm::Line => write_entry(out.styled(), entry)?,
-            EntryForm::Chat(screen) => {
-                if screen.apply(entry) {
-                    screen.draw(out.styled(), entry.at)?;
+            EntryForm::Chat(chat) => {
+                if chat.apply(entry) {
+                    chat.draw(out.styled(), entry.at)?;
                 }
             }
         }

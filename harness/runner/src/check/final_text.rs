@@ -99,7 +99,7 @@ mod tests {
     use crate::compare::last;
     use crate::replay::{Plan, Replay, Setup, replay};
     use crate::report::proof::last_seen;
-    use crate::report::{Screen, last_messages};
+    use crate::report::{TerminalChat, last_messages};
 
     /// Compares two chats with these messages, and expects this sentence and these consequences.
     fn check(old: &[&str], new: &[&str], sentence: Option<&str>, consequences: &[&str]) {
@@ -145,12 +145,12 @@ mod tests {
 
     /// Returns the text in the boxes that a terminal draws, without their frames.
     fn drawn(entries: &[Entry]) -> String {
-        let mut screen = Screen::default();
+        let mut chat = TerminalChat::default();
         let mut out = Vec::new();
         for entry in entries {
-            screen.apply(entry);
+            chat.apply(entry);
         }
-        screen.draw(&mut out, 0).unwrap();
+        chat.draw(&mut out, 0).unwrap();
         let shown = anstream::adapter::strip_bytes(&out).into_vec();
         let shown = String::from_utf8(shown).unwrap();
         let lines = shown.lines().filter_map(|line| line.strip_prefix("│ "));

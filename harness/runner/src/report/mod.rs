@@ -11,7 +11,6 @@ mod drift;
 mod files;
 mod github;
 mod groups;
-mod history;
 mod html;
 mod json;
 mod junit;
@@ -21,14 +20,15 @@ mod model;
 mod page;
 pub mod proof;
 mod review;
-mod screen;
 mod style;
 mod tap;
 mod terminal;
+mod terminal_chat;
 #[cfg(test)]
 mod tests;
 mod text;
 mod timeline;
+mod two_sided;
 
 pub use compare::{compare_page, compare_summary, compare_text};
 pub use drift::{DriftReport, drift_json, drift_page, drift_summary, drift_text};
@@ -45,9 +45,9 @@ pub use model::{Cause, CheckRun, FORMAT, JudgedShard, Report, ScenarioRun, Tally
 pub(crate) use page::frames::last_messages;
 pub use page::{SeenRun, page, seen_page};
 pub use review::{ReviewedGolden, review_page, write_change};
-pub use screen::Screen;
 pub use tap::tap;
 pub use terminal::{
     findings, scenario_line, summary, terminal, timings, write_diff, write_finding,
 };
+pub use terminal_chat::TerminalChat;
 pub use timeline::{footer, write_entry};

@@ -9,7 +9,7 @@ use clitape_recording::trace::Entry;
 use maud::{Markup, html};
 use serde::Serialize;
 
-use crate::report::history::{ChatHistory, HistoryMessage, asked};
+use crate::report::two_sided::{TwoSidedChat, TwoSidedMessage, asked};
 
 /// The most messages of a moment of the chat: the last ones. Those above them are counted.
 pub(crate) const MESSAGES: usize = 30;
@@ -77,21 +77,21 @@ impl ChatFrames {
             0
         });
         let asked = usize::from(prompt.is_some());
-        let mut history = ChatHistory::default();
+        let mut chat = TwoSidedChat::default();
         // The place of each message, by the entry that gave it its text, its edits, and whether it is final.
         let mut places: BTreeMap<(usize, u64, bool), usize> = BTreeMap::new();
         for (number, entry) in entries.iter().enumerate() {
-            if history.apply(number, entry) == ChatChange::Nothing {
+            if chat.apply(number, entry) == ChatChange::Nothing {
                 continue;
             }
-            let latest = history.latest(MESSAGES).into_iter().map(|message| {
+            let latest = chat.latest(MESSAGES).into_iter().map(|message| {
                 let (edits, is_final) = state(message);
                 *places.entry((message.entry(), edits, is_final)).or_insert_with(|| {
                     all.messages.push(seen(message, entries, profile));
                     all.messages.len() - 1
                 })
             });
-            let (count, written) = history.count();
+            let (count, written) = chat.count();
             let mut messages: Vec<usize> = latest.collect();
             if messages.len() < MESSAGES {
                 messages.splice(..0, prompt);
@@ -118,23 +118,23 @@ impl ChatFrame {
 
 /// All messages that are in the chat at the end of a trace.
 pub(crate) fn last_messages(entries: &[Entry], profile: ChatProfile) -> Vec<ChatMessage> {
-    let mut history = ChatHistory::default();
+    let mut chat = TwoSidedChat::default();
     for (number, entry) in entries.iter().enumerate() {
-        history.apply(number, entry);
+        chat.apply(number, entry);
     }
-    let messages = history.messages().into_iter();
+    let messages = chat.messages().into_iter();
     messages.map(|message| seen(message, entries, profile)).collect()
 }
 
 /// How often a message was edited, and whether it holds the final text.
-fn state(message: HistoryMessage<'_>) -> (u64, bool) {
+fn state(message: TwoSidedMessage<'_>) -> (u64, bool) {
     match message {
-        HistoryMessage::Written(_) => (0, false),
-        HistoryMessage::Seen(seen) => (seen.edits, seen.is_final),
+        TwoSidedMessage::Written(_) => (0, false),
+        TwoSidedMessage::Seen(seen) => (seen.edits, seen.is_final),
     }
 }
 
-fn seen(message: HistoryMessage<'_>, entries: &[Entry], profile: ChatProfile) -> ChatMessage {
+fn seen(message: TwoSidedMessage<'_>, entries: &[Entry], profile: ChatProfile) -> ChatMessage {
     let (edits, is_final) = state(message);
     let (at, spans) = (entries[message.entry()].at, message.spans(profile));
     ChatMessage { at, edits, is_final, is_own: message.is_own(), spans }

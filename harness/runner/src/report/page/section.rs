@@ -14,7 +14,7 @@ use super::provenance::{origin, provenance};
 use super::waterfall::{seconds, waterfall};
 use crate::check::Finding;
 use crate::report::groups::nearest;
-use crate::report::history::{PersonAct, STOP, act};
+use crate::report::two_sided::{PersonAct, STOP, act};
 use crate::suite::{Case, CaseRun, ComparedGolden};
 
 /// The most lines of a golden that are shown; further ones are counted.

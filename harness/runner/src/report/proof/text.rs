@@ -12,9 +12,9 @@ use clitape_recording::trace::{Entry, Lane};
 
 use super::evidence::NOT_REAL;
 use crate::replay::Replay;
-use crate::report::history::{PersonAct, STOP, act};
 use crate::report::page::waterfall::seconds;
 use crate::report::page::{confinement, origin};
+use crate::report::two_sided::{PersonAct, STOP, act};
 use crate::report::{footer, write_entry};
 use crate::suite::Case;
 

@@ -1,4 +1,4 @@
-//! The chat as a person sees it: Telegram calls applied to a screen that is drawn in a terminal.
+//! Draws a chat in a terminal, as a person sees it: each change is drawn over the chat before it.
 
 use std::io::{self, Write};
 
@@ -7,9 +7,9 @@ use clitape_recording::scenario::ChatProfile;
 use clitape_recording::text::markup::BUTTON;
 use clitape_recording::trace::Entry;
 
-use super::history::ChatHistory;
 use super::page::chat::{StyledRun, columns, wrap};
 use super::style::{BOLD, DIM};
+use super::two_sided::TwoSidedChat;
 
 /// Width of a message in columns.
 const WIDTH: usize = 64;
@@ -19,18 +19,18 @@ const WIDTH: usize = 64;
 /// Messages of the agent are on the left, with the buttons of a question below its text; those of the person
 /// are on the right.
 #[derive(Debug, Default)]
-pub struct Screen {
-    history: ChatHistory,
+pub struct TerminalChat {
+    chat: TwoSidedChat,
     drawn: usize,
 }
 
-impl Screen {
+impl TerminalChat {
     /// Applies one entry; `true` when it changed what is seen.
     pub fn apply(&mut self, entry: &Entry) -> bool {
-        self.history.apply(0, entry) == ChatChange::Text
+        self.chat.apply(0, entry) == ChatChange::Text
     }
 
-    /// Draws the screen over what was drawn before.
+    /// Draws the chat over what was drawn before.
     ///
     /// # Errors
     ///
@@ -41,7 +41,7 @@ impl Screen {
         }
         let mut lines = vec![format!("{DIM}{:>5}.{:03} s{DIM:#}", at / 1000, at % 1000)];
         let border = "─".repeat(WIDTH + 1);
-        for message in self.history.messages() {
+        for message in self.chat.messages() {
             let text = wrap(&message.spans(ChatProfile::Telegram), WIDTH);
             let text = text.iter().map(|line| (line.iter().map(run).collect(), columns(line)));
             let text: Vec<(String, usize)> = text.collect();
@@ -110,15 +110,15 @@ mod tests {
         let channel = Some(Chat::of(ChatMode::Partial));
         let setup = Setup { run: RunSpec::default(), channel, acp: None };
         let plan = Plan::cut(capture, &timeline, Cut::None, 1);
-        let mut history = ChatHistory::default();
+        let mut chat = TwoSidedChat::default();
         let mut shown = Vec::new();
         for entry in &replay(capture, &plan, setup).entries {
-            if history.apply(0, entry) == ChatChange::Text {
-                let mut screen = Screen { history, drawn: 0 };
+            if chat.apply(0, entry) == ChatChange::Text {
+                let mut terminal = TerminalChat { chat, drawn: 0 };
                 let mut out = Vec::new();
-                screen.draw(&mut out, entry.at).unwrap();
+                terminal.draw(&mut out, entry.at).unwrap();
                 shown.push(strip(&out));
-                history = screen.history;
+                chat = terminal.chat;
             }
         }
         let prompt = "Make a file that is called made.txt. │\n";
@@ -126,7 +126,7 @@ mod tests {
         let decided = "│ ✅ Allowed at once\n";
         let seen = shown
             .iter()
-            .map(|screen| [prompt, buttons, decided].map(|text| u8::from(screen.contains(text))));
+            .map(|drawn| [prompt, buttons, decided].map(|text| u8::from(drawn.contains(text))));
         let mut seen: Vec<[u8; 3]> = seen.collect();
         seen.dedup();
         assert_eq!(seen, [[1, 0, 0], [1, 1, 0], [1, 0, 1]], "{}", shown.join("\n"));

@@ -1,4 +1,4 @@
-//! The messages of both sides of a chat: what the agent shows, and what the person writes to it or stops.
+//! Puts the messages of the person between those of the agent, in the order in which they came.
 //!
 //! The agent's side is the [`ChatView`], and its questions have their buttons while they are open. The
 //! person's side is known when a replay has the host's lines; of a run whose prompt is on the command line, the
@@ -15,7 +15,7 @@ pub(super) const OWN: &str = "own";
 
 /// A chat with the messages of both sides.
 #[derive(Debug, Default)]
-pub(super) struct ChatHistory {
+pub(super) struct TwoSidedChat {
     view: ChatView,
     written: Vec<WrittenMessage>,
 }
@@ -44,14 +44,14 @@ pub(super) struct WrittenMessage {
 
 /// A message of either side.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum HistoryMessage<'a> {
+pub(super) enum TwoSidedMessage<'a> {
     /// The person wrote it, or pressed it.
     Written(&'a WrittenMessage),
     /// The agent shows it.
     Seen(&'a SeenMessage),
 }
 
-impl ChatHistory {
+impl TwoSidedChat {
     /// Applies the entry with the index `number`.
     pub(super) fn apply(&mut self, number: usize, entry: &Entry) -> ChatChange {
         let span = match act(entry) {
@@ -67,24 +67,24 @@ impl ChatHistory {
     }
 
     /// All messages in the order in which they came.
-    pub(super) fn messages(&self) -> Vec<HistoryMessage<'_>> {
+    pub(super) fn messages(&self) -> Vec<TwoSidedMessage<'_>> {
         self.latest(usize::MAX)
     }
 
     /// The last `most` messages in the order in which they came.
-    pub(super) fn latest(&self, most: usize) -> Vec<HistoryMessage<'_>> {
+    pub(super) fn latest(&self, most: usize) -> Vec<TwoSidedMessage<'_>> {
         let mut written = self.written.iter().rev().peekable();
         let mut messages = Vec::new();
         for (place, seen) in self.view.messages().enumerate().rev() {
             while let Some(message) = written.next_if(|message| message.above > place) {
-                messages.push(HistoryMessage::Written(message));
+                messages.push(TwoSidedMessage::Written(message));
             }
-            messages.push(HistoryMessage::Seen(seen));
+            messages.push(TwoSidedMessage::Seen(seen));
             if messages.len() >= most {
                 break;
             }
         }
-        messages.extend(written.map(HistoryMessage::Written));
+        messages.extend(written.map(TwoSidedMessage::Written));
         messages.truncate(most);
         messages.reverse();
         messages
@@ -96,7 +96,7 @@ impl ChatHistory {
     }
 }
 
-impl HistoryMessage<'_> {
+impl TwoSidedMessage<'_> {
     /// Whether it is of the person.
     pub(super) fn is_own(self) -> bool {
         matches!(self, Self::Written(_))
@@ -144,7 +144,7 @@ mod tests {
     /// Applies entries such as `write a`, `interrupt`, `send 1 b`, `ask 2 c`, `edit 2 d`; compares the
     /// messages, those of the person with a `>` before them.
     fn check(entries: &[&str], expect: &[&str]) {
-        let mut history = ChatHistory::default();
+        let mut chat = TwoSidedChat::default();
         for (number, entry) in entries.iter().enumerate() {
             let words: Vec<&str> = entry.split(' ').collect();
             let (lane, kind, data) = match words[..] {
@@ -164,9 +164,9 @@ mod tests {
                 _ => panic!("{entry}"),
             };
             let line = format!(r#"{{"at":1,"lane":"{lane}","kind":"{kind}","data":{{{data}}}}}"#);
-            history.apply(number, &serde_json::from_str(&line).unwrap());
+            chat.apply(number, &serde_json::from_str(&line).unwrap());
         }
-        let shown = history.messages().into_iter().map(|message| {
+        let shown = chat.messages().into_iter().map(|message| {
             let spans = message.spans(ChatProfile::Telegram);
             let text: String = spans.into_iter().map(|span| span.text).collect();
             format!("{}{text}", if message.is_own() { ">" } else { "" })
