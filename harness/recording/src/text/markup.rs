@@ -1,6 +1,7 @@
-//! The Bot API's HTML: the text of a message as runs with marks.
+//! The Bot API's HTML: the text of a message as runs with marks, or alone.
 //!
-//! A tag that the API does not know, or one that does not close the tag that is open, stays text.
+//! A tag that the API does not know, or one that does not close the tag that is open, stays text. Entities are decoded
+//! here and nowhere else, by the rules of Telegram, so that `I&#x27;ll` is `I'll` in every drawing and for every rule.
 
 use serde::Serialize;
 
@@ -47,9 +48,8 @@ const ATTRIBUTES: [(&str, &str, &str); 3] = [
     ("blockquote", " expandable", ""),
 ];
 
-/// Named entities of the Bot API.
-const ENTITIES: [(&str, char); 5] =
-    [("&lt;", '<'), ("&gt;", '>'), ("&amp;", '&'), ("&quot;", '"'), ("&#39;", '\'')];
+/// The named entities of the Bot API; it shows any other name as it is written.
+const ENTITIES: [(&str, char); 4] = [("lt", '<'), ("gt", '>'), ("amp", '&'), ("quot", '"')];
 
 /// An open tag: its name, its mark, and where it leads.
 struct OpenTag<'h> {
@@ -58,8 +58,17 @@ struct OpenTag<'h> {
     link: Option<String>,
 }
 
-/// The runs of a message.
+/// The runs of a message, in which each character that hides is a sign.
 pub fn spans(html: &str) -> Vec<Span> {
+    let mut spans = runs(html);
+    for span in &mut spans {
+        span.text = visible(&span.text);
+    }
+    spans
+}
+
+/// The runs of a message as they were sent.
+fn runs(html: &str) -> Vec<Span> {
     let mut open: Vec<OpenTag<'_>> = Vec::new();
     let mut spans: Vec<Span> = Vec::new();
     let mut rest = html;
@@ -78,9 +87,6 @@ pub fn spans(html: &str) -> Vec<Span> {
         push(&mut spans, &open, c.encode_utf8(&mut [0; 4]));
         rest = &special[length..];
     }
-    for span in &mut spans {
-        span.text = visible(&span.text);
-    }
     spans
 }
 
@@ -94,9 +100,37 @@ pub fn button(label: &str) -> String {
     format!("[ {label} ]")
 }
 
-/// The text a person reads.
+/// The text a person reads, in which each character that hides is a sign.
 pub fn plain(html: &str) -> String {
     spans(html).into_iter().map(|span| span.text).collect()
+}
+
+/// The text a person reads, with the characters that hide, for rules that look for them.
+pub fn read(html: &str) -> String {
+    runs(html).into_iter().map(|span| span.text).collect()
+}
+
+/// The text of HTML that the Bot API may refuse: every tag is left out, be it known or not.
+pub fn without_tags(html: &str) -> String {
+    let mut text = String::with_capacity(html.len());
+    let mut rest = html;
+    while let Some(at) = rest.find(['<', '&']) {
+        text.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let is_name = |name: &str| name.starts_with(|c: char| c.is_ascii_alphabetic());
+        let tag = rest.strip_prefix('<').filter(|tag| is_name(tag.trim_start_matches('/')));
+        if let Some((_, after)) = tag.and_then(|tag| tag.split_once('>')) {
+            rest = after;
+            continue;
+        }
+        let decoded = entity(rest);
+        match decoded {
+            Some((c, _)) => text.push(c),
+            None => text.push_str(&rest[..1]),
+        }
+        rest = &rest[decoded.map_or(1, |(_, length)| length)..];
+    }
+    text + rest
 }
 
 /// What stands between `<` and `>`, and what comes after.
@@ -127,9 +161,26 @@ fn apply<'h>(tag: &'h str, open: &mut Vec<OpenTag<'h>>) -> bool {
     true
 }
 
-fn entity(html: &str) -> Option<(char, usize)> {
-    let (name, c) = ENTITIES.iter().find(|(name, _)| html.starts_with(name))?;
-    Some((*c, name.len()))
+/// Reads the entity at the start of `html`, such as `&lt;` or `&#x27;`: its character and its length. As in Telegram,
+/// its semicolon may be missing.
+pub fn entity(html: &str) -> Option<(char, usize)> {
+    let name = html.strip_prefix('&')?;
+    let (c, length) = if let Some(number) = name.strip_prefix('#') {
+        let (digits, radix) = match number.strip_prefix('x') {
+            Some(digits) => (digits, 16),
+            None => (number, 10),
+        };
+        let end = digits.find(|c: char| !c.is_digit(radix)).unwrap_or(digits.len());
+        let code = u32::from_str_radix(&digits[..end], radix).ok()?;
+        let c = char::from_u32(code).filter(|c| *c != '\0')?;
+        (c, name.len() - digits.len() + end)
+    } else {
+        let end = name.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(name.len());
+        let (_, c) = ENTITIES.iter().find(|(known, _)| *known == &name[..end])?;
+        (*c, end)
+    };
+    let semicolon = usize::from(name[length..].starts_with(';'));
+    Some((c, "&".len() + length + semicolon))
 }
 
 /// Adds a text with the marks of the tags that are open.
@@ -171,6 +222,32 @@ mod tests {
     }
 
     #[test]
+    fn entities_are_those_of_telegram() {
+        for (html, expect) in [
+            ("I&#x27;ll, I&#39;ll", "I'll, I'll"),
+            ("&lt;b&gt; &quot;&amp;amp;", "<b> \"&amp;"),
+            ("&#x1F600;&#65", "😀A"),
+            // Telegram has no other names and no zero.
+            (
+                "&apos; &nbsp; &bogus; & &; &#; &#x; &#0; &#xD800;",
+                "&apos; &nbsp; &bogus; & &; &#; &#x; &#0; &#xD800;",
+            ),
+        ] {
+            assert_eq!(read(html), expect, "{html}");
+            assert_eq!(without_tags(html), expect, "{html}");
+        }
+    }
+
+    #[test]
+    fn a_text_without_tags_has_none_that_the_api_refuses() {
+        for (html, expect) in
+            [("<b>a</b> &amp; <x y=\"z\">c</x></p>", "a & c"), ("1 < 2 <3 </ <", "1 < 2 <3 </ <")]
+        {
+            assert_eq!(without_tags(html), expect, "{html}");
+        }
+    }
+
+    #[test]
     fn v8_everything_else_is_text() {
         for html in [
             "<script>alert(1)</script>",
@@ -190,5 +267,6 @@ mod tests {
     #[test]
     fn control_characters_are_signs() {
         check("a\u{1b}[31mb\n\u{202e}", ":a␛[31mb\n⟨U+202E⟩");
+        assert_eq!(read("<b>a</b>\u{202e}"), "a\u{202e}");
     }
 }

@@ -1,5 +1,7 @@
 //! Telegram's HTML.
 
+use clitape_recording::text::markup::entity;
+
 use super::output::{FormattedText, Output, is_link};
 
 /// Each tag and the entity that it makes; `span` must be a spoiler.
@@ -22,9 +24,6 @@ const TAGS: [(&str, &str); 17] = [
     ("code", "code"),
     ("blockquote", "blockquote"),
 ];
-
-/// The named entities.
-const NAMES: [(&str, char); 4] = [("lt", '<'), ("gt", '>'), ("amp", '&'), ("quot", '"')];
 
 /// A tag that is open.
 struct OpenTag {
@@ -63,26 +62,10 @@ impl Reader<'_> {
         Some(c)
     }
 
-    /// Reads an entity such as `&lt;` or `&#38;`; the semicolon may be missing.
+    /// Reads an entity such as `&lt;` or `&#38;`.
     fn entity(&mut self) -> Option<char> {
-        let rest = &self.text[self.at + 1..];
-        let (c, length) = if let Some(digits) = rest.strip_prefix('#') {
-            let (digits, radix, prefix) = match digits.strip_prefix('x') {
-                Some(digits) => (digits, 16, 2),
-                None => (digits, 10, 1),
-            };
-            let end = digits.find(|c: char| !c.is_digit(radix)).unwrap_or(digits.len());
-            let code = u32::from_str_radix(&digits[..end], radix).ok()?;
-            (char::from_u32(code).filter(|c| *c != '\0')?, prefix + end)
-        } else {
-            let end = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
-            let (_, c) = NAMES.iter().find(|(name, _)| *name == &rest[..end])?;
-            (*c, end)
-        };
-        self.at += 1 + length;
-        if self.byte() == b';' {
-            self.at += 1;
-        }
+        let (c, length) = entity(&self.text[self.at..])?;
+        self.at += length;
         Some(c)
     }
 }
