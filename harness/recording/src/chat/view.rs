@@ -1,40 +1,29 @@
-//! What a person sees in a chat: one fold over the calls of the Telegram lane.
-//!
-//! Everything that shows or compares a chat uses this fold, so that no two of them can disagree:
-//! the equivalence of plans, the comparison of two sides, the proof's text, the page and the
-//! pictures. It has one policy for calls that go wrong:
-//!
-//! - A call that the server refused (`"shown": false`) changes nothing.
-//! - A call that was done and whose answer was lost changes the chat like any other: the person
-//!   sees it, although the caller does not know.
-//! - A new message of the draft whose answer was lost stays in the chat for good, because no caller
-//!   knows its number. A person sees it, but it is no part of the [final text](ChatView::final_text).
-//! - Of calls that overlap (`"done_at"`), the one that the server did last gives a message its text, whatever the order
-//!   in which they were made.
+//! The chat at one moment, and the effect of each call on it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, OnceLock};
 
-use crate::scenario::{ChatProfile, FaultKind};
-use crate::text::markup::{BUTTON, Span, button, literal, spans};
 use serde_json::Value;
 
+use super::call::EDIT_BUTTONS;
+use crate::scenario::ChatProfile;
+use crate::text::markup::{BUTTON, Span, button, literal, read, spans};
+use crate::text::shown::letters;
 use crate::trace::{Entry, Lane};
 
-/// The field of a call that has what a person reads as the Bot API's HTML, where the text was sent in another form: in
-/// Markdown, without markup, or with entities that are not the usual ones. Every drawing of a chat goes by it.
-pub const CALL_HTML: &str = "html";
-
 /// A chat at one moment.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct ChatView {
     messages: BTreeMap<u64, SeenMessage>,
+    /// The numbers of the messages that were deleted.
+    deleted: BTreeSet<u64>,
 }
 
-/// One message of a chat.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// One message of a chat at one moment.
+#[derive(Debug, Clone)]
 pub struct SeenMessage {
     /// The text in the markup of the chat's service.
-    pub text: String,
+    pub text: Arc<str>,
     /// The name of the file that it brings.
     pub file: Option<String>,
     /// The labels of its buttons, row by row; empty when it has none.
@@ -45,12 +34,37 @@ pub struct SeenMessage {
     pub edits: u64,
     /// Whether the message contains a part of the final text.
     pub is_final: bool,
-    /// Whether it is a draft whose number is unknown, because the answer to its call was lost.
-    pub is_orphaned: bool,
+    /// Whether the answer to the call that sent it was lost, so that no caller can change or delete it.
+    pub is_out_of_reach: bool,
     /// The index of the entry that gave it its text, among the entries that were applied.
     pub entry: usize,
+    /// The time from which on it is seen, in ms.
+    pub at: u64,
     /// When the server did the call that gave it its text, if that call overlapped another one.
-    pub done_at: Option<u64>,
+    done_at: Option<u64>,
+    /// What a person reads, from when it is first asked for.
+    reading: OnceLock<Reading>,
+}
+
+/// The text of a message without its markup.
+#[derive(Debug, Clone)]
+struct Reading {
+    text: String,
+    letters: String,
+}
+
+/// The effect of an entry on a chat.
+pub(super) enum Effect {
+    /// The entry changes nothing.
+    Nothing,
+    /// The message with this number is new, or is now as this.
+    Seen(u64, SeenMessage),
+    /// The message with this number was as this before the text that it has.
+    Overtaken(u64, SeenMessage),
+    /// The messages with these numbers are gone.
+    Deleted(Vec<u64>),
+    /// The messages with these numbers have the final text.
+    Final(Vec<u64>),
 }
 
 /// The change of a chat by an entry.
@@ -78,60 +92,89 @@ impl ChatView {
 
     /// Applies the entry with the index `number`.
     pub fn apply(&mut self, number: usize, entry: &Entry) -> ChatChange {
+        let effect = self.effect(number, entry);
+        self.take(effect)
+    }
+
+    /// Returns the effect that the entry with the index `number` has now.
+    pub(super) fn effect(&self, number: usize, entry: &Entry) -> Effect {
         if entry.lane != Lane::Telegram || !entry.is_shown() {
-            return ChatChange::Nothing;
+            return Effect::Nothing;
         }
-        if entry.kind == "final" {
-            return self.mark_final(entry);
+        let known = || entry.message_ids().filter(|id| self.messages.contains_key(id)).collect();
+        match entry.kind.as_ref() {
+            "final" => Effect::Final(known()),
+            "deleteMessage" | "deleteMessages" => Effect::Deleted(known()),
+            _ => self.text_effect(number, entry).unwrap_or(Effect::Nothing),
         }
-        if entry.kind.starts_with("deleteMessage") {
-            return self.remove(entry);
+    }
+
+    /// Returns the effect of a call that gives a message a text or buttons; `None` for any other call.
+    fn text_effect(&self, number: usize, entry: &Entry) -> Option<Effect> {
+        let edits_buttons = entry.kind == EDIT_BUTTONS;
+        if !entry.sets_text() && !edits_buttons {
+            return None;
         }
-        let id = entry.field("message_id").and_then(Value::as_u64);
-        let text = entry.field(CALL_HTML).or_else(|| entry.field("text")).and_then(Value::as_str);
-        let (Some(id), Some(text)) = (id, text) else { return ChatChange::Nothing };
+        let id = entry.message_id()?;
+        if !entry.makes_message() && self.deleted.contains(&id) {
+            return None;
+        }
         let before = self.messages.get(&id);
+        let text = match entry.html() {
+            Some(html) => html.into(),
+            None => before.filter(|_| edits_buttons)?.text.clone(),
+        };
+        let file = entry.field("file").and_then(Value::as_str).map(str::to_owned);
+        let kept = || before.filter(|_| !entry.makes_message())?.file.clone();
         let done_at = entry.field("done_at").and_then(Value::as_u64);
-        let is_overtaken = |before: &SeenMessage| done_at.is_some() && done_at < before.done_at;
-        if before.is_some_and(is_overtaken) {
-            return ChatChange::Nothing;
-        }
-        let is_same =
-            before.is_some_and(|before| before.text == text && before.buttons == entry.buttons());
-        let edits = before.map_or(0, |before| before.edits + 1);
         let message = SeenMessage {
-            text: text.to_owned(),
-            file: entry.field("file").and_then(Value::as_str).map(str::to_owned),
+            text,
+            file: file.or_else(kept),
             buttons: entry.buttons(),
             is_question: entry.field("question").is_some(),
-            edits,
+            edits: before.map_or(0, |before| before.edits + 1),
             is_final: entry.is_final(),
-            is_orphaned: entry.is_lost_draft(),
+            is_out_of_reach: entry.makes_message() && entry.is_lost(),
             entry: number,
+            at: entry.seen_at(),
             done_at,
+            reading: OnceLock::new(),
         };
-        self.messages.insert(id, message);
-        if is_same { ChatChange::SameText } else { ChatChange::Text }
+        let is_overtaken =
+            before.is_some_and(|before| done_at.is_some() && done_at < before.done_at);
+        Some(if is_overtaken { Effect::Overtaken(id, message) } else { Effect::Seen(id, message) })
     }
 
-    /// Removes the messages that an entry deletes: the one of `message_id`, or those of `message_ids`.
-    fn remove(&mut self, entry: &Entry) -> ChatChange {
-        let listed = entry.field("message_ids").and_then(Value::as_array).into_iter().flatten();
-        let ids = entry.field("message_id").into_iter().chain(listed).filter_map(Value::as_u64);
-        let removed = ids.filter(|id| self.messages.remove(id).is_some()).count();
-        if removed > 0 { ChatChange::Text } else { ChatChange::Nothing }
-    }
-
-    /// Marks the messages that an entry names as holding the final text.
-    fn mark_final(&mut self, entry: &Entry) -> ChatChange {
-        let ids = entry.field("message_ids").and_then(Value::as_array);
-        let mut is_new = false;
-        for id in ids.into_iter().flatten().filter_map(Value::as_u64) {
-            if let Some(message) = self.messages.get_mut(&id) {
-                is_new |= !std::mem::replace(&mut message.is_final, true);
+    /// Changes the chat by an effect that an entry has now.
+    pub(super) fn take(&mut self, effect: Effect) -> ChatChange {
+        match effect {
+            Effect::Nothing | Effect::Overtaken(..) => ChatChange::Nothing,
+            Effect::Seen(id, message) => {
+                self.deleted.remove(&id);
+                let is_same = self.messages.get(&id).is_some_and(|before| {
+                    before.text == message.text && before.buttons == message.buttons
+                });
+                self.messages.insert(id, message);
+                if is_same { ChatChange::SameText } else { ChatChange::Text }
+            }
+            Effect::Deleted(ids) => {
+                for id in &ids {
+                    self.messages.remove(id);
+                }
+                let is_changed = !ids.is_empty();
+                self.deleted.extend(ids);
+                if is_changed { ChatChange::Text } else { ChatChange::Nothing }
+            }
+            Effect::Final(ids) => {
+                let mut is_new = false;
+                for id in ids {
+                    if let Some(message) = self.messages.get_mut(&id) {
+                        is_new |= !std::mem::replace(&mut message.is_final, true);
+                    }
+                }
+                if is_new { ChatChange::Final } else { ChatChange::Nothing }
             }
         }
-        if is_new { ChatChange::Final } else { ChatChange::Nothing }
     }
 
     /// All messages that a person sees, the oldest first.
@@ -146,16 +189,39 @@ impl ChatView {
 
     /// The messages that a person ends up reading, the oldest first: all but orphaned drafts.
     pub fn final_messages(&self) -> impl Iterator<Item = &SeenMessage> {
-        self.messages().filter(|message| !message.is_orphaned)
+        self.messages().filter(|message| !message.is_orphaned())
     }
 
     /// The texts of the [final messages](Self::final_messages).
     pub fn final_text(&self) -> Vec<&str> {
-        self.final_messages().map(|message| message.text.as_str()).collect()
+        self.final_messages().map(|message| &*message.text).collect()
     }
 }
 
 impl SeenMessage {
+    /// Whether it is a draft that no caller can reach: it stays for good and has no part of the final text.
+    pub fn is_orphaned(&self) -> bool {
+        self.is_out_of_reach && !self.is_final
+    }
+
+    /// The text that a person reads in Telegram: without its markup, and with characters that hide.
+    pub fn plain_text(&self) -> &str {
+        &self.reading().text
+    }
+
+    /// The letters and digits of the [text](Self::plain_text), in lower case.
+    pub fn letters(&self) -> &str {
+        &self.reading().letters
+    }
+
+    fn reading(&self) -> &Reading {
+        self.reading.get_or_init(|| {
+            let text = read(&self.text);
+            let letters = letters(&text);
+            Reading { text, letters }
+        })
+    }
+
     /// The text as runs with marks; its file and the buttons are below it, a line for each row.
     pub fn spans(&self, profile: ChatProfile) -> Vec<Span> {
         let mut all = match profile {
@@ -173,109 +239,5 @@ impl SeenMessage {
             }
         }
         all
-    }
-}
-
-/// The answer of the chat's server to a call.
-impl Entry {
-    /// Whether a call's text reached the chat. The text of a refused call did not.
-    pub fn is_shown(&self) -> bool {
-        self.field("shown") != Some(&Value::Bool(false))
-    }
-
-    /// The labels of the buttons that a call gives its message, row by row.
-    pub fn buttons(&self) -> Vec<Vec<String>> {
-        let rows = self.field("buttons").and_then(Value::as_array);
-        let label = |button: &Value| button.as_str().unwrap_or_default().to_owned();
-        let row = |row: &Value| row.as_array().into_iter().flatten().map(label).collect();
-        rows.into_iter().flatten().map(row).collect()
-    }
-
-    /// Whether a call carries a part of the final text, or the entry says that it is delivered.
-    pub fn is_final(&self) -> bool {
-        self.kind == "final" || self.field("final") == Some(&Value::Bool(true))
-    }
-
-    /// Whether this is a new message of the draft that reached the chat and whose answer was lost.
-    pub fn is_lost_draft(&self) -> bool {
-        let is_new = ["sendMessage", "sendDocument"].contains(&self.kind.as_ref());
-        is_new && !self.is_final() && self.is_lost()
-    }
-
-    /// Whether the call was done and its answer never came.
-    pub fn is_lost(&self) -> bool {
-        [FaultKind::LostReply, FaultKind::Hang].map(FaultKind::as_str).contains(&self.answer())
-    }
-
-    /// The seconds that the server asked to wait, if it did.
-    pub fn wait_s(&self) -> Option<u64> {
-        let (kind, wait) = self.answer().split_once(':')?;
-        (kind == FaultKind::RateLimit.as_str()).then(|| wait.strip_suffix('s')?.parse().ok())?
-    }
-
-    /// The error of the call, or an empty text.
-    fn answer(&self) -> &str {
-        self.text("answer")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Applies calls such as `send 1 a`, `edit 1 b lost-reply`, `edit 1 c refused`, `final 1`;
-    /// compares the messages that are seen and the final text.
-    fn check(calls: &[&str], seen: &[&str], final_text: &[&str]) {
-        let entries: Vec<Entry> = calls
-            .iter()
-            .map(|call| {
-                let words: Vec<&str> = call.split(' ').collect();
-                let [kind, id] = [words[0], words[1]];
-                let text = words.get(2).unwrap_or(&"");
-                let extra = match words.get(3) {
-                    None => String::new(),
-                    Some(&"refused") => r#","answer":"server-error","shown":false"#.to_owned(),
-                    Some(&"final") => r#","final":true"#.to_owned(),
-                    Some(word) => match word.strip_prefix("html=") {
-                        Some(html) => format!(r#","html":"{html}""#),
-                        None => format!(r#","answer":"{word}""#),
-                    },
-                };
-                let kind = match kind {
-                    "send" => "sendMessage",
-                    "edit" => "editMessageText",
-                    "delete" => "deleteMessage",
-                    kind => kind,
-                };
-                let data = match kind {
-                    "final" => format!(r#"{{"message_ids":[{id}]}}"#),
-                    _ => format!(r#"{{"message_id":{id},"text":"{text}"{extra}}}"#),
-                };
-                let line = format!(r#"{{"at":1,"lane":"telegram","kind":"{kind}","data":{data}}}"#);
-                serde_json::from_str(&line).unwrap()
-            })
-            .collect();
-        let view = ChatView::after(&entries);
-        let shown = view.messages().map(|message| {
-            let end = if message.is_final { " final" } else { "" };
-            format!("{}+{}{end}", message.text, message.edits)
-        });
-        assert_eq!(shown.collect::<Vec<_>>(), seen, "{calls:?}");
-        assert_eq!(view.final_text(), final_text, "{calls:?}");
-    }
-
-    #[test]
-    fn one_policy_for_calls_that_go_wrong() {
-        check(&["send 1 a", "edit 1 b"], &["b+1"], &["b"]);
-        check(&["send 1 a html=b"], &["b+0"], &["b"]);
-        check(&["send 1 a", "edit 1 b refused"], &["a+0"], &["a"]);
-        check(&["send 1 a", "edit 1 b lost-reply"], &["b+1"], &["b"]);
-        check(&["send 1 a lost-reply", "send 2 b"], &["a+0", "b+0"], &["b"]);
-        check(&["send 1 a hang", "send 2 b final"], &["a+0", "b+0 final"], &["b"]);
-        check(&["send 1 a", "final 1"], &["a+0 final"], &["a"]);
-        check(&["send 2 b", "send 1 a"], &["a+0", "b+0"], &["a", "b"]);
-        check(&["send 1 a", "send 2 b", "delete 1"], &["b+0"], &["b"]);
-        check(&["send 1 a", "delete 1  refused", "delete 2"], &["a+0"], &["a"]);
-        check(&[], &[], &[]);
     }
 }

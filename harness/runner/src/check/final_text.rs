@@ -86,7 +86,7 @@ fn is_by_tool(entries: &[Entry]) -> bool {
 fn final_text(entries: &[Entry]) -> Vec<String> {
     let view = ChatView::after(entries);
     let messages = view.final_messages().filter(|message| !message.is_question);
-    messages.map(|message| message.text.clone()).collect()
+    messages.map(|message| message.text.to_string()).collect()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use clitape_recording::text::plural;
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
-use super::violation::{Violation, by, by_turn, is_run_end, message_id, whole};
+use super::violation::{Violation, by, by_turn, is_run_end, whole};
 use super::{questions, turns};
 use crate::replay::{LATENCY, Replay};
 
@@ -193,7 +193,7 @@ fn drafts(replay: &Replay) -> BTreeMap<u64, Vec<&Entry>> {
             // A question's message that the server refuses has no id, and one that is closed has no buttons. A gateway
             // that is another program does not say which question a message is for.
             let is_question = ["question", "buttons"].iter().any(|key| entry.field(key).is_some())
-                || message_id(entry).is_some_and(|id| questions.contains(&id));
+                || entry.message_id().is_some_and(|id| questions.contains(&id));
             is_draft(entry) && !is_question
         });
     }

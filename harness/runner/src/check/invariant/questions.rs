@@ -10,7 +10,7 @@ use clitape_recording::chat::ChatView;
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::{Map, Value};
 
-use super::violation::{Violation, by, has_server_faults, message_id, text, whole};
+use super::violation::{Violation, by, has_server_faults, text, whole};
 use crate::replay::Replay;
 
 /// Milliseconds within which a question is in the chat.
@@ -128,7 +128,7 @@ fn never_closed(replay: &Replay) -> Option<Violation<'_>> {
 fn buttons_stay(replay: &Replay) -> Option<Violation<'_>> {
     let view = ChatView::after(&replay.entries);
     let left =
-        view.messages().find(|message| !message.buttons.is_empty() && !message.is_orphaned)?;
+        view.messages().find(|message| !message.buttons.is_empty() && !message.is_orphaned())?;
     match replay.entries.get(left.entry) {
         Some(entry) => by(entry, format!("the buttons of {} stay in the chat", entry.headline())),
         None => whole("the buttons of a question stay in the chat".to_owned()),
@@ -153,7 +153,7 @@ pub(super) fn answered_twice(replay: &Replay) -> Option<Violation<'_>> {
     let mut without = HashSet::new();
     let questions = messages(replay);
     for entry in replay.lane(Lane::Telegram).filter(|entry| entry.is_shown()) {
-        let Some(id) = message_id(entry).filter(|id| questions.contains(id)) else { continue };
+        let Some(id) = entry.message_id().filter(|id| questions.contains(id)) else { continue };
         match entry.field("buttons").is_some() {
             false => {
                 without.insert(id);
@@ -207,7 +207,7 @@ pub(super) fn withdrawn_left(replay: &Replay) -> Option<Violation<'_>> {
 /// The numbers of the messages that ask a question.
 pub(super) fn messages(replay: &Replay) -> HashSet<u64> {
     let calls = replay.lane(Lane::Telegram).filter(|entry| entry.field("question").is_some());
-    calls.filter_map(message_id).collect()
+    calls.filter_map(Entry::message_id).collect()
 }
 
 /// The events of questions on the bus that have the field `what`, with its fields.

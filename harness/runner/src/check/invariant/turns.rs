@@ -10,7 +10,7 @@ use clitape_recording::scenario::ChatMode;
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
-use super::violation::{Violation, by, by_turn, has_server_faults, message_id};
+use super::violation::{Violation, by, by_turn, has_server_faults};
 use crate::replay::Replay;
 
 /// Milliseconds within which a person sees a sign of life once a tool runs.
@@ -115,7 +115,7 @@ pub(super) fn edit_after_turn(replay: &Replay) -> Option<Violation<'_>> {
             over.insert(turn);
             continue;
         }
-        let Some(id) = message_id(entry) else { continue };
+        let Some(id) = entry.message_id() else { continue };
         let own = *turns.entry(id).or_insert(turn);
         if over.contains(&own) && own != turn {
             return by(entry, format!("turn {own} is over, and {} edits it", entry.headline()));

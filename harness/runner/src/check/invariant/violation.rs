@@ -57,11 +57,6 @@ pub(super) fn has_server_faults(replay: &Replay) -> bool {
     replay.lane(Lane::Telegram).any(|entry| entry.field("answer").is_some())
 }
 
-/// The number of the message that a call is about.
-pub(super) fn message_id(entry: &Entry) -> Option<u64> {
-    entry.field("message_id").and_then(Value::as_u64)
-}
-
 /// A field of an object in an entry that is text; empty when it is not there.
 pub(super) fn text<'v>(fields: &'v Map<String, Value>, key: &str) -> &'v str {
     fields.get(key).and_then(Value::as_str).unwrap_or_default()
