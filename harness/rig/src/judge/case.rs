@@ -1,9 +1,9 @@
-//! What all rules read: the observation, what the cassette expects, and the chat's screen.
+//! What all rules read: the observation, what the cassette expects, and the history of the chat.
 
+use clitape_recording::chat::{ChatHistory, SeenMessage};
 use clitape_recording::trace::{Entry, Lane};
 
 use super::expect::{Expected, ExpectedTurn, expect};
-use super::screen::{Screen, is_shown};
 use super::words::{FEW_LETTERS, Piece, contains, count, letters, pieces};
 use crate::observation::{Observation, PlayedTurn};
 
@@ -15,7 +15,7 @@ pub(super) const PERSON: [&str; 2] = ["(user)", "(press)"];
 pub(super) struct Case<'a> {
     pub(super) observation: &'a Observation<'a>,
     pub(super) expected: Expected,
-    pub(super) screen: Screen,
+    pub(super) chat: ChatHistory,
     /// The answers that must be in the chat.
     pub(super) answers: Vec<Answer>,
     /// The letters of all that the model said on the main thread.
@@ -37,7 +37,7 @@ pub(super) struct Answer {
 impl<'a> Case<'a> {
     pub(super) fn new(observation: &'a Observation<'a>) -> Self {
         let expected = expect(observation.cassette);
-        let screen = Screen::of(&observation.entries);
+        let chat = ChatHistory::of(&observation.entries);
         let mut said = Vec::new();
         for turn in &expected.turns {
             said.extend(turn.segments.iter().map(|segment| letters(&segment.text)));
@@ -50,7 +50,7 @@ impl<'a> Case<'a> {
         }
         let others = expected.others.iter().map(|text| letters(text));
         let recorded = said.iter().cloned().chain(others).collect();
-        let mut case = Self { observation, expected, screen, answers: Vec::new(), said, recorded };
+        let mut case = Self { observation, expected, chat, answers: Vec::new(), said, recorded };
         case.answers = case.answers();
         case
     }
@@ -89,7 +89,7 @@ impl<'a> Case<'a> {
 
     /// The entries of the chat that the person could see, with their indexes.
     pub(super) fn shown(&self) -> impl Iterator<Item = (usize, &'a Entry)> {
-        self.calls().filter(|(_, entry)| is_shown(entry))
+        self.calls().filter(|(_, entry)| entry.is_shown())
     }
 
     /// The calls of the subject, with their indexes.
@@ -102,8 +102,7 @@ impl<'a> Case<'a> {
 
     /// Whether the chat has the whole answer once the entry with this index has happened.
     pub(super) fn has_answer(&self, answer: &Answer, entry: usize) -> bool {
-        let pages: Vec<&str> =
-            self.screen.after(entry).map(|(_, version)| version.letters.as_str()).collect();
+        let pages: Vec<&str> = self.chat.after(entry).map(SeenMessage::letters).collect();
         answer.pieces.iter().all(|piece| contains(&pages, &piece.letters))
     }
 
@@ -133,7 +132,7 @@ impl<'a> Case<'a> {
 
     /// The letters of the messages that stay in the chat.
     pub(super) fn end_pages(&self) -> Vec<&str> {
-        self.screen.at_end().map(|message| message.last().letters.as_str()).collect()
+        self.chat.at_end().map(|message| message.last().letters()).collect()
     }
 }
 

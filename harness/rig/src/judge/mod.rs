@@ -13,11 +13,11 @@ mod editor;
 pub mod expect;
 pub mod known;
 mod rules;
-mod screen;
 mod unfinished;
 mod violation;
 mod words;
 
+use clitape_recording::chat::ChatView;
 pub use clitape_recording::text::asked::AskedText;
 use clitape_recording::trace::Entry;
 pub use editor::{EDITOR_RULES, EditorRule, judge_editor};
@@ -27,7 +27,6 @@ pub use violation::Violation;
 
 use crate::observation::{Observation, RunEnding};
 use case::Case;
-use screen::Screen;
 use words::letters;
 
 /// Applies every rule to an observation. The violations are in the order of the table.
@@ -44,8 +43,8 @@ pub fn judge(observation: &Observation<'_>) -> Vec<Violation> {
 /// What a person finally reads: the text of each message that is left in the chat, without its markup, or the text of
 /// the model in an editor.
 pub(crate) fn finally_read(entries: &[Entry]) -> Vec<String> {
-    let screen = Screen::of(entries);
-    let messages = screen.at_end().map(|message| message.last().text.trim().to_owned());
+    let view = ChatView::after(entries);
+    let messages = view.messages().map(|message| message.plain_text().trim().to_owned());
     let chunks = entries.iter().filter(|entry| entry.kind == "agent_message_chunk");
     let text = |entry: &Entry| Some(entry.data.get("content")?["text"].as_str()?.to_owned());
     let told: String = chunks.filter_map(text).collect();

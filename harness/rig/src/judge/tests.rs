@@ -9,6 +9,7 @@ use clitape_recording::trace::{Entry, Lane};
 use clitape_runner::replay::{Capture, Plan, Setup, replay, stdin_lines};
 
 use super::*;
+use crate::chat_server::drawn;
 use crate::observation::{BusEvent, PlayedTurn, SubjectTraits};
 
 mod rules;
@@ -95,6 +96,16 @@ fn what_is_left_in_two_chats_is_compared_as_a_person_reads_it() {
     assert_eq!(left(html.clone()), "wc < a.txt (3.1 s)");
     assert!(says_the_same(&left(html.clone()), &left(send(1, 1, "wc < a.txt (0.2 s)"))));
     assert!(!says_the_same(&left(html), &left(send(1, 1, "wc < b.txt"))));
+    // The markup of every mode is obeyed, and an entity is the character that it stands for.
+    for (mode, text, expect) in [
+        ("HTML", "<i>I&#x27;ll</i> see", "I'll see"),
+        ("MarkdownV2", r"*I'll* see\.", "I'll see."),
+        ("Markdown", "_see_", "see"),
+        ("", "<i>I&#x27;ll</i>", "<i>I&#x27;ll</i>"),
+    ] {
+        let data = serde_json::json!({ "message_id": 1, "text": text, "parse_mode": mode });
+        assert_eq!(left(call(1, "sendMessage", data)), expect, "{mode}");
+    }
 }
 
 /// Faults of the chat after which our own gateway does the best that can be done.
@@ -159,8 +170,9 @@ fn typing(at: u64) -> Entry {
     call(at, "sendChatAction", serde_json::json!({ "action": "typing" }))
 }
 
-/// An entry of the chat.
+/// An entry of the chat as the chat server writes it: with the HTML that a person reads.
 fn call(at: u64, kind: &str, data: serde_json::Value) -> Entry {
     let serde_json::Value::Object(data) = data else { panic!("{data} is no object") };
-    Entry::new(at, Lane::Telegram, kind.to_owned(), data)
+    let entry = Entry::new(at, Lane::Telegram, kind.to_owned(), data);
+    if entry.is_shown() { drawn(&entry) } else { entry }
 }

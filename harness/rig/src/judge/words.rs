@@ -1,4 +1,4 @@
-//! Words: the text of a message without its markup, and whether it contains the words of an answer.
+//! Words: whether the text of a message, which has no markup any more, contains the words of an answer.
 //!
 //! A gateway may send Markdown as it is, HTML, MarkdownV2 or plain text with entities, may cut an answer into
 //! pages anywhere, and may draw lists and tables in its own way. So an answer is compared by its letters and
@@ -16,17 +16,6 @@ use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 pub(super) const FEW_LETTERS: usize = 12;
 /// More letters at the start of an address than the name of its scheme has.
 const BEGUN: usize = 6;
-/// Named entities of HTML that chats know.
-const ENTITIES: [(&str, &str); 7] = [
-    ("lt", "<"),
-    ("gt", ">"),
-    ("amp", "&"),
-    ("quot", "\""),
-    ("apos", "'"),
-    ("nbsp", " "),
-    ("#39", "'"),
-];
-
 /// A letter or a digit of Markdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Letter {
@@ -118,70 +107,6 @@ fn shown_at_most(markdown: &[Letter], page: &[char], mut places: Vec<usize>) -> 
     count
 }
 
-/// The text that a person reads of a message in this parse mode.
-pub(super) fn plain(text: &str, parse_mode: &str) -> String {
-    match parse_mode {
-        "HTML" | "html" => without_tags(text),
-        "MarkdownV2" | "Markdown" | "markdown" => without_escapes(text),
-        _ => text.to_owned(),
-    }
-}
-
-/// The text of HTML; what is no tag and no entity stays.
-fn without_tags(html: &str) -> String {
-    let mut out = String::with_capacity(html.len());
-    let mut rest = html;
-    while let Some(at) = rest.find(['<', '&']) {
-        out.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let replaced = if rest.starts_with('<') {
-            tag(rest).map(|n| (String::new(), n))
-        } else {
-            entity(rest)
-        };
-        let (text, length) = replaced.unwrap_or_else(|| (rest[..1].to_owned(), 1));
-        out.push_str(&text);
-        rest = &rest[length..];
-    }
-    out + rest
-}
-
-/// The length of the tag at the start of `html`.
-fn tag(html: &str) -> Option<usize> {
-    let name = html[1..].trim_start_matches('/');
-    name.starts_with(|c: char| c.is_ascii_alphabetic()).then(|| html.find('>'))?.map(|end| end + 1)
-}
-
-/// The text of the entity at the start of `html`, and its length.
-fn entity(html: &str) -> Option<(String, usize)> {
-    let end = html.find(';').filter(|end| *end <= 10)?;
-    let name = &html[1..end];
-    let named =
-        ENTITIES.iter().find(|(known, _)| *known == name).map(|(_, text)| (*text).to_owned());
-    let number = || {
-        let number = name.strip_prefix('#')?;
-        let code = match number.strip_prefix(['x', 'X']) {
-            Some(hex) => u32::from_str_radix(hex, 16),
-            None => number.parse(),
-        };
-        Some(char::from_u32(code.ok()?)?.to_string())
-    };
-    Some((named.or_else(number)?, end + 1))
-}
-
-/// The text of Telegram's Markdown without backslashes; other marks stay, because they are no letters.
-fn without_escapes(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        match chars.peek() {
-            Some(next) if c == '\\' && next.is_ascii_punctuation() => out.extend(chars.next()),
-            _ => out.push(c),
-        }
-    }
-    out
-}
-
 /// How often the piece is in the pages.
 pub(super) fn count<S: AsRef<str>>(pages: &[S], piece: &str) -> usize {
     pages.iter().map(|page| page.as_ref().matches(piece).count()).sum()
@@ -209,18 +134,6 @@ pub(super) fn seconds(ms: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_message_is_read_without_its_markup() {
-        for (mode, text, expect) in [
-            ("HTML", "<b>a</b> &amp; &lt;c&gt; &#x41;&#66; 1 < 2", "a & <c> AB 1 < 2"),
-            ("HTML", "<a href=\"x\">t</a>&bogus; &", "t&bogus; &"),
-            ("MarkdownV2", r"a\.b \\ c", r"a.b \ c"),
-            ("", "<b> \\.", "<b> \\."),
-        ] {
-            assert_eq!(plain(text, mode), expect, "{text}");
-        }
-    }
 
     #[test]
     fn the_letters_of_a_page_are_those_that_every_renderer_shows() {

@@ -1,7 +1,8 @@
 //! The rules of the answer: it is in the chat, whole, as it was written, once, and it stays.
 
+use clitape_recording::chat::{MessageHistory, SeenMessage};
+
 use crate::judge::case::{Answer, Case};
-use crate::judge::screen::{Message, Version};
 use crate::judge::violation::Found;
 use crate::judge::words::{FEW_LETTERS, Piece, contains, count, letters, quoted, seconds};
 
@@ -34,7 +35,7 @@ pub(super) fn missing(case: &Case<'_>) -> Option<Found> {
     }
     let turn = case.of_turn(answer.turn);
     let text = quoted(&answer.text);
-    let last = case.screen.at_end().last().map(|message| quoted(&message.last().text));
+    let last = case.chat.at_end().last().map(|message| quoted(message.last().plain_text()));
     let last = last.map_or_else(
         || "nothing of the bot's is left there".to_owned(),
         |last| format!("the last message is {last}"),
@@ -85,16 +86,17 @@ pub(super) fn altered(case: &Case<'_>) -> Option<Found> {
         turns.any(|text| raw(text, trace))
             || case.expected.others.iter().any(|text| raw(text, trace))
     };
-    let bears_answer = |version: &Version| {
+    let bears_answer = |version: &SeenMessage| {
         let mut pieces = case.answers.iter().flat_map(|answer| &answer.pieces);
         pieces.any(|piece| {
-            piece.letters.len() >= FEW_LETTERS && version.letters.contains(&piece.letters)
+            piece.letters.len() >= FEW_LETTERS && version.letters().contains(&piece.letters)
         })
     };
-    case.screen.at_end().map(|message| message.last()).filter(|last| bears_answer(last)).find_map(
+    case.chat.at_end().map(|message| message.last()).filter(|last| bears_answer(last)).find_map(
         |last| {
-            let trace = TRACES.iter().find(|trace| raw(&last.text, trace) && !recorded(trace))?;
-            let line = last.text.lines().find(|line| line.contains(trace)).unwrap_or(&last.text);
+            let text = last.plain_text();
+            let trace = TRACES.iter().find(|trace| raw(text, trace) && !recorded(trace))?;
+            let line = text.lines().find(|line| line.contains(trace)).unwrap_or(text);
             let (at, line) = (seconds(last.at), quoted(line));
             Found::by(last.entry, format!(
                 "at {at} the person reads {line}: the mark {trace} is not in the answer and should have been \
@@ -113,25 +115,26 @@ pub(super) fn twice(case: &Case<'_>) -> Option<Found> {
 /// if another message was there before them and was deleted after them.
 fn sent_twice(case: &Case<'_>) -> Option<Found> {
     case.answers.iter().filter(|answer| is_said_once(case, answer)).find_map(|answer| {
-        let is_whole = |message: &&Message| {
-            let letters = &message.versions[0].letters;
+        let is_whole = |message: &&MessageHistory| {
+            let letters = message.first().letters();
             answer.pieces.iter().all(|piece| letters.contains(&piece.letters))
         };
-        let messages = || case.screen.messages.values();
+        let messages = || case.chat.messages();
         let mut whole = messages().filter(is_whole);
         let (first, second) = (whole.next()?, whole.next()?);
-        let is_draft = |other: &&Message| {
-            let was_deleted = other.deleted.is_some_and(|(_, by)| by > second.versions[0].entry);
-            was_deleted && other.versions[0].entry < first.versions[0].entry
+        let is_draft = |other: &&MessageHistory| {
+            let was_deleted =
+                other.deleted.is_some_and(|deletion| deletion.entry > second.first().entry);
+            was_deleted && other.first().entry < first.first().entry
         };
         let draft = messages().find(is_draft)?;
         let gone = match (first.deleted, second.deleted) {
-            (Some((at, _)), _) => format!("the first was deleted at {}", seconds(at)),
-            (None, Some((at, _))) => format!("the second was deleted at {}", seconds(at)),
+            (Some(deletion), _) => format!("the first was deleted at {}", seconds(deletion.at)),
+            (None, Some(deletion)) => format!("the second was deleted at {}", seconds(deletion.at)),
             (None, None) => "both stay".to_owned(),
         };
         let turn = case.of_turn(answer.turn);
-        Found::by(second.versions[0].entry, format!(
+        Found::by(second.first().entry, format!(
             "{turn}the answer {} was sent twice as a new message, as #{} at {} and as #{} at {}; {gone}, and neither is \
              the draft, which was #{}",
             quoted(&answer.text),
@@ -172,7 +175,7 @@ fn left_twice(case: &Case<'_>) -> Option<Found> {
         let turn = case.of_turn(answer.turn);
         let needle = long.first().map_or_else(|| letters(&answer.text), |p| p.letters.clone());
         let having =
-            || case.screen.at_end().filter(|message| message.last().letters.contains(&needle));
+            || case.chat.at_end().filter(|message| message.last().letters().contains(&needle));
         let ids: Vec<String> = having().map(|message| format!("#{}", message.id)).collect();
         let last = having().last()?.last();
         let times: Vec<String> = having().map(|message| seconds(message.born())).collect();
@@ -211,7 +214,7 @@ pub(super) fn overwritten(case: &Case<'_>) -> Option<Found> {
         };
         let turn = case.of_turn(answer.turn);
         let first = seconds(case.observation.entries[whole].at);
-        let text = crate::judge::screen::text(entry).map(quoted).unwrap_or_default();
+        let text = quoted(&entry.plain_text());
         Found::by(by, format!(
             "{turn}the answer was whole in the chat at {first}; at {} an edit replaced it with {text}, and {until}",
             seconds(entry.at)
@@ -235,17 +238,17 @@ pub(super) fn out_of_order(case: &Case<'_>) -> Option<Found> {
                 is_mark(&piece.letters) && page.contains(&piece.letters)
             })
         };
-        let messages = case.screen.at_end();
+        let messages = case.chat.at_end();
         let places: Vec<_> =
-            messages.filter_map(|message| Some((place(&message.last().letters)?, message))).collect();
+            messages.filter_map(|message| Some((place(message.last().letters())?, message))).collect();
         let wrong = places.windows(2).find(|two| two[0].0 > two[1].0)?;
         let [(_, before), (_, after)] = wrong else { return None };
         let turn = case.of_turn(answer.turn);
         Found::by(after.last().entry, format!(
             "{turn}the pages of the answer are out of order: {} stands above {}, and the answer has them the \
              other way round",
-            quoted(&before.last().text),
-            quoted(&after.last().text),
+            quoted(before.last().plain_text()),
+            quoted(after.last().plain_text()),
         ))
     })
 }

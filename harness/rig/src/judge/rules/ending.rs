@@ -2,7 +2,6 @@
 
 use crate::judge::case::Case;
 use crate::judge::expect::TurnEnd;
-use crate::judge::screen::changes_text;
 use crate::judge::violation::Found;
 use crate::judge::words::{contains, pieces_of_plain, quoted, seconds};
 
@@ -26,7 +25,7 @@ pub(super) fn failure_untold(case: &Case<'_>) -> Option<Found> {
             words => format!("the turn failed ({})", quoted(words)),
         };
         let turn = case.of_turn(number);
-        if case.screen.at_end().next().is_none() {
+        if case.chat.at_end().next().is_none() {
             return Found::whole(format!(
                 "{turn}{what}, and nothing in the chat says so: it is empty"
             ));
@@ -34,16 +33,16 @@ pub(super) fn failure_untold(case: &Case<'_>) -> Option<Found> {
         let ended = case.times(number)?.ended_ms?;
         // Until the next turn begins.
         let next = case.times(number + 1).map_or(u64::MAX, |next| next.began_ms);
-        let is_told = case.shown().any(|(_, entry)| {
-            changes_text(&entry.kind) && entry.at + before >= ended && entry.at < next
-        });
+        let is_told = case
+            .shown()
+            .any(|(_, entry)| entry.sets_text() && entry.at + before >= ended && entry.at < next);
         // The CLI's own words about the failure may have been streamed before.
         let pages = case.end_pages();
         let is_told =
             is_told || pieces_of_plain(words).iter().any(|piece| contains(&pages, &piece.letters));
-        let last = case.screen.at_end().last()?.last();
+        let last = case.chat.at_end().last()?.last();
         (!is_told).then(|| {
-            let (ended, text) = (seconds(ended), quoted(&last.text));
+            let (ended, text) = (seconds(ended), quoted(last.plain_text()));
             Found::whole(format!(
                 "{turn}{what} at {ended}, and the chat never said so: {text} stands there as before"
             ))

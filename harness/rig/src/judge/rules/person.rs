@@ -1,11 +1,11 @@
 //! The rules of the person: what they are asked, what is kept from them, and what must not be shown.
 
+use clitape_recording::chat::MessageHistory;
 use clitape_recording::text::shown::ShownTexts;
 use clitape_recording::trace::Entry;
 
 use crate::judge::case::Case;
 use crate::judge::expect::{ExpectedQuestion, TurnEnd};
-use crate::judge::screen::{Message, is_shown, message_id};
 use crate::judge::violation::Found;
 use crate::judge::words::{letters, quoted, seconds};
 
@@ -31,9 +31,9 @@ pub(super) fn question_untold(case: &Case<'_>) -> Option<Found> {
         case.played().flat_map(|(number, turn)| turn.questions.iter().map(move |q| (number, q)));
     questions.find_map(|(number, question)| {
         let is_told = case
-            .screen
+            .chat
             .versions()
-            .any(|version| !version.buttons.is_empty() || asks(&version.letters, question));
+            .any(|version| !version.buttons.is_empty() || asks(version.letters(), question));
         (!is_told && !question.words.is_empty()).then(|| {
             let turn = case.of_turn(number);
             let words = question.words.first().map(|words| quoted(words)).unwrap_or_default();
@@ -72,10 +72,10 @@ pub(super) fn question_unshown(case: &Case<'_>) -> Option<Found> {
         let press = if is_one_each { presses.get(index) } else { presses.last() };
         let (at, press) = press?;
         let mut shown = ShownTexts::default();
-        for version in case.screen.versions().filter(|version| version.entry < *at) {
-            shown.add(&version.text);
+        for version in case.chat.versions().filter(|version| version.entry < *at) {
+            shown.add(version.plain_text());
             if !version.buttons.is_empty() {
-                shown.note_hidden(&version.text);
+                shown.note_hidden(version.plain_text());
             }
         }
         let (turn, label) = (case.of_turn(*number), quoted(press.text("label")));
@@ -104,7 +104,7 @@ pub(super) fn question_unshown(case: &Case<'_>) -> Option<Found> {
 /// The files that were shown since the person's last message before this entry.
 fn files(entries: &[Entry], at: usize) -> impl Iterator<Item = usize> {
     let asked = entries[..at].iter().rposition(|entry| entry.kind == "(user)").unwrap_or(0);
-    let is_file = |entry: &Entry| entry.data.contains_key("file") && is_shown(entry);
+    let is_file = |entry: &Entry| entry.data.contains_key("file") && entry.is_shown();
     (asked..at).filter(move |index| is_file(&entries[*index]))
 }
 
@@ -112,11 +112,11 @@ fn files(entries: &[Entry], at: usize) -> impl Iterator<Item = usize> {
 pub(super) fn buttons_left(case: &Case<'_>) -> Option<Found> {
     let entries = &case.observation.entries;
     let pressed = entries.iter().enumerate().filter(|(_, entry)| entry.kind == "(press)");
-    let still = |id: i64| {
-        case.screen.left().find(|message| message.id == id && !message.last().buttons.is_empty())
+    let still = |id: u64| {
+        case.chat.left().find(|message| message.id == id && !message.last().buttons.is_empty())
     };
     let left = pressed.clone().find_map(|(_, press)| {
-        let message = still(message_id(press)?)?;
+        let message = still(press.message_id()?)?;
         is_question(case, message).then_some((press, message))
     });
     let (press, message) = left?;
@@ -127,18 +127,19 @@ pub(super) fn buttons_left(case: &Case<'_>) -> Option<Found> {
             "the person pressed {} at {}, and {} still has the buttons {} when the run is over",
             quoted(press.text("label")),
             seconds(press.at),
-            quoted(&last.text),
-            quoted(&last.buttons.join(", "))
+            quoted(last.plain_text()),
+            quoted(&last.buttons.concat().join(", "))
         ),
     )
 }
 
 /// Whether a message ever asked what the CLI asks.
-fn is_question(case: &Case<'_>, message: &Message) -> bool {
+fn is_question(case: &Case<'_>, message: &MessageHistory) -> bool {
     let mut questions = case.expected.turns.iter().flat_map(|turn| &turn.questions);
     questions.any(|question| {
         message.versions.iter().any(|version| {
-            asks(&version.letters, question) || version.letters.contains(&letters(&question.name))
+            asks(version.letters(), question)
+                || version.letters().contains(&letters(&question.name))
         })
     })
 }
@@ -150,12 +151,12 @@ pub(super) fn silence_broken(case: &Case<'_>) -> Option<Found> {
     if !case.observation.traits.keeps_silence || !is_silent {
         return None;
     }
-    let last = case.screen.left().next()?.last();
+    let last = case.chat.left().next()?.last();
     Found::by(
         last.entry,
         format!(
             "the agent has nothing to say, and {} is left in the chat since {}",
-            quoted(&last.text),
+            quoted(last.plain_text()),
             seconds(last.at)
         ),
     )
@@ -164,7 +165,7 @@ pub(super) fn silence_broken(case: &Case<'_>) -> Option<Found> {
 /// No secret of a tool's input or result is ever shown.
 pub(super) fn secret_shown(case: &Case<'_>) -> Option<Found> {
     case.expected.secrets.iter().find_map(|secret| {
-        let version = case.screen.versions().find(|version| version.text.contains(secret))?;
+        let version = case.chat.versions().find(|version| version.plain_text().contains(secret))?;
         let kept: String = secret.chars().take(4).collect();
         Found::by(version.entry, format!(
             "at {} the person reads the secret {kept}… ({} characters), which only a tool has seen",

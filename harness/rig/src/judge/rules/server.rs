@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
+use clitape_recording::text::markup::without_tags;
 use clitape_recording::trace::Entry;
 
 use crate::judge::case::Case;
-use crate::judge::screen::{answered_at, changes_text, text};
 use crate::judge::violation::Found;
-use crate::judge::words::{plain, quoted, seconds};
+use crate::judge::words::{quoted, seconds};
 
 /// A call may come this much before the end of a wait, in ms, because clocks differ.
 const EARLY_MS: u64 = 250;
@@ -36,12 +36,12 @@ fn lost(case: &Case<'_>, reasons: &[&str], what: &str) -> Option<Found> {
         if !reasons.iter().any(|part| reason.to_lowercase().contains(&part.to_lowercase())) {
             return None;
         }
-        let text = text(entry)?;
-        let words = words(text, entry.text("parse_mode"));
+        let text = entry.sent_text()?;
+        let is_html = entry.text("parse_mode").eq_ignore_ascii_case("html");
+        let words = if is_html { words(&without_tags(text)) } else { words(text) };
         let mut shown = HashSet::new();
         for (_, later) in case.shown().filter(|(later, _)| *later > index) {
-            let later_text = crate::judge::screen::text(later).unwrap_or_default();
-            shown.extend(self::words(later_text, later.text("parse_mode")));
+            shown.extend(self::words(&later.plain_text()));
         }
         let there = words.iter().filter(|word| shown.contains(*word)).count();
         (there * 100 < words.len() * SENT_AGAIN_PERCENT).then(|| {
@@ -60,20 +60,18 @@ fn lost(case: &Case<'_>, reasons: &[&str], what: &str) -> Option<Found> {
 }
 
 /// The words of a text of three letters and more.
-fn words(text: &str, parse_mode: &str) -> HashSet<String> {
-    let text = plain(text, parse_mode);
+fn words(text: &str) -> HashSet<String> {
     let words = text.split(|c: char| !c.is_alphanumeric());
     words.filter(|word| word.chars().count() > 2).map(str::to_lowercase).collect()
 }
 
 /// After a 429, no text is sent to the chat before the time that the server asked to wait is over.
 pub(super) fn wait_ignored(case: &Case<'_>) -> Option<Found> {
-    let texts: Vec<(usize, &Entry)> =
-        case.calls().filter(|(_, entry)| changes_text(&entry.kind)).collect();
+    let texts: Vec<(usize, &Entry)> = case.calls().filter(|(_, entry)| entry.sets_text()).collect();
     texts.iter().find_map(|(_, limited)| {
         let wait = limited.wait_s()?;
         let wait_ms = wait * 1_000;
-        let told = answered_at(limited);
+        let told = limited.answered_at();
         let (index, early) = texts.iter().find(|(_, entry)| {
             entry.at > told + EARLY_MS && entry.at + EARLY_MS < told + wait_ms
         })?;

@@ -2,9 +2,8 @@
 
 use crate::judge::case::Case;
 use crate::judge::expect::ExpectedTool;
-use crate::judge::screen::text;
 use crate::judge::violation::Found;
-use crate::judge::words::{letters, plain, quoted, seconds};
+use crate::judge::words::{letters, quoted, seconds};
 
 /// A turn that was faster may be over before a draft can show its tools, in ms.
 const QUICK_TURN_MS: u64 = 4_000;
@@ -40,8 +39,7 @@ pub(super) fn untold(case: &Case<'_>) -> Option<Found> {
     let tools: Vec<&ExpectedTool> = case.played().flat_map(|(_, turn)| &turn.tools).collect();
     let is_told = |tool: &&ExpectedTool| {
         case.shown().any(|(_, entry)| {
-            let text = text(entry).unwrap_or_default();
-            let text = plain(text, entry.text("parse_mode"));
+            let text = entry.plain_text();
             let own = case.own_lines(&text);
             text.lines().any(|line| {
                 let is_own = own.contains(&line);
@@ -133,9 +131,9 @@ pub(super) fn arguments_empty(case: &Case<'_>) -> Option<Found> {
         .flat_map(|(_, turn)| &turn.tools)
         .filter(|tool| tool.main_argument.is_some())
         .collect();
-    case.screen.versions().find_map(|version| {
+    case.chat.versions().find_map(|version| {
         let line = case
-            .own_lines(&version.text)
+            .own_lines(version.plain_text())
             .into_iter()
             .find(|line| tools.iter().any(|tool| is_empty_call(line, &tool.name)))?;
         Found::by(

@@ -1,13 +1,13 @@
-//! The rules of what stands on the screen: nothing is left over, the screen is never blank, text grows.
+//! The rules of what a person sees in the chat: no draft is left over, the chat is never blank, text grows.
 
 use std::collections::BTreeMap;
 
+use clitape_recording::chat::{Deletion, MessageHistory};
 use clitape_recording::text::asked::AskedText;
 use clitape_recording::trace::Entry;
 
 use crate::judge::case::{Case, PERSON};
 use crate::judge::expect::{ExpectedQuestion, ExpectedTurn, Segment};
-use crate::judge::screen::{Message, answered_at, changes_text};
 use crate::judge::violation::Found;
 use crate::judge::words::{
     FEW_LETTERS, Piece, contains, letters, letters_of_markdown, pieces_of_plain, quoted, seconds,
@@ -31,20 +31,20 @@ const ONE_PAGE: usize = 3_000;
 
 /// No draft is left beside the answer that it became.
 pub(super) fn draft_left(case: &Case<'_>) -> Option<Found> {
-    let ends: Vec<&Message> = case.screen.at_end().collect();
-    ends.iter().filter(|message| !message.is_out_of_reach()).find_map(|message| {
+    let ends: Vec<&MessageHistory> = case.chat.at_end().collect();
+    ends.iter().filter(|message| !message.last().is_out_of_reach).find_map(|message| {
         let last = message.last();
         let others: Vec<&str> = ends
             .iter()
             .filter(|other| other.id != message.id)
-            .map(|other| other.last().letters.as_str())
+            .map(|other| other.last().letters())
             .collect();
         let is_said = |piece: &Piece| {
             piece.letters.len() >= FEW_LETTERS
                 && case.said.iter().any(|text| text.contains(&piece.letters))
         };
-        let pieces: Vec<Piece> =
-            last.text.lines().flat_map(pieces_of_plain).filter(|piece| is_said(piece)).collect();
+        let lines = last.plain_text().lines();
+        let pieces: Vec<Piece> = lines.flat_map(pieces_of_plain).filter(is_said).collect();
         let is_elsewhere = |piece: &Piece| {
             let there = contains(&others, &piece.letters);
             let seen =
@@ -53,9 +53,9 @@ pub(super) fn draft_left(case: &Case<'_>) -> Option<Found> {
         };
         let is_left = !pieces.is_empty() && pieces.iter().all(is_elsewhere);
         // Of two equal messages, neither is a draft: the answer stands there twice.
-        let is_equal = others.contains(&last.letters.as_str());
+        let is_equal = others.contains(&last.letters());
         (is_left && !is_equal).then(|| {
-            let (born, text) = (seconds(message.born()), quoted(&last.text));
+            let (born, text) = (seconds(message.born()), quoted(last.plain_text()));
             Found::by(
                 last.entry,
                 format!(
@@ -85,10 +85,10 @@ pub(super) fn several_messages(case: &Case<'_>) -> Option<Found> {
         turn.questions.iter().map(|question| question.words.len().max(1)).sum::<usize>()
     };
     let questions: usize = case.played().map(|(_, turn)| asked(turn)).sum();
-    let messages: Vec<&Message> = case.screen.left().collect();
+    let messages: Vec<&MessageHistory> = case.chat.left().collect();
     let extra = messages.get(turns + questions).filter(|_| !is_paged)?;
     let last = extra.last();
-    let (count, text) = (messages.len(), quoted(&last.text));
+    let (count, text) = (messages.len(), quoted(last.plain_text()));
     Found::by(
         last.entry,
         format!(
@@ -103,12 +103,12 @@ pub(super) fn running_left(case: &Case<'_>) -> Option<Found> {
     if case.expected.has_background {
         return None;
     }
-    case.screen.left().find_map(|message| {
+    case.chat.left().find_map(|message| {
         let last = message.last();
-        let own = case.own_lines(&last.text);
+        let own = case.own_lines(last.plain_text());
         // A line such as `⏳` has no letters, so every line is looked at for it.
         let hourglass = || {
-            last.text.lines().find(|line| {
+            last.plain_text().lines().find(|line| {
                 line.contains(HOURGLASSES)
                     && !case
                         .expected
@@ -148,7 +148,7 @@ pub(super) fn typing_left(case: &Case<'_>) -> Option<Found> {
     let last = case.answers.last()?;
     let is_last = case.played().last().is_some_and(|(number, _)| number == last.turn);
     let by = case.answered_by(last).filter(|_| is_last && !case.expected.has_background)?;
-    let answered = answered_at(&case.observation.entries[by]);
+    let answered = case.observation.entries[by].answered_at();
     let ended = case.times(last.turn).and_then(|times| times.ended_ms).unwrap_or(0);
     let from = answered.max(ended) + TYPING_SLACK_MS;
     let late: Vec<(usize, &Entry)> = case
@@ -176,31 +176,30 @@ pub(super) fn blank_screen(case: &Case<'_>) -> Option<Found> {
         let spoken = entries.iter().filter(|entry| PERSON.contains(&entry.kind.as_ref()));
         spoken.map(|entry| entry.at).filter(|at| *at <= before).max().unwrap_or(0)
     };
-    case.screen.messages.values().find_map(|message| {
-        let (gone, by) = message.deleted?;
+    case.chat.messages().find_map(|message| {
+        let Deletion { at: gone, entry: by } = message.deleted?;
         let since = spoken(message.born());
         // A person who has spoken meanwhile looks at something else.
         if spoken(gone) > since {
             return None;
         }
-        let is_there = |other: &Message| {
+        let is_there = |other: &MessageHistory| {
             other.born() >= since
                 && other.born() <= gone
-                && other.deleted.is_none_or(|(at, _)| at > gone)
+                && other.deleted.is_none_or(|deletion| deletion.at > gone)
         };
-        if case.screen.messages.values().any(is_there) {
+        if case.chat.messages().any(is_there) {
             return None;
         }
         let next = case
-            .screen
-            .messages
-            .values()
+            .chat
+            .messages()
             .filter(|other| other.born() > gone)
             .min_by_key(|other| other.born())?;
         let blank = next.born() - gone;
         let has_spoken = spoken(next.born()) > since;
         (blank > REPLACING_MS && !has_spoken).then(|| {
-            let text = quoted(&message.last().text);
+            let text = quoted(message.last().plain_text());
             Found::by(by, format!(
                 "at {} the bot deleted {text}, and until {} the person saw nothing of it for {}; the next message \
                  should come before the delete",
@@ -218,7 +217,7 @@ pub(super) fn no_sign_of_life(case: &Case<'_>) -> Option<Found> {
         return None;
     }
     let is_sign = |entry: &Entry| {
-        changes_text(&entry.kind)
+        entry.sets_text()
             || matches!(&*entry.kind, "sendChatAction" | "sendMessageDraft" | "setMessageReaction")
     };
     case.played().find_map(|(number, _)| {
@@ -226,7 +225,7 @@ pub(super) fn no_sign_of_life(case: &Case<'_>) -> Option<Found> {
         let ended = times.ended_ms?;
         let mut seen = times.began_ms;
         for (index, entry) in case.shown().filter(|(_, entry)| is_sign(entry)) {
-            let at = answered_at(entry);
+            let at = entry.answered_at();
             if at < times.began_ms {
                 // What was shown before the turn began counts while it lasts.
                 continue;
@@ -234,7 +233,7 @@ pub(super) fn no_sign_of_life(case: &Case<'_>) -> Option<Found> {
             if at.min(ended).saturating_sub(seen) > SIGN_OF_LIFE_MS {
                 return silent(case, number, seen, at.min(ended), Some(index));
             }
-            if changes_text(&entry.kind) || at >= ended {
+            if entry.sets_text() || at >= ended {
                 return None;
             }
             seen = at + TYPING_MS;
@@ -246,10 +245,10 @@ pub(super) fn no_sign_of_life(case: &Case<'_>) -> Option<Found> {
 
 fn silent(case: &Case<'_>, turn: usize, from: u64, to: u64, by: Option<usize>) -> Option<Found> {
     // A message of this turn that is there already is a sign of life.
-    let is_there = |message: &Message| {
-        message.born() <= from && message.deleted.is_none_or(|(at, _)| at >= to)
+    let is_there = |message: &MessageHistory| {
+        message.born() <= from && message.deleted.is_none_or(|deletion| deletion.at >= to)
     };
-    if turn == 0 && case.screen.messages.values().any(is_there) || turn > 0 {
+    if turn == 0 && case.chat.messages().any(is_there) || turn > 0 {
         return None;
     }
     let sentence = format!(
@@ -280,7 +279,8 @@ pub(super) fn glued(case: &Case<'_>) -> Option<Found> {
         let joined = format!("{}{}", &a[from..], &b[..to]);
         let is_recorded = turns.iter().flat_map(ExpectedTurn::texts).any(|text| text.contains(&joined))
             || case.expected.others.iter().any(|text| text.contains(&joined));
-        let version = case.screen.versions().find(|version| version.text.contains(&joined))?;
+        let version =
+            case.chat.versions().find(|version| version.plain_text().contains(&joined))?;
         (!is_recorded && joined.chars().count() >= 6).then(|| {
             Found::by(version.entry, format!(
                 "at {} the person reads {}: two messages of the model are joined without a space or a line break",
@@ -304,14 +304,14 @@ pub(super) fn taken_back(case: &Case<'_>) -> Option<Found> {
     let segments = case.expected.turns.iter().flat_map(|turn| &turn.segments).filter(is_unique);
     let segments: Vec<_> = segments.map(|segment| letters_of_markdown(&segment.text)).collect();
     // How much of each piece of text each message has shown.
-    let mut most: BTreeMap<(i64, usize), usize> = BTreeMap::new();
-    case.screen.messages.values().find_map(|message| {
+    let mut most: BTreeMap<(u64, usize), usize> = BTreeMap::new();
+    case.chat.messages().find_map(|message| {
         message.versions.iter().find_map(|version| {
-            if version.text.chars().count() > ONE_PAGE {
+            if version.plain_text().chars().count() > ONE_PAGE {
                 return None;
             }
             segments.iter().enumerate().find_map(|(number, segment)| {
-                let shown = shown_letters(segment, &version.letters);
+                let shown = shown_letters(segment, version.letters());
                 let most = most.entry((message.id, number)).or_default();
                 let before = std::mem::replace(most, shown.at_least.max(*most));
                 (shown.at_most > 0 && shown.at_most < before).then(|| {
@@ -320,7 +320,7 @@ pub(super) fn taken_back(case: &Case<'_>) -> Option<Found> {
                          sent after a newer one",
                         seconds(version.at),
                         message.id,
-                        quoted(version.text.lines().last().unwrap_or_default())
+                        quoted(version.plain_text().lines().last().unwrap_or_default())
                     ))
                 })?
             })
