@@ -285,7 +285,7 @@ const LIBRARIES: [&str; 6] = [
 /// The modules of the recording and of the runner, which stands on it, in the order in which data flows: each may use
 /// those of the rows above its own, and of its own row only itself.
 const LAYERS: [&[&str]; 13] = [
-    &["clock", "files", "json_size", "text"],
+    &["clock", "files", "json_size", "text", "wire"],
     &["limits", "names", "toml_text", "trace"],
     &["facts", "input"],
     &["scenario"],

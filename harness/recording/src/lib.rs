@@ -17,3 +17,4 @@ pub mod secrets;
 pub mod text;
 pub mod toml_text;
 pub mod trace;
+pub mod wire;

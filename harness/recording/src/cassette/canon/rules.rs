@@ -11,6 +11,7 @@ use clitape_stream::tree::{JsonBody, JsonNode};
 
 use super::ids::{IdKind, Ids};
 use super::splice::ByteEdit;
+use crate::wire::HOOK_CALLBACK;
 
 /// How a key is recognised.
 enum KeyPattern {
@@ -109,7 +110,9 @@ pub(super) fn record(
     fields(raw, node, kind, ids, edits);
     // The fields of a hook's input are the CLI's, unlike those of a tool's input.
     let subtype = node.at(&["request", "subtype"]).map(|subtype| subtype.text(raw));
-    if let (Some(b"hook_callback"), Some(input)) = (subtype, node.at(&["request", "input"])) {
+    if subtype == Some(HOOK_CALLBACK.as_bytes())
+        && let Some(input) = node.at(&["request", "input"])
+    {
         fields(raw, input, kind, ids, edits);
     }
 }
