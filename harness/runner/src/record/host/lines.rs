@@ -3,11 +3,13 @@
 use clitape_recording::scenario::{
     ChosenLabels, HostProfile, SayAnswer, SayBehavior, SayInitialize,
 };
-use serde::Serialize;
-use serde_json::value::RawValue;
+use clitape_recording::wire::{
+    ControlRequest, ControlResponse, JsonText, MessageTemplate, PermissionAnswer,
+    PermissionDecision, RegisteredHook, RequestKind,
+};
 use serde_json::{Value, json};
 
-use super::printed::{HostCall, PermissionQuestion};
+use super::printed::PlacedQuestion;
 use crate::record::error::HostError;
 
 /// The reason of a no that names none.
@@ -19,64 +21,6 @@ pub(super) struct LineMaker {
     profile: &'static HostProfile,
     messages: u64,
     requests: u64,
-}
-
-/// An answer to the CLI.
-#[derive(Serialize)]
-struct ControlResponse<'a, T> {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    response: Success<'a, T>,
-}
-
-#[derive(Serialize)]
-struct Success<'a, T> {
-    subtype: &'static str,
-    request_id: &'a str,
-    response: T,
-}
-
-/// The answer to a permission question.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct PermissionAnswer<'a, T> {
-    behavior: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    updated_input: Option<T>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    updated_permissions: Option<[&'a RawValue; 1]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    message: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    interrupt: Option<bool>,
-    #[serde(rename = "toolUseID", skip_serializing_if = "Option::is_none")]
-    tool_use_id: Option<&'a str>,
-}
-
-/// The answer to a hook before a call that lets the call run as it is.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct AllowingHook<'a> {
-    hook_specific_output: AllowedCall<'a>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct AllowedCall<'a> {
-    hook_event_name: &'a str,
-    permission_decision: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    updated_input: Option<&'a RawValue>,
-}
-
-#[allow(clippy::expect_used, reason = "the state is impossible")]
-fn line(value: &impl Serialize) -> String {
-    serde_json::to_string(value).expect("every key of a line is a string")
-}
-
-fn success<T: Serialize>(request_id: &str, response: T) -> String {
-    let response = Success { subtype: "success", request_id, response };
-    line(&ControlResponse { kind: "control_response", response })
 }
 
 impl LineMaker {
@@ -94,154 +38,133 @@ impl LineMaker {
         self.requests += 1;
     }
 
-    /// A message of a person, with a uuid if the step or the host wants one.
+    /// Returns a message of a person, with a uuid if the step or the host wants one.
     #[allow(clippy::expect_used, reason = "the state is impossible")]
     pub(super) fn message(&mut self, content: &Value, uuid: Option<bool>) -> String {
         self.messages += 1;
-        let mut message: Value =
-            serde_json::from_str(self.profile.message).expect("a test reads every template");
-        message["message"]["content"] = match content {
+        let template = MessageTemplate::read(self.profile.message);
+        let template = template.expect("a test reads every template");
+        let content = match content {
             Value::String(text) if !self.profile.plain_text => {
                 json!([{"type": "text", "text": text}])
             }
             content => content.clone(),
         };
-        let is_wanted = uuid.unwrap_or(message.get("uuid").is_some());
-        if is_wanted {
-            let uuid = format!("c11fa9e0-0000-4000-8000-{:012}", self.messages);
-            message["uuid"] = Value::from(uuid);
-        } else if let Some(message) = message.as_object_mut() {
-            message.shift_remove("uuid");
-        }
-        line(&message)
+        let is_wanted = uuid.unwrap_or(template.has_uuid());
+        let uuid = is_wanted.then(|| format!("c11fa9e0-0000-4000-8000-{:012}", self.messages));
+        template.line(content, uuid)
     }
 
-    /// A request of the host.
-    pub(super) fn request(&mut self, request: &Value) -> String {
+    /// Returns the id of the next request.
+    fn next_id(&mut self) -> String {
         self.requests += 1;
-        let request_id = format!("clitape-{}", self.requests);
-        line(&json!({"type": "control_request", "request_id": request_id, "request": request}))
+        format!("clitape-{}", self.requests)
     }
 
-    /// The first request of a [`HostProfile`].
+    /// Returns the first request of a [`HostProfile`].
     #[allow(clippy::expect_used, reason = "the state is impossible")]
     pub(super) fn begin(&mut self, request: &str) -> String {
-        self.request(&serde_json::from_str(request).expect("a test reads every request"))
+        let body: Value = serde_json::from_str(request).expect("a test reads every request");
+        ControlRequest::of(self.next_id(), JsonText::of(&body)).to_string()
     }
 
-    /// An `initialize` of the scenario. Each hook has its event as the id of its callback.
+    /// Returns an `initialize` of the scenario. Each hook has its event as the id of its callback.
     pub(super) fn initialize(&mut self, initialize: &SayInitialize) -> String {
         let SayInitialize { hooks, append_system_prompt } = initialize;
-        let hook = |event: &String| (event.clone(), json!([{"hookCallbackIds": [event]}]));
-        let hooks = match &hooks[..] {
-            [] => Value::Null,
-            hooks => Value::Object(hooks.iter().map(hook).collect()),
+        let hook = |event: &String| RegisteredHook {
+            event: event.clone(),
+            matcher: None,
+            callback_id: event.clone(),
         };
-        let mut request = json!({"subtype": "initialize", "hooks": hooks});
-        if let Some(text) = append_system_prompt {
-            request["appendSystemPrompt"] = Value::from(text.as_str());
-        }
-        self.request(&request)
+        let hooks: Vec<RegisteredHook> = hooks.iter().map(hook).collect();
+        let prompt = append_system_prompt.as_deref();
+        ControlRequest::initialize(self.next_id(), &hooks, prompt).to_string()
     }
 
-    /// The answer to a request that no step answers: a hook gets its default or, from a host that allows every
+    /// Returns the request to stop the turn.
+    pub(super) fn interrupt(&mut self) -> String {
+        ControlRequest::interrupt(self.next_id()).to_string()
+    }
+
+    /// Returns the answer to a request that no step answers: a hook gets its default or, from a host that allows every
     /// call, a yes; an elicitation is declined; the host knows no other request.
-    pub(super) fn at_once(&self, call: &HostCall) -> String {
-        let id = &call.request_id;
-        match call.subtype.as_str() {
-            "hook_callback"
-                if call.hook_event == "PreToolUse" && self.profile.allows_every_call =>
+    pub(super) fn at_once(&self, request: &ControlRequest) -> String {
+        let id = &request.request_id;
+        let answer = match &request.kind {
+            RequestKind::Hook(call)
+                if call.event == "PreToolUse" && self.profile.allows_every_call =>
             {
-                let hook_specific_output = AllowedCall {
-                    hook_event_name: &call.hook_event,
-                    permission_decision: "allow",
-                    updated_input: call.tool_input.as_deref(),
-                };
-                success(id, AllowingHook { hook_specific_output })
+                ControlResponse::allow_call(id, call)
             }
-            "hook_callback" => success(id, json!({})),
-            "elicitation" => success(id, json!({"action": "decline"})),
-            other => line(&json!({
-                "type": "control_response",
-                "response": {
-                    "subtype": "error",
-                    "request_id": id,
-                    "error": format!("Unsupported control request subtype: {other}"),
-                },
-            })),
-        }
+            RequestKind::Hook(_) => ControlResponse::success(id, &json!({})),
+            _ => match request.subtype() {
+                "elicitation" => ControlResponse::success(id, &json!({"action": "decline"})),
+                other => {
+                    let error = format!("Unsupported control request subtype: {other}");
+                    ControlResponse::error(id, &error)
+                }
+            },
+        };
+        answer.to_string()
     }
 }
 
-/// The answer to a permission question.
+/// Returns the answer to a permission question.
 pub(super) fn answer(
-    question: &PermissionQuestion,
+    asked: &PlacedQuestion,
     answer: &SayAnswer,
     step: &str,
 ) -> Result<String, HostError> {
     let SayAnswer { behavior, input, message, suggestion } = answer;
-    let tool_use_id = question.tool_use_id.as_deref();
-    let id = &question.request_id;
     if *behavior != SayBehavior::Allow {
-        let interrupt = (*behavior == SayBehavior::DenyAndInterrupt).then_some(true);
-        let message = Some(message.as_deref().unwrap_or(NO));
-        let no = PermissionAnswer::<()> {
-            behavior: "deny",
-            updated_input: None,
-            updated_permissions: None,
-            message,
-            interrupt,
-            tool_use_id,
-        };
-        return Ok(success(id, no));
+        let interrupt = *behavior == SayBehavior::DenyAndInterrupt;
+        let message = Some(message.clone().unwrap_or_else(|| NO.to_owned()));
+        return Ok(line(asked, PermissionDecision::Deny { message, interrupt }));
     }
+    let suggestions = &asked.question.suggestions;
     let updated_permissions = match suggestion {
         None => None,
         Some(number) => {
             let found = usize::try_from(*number).ok().and_then(|n| n.checked_sub(1));
-            let found = found.and_then(|at| question.suggestions.get(at));
+            let found = found.and_then(|at| suggestions.get(at));
             let found = found.ok_or_else(|| HostError::NoSuggestion {
                 step: step.to_owned(),
                 number: *number,
-                count: question.suggestions.len(),
+                count: suggestions.len(),
             })?;
-            Some([&**found])
+            Some(vec![found.clone()])
         }
     };
-    let asked: &RawValue = &question.input;
-    let updated_input = match input {
-        None => serde_json::value::to_raw_value(asked),
-        Some(input) => serde_json::value::to_raw_value(input),
-    };
-    let yes = PermissionAnswer {
-        behavior: "allow",
-        updated_input: updated_input.ok(),
-        updated_permissions,
-        message: None,
-        interrupt: None,
-        tool_use_id,
-    };
-    Ok(success(id, yes))
+    let input = input.as_ref().map(JsonText::of);
+    let updated_input = Some(input.unwrap_or_else(|| asked.question.input.clone()));
+    Ok(line(asked, PermissionDecision::Allow { updated_input, updated_permissions }))
+}
+
+/// Returns the line with the decision about a question.
+fn line(asked: &PlacedQuestion, decision: PermissionDecision) -> String {
+    let tool_use_id = asked.question.tool_use_id.clone();
+    let answer = PermissionAnswer { decision, tool_use_id };
+    ControlResponse::success(&asked.request_id, &answer).to_string()
 }
 
 /// The answer to an `AskUserQuestion`: its input, with the labels that were chosen.
 pub(super) fn choice<'c>(
-    question: &PermissionQuestion,
+    asked: &PlacedQuestion,
     chosen: impl Iterator<Item = (&'c String, &'c ChosenLabels)>,
     step: &str,
 ) -> Result<String, HostError> {
     // An input without questions is one in which none of the chosen ones is.
-    let mut input: Value = serde_json::from_str(question.input.get()).unwrap_or_default();
+    let mut input = asked.question.input.value();
     let questions = input["questions"].as_array().into_iter().flatten();
-    let asked: Vec<String> =
+    let texts: Vec<String> =
         questions.filter_map(|one| one["question"].as_str().map(str::to_owned)).collect();
     let mut answers = serde_json::Map::new();
     for (text, labels) in chosen {
-        if !asked.contains(text) {
+        if !texts.contains(text) {
             return Err(HostError::NotAsked {
                 step: step.to_owned(),
                 chosen: text.clone(),
-                asked: asked.join("`, `"),
+                asked: texts.join("`, `"),
             });
         }
         let labels = match labels {
@@ -251,13 +174,6 @@ pub(super) fn choice<'c>(
         answers.insert(text.clone(), Value::from(labels));
     }
     input["answers"] = Value::from(answers);
-    let yes = PermissionAnswer {
-        behavior: "allow",
-        updated_input: Some(input),
-        updated_permissions: None,
-        message: None,
-        interrupt: None,
-        tool_use_id: question.tool_use_id.as_deref(),
-    };
-    Ok(success(&question.request_id, yes))
+    let updated_input = Some(JsonText::of(&input));
+    Ok(line(asked, PermissionDecision::Allow { updated_input, updated_permissions: None }))
 }

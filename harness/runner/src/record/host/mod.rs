@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use clitape_recording::scenario::{NamedTool, SayAction, SayTrigger};
-use serde_json::{Value, json};
+use clitape_recording::wire::WireLine;
 
 use crate::record::error::HostError;
 use lines::LineMaker;
@@ -137,12 +137,13 @@ impl<'a> Host<'a> {
     /// Describes the first question that has no answer.
     pub(crate) fn unanswered(&self) -> Option<String> {
         let open = self.printed.questions.iter().find(|question| !question.is_closed)?;
-        let call = open.tool_use_id.as_ref().map(|id| format!(" (call {id})"));
+        let question = &open.question;
+        let call = question.tool_use_id.as_ref().map(|id| format!(" (call {id})"));
         Some(format!(
             "no step answers the question about `{}`{}: {}",
-            open.tool,
+            question.tool_name,
             call.unwrap_or_default(),
-            super::request::clip(open.input.get(), 200)
+            super::request::clip(question.input.as_str(), 200)
         ))
     }
 
@@ -183,7 +184,7 @@ impl<'a> Host<'a> {
 
     fn question(&self, named: &NamedTool) -> Option<usize> {
         let questions = self.printed.questions.iter();
-        pick(named, questions.map(|question| (question.tool.as_str(), question.is_taken)))
+        pick(named, questions.map(|asked| (asked.question.tool_name.as_str(), asked.is_taken)))
     }
 
     fn call(&self, named: &NamedTool) -> Option<usize> {
@@ -216,9 +217,7 @@ impl<'a> Host<'a> {
                 self.is_message_open = true;
                 self.lines.message(content, *uuid)
             }
-            (HostAction::Say(SayAction::Interrupt), _) => {
-                self.lines.request(&json!({"subtype": "interrupt"}))
-            }
+            (HostAction::Say(SayAction::Interrupt), _) => self.lines.interrupt(),
             (HostAction::Say(SayAction::Initialize(initialize)), _) => {
                 self.lines.initialize(initialize)
             }
@@ -255,10 +254,9 @@ impl<'a> Host<'a> {
     /// Counts a line that the scenario wrote itself as what it is.
     fn raw(&mut self, line: &str) -> String {
         // A line that is not JSON is neither a message nor a request.
-        let value: Value = serde_json::from_str(line).unwrap_or_default();
-        match value["type"].as_str() {
-            Some("user") => self.is_message_open = true,
-            Some("control_request") => self.lines.count_request(),
+        match WireLine::read(line.as_bytes()) {
+            Some(WireLine::Message(_)) => self.is_message_open = true,
+            Some(WireLine::Request(_)) => self.lines.count_request(),
             _ => {}
         }
         line.to_owned()

@@ -4,9 +4,8 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
+use clitape_recording::wire::{ControlRequest, PermissionQuestion, RequestKind, WireLine};
 use clitape_stream::{Event, Parser};
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::script::HostScript;
 
@@ -26,16 +25,12 @@ impl Place {
     }
 }
 
-/// A permission question of the CLI.
+/// A permission question of the CLI, with its place in stdout.
 #[derive(Debug, Clone)]
-pub(super) struct PermissionQuestion {
+pub(super) struct PlacedQuestion {
     pub(super) place: Place,
     pub(super) request_id: String,
-    pub(super) tool: String,
-    /// The id of the call, where the CLI names one.
-    pub(super) tool_use_id: Option<String>,
-    pub(super) input: Box<RawValue>,
-    pub(super) suggestions: Vec<Box<RawValue>>,
+    pub(super) question: PermissionQuestion,
     /// Whether a step has waited for it.
     pub(super) is_taken: bool,
     /// Whether it was answered or withdrawn.
@@ -51,17 +46,6 @@ pub(super) struct StartedCall {
     pub(super) is_taken: bool,
 }
 
-/// A request of the CLI that the host answers at once.
-#[derive(Debug)]
-pub(super) struct HostCall {
-    pub(super) request_id: String,
-    pub(super) subtype: String,
-    /// The name of the event of a hook; empty for another request.
-    pub(super) hook_event: String,
-    /// The input of the call before which a hook runs.
-    pub(super) tool_input: Option<Box<RawValue>>,
-}
-
 /// What the CLI has printed so far.
 pub(super) struct Printed<'a> {
     line: Vec<u8>,
@@ -69,7 +53,7 @@ pub(super) struct Printed<'a> {
     pub(super) results: Vec<Place>,
     /// The answers to requests of the host.
     pub(super) responses: Vec<Place>,
-    pub(super) questions: Vec<PermissionQuestion>,
+    pub(super) questions: Vec<PlacedQuestion>,
     pub(super) calls: Vec<StartedCall>,
     /// The texts that steps wait for, and where the model first said them.
     pub(super) texts: Vec<(&'a str, Option<Place>)>,
@@ -79,45 +63,6 @@ pub(super) struct Printed<'a> {
     parser: Option<Parser>,
     /// The text of each thread so far.
     said: HashMap<Option<String>, String>,
-}
-
-/// The parts of every record that are read.
-#[derive(Deserialize)]
-struct RecordKind {
-    #[serde(rename = "type", default)]
-    kind: String,
-    #[serde(default)]
-    subtype: String,
-}
-
-/// A control record of the CLI.
-#[derive(Deserialize)]
-struct ControlRecord {
-    #[serde(default)]
-    request_id: String,
-    request: Option<ControlRequest>,
-    response: Option<ControlAnswer>,
-}
-
-#[derive(Deserialize)]
-struct ControlRequest {
-    subtype: String,
-    tool_name: Option<String>,
-    tool_use_id: Option<String>,
-    input: Option<Box<RawValue>>,
-    permission_suggestions: Option<Vec<Box<RawValue>>>,
-}
-
-#[derive(Deserialize)]
-struct ControlAnswer {
-    request_id: String,
-}
-
-/// The input of a hook.
-#[derive(Deserialize)]
-struct HookInput {
-    hook_event_name: String,
-    tool_input: Option<Box<RawValue>>,
 }
 
 impl<'a> Printed<'a> {
@@ -143,7 +88,7 @@ impl<'a> Printed<'a> {
         &mut self,
         at: Instant,
         bytes: &'b [u8],
-    ) -> Option<(&'b [u8], Place, Option<HostCall>)> {
+    ) -> Option<(&'b [u8], Place, Option<ControlRequest>)> {
         let end = bytes.iter().position(|&byte| byte == b'\n').map(|end| end + 1);
         let (piece, rest) = bytes.split_at(end.unwrap_or(bytes.len()));
         self.line.extend_from_slice(piece);
@@ -155,90 +100,43 @@ impl<'a> Printed<'a> {
         Some((rest, place, self.read(place, &line)))
     }
 
-    fn read(&mut self, place: Place, line: &[u8]) -> Option<HostCall> {
-        let head: RecordKind = serde_json::from_slice(line).ok()?;
-        match head.kind.as_str() {
-            "result" => {
-                self.results.push(place);
-                self.is_in_turn = false;
+    fn read(&mut self, place: Place, line: &[u8]) -> Option<ControlRequest> {
+        match WireLine::read(line)? {
+            WireLine::Request(request) => {
+                self.asked.push(request.request_id.clone());
+                return self.read_request(place, request);
             }
+            // Later CLIs print the host's own answers again.
+            WireLine::Response(response) if !self.asked.contains(&response.request_id) => {
+                self.responses.push(place);
+            }
+            WireLine::Cancel { request_id } => self.close(&request_id),
+            WireLine::Other { kind, subtype } => match (kind.as_str(), subtype.as_str()) {
+                ("result", _) => {
+                    self.results.push(place);
+                    self.is_in_turn = false;
+                }
+                ("assistant" | "stream_event", _) | ("system", "init") => self.is_in_turn = true,
+                _ => {}
+            },
             // A `user` record may also come after its turn, such as the echo of a command.
-            "assistant" | "stream_event" => self.is_in_turn = true,
-            "system" if head.subtype == "init" => self.is_in_turn = true,
-            "control_request" | "control_response" | "control_cancel_request" => {
-                let record: ControlRecord = serde_json::from_slice(line).ok()?;
-                return self.read_control(place, &head.kind, record);
-            }
             _ => {}
         }
         None
     }
 
-    fn read_control(
-        &mut self,
-        place: Place,
-        kind: &str,
-        record: ControlRecord,
-    ) -> Option<HostCall> {
-        let ControlRecord { request_id, request, response } = record;
-        match (kind, request, response) {
-            // Later CLIs print the host's own answers again.
-            ("control_response", _, Some(response)) => {
-                if !self.asked.contains(&response.request_id) {
-                    self.responses.push(place);
-                }
-                None
-            }
-            ("control_cancel_request", ..) => {
-                self.close(&request_id);
-                None
-            }
-            ("control_request", Some(request), _) => {
-                self.asked.push(request_id.clone());
-                self.read_request(place, request_id, request)
-            }
-            _ => None,
-        }
-    }
-
-    fn read_request(
-        &mut self,
-        place: Place,
-        request_id: String,
-        request: ControlRequest,
-    ) -> Option<HostCall> {
-        let ControlRequest { subtype, tool_name, tool_use_id, input, permission_suggestions } =
-            request;
-        match (subtype.as_str(), tool_name, input) {
-            ("can_use_tool", Some(tool), Some(input)) => {
-                self.is_in_turn = true;
-                self.questions.push(PermissionQuestion {
-                    place,
-                    request_id,
-                    tool,
-                    tool_use_id,
-                    input,
-                    // Many questions have no suggestion.
-                    suggestions: permission_suggestions.unwrap_or_default(),
-                    is_taken: false,
-                    is_closed: false,
-                });
-                None
-            }
-            (_, _, input) => {
-                let hook = input
-                    .and_then(|input| serde_json::from_str::<HookInput>(input.get()).ok())
-                    .map(|hook| (hook.hook_event_name, hook.tool_input));
-                let (hook_event, tool_input) = hook.unzip();
-                Some(HostCall {
-                    request_id,
-                    subtype,
-                    // Only a hook has an event.
-                    hook_event: hook_event.unwrap_or_default(),
-                    tool_input: tool_input.flatten(),
-                })
-            }
-        }
+    /// Notes a question, for which a step waits. Returns any other request.
+    fn read_request(&mut self, place: Place, request: ControlRequest) -> Option<ControlRequest> {
+        let RequestKind::Permission(question) = request.kind else { return Some(request) };
+        self.is_in_turn = true;
+        self.questions.push(PlacedQuestion {
+            place,
+            request_id: request.request_id,
+            question,
+            is_taken: false,
+            is_closed: false,
+        });
+        None
     }
 
     /// Notes that a question was answered or withdrawn.
