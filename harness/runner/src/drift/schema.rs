@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use clitape_recording::names::ScenarioName;
 use clitape_recording::text::plural;
+use clitape_recording::wire::is_control;
 
 use super::facts::{Facts, Field, Object};
 use super::model::{Change, ChangeKind, Part};
@@ -234,7 +235,7 @@ impl Gathered {
             };
             let among =
                 if tops.len() > 1 { format!(" in {}", tops.join(", ")) } else { String::new() };
-            let is_of_dialogue = form.head.starts_with("control_");
+            let is_of_dialogue = is_control(&form.head);
             let set: BTreeSet<ScenarioName> = scenarios;
             Change {
                 part: if is_of_dialogue { Part::Dialogue } else { Part::Schema },

@@ -6,6 +6,7 @@ use clitape_recording::cassette::Cassette;
 use clitape_recording::facts::{read_record, records};
 use clitape_recording::names::ScenarioName;
 use clitape_recording::text::plural;
+use clitape_recording::wire::is_control;
 use serde_json::Value;
 
 use super::model::{Change, ChangeKind, Part};
@@ -132,7 +133,7 @@ fn counts(kinds: &[String]) -> BTreeMap<String, usize> {
 /// The kinds of the records of a run, without those of the dialogue.
 fn kinds(stdout: &[u8]) -> Kinds {
     let all = records(stdout).map(|record| kind(&record));
-    all.filter(|kind| !kind.starts_with("control_")).collect()
+    all.filter(|kind| !is_control(kind)).collect()
 }
 
 /// The kind of a record, with the event of a part and the content of a message: `stream_event/message_start`,
@@ -155,7 +156,7 @@ fn dialogue(cassette: &Cassette) -> Kinds {
     for line in cassette.stdout.split_inclusive(|byte| *byte == b'\n') {
         end += line.len() as u64;
         let control = read_record(line).map(|record| (kind(&record), tool(&record)));
-        if let Some((kind, tool)) = control.filter(|(kind, _)| kind.starts_with("control_")) {
+        if let Some((kind, tool)) = control.filter(|(kind, _)| is_control(kind)) {
             lines.push((end, format!("CLI {kind}{tool}")));
         }
     }

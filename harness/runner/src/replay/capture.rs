@@ -1,8 +1,7 @@
 //! What a replay plays: the bytes that the CLI printed, and the lines that its host wrote to it.
 
-use serde_json::Value;
-
 use clitape_recording::cassette::{Tick, TickKind};
+use clitape_recording::wire::{ControlResponse, WireLine};
 
 /// The two sides of a recorded process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,20 +63,24 @@ const WRONG_ID: &str = "no-such-request";
 impl StdinLine {
     /// A line that was written when `offset` bytes had been read.
     pub fn new(line: &[u8], offset: u64) -> Self {
-        let answer = serde_json::from_slice::<Value>(line)
-            .is_ok_and(|value| value.pointer("/response/response/behavior").is_some());
-        Self { line: line.to_vec(), offset, is_answer: answer }
+        let answer = response(line).and_then(|response| response.permission());
+        Self { line: line.to_vec(), offset, is_answer: answer.is_some() }
     }
 
     /// The same answer to a request that the CLI never made.
     pub(super) fn with_wrong_id(&self) -> Vec<u8> {
-        let Ok(mut value) = serde_json::from_slice::<Value>(&self.line) else {
-            return self.line.clone();
-        };
-        if let Some(id) = value.pointer_mut("/response/request_id") {
-            *id = WRONG_ID.into();
+        match response(&self.line) {
+            Some(response) => format!("{}\n", response.to_request(WRONG_ID)).into_bytes(),
+            None => self.line.clone(),
         }
-        format!("{value}\n").into_bytes()
+    }
+}
+
+/// Returns the answer in a line of the host.
+fn response(line: &[u8]) -> Option<ControlResponse> {
+    match WireLine::read(line)? {
+        WireLine::Response(response) => Some(response),
+        _ => None,
     }
 }
 

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clitape_gateway::question::{Answer, OpenQuestions, Press, PressedButton, QuestionTimes};
 use clitape_gateway::telegram::{Button, Keyboard, Pressing};
+use clitape_recording::wire::{PermissionAnswer, PermissionDecision, WireLine};
 use clitape_stream::Event;
 use serde_json::Value;
 
@@ -88,9 +89,8 @@ impl Person {
         if self.questions.ids().next().is_none() {
             return;
         }
-        let Ok(line) = serde_json::from_slice::<Value>(line) else { return };
-        let id = line["response"]["request_id"].as_str().unwrap_or_default();
-        let recorded = without_call(&line);
+        let Some((id, recorded)) = permission(line) else { return };
+        let id = id.as_str();
         let messages = shown(id);
         if messages.is_empty() || self.questions.ids().all(|open| open != id) {
             return;
@@ -111,7 +111,7 @@ impl Person {
         id: &str,
         message: i64,
         deed: &Deed,
-        recorded: &Value,
+        recorded: &PermissionAnswer,
     ) -> Result<(), String> {
         let taken = match deed {
             Deed::Press(Button { text, data }) => {
@@ -130,47 +130,50 @@ impl Person {
             return Err(format!("what the person says answers question {question}"));
         }
         let line = self.questions.answer(&question, &answer).map_err(|error| error.to_string())?;
-        let written = serde_json::from_slice(line.as_bytes()).map(|line| without_call(&line));
-        match written {
-            Ok(written) if written == *recorded => Ok(()),
-            Ok(written) => {
+        match permission(line.as_bytes()) {
+            Some((_, written)) if written == *recorded => Ok(()),
+            Some((_, written)) => {
                 Err(format!("the person answers {recorded}, and the CLI reads {written}"))
             }
-            Err(error) => Err(format!("the line for the CLI is no JSON: {error}")),
+            None => Err(format!("the line for the CLI is no answer: {line}")),
         }
     }
 }
 
-/// The response of a line without the id of its call, which only some hosts write.
-fn without_call(line: &Value) -> Value {
-    let mut response = line["response"]["response"].clone();
-    if let Some(fields) = response.as_object_mut() {
-        fields.shift_remove("toolUseID");
-    }
-    response
+/// Returns the answer to a permission question in a line, with the id of the question. It has no id of its call, which
+/// only some hosts write.
+fn permission(line: &[u8]) -> Option<(String, PermissionAnswer)> {
+    let WireLine::Response(response) = WireLine::read(line)? else { return None };
+    let answer = response.permission()?;
+    Some((response.request_id, PermissionAnswer { tool_use_id: None, ..answer }))
 }
 
 /// What a person does to give the answer `recorded`, and with which message; none where the chat has no one way to say
 /// it, because the host changed the input or stopped the turn.
-fn deed(recorded: &Value, input: &Value, messages: &[AskingMessage]) -> Option<(i64, Deed)> {
+fn deed(
+    recorded: &PermissionAnswer,
+    input: &Value,
+    messages: &[AskingMessage],
+) -> Option<(i64, Deed)> {
     let first = messages.first()?;
     if input.get("questions").is_some() {
         return None;
     }
-    if recorded["behavior"] == "deny" {
-        if recorded["interrupt"] == true {
-            return None;
+    let deed = match &recorded.decision {
+        PermissionDecision::Deny { interrupt: false, message: Some(words) } if words != DENIED => {
+            Deed::Reply(words.clone())
         }
-        let deed = match recorded["message"].as_str() {
-            Some(words) if words != DENIED => Deed::Reply(words.to_owned()),
-            _ => Deed::Press(button(first, PressedButton::Deny)?),
-        };
-        return Some((first.id, deed));
-    }
-    if recorded["updatedInput"] != *input || recorded.get("updatedPermissions").is_some() {
-        return None;
-    }
-    Some((first.id, Deed::Press(button(first, PressedButton::Allow)?)))
+        PermissionDecision::Deny { interrupt: false, .. } => {
+            Deed::Press(button(first, PressedButton::Deny)?)
+        }
+        PermissionDecision::Allow { updated_input: Some(updated), updated_permissions: None }
+            if updated.value() == *input =>
+        {
+            Deed::Press(button(first, PressedButton::Allow)?)
+        }
+        _ => return None,
+    };
+    Some((first.id, deed))
 }
 
 /// The button of a message that says `meaning` to a person.

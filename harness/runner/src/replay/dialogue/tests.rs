@@ -6,7 +6,7 @@ const STDOUT: &[u8] = b"ab\ncd\nef\ngh\n";
 
 /// A message at the start, and an answer after the second line.
 fn stdin() -> Vec<StdinLine> {
-    let answer = br#"{"response":{"request_id":"q","response":{"behavior":"allow"}}}"#;
+    let answer = br#"{"type":"control_response","response":{"request_id":"q","response":{"behavior":"allow"}}}"#;
     vec![StdinLine::new(b"{}\n", 0), StdinLine::new(&[answer.as_slice(), b"\n"].concat(), 6)]
 }
 
