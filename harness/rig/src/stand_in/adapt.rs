@@ -2,14 +2,14 @@
 //! that it printed for the recorded one only.
 
 use clitape_recording::cassette::Cassette;
+use clitape_recording::wire::{RegisteredHook, UserMessage, WireLine};
 use serde_json::{Value, json};
 
 use super::arguments::Asks;
 use super::bind::{Splice, fresh_uuid, json_escaped};
 use super::dialogue::Dialogue;
-use super::host_line::{Hook, Message};
 use super::options::numbers;
-use super::printed::{Role, contains, type_of};
+use super::printed::{Role, contains};
 
 /// The host of a process.
 #[derive(Debug, Default)]
@@ -19,7 +19,7 @@ pub(super) struct HostFacts {
     /// Whether it began with an `initialize`.
     pub(super) is_initialized: bool,
     /// The hooks that it registered.
-    pub(super) hooks: Vec<Hook>,
+    pub(super) hooks: Vec<RegisteredHook>,
     /// Whether it wants its messages back.
     pub(super) wants_replay: bool,
     /// Is true if it wants messages of the model in pieces.
@@ -34,7 +34,7 @@ pub(super) struct HostFacts {
 #[derive(Debug, Clone)]
 pub(super) struct Turn {
     /// The message as the host wrote it.
-    pub(super) message: Message,
+    pub(super) message: UserMessage,
     /// Its uuid: the host's, or one of the CLI.
     pub(super) uuid: String,
     /// Whether the lines that say what the CLI works on were added.
@@ -74,7 +74,7 @@ pub(super) fn unfit(dialogue: &Dialogue, host: &HostFacts) -> Option<String> {
 }
 
 impl Turn {
-    pub(super) fn new(message: Message) -> Self {
+    pub(super) fn new(message: UserMessage) -> Self {
         let uuid = message.uuid.clone().unwrap_or_else(fresh_uuid);
         Self { message, uuid, is_announced: false, is_replayed: false }
     }
@@ -199,7 +199,8 @@ pub(super) fn denied_unasked(
     host: &HostFacts,
 ) -> (Vec<u8>, Vec<Splice>) {
     let (mut before, mut splices) = (String::new(), Vec::new());
-    if host.asks != Asks::Nobody || type_of(line).as_deref() != Some("user") {
+    let is_message = || matches!(WireLine::read(line), Some(WireLine::Message(_)));
+    if host.asks != Asks::Nobody || !is_message() {
         return (Vec::new(), splices);
     }
     for (question, reason) in dialogue.denied() {

@@ -8,6 +8,7 @@ use clitape_recording::cassette::Cassette;
 use clitape_recording::names::{CliVersion, ScenarioName};
 use clitape_recording::scenario::{Workspace, read_toml};
 use clitape_recording::text::{Keep, truncate};
+use clitape_recording::wire::WireLine;
 use fs_err as fs;
 use nix::fcntl::{Flock, FlockArg};
 use serde::Deserialize;
@@ -245,10 +246,10 @@ pub(super) fn initialize_answer(settings: &Settings) -> Option<serde_json::Value
             continue;
         };
         let first = stdout.split(|&byte| byte == b'\n').next().unwrap_or_default();
-        let Ok(line) = serde_json::from_slice::<serde_json::Value>(first) else { continue };
-        let answer = &line["response"]["response"];
+        let Some(WireLine::Response(response)) = WireLine::read(first) else { continue };
+        let answer = response.result().map(|result| result.value()).unwrap_or_default();
         if answer["commands"].is_array() {
-            return Some(answer.clone());
+            return Some(answer);
         }
     }
     None

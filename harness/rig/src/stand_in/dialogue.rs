@@ -3,10 +3,13 @@
 use std::ops::Range;
 
 use clitape_recording::cassette::{Cassette, Exit, Tick, TickKind};
+use clitape_recording::wire::{
+    ControlResponse, Decision, PermissionDecision, RequestKind, WireLine,
+};
 use serde_json::Value;
 
-use super::host_line::{Decision, HostAct};
-use super::printed::{OutLine, Question, Role, contains, role, type_of};
+use super::host_line::HostAct;
+use super::printed::{OutLine, Question, Role, Roles, contains};
 
 /// Milliseconds without output after which a recording closes stdin: an exit that came sooner was the CLI's own.
 const QUIET_MS: u64 = 1_000;
@@ -219,28 +222,20 @@ impl Dialogue {
 
     fn read_lines(&mut self, stdout: &[u8]) {
         let mut start = 0;
-        let (mut questions, mut asked) = (0, Vec::new());
+        let mut roles = Roles::default();
         for line in stdout.split_inclusive(|&byte| byte == b'\n') {
             let range = start..start + line.len();
             start = range.end;
-            // Most lines are stream events, which are nothing to the host.
-            let is_event = type_of(line).as_deref() == Some("stream_event");
-            let value = if is_event {
-                Value::Null
-            } else {
-                serde_json::from_slice(line).unwrap_or_default()
-            };
-            if self.session_id.is_none() {
-                self.session_id = value["session_id"].as_str().map(str::to_owned);
+            let role = roles.next(line);
+            if self.session_id.is_none() || role == Role::Init {
+                let value: Value = serde_json::from_slice(line).unwrap_or_default();
+                let session_id = value["session_id"].as_str().map(str::to_owned);
+                self.session_id = self.session_id.take().or(session_id);
+                let announces = |word: &Value| word == "msg_lifecycle_v1";
+                let capabilities = value["capabilities"].as_array();
+                self.announces_lifecycle |=
+                    role == Role::Init && capabilities.is_some_and(|all| all.iter().any(announces));
             }
-            let role = match is_event {
-                true => Role::Piece,
-                false => role(&value, &mut questions, &mut asked),
-            };
-            let announces = |word: &Value| word == "msg_lifecycle_v1";
-            let capabilities = value["capabilities"].as_array();
-            self.announces_lifecycle |=
-                role == Role::Init && capabilities.is_some_and(|all| all.iter().any(announces));
             self.has_lifecycle |= role == Role::Lifecycle;
             self.has_replay |= role == Role::Replay;
             self.lines.push(OutLine { range, role });
@@ -299,13 +294,13 @@ impl Dialogue {
         match HostAct::read(line) {
             HostAct::Message(message) => Some(ExpectedKind::Message {
                 has_uuid: message.uuid.is_some(),
+                text: message.text(),
                 uuid: message.uuid,
-                text: message.text,
             }),
-            HostAct::Answer(answer) => self.lines.iter().find_map(|line| match &line.role {
+            HostAct::Answer { answer, .. } => self.lines.iter().find_map(|line| match &line.role {
                 Role::Question(question) if question.request_id == answer.request_id => {
                     let question = question.clone();
-                    let (decision, reason) = (answer.decision, answer.reason());
+                    let (decision, reason) = (answer.decision(), reason(&answer));
                     Some(ExpectedKind::Answer { question, decision, reason })
                 }
                 Role::Hook { request_id, event, tool, .. } if *request_id == answer.request_id => {
@@ -313,17 +308,19 @@ impl Dialogue {
                         request_id: request_id.clone(),
                         event: event.clone(),
                         tool: tool.clone(),
-                        decision: answer.decision,
+                        decision: answer.decision(),
                     })
                 }
                 _ => None,
             }),
-            HostAct::Request(request) if request.subtype == "initialize" => {
-                Some(ExpectedKind::Initialize { request_id: request.request_id })
-            }
-            HostAct::Request(request) => Some(ExpectedKind::Request {
-                request_id: request.request_id,
-                subtype: request.subtype,
+            HostAct::Request(request) => Some(match request.kind {
+                RequestKind::Initialize(_) => {
+                    ExpectedKind::Initialize { request_id: request.request_id }
+                }
+                _ => ExpectedKind::Request {
+                    subtype: request.subtype().to_owned(),
+                    request_id: request.request_id,
+                },
             }),
             HostAct::Unusable => Some(ExpectedKind::Unusable),
             HostAct::Other(_) | HostAct::Blank => None,
@@ -391,7 +388,8 @@ impl Dialogue {
         let id = format!("\"tool_use_id\":\"{id}\"");
         let failed = self.lines[open + 1..].iter().find(|line| {
             let text = &stdout[line.range.clone()];
-            contains(text, id.as_bytes()) && type_of(text).as_deref() == Some("user")
+            contains(text, id.as_bytes())
+                && matches!(WireLine::read(text), Some(WireLine::Message(_)))
         });
         let Some(at) = failed.map(|line| line.range.start) else { return };
         let is_around = |step: &Step| matches!(step, Step::Print(range) if range.contains(&at));
@@ -409,9 +407,9 @@ impl Dialogue {
         let given: Vec<String> =
             self.messages().filter_map(|(uuid, _)| uuid.map(str::to_owned)).collect();
         let replays = self.lines.iter().filter(|line| line.role == Role::Replay);
-        let uuids = replays.filter_map(|line| {
-            let value: Value = serde_json::from_slice(&stdout[line.range.clone()]).ok()?;
-            Some((line.range.start, value["uuid"].as_str()?.to_owned()))
+        let uuids = replays.filter_map(|line| match WireLine::read(&stdout[line.range.clone()])? {
+            WireLine::Message(message) => Some((line.range.start, message.uuid?)),
+            _ => None,
         });
         let mut unknown = uuids.filter(|(_, uuid)| !given.contains(uuid));
         let mut found = Vec::new();
@@ -423,6 +421,14 @@ impl Dialogue {
                 found.push(name);
             }
         }
+    }
+}
+
+/// The reason that a host gives with a no.
+fn reason(answer: &ControlResponse) -> Option<String> {
+    match answer.permission()?.decision {
+        PermissionDecision::Deny { message, .. } => message,
+        _ => None,
     }
 }
 

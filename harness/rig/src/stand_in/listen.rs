@@ -4,12 +4,13 @@
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
+use clitape_recording::wire::{RequestKind, UserMessage};
 use nix::sys::signal::Signal;
 
 use super::choose;
 use super::ending::Ending;
 use super::error::WRONG_LINE;
-use super::host_line::{HostAct, Message};
+use super::host_line::HostAct;
 use super::lockstep::Heard;
 use super::pipes::{Event, exit_code, too_much};
 use super::play::Player;
@@ -169,10 +170,10 @@ impl Player<'_> {
             },
         };
         if let HostAct::Request(request) = &act
-            && request.subtype == "initialize"
+            && let RequestKind::Initialize(hooks) = &request.kind
         {
             self.host.is_initialized = true;
-            self.host.hooks.clone_from(&request.hooks);
+            self.host.hooks.clone_from(hooks);
             if let Some(running) = &mut self.running {
                 running.lockstep.fit(true, &self.host.hooks);
             }
@@ -187,7 +188,7 @@ impl Player<'_> {
                 self.waiting.push_back((message, held));
             }
             (Heard::Unrecorded, HostAct::Request(request)) => {
-                self.log.note(&format!("the request `{}` gets a plain success", request.subtype));
+                self.log.note(&format!("the request `{}` gets a plain success", request.subtype()));
                 let line = replies::plain_success(&request, self.settings);
                 let kept = self.replies_held.try_keep(line.len());
                 kept.map_err(|full| Ending::Refused(WRONG_LINE, too_much(full)))?;
@@ -208,10 +209,10 @@ impl Player<'_> {
     }
 
     /// Whether a message asks for another cassette than the one that is played. Between two turns that one ends.
-    pub(super) fn leaves_cassette(&mut self, message: &Message) -> bool {
+    pub(super) fn leaves_cassette(&mut self, message: &UserMessage) -> bool {
         let Some(running) = &self.running else { return false };
         let is_named = self.settings.cassette.is_some() || self.settings.queue.is_some();
-        let other = choose::marker(&message.text)
+        let other = choose::marker(&message.text())
             .is_some_and(|marker| !choose::names(marker, &running.cassette));
         if is_named || !other {
             return false;

@@ -4,8 +4,12 @@
 use std::ops::Range;
 use std::rc::Rc;
 
+use clitape_recording::wire::{
+    ControlRequest, ControlResponse, Decision, RegisteredHook, RequestKind,
+};
+
 use super::dialogue::{Dialogue, ExpectedKind, Step};
-use super::host_line::{Answer, Decision, Hook, HostAct, Request};
+use super::host_line::HostAct;
 use super::printed::{Question, Role};
 
 /// What happens next.
@@ -83,7 +87,7 @@ impl Lockstep {
 
     /// Skips what this host does not do: an `initialize` that is over, and the calls of hooks that it did not
     /// register.
-    pub(super) fn fit(&mut self, is_initialized: bool, hooks: &[Hook]) {
+    pub(super) fn fit(&mut self, is_initialized: bool, hooks: &[RegisteredHook]) {
         for (expected, skipped) in self.dialogue.awaits.iter().zip(&mut self.skipped) {
             *skipped |= match &expected.kind {
                 ExpectedKind::Initialize { .. } => is_initialized,
@@ -241,7 +245,7 @@ impl Lockstep {
         }
         let found = match act {
             HostAct::Message(_) => self.hear_message(),
-            HostAct::Answer(answer) => self.hear_answer(answer),
+            HostAct::Answer { answer, .. } => self.hear_answer(answer),
             HostAct::Request(request) => self.hear_request(request),
             HostAct::Unusable => match self.find(|kind| *kind == ExpectedKind::Unusable) {
                 Some(index) => Ok(index),
@@ -294,7 +298,7 @@ impl Lockstep {
         open.is_some_and(|index| self.dialogue.awaits[index].opens <= self.printed)
     }
 
-    fn hear_answer(&self, answer: &Answer) -> Result<usize, Heard> {
+    fn hear_answer(&self, answer: &ControlResponse) -> Result<usize, Heard> {
         let id = &answer.request_id;
         let found = self.find(|kind| match kind {
             ExpectedKind::Answer { question, .. } => question.request_id == *id,
@@ -325,16 +329,17 @@ impl Lockstep {
             ExpectedKind::Answer { decision, .. } => (*decision, false),
             _ => (Decision::Neutral, true),
         };
+        let own = answer.decision();
         let is_denial = |decision| decision == Decision::Deny;
         let is_same = match is_hook {
-            true => is_denial(recorded) == is_denial(answer.decision),
-            false => recorded == answer.decision,
+            true => is_denial(recorded) == is_denial(own),
+            false => recorded == own,
         };
         if is_same {
             return Ok(index);
         }
         let expected = self.dialogue.awaits[index].kind.words();
-        Err(Heard::Wrong(format!("expected `{recorded}` as {expected}, got `{}`", answer.decision)))
+        Err(Heard::Wrong(format!("expected `{recorded}` as {expected}, got `{own}`")))
     }
 
     /// Whether a request of the CLI was answered or taken back.
@@ -354,10 +359,11 @@ impl Lockstep {
                 .any(|line| matches!(&line.role, Role::Cancel { request_id } if request_id == id))
     }
 
-    fn hear_request(&self, request: &Request) -> Result<usize, Heard> {
-        let subtype = request.subtype.as_str();
+    fn hear_request(&self, request: &ControlRequest) -> Result<usize, Heard> {
+        let subtype = request.subtype();
+        let is_interrupt = request.kind == RequestKind::Interrupt;
         let found = self.find(|kind| match kind {
-            ExpectedKind::Initialize { .. } => subtype == "initialize",
+            ExpectedKind::Initialize { .. } => matches!(request.kind, RequestKind::Initialize(_)),
             ExpectedKind::Request { subtype: recorded, .. } => recorded == subtype,
             _ => false,
         });
@@ -366,8 +372,8 @@ impl Lockstep {
             Some(index) if self.is_asking() && self.dialogue.awaits[index].opens > self.printed => {
                 Err(self.wrong(&ExpectedKind::words(&self.dialogue.awaits[index].kind)))
             }
-            Some(index) if subtype != "interrupt" || self.is_in_turn => Ok(index),
-            _ if subtype == "interrupt" && self.is_in_turn => Err(self.wrong("an interrupt")),
+            Some(index) if !is_interrupt || self.is_in_turn => Ok(index),
+            _ if is_interrupt && self.is_in_turn => Err(self.wrong("an interrupt")),
             _ => Err(Heard::Unrecorded),
         }
     }

@@ -11,6 +11,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use clitape_gateway::sse::SseDecoder;
 use clitape_process::threads::{NoMoreThreads, start};
 use clitape_recording::files;
+use clitape_recording::wire::{ControlResponse, PermissionQuestion};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Bytes;
 use hyper::client::conn::http1 as client;
@@ -56,8 +57,8 @@ struct Server {
 pub(super) struct Ask {
     /// The id of the request that the recorded CLI wrote to its host.
     pub(super) request_id: String,
-    /// The request: `tool_name`, `input` and `tool_use_id` are passed on.
-    pub(super) request: Value,
+    /// The question.
+    pub(super) question: PermissionQuestion,
 }
 
 /// A line in the place of the host's answer, or why there is none.
@@ -120,10 +121,8 @@ fn serve(
     let mut connection = None;
     while let Ok(ask) = questions.recv() {
         let answer = answer(&mut connection, server, tool, &ask);
-        let line = answer.map(|response| {
-            let response =
-                json!({"subtype": "success", "request_id": ask.request_id, "response": response});
-            json!({"type": "control_response", "response": response}).to_string().into_bytes()
+        let line = answer.map(|answer| {
+            ControlResponse::success(&ask.request_id, &answer).to_string().into_bytes()
         });
         let has_failed = line.is_err();
         answered(line.map_err(|why| format!("the permission tool {name} gave no answer: {why}")));
@@ -144,14 +143,13 @@ fn answer(
         Some(connection) => connection,
         None => connection.insert(Connection::start(server).map_err(|why| why.to_string())?),
     };
-    let request = &ask.request;
-    let id = &request["tool_use_id"];
+    let PermissionQuestion { tool_name, tool_use_id, input, .. } = &ask.question;
     let result = connection.call(
         "tools/call",
         &json!({
             "name": tool,
-            "arguments": {"tool_name": request["tool_name"], "input": request["input"], "tool_use_id": id},
-            "_meta": {"claudecode/toolUseId": id},
+            "arguments": {"tool_name": tool_name, "input": input, "tool_use_id": tool_use_id},
+            "_meta": {"claudecode/toolUseId": tool_use_id},
         }),
     );
     let result = result.map_err(|why| why.to_string())?;

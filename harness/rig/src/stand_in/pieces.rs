@@ -1,10 +1,10 @@
 //! The pieces of messages (`stream_event`) for a host that asks for them, where the recording has none: each block of a
 //! message comes as one piece.
 
+use clitape_recording::wire::WireLine;
 use serde_json::{Value, json};
 
 use super::bind::fresh_uuid;
-use super::printed::type_of;
 
 /// The model of a message that the CLI wrote itself, such as one about an error.
 const SYNTHETIC: &str = "<synthetic>";
@@ -23,7 +23,7 @@ pub(super) struct Pieces {
 impl Pieces {
     /// Returns the lines that come before and after a line of stdout.
     pub(super) fn around(&mut self, line: &[u8], session_id: &str) -> (String, String) {
-        let is_message = type_of(line).as_deref() == Some("assistant");
+        let is_message = WireLine::read(line).is_some_and(|line| line.kind() == "assistant");
         let value: Value =
             if is_message { serde_json::from_slice(line).unwrap_or_default() } else { Value::Null };
         let message = &value["message"];

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clitape_recording::cassette::{Cassette, Exit};
-use serde_json::json;
+use clitape_recording::wire::UserMessage;
+use serde_json::Value;
 
 use super::adapt::{HostFacts, unfit};
 use super::arguments::{Arguments, Asks, Form, OutputFormat};
@@ -17,7 +18,7 @@ use super::choose;
 use super::dialogue::Dialogue;
 use super::ending::Ending;
 use super::error::{StandInError, USAGE};
-use super::host_line::{HostAct, Message};
+use super::host_line::HostAct;
 use super::lockstep::Next;
 use super::log::Log;
 use super::mcp::{Ask, PermissionTool};
@@ -47,7 +48,7 @@ pub(super) struct Player<'a> {
     /// The account of what the host wrote.
     pub(super) kept: Arc<KeptBytes>,
     /// Messages that wait for the end of the present turn.
-    pub(super) waiting: VecDeque<(Message, Held)>,
+    pub(super) waiting: VecDeque<(UserMessage, Held)>,
     /// Lines of the stand-in's own that are due at the next end of a line.
     pub(super) replies: Vec<u8>,
     pub(super) replies_held: Held,
@@ -137,12 +138,7 @@ impl<'a> Player<'a> {
         self.other_end.0 = end?;
         if self.arguments.form == Form::OneShot {
             let prompt = self.prompt()?;
-            let message = Message {
-                uuid: None,
-                message: json!({"role": "user", "content": prompt}),
-                text: prompt,
-            };
-            return self.begin(message, Held::of(&self.kept));
+            return self.begin(UserMessage::prompt(&prompt), Held::of(&self.kept));
         }
         self.read_stdin()?;
         // A cassette that is known from the start answers the `initialize` itself.
@@ -181,8 +177,8 @@ impl<'a> Player<'a> {
     }
 
     /// Begins the cassette that a message, which counts as kept, asks for.
-    pub(super) fn begin(&mut self, message: Message, held: Held) -> Result<(), Ending> {
-        let (cassette, dialogue) = match self.choose(&message.text) {
+    pub(super) fn begin(&mut self, message: UserMessage, held: Held) -> Result<(), Ending> {
+        let (cassette, dialogue) = match self.choose(&message.text()) {
             Err(StandInError::NoCassette(_)) if self.settings.answers_own_prompts => {
                 return self.answer_own(&message);
             }
@@ -198,7 +194,7 @@ impl<'a> Player<'a> {
     }
 
     /// Answers a prompt that the host makes itself, such as one for a title.
-    fn answer_own(&mut self, message: &Message) -> Result<(), Ending> {
+    fn answer_own(&mut self, message: &UserMessage) -> Result<(), Ending> {
         self.log.note("a prompt of the host's own plays no cassette");
         let (output, session) = (self.arguments.output, &self.host.session_id);
         let answer = side_calls::completion(output, session);
@@ -214,7 +210,7 @@ impl<'a> Player<'a> {
         &mut self,
         cassette: Cassette,
         dialogue: Dialogue,
-        message: Option<Message>,
+        message: Option<UserMessage>,
     ) -> Result<(), Ending> {
         self.cassettes += 1;
         self.host.asks = self.arguments.asks_in(dialogue.asks_person());
@@ -337,7 +333,8 @@ impl<'a> Player<'a> {
     /// Asks the tool of `--permission-prompt-tool`.
     fn ask(&mut self, ask: Ask) -> Result<(), Ending> {
         let Asks::Tool { server, tool } = &self.arguments.asks else { return Ok(()) };
-        self.log.note(&format!("asks mcp__{server}__{tool} about {}", ask.request["tool_name"]));
+        let about = Value::from(ask.question.tool_name.as_str());
+        self.log.note(&format!("asks mcp__{server}__{tool} about {about}"));
         let asked = match self.permission_tool.take() {
             Some(asked) => asked,
             None => {

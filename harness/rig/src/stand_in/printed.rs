@@ -1,10 +1,8 @@
 //! Reads a line that the CLI printed, and says what it is to the host.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
-use serde::Deserialize;
-use serde_json::Value;
+use clitape_recording::wire::{ControlRequest, RequestKind, WireLine};
 
 /// A line of stdout.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,77 +82,65 @@ impl Question {
     }
 }
 
-/// Returns the `type` of a record, wherever it has it; `None` of what is no record.
-pub(super) fn type_of(line: &[u8]) -> Option<Cow<'_, str>> {
-    #[derive(Deserialize)]
-    struct Typed<'a> {
-        #[serde(rename = "type", borrow)]
-        kind: Cow<'a, str>,
-    }
-    serde_json::from_slice(line).ok().map(|Typed { kind }| kind)
-}
-
 /// Whether `text` contains `part`.
 pub(super) fn contains(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len()).any(|window| window == part)
 }
 
-/// What a record is to the host. `asked` collects the ids of the CLI's requests.
-pub(super) fn role(value: &Value, questions: &mut usize, asked: &mut Vec<String>) -> Role {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    match (value["type"].as_str(), value["subtype"].as_str()) {
-        (Some("system"), Some("init")) => Role::Init,
-        (Some("system"), Some("status")) => Role::Status,
-        (Some("result"), _) => Role::Result,
-        (Some("command_lifecycle"), _) => Role::Lifecycle,
-        (Some("stream_event"), _) => Role::Piece,
-        (Some("user"), _) if is_replay(value) => Role::Replay,
-        (Some("control_cancel_request"), _) => {
-            Role::Cancel { request_id: text(&value["request_id"]) }
-        }
-        (Some("control_response"), _) => {
-            let request_id = text(&value["response"]["request_id"]);
-            match asked.contains(&request_id) {
-                true => Role::Echo { request_id },
-                false => Role::Response { request_id },
-            }
-        }
-        (Some("control_request"), _) => {
-            let request_id = text(&value["request_id"]);
-            asked.push(request_id.clone());
-            let request = &value["request"];
-            if request["subtype"] == "hook_callback" {
-                let (input, callback_id) = (&request["input"], text(&request["callback_id"]));
-                let tool = input["tool_name"].as_str().map(str::to_owned);
-                return Role::Hook {
-                    request_id,
-                    event: text(&input["hook_event_name"]),
-                    tool,
-                    callback_id,
-                };
-            }
-            *questions += 1;
-            let tool_use_id = request["tool_use_id"].as_str().map(str::to_owned);
-            let about = request["tool_name"]
-                .as_str()
-                .map_or_else(|| text(&request["subtype"]), str::to_owned);
-            let asks_permission = request["subtype"] == "can_use_tool";
-            let number = *questions;
-            Role::Question(Question { request_id, number, about, tool_use_id, asks_permission })
-        }
-        _ => Role::Other,
-    }
+/// Tells the roles of the lines of a process, one line after the other.
+#[derive(Debug, Default)]
+pub(super) struct Roles {
+    /// The number of questions so far.
+    questions: usize,
+    /// The ids of the CLI's requests.
+    asked: Vec<String>,
 }
 
-/// Whether a `user` record repeats a message of the host. Old CLIs do not mark it, but all other `user` records
-/// have blocks. The output of a command of the CLI's own is marked too.
-fn is_replay(value: &Value) -> bool {
-    let is_old = value.get("timestamp").is_none() && value["message"]["content"].is_string();
-    let is_output = value["message"]["content"]
-        .as_str()
-        .is_some_and(|text| text.starts_with("<local-command-stdout>"));
-    (value["isReplay"] == true || is_old)
-        && value["parent_tool_use_id"].is_null()
-        && value["isSynthetic"] != true
-        && !is_output
+impl Roles {
+    /// Returns the role of the next line.
+    pub(super) fn next(&mut self, line: &[u8]) -> Role {
+        match WireLine::read(line) {
+            Some(WireLine::Message(message)) if message.is_replay => Role::Replay,
+            Some(WireLine::Request(request)) => self.request(request),
+            Some(WireLine::Response(response)) => {
+                let request_id = response.request_id;
+                match self.asked.contains(&request_id) {
+                    true => Role::Echo { request_id },
+                    false => Role::Response { request_id },
+                }
+            }
+            Some(WireLine::Cancel { request_id }) => Role::Cancel { request_id },
+            Some(WireLine::Other { kind, subtype }) => match (kind.as_str(), subtype.as_str()) {
+                ("system", "init") => Role::Init,
+                ("system", "status") => Role::Status,
+                ("result", _) => Role::Result,
+                ("command_lifecycle", _) => Role::Lifecycle,
+                ("stream_event", _) => Role::Piece,
+                _ => Role::Other,
+            },
+            _ => Role::Other,
+        }
+    }
+
+    fn request(&mut self, request: ControlRequest) -> Role {
+        self.asked.push(request.request_id.clone());
+        let subtype = request.subtype().to_owned();
+        let ControlRequest { request_id, kind, .. } = request;
+        let (about, tool_use_id, asks_permission) = match kind {
+            RequestKind::Hook(call) => {
+                return Role::Hook {
+                    request_id,
+                    event: call.event,
+                    tool: call.tool_name,
+                    callback_id: call.callback_id,
+                };
+            }
+            RequestKind::Permission(question) => (question.tool_name, question.tool_use_id, true),
+            RequestKind::Other { tool_use_id, .. } => (subtype, tool_use_id, false),
+            _ => (subtype, None, false),
+        };
+        self.questions += 1;
+        let number = self.questions;
+        Role::Question(Question { request_id, number, about, tool_use_id, asks_permission })
+    }
 }

@@ -1,18 +1,18 @@
 //! Answers requests of the host that the cassette does not have, and prints what a one-shot run prints where no
 //! records are asked for.
 
+use clitape_recording::wire::{ControlRequest, ControlResponse};
 use serde_json::{Value, json};
 
 use super::arguments::OutputFormat;
 use super::choose;
-use super::host_line::Request;
 use super::printed::Role;
 use super::running::Running;
 use super::settings::Settings;
 
 /// The line that answers a request with a plain success.
-pub(super) fn plain_success(request: &Request, settings: &Settings) -> String {
-    let response = match request.subtype.as_str() {
+pub(super) fn plain_success(request: &ControlRequest, settings: &Settings) -> String {
+    let response = match request.subtype() {
         "initialize" => choose::initialize_answer(settings).unwrap_or_else(|| {
             json!({
                 "commands": [], "agents": [], "output_style": "default",
@@ -23,11 +23,7 @@ pub(super) fn plain_success(request: &Request, settings: &Settings) -> String {
         "mcp_status" => json!({"mcpServers": []}),
         _ => json!({}),
     };
-    let line = json!({
-        "type": "control_response",
-        "response": {"subtype": "success", "request_id": request.request_id, "response": response},
-    });
-    format!("{line}\n")
+    format!("{}\n", ControlResponse::success(&request.request_id, &response))
 }
 
 /// The answer of a one-shot run, or its `result` record; nothing if it has none.

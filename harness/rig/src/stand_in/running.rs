@@ -5,14 +5,14 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use clitape_recording::cassette::Cassette;
-use serde_json::Value;
+use clitape_recording::wire::{ControlRequest, RequestKind, UserMessage, WireLine};
 
 use super::adapt::{Change, HostFacts, Turn, change, denied_unasked, hook_id};
 use super::arguments::Asks;
 use super::bind::{Ids, Rendered};
 use super::dialogue::{Dialogue, ExpectedKind};
 use super::error::StandInError;
-use super::host_line::{Answer, HostAct, Message, Request};
+use super::host_line::HostAct;
 use super::lockstep::{Heard, Lockstep};
 use super::mcp::Ask;
 use super::pieces::Pieces;
@@ -64,7 +64,7 @@ impl Running {
         play: Option<&str>,
         round: u64,
         host: &HostFacts,
-        message: Option<Message>,
+        message: Option<UserMessage>,
     ) -> Result<Self, StandInError> {
         let dialogue = Rc::new(dialogue);
         let schedule = Schedule::new(&cassette, play)?;
@@ -110,9 +110,9 @@ impl Running {
     /// Takes a line of the host.
     pub(super) fn hear(&mut self, act: HostAct) -> Heard {
         let act = match act {
-            HostAct::Answer(answer) => {
-                let request_id = self.ids.recorded(&answer.request_id);
-                HostAct::Answer(Answer { request_id, ..answer })
+            HostAct::Answer { mut answer, line } => {
+                answer.request_id = self.ids.recorded(&answer.request_id);
+                HostAct::Answer { answer, line }
             }
             act => act,
         };
@@ -136,7 +136,7 @@ impl Running {
             }
             (
                 ExpectedKind::Initialize { request_id } | ExpectedKind::Request { request_id, .. },
-                HostAct::Request(Request { request_id: live, .. }),
+                HostAct::Request(ControlRequest { request_id: live, .. }),
             ) => self.ids.bind(request_id, &live),
             _ => {}
         }
@@ -150,7 +150,7 @@ impl Running {
     }
 
     /// What the host wrote to begin the present turn.
-    pub(super) fn message(&self) -> Option<&Message> {
+    pub(super) fn message(&self) -> Option<&UserMessage> {
         let turn = self.lockstep.message().and_then(|index| self.turns.get(&index));
         turn.or(self.first.as_ref()).map(|turn| &turn.message)
     }
@@ -182,9 +182,12 @@ impl Running {
                 && to == own.len()
             {
                 let line = self.ids.bind_text(&self.cassette.stdout[own]);
-                let mut line: Value = serde_json::from_slice(&line).unwrap_or_default();
-                let (request_id, request) = (question.request_id.clone(), line["request"].take());
-                printed.asks.push(Ask { request_id, request });
+                if let Some(WireLine::Request(request)) = WireLine::read(&line)
+                    && let RequestKind::Permission(bound) = request.kind
+                {
+                    let request_id = question.request_id.clone();
+                    printed.asks.push(Ask { request_id, question: bound });
+                }
             }
             index += 1;
         }
@@ -245,8 +248,8 @@ impl Running {
         let mut heard =
             (0..self.dialogue.awaits.len()).filter_map(|index| self.lockstep.heard(index));
         heard.find_map(|act| match act {
-            HostAct::Answer(answer) if answer.request_id == *request_id => {
-                Some(answer.line.clone())
+            HostAct::Answer { answer, line } if answer.request_id == *request_id => {
+                Some(line.clone())
             }
             _ => None,
         })

@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead as _, Write as _};
 
+use clitape_recording::wire::ControlResponse;
 use serde_json::json;
 
 use super::arguments::{Arguments, OutputFormat, SideCall};
@@ -112,10 +113,8 @@ fn complete(arguments: &Arguments, log: &mut Log) -> u8 {
         let code = match HostAct::read(&line) {
             HostAct::Message(_) => print(&answer()),
             HostAct::Request(request) => {
-                let response = json!({
-                    "type": "control_response",
-                    "response": {"subtype": "success", "request_id": request.request_id, "response": {"commands": []}},
-                });
+                let commands = json!({"commands": []});
+                let response = ControlResponse::success(&request.request_id, &commands);
                 print(&format!("{response}\n"))
             }
             _ => 0,

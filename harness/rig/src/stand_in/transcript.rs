@@ -4,14 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clitape_gateway::session::slug;
+use clitape_recording::wire::{UserMessage, WireLine};
 use fs_err::OpenOptions;
 use serde_json::{Value, json};
 use std::io::Write as _;
 
 use super::bind::{Ids, fresh_uuid};
 use super::dialogue::Dialogue;
-use super::host_line::{Message, text_of};
-use super::printed::{contains, type_of};
 
 /// The transcript file of a session whose working folder is `cwd`.
 pub(super) fn place(config_dir: &Path, cwd: &Path, session_id: &str) -> Option<PathBuf> {
@@ -36,13 +35,16 @@ pub(super) fn turn_end(transcript: &[u8], from: usize, dialogue: &Dialogue, read
     let unread: Vec<(Option<&str>, &str)> = dialogue.messages().skip(read).collect();
     let mut at = from;
     for line in transcript[from..].split_inclusive(|&byte| byte == b'\n') {
-        if !unread.is_empty() && contains(line, br#""type":"user""#) {
-            let value: Value = serde_json::from_slice(line).unwrap_or_default();
-            let text = text_of(&value["message"]["content"]);
+        if at > from
+            && !unread.is_empty()
+            && let Some(WireLine::Message(message)) = WireLine::read(line)
+        {
+            let text = message.text();
             let is_unread = |(uuid, own): &(Option<&str>, &str)| {
-                uuid.is_some() && value["uuid"].as_str() == *uuid || !own.is_empty() && text == *own
+                uuid.is_some() && message.uuid.as_deref() == *uuid
+                    || !own.is_empty() && text == *own
             };
-            if at > from && value["type"] == "user" && unread.iter().any(is_unread) {
+            if unread.iter().any(is_unread) {
                 return at;
             }
         }
@@ -54,13 +56,12 @@ pub(super) fn turn_end(transcript: &[u8], from: usize, dialogue: &Dialogue, read
 /// Lines for a turn without a recorded transcript: the message, and the last message of the model.
 pub(super) fn made(
     stdout: &[u8],
-    message: Option<&Message>,
+    message: Option<&UserMessage>,
     host_session: &str,
     cwd: &Path,
 ) -> Vec<u8> {
     let (user, answer) = (fresh_uuid(), fresh_uuid());
-    let own =
-        message.map_or(json!({"role": "user", "content": ""}), |message| message.message.clone());
+    let own = message.map_or_else(|| UserMessage::prompt(""), Clone::clone).message.value();
     let common = |kind: &str, parent: Value, uuid: &str, message: Value| {
         let line = json!({
             "parentUuid": parent, "isSidechain": false, "type": kind, "message": message, "uuid": uuid,
@@ -72,7 +73,7 @@ pub(super) fn made(
     let mut text = common("user", Value::Null, &user, own);
     let last = stdout
         .split(|&byte| byte == b'\n')
-        .rfind(|line| type_of(line).as_deref() == Some("assistant"));
+        .rfind(|line| WireLine::read(line).is_some_and(|line| line.kind() == "assistant"));
     let value: Option<Value> = last.and_then(|line| serde_json::from_slice(line).ok());
     if let Some(mut value) = value {
         text.push_str(&common("assistant", Value::from(user), &answer, value["message"].take()));

@@ -3,8 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use clitape_recording::wire::UserMessage;
+
 use super::bind::Ids;
-use super::host_line::Message;
 use super::running::Running;
 use super::transcript::{append, lines, made, place, turn_end};
 
@@ -37,7 +38,7 @@ impl KeptTranscript {
     pub(super) fn keep_own(
         &self,
         stdout: &str,
-        message: &Message,
+        message: &UserMessage,
         session_id: &str,
     ) -> io::Result<()> {
         let Some(path) = &self.path else { return Ok(()) };

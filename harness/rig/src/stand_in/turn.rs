@@ -2,7 +2,7 @@
 //! played next.
 
 use clitape_recording::cassette::{Cassette, Tick, TickKind};
-use serde_json::Value;
+use clitape_recording::wire::WireLine;
 
 /// The cassette from its message of the host with the number `turn` on, from 1, and the bytes of stdout before it; as it
 /// is if there is no such message.
@@ -37,8 +37,7 @@ pub(super) fn messages(stdin: &[u8]) -> usize {
 
 /// Returns whether a line of a host is a message.
 fn is_message(line: &&[u8]) -> bool {
-    serde_json::from_slice::<Value>(line)
-        .is_ok_and(|line| line.get("type").and_then(Value::as_str) == Some("user"))
+    matches!(WireLine::read(line), Some(WireLine::Message(_)))
 }
 
 /// The bytes of stdout that came before a line of stdin, and the timeline from that line on.

@@ -80,9 +80,9 @@ fn check(lines: &[&str], expect: &str) {
         let act = HostAct::read(line.trim_start_matches('!').as_bytes());
         let heard = lockstep.hear(&act);
         if let HostAct::Request(request) = &act
-            && request.subtype == "initialize"
+            && let RequestKind::Initialize(hooks) = &request.kind
         {
-            lockstep.fit(true, &request.hooks);
+            lockstep.fit(true, hooks);
         }
         last = match heard {
             Heard::Taken(index) => format!("taken {index}"),
