@@ -1,8 +1,10 @@
 //! What the recorded host answered, by the call of a tool that waited for it.
 
 use clitape_recording::cassette::Cassette;
+use clitape_recording::wire::{
+    ControlResponse, PermissionAnswer, PermissionDecision, RequestKind, WireLine,
+};
 use clitape_runner::replay::stdin_lines;
-use serde_json::Value;
 
 use super::dialogue::records;
 use crate::editor::PermissionChoice;
@@ -26,29 +28,27 @@ impl RecordedAnswers {
     /// The answers of a cassette. A question that the host never answered is there too.
     pub(crate) fn of(cassette: &Cassette) -> Self {
         let lines = stdin_lines(&cassette.stdin, &cassette.timeline);
-        let answers: Vec<(u64, Value)> = lines
+        let answers: Vec<(u64, ControlResponse)> = lines
             .iter()
-            .filter_map(|line| Some((line.offset, serde_json::from_slice(&line.line).ok()?)))
+            .filter_map(|line| match WireLine::read(&line.line)? {
+                WireLine::Response(response) => Some((line.offset, response)),
+                _ => None,
+            })
             .collect();
-        let question = |record: &Value| {
-            let request = &record["request"];
-            let is_one =
-                record["type"] == "control_request" && request["subtype"] == "can_use_tool";
-            let id = record["request_id"].as_str().filter(|_| is_one)?;
-            let answer = answers.iter().find_map(|(offset, line)| {
-                let response = &line["response"];
-                let is_it = line["type"] == "control_response" && response["request_id"] == id;
-                is_it.then(|| (*offset, choice(&response["response"])))
-            });
-            let call = request["tool_use_id"].as_str().map(str::to_owned);
-            let (offset, choice) = answer.unzip();
+        let question = |record: WireLine| {
+            let WireLine::Request(request) = record else { return None };
+            let RequestKind::Permission(question) = request.kind else { return None };
+            let answer =
+                answers.iter().find(|(_, response)| response.request_id == request.request_id);
+            let (offset, choice) =
+                answer.map(|(offset, response)| (*offset, choice(response))).unzip();
             Some(RecordedAnswer {
-                call,
+                call: question.tool_use_id,
                 offset,
                 choice: choice.unwrap_or(PermissionChoice::Cancel),
             })
         };
-        Self(records(&cassette.stdout).filter_map(|(_, record)| question(&record)).collect())
+        Self(records(&cassette.stdout).filter_map(|(_, record)| question(record)).collect())
     }
 
     /// The answer to a question about a call of a tool.
@@ -71,16 +71,13 @@ impl RecordedAnswers {
 }
 
 /// What a person does to answer in this way.
-fn choice(response: &Value) -> PermissionChoice {
-    let answers = response.pointer("/updatedInput/answers").and_then(Value::as_object);
-    if let Some(answers) = answers {
-        let labels = answers.values().filter_map(Value::as_str);
-        return PermissionChoice::Labels(
-            labels.flat_map(|labels| labels.split(", ")).map(str::to_owned).collect(),
-        );
+fn choice(response: &ControlResponse) -> PermissionChoice {
+    let answer = response.permission();
+    if let Some(labels) = answer.as_ref().and_then(PermissionAnswer::chosen_labels) {
+        return PermissionChoice::Labels(labels);
     }
-    match response["behavior"].as_str() {
-        Some("allow") => PermissionChoice::Option("allow_once".to_owned()),
+    match answer.map(|answer| answer.decision) {
+        Some(PermissionDecision::Allow { .. }) => PermissionChoice::Option("allow_once".to_owned()),
         _ => PermissionChoice::Option("reject_once".to_owned()),
     }
 }

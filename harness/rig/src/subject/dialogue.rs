@@ -2,8 +2,8 @@
 
 use clitape_recording::cassette::Cassette;
 use clitape_recording::scenario::{RecordSpec, SayAction, SayStep, SayTrigger};
+use clitape_recording::wire::{PermissionAnswer, PermissionDecision, RequestKind, WireLine};
 use clitape_runner::replay::{StdinLine, stdin_lines};
-use serde_json::Value;
 
 /// The acts of the person of a cassette.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,47 +72,28 @@ impl Dialogue {
 
 /// The act of a line that the host wrote. Lines that a gateway writes by itself are none.
 fn act(line: &StdinLine) -> Result<Option<Act>, &'static str> {
-    let Ok(value) = serde_json::from_slice::<Value>(&line.line) else {
-        return Err("writes a line that is not JSON");
-    };
-    let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str);
-    match text("/type") {
-        Some("user") => match value.pointer("/message/content").and_then(plain_text) {
+    match WireLine::read(&line.line) {
+        None => Err("writes a line that is not JSON"),
+        Some(WireLine::Message(message)) => match message.text_alone() {
             Some(text) => Ok(Some(Act::Say(text))),
             None => Err("writes a message that is not text alone"),
         },
-        Some("control_request") if text("/request/subtype") == Some("interrupt") => {
-            Ok(Some(Act::Stop))
+        Some(WireLine::Request(request)) => {
+            Ok((request.kind == RequestKind::Interrupt).then_some(Act::Stop))
         }
-        Some("control_request" | "control_response") => Ok(answer(&value)),
-        _ => Err("writes a line of no known type"),
+        // A hook is answered by the gateway itself: its answer is none to a permission question.
+        Some(WireLine::Response(response)) => {
+            Ok(response.permission().map(|answer| answer_of(&answer)))
+        }
+        Some(_) => Err("writes a line of no known type"),
     }
 }
 
-/// The answer to a permission question.
-fn answer(value: &Value) -> Option<Act> {
-    let response = value.pointer("/response/response")?;
-    // A hook is answered by the gateway itself: its response has no behaviour.
-    let behavior = response.get("behavior")?.as_str()?;
-    let answers = response.pointer("/updatedInput/answers").and_then(Value::as_object);
-    Some(match answers {
-        Some(answers) => {
-            let labels = answers.values().filter_map(Value::as_str);
-            Act::Choose(labels.flat_map(|labels| labels.split(", ")).map(str::to_owned).collect())
-        }
-        None => Act::Answer { allows: behavior == "allow" },
-    })
-}
-
-/// The text of a message, if it is text alone.
-fn plain_text(content: &Value) -> Option<String> {
-    match content {
-        Value::String(text) => Some(text.clone()),
-        Value::Array(blocks) => {
-            let text = |block: &Value| Some(block.get("text")?.as_str()?.to_owned());
-            blocks.iter().map(text).collect::<Option<Vec<String>>>().map(|texts| texts.join("\n"))
-        }
-        _ => None,
+/// The act of a person who gives this answer.
+fn answer_of(answer: &PermissionAnswer) -> Act {
+    match answer.chosen_labels() {
+        Some(labels) => Act::Choose(labels),
+        None => Act::Answer { allows: matches!(answer.decision, PermissionDecision::Allow { .. }) },
     }
 }
 
@@ -125,19 +106,18 @@ fn closes_early(steps: &[SayStep]) -> Option<&'static str> {
 }
 
 /// The records of stdout, each with the number of bytes up to its end.
-pub(crate) fn records(stdout: &[u8]) -> impl Iterator<Item = (u64, Value)> + '_ {
+pub(crate) fn records(stdout: &[u8]) -> impl Iterator<Item = (u64, WireLine)> + '_ {
     let mut end = 0;
     stdout.split_inclusive(|&byte| byte == b'\n').filter_map(move |line| {
         end += line.len() as u64;
-        Some((end, serde_json::from_slice(line).ok()?))
+        Some((end, WireLine::read(line)?))
     })
 }
 
 /// Whether a message comes before the result of the turn before it.
 fn is_during_turn(stdout: &[u8], steps: &[Step]) -> bool {
-    let is_result = |record: &Value| record.get("type").and_then(Value::as_str) == Some("result");
-    let results: Vec<u64> =
-        records(stdout).filter(|(_, record)| is_result(record)).map(|(end, _)| end).collect();
+    let results = records(stdout).filter(|(_, record)| record.kind() == "result");
+    let results: Vec<u64> = results.map(|(end, _)| end).collect();
     let messages = steps.iter().filter(|step| matches!(step.act, Act::Say(_)));
     (1..)
         .zip(messages)
