@@ -249,6 +249,58 @@ fn one_file_calls_git() {
     assert_eq!(callers, [root().join("harness/process/src/git.rs")]);
 }
 
+/// The words of the control protocol, each as a whole string of JSON or of Rust.
+const CONTROL_WORDS: [&str; 4] =
+    ["control_request", "control_response", "control_cancel_request", "can_use_tool"];
+
+/// The folders that may name them: the module that reads and writes the lines of both sides, the product, which has its
+/// own reader because it is under test, and the facts, which read stdout apart from both.
+const PROTOCOL: [&str; 4] = [
+    "harness/recording/src/wire/",
+    "harness/recording/src/facts/",
+    "harness/stream/",
+    "harness/gateway/",
+];
+
+/// Returns the words of the control protocol that the code of a file names in a string, without its tests.
+fn control_words(text: &str) -> impl Iterator<Item = &'static str> {
+    let code = text.split("#[cfg(test)]").next().expect("a first part");
+    let is_named = |word: &&str| {
+        [format!("\"{word}\""), format!("\\\"{word}\\\"")].iter().any(|it| code.contains(it))
+    };
+    CONTROL_WORDS.into_iter().filter(is_named)
+}
+
+#[test]
+fn one_module_reads_and_writes_the_control_protocol() {
+    let (mut found, mut own) = (Vec::new(), BTreeSet::new());
+    for path in files(&root().join("harness"), ".rs") {
+        let place = path.strip_prefix(root()).expect("it is in the repository").to_string_lossy();
+        if place.ends_with("tests.rs") || place.contains("/tests/") {
+            continue;
+        }
+        let text = read(&path);
+        match PROTOCOL.iter().any(|allowed| place.starts_with(allowed)) {
+            true if place.starts_with(PROTOCOL[0]) => own.extend(control_words(&text)),
+            true => {}
+            false => found.extend(control_words(&text).map(|word| format!("{place}: {word}"))),
+        }
+    }
+    assert_eq!(
+        own,
+        CONTROL_WORDS.into(),
+        "the module does not name them, so this test reads nothing"
+    );
+    assert!(found.is_empty(), "use {} instead: {found:#?}", PROTOCOL[0]);
+
+    for line in
+        [r#"Some("can_use_tool")"#, r##"r#"{"type":"can_use_tool"}"#"##, r#""{\"can_use_tool\"}""#]
+    {
+        assert_eq!(control_words(line).collect::<Vec<_>>(), ["can_use_tool"], "{line}");
+    }
+    assert_eq!(control_words("/// `can_use_tool`\n#[cfg(test)]\n\"can_use_tool\"").next(), None);
+}
+
 /// The folders whose workflows run actions of others, and the pages that show one.
 const WORKFLOWS: [(&str, &str); 3] = [(".github", ".yml"), ("harness", ".yml"), ("docs", ".md")];
 
