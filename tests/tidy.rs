@@ -336,13 +336,14 @@ const LIBRARIES: [&str; 6] = [
 
 /// The modules of the recording and of the runner, which stands on it, in the order in which data flows: each may use
 /// those of the rows above its own, and of its own row only itself.
-const LAYERS: [&[&str]; 13] = [
+const LAYERS: [&[&str]; 14] = [
     &["clock", "files", "json_size", "text", "wire"],
     &["limits", "names", "toml_text", "trace"],
-    &["facts", "input"],
+    &["input"],
     &["scenario"],
     &["cassette"],
-    &["chat", "secrets"],
+    &["capture", "chat", "secrets"],
+    &["facts"],
     &["cache"],
     &["record", "replay"],
     &["check", "observed"],

@@ -3,6 +3,7 @@
 #![doc = include_str!("../README.md")]
 #![warn(missing_debug_implementations)]
 
+pub mod capture;
 pub mod cassette;
 pub mod chat;
 pub mod clock;

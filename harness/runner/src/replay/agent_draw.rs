@@ -1,9 +1,9 @@
 //! Draws a fault of the agent's side that a capture can have.
 
+use clitape_recording::capture::Capture;
 use serde_json::Value;
 
 use super::agent_fault::{AgentFault, AgentFaultKind, ROWS};
-use super::capture::Capture;
 use super::plan::Plan;
 use super::played::{Line, Lines};
 use super::random::AgentDraw;

@@ -5,12 +5,12 @@
 use std::sync::Arc;
 
 use clitape_gateway::RunReport;
+use clitape_recording::capture::Capture;
 use clitape_recording::facts::LazyStated;
 use clitape_recording::trace::{Entries, Entry, Lane};
 use clitape_stream::Stats;
 use futures_util::future::join_all;
 
-use super::capture::Capture;
 use super::driver::{OverReplay, ReplayCounts, ReplayDriver};
 use super::heard::{Heard, Hearing};
 use super::plan::Plan;

@@ -5,10 +5,10 @@
 //! what it is. What varies is what the gateway hears of an answer: early, late, twice, never, or with the id
 //! of no question.
 
+use clitape_recording::capture::{Capture, StdinLine};
 use clitape_recording::cassette::{Tick, TickKind};
 use clitape_recording::text::plural;
 
-use super::capture::{Capture, StdinLine};
 use super::host_step::{AnswerFault, HostStep};
 use super::plan::{Plan, PlanError, line_ends};
 use super::random;

@@ -9,9 +9,9 @@ use std::time::Duration;
 use clitape_gateway::limits::ChatLimits;
 use clitape_gateway::telegram::{BotApi, Telegram, TelegramSettings};
 use clitape_gateway::{Bus, Channel, Conversation, RunReport, RunSettings, Turn};
+use clitape_recording::capture::Capture;
 use clitape_stream::Parser;
 
-use super::capture::Capture;
 use super::dialogue::Action;
 use super::plan::Plan;
 use super::setup::{Setup, chat_settings, run_id, settings};

@@ -3,7 +3,6 @@
 mod agent_draw;
 mod agent_fault;
 mod builtin;
-mod capture;
 mod chat;
 mod dialogue;
 mod driver;
@@ -32,12 +31,13 @@ mod turns;
 mod virtual_time;
 mod wiring;
 
+pub use clitape_recording::capture::{Capture, StdinLine, stdin_lines};
+
 pub use agent_fault::{
     AgentFault, AgentFaultError, AgentFaultKind, AgentFaultRow, MustSee, ROWS as AGENT_FAULTS,
 };
 pub use builtin::{Replay, replay};
 pub(crate) use builtin::{replay_all, replay_following, replay_heard, replay_played};
-pub use capture::{Capture, StdinLine, stdin_lines};
 pub(crate) use chat::LATENCY;
 pub use chat::call_entry;
 pub use driver::ReplayCounts;

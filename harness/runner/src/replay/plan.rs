@@ -6,13 +6,13 @@
 use std::fmt;
 use std::str::FromStr;
 
+use clitape_recording::capture::Capture;
 use clitape_recording::cassette::{Tick, TickKind};
 use clitape_recording::limits::{FAULTS, PAUSE_MS};
 use clitape_recording::scenario::{Fault, FaultKind};
 use serde::{Deserialize, Serialize};
 
 use super::agent_fault::AgentFault;
-use super::capture::Capture;
 use super::host_step::HostStep;
 use super::random;
 

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
+use clitape_recording::capture::{Capture, StdinLine};
 use clitape_stream::ParserLimits;
 
 use super::agent_fault::{AgentFault, AgentFaultKind};
-use super::capture::{Capture, StdinLine};
 use super::dialogue::Action;
 use super::host_step::HostStep;
 use super::plan::{Plan, PlanError, PlanStep, line_ends};

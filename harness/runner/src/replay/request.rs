@@ -8,6 +8,7 @@ use std::io::BufRead;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use clitape_recording::capture::Capture;
 use clitape_recording::cassette::Tick;
 use clitape_recording::files::{self, FileError};
 use clitape_recording::input::{self, InputError};
@@ -16,7 +17,6 @@ use clitape_recording::scenario::{Chat, ChatMode, Fault, FaultKind, RunSpec, Sce
 use clitape_recording::text::shell_quote;
 use clitape_recording::trace::Lane;
 
-use super::capture::Capture;
 use super::pieces::CapturePieces;
 use super::plan::{Cut, Plan, PlanError};
 use super::setup::{AcpClient, Setup};

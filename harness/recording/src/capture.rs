@@ -1,7 +1,7 @@
-//! What a replay plays: the bytes that the CLI printed, and the lines that its host wrote to it.
+//! The two sides of a recorded process: the bytes that the CLI printed, and the lines that its host wrote to it.
 
-use clitape_recording::cassette::{Tick, TickKind};
-use clitape_recording::wire::{ControlResponse, WireLine};
+use crate::cassette::{Tick, TickKind};
+use crate::wire::{ControlResponse, WireLine};
 
 /// The two sides of a recorded process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +68,7 @@ impl StdinLine {
     }
 
     /// The same answer to a request that the CLI never made.
-    pub(super) fn with_wrong_id(&self) -> Vec<u8> {
+    pub fn with_wrong_id(&self) -> Vec<u8> {
         match response(&self.line) {
             Some(response) => format!("{}\n", response.to_request(WRONG_ID)).into_bytes(),
             None => self.line.clone(),
@@ -86,7 +86,7 @@ fn response(line: &[u8]) -> Option<ControlResponse> {
 
 #[cfg(test)]
 mod tests {
-    use clitape_recording::cassette::parse_timeline;
+    use crate::cassette::parse_timeline;
 
     use super::*;
 
