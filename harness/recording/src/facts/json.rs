@@ -45,6 +45,34 @@ pub(super) fn value(line: &[u8]) -> Option<Value> {
     read(line, |text| serde_json::from_str(text))
 }
 
+/// The records of a line that is a list of records, as some programs print.
+pub(super) fn list(line: &[u8]) -> Vec<Value> {
+    match value(line) {
+        Some(Value::Array(list)) if list.iter().all(Value::is_object) => list,
+        _ => Vec::new(),
+    }
+}
+
+/// A text without the blanks around it, unless it is empty.
+pub(super) fn text(value: &Value) -> Option<&str> {
+    value.as_str().map(str::trim).filter(|text| !text.is_empty())
+}
+
+/// A text; empty where there is none.
+pub(super) fn string(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// The texts in a value, its keys left out.
+pub fn texts_in(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(text) => vec![text],
+        Value::Array(list) => list.iter().flat_map(texts_in).collect(),
+        Value::Object(map) => map.values().flat_map(texts_in).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
+    }
+}
+
 /// What `parse` makes of a line. An escape of half a character, which JSON allows and UTF-8 can't say, becomes U+FFFD.
 fn read<T>(line: &[u8], parse: impl Fn(&str) -> serde_json::Result<T>) -> Option<T> {
     let text = match str::from_utf8(line) {

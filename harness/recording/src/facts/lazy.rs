@@ -5,8 +5,7 @@ use std::ops::Deref;
 use std::sync::OnceLock;
 
 use super::model::Stated;
-use super::reader::read;
-use super::secrets::secrets;
+use crate::capture::Capture;
 
 /// The bytes of stdout and what they state, which is read once, when a rule first asks for it.
 #[derive(Debug, Default)]
@@ -30,7 +29,7 @@ impl LazyStated {
 
     /// The secrets in inputs and results of calls that the model itself does not say.
     pub fn secrets(&self) -> &BTreeSet<String> {
-        self.secrets.get_or_init(|| secrets(self))
+        self.secrets.get_or_init(|| Stated::secrets(self))
     }
 }
 
@@ -38,7 +37,7 @@ impl Deref for LazyStated {
     type Target = Stated;
 
     fn deref(&self) -> &Stated {
-        self.stated.get_or_init(|| read(&self.stdout, self.line_limit))
+        self.stated.get_or_init(|| Stated::read(Capture::from(&self.stdout), self.line_limit))
     }
 }
 

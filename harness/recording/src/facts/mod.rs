@@ -1,19 +1,26 @@
-//! What stdout states, read with `serde_json` alone.
+//! The facts that stdout and stdin state, read with `serde_json` alone.
 //!
-//! The rules of a replay hold what the parser, the bus and the channels say against it. It shares no code with the
-//! parser under test, so that a mistake of the parser can't excuse itself; where stdout leaves something open, it
-//! says nothing, and the rules that would need it do not apply.
+//! The rules of a replay hold the parser, the bus and the channels against them, and the rules for gateways under test hold
+//! a chat or an editor against them ([`TurnFacts`]). This module shares no code with the parser under test, because a mistake
+//! of the parser must not excuse itself. Where stdout leaves something open, so do the facts, and the rules that need it do
+//! not apply.
 
+mod ending;
 mod json;
 mod lazy;
 mod model;
 mod reader;
+mod reasoning;
 mod secrets;
+mod turn_facts;
 
-pub use json::{record as read_record, records, records_with};
+pub use json::{record as read_record, records, records_with, texts_in};
 pub use lazy::LazyStated;
-pub use model::{Stated, StatedBlock, StatedCall, StatedMessage, StatedQuestion, StatedTurn};
-pub use secrets::texts_in;
+pub use model::{
+    HostMessage, Stated, StatedBlock, StatedCall, StatedFailure, StatedMessage, StatedQuestion,
+    StatedTurn,
+};
+pub use turn_facts::{QuestionFacts, TextSegment, ToolFacts, ToolOutcome, TurnEnding, TurnFacts};
 
 #[cfg(test)]
 mod tests;

@@ -29,6 +29,21 @@ pub struct Stated {
     pub questions: Vec<StatedQuestion>,
     /// The ids of the requests for an answer that the CLI takes back.
     pub withdrawn: Vec<String>,
+    /// The messages of the host, as it wrote them and as the CLI repeats them.
+    pub host_messages: Vec<HostMessage>,
+    /// The texts that the CLI itself prints for a person, outside the conversation.
+    pub notices: Vec<String>,
+    /// Whether stdout ends within a turn.
+    pub is_cut_off: bool,
+}
+
+/// A message of the host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostMessage {
+    /// Its text.
+    pub text: String,
+    /// The number of bytes of stdout that the host had read when it wrote the message; `None` where the CLI repeats it.
+    pub offset: Option<u64>,
 }
 
 /// A request for an answer, which holds a call of a tool back.
@@ -42,6 +57,8 @@ pub struct StatedQuestion {
     pub call: Option<String>,
     /// The input that is asked about.
     pub input: Value,
+    /// The number, from 0, of the turn in which it is asked.
+    pub turn: usize,
 }
 
 /// A message of the model.
@@ -60,6 +77,8 @@ pub struct StatedMessage {
     pub is_doubtful: bool,
     /// Whether the CLI takes it back, because the API stopped it.
     pub is_refused: bool,
+    /// Whether it came before the result of the turn before its own.
+    pub is_early: bool,
     /// Its blocks of text.
     pub texts: Vec<StatedBlock>,
     /// Its blocks of reasoning; one that the API withholds is none.
@@ -75,6 +94,8 @@ pub struct StatedBlock {
     pub whole: Option<String>,
     /// The number of calls of the main conversation that began before it.
     pub calls_before: usize,
+    /// Whether the CLI takes it back.
+    pub is_retracted: bool,
 }
 
 /// A call of a tool.
@@ -98,6 +119,8 @@ pub struct StatedCall {
     pub result: Option<(Value, bool)>,
     /// The number of the message that it is part of.
     pub message: usize,
+    /// Whether the CLI takes its message back before the input is whole, so that the call never starts.
+    pub is_retracted: bool,
 }
 
 /// A result, which ends a turn.
@@ -107,9 +130,31 @@ pub struct StatedTurn {
     pub is_failure: Option<bool>,
     /// Its text.
     pub text: String,
+    /// The part of the text that answers a person.
+    pub answer: String,
+    /// Why it failed; `None` where it went well. In contrast to `is_failure`, this takes what came before the result into
+    /// account.
+    pub failure: Option<StatedFailure>,
+    /// The kind of its origin, if the turn answers no message of a person.
+    pub origin: Option<String>,
+}
+
+/// The reason why a turn failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StatedFailure {
+    /// A person interrupted it.
+    Interrupted,
+    /// It failed by itself; the words of the CLI, or where it gave none, the name by which it calls the failure.
+    Failed(String),
 }
 
 impl StatedMessage {
+    /// Whether it says a text to a person.
+    pub(super) fn has_text(&self) -> bool {
+        let is_said = |block: &StatedBlock| !block.is_retracted && !block.text().trim().is_empty();
+        (!self.is_error || self.is_doubtful) && self.texts.iter().any(is_said)
+    }
+
     /// Whether stdout has a text of it that never became whole.
     pub fn has_open_text(&self) -> bool {
         self.texts.iter().any(|block| block.whole.is_none())
@@ -125,6 +170,15 @@ impl StatedBlock {
     /// The text of the block as far as stdout has it. A CLI may leave what came in pieces out of the whole message.
     pub fn text(&self) -> &str {
         self.whole.as_deref().filter(|whole| !whole.is_empty()).unwrap_or(&self.streamed)
+    }
+
+    /// The same, or what came in pieces where the CLI has spoilt more characters in the whole message.
+    pub(super) fn unspoilt_text(&self) -> &str {
+        let spoilt = |text: &str| text.matches(SPOILT).count();
+        match spoilt(self.text()) <= spoilt(&self.streamed) || self.streamed.is_empty() {
+            true => self.text(),
+            false => &self.streamed,
+        }
     }
 
     /// Whether stdout leaves no doubt about the text: a CLI may spoil a character, the whole message may say something
@@ -172,6 +226,11 @@ impl Stated {
 }
 
 impl StatedCall {
+    /// The text of its input, whole or as far as it came.
+    pub(super) fn input_text(&self) -> String {
+        self.input().map_or_else(|| self.streamed.clone(), |input| input.to_string())
+    }
+
     /// Its input: that of the whole message, or else that of the pieces. None where the pieces are no JSON: the CLI
     /// then says what it likes.
     pub fn input(&self) -> Option<Value> {

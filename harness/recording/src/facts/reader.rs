@@ -1,12 +1,16 @@
 //! Reads stdout record by record.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 
 use serde_json::Value;
 
+use super::ending::{BeforeResult, NO_CONTENT, REFUSAL, answers_nobody, turn_of};
 use super::json;
-use super::model::{Stated, StatedBlock, StatedCall, StatedMessage, StatedQuestion, StatedTurn};
+use super::json::{string, text, texts_in};
+use super::model::{HostMessage, Stated, StatedBlock, StatedCall, StatedMessage, StatedQuestion};
+use crate::capture::{Capture, StdinLine, stdin_lines};
+use crate::cassette::Cassette;
 
 /// The fields of a record that are read. What the others contain is not kept: lists of tools and commands, the answers of
 /// the host, what a tool says beside its result.
@@ -27,50 +31,128 @@ const READ: &[&str] = &[
     "stop_reason",
     "terminal_reason",
     "begun_message_ids",
+    "api_error_status",
+    "uuid",
+    "origin",
+    "errors",
+    "content",
+    "is_api_error_message",
+    "aborted",
+    "isReplay",
+    "isSynthetic",
+    "abandoned_blocks",
+    "supersedes",
+    "retracted_message_uuids",
+    "response",
+    // Words of notices.
+    "text",
+    "description",
+    "summary",
+    "stderr",
+    "reason",
+    "compact_error",
+    "cause",
+    "patch",
 ];
+/// The fields of a record outside the conversation that have words for a person.
+const WORDS: [&str; 11] = [
+    "content",
+    "text",
+    "message",
+    "description",
+    "summary",
+    "error",
+    "stderr",
+    "reason",
+    "compact_error",
+    "cause",
+    "patch",
+];
+/// How the CLI begins the report that a person interrupted the turn.
+const INTERRUPTED: &str = "[Request interrupted by user";
+/// How the CLI begins a record that repeats what a local command printed.
+const LOCAL_OUTPUT: &str = "<local-command-";
 /// The types of blocks that call a tool.
 const CALLS: [&str; 3] = ["tool_use", "server_tool_use", "mcp_tool_use"];
-/// What old CLIs write in place of an empty text.
-const NO_CONTENT: &str = "(no content)";
 /// The model's name in what the CLI says itself.
 const SYNTHETIC: &str = "<synthetic>";
-/// How the CLI begins what it says itself of an error of the API, and what it says where there was nothing to answer.
-const OF_ERRORS: [&str; 2] = ["API Error", "No response requested."];
+/// How the CLI begins what it says itself of an error of the API.
+const API_ERROR: &str = "API Error";
+/// What the CLI says where there was nothing to answer.
+const NO_RESPONSE: &str = "No response requested.";
 
-/// Reads what `stdout` states. A line of more than `limit` bytes states nothing, and neither does a result that is
-/// said again at once.
-pub(super) fn read(stdout: &[u8], limit: usize) -> Stated {
-    let mut reader = Reader::default();
-    let mut before: &[u8] = &[];
-    for line in json::lines(stdout).filter(|line| line.len() <= limit) {
-        let Some(record) = json::record_with(line, READ) else { continue };
-        match record["type"] == "result" && line == before {
-            true => reader.stated.objects += 1,
-            false => reader.record(&record),
-        }
-        before = line;
+impl Stated {
+    /// Reads what a cassette states.
+    pub fn of(cassette: &Cassette) -> Self {
+        let stdin = stdin_lines(&cassette.stdin, &cassette.timeline);
+        Self::read(Capture { stdout: &cassette.stdout, stdin: &stdin }, usize::MAX)
     }
-    reader.stated
+
+    /// Reads what the two sides of a process state. A line of stdout of more than `line_limit` bytes states nothing, and
+    /// neither does a result that is said again at once.
+    pub fn read(capture: Capture<'_>, line_limit: usize) -> Self {
+        let mut reader = Reader::default();
+        capture.stdin.iter().for_each(|line| reader.host_line(line));
+        let mut before: &[u8] = &[];
+        for line in json::lines(capture.stdout).filter(|line| line.len() <= line_limit) {
+            match json::record_with(line, READ) {
+                Some(record) => {
+                    reader.stated.objects += 1;
+                    if record["type"] != "result" || line != before {
+                        reader.record(&record);
+                    }
+                }
+                None => {
+                    let list = json::list(line);
+                    list.iter().for_each(|record| reader.record(record));
+                    if list.is_empty() {
+                        continue;
+                    }
+                }
+            }
+            before = line;
+        }
+        reader.stated.is_cut_off = reader.is_open || reader.stated.turns.is_empty();
+        reader.stated
+    }
 }
 
 /// The conversation of a record: that of a call, or the main one.
 type Parent = Option<String>;
 
-/// The place of a block that is open in a stream.
-#[derive(Clone, Copy)]
-enum Open {
-    Text(usize, usize),
-    Reasoning(usize, usize),
+/// The place of a block.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    Text(BlockPlace),
+    Reasoning(BlockPlace),
     Call(usize),
+}
+
+/// The place of a block of text or of reasoning in its message.
+#[derive(Debug, Clone, Copy)]
+struct BlockPlace {
+    message: usize,
+    block: usize,
+}
+
+/// The blocks of the message that streams in a conversation.
+#[derive(Default)]
+struct Stream {
+    /// The number of the message; none before the first one.
+    message: Option<usize>,
+    /// The newest block of each index.
+    blocks: BTreeMap<u64, Place>,
+    /// The indexes of those that have not stopped.
+    open: BTreeSet<u64>,
 }
 
 #[derive(Default)]
 struct Reader {
     stated: Stated,
     /// The message that streams in each conversation.
-    streams: HashMap<Parent, usize>,
-    /// The open blocks of each of them, by their indexes.
-    open: HashMap<Parent, HashMap<u64, Open>>,
+    streams: HashMap<Parent, Stream>,
+    /// The messages that came as stream events.
+    streamed: HashSet<usize>,
     /// The ids of the messages of turns that have ended.
     ended: HashSet<String>,
     /// The number of messages that had begun when the last turn ended.
@@ -84,6 +166,25 @@ struct Reader {
     /// What whole messages have said of the texts and of the reasoning of each message.
     texts: HashMap<usize, SaidBlocks>,
     reasoning: HashMap<usize, SaidBlocks>,
+    /// The blocks that each record of the main conversation has shown in this turn, by its uuid.
+    shown: HashMap<String, ShownBlocks>,
+    /// The same of subagents, which outlive turns.
+    shown_by_subagents: HashMap<String, ShownBlocks>,
+    /// The numbers of messages and of calls that had begun before this turn.
+    messages_before: usize,
+    calls_before: usize,
+    /// Whether the turn has begun, so that stdout must not end without its result.
+    is_open: bool,
+    /// The numbers of messages that had begun when the CLI began another turn before the result of this one.
+    next_turns: Vec<usize>,
+    /// What came of the turn before its result.
+    before: BeforeResult,
+}
+
+/// The blocks that a record has shown of a message.
+struct ShownBlocks {
+    message: usize,
+    places: Vec<Place>,
 }
 
 /// The blocks of a message that a whole message has said: the first ones.
@@ -96,46 +197,92 @@ struct SaidBlocks {
 
 impl Reader {
     fn record(&mut self, record: &Value) {
-        self.stated.objects += 1;
         let parent = text(&record["parent_tool_use_id"]).map(str::to_owned);
         match record["type"].as_str().unwrap_or_default() {
-            "stream_event" => self.stream_event(&record["event"], parent),
+            "stream_event" => self.stream_event(record, parent),
             "assistant" => self.snapshot(record, parent),
-            "user" => {
-                if let Some(id) = text(&record["refused_message_id"]) {
-                    let mut messages = self.stated.messages.iter_mut();
-                    messages.rfind(|message| message.id == id).into_iter().for_each(|refused| {
-                        refused.is_refused = true;
-                    });
-                }
-                for block in record["message"]["content"].as_array().into_iter().flatten() {
-                    self.result_of_call(block);
-                }
-            }
+            "user" => self.user(record, &parent),
             "result" => self.result(record),
-            "system" => self.system(record),
             "control_request" => self.question(record),
+            "control_response" => {
+                let pending = &record["response"]["pending_permission_requests"];
+                pending.as_array().into_iter().flatten().for_each(|request| self.question(request));
+            }
             "control_cancel_request" => {
                 self.stated.withdrawn.extend(text(&record["request_id"]).map(str::to_owned));
             }
-            _ => {}
+            "system" => self.system(record),
+            kind => {
+                if kind == "error" {
+                    let words = text(&record["error"]["message"]);
+                    self.before.words = words.map(str::to_owned).or(self.before.words.take());
+                }
+                self.notice(record);
+            }
         }
+    }
+
+    /// Reads a line of the host.
+    fn host_line(&mut self, StdinLine { line, offset, .. }: &StdinLine) {
+        if let Some(record) = json::record(line).filter(|record| record["type"] == "user") {
+            let (text, offset) = (words_of(&record["message"]), Some(*offset));
+            self.stated.host_messages.push(HostMessage { text, offset });
+        }
+    }
+
+    /// Reads what a record outside the conversation says to a person.
+    fn notice(&mut self, record: &Value) {
+        let words = WORDS.iter().flat_map(|field| texts_in(&record[*field])).map(str::to_owned);
+        self.stated.notices.extend(words);
     }
 
     fn question(&mut self, record: &Value) {
         let request = &record["request"];
         let Some(id) = text(&record["request_id"]) else { return };
         if request["subtype"] == "can_use_tool" {
+            let name = text(&request["tool_name"]).unwrap_or_default().to_owned();
+            let input = request["input"].clone();
+            let call = text(&request["tool_use_id"]).map(str::to_owned);
+            let is_unnamed = call.is_none() && text(&request["agent_id"]).is_none();
+            let call = call.or_else(|| is_unnamed.then(|| self.asked_about(&name, &input))?);
+            let turn = self.turn();
             self.stated.questions.push(StatedQuestion {
                 id: id.to_owned(),
-                name: text(&request["tool_name"]).unwrap_or_default().to_owned(),
-                call: text(&request["tool_use_id"]).map(str::to_owned),
-                input: request["input"].clone(),
+                name,
+                call,
+                input,
+                turn,
             });
         }
     }
 
+    /// The call that a question is about which names none (1.0.128): the open one with this name and input; of several,
+    /// the first that no question is about. None if calls of different conversations are equal.
+    fn asked_about(&self, name: &str, input: &Value) -> Option<String> {
+        let is_it = |call: &&StatedCall| {
+            let is_open = call.result.is_none() && call.turn == self.turn();
+            is_open && call.name == name && call.input().is_some_and(|own| is_same(&own, input))
+        };
+        let turn = self.turn();
+        let is_asked = |call: &StatedCall| {
+            let mut of_turn = self.stated.questions.iter().rev().take_while(|it| it.turn == turn);
+            of_turn.any(|asked| asked.call.as_deref() == Some(&call.id))
+        };
+        let of_turn = &self.stated.calls[self.calls_before..];
+        let equal: Vec<&StatedCall> = of_turn.iter().filter(is_it).collect();
+        let first =
+            equal.first().filter(|first| equal.iter().all(|it| it.parent == first.parent))?;
+        Some(equal.iter().find(|call| !is_asked(call)).unwrap_or(first).id.clone())
+    }
+
     fn system(&mut self, record: &Value) {
+        if record["subtype"] == "init" {
+            if self.is_open {
+                self.next_turns.push(self.stated.messages.len());
+            }
+            self.is_open = true;
+            return;
+        }
         let is_compacting = record["subtype"] == "status" && record["status"] == "compacting";
         let turn = self.turn();
         if (is_compacting || record["subtype"] == "compact_boundary")
@@ -143,6 +290,8 @@ impl Reader {
         {
             self.stated.compactions.push(turn);
         }
+        self.retract_shown(&record["retracted_message_uuids"]);
+        self.notice(record);
     }
 
     /// The number of the turn that goes on, from 0.
@@ -150,55 +299,102 @@ impl Reader {
         self.stated.turns.len()
     }
 
-    fn stream_event(&mut self, event: &Value, parent: Parent) {
+    fn user(&mut self, record: &Value, parent: &Parent) {
+        let is_main = parent.is_none();
+        let message = &record["message"];
+        let words = words_of(message);
+        if record["isReplay"] == true {
+            let is_of_host = is_main
+                && record["isSynthetic"] != true
+                && !words.starts_with(LOCAL_OUTPUT)
+                && answers_nobody(&record["origin"]).is_none();
+            if is_of_host {
+                self.is_open = true;
+                self.stated.host_messages.push(HostMessage { text: words, offset: None });
+            }
+            return;
+        }
+        if let Some(id) = text(&record["refused_message_id"]) {
+            let mut messages = self.stated.messages.iter_mut().enumerate().rev();
+            if let Some((at, refused)) = messages.find(|(_, message)| message.id == id) {
+                refused.is_refused = true;
+                self.retract_message(at);
+            }
+        }
+        let content = &message["content"];
+        content.as_array().into_iter().flatten().for_each(|block| self.result_of_call(block));
+        let has_result = content
+            .as_array()
+            .is_some_and(|blocks| blocks.iter().any(|block| block["type"] == "tool_result"));
+        let is_interrupt = words.starts_with(INTERRUPTED);
+        let is_prompt = !has_result && !is_interrupt && !words.starts_with(LOCAL_OUTPUT);
+        self.is_open |= is_main && is_prompt && !content.is_null();
+        self.before.is_interrupted |= is_main && is_interrupt;
+    }
+
+    fn stream_event(&mut self, record: &Value, parent: Parent) {
+        let event = &record["event"];
+        if let Some(id) = text(&record["abandoned_blocks"]["api_message_id"]) {
+            let from = record["abandoned_blocks"]["from_block_index"].as_u64().unwrap_or_default();
+            self.abandon(&parent, id, from);
+        }
         let index = event["index"].as_u64().unwrap_or_default();
         match event["type"].as_str().unwrap_or_default() {
             "message_start" => {
+                self.begin_second_try(&parent);
                 let id = text(&event["message"]["id"]).unwrap_or_default().to_owned();
                 let message = self.begin(id, parent.clone());
-                self.open.remove(&parent);
-                self.streams.insert(parent, message);
+                self.streamed.insert(message);
+                if parent.is_none() {
+                    (self.is_open, self.before.is_refused) = (true, false);
+                }
+                self.streams.insert(parent, Stream { message: Some(message), ..Stream::default() });
             }
             "content_block_start" => {
-                let Some(message) = self.streams.get(&parent).copied() else { return };
+                let streams = self.streams.get(&parent);
+                let Some(message) = streams.and_then(|stream| stream.message) else { return };
                 let block = &event["content_block"];
-                if let Some(open) = self.open.get_mut(&parent) {
-                    open.remove(&index);
-                }
-                let open = match block["type"].as_str().unwrap_or_default() {
+                let place = match block["type"].as_str().unwrap_or_default() {
                     "text" => {
                         let begun = self.block(string(&block["text"]));
                         let texts = &mut self.stated.messages[message].texts;
                         texts.push(begun);
-                        Open::Text(message, texts.len() - 1)
+                        Some(Place::Text(BlockPlace { message, block: texts.len() - 1 }))
                     }
                     "thinking" => {
                         let begun = self.block(string(&block["thinking"]));
                         let reasoning = &mut self.stated.messages[message].reasoning;
                         reasoning.push(begun);
-                        Open::Reasoning(message, reasoning.len() - 1)
+                        Some(Place::Reasoning(BlockPlace { message, block: reasoning.len() - 1 }))
                     }
-                    kind if CALLS.contains(&kind) => match self.call(block, message) {
-                        Some(call) => Open::Call(call),
-                        None => return,
-                    },
-                    _ => return self.result_of_call(block),
+                    kind if CALLS.contains(&kind) => self.call(block, message).map(Place::Call),
+                    _ => {
+                        self.result_of_call(block);
+                        None
+                    }
                 };
-                self.open.entry(parent).or_default().insert(index, open);
+                let stream = self.streams.entry(parent).or_default();
+                stream.open.insert(index);
+                match place {
+                    Some(place) => drop(stream.blocks.insert(index, place)),
+                    None => drop(stream.blocks.remove(&index)),
+                }
             }
             "content_block_delta" => {
                 let delta = &event["delta"];
                 let messages = &mut self.stated.messages;
-                let open = self.open.get(&parent).and_then(|open| open.get(&index));
-                match (open, string(&delta["type"])) {
-                    (Some(Open::Text(message, block)), "text_delta") => {
-                        messages[*message].texts[*block].streamed.push_str(string(&delta["text"]));
+                let stream = self.streams.get(&parent);
+                match (stream.and_then(|it| it.blocks.get(&index)), string(&delta["type"])) {
+                    (Some(Place::Text(at)), "text_delta") => {
+                        messages[at.message].texts[at.block]
+                            .streamed
+                            .push_str(string(&delta["text"]));
                     }
-                    (Some(Open::Reasoning(message, block)), "thinking_delta") => {
-                        let block = &mut messages[*message].reasoning[*block];
+                    (Some(Place::Reasoning(at)), "thinking_delta") => {
+                        let block = &mut messages[at.message].reasoning[at.block];
                         block.streamed.push_str(string(&delta["thinking"]));
                     }
-                    (Some(Open::Call(call)), "input_json_delta") => {
+                    (Some(Place::Call(call)), "input_json_delta") => {
                         let call = &mut self.stated.calls[*call];
                         call.streamed.push_str(string(&delta["partial_json"]));
                         call.pieces.push(call.streamed.len());
@@ -206,7 +402,84 @@ impl Reader {
                     _ => {}
                 }
             }
+            "content_block_stop" => {
+                let stream = self.streams.entry(parent).or_default();
+                stream.open.remove(&index);
+            }
+            "message_delta" if parent.is_none() => {
+                self.before.is_refused = event["delta"]["stop_reason"] == REFUSAL;
+            }
+            "message_stop" => {
+                let stream = self.streams.entry(parent).or_default();
+                stream.open.clear();
+            }
             _ => {}
+        }
+    }
+
+    /// Takes the message back that streams in a conversation if it broke off within a block: what comes next is the
+    /// second try. CLIs up to 2.1.148 print nothing about such a failure.
+    fn begin_second_try(&mut self, parent: &Parent) {
+        let broken = self.streams.get(parent).filter(|stream| !stream.open.is_empty());
+        if let Some(message) = broken.and_then(|stream| stream.message) {
+            self.retract_message(message);
+        }
+        if let Some(stream) = self.streams.get_mut(parent) {
+            stream.open.clear();
+        }
+    }
+
+    /// Takes the blocks of a message back from an index on, because the CLI has made up its end.
+    fn abandon(&mut self, parent: &Parent, id: &str, from: u64) {
+        let Some(stream) = self.streams.get_mut(parent) else { return };
+        let is_it = stream.message.is_some_and(|at| self.stated.messages[at].id == id);
+        if is_it {
+            let gone = stream.blocks.split_off(&from);
+            stream.open.retain(|index| *index < from);
+            gone.into_values().for_each(|place| self.retract(place));
+        }
+    }
+
+    /// Takes all blocks of a message back.
+    fn retract_message(&mut self, at: usize) {
+        let message = &self.stated.messages[at];
+        let texts =
+            (0..message.texts.len()).map(|block| Place::Text(BlockPlace { message: at, block }));
+        let reasoning = (0..message.reasoning.len())
+            .map(|block| Place::Reasoning(BlockPlace { message: at, block }));
+        let calls = (0..).zip(&self.stated.calls).skip(self.calls_before);
+        let calls = calls.filter(|(_, call)| call.message == at);
+        let calls = calls.map(|(call, _)| Place::Call(call));
+        let all: Vec<Place> = texts.chain(reasoning).chain(calls).collect();
+        all.into_iter().for_each(|place| self.retract(place));
+    }
+
+    /// Takes the blocks back that the records with these uuids have shown. What such a message says later is new.
+    fn retract_shown(&mut self, uuids: &Value) {
+        for uuid in uuids.as_array().into_iter().flatten().filter_map(text) {
+            let shown = self.shown.remove(uuid).or_else(|| self.shown_by_subagents.remove(uuid));
+            let Some(ShownBlocks { message, places }) = shown else { continue };
+            places.into_iter().for_each(|place| self.retract(place));
+            let StatedMessage { texts, reasoning, .. } = &self.stated.messages[message];
+            let said = |count| SaidBlocks { count, hashes: HashSet::new() };
+            self.texts.insert(message, said(texts.len()));
+            self.reasoning.insert(message, said(reasoning.len()));
+        }
+    }
+
+    fn retract(&mut self, place: Place) {
+        match place {
+            Place::Text(BlockPlace { message, block }) => {
+                self.stated.messages[message].texts[block].is_retracted = true;
+            }
+            Place::Reasoning(BlockPlace { message, block }) => {
+                self.stated.messages[message].reasoning[block].is_retracted = true;
+            }
+            // A call that is whole has started.
+            Place::Call(call) => {
+                let call = &mut self.stated.calls[call];
+                call.is_retracted = call.whole.is_none();
+            }
         }
     }
 
@@ -219,7 +492,8 @@ impl Reader {
     }
 
     fn block(&self, streamed: &str) -> StatedBlock {
-        StatedBlock { streamed: streamed.to_owned(), whole: None, calls_before: self.main_calls }
+        let (streamed, calls_before) = (streamed.to_owned(), self.main_calls);
+        StatedBlock { streamed, calls_before, ..StatedBlock::default() }
     }
 
     /// A call that begins, or goes on in the whole message: its number.
@@ -228,7 +502,8 @@ impl Reader {
         let own = self.calls.entry(id.to_owned()).or_default();
         let is_it = |call: &&usize| {
             let call = &self.stated.calls[**call];
-            call.message == message || call.result.is_none()
+            let is_of_turn = call.parent.is_some() || call.turn == self.stated.turns.len();
+            call.message == message || call.result.is_none() && is_of_turn
         };
         if let Some(known) = own.iter().rev().find(is_it) {
             return Some(*known);
@@ -248,38 +523,64 @@ impl Reader {
             whole: None,
             result: None,
             message,
+            is_retracted: false,
         });
         Some(self.stated.calls.len() - 1)
     }
 
     fn snapshot(&mut self, record: &Value, parent: Parent) {
+        self.retract_shown(&record["supersedes"]);
         let message = &record["message"];
         let id = text(&message["id"]).unwrap_or_default();
-        let known = self.messages.get(&(parent.clone(), id.to_owned())).copied();
-        let at = known.unwrap_or_else(|| self.begin(id.to_owned(), parent));
-        let is_marked = record["isApiErrorMessage"] == true || !record["error"].is_null();
+        let is_main = parent.is_none();
+        let is_marked = record["isApiErrorMessage"] == true
+            || record["is_api_error_message"] == true
+            || !record["error"].is_null();
         let is_of_cli = message["model"] == SYNTHETIC;
+        let known = self.messages.get(&(parent.clone(), id.to_owned())).copied();
+        // A turn has messages of its own, but the whole of one that streamed may come late.
+        let is_known = |at: &usize| {
+            let is_of_turn = self.stated.messages[*at].turn >= self.turn();
+            !is_main || is_of_turn || self.streamed.contains(at)
+        };
+        let known = known.filter(is_known);
+        if known.is_none() && !is_of_cli && !is_marked {
+            self.begin_second_try(&parent);
+        }
+        let at = known.unwrap_or_else(|| self.begin(id.to_owned(), parent));
+        let is_late = self.streamed.contains(&at) && self.stated.messages[at].turn < self.turn();
+        self.is_open |= is_main && !is_late;
+        self.before.is_interrupted |= is_main && record["aborted"] == true;
         let mut parts = message["content"].as_array().into_iter().flatten();
         let of_error = |part: &Value| {
             let text = string(&part["text"]).trim();
-            OF_ERRORS.iter().any(|start| text.starts_with(start))
+            [API_ERROR, NO_RESPONSE].iter().any(|start| text.starts_with(start))
         };
         self.stated.messages[at].is_doubtful |= is_of_cli && !is_marked && !parts.any(of_error);
         let is_error = is_marked || is_of_cli;
         self.stated.messages[at].is_error |= is_error;
+        if is_error && is_main && !self.stated.messages[at].is_doubtful {
+            self.before.words = Some(words_of(message).trim().to_owned());
+        }
+        let mut shown = Vec::new();
         for block in message["content"].as_array().into_iter().flatten() {
             match block["type"].as_str().unwrap_or_default() {
                 "text" => {
                     let new = self.block("");
                     let said = Some(string(&block["text"])).filter(|said| *said != NO_CONTENT);
                     let texts = &mut self.stated.messages[at].texts;
-                    self.texts.entry(at).or_default().whole(texts, said.unwrap_or_default(), new);
+                    let own = self.texts.entry(at).or_default();
+                    let block = own.whole(texts, said.unwrap_or_default(), new);
+                    shown.extend(block.map(|block| Place::Text(BlockPlace { message: at, block })));
                 }
                 "thinking" => {
                     let new = self.block("");
                     let reasoning = &mut self.stated.messages[at].reasoning;
-                    let said = self.reasoning.entry(at).or_default();
-                    said.whole(reasoning, string(&block["thinking"]), new);
+                    let own = self.reasoning.entry(at).or_default();
+                    let block = own.whole(reasoning, string(&block["thinking"]), new);
+                    shown.extend(
+                        block.map(|block| Place::Reasoning(BlockPlace { message: at, block })),
+                    );
                 }
                 kind if CALLS.contains(&kind) => {
                     if let Some(call) = self.call(block, at) {
@@ -288,6 +589,10 @@ impl Reader {
                 }
                 _ => self.result_of_call(block),
             }
+        }
+        if let Some(uuid) = text(&record["uuid"]) {
+            let map = if is_main { &mut self.shown } else { &mut self.shown_by_subagents };
+            map.insert(uuid.to_owned(), ShownBlocks { message: at, places: shown });
         }
     }
 
@@ -312,6 +617,7 @@ impl Reader {
         if !begun.is_empty() && begun.iter().all(|id| self.ended.contains(id)) {
             return;
         }
+        let next = self.begin_next_turn(&begun);
         match begun.is_empty() {
             true => {
                 let new = &self.stated.messages[self.begun_before..];
@@ -320,43 +626,97 @@ impl Reader {
             }
             false => self.ended.extend(begun),
         }
-        let said = string(&record["result"]).trim().to_owned();
-        let has_failed = record["is_error"] == true
-            || string(&record["subtype"]).starts_with("error_")
-            || record["status"] == "error";
-        let is_refused = record["stop_reason"] == "refusal";
-        let is_stopped = said.is_empty() && record["terminal_reason"] == "hook_stopped";
-        let is_failure = match () {
-            () if has_failed || is_refused || is_stopped => Some(true),
-            () if !said.is_empty() => Some(false),
-            () if record["terminal_reason"] == "completed" => Some(false),
-            () => None,
+        let turn = self.turn();
+        let Stated { messages, calls, .. } = &self.stated;
+        let is_said = |message: &StatedMessage| {
+            message.turn == turn && message.parent.is_none() && message.has_text()
         };
-        self.stated.turns.push(StatedTurn { is_failure, text: said });
+        let said = messages[self.messages_before..].iter().any(is_said);
+        let has_calls = calls[self.calls_before..].iter().any(|call| call.turn == turn);
+        let before = BeforeResult { said, has_calls, ..std::mem::take(&mut self.before) };
+        self.stated.turns.push(turn_of(record, &before));
+        self.is_open = next.is_some();
+        match next {
+            Some(first) => {
+                self.messages_before = first;
+                self.shown.retain(|_, shown| shown.message >= first);
+            }
+            None => {
+                self.messages_before = self.stated.messages.len();
+                self.calls_before = self.stated.calls.len();
+                self.shown.clear();
+                if let Some(main) = self.streams.get_mut(&None) {
+                    main.open.clear();
+                }
+            }
+        }
+    }
+
+    /// Moves the messages that began in the next turn out of the turn that ends, where the CLI has begun another turn after
+    /// the last message that the result names. Returns the number of the first one.
+    fn begin_next_turn(&mut self, begun: &[String]) -> Option<usize> {
+        let next = std::mem::take(&mut self.next_turns);
+        let of_turn = self.stated.messages.iter().enumerate().skip(self.messages_before);
+        let mut own = of_turn.rev().filter(|(_, message)| message.parent.is_none());
+        let (last, _) = own.find(|(_, message)| begun.contains(&message.id))?;
+        let first = next.iter().copied().find(|at| *at > last)?;
+        let turn = self.turn();
+        let moved = self.stated.messages[first..].iter_mut();
+        moved.filter(|message| message.parent.is_none()).for_each(|message| {
+            (message.turn, message.is_early) = (turn + 1, message.has_text());
+        });
+        let calls = self.stated.calls[self.calls_before..].iter_mut();
+        calls.filter(|call| call.message >= first && call.parent.is_none()).for_each(|call| {
+            call.turn = turn + 1;
+        });
+        self.next_turns = next.into_iter().filter(|at| *at > first).collect();
+        Some(first)
     }
 }
 
 impl SaidBlocks {
-    /// Says the whole of the next block that has none; a block that stdout says again is no other one.
-    fn whole(&mut self, blocks: &mut Vec<StatedBlock>, said: &str, new: StatedBlock) {
+    /// Says the whole of the next block that has none, and returns its number; a block that stdout says again is no
+    /// other one.
+    fn whole(
+        &mut self,
+        blocks: &mut Vec<StatedBlock>,
+        said: &str,
+        new: StatedBlock,
+    ) -> Option<usize> {
         let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(said);
         let is_known = !self.hashes.insert(hash);
         let whole = Some(said.to_owned());
         match blocks.get_mut(self.count) {
             Some(block) => block.whole = whole,
-            None if is_known => return,
+            None if is_known => return None,
             None => blocks.push(StatedBlock { whole, ..new }),
         }
         self.count += 1;
+        Some(self.count - 1)
     }
 }
 
-/// A text without the blanks around it, unless it is empty.
-fn text(value: &Value) -> Option<&str> {
-    value.as_str().map(str::trim).filter(|text| !text.is_empty())
+/// The words of a message: its content if that is a text, or else its blocks of text.
+fn words_of(message: &Value) -> String {
+    let content = &message["content"];
+    let blocks = content.as_array().into_iter().flatten();
+    let texts: Vec<&str> = blocks.filter_map(|block| block["text"].as_str()).collect();
+    content.as_str().map_or_else(|| texts.join("\n"), str::to_owned)
 }
 
-/// A text; empty where there is none.
-fn string(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
+/// Whether two inputs are the same to the CLI, which writes `1.0` as `1` when it asks.
+fn is_same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) => one.as_f64() == other.as_f64(),
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len()
+                && one.iter().zip(other).all(|(one, other)| is_same(one, other))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            let has =
+                |(key, one): (&String, &Value)| other.get(key).is_some_and(|it| is_same(one, it));
+            one.len() == other.len() && one.iter().all(has)
+        }
+        _ => one == other,
+    }
 }

@@ -1,14 +1,18 @@
 //! Each check reads some records.
 
-use super::reader::read;
 use super::*;
+use crate::capture::Capture;
 
 const START: &str =
     r#"{"type":"stream_event","event":{"type":"message_start","message":{"id":"m"}}}"#;
 
+fn read(stdout: &str, limit: usize) -> Stated {
+    Stated::read(Capture::from(stdout.as_bytes()), limit)
+}
+
 /// Reads `records`, one a line.
 fn stated(records: &[&str]) -> Stated {
-    read(records.join("\n").as_bytes(), usize::MAX)
+    read(&records.join("\n"), usize::MAX)
 }
 
 #[test]
@@ -52,7 +56,7 @@ fn what_the_cli_says_itself_is_doubtful_where_nothing_calls_it_an_error() {
 fn a_text_is_in_doubt_when_its_pieces_and_the_whole_differ() {
     let check = |streamed: &str, whole: Option<&str>, expect: bool| {
         let (streamed, whole) = (streamed.to_owned(), whole.map(str::to_owned));
-        let block = StatedBlock { streamed, whole, calls_before: 0 };
+        let block = StatedBlock { streamed, whole, ..StatedBlock::default() };
         assert_eq!(block.is_plain(), expect, "{block:?}");
     };
     check("a b", Some("a b\n"), true);
@@ -130,9 +134,9 @@ fn a_result_is_a_failure_or_not_or_leaves_it_open() {
 #[test]
 fn a_long_line_and_a_result_that_is_said_again_state_nothing() {
     let result = r#"{"type":"result","result":"yes"}"#;
-    let read = |limit| read([result, result, "", result].join("\n").as_bytes(), limit);
+    let read = |limit| read(&[result, result, "", result].join("\n"), limit);
     assert_eq!((read(result.len()).turns.len(), read(result.len()).objects), (1, 3));
-    assert_eq!(read(result.len() - 1), Stated::default());
+    assert_eq!(read(result.len() - 1), Stated { is_cut_off: true, ..Stated::default() });
 }
 
 /// `clitape test --marks` found that no recording put it at stake, and the plan that does so found this.
@@ -144,7 +148,7 @@ fn a_result_that_comes_again_ends_no_turn() {
             r#"{{"type":"result","subtype":"success","result":"x","begun_message_ids":[{ids}]}}"#
         )
     };
-    let turns = |records: &[String]| read(records.join("\n").as_bytes(), usize::MAX).turns.len();
+    let turns = |records: &[String]| read(&records.join("\n"), usize::MAX).turns.len();
     let first = [started("m1"), result(r#""m1""#), started("m2"), result(r#""m1""#)];
     assert_eq!(turns(&first), 1);
     assert_eq!(turns(&[&first[..], &[result(r#""m2""#)]].concat()), 2);

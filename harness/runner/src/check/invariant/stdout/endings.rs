@@ -45,7 +45,7 @@ pub(in super::super) fn answer_misread(replay: &Replay) -> Option<Violation<'_>>
     let ends = ended(replay);
     let mut said = said(replay);
     (0..).zip(ends.iter().zip(&replay.stated.turns)).find_map(|(turn, (outcome, stated))| {
-        let StatedTurn { is_failure: Some(false), text } = stated else { return None };
+        let StatedTurn { is_failure: Some(false), text, .. } = stated else { return None };
         let told = solid(outcome.text("text"));
         let [whole, resumed] = said
             .remove(&turn)

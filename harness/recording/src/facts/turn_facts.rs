@@ -1,0 +1,363 @@
+//! The turns of a recording as gateways are held to them: what a person must read of each.
+//!
+//! How much of an answer a gateway shows is its own choice: the last part alone, or everything that the model said. Only
+//! the last part, which is the `result` of the turn, must be there.
+
+use serde_json::Value;
+
+use super::json::texts_in;
+use super::model::{
+    Stated, StatedBlock, StatedCall, StatedFailure, StatedMessage, StatedQuestion, StatedTurn,
+};
+use super::reasoning::without_reasoning;
+use crate::text::asked::{AskedText, asked_texts};
+
+/// The answers with which an agent says that it has nothing to say.
+const SILENT: [&str; 2] = ["NO_REPLY", "HEARTBEAT_OK"];
+/// Fields of a tool's input that say what it works on, the most telling first.
+const MAIN_FIELDS: [&str; 12] = [
+    "file_path",
+    "notebook_path",
+    "path",
+    "command",
+    "pattern",
+    "query",
+    "url",
+    "description",
+    "subject",
+    "skill",
+    "prompt",
+    "text",
+];
+
+/// A turn, and what a person must read of it.
+#[derive(Debug)]
+pub struct TurnFacts {
+    /// The turn's `result`: the last text of the model.
+    pub answer: Option<String>,
+    /// All that the model said in the main conversation, in pieces between which a tool ran or a new message began.
+    pub segments: Vec<TextSegment>,
+    /// The calls of tools in the main conversation.
+    pub tools: Vec<ToolFacts>,
+    /// The questions of the CLI.
+    pub questions: Vec<QuestionFacts>,
+    /// How it ended.
+    pub ending: TurnEnding,
+    /// Whether a turn that answers no message follows it, so that its answer may be replaced.
+    pub is_interim: bool,
+}
+
+/// A piece of the model's text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextSegment {
+    /// The message that it is part of.
+    pub message_id: String,
+    /// The text.
+    pub text: String,
+}
+
+/// A call of a tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolFacts {
+    /// The call's id.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// The text in its input that says what it works on.
+    pub main_argument: Option<String>,
+    /// Its input; `None` if the CLI never had the whole of it.
+    pub input: Option<Value>,
+    /// How it ended; `None` if the turn ended before it.
+    pub outcome: Option<ToolOutcome>,
+}
+
+/// The outcome of a call of a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolOutcome {
+    /// It has a result.
+    Completed,
+    /// It has an error, or a person said no.
+    Failed,
+}
+
+/// A question of the CLI.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QuestionFacts {
+    /// The tool that waits for the answer.
+    pub name: String,
+    /// The call that waits, if the CLI names it.
+    pub call: Option<String>,
+    /// The words that a person is asked: those of the questions, or what the tool works on.
+    pub words: Vec<String>,
+    /// All that the person must be shown before the answer.
+    pub texts: Vec<AskedText>,
+}
+
+/// The end of a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TurnEnding {
+    /// It has an answer.
+    Answered,
+    /// Its answer says that there is nothing to say.
+    Silent,
+    /// A person stopped it.
+    Interrupted,
+    /// It failed: the words of the CLI, or where it gave none, the name by which it calls the failure.
+    Failed(String),
+    /// The CLI ended without a result.
+    CutOff,
+}
+
+/// The parts of a turn.
+#[derive(Default)]
+struct TurnParts<'s> {
+    messages: Vec<&'s StatedMessage>,
+    calls: Vec<&'s StatedCall>,
+    questions: Vec<&'s StatedQuestion>,
+}
+
+impl Stated {
+    /// The turns, in order; the last one may lack its result.
+    pub fn turn_facts(&self) -> Vec<TurnFacts> {
+        let results = self.turns.iter().map(Some).chain(self.is_cut_off.then_some(None));
+        let parts = self.parts().into_iter();
+        let turns = results.zip(parts).map(|(result, parts)| self.turn(result, &parts));
+        let mut turns: Vec<TurnFacts> = turns.collect();
+        for (before, result) in turns.iter_mut().zip(self.turns.iter().skip(1)) {
+            before.is_interim = result.origin.is_some();
+        }
+        turns
+    }
+
+    /// The parts of each turn, and of what comes after the last result.
+    fn parts(&self) -> Vec<TurnParts<'_>> {
+        let mut parts: Vec<TurnParts<'_>> = Vec::new();
+        parts.resize_with(self.turns.len() + 1, TurnParts::default);
+        for message in self.messages.iter().filter(|message| message.parent.is_none()) {
+            parts.get_mut(message.turn).into_iter().for_each(|it| it.messages.push(message));
+        }
+        for call in &self.calls {
+            let is_main = call.parent.is_none() && !call.is_retracted;
+            let turn = parts.get_mut(call.turn).filter(|_| is_main);
+            turn.into_iter().for_each(|it| it.calls.push(call));
+        }
+        for asked in self.questions.iter().filter(|asked| !asked.name.is_empty()) {
+            parts.get_mut(asked.turn).into_iter().for_each(|it| it.questions.push(asked));
+        }
+        parts
+    }
+
+    fn turn(&self, result: Option<&StatedTurn>, parts: &TurnParts<'_>) -> TurnFacts {
+        let failure = result.and_then(|result| result.failure.as_ref());
+        let went_well = result.is_some() && failure.is_none();
+        let segments = parts.segments(went_well);
+        let last = || segments.last().map(|segment| segment.text.clone());
+        let text = result.filter(|_| went_well).map(|result| result.answer.clone());
+        let answer = text.filter(|text| !text.is_empty()).or_else(last);
+        let ending = match failure {
+            _ if result.is_none() => TurnEnding::CutOff,
+            Some(StatedFailure::Interrupted) => TurnEnding::Interrupted,
+            Some(StatedFailure::Failed(words)) => TurnEnding::Failed(words.clone()),
+            None if answer.as_deref().is_some_and(is_silent) => TurnEnding::Silent,
+            None => TurnEnding::Answered,
+        };
+        let tools = parts.calls.iter().map(|call| ToolFacts::of(call)).collect();
+        let questions = parts.questions.iter().map(|asked| self.question(asked)).collect();
+        TurnFacts { answer, segments, tools, questions, ending, is_interim: false }
+    }
+
+    fn question(&self, asked: &StatedQuestion) -> QuestionFacts {
+        let StatedQuestion { name, call, .. } = asked;
+        let texts = asked_texts(name, &self.asked_input(asked).unwrap_or_default());
+        let questions = asked.input["questions"].as_array().into_iter().flatten();
+        let questions = questions.filter_map(|one| one["question"].as_str()).map(str::to_owned);
+        let words = questions.chain(main_argument(&asked.input)).collect();
+        QuestionFacts { name: name.clone(), call: call.clone(), words, texts }
+    }
+
+    /// The texts beside the answers that a gateway may show: thoughts, the words of subagents, of the host and of notices, the
+    /// inputs and the results of tools.
+    pub fn other_texts(&self) -> Vec<String> {
+        let blocks = self.messages.iter().flat_map(|message| {
+            let is_other = message.parent.is_some() || message.is_error;
+            let texts = message.texts.iter().filter(move |_| is_other);
+            message.reasoning.iter().chain(texts)
+        });
+        let blocks = blocks.map(|block| block.text().to_owned());
+        let inputs = self.calls.iter().map(StatedCall::input_text);
+        let results = self.calls.iter().filter_map(|call| call.result.as_ref());
+        let results = results.map(|(result, _)| texts_in(result).join("\n"));
+        let host = self.host_messages.iter().map(|message| message.text.clone());
+        blocks
+            .chain(inputs)
+            .chain(results)
+            .chain(host)
+            .chain(self.notices.iter().cloned())
+            .collect()
+    }
+
+    /// Whether the CLI takes back text, reasoning or the input of a call, or prints text before the result of the turn before.
+    pub fn has_retractions(&self) -> bool {
+        let is_gone = |block: &StatedBlock| block.is_retracted && !block.text().is_empty();
+        let mut blocks = self.messages.iter().flat_map(|it| it.texts.iter().chain(&it.reasoning));
+        let mut calls = self.calls.iter();
+        let is_moved = |message: &StatedMessage| message.is_early && message.has_text();
+        self.messages.iter().any(is_moved)
+            || blocks.any(is_gone)
+            || calls.any(|call| call.is_retracted && !call.pieces.is_empty())
+    }
+
+    /// Whether work goes on in the background after an answer.
+    pub fn has_background(&self) -> bool {
+        let is_background = |input: Value| input["run_in_background"] == true;
+        self.calls.iter().filter_map(StatedCall::input).any(is_background)
+    }
+}
+
+impl TurnParts<'_> {
+    /// The text of the main conversation. What may be the CLI's own error is text in a turn that went well.
+    fn segments(&self, went_well: bool) -> Vec<TextSegment> {
+        let is_text =
+            |message: &&&StatedMessage| !message.is_error || message.is_doubtful && went_well;
+        let mut segments: Vec<TextSegment> = Vec::new();
+        for message in self.messages.iter().filter(is_text) {
+            let mut calls_before = None;
+            for (block, text) in texts(message) {
+                match segments.last_mut() {
+                    Some(last) if calls_before == Some(block.calls_before) => {
+                        last.text.push_str(text);
+                    }
+                    _ => segments.push(TextSegment {
+                        message_id: message.id.clone(),
+                        text: text.trim_start().to_owned(),
+                    }),
+                }
+                calls_before = Some(block.calls_before);
+            }
+        }
+        segments
+    }
+}
+
+/// The blocks of text of a message that the CLI does not take back, each with the text that a person reads.
+fn texts(message: &StatedMessage) -> impl Iterator<Item = (&StatedBlock, &str)> {
+    let blocks = message.texts.iter().filter(|block| !block.is_retracted);
+    let mut is_first = true;
+    let texts = blocks.map(move |block| {
+        let text = block.unspoilt_text();
+        let is_begin = is_first && !text.trim().is_empty();
+        is_first &= !is_begin;
+        (block, if is_begin { without_reasoning(text) } else { text })
+    });
+    texts.filter(|(_, text)| !text.trim().is_empty())
+}
+
+impl TurnFacts {
+    /// All that the model said.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        let segments = self.segments.iter().map(|segment| segment.text.as_str());
+        segments.chain(self.answer.as_deref())
+    }
+
+    /// Whether the turn must end with an answer that a person reads.
+    pub fn must_be_answered(&self) -> bool {
+        self.ending == TurnEnding::Answered && !self.is_interim
+    }
+}
+
+impl ToolFacts {
+    fn of(call: &StatedCall) -> Self {
+        let input = call.input();
+        Self {
+            id: call.id.clone(),
+            name: call.name.clone(),
+            main_argument: input.as_ref().and_then(main_argument),
+            input,
+            outcome: call.result.as_ref().map(|(_, is_error)| match is_error {
+                true => ToolOutcome::Failed,
+                false => ToolOutcome::Completed,
+            }),
+        }
+    }
+}
+
+/// Whether the answer says that there is nothing to say.
+fn is_silent(answer: &str) -> bool {
+    answer.trim().lines().last().is_some_and(|line| SILENT.contains(&line.trim()))
+}
+
+/// The text in an input that says what its tool works on.
+fn main_argument(input: &Value) -> Option<String> {
+    MAIN_FIELDS.iter().find_map(|field| input.get(*field)?.as_str()).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::cassette::Cassette;
+
+    fn read(name: &str) -> Stated {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cassettes");
+        Stated::of(&Cassette::load(&root.join(name)).unwrap())
+    }
+
+    #[test]
+    fn the_last_part_is_the_answer_and_the_rest_may_be_read() {
+        let turns = read("three-tools/2.1.329").turn_facts();
+        let [turn] = &turns[..] else { panic!("one turn") };
+        let answer =
+            "They do not agree: the server listens on port 8080, the client asks for port 8081.";
+        assert_eq!(turn.answer.as_deref(), Some(answer));
+        let counts = (turn.segments.len(), turn.tools.len());
+        assert_eq!((counts, &turn.ending), ((4, 3), &TurnEnding::Answered));
+        assert_eq!(turn.tools[0].main_argument.as_deref(), Some("/clitape/project/server.conf"));
+    }
+
+    #[test]
+    fn a_turn_says_how_it_ended() {
+        for (name, endings) in [
+            ("plain-text/2.1.329", vec![TurnEnding::Answered]),
+            ("silent-run/2.1.329", vec![TurnEnding::Silent]),
+            ("resume-killed-mid-text/2.1.329", vec![TurnEnding::CutOff]),
+            ("live-interrupt-text/2.1.330", vec![TurnEnding::Interrupted]),
+            ("max-turns/1.0.128", vec![TurnEnding::Failed("error_max_turns".to_owned())]),
+        ] {
+            let turns = read(name).turn_facts();
+            let found: Vec<TurnEnding> = turns.into_iter().map(|turn| turn.ending).collect();
+            assert_eq!(found, endings, "{name}");
+        }
+        let [turn] = &read("api-400/2.1.329").turn_facts()[..] else { panic!("one turn") };
+        let TurnEnding::Failed(words) = &turn.ending else { panic!("{turn:?}") };
+        assert!(words.contains("400"), "{words}");
+    }
+
+    #[test]
+    fn questions_and_background_work_are_read() {
+        let turns = read("permission-allow/2.1.330").turn_facts();
+        assert_eq!(turns[0].questions[0].name, "Bash");
+        assert_eq!(turns[0].answer.as_deref(), Some("The file made.txt is there."));
+        let turns = read("ask-user/2.1.330").turn_facts();
+        let question = &turns[0].questions[0];
+        assert_eq!(question.name, "AskUserQuestion");
+        assert!(question.words[0].contains('?'), "{question:?}");
+        assert!(read("bash-left-running/2.1.329").has_background());
+    }
+
+    #[test]
+    fn text_of_a_message_that_broke_off_is_taken_back_block_by_block() {
+        let facts = read("sse-error-mid-tool/2.1.329");
+        let turns = facts.turn_facts();
+        let texts: Vec<&str> = turns[0].segments.iter().map(|it| it.text.as_str()).collect();
+        let second = "notes.txt has three lines, and none of them is empty.";
+        assert_eq!((texts, facts.has_retractions()), (vec!["I'll count them.", second], true));
+    }
+
+    #[test]
+    fn an_old_cli_asks_about_a_call_without_its_id() {
+        let turns = read("permission-allow/1.0.128").turn_facts();
+        let turn = &turns[0];
+        assert_eq!(turn.questions[0].call.as_ref(), Some(&turn.tools[0].id));
+    }
+}
