@@ -1,9 +1,9 @@
 //! What all rules read: the observation, what the cassette expects, and the history of the chat.
 
 use clitape_recording::chat::{ChatHistory, SeenMessage};
+use clitape_recording::facts::{Stated, TurnFacts};
 use clitape_recording::trace::{Entry, Lane};
 
-use super::expect::{Expected, ExpectedTurn, expect};
 use super::words::{FEW_LETTERS, Piece, contains, count, letters, pieces};
 use crate::observation::{Observation, PlayedTurn};
 
@@ -14,7 +14,12 @@ pub(super) const PERSON: [&str; 2] = ["(user)", "(press)"];
 #[derive(Debug)]
 pub(super) struct Case<'a> {
     pub(super) observation: &'a Observation<'a>,
-    pub(super) expected: Expected,
+    /// The facts of the cassette.
+    pub(super) facts: Stated,
+    /// Its turns, in order.
+    pub(super) turns: Vec<TurnFacts>,
+    /// The texts beside the answers that a gateway may show.
+    pub(super) others: Vec<String>,
     pub(super) chat: ChatHistory,
     /// The answers that must be in the chat.
     pub(super) answers: Vec<Answer>,
@@ -36,10 +41,13 @@ pub(super) struct Answer {
 
 impl<'a> Case<'a> {
     pub(super) fn new(observation: &'a Observation<'a>) -> Self {
-        let expected = expect(observation.cassette);
+        let facts = Stated::of(observation.cassette);
+        let turns = facts.turn_facts();
+        let mut others = facts.other_texts();
+        others.push(String::from_utf8_lossy(&observation.cassette.stderr).into_owned());
         let chat = ChatHistory::of(&observation.entries);
         let mut said = Vec::new();
-        for turn in &expected.turns {
+        for turn in &turns {
             said.extend(turn.segments.iter().map(|segment| letters(&segment.text)));
             // The result says again what the last message said.
             if let Some(answer) = turn.answer.as_deref().map(letters)
@@ -48,16 +56,17 @@ impl<'a> Case<'a> {
                 said.push(answer);
             }
         }
-        let others = expected.others.iter().map(|text| letters(text));
-        let recorded = said.iter().cloned().chain(others).collect();
-        let mut case = Self { observation, expected, chat, answers: Vec::new(), said, recorded };
+        let letters_of_others = others.iter().map(|text| letters(text));
+        let recorded = said.iter().cloned().chain(letters_of_others).collect();
+        let mut case =
+            Self { observation, facts, turns, others, chat, answers: Vec::new(), said, recorded };
         case.answers = case.answers();
         case
     }
 
     fn answers(&self) -> Vec<Answer> {
         let turns = self.played().filter(|(_, turn)| turn.must_be_answered());
-        let answer = |(number, turn): (usize, &ExpectedTurn)| {
+        let answer = |(number, turn): (usize, &TurnFacts)| {
             let text = turn.answer.clone()?;
             let pieces = pieces(&text);
             (!pieces.is_empty()).then_some(Answer { turn: number, text, pieces })
@@ -66,12 +75,12 @@ impl<'a> Case<'a> {
     }
 
     /// The turns that the stand-in played, with their numbers from 0.
-    pub(super) fn played(&self) -> impl Iterator<Item = (usize, &ExpectedTurn)> {
+    pub(super) fn played(&self) -> impl Iterator<Item = (usize, &TurnFacts)> {
         let played = match self.observation.turns.len() {
             0 => usize::MAX,
             known => known,
         };
-        self.expected.turns.iter().enumerate().take(played)
+        self.turns.iter().enumerate().take(played)
     }
 
     /// When the stand-in played the turn, if anybody knows.

@@ -1,7 +1,7 @@
 //! The rules that compare what a person saw with what the cassette says; none of them needs a golden.
 //!
-//! [`expect()`] reads the cassette: what must be read in the chat, turn by turn. [`judge`] reads the chat
-//! and applies one table of rules ([`RULES`]). A rule convicts only of what no design explains: a gateway
+//! The facts of the cassette ([`clitape_recording::facts`]) say what must be read in the chat, turn by turn. [`judge`] reads
+//! the chat and applies one table of rules ([`RULES`]). A rule convicts only of what no design explains: a gateway
 //! may put a status line above the answer and a footer below it, show the whole text or the last part of
 //! it, delete its drafts, react with an emoji, and write Markdown, HTML or plain text.
 //! [`known`] lists differences that are known, with a reason and a date.
@@ -10,7 +10,6 @@
 
 mod case;
 mod editor;
-pub mod expect;
 pub mod known;
 mod rules;
 mod unfinished;
@@ -21,7 +20,6 @@ use clitape_recording::chat::ChatView;
 pub use clitape_recording::text::asked::AskedText;
 use clitape_recording::trace::Entry;
 pub use editor::{EDITOR_RULES, EditorRule, judge_editor};
-pub use expect::expect;
 pub use rules::{RULES, Rule};
 pub use violation::Violation;
 

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use clitape_gateway::sanitise;
+use clitape_recording::facts::{QuestionFacts, ToolFacts, ToolOutcome, texts_in};
 use clitape_recording::text::shown::ShownTexts;
 use clitape_recording::trace::Entry;
 use serde_json::Value;
 
 use super::case::{EditorCase, is_text, text};
-use crate::judge::expect::{ExpectedQuestion, ExpectedTool, ToolOutcome, strings};
 use crate::judge::violation::Found;
 use crate::judge::words::quoted;
 
@@ -18,9 +18,9 @@ const PLANS: [&str; 5] = ["TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "
 const RAN: [&str; 2] = ["in_progress", "completed"];
 
 /// The calls of the main thread. An id that the cassette uses twice names no call.
-fn calls<'c>(case: &'c EditorCase<'_>) -> impl Iterator<Item = &'c ExpectedTool> {
+fn calls<'c>(case: &'c EditorCase<'_>) -> impl Iterator<Item = &'c ToolFacts> {
     let (mut seen, mut twice) = (BTreeSet::new(), BTreeSet::new());
-    for tool in case.expected.turns.iter().flat_map(|turn| &turn.tools) {
+    for tool in case.turns.iter().flat_map(|turn| &turn.tools) {
         if !seen.insert(tool.id.as_str()) {
             twice.insert(tool.id.as_str());
         }
@@ -30,24 +30,24 @@ fn calls<'c>(case: &'c EditorCase<'_>) -> impl Iterator<Item = &'c ExpectedTool>
 }
 
 /// The calls that ended, of turns that ended by themselves: what a cancelled turn leaves is the editor's affair.
-fn ended<'c>(case: &'c EditorCase<'_>) -> impl Iterator<Item = (&'c ExpectedTool, ToolOutcome)> {
+fn ended<'c>(case: &'c EditorCase<'_>) -> impl Iterator<Item = (&'c ToolFacts, ToolOutcome)> {
     calls(case).filter_map(|tool| Some((tool, tool.outcome?)))
 }
 
 /// A call as a sentence names it.
-fn named(tool: &ExpectedTool) -> String {
+fn named(tool: &ToolFacts) -> String {
     let on = tool.main_argument.as_deref().map(|on| format!(" {}", quoted(on)));
     format!("{}{} ({})", tool.name, on.unwrap_or_default(), tool.id)
 }
 
 /// Whether the tool is shown as a plan.
-fn is_planned(case: &EditorCase<'_>, tool: &ExpectedTool) -> bool {
+fn is_planned(case: &EditorCase<'_>, tool: &ToolFacts) -> bool {
     PLANS.contains(&tool.name.as_str()) && case.entries().any(|(_, entry)| entry.kind == "plan")
 }
 
 /// Each call is told.
 pub(super) fn untold(case: &EditorCase<'_>) -> Option<Found> {
-    let is_told = |tool: &ExpectedTool| {
+    let is_told = |tool: &ToolFacts| {
         case.of_call(&tool.id).any(|(_, entry)| entry.kind == "tool_call") || is_planned(case, tool)
     };
     let tool = ended(case).map(|(tool, _)| tool).find(|tool| !is_told(tool))?;
@@ -57,7 +57,7 @@ pub(super) fn untold(case: &EditorCase<'_>) -> Option<Found> {
 /// The input of each call is told: as `rawInput`, or what it works on somewhere in the call's updates. Secrets and
 /// bulk in it may come masked.
 pub(super) fn input_untold(case: &EditorCase<'_>) -> Option<Found> {
-    let is_told = |tool: &ExpectedTool| {
+    let is_told = |tool: &ToolFacts| {
         let Some(input) =
             tool.input.as_ref().filter(|input| **input != Value::Object(Default::default()))
         else {
@@ -197,9 +197,7 @@ fn asks(entry: &Entry, call: &str) -> bool {
 }
 
 /// The calls of turns that were played about which the CLI asked, each with the question.
-fn questions<'c>(
-    case: &'c EditorCase<'_>,
-) -> impl Iterator<Item = (&'c str, &'c ExpectedQuestion)> {
+fn questions<'c>(case: &'c EditorCase<'_>) -> impl Iterator<Item = (&'c str, &'c QuestionFacts)> {
     let questions = case.played().flat_map(|turn| &turn.questions);
     questions.filter_map(|question| Some((question.call.as_deref()?, question)))
 }
@@ -222,8 +220,8 @@ pub(super) fn request_cut(case: &EditorCase<'_>) -> Option<Found> {
         let mut shown = ShownTexts::default();
         let entries = case.entries().take(request + 1).filter(|(_, entry)| is_of_call(entry));
         entries
-            .flat_map(|(_, entry)| entry.data.values().flat_map(strings))
-            .for_each(|text| shown.add_alone(&text));
+            .flat_map(|(_, entry)| entry.data.values().flat_map(texts_in))
+            .for_each(|text| shown.add_alone(text));
         shown.add_alone(&case.told);
         let missing = question.texts.iter().find_map(|text| text.lacking(&shown))?;
         let (name, missing) = (&question.name, quoted(&missing));

@@ -1,9 +1,9 @@
 //! What the rules for an agent read: the entries of a run by turn and by call, and what the cassette expects.
 
+use clitape_recording::facts::{Stated, TurnFacts};
 use clitape_recording::trace::Entry;
 use serde_json::Value;
 
-use crate::judge::expect::{Expected, ExpectedTurn, expect};
 use crate::observation::Observation;
 
 /// Whether an entry is text of the model.
@@ -14,26 +14,30 @@ pub(super) fn is_text(entry: &Entry) -> bool {
 /// What all rules read: the observation, and what the cassette expects.
 pub(super) struct EditorCase<'a> {
     pub(super) observation: &'a Observation<'a>,
-    pub(super) expected: Expected,
+    /// The facts of the cassette.
+    pub(super) facts: Stated,
+    /// Its turns, in order.
+    pub(super) turns: Vec<TurnFacts>,
     /// The text that the agent told as the model's, message after message.
     pub(super) told: String,
 }
 
 impl<'a> EditorCase<'a> {
     pub(super) fn new(observation: &'a Observation<'a>) -> Self {
-        let expected = expect(observation.cassette);
+        let facts = Stated::of(observation.cassette);
+        let turns = facts.turn_facts();
         let chunks = observation.entries.iter().filter(|entry| is_text(entry));
         let told = chunks.filter_map(|entry| entry.data.get("content")?["text"].as_str()).collect();
-        Self { observation, expected, told }
+        Self { observation, facts, turns, told }
     }
 
     /// The turns that the stand-in played.
-    pub(super) fn played(&self) -> impl Iterator<Item = &ExpectedTurn> {
+    pub(super) fn played(&self) -> impl Iterator<Item = &TurnFacts> {
         let played = match self.observation.turns.len() {
             0 => usize::MAX,
             known => known,
         };
-        self.expected.turns.iter().take(played)
+        self.turns.iter().take(played)
     }
 
     /// The entries, with their indexes.
@@ -53,13 +57,13 @@ impl<'a> EditorCase<'a> {
 
     /// The turns that belong to one prompt each, with the index of the entry that answers it: a process may make
     /// turns of its own, and then nobody knows which is whose.
-    pub(super) fn answered(&self) -> Vec<(&ExpectedTurn, usize)> {
+    pub(super) fn answered(&self) -> Vec<(&TurnFacts, usize)> {
         let responses: Vec<usize> = self
             .entries()
             .filter(|(_, entry)| entry.kind == "response")
             .map(|(index, _)| index)
             .collect();
-        let turns: Vec<&ExpectedTurn> = self.played().collect();
+        let turns: Vec<&TurnFacts> = self.played().collect();
         match turns.len() == responses.len() {
             true => turns.into_iter().zip(responses).collect(),
             false => Vec::new(),

@@ -1,7 +1,8 @@
 //! The rules of turns: an agent's messages are valid, and a prompt's answer ends the turn.
 
+use clitape_recording::facts::{TurnEnding, TurnFacts};
+
 use super::case::{EditorCase, text};
-use crate::judge::expect::{ExpectedTurn, TurnEnd};
 use crate::judge::violation::Found;
 use crate::judge::words::{letters, pieces_of_plain, quoted, seconds};
 
@@ -30,10 +31,10 @@ fn is_cancelled(case: &EditorCase<'_>, response: usize) -> bool {
 pub(super) fn failure_untold(case: &EditorCase<'_>) -> Option<Found> {
     let told = letters(&case.told);
     case.answered().into_iter().find_map(|(turn, index)| {
-        let words = match &turn.end {
-            TurnEnd::Failed(words) => words.as_str(),
-            TurnEnd::CutOff => "",
-            TurnEnd::Answered | TurnEnd::Silent | TurnEnd::Interrupted => return None,
+        let words = match &turn.ending {
+            TurnEnding::Failed(words) => words.as_str(),
+            TurnEnding::CutOff => "",
+            TurnEnding::Answered | TurnEnding::Silent | TurnEnding::Interrupted => return None,
         };
         let entry = &case.observation.entries[index];
         let has_words = pieces_of_plain(words).iter().any(|piece| told.contains(&piece.letters));
@@ -62,7 +63,7 @@ pub(super) fn stop_reason(case: &EditorCase<'_>) -> Option<Found> {
 }
 
 fn wrong_stop(
-    turn: &ExpectedTurn,
+    turn: &TurnFacts,
     entry: &clitape_recording::trace::Entry,
     is_cancelled: bool,
 ) -> Option<String> {
@@ -70,7 +71,7 @@ fn wrong_stop(
     match (is_cancelled, reason) {
         // A turn may end by itself before the cancel comes.
         (true, "cancelled") => None,
-        (true, _) if turn.end != TurnEnd::Interrupted => None,
+        (true, _) if turn.ending != TurnEnding::Interrupted => None,
         (true, "") => Some(format!(
             "the person cancelled the turn, and the prompt is answered with the error {}",
             quoted(text(entry, "error"))
@@ -78,10 +79,10 @@ fn wrong_stop(
         (true, other) => {
             Some(format!("the person cancelled the turn, and the stop reason is {other}"))
         }
-        (false, "cancelled") if turn.end == TurnEnd::Answered => {
+        (false, "cancelled") if turn.ending == TurnEnding::Answered => {
             Some("nobody cancelled the turn, and the stop reason is cancelled".to_owned())
         }
-        (false, "") if turn.end == TurnEnd::Answered => Some(format!(
+        (false, "") if turn.ending == TurnEnding::Answered => Some(format!(
             "the model answered, and the prompt is answered with the error {}",
             quoted(text(entry, "error"))
         )),
@@ -91,7 +92,7 @@ fn wrong_stop(
 
 /// Nothing of a turn comes after its end, unless work goes on in the background.
 pub(super) fn told_after_end(case: &EditorCase<'_>) -> Option<Found> {
-    let goes_on = case.expected.has_background || case.played().any(|turn| turn.is_interim);
+    let goes_on = case.facts.has_background() || case.played().any(|turn| turn.is_interim);
     if goes_on {
         return None;
     }

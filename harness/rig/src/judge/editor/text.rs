@@ -1,7 +1,8 @@
 //! The rules of the model's words: each comes to the editor once and whole.
 
+use clitape_recording::facts::TurnFacts;
+
 use super::case::EditorCase;
-use crate::judge::expect::ExpectedTurn;
 use crate::judge::violation::Found;
 use crate::judge::words::{FEW_LETTERS, letters, pieces_of_plain, quoted};
 
@@ -58,7 +59,7 @@ pub(super) fn twice(case: &EditorCase<'_>) -> Option<Found> {
 }
 
 /// The letters of all that the model said in a turn.
-fn all(turn: &ExpectedTurn) -> String {
+fn all(turn: &TurnFacts) -> String {
     let segments: String = turn.segments.iter().map(|segment| letters(&segment.text)).collect();
     let answer = turn.answer.as_deref().map(letters).unwrap_or_default();
     match segments.contains(&answer) {
@@ -69,7 +70,7 @@ fn all(turn: &ExpectedTurn) -> String {
 
 /// What the model says before its answer comes too, because an editor keeps all of it.
 pub(super) fn untold(case: &EditorCase<'_>) -> Option<Found> {
-    if case.expected.has_retractions {
+    if case.facts.has_retractions() {
         return None;
     }
     let told = letters(&case.told);

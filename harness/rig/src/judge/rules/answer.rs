@@ -82,9 +82,8 @@ pub(super) fn altered(case: &Case<'_>) -> Option<Found> {
     ];
     let raw = |text: &str, trace: &str| text.contains(trace);
     let recorded = |trace: &str| {
-        let mut turns = case.expected.turns.iter().flat_map(|turn| turn.texts());
-        turns.any(|text| raw(text, trace))
-            || case.expected.others.iter().any(|text| raw(text, trace))
+        let mut turns = case.turns.iter().flat_map(|turn| turn.texts());
+        turns.any(|text| raw(text, trace)) || case.others.iter().any(|text| raw(text, trace))
     };
     let bears_answer = |version: &SeenMessage| {
         let mut pieces = case.answers.iter().flat_map(|answer| &answer.pieces);
@@ -193,7 +192,7 @@ fn left_twice(case: &Case<'_>) -> Option<Found> {
 
 /// Once the answer is whole in the chat, no edit takes it away.
 pub(super) fn overwritten(case: &Case<'_>) -> Option<Found> {
-    if case.expected.has_retractions {
+    if case.facts.has_retractions() {
         return None;
     }
     // An answer that the model also gives elsewhere may have been there before it was the answer.

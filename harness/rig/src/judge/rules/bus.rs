@@ -1,9 +1,9 @@
 //! The rules of a gateway's event bus, for a subject that has one: it says which tools run.
 
+use clitape_recording::facts::{ToolFacts, TurnEnding};
 use serde_json::Value;
 
 use crate::judge::case::Case;
-use crate::judge::expect::{ExpectedTool, TurnEnd};
 use crate::judge::violation::Found;
 use crate::judge::words::quoted;
 use crate::observation::BusEvent;
@@ -23,13 +23,13 @@ pub(super) fn silent(case: &Case<'_>) -> Option<Found> {
 pub(super) fn tools_untold(case: &Case<'_>) -> Option<Found> {
     let bus = case.observation.bus.as_ref().filter(|bus| !bus.is_empty())?;
     // A gateway may end `claude` where the person interrupts it, so that the rest is never printed.
-    let turns = case.played().filter(|(_, turn)| turn.end != TurnEnd::Interrupted);
-    let calls: Vec<&ExpectedTool> =
+    let turns = case.played().filter(|(_, turn)| turn.ending != TurnEnding::Interrupted);
+    let calls: Vec<&ToolFacts> =
         turns.flat_map(|(_, turn)| &turn.tools).filter(|tool| tool.input.is_some()).collect();
-    let unstarted: Vec<&&ExpectedTool> =
+    let unstarted: Vec<&&ToolFacts> =
         calls.iter().filter(|call| start_of(bus, call).is_none()).collect();
     let ended = || calls.iter().filter(|call| call.outcome.is_some());
-    let unended: Vec<&&ExpectedTool> = ended().filter(|call| !has_result(bus, call)).collect();
+    let unended: Vec<&&ToolFacts> = ended().filter(|call| !has_result(bus, call)).collect();
     let (first, what) = match (unstarted.first(), unended.first()) {
         (Some(first), _) => (first, "start"),
         (None, Some(first)) => (first, "result"),
@@ -49,7 +49,7 @@ pub(super) fn tools_untold(case: &Case<'_>) -> Option<Found> {
 }
 
 /// A start on the bus that has arguments has those of the call.
-fn arguments_lost(bus: &[BusEvent], calls: &[&ExpectedTool]) -> Option<Found> {
+fn arguments_lost(bus: &[BusEvent], calls: &[&ToolFacts]) -> Option<Found> {
     let is_empty =
         |args: &Value| args.is_null() || args.as_object().is_some_and(|map| map.is_empty());
     let call = calls.iter().find(|call| {
@@ -65,7 +65,7 @@ fn arguments_lost(bus: &[BusEvent], calls: &[&ExpectedTool]) -> Option<Found> {
 
 /// The start of a call: by its id, else by the tool and what it works on, because a process that goes on with a session
 /// has ids of its own.
-fn start_of<'b>(bus: &'b [BusEvent], call: &ExpectedTool) -> Option<&'b BusEvent> {
+fn start_of<'b>(bus: &'b [BusEvent], call: &ToolFacts) -> Option<&'b BusEvent> {
     let mut starts = of_phase(bus, "start");
     starts.clone().find(|event| event.id.as_ref() == Some(&call.id)).or_else(|| {
         starts.find(|event| is_named(event, call) && (event.id.is_none() || works_on(event, call)))
@@ -73,7 +73,7 @@ fn start_of<'b>(bus: &'b [BusEvent], call: &ExpectedTool) -> Option<&'b BusEvent
 }
 
 /// Whether the result of a call is there: by the id of its start, else by the tool.
-fn has_result(bus: &[BusEvent], call: &ExpectedTool) -> bool {
+fn has_result(bus: &[BusEvent], call: &ToolFacts) -> bool {
     let id = start_of(bus, call).and_then(|start| start.id.as_ref());
     of_phase(bus, "result").any(|event| match &event.id {
         Some(known) => *known == call.id || id == Some(known),
@@ -88,12 +88,12 @@ fn of_phase<'b>(
     bus.iter().filter(move |event| event.kind == "tool" && event.phase.as_deref() == Some(phase))
 }
 
-fn is_named(event: &BusEvent, call: &ExpectedTool) -> bool {
+fn is_named(event: &BusEvent, call: &ToolFacts) -> bool {
     event.name.as_ref().is_some_and(|name| name.eq_ignore_ascii_case(&call.name))
 }
 
 /// Whether the arguments of an event say what the call works on.
-fn works_on(event: &BusEvent, call: &ExpectedTool) -> bool {
+fn works_on(event: &BusEvent, call: &ToolFacts) -> bool {
     match (&call.main_argument, &event.args) {
         (Some(argument), Some(args)) => {
             args.to_string().contains(Value::from(argument.as_str()).to_string().trim_matches('"'))

@@ -1,7 +1,8 @@
 //! The rule of how a turn ended: the person reads of a failure.
 
+use clitape_recording::facts::TurnEnding;
+
 use crate::judge::case::Case;
-use crate::judge::expect::TurnEnd;
 use crate::judge::violation::Found;
 use crate::judge::words::{contains, pieces_of_plain, quoted, seconds};
 
@@ -13,11 +14,11 @@ const CLOCKS_MS: u64 = 50;
 /// A person reads something when a turn fails or breaks off: the chat is not empty, and it changes once the CLI
 /// has ended.
 pub(super) fn failure_untold(case: &Case<'_>) -> Option<Found> {
-    let mut failed = case.played().filter_map(|(number, turn)| match &turn.end {
-        TurnEnd::Failed(words) => Some((number, RESULT_MS, words.as_str())),
+    let mut failed = case.played().filter_map(|(number, turn)| match &turn.ending {
+        TurnEnding::Failed(words) => Some((number, RESULT_MS, words.as_str())),
         // Before the end, nobody can know that no result will come.
-        TurnEnd::CutOff => Some((number, CLOCKS_MS, "")),
-        TurnEnd::Answered | TurnEnd::Silent | TurnEnd::Interrupted => None,
+        TurnEnding::CutOff => Some((number, CLOCKS_MS, "")),
+        TurnEnding::Answered | TurnEnding::Silent | TurnEnding::Interrupted => None,
     });
     failed.find_map(|(number, before, words)| {
         let what = match words {

@@ -1,11 +1,11 @@
 //! The rules of the person: what they are asked, what is kept from them, and what must not be shown.
 
 use clitape_recording::chat::MessageHistory;
+use clitape_recording::facts::{QuestionFacts, TurnEnding};
 use clitape_recording::text::shown::ShownTexts;
 use clitape_recording::trace::Entry;
 
 use crate::judge::case::Case;
-use crate::judge::expect::{ExpectedQuestion, TurnEnd};
 use crate::judge::violation::Found;
 use crate::judge::words::{letters, quoted, seconds};
 
@@ -46,7 +46,7 @@ pub(super) fn question_untold(case: &Case<'_>) -> Option<Found> {
 }
 
 /// Whether a text has the words of a question.
-fn asks(text: &str, question: &ExpectedQuestion) -> bool {
+fn asks(text: &str, question: &QuestionFacts) -> bool {
     question.words.iter().any(|words| {
         let words = letters(words);
         let cut = words.char_indices().nth(QUESTION).map_or(words.len(), |(at, _)| at);
@@ -135,7 +135,7 @@ pub(super) fn buttons_left(case: &Case<'_>) -> Option<Found> {
 
 /// Whether a message ever asked what the CLI asks.
 fn is_question(case: &Case<'_>, message: &MessageHistory) -> bool {
-    let mut questions = case.expected.turns.iter().flat_map(|turn| &turn.questions);
+    let mut questions = case.turns.iter().flat_map(|turn| &turn.questions);
     questions.any(|question| {
         message.versions.iter().any(|version| {
             asks(version.letters(), question)
@@ -146,8 +146,8 @@ fn is_question(case: &Case<'_>, message: &MessageHistory) -> bool {
 
 /// A turn that has nothing to say leaves nothing in the chat, if the subject promises it.
 pub(super) fn silence_broken(case: &Case<'_>) -> Option<Found> {
-    let is_silent =
-        case.played().count() > 0 && case.played().all(|(_, turn)| turn.end == TurnEnd::Silent);
+    let is_silent = case.played().count() > 0
+        && case.played().all(|(_, turn)| turn.ending == TurnEnding::Silent);
     if !case.observation.traits.keeps_silence || !is_silent {
         return None;
     }
@@ -164,7 +164,7 @@ pub(super) fn silence_broken(case: &Case<'_>) -> Option<Found> {
 
 /// No secret of a tool's input or result is ever shown.
 pub(super) fn secret_shown(case: &Case<'_>) -> Option<Found> {
-    case.expected.secrets.iter().find_map(|secret| {
+    case.facts.secrets().iter().find_map(|secret| {
         let version = case.chat.versions().find(|version| version.plain_text().contains(secret))?;
         let kept: String = secret.chars().take(4).collect();
         Found::by(version.entry, format!(

@@ -1,7 +1,8 @@
 //! The rules of tools: a person reads which run, and on what.
 
+use clitape_recording::facts::ToolFacts;
+
 use crate::judge::case::Case;
-use crate::judge::expect::ExpectedTool;
 use crate::judge::violation::Found;
 use crate::judge::words::{letters, quoted, seconds};
 
@@ -36,8 +37,8 @@ pub(super) fn untold(case: &Case<'_>) -> Option<Found> {
     if !case.observation.traits.shows_tools {
         return None;
     }
-    let tools: Vec<&ExpectedTool> = case.played().flat_map(|(_, turn)| &turn.tools).collect();
-    let is_told = |tool: &&ExpectedTool| {
+    let tools: Vec<&ToolFacts> = case.played().flat_map(|(_, turn)| &turn.tools).collect();
+    let is_told = |tool: &&ToolFacts| {
         case.shown().any(|(_, entry)| {
             let text = entry.plain_text();
             let own = case.own_lines(&text);
@@ -107,7 +108,7 @@ fn explains(line: &str) -> bool {
 }
 
 /// Whether a line of the subject's says that the tool ran.
-fn names(line: &str, tool: &ExpectedTool) -> bool {
+fn names(line: &str, tool: &ToolFacts) -> bool {
     let line = line.to_lowercase();
     let letters_of_line = letters(&line);
     let own = tool.name.rsplit("__").next().unwrap_or(&tool.name);
@@ -126,7 +127,7 @@ fn names(line: &str, tool: &ExpectedTool) -> bool {
 
 /// A line of a tool does not show nothing in place of an argument that there is.
 pub(super) fn arguments_empty(case: &Case<'_>) -> Option<Found> {
-    let tools: Vec<&ExpectedTool> = case
+    let tools: Vec<&ToolFacts> = case
         .played()
         .flat_map(|(_, turn)| &turn.tools)
         .filter(|tool| tool.main_argument.is_some())

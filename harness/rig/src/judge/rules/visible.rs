@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use clitape_recording::chat::{Deletion, MessageHistory};
+use clitape_recording::facts::{QuestionFacts, TextSegment, TurnFacts};
 use clitape_recording::text::asked::AskedText;
 use clitape_recording::trace::Entry;
 
 use crate::judge::case::{Case, PERSON};
-use crate::judge::expect::{ExpectedQuestion, ExpectedTurn, Segment};
 use crate::judge::violation::Found;
 use crate::judge::words::{
     FEW_LETTERS, Piece, contains, letters, letters_of_markdown, pieces_of_plain, quoted, seconds,
@@ -75,13 +75,13 @@ pub(super) fn several_messages(case: &Case<'_>) -> Option<Found> {
     let size = |text: &str| text.chars().count();
     let texts = case.played().flat_map(|(_, turn)| turn.texts()).map(size).sum::<usize>();
     let questions = || case.played().flat_map(|(_, turn)| &turn.questions);
-    let is_long = |question: &ExpectedQuestion| {
+    let is_long = |question: &QuestionFacts| {
         question.texts.iter().flat_map(AskedText::texts).map(size).sum::<usize>() > ONE_PAGE
     };
     let is_paged = texts > ONE_PAGE || questions().any(is_long);
     let turns = case.played().count();
     // One question of the CLI may ask several things.
-    let asked = |turn: &ExpectedTurn| {
+    let asked = |turn: &TurnFacts| {
         turn.questions.iter().map(|question| question.words.len().max(1)).sum::<usize>()
     };
     let questions: usize = case.played().map(|(_, turn)| asked(turn)).sum();
@@ -100,7 +100,7 @@ pub(super) fn several_messages(case: &Case<'_>) -> Option<Found> {
 
 /// Nothing says that the agent still works when the run is over.
 pub(super) fn running_left(case: &Case<'_>) -> Option<Found> {
-    if case.expected.has_background {
+    if case.facts.has_background() {
         return None;
     }
     case.chat.left().find_map(|message| {
@@ -111,10 +111,9 @@ pub(super) fn running_left(case: &Case<'_>) -> Option<Found> {
             last.plain_text().lines().find(|line| {
                 line.contains(HOURGLASSES)
                     && !case
-                        .expected
                         .turns
                         .iter()
-                        .flat_map(ExpectedTurn::texts)
+                        .flat_map(TurnFacts::texts)
                         .any(|text| text.contains(HOURGLASSES))
             })
         };
@@ -147,7 +146,7 @@ fn is_at_work(line: &str) -> bool {
 pub(super) fn typing_left(case: &Case<'_>) -> Option<Found> {
     let last = case.answers.last()?;
     let is_last = case.played().last().is_some_and(|(number, _)| number == last.turn);
-    let by = case.answered_by(last).filter(|_| is_last && !case.expected.has_background)?;
+    let by = case.answered_by(last).filter(|_| is_last && !case.facts.has_background())?;
     let answered = case.observation.entries[by].answered_at();
     let ended = case.times(last.turn).and_then(|times| times.ended_ms).unwrap_or(0);
     let from = answered.max(ended) + TYPING_SLACK_MS;
@@ -264,8 +263,8 @@ fn silent(case: &Case<'_>, turn: usize, from: u64, to: u64, by: Option<usize>) -
 
 /// Two messages of the model are not joined without a space or a line break between their sentences.
 pub(super) fn glued(case: &Case<'_>) -> Option<Found> {
-    let turns = &case.expected.turns;
-    let segments: Vec<&Segment> = turns.iter().flat_map(|turn| &turn.segments).collect();
+    let turns = &case.turns;
+    let segments: Vec<&TextSegment> = turns.iter().flat_map(|turn| &turn.segments).collect();
     let is_end = |c: char| matches!(c, '.' | '!' | '?' | ':' | '…');
     segments.windows(2).find_map(|two| {
         let [left, right] = two else { return None };
@@ -277,8 +276,8 @@ pub(super) fn glued(case: &Case<'_>) -> Option<Found> {
         let from = a.char_indices().rev().nth(9).map_or(0, |(at, _)| at);
         let to = b.char_indices().nth(3).map_or(b.len(), |(at, _)| at);
         let joined = format!("{}{}", &a[from..], &b[..to]);
-        let is_recorded = turns.iter().flat_map(ExpectedTurn::texts).any(|text| text.contains(&joined))
-            || case.expected.others.iter().any(|text| text.contains(&joined));
+        let is_recorded = turns.iter().flat_map(TurnFacts::texts).any(|text| text.contains(&joined))
+            || case.others.iter().any(|text| text.contains(&joined));
         let version =
             case.chat.versions().find(|version| version.plain_text().contains(&joined))?;
         (!is_recorded && joined.chars().count() >= 6).then(|| {
@@ -294,14 +293,14 @@ pub(super) fn glued(case: &Case<'_>) -> Option<Found> {
 /// A text that grows in the chat does not become shorter, unless the model took it back. What a renderer may leave
 /// out does not count: an address is there until its link is closed.
 pub(super) fn taken_back(case: &Case<'_>) -> Option<Found> {
-    if case.expected.has_retractions {
+    if case.facts.has_retractions() {
         return None;
     }
-    let is_unique = |segment: &&Segment| {
+    let is_unique = |segment: &&TextSegment| {
         let text = letters(&segment.text);
         case.recorded.iter().filter(|other| other.contains(&text)).count() == 1
     };
-    let segments = case.expected.turns.iter().flat_map(|turn| &turn.segments).filter(is_unique);
+    let segments = case.turns.iter().flat_map(|turn| &turn.segments).filter(is_unique);
     let segments: Vec<_> = segments.map(|segment| letters_of_markdown(&segment.text)).collect();
     // How much of each piece of text each message has shown.
     let mut most: BTreeMap<(u64, usize), usize> = BTreeMap::new();
