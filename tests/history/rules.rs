@@ -56,7 +56,7 @@ pub(crate) fn shown(
     versions.iter().flat_map(both).collect()
 }
 
-/// The rules that break. They read the cassettes with clitape's own parser, so that no bug may be planted.
+/// The rules that break. They read the cassettes without clitape's parser, so that its bugs may be planted meanwhile.
 pub(crate) fn broken(shown: &[Shown]) -> BTreeSet<FindingKind> {
     let of_one = |Shown { cassette, entries, turns }: &Shown| {
         let of = |lane: Lane| entries.iter().filter(move |entry| entry.lane == lane);
