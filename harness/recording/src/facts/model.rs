@@ -53,7 +53,7 @@ pub struct StatedQuestion {
     pub id: String,
     /// The tool.
     pub name: String,
-    /// The id of the call that waits; none where the request does not name it.
+    /// The id of the call that waits, by the request or else by its input; `None` where neither says which it is.
     pub call: Option<String>,
     /// The input that is asked about.
     pub input: Value,

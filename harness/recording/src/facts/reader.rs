@@ -161,6 +161,8 @@ struct Reader {
     messages: HashMap<(Parent, String), usize>,
     /// The calls of each id, the newest last.
     calls: HashMap<String, Vec<usize>>,
+    /// The ids of the requests for an answer.
+    asked: HashSet<String>,
     /// The number of calls of the main conversation.
     main_calls: usize,
     /// What whole messages have said of the texts and of the reasoning of each message.
@@ -206,7 +208,13 @@ impl Reader {
             "control_request" => self.question(record),
             "control_response" => {
                 let pending = &record["response"]["pending_permission_requests"];
-                pending.as_array().into_iter().flatten().for_each(|request| self.question(request));
+                for request in pending.as_array().into_iter().flatten() {
+                    // A host that joins a session gets the questions that wait.
+                    let is_known = |id: &str| self.asked.contains(id);
+                    if text(&request["request_id"]).is_some_and(|id| !is_known(id)) {
+                        self.question(request);
+                    }
+                }
             }
             "control_cancel_request" => {
                 self.stated.withdrawn.extend(text(&record["request_id"]).map(str::to_owned));
@@ -246,6 +254,7 @@ impl Reader {
             let is_unnamed = call.is_none() && text(&request["agent_id"]).is_none();
             let call = call.or_else(|| is_unnamed.then(|| self.asked_about(&name, &input))?);
             let turn = self.turn();
+            self.asked.insert(id.to_owned());
             self.stated.questions.push(StatedQuestion {
                 id: id.to_owned(),
                 name,

@@ -3,6 +3,8 @@
 //! How much of an answer a gateway shows is its own choice: the last part alone, or everything that the model said. Only
 //! the last part, which is the `result` of the turn, must be there.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use super::json::texts_in;
@@ -141,8 +143,12 @@ impl Stated {
             let turn = parts.get_mut(call.turn).filter(|_| is_main);
             turn.into_iter().for_each(|it| it.calls.push(call));
         }
-        for asked in self.questions.iter().filter(|asked| !asked.name.is_empty()) {
-            parts.get_mut(asked.turn).into_iter().for_each(|it| it.questions.push(asked));
+        let mut ids = HashSet::new();
+        for asked in &self.questions {
+            // A request that comes again asks nothing new.
+            let is_new = ids.insert(asked.id.as_str()) && !asked.name.is_empty();
+            let turn = parts.get_mut(asked.turn).filter(|_| is_new);
+            turn.into_iter().for_each(|it| it.questions.push(asked));
         }
         parts
     }
