@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::json::{self, string, text};
-use super::model::{StatedFailure, StatedTurn};
+use super::model::{RecordedFailure, RecordedTurn};
 use super::reasoning::without_reasoning;
 
 /// The origins of messages that wait for an answer: of a person, a chat, or another session.
@@ -49,7 +49,7 @@ pub(super) fn answers_nobody(origin: &Value) -> Option<String> {
 }
 
 /// Reads a result.
-pub(super) fn turn_of(record: &Value, before: &BeforeResult) -> StatedTurn {
+pub(super) fn turn_of(record: &Value, before: &BeforeResult) -> RecordedTurn {
     let said = string(&record["result"]).trim().to_owned();
     let has_failed = record["is_error"] == true
         || string(&record["subtype"]).starts_with("error_")
@@ -77,14 +77,14 @@ pub(super) fn turn_of(record: &Value, before: &BeforeResult) -> StatedTurn {
             || before.is_interrupted
             || before.words.is_some() && !before.has_calls);
     let failure = (has_failed || is_refused || is_empty).then(|| match is_interrupted {
-        true => StatedFailure::Interrupted,
+        true => RecordedFailure::Interrupted,
         false => {
             let own = words(record).filter(|_| has_failed).or_else(|| before.words.clone());
             let name = reason.or(names.into_iter().find(|name| !["", "success"].contains(name)));
-            StatedFailure::Failed(own.unwrap_or_else(|| name.unwrap_or("is_error").to_owned()))
+            RecordedFailure::Failed(own.unwrap_or_else(|| name.unwrap_or("is_error").to_owned()))
         }
     });
-    StatedTurn {
+    RecordedTurn {
         is_failure,
         answer,
         text: said,

@@ -15,10 +15,10 @@ mod secrets;
 mod turn_facts;
 
 pub use json::{record as read_record, records, records_with, texts_in};
-pub use lazy::LazyStated;
+pub use lazy::LazyFacts;
 pub use model::{
-    HostMessage, Stated, StatedBlock, StatedCall, StatedFailure, StatedMessage, StatedQuestion,
-    StatedTurn,
+    Facts, HostMessage, RecordedBlock, RecordedCall, RecordedFailure, RecordedMessage,
+    RecordedQuestion, RecordedTurn,
 };
 pub use turn_facts::{QuestionFacts, TextSegment, ToolFacts, ToolOutcome, TurnEnding, TurnFacts};
 

@@ -1,4 +1,4 @@
-//! What stdout states: messages, calls, results.
+//! The facts of a recording: messages, calls, questions, results.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,21 +12,21 @@ const SPOILT: &str = "\u{fffd}";
 /// The beginning of the tag around reasoning in a text.
 const THINK: &str = "<think";
 
-/// What stdout states.
+/// The facts that stdout and stdin state.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Stated {
+pub struct Facts {
     /// The lines that are one JSON object.
     pub objects: u64,
     /// The messages of the model, in the order in which they begin.
-    pub messages: Vec<StatedMessage>,
+    pub messages: Vec<RecordedMessage>,
     /// The calls of tools, in the order in which they begin.
-    pub calls: Vec<StatedCall>,
+    pub calls: Vec<RecordedCall>,
     /// The results, each of which ends a turn.
-    pub turns: Vec<StatedTurn>,
+    pub turns: Vec<RecordedTurn>,
     /// The numbers, from 0, of the turns in which the CLI compacts the conversation.
     pub compactions: Vec<usize>,
     /// The requests for an answer, in their order.
-    pub questions: Vec<StatedQuestion>,
+    pub questions: Vec<RecordedQuestion>,
     /// The ids of the requests for an answer that the CLI takes back.
     pub withdrawn: Vec<String>,
     /// The messages of the host, as it wrote them and as the CLI repeats them.
@@ -48,7 +48,7 @@ pub struct HostMessage {
 
 /// A request for an answer, which holds a call of a tool back.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct StatedQuestion {
+pub struct RecordedQuestion {
     /// The id of the request.
     pub id: String,
     /// The tool.
@@ -63,7 +63,7 @@ pub struct StatedQuestion {
 
 /// A message of the model.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct StatedMessage {
+pub struct RecordedMessage {
     /// Its id; empty where stdout names none.
     pub id: String,
     /// The call of the subagent that says it; none for the main conversation.
@@ -80,14 +80,14 @@ pub struct StatedMessage {
     /// Whether it came before the result of the turn before its own.
     pub is_early: bool,
     /// Its blocks of text.
-    pub texts: Vec<StatedBlock>,
+    pub texts: Vec<RecordedBlock>,
     /// Its blocks of reasoning; one that the API withholds is none.
-    pub reasoning: Vec<StatedBlock>,
+    pub reasoning: Vec<RecordedBlock>,
 }
 
 /// A block of text or of reasoning.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct StatedBlock {
+pub struct RecordedBlock {
     /// What came in pieces.
     pub streamed: String,
     /// What the whole message says; none if stdout never has the whole of it.
@@ -100,7 +100,7 @@ pub struct StatedBlock {
 
 /// A call of a tool.
 #[derive(Debug, Clone, PartialEq)]
-pub struct StatedCall {
+pub struct RecordedCall {
     /// Its id.
     pub id: String,
     /// The tool.
@@ -125,7 +125,7 @@ pub struct StatedCall {
 
 /// A result, which ends a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct StatedTurn {
+pub struct RecordedTurn {
     /// Whether it is a failure; none where the record leaves it open.
     pub is_failure: Option<bool>,
     /// Its text.
@@ -134,24 +134,25 @@ pub struct StatedTurn {
     pub answer: String,
     /// Why it failed; `None` where it went well. In contrast to `is_failure`, this takes what came before the result into
     /// account.
-    pub failure: Option<StatedFailure>,
+    pub failure: Option<RecordedFailure>,
     /// The kind of its origin, if the turn answers no message of a person.
     pub origin: Option<String>,
 }
 
 /// The reason why a turn failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum StatedFailure {
+pub enum RecordedFailure {
     /// A person interrupted it.
     Interrupted,
     /// It failed by itself; the words of the CLI, or where it gave none, the name by which it calls the failure.
     Failed(String),
 }
 
-impl StatedMessage {
+impl RecordedMessage {
     /// Whether it says a text to a person.
     pub(super) fn has_text(&self) -> bool {
-        let is_said = |block: &StatedBlock| !block.is_retracted && !block.text().trim().is_empty();
+        let is_said =
+            |block: &RecordedBlock| !block.is_retracted && !block.text().trim().is_empty();
         (!self.is_error || self.is_doubtful) && self.texts.iter().any(is_said)
     }
 
@@ -166,7 +167,7 @@ impl StatedMessage {
     }
 }
 
-impl StatedBlock {
+impl RecordedBlock {
     /// The text of the block as far as stdout has it. A CLI may leave what came in pieces out of the whole message.
     pub fn text(&self) -> &str {
         self.whole.as_deref().filter(|whole| !whole.is_empty()).unwrap_or(&self.streamed)
@@ -190,10 +191,10 @@ impl StatedBlock {
     }
 }
 
-impl Stated {
+impl Facts {
     /// The calls whose id no other call has, by their ids. Of an id that several have, nobody knows which is meant.
-    pub fn single_calls_by_id(&self) -> HashMap<&str, &StatedCall> {
-        let mut calls: HashMap<&str, Option<&StatedCall>> = HashMap::new();
+    pub fn single_calls_by_id(&self) -> HashMap<&str, &RecordedCall> {
+        let mut calls: HashMap<&str, Option<&RecordedCall>> = HashMap::new();
         for call in &self.calls {
             calls.entry(&call.id).and_modify(|known| *known = None).or_insert(Some(call));
         }
@@ -201,13 +202,13 @@ impl Stated {
     }
 
     /// The calls whose id no other call has, in the order in which they begin.
-    pub fn single_calls(&self) -> impl Iterator<Item = &StatedCall> {
+    pub fn single_calls(&self) -> impl Iterator<Item = &RecordedCall> {
         let single = self.single_calls_by_id();
         self.calls.iter().filter(move |call| single.contains_key(call.id.as_str()))
     }
 
     /// The input that a question is about: that of the request, or of the call that waits where the request has none.
-    pub fn asked_input(&self, question: &StatedQuestion) -> Option<Value> {
+    pub fn asked_input(&self, question: &RecordedQuestion) -> Option<Value> {
         let is_any = |input: &Value| input.as_object().is_none_or(|fields| !fields.is_empty());
         let of_call = || {
             let id = question.call.as_deref()?;
@@ -225,7 +226,7 @@ impl Stated {
     }
 }
 
-impl StatedCall {
+impl RecordedCall {
     /// The text of its input, whole or as far as it came.
     pub(super) fn input_text(&self) -> String {
         self.input().map_or_else(|| self.streamed.clone(), |input| input.to_string())

@@ -8,7 +8,9 @@ use serde_json::Value;
 use super::ending::{BeforeResult, NO_CONTENT, REFUSAL, answers_nobody, turn_of};
 use super::json;
 use super::json::{string, text, texts_in};
-use super::model::{HostMessage, Stated, StatedBlock, StatedCall, StatedMessage, StatedQuestion};
+use super::model::{
+    Facts, HostMessage, RecordedBlock, RecordedCall, RecordedMessage, RecordedQuestion,
+};
 use crate::capture::{Capture, StdinLine, stdin_lines};
 use crate::cassette::Cassette;
 
@@ -81,7 +83,7 @@ const API_ERROR: &str = "API Error";
 /// What the CLI says where there was nothing to answer.
 const NO_RESPONSE: &str = "No response requested.";
 
-impl Stated {
+impl Facts {
     /// Reads what a cassette states.
     pub fn of(cassette: &Cassette) -> Self {
         let stdin = stdin_lines(&cassette.stdin, &cassette.timeline);
@@ -97,7 +99,7 @@ impl Stated {
         for line in json::lines(capture.stdout).filter(|line| line.len() <= line_limit) {
             match json::record_with(line, READ) {
                 Some(record) => {
-                    reader.stated.objects += 1;
+                    reader.facts.objects += 1;
                     if record["type"] != "result" || line != before {
                         reader.record(&record);
                     }
@@ -112,8 +114,8 @@ impl Stated {
             }
             before = line;
         }
-        reader.stated.is_cut_off = reader.is_open || reader.stated.turns.is_empty();
-        reader.stated
+        reader.facts.is_cut_off = reader.is_open || reader.facts.turns.is_empty();
+        reader.facts
     }
 }
 
@@ -148,7 +150,7 @@ struct Stream {
 
 #[derive(Default)]
 struct Reader {
-    stated: Stated,
+    facts: Facts,
     /// The message that streams in each conversation.
     streams: HashMap<Parent, Stream>,
     /// The messages that came as stream events.
@@ -217,7 +219,7 @@ impl Reader {
                 }
             }
             "control_cancel_request" => {
-                self.stated.withdrawn.extend(text(&record["request_id"]).map(str::to_owned));
+                self.facts.withdrawn.extend(text(&record["request_id"]).map(str::to_owned));
             }
             "system" => self.system(record),
             kind => {
@@ -234,14 +236,14 @@ impl Reader {
     fn host_line(&mut self, StdinLine { line, offset, .. }: &StdinLine) {
         if let Some(record) = json::record(line).filter(|record| record["type"] == "user") {
             let (text, offset) = (words_of(&record["message"]), Some(*offset));
-            self.stated.host_messages.push(HostMessage { text, offset });
+            self.facts.host_messages.push(HostMessage { text, offset });
         }
     }
 
     /// Reads what a record outside the conversation says to a person.
     fn notice(&mut self, record: &Value) {
         let words = WORDS.iter().flat_map(|field| texts_in(&record[*field])).map(str::to_owned);
-        self.stated.notices.extend(words);
+        self.facts.notices.extend(words);
     }
 
     fn question(&mut self, record: &Value) {
@@ -255,7 +257,7 @@ impl Reader {
             let call = call.or_else(|| is_unnamed.then(|| self.asked_about(&name, &input))?);
             let turn = self.turn();
             self.asked.insert(id.to_owned());
-            self.stated.questions.push(StatedQuestion {
+            self.facts.questions.push(RecordedQuestion {
                 id: id.to_owned(),
                 name,
                 call,
@@ -268,17 +270,17 @@ impl Reader {
     /// The call that a question is about which names none (1.0.128): the open one with this name and input; of several,
     /// the first that no question is about. None if calls of different conversations are equal.
     fn asked_about(&self, name: &str, input: &Value) -> Option<String> {
-        let is_it = |call: &&StatedCall| {
+        let is_it = |call: &&RecordedCall| {
             let is_open = call.result.is_none() && call.turn == self.turn();
             is_open && call.name == name && call.input().is_some_and(|own| is_same(&own, input))
         };
         let turn = self.turn();
-        let is_asked = |call: &StatedCall| {
-            let mut of_turn = self.stated.questions.iter().rev().take_while(|it| it.turn == turn);
+        let is_asked = |call: &RecordedCall| {
+            let mut of_turn = self.facts.questions.iter().rev().take_while(|it| it.turn == turn);
             of_turn.any(|asked| asked.call.as_deref() == Some(&call.id))
         };
-        let of_turn = &self.stated.calls[self.calls_before..];
-        let equal: Vec<&StatedCall> = of_turn.iter().filter(is_it).collect();
+        let of_turn = &self.facts.calls[self.calls_before..];
+        let equal: Vec<&RecordedCall> = of_turn.iter().filter(is_it).collect();
         let first =
             equal.first().filter(|first| equal.iter().all(|it| it.parent == first.parent))?;
         Some(equal.iter().find(|call| !is_asked(call)).unwrap_or(first).id.clone())
@@ -287,7 +289,7 @@ impl Reader {
     fn system(&mut self, record: &Value) {
         if record["subtype"] == "init" {
             if self.is_open {
-                self.next_turns.push(self.stated.messages.len());
+                self.next_turns.push(self.facts.messages.len());
             }
             self.is_open = true;
             return;
@@ -295,9 +297,9 @@ impl Reader {
         let is_compacting = record["subtype"] == "status" && record["status"] == "compacting";
         let turn = self.turn();
         if (is_compacting || record["subtype"] == "compact_boundary")
-            && self.stated.compactions.last() != Some(&turn)
+            && self.facts.compactions.last() != Some(&turn)
         {
-            self.stated.compactions.push(turn);
+            self.facts.compactions.push(turn);
         }
         self.retract_shown(&record["retracted_message_uuids"]);
         self.notice(record);
@@ -305,7 +307,7 @@ impl Reader {
 
     /// The number of the turn that goes on, from 0.
     fn turn(&self) -> usize {
-        self.stated.turns.len()
+        self.facts.turns.len()
     }
 
     fn user(&mut self, record: &Value, parent: &Parent) {
@@ -319,12 +321,12 @@ impl Reader {
                 && answers_nobody(&record["origin"]).is_none();
             if is_of_host {
                 self.is_open = true;
-                self.stated.host_messages.push(HostMessage { text: words, offset: None });
+                self.facts.host_messages.push(HostMessage { text: words, offset: None });
             }
             return;
         }
         if let Some(id) = text(&record["refused_message_id"]) {
-            let mut messages = self.stated.messages.iter_mut().enumerate().rev();
+            let mut messages = self.facts.messages.iter_mut().enumerate().rev();
             if let Some((at, refused)) = messages.find(|(_, message)| message.id == id) {
                 refused.is_refused = true;
                 self.retract_message(at);
@@ -366,13 +368,13 @@ impl Reader {
                 let place = match block["type"].as_str().unwrap_or_default() {
                     "text" => {
                         let begun = self.block(string(&block["text"]));
-                        let texts = &mut self.stated.messages[message].texts;
+                        let texts = &mut self.facts.messages[message].texts;
                         texts.push(begun);
                         Some(Place::Text(BlockPlace { message, block: texts.len() - 1 }))
                     }
                     "thinking" => {
                         let begun = self.block(string(&block["thinking"]));
-                        let reasoning = &mut self.stated.messages[message].reasoning;
+                        let reasoning = &mut self.facts.messages[message].reasoning;
                         reasoning.push(begun);
                         Some(Place::Reasoning(BlockPlace { message, block: reasoning.len() - 1 }))
                     }
@@ -391,7 +393,7 @@ impl Reader {
             }
             "content_block_delta" => {
                 let delta = &event["delta"];
-                let messages = &mut self.stated.messages;
+                let messages = &mut self.facts.messages;
                 let stream = self.streams.get(&parent);
                 match (stream.and_then(|it| it.blocks.get(&index)), string(&delta["type"])) {
                     (Some(Place::Text(at)), "text_delta") => {
@@ -404,7 +406,7 @@ impl Reader {
                         block.streamed.push_str(string(&delta["thinking"]));
                     }
                     (Some(Place::Call(call)), "input_json_delta") => {
-                        let call = &mut self.stated.calls[*call];
+                        let call = &mut self.facts.calls[*call];
                         call.streamed.push_str(string(&delta["partial_json"]));
                         call.pieces.push(call.streamed.len());
                     }
@@ -441,7 +443,7 @@ impl Reader {
     /// Takes the blocks of a message back from an index on, because the CLI has made up its end.
     fn abandon(&mut self, parent: &Parent, id: &str, from: u64) {
         let Some(stream) = self.streams.get_mut(parent) else { return };
-        let is_it = stream.message.is_some_and(|at| self.stated.messages[at].id == id);
+        let is_it = stream.message.is_some_and(|at| self.facts.messages[at].id == id);
         if is_it {
             let gone = stream.blocks.split_off(&from);
             stream.open.retain(|index| *index < from);
@@ -451,12 +453,12 @@ impl Reader {
 
     /// Takes all blocks of a message back.
     fn retract_message(&mut self, at: usize) {
-        let message = &self.stated.messages[at];
+        let message = &self.facts.messages[at];
         let texts =
             (0..message.texts.len()).map(|block| Place::Text(BlockPlace { message: at, block }));
         let reasoning = (0..message.reasoning.len())
             .map(|block| Place::Reasoning(BlockPlace { message: at, block }));
-        let calls = (0..).zip(&self.stated.calls).skip(self.calls_before);
+        let calls = (0..).zip(&self.facts.calls).skip(self.calls_before);
         let calls = calls.filter(|(_, call)| call.message == at);
         let calls = calls.map(|(call, _)| Place::Call(call));
         let all: Vec<Place> = texts.chain(reasoning).chain(calls).collect();
@@ -469,7 +471,7 @@ impl Reader {
             let shown = self.shown.remove(uuid).or_else(|| self.shown_by_subagents.remove(uuid));
             let Some(ShownBlocks { message, places }) = shown else { continue };
             places.into_iter().for_each(|place| self.retract(place));
-            let StatedMessage { texts, reasoning, .. } = &self.stated.messages[message];
+            let RecordedMessage { texts, reasoning, .. } = &self.facts.messages[message];
             let said = |count| SaidBlocks { count, hashes: HashSet::new() };
             self.texts.insert(message, said(texts.len()));
             self.reasoning.insert(message, said(reasoning.len()));
@@ -479,14 +481,14 @@ impl Reader {
     fn retract(&mut self, place: Place) {
         match place {
             Place::Text(BlockPlace { message, block }) => {
-                self.stated.messages[message].texts[block].is_retracted = true;
+                self.facts.messages[message].texts[block].is_retracted = true;
             }
             Place::Reasoning(BlockPlace { message, block }) => {
-                self.stated.messages[message].reasoning[block].is_retracted = true;
+                self.facts.messages[message].reasoning[block].is_retracted = true;
             }
             // A call that is whole has started.
             Place::Call(call) => {
-                let call = &mut self.stated.calls[call];
+                let call = &mut self.facts.calls[call];
                 call.is_retracted = call.whole.is_none();
             }
         }
@@ -494,15 +496,20 @@ impl Reader {
 
     fn begin(&mut self, id: String, parent: Parent) -> usize {
         let turn = self.turn();
-        let number = self.stated.messages.len();
+        let number = self.facts.messages.len();
         self.messages.insert((parent.clone(), id.clone()), number);
-        self.stated.messages.push(StatedMessage { id, parent, turn, ..StatedMessage::default() });
+        self.facts.messages.push(RecordedMessage {
+            id,
+            parent,
+            turn,
+            ..RecordedMessage::default()
+        });
         number
     }
 
-    fn block(&self, streamed: &str) -> StatedBlock {
+    fn block(&self, streamed: &str) -> RecordedBlock {
         let (streamed, calls_before) = (streamed.to_owned(), self.main_calls);
-        StatedBlock { streamed, calls_before, ..StatedBlock::default() }
+        RecordedBlock { streamed, calls_before, ..RecordedBlock::default() }
     }
 
     /// A call that begins, or goes on in the whole message: its number.
@@ -510,19 +517,19 @@ impl Reader {
         let id = text(&block["id"])?;
         let own = self.calls.entry(id.to_owned()).or_default();
         let is_it = |call: &&usize| {
-            let call = &self.stated.calls[**call];
-            let is_of_turn = call.parent.is_some() || call.turn == self.stated.turns.len();
+            let call = &self.facts.calls[**call];
+            let is_of_turn = call.parent.is_some() || call.turn == self.facts.turns.len();
             call.message == message || call.result.is_none() && is_of_turn
         };
         if let Some(known) = own.iter().rev().find(is_it) {
             return Some(*known);
         }
-        own.push(self.stated.calls.len());
-        let StatedMessage { parent, turn, .. } = &self.stated.messages[message];
+        own.push(self.facts.calls.len());
+        let RecordedMessage { parent, turn, .. } = &self.facts.messages[message];
         self.main_calls += usize::from(parent.is_none());
         let seed = Some(&block["input"])
             .filter(|input| input.as_object().is_some_and(|map| !map.is_empty()));
-        self.stated.calls.push(StatedCall {
+        self.facts.calls.push(RecordedCall {
             id: id.to_owned(),
             name: text(&block["name"]).unwrap_or_default().to_owned(),
             parent: parent.clone(),
@@ -534,7 +541,7 @@ impl Reader {
             message,
             is_retracted: false,
         });
-        Some(self.stated.calls.len() - 1)
+        Some(self.facts.calls.len() - 1)
     }
 
     fn snapshot(&mut self, record: &Value, parent: Parent) {
@@ -549,7 +556,7 @@ impl Reader {
         let known = self.messages.get(&(parent.clone(), id.to_owned())).copied();
         // A turn has messages of its own, but the whole of one that streamed may come late.
         let is_known = |at: &usize| {
-            let is_of_turn = self.stated.messages[*at].turn >= self.turn();
+            let is_of_turn = self.facts.messages[*at].turn >= self.turn();
             !is_main || is_of_turn || self.streamed.contains(at)
         };
         let known = known.filter(is_known);
@@ -557,7 +564,7 @@ impl Reader {
             self.begin_second_try(&parent);
         }
         let at = known.unwrap_or_else(|| self.begin(id.to_owned(), parent));
-        let is_late = self.streamed.contains(&at) && self.stated.messages[at].turn < self.turn();
+        let is_late = self.streamed.contains(&at) && self.facts.messages[at].turn < self.turn();
         self.is_open |= is_main && !is_late;
         self.before.is_interrupted |= is_main && record["aborted"] == true;
         let mut parts = message["content"].as_array().into_iter().flatten();
@@ -565,10 +572,10 @@ impl Reader {
             let text = string(&part["text"]).trim();
             [API_ERROR, NO_RESPONSE].iter().any(|start| text.starts_with(start))
         };
-        self.stated.messages[at].is_doubtful |= is_of_cli && !is_marked && !parts.any(of_error);
+        self.facts.messages[at].is_doubtful |= is_of_cli && !is_marked && !parts.any(of_error);
         let is_error = is_marked || is_of_cli;
-        self.stated.messages[at].is_error |= is_error;
-        if is_error && is_main && !self.stated.messages[at].is_doubtful {
+        self.facts.messages[at].is_error |= is_error;
+        if is_error && is_main && !self.facts.messages[at].is_doubtful {
             self.before.words = Some(words_of(message).trim().to_owned());
         }
         let mut shown = Vec::new();
@@ -577,14 +584,14 @@ impl Reader {
                 "text" => {
                     let new = self.block("");
                     let said = Some(string(&block["text"])).filter(|said| *said != NO_CONTENT);
-                    let texts = &mut self.stated.messages[at].texts;
+                    let texts = &mut self.facts.messages[at].texts;
                     let own = self.texts.entry(at).or_default();
                     let block = own.whole(texts, said.unwrap_or_default(), new);
                     shown.extend(block.map(|block| Place::Text(BlockPlace { message: at, block })));
                 }
                 "thinking" => {
                     let new = self.block("");
-                    let reasoning = &mut self.stated.messages[at].reasoning;
+                    let reasoning = &mut self.facts.messages[at].reasoning;
                     let own = self.reasoning.entry(at).or_default();
                     let block = own.whole(reasoning, string(&block["thinking"]), new);
                     shown.extend(
@@ -593,7 +600,7 @@ impl Reader {
                 }
                 kind if CALLS.contains(&kind) => {
                     if let Some(call) = self.call(block, at) {
-                        self.stated.calls[call].whole = Some(block["input"].clone());
+                        self.facts.calls[call].whole = Some(block["input"].clone());
                     }
                 }
                 _ => self.result_of_call(block),
@@ -610,8 +617,8 @@ impl Reader {
         let is_one = block["type"].as_str().is_some_and(|kind| kind.ends_with("tool_result"));
         let Some(id) = text(&block["tool_use_id"]).filter(|_| is_one) else { return };
         let own = self.calls.get(id).map_or(&[][..], Vec::as_slice);
-        let open = own.iter().rev().find(|call| self.stated.calls[**call].result.is_none());
-        if let Some(call) = open.map(|call| &mut self.stated.calls[*call]) {
+        let open = own.iter().rev().find(|call| self.facts.calls[**call].result.is_none());
+        if let Some(call) = open.map(|call| &mut self.facts.calls[*call]) {
             let content = &block["content"];
             let is_error =
                 block["is_error"] == true || string(&content["type"]).ends_with("_error");
@@ -629,21 +636,21 @@ impl Reader {
         let next = self.begin_next_turn(&begun);
         match begun.is_empty() {
             true => {
-                let new = &self.stated.messages[self.begun_before..];
+                let new = &self.facts.messages[self.begun_before..];
                 self.ended.extend(new.iter().map(|it| it.id.clone()));
-                self.begun_before = self.stated.messages.len();
+                self.begun_before = self.facts.messages.len();
             }
             false => self.ended.extend(begun),
         }
         let turn = self.turn();
-        let Stated { messages, calls, .. } = &self.stated;
-        let is_said = |message: &StatedMessage| {
+        let Facts { messages, calls, .. } = &self.facts;
+        let is_said = |message: &RecordedMessage| {
             message.turn == turn && message.parent.is_none() && message.has_text()
         };
         let said = messages[self.messages_before..].iter().any(is_said);
         let has_calls = calls[self.calls_before..].iter().any(|call| call.turn == turn);
         let before = BeforeResult { said, has_calls, ..std::mem::take(&mut self.before) };
-        self.stated.turns.push(turn_of(record, &before));
+        self.facts.turns.push(turn_of(record, &before));
         self.is_open = next.is_some();
         match next {
             Some(first) => {
@@ -651,8 +658,8 @@ impl Reader {
                 self.shown.retain(|_, shown| shown.message >= first);
             }
             None => {
-                self.messages_before = self.stated.messages.len();
-                self.calls_before = self.stated.calls.len();
+                self.messages_before = self.facts.messages.len();
+                self.calls_before = self.facts.calls.len();
                 self.shown.clear();
                 if let Some(main) = self.streams.get_mut(&None) {
                     main.open.clear();
@@ -665,16 +672,16 @@ impl Reader {
     /// the last message that the result names. Returns the number of the first one.
     fn begin_next_turn(&mut self, begun: &[String]) -> Option<usize> {
         let next = std::mem::take(&mut self.next_turns);
-        let of_turn = self.stated.messages.iter().enumerate().skip(self.messages_before);
+        let of_turn = self.facts.messages.iter().enumerate().skip(self.messages_before);
         let mut own = of_turn.rev().filter(|(_, message)| message.parent.is_none());
         let (last, _) = own.find(|(_, message)| begun.contains(&message.id))?;
         let first = next.iter().copied().find(|at| *at > last)?;
         let turn = self.turn();
-        let moved = self.stated.messages[first..].iter_mut();
+        let moved = self.facts.messages[first..].iter_mut();
         moved.filter(|message| message.parent.is_none()).for_each(|message| {
             (message.turn, message.is_early) = (turn + 1, message.has_text());
         });
-        let calls = self.stated.calls[self.calls_before..].iter_mut();
+        let calls = self.facts.calls[self.calls_before..].iter_mut();
         calls.filter(|call| call.message >= first && call.parent.is_none()).for_each(|call| {
             call.turn = turn + 1;
         });
@@ -688,9 +695,9 @@ impl SaidBlocks {
     /// other one.
     fn whole(
         &mut self,
-        blocks: &mut Vec<StatedBlock>,
+        blocks: &mut Vec<RecordedBlock>,
         said: &str,
-        new: StatedBlock,
+        new: RecordedBlock,
     ) -> Option<usize> {
         let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(said);
         let is_known = !self.hashes.insert(hash);
@@ -698,7 +705,7 @@ impl SaidBlocks {
         match blocks.get_mut(self.count) {
             Some(block) => block.whole = whole,
             None if is_known => return None,
-            None => blocks.push(StatedBlock { whole, ..new }),
+            None => blocks.push(RecordedBlock { whole, ..new }),
         }
         self.count += 1;
         Some(self.count - 1)

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use clitape_gateway::sanitise;
 
 use super::json::texts_in;
-use super::model::{Stated, StatedBlock};
+use super::model::{Facts, RecordedBlock};
 
 /// A secret with fewer characters may be in a text by chance.
 const SHORT: usize = 8;
 
-impl Stated {
+impl Facts {
     /// The secrets in inputs and results of calls that the model itself does not say.
     pub fn secrets(&self) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
@@ -32,7 +32,7 @@ impl Stated {
             .messages
             .iter()
             .flat_map(|message| message.texts.iter().chain(&message.reasoning))
-            .map(StatedBlock::text)
+            .map(RecordedBlock::text)
             .collect();
         found.retain(|secret| !said.iter().any(|text| text.contains(secret.as_str())));
         found

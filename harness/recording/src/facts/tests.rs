@@ -6,20 +6,20 @@ use crate::capture::Capture;
 const START: &str =
     r#"{"type":"stream_event","event":{"type":"message_start","message":{"id":"m"}}}"#;
 
-fn read(stdout: &str, limit: usize) -> Stated {
-    Stated::read(Capture::from(stdout.as_bytes()), limit)
+fn read(stdout: &str, limit: usize) -> Facts {
+    Facts::read(Capture::from(stdout.as_bytes()), limit)
 }
 
 /// Reads `records`, one a line.
-fn stated(records: &[&str]) -> Stated {
+fn facts_of(records: &[&str]) -> Facts {
     read(&records.join("\n"), usize::MAX)
 }
 
 #[test]
 fn a_block_is_what_streamed_and_what_the_whole_message_says() {
     let check = |records: &[&str], expect: &[(&str, Option<&str>)]| {
-        let stated = stated(records);
-        let blocks = stated.messages.iter().flat_map(|message| &message.texts);
+        let facts = facts_of(records);
+        let blocks = facts.messages.iter().flat_map(|message| &message.texts);
         let texts: Vec<_> =
             blocks.map(|block| (block.streamed.as_str(), block.whole.as_deref())).collect();
         assert_eq!(texts, expect, "{records:?}");
@@ -41,7 +41,7 @@ fn what_the_cli_says_itself_is_doubtful_where_nothing_calls_it_an_error() {
         let record = format!(
             r#"{{"type":"assistant","message":{{"id":"m","model":"{model}","content":[{{"type":"text","text":"{text}"}}]}}{more}}}"#
         );
-        let message = &stated(&[&record]).messages[0];
+        let message = &facts_of(&[&record]).messages[0];
         assert_eq!((message.is_error, message.is_doubtful), expect, "{record}");
     };
     check("<synthetic>", "API Error: 529", "", (true, false));
@@ -56,7 +56,7 @@ fn what_the_cli_says_itself_is_doubtful_where_nothing_calls_it_an_error() {
 fn a_text_is_in_doubt_when_its_pieces_and_the_whole_differ() {
     let check = |streamed: &str, whole: Option<&str>, expect: bool| {
         let (streamed, whole) = (streamed.to_owned(), whole.map(str::to_owned));
-        let block = StatedBlock { streamed, whole, ..StatedBlock::default() };
+        let block = RecordedBlock { streamed, whole, ..RecordedBlock::default() };
         assert_eq!(block.is_plain(), expect, "{block:?}");
     };
     check("a b", Some("a b\n"), true);
@@ -76,10 +76,10 @@ fn a_call_has_its_input_and_its_result() {
     let result = r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"x","is_error":true}]}}"#;
     let other = whole.replace("\"m\"", "\"n\"");
     let check = |records: &[&str], expect: &[(Option<&str>, bool)]| {
-        let stated = stated(records);
-        let input = |call: &StatedCall| call.input().map(|input| input.to_string());
+        let facts = facts_of(records);
+        let input = |call: &RecordedCall| call.input().map(|input| input.to_string());
         let calls: Vec<_> =
-            stated.calls.iter().map(|call| (input(call), call.result.is_some())).collect();
+            facts.calls.iter().map(|call| (input(call), call.result.is_some())).collect();
         let expect: Vec<_> =
             expect.iter().map(|(input, has)| (input.map(str::to_owned), *has)).collect();
         assert_eq!(calls, expect, "{records:?}");
@@ -105,11 +105,11 @@ fn a_single_call_has_an_id_of_its_own() {
         )
     };
     let records = [call("m", "t"), result("t"), call("m", "u"), call("n", "t")];
-    let stated = stated(&records.each_ref().map(String::as_str));
-    assert_eq!(stated.calls.len(), 3);
-    assert_eq!(stated.single_calls().map(|call| &*call.id).collect::<Vec<_>>(), ["u"]);
+    let facts = facts_of(&records.each_ref().map(String::as_str));
+    assert_eq!(facts.calls.len(), 3);
+    assert_eq!(facts.single_calls().map(|call| &*call.id).collect::<Vec<_>>(), ["u"]);
     let check = |id: &str, expect: Option<&str>| {
-        assert_eq!(stated.single_calls_by_id().get(id).map(|call| &*call.id), expect, "{id}");
+        assert_eq!(facts.single_calls_by_id().get(id).map(|call| &*call.id), expect, "{id}");
     };
     check("u", Some("u"));
     check("t", None);
@@ -119,8 +119,8 @@ fn a_single_call_has_an_id_of_its_own() {
 #[test]
 fn a_result_is_a_failure_or_not_or_leaves_it_open() {
     let check = |fields: &str, expect: Option<bool>| {
-        let stated = stated(&[&format!(r#"{{"type":"result",{fields}}}"#)]);
-        assert_eq!(stated.turns[0].is_failure, expect, "{fields}");
+        let facts = facts_of(&[&format!(r#"{{"type":"result",{fields}}}"#)]);
+        assert_eq!(facts.turns[0].is_failure, expect, "{fields}");
     };
     check(r#""subtype":"success","is_error":false,"result":"yes""#, Some(false));
     check(r#""subtype":"success","is_error":true,"result":"API Error""#, Some(true));
@@ -136,7 +136,7 @@ fn a_long_line_and_a_result_that_is_said_again_state_nothing() {
     let result = r#"{"type":"result","result":"yes"}"#;
     let read = |limit| read(&[result, result, "", result].join("\n"), limit);
     assert_eq!((read(result.len()).turns.len(), read(result.len()).objects), (1, 3));
-    assert_eq!(read(result.len() - 1), Stated { is_cut_off: true, ..Stated::default() });
+    assert_eq!(read(result.len() - 1), Facts { is_cut_off: true, ..Facts::default() });
 }
 
 /// `clitape test --marks` found that no recording put it at stake, and the plan that does so found this.

@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use super::json::texts_in;
 use super::model::{
-    Stated, StatedBlock, StatedCall, StatedFailure, StatedMessage, StatedQuestion, StatedTurn,
+    Facts, RecordedBlock, RecordedCall, RecordedFailure, RecordedMessage, RecordedQuestion,
+    RecordedTurn,
 };
 use super::reasoning::without_reasoning;
 use crate::text::asked::{AskedText, asked_texts};
@@ -113,12 +114,12 @@ pub enum TurnEnding {
 /// The parts of a turn.
 #[derive(Default)]
 struct TurnParts<'s> {
-    messages: Vec<&'s StatedMessage>,
-    calls: Vec<&'s StatedCall>,
-    questions: Vec<&'s StatedQuestion>,
+    messages: Vec<&'s RecordedMessage>,
+    calls: Vec<&'s RecordedCall>,
+    questions: Vec<&'s RecordedQuestion>,
 }
 
-impl Stated {
+impl Facts {
     /// The turns, in order; the last one may lack its result.
     pub fn turn_facts(&self) -> Vec<TurnFacts> {
         let results = self.turns.iter().map(Some).chain(self.is_cut_off.then_some(None));
@@ -153,7 +154,7 @@ impl Stated {
         parts
     }
 
-    fn turn(&self, result: Option<&StatedTurn>, parts: &TurnParts<'_>) -> TurnFacts {
+    fn turn(&self, result: Option<&RecordedTurn>, parts: &TurnParts<'_>) -> TurnFacts {
         let failure = result.and_then(|result| result.failure.as_ref());
         let went_well = result.is_some() && failure.is_none();
         let segments = parts.segments(went_well);
@@ -162,8 +163,8 @@ impl Stated {
         let answer = text.filter(|text| !text.is_empty()).or_else(last);
         let ending = match failure {
             _ if result.is_none() => TurnEnding::CutOff,
-            Some(StatedFailure::Interrupted) => TurnEnding::Interrupted,
-            Some(StatedFailure::Failed(words)) => TurnEnding::Failed(words.clone()),
+            Some(RecordedFailure::Interrupted) => TurnEnding::Interrupted,
+            Some(RecordedFailure::Failed(words)) => TurnEnding::Failed(words.clone()),
             None if answer.as_deref().is_some_and(is_silent) => TurnEnding::Silent,
             None => TurnEnding::Answered,
         };
@@ -172,8 +173,8 @@ impl Stated {
         TurnFacts { answer, segments, tools, questions, ending, is_interim: false }
     }
 
-    fn question(&self, asked: &StatedQuestion) -> QuestionFacts {
-        let StatedQuestion { name, call, .. } = asked;
+    fn question(&self, asked: &RecordedQuestion) -> QuestionFacts {
+        let RecordedQuestion { name, call, .. } = asked;
         let texts = asked_texts(name, &self.asked_input(asked).unwrap_or_default());
         let questions = asked.input["questions"].as_array().into_iter().flatten();
         let questions = questions.filter_map(|one| one["question"].as_str()).map(str::to_owned);
@@ -190,7 +191,7 @@ impl Stated {
             message.reasoning.iter().chain(texts)
         });
         let blocks = blocks.map(|block| block.text().to_owned());
-        let inputs = self.calls.iter().map(StatedCall::input_text);
+        let inputs = self.calls.iter().map(RecordedCall::input_text);
         let results = self.calls.iter().filter_map(|call| call.result.as_ref());
         let results = results.map(|(result, _)| texts_in(result).join("\n"));
         let host = self.host_messages.iter().map(|message| message.text.clone());
@@ -204,10 +205,10 @@ impl Stated {
 
     /// Whether the CLI takes back text, reasoning or the input of a call, or prints text before the result of the turn before.
     pub fn has_retractions(&self) -> bool {
-        let is_gone = |block: &StatedBlock| block.is_retracted && !block.text().is_empty();
+        let is_gone = |block: &RecordedBlock| block.is_retracted && !block.text().is_empty();
         let mut blocks = self.messages.iter().flat_map(|it| it.texts.iter().chain(&it.reasoning));
         let mut calls = self.calls.iter();
-        let is_moved = |message: &StatedMessage| message.is_early && message.has_text();
+        let is_moved = |message: &RecordedMessage| message.is_early && message.has_text();
         self.messages.iter().any(is_moved)
             || blocks.any(is_gone)
             || calls.any(|call| call.is_retracted && !call.pieces.is_empty())
@@ -216,7 +217,7 @@ impl Stated {
     /// Whether work goes on in the background after an answer.
     pub fn has_background(&self) -> bool {
         let is_background = |input: Value| input["run_in_background"] == true;
-        self.calls.iter().filter_map(StatedCall::input).any(is_background)
+        self.calls.iter().filter_map(RecordedCall::input).any(is_background)
     }
 }
 
@@ -224,7 +225,7 @@ impl TurnParts<'_> {
     /// The text of the main conversation. What may be the CLI's own error is text in a turn that went well.
     fn segments(&self, went_well: bool) -> Vec<TextSegment> {
         let is_text =
-            |message: &&&StatedMessage| !message.is_error || message.is_doubtful && went_well;
+            |message: &&&RecordedMessage| !message.is_error || message.is_doubtful && went_well;
         let mut segments: Vec<TextSegment> = Vec::new();
         for message in self.messages.iter().filter(is_text) {
             let mut calls_before = None;
@@ -246,7 +247,7 @@ impl TurnParts<'_> {
 }
 
 /// The blocks of text of a message that the CLI does not take back, each with the text that a person reads.
-fn texts(message: &StatedMessage) -> impl Iterator<Item = (&StatedBlock, &str)> {
+fn texts(message: &RecordedMessage) -> impl Iterator<Item = (&RecordedBlock, &str)> {
     let blocks = message.texts.iter().filter(|block| !block.is_retracted);
     let mut is_first = true;
     let texts = blocks.map(move |block| {
@@ -272,7 +273,7 @@ impl TurnFacts {
 }
 
 impl ToolFacts {
-    fn of(call: &StatedCall) -> Self {
+    fn of(call: &RecordedCall) -> Self {
         let input = call.input();
         Self {
             id: call.id.clone(),
@@ -304,9 +305,9 @@ mod tests {
     use super::*;
     use crate::cassette::Cassette;
 
-    fn read(name: &str) -> Stated {
+    fn read(name: &str) -> Facts {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cassettes");
-        Stated::of(&Cassette::load(&root.join(name)).unwrap())
+        Facts::of(&Cassette::load(&root.join(name)).unwrap())
     }
 
     #[test]

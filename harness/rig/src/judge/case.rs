@@ -1,7 +1,7 @@
 //! What all rules read: the observation, what the cassette expects, and the history of the chat.
 
 use clitape_recording::chat::{ChatHistory, SeenMessage};
-use clitape_recording::facts::{Stated, TurnFacts};
+use clitape_recording::facts::{Facts, TurnFacts};
 use clitape_recording::trace::{Entry, Lane};
 
 use super::words::{FEW_LETTERS, Piece, contains, count, letters, pieces};
@@ -15,7 +15,7 @@ pub(super) const PERSON: [&str; 2] = ["(user)", "(press)"];
 pub(super) struct Case<'a> {
     pub(super) observation: &'a Observation<'a>,
     /// The facts of the cassette.
-    pub(super) facts: Stated,
+    pub(super) facts: Facts,
     /// Its turns, in order.
     pub(super) turns: Vec<TurnFacts>,
     /// The texts beside the answers that a gateway may show.
@@ -41,7 +41,7 @@ pub(super) struct Answer {
 
 impl<'a> Case<'a> {
     pub(super) fn new(observation: &'a Observation<'a>) -> Self {
-        let facts = Stated::of(observation.cassette);
+        let facts = Facts::of(observation.cassette);
         let turns = facts.turn_facts();
         let mut others = facts.other_texts();
         others.push(String::from_utf8_lossy(&observation.cassette.stderr).into_owned());

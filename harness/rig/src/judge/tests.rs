@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use clitape_recording::cassette::Cassette;
-use clitape_recording::facts::Stated;
+use clitape_recording::facts::Facts;
 use clitape_recording::scenario::{Chat, ChatMode, DeliverySpec, RunSpec, Workspace};
 use clitape_recording::trace::{Entry, Lane};
 use clitape_runner::replay::{Capture, Plan, Setup, replay, stdin_lines};

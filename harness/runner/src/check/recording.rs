@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use clitape_recording::cassette::{Cassette, CassetteError, Manifest};
-use clitape_recording::facts::LazyStated;
+use clitape_recording::facts::LazyFacts;
 use clitape_recording::names::{CassetteFile, CassettePart, CliVersion};
 use clitape_recording::scenario::{ChannelSpec, Fault, PlanSource, Scenario, Workspace};
 
@@ -36,7 +36,7 @@ pub struct Recording {
     /// The same without faults; not used where the scenario names none.
     fault_free: SharedReplays,
     /// What stdout states, once a replay has it.
-    stated: OnceLock<Arc<LazyStated>>,
+    facts: OnceLock<Arc<LazyFacts>>,
     /// The most setups and bytes that one parse feeds.
     most_at_once: (usize, usize),
 }
@@ -60,9 +60,9 @@ impl Recording {
     pub(crate) fn of(scenario: Arc<Scenario>, cassette: Cassette) -> Self {
         let stdin = stdin_lines(&cassette.stdin, &cassette.timeline);
         let (canonical, fault_free) = (SharedReplays::default(), SharedReplays::default());
-        let stated = OnceLock::new();
+        let facts = OnceLock::new();
         let most_at_once = AT_ONCE;
-        Self { scenario, cassette, stdin, canonical, fault_free, stated, most_at_once }
+        Self { scenario, cassette, stdin, canonical, fault_free, facts, most_at_once }
     }
 
     /// The cassette's manifest.
@@ -137,15 +137,15 @@ impl Recording {
         let plan = || canonical_plan(&self.scenario, capture, faults);
         let replayed = |setups: &[Setup]| {
             let replays = replay_heard(capture, &plan(), setups).into_iter();
-            replays.map(|replay| Arc::new(self.with_shared_stated(replay))).collect()
+            replays.map(|replay| Arc::new(self.with_shared_facts(replay))).collect()
         };
         let all = || Some(all_setups(&self.scenario)).filter(|all| all.len() <= self.at_once());
         shared.get(setup, all, replayed)
     }
 
     /// A replay that shares what stdout states with the others, so that it is read once.
-    fn with_shared_stated(&self, mut replay: Replay) -> Replay {
-        replay.share_stated(self.stated.get_or_init(|| replay.stated.clone()));
+    fn with_shared_facts(&self, mut replay: Replay) -> Replay {
+        replay.share_facts(self.facts.get_or_init(|| replay.facts.clone()));
         replay
     }
 
@@ -181,7 +181,7 @@ impl Recording {
         let at_once: Vec<_> = setups.chunks(self.at_once()).map(<[Setup]>::to_vec).collect();
         let replay = move |setups: Vec<Setup>| replay_all(self.capture(), &plan, &setups);
         let replays = at_once.into_iter().flat_map(replay);
-        replays.map(|replay| self.with_shared_stated(replay))
+        replays.map(|replay| self.with_shared_facts(replay))
     }
 
     /// The request for the canonical replay in `setup`.

@@ -275,7 +275,7 @@ impl PlanSweep<'_> {
         let played = plan.played(self.capture);
         let replay = |played: &PlayedPlan<'_>| replay_played(played, &[base.setup]).pop();
         let (mut cut, twin) = (replay(&played)?, replay(&played.uncut())?);
-        cut.share_stated(&base.stated);
+        cut.share_facts(&base.facts);
         let base = Base { replay: base, holds: false };
         let replays = PlannedReplays { base, cut: &cut, twin: Some(&twin) };
         self.mismatch(&played, &replays).map(report)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clitape_gateway::RunReport;
 use clitape_recording::capture::Capture;
-use clitape_recording::facts::LazyStated;
+use clitape_recording::facts::LazyFacts;
 use clitape_recording::trace::{Entries, Entry, Lane};
 use clitape_stream::Stats;
 use futures_util::future::join_all;
@@ -32,7 +32,7 @@ pub struct Replay {
     /// What the replay counted itself, so that a check need not believe the parser or the gateway.
     pub counted: ReplayCounts,
     /// What the bytes state that were handed to the parser.
-    pub stated: Arc<LazyStated>,
+    pub facts: Arc<LazyFacts>,
     /// Whether the host's side is as it was recorded; a plan may change its answers.
     pub is_faithful: bool,
     /// The gateway's reports of the runs, one for each turn.
@@ -59,14 +59,14 @@ impl Replay {
         let has_lane = |lane| self.lane(lane).map(identity).eq(other.lane(lane).map(identity));
         self.setup == other.setup
             && self.is_faithful == other.is_faithful
-            && Arc::ptr_eq(&self.stated, &other.stated)
+            && Arc::ptr_eq(&self.facts, &other.facts)
             && [Lane::Lifecycle, Lane::Bus, Lane::Acp, Lane::Sse].into_iter().all(has_lane)
     }
 
-    /// Takes what stdout states from another replay's `stated` if both read the same bytes, so that it is read once.
-    pub(crate) fn share_stated(&mut self, stated: &Arc<LazyStated>) {
-        if self.stated == *stated {
-            self.stated = stated.clone();
+    /// Takes the facts of another replay if both read the same bytes, so that they are read once.
+    pub(crate) fn share_facts(&mut self, facts: &Arc<LazyFacts>) {
+        if self.facts == *facts {
+            self.facts = facts.clone();
         }
     }
 }
@@ -100,7 +100,7 @@ pub(crate) fn replay_following(played: &PlayedPlan<'_>, bases: &[&Replay]) -> (V
     let setups: Vec<Setup> = bases.iter().map(|base| base.setup).collect();
     let heard: Vec<Heard> = bases.iter().map(|base| base.heard.clone()).collect();
     let hearing = match bases {
-        [base, ..] => Hearing::Following(&heard, &base.stated),
+        [base, ..] => Hearing::Following(&heard, &base.facts),
         [] => Hearing::Alone,
     };
     replay_wired(played, &setups, Wiring::built_in, hearing)
@@ -138,13 +138,13 @@ async fn run(
     let (input, runs) = driver.end_of_input();
     let came = played.capture().stdout;
     let read = usize::try_from(input.counted.bytes).map_or(came, |bytes| &came[..bytes]);
-    let stated = hearing.stated(read, line_limit);
+    let facts = hearing.facts(read, line_limit);
     let replay = |(setup, OverReplay { entries, stats, counted, reports, heard, .. })| Replay {
         setup,
         entries: entries.into(),
         stats,
         counted,
-        stated: stated.clone(),
+        facts: facts.clone(),
         is_faithful: played.is_faithful,
         reports,
         heard,

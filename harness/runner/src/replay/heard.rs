@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use clitape_gateway::BusEvent;
-use clitape_recording::facts::LazyStated;
+use clitape_recording::facts::LazyFacts;
 use clitape_stream::{Event, OwnedEvent};
 use serde_json::{Map, Value};
 
@@ -122,7 +122,7 @@ pub(super) enum Hearing<'a> {
     /// It keeps what it hears.
     Kept,
     /// It follows what was heard in each of its setups, and what the bytes state that were read there.
-    Following(&'a [Heard], &'a Arc<LazyStated>),
+    Following(&'a [Heard], &'a Arc<LazyFacts>),
 }
 
 impl Hearing<'_> {
@@ -135,10 +135,10 @@ impl Hearing<'_> {
     }
 
     /// What these bytes state. It is not read again if they are those that were read there.
-    pub(super) fn stated(self, stdout: &[u8], line_limit: usize) -> Arc<LazyStated> {
+    pub(super) fn facts(self, stdout: &[u8], line_limit: usize) -> Arc<LazyFacts> {
         match self {
-            Self::Following(_, stated) if stated.is_of(stdout, line_limit) => stated.clone(),
-            _ => Arc::new(LazyStated::new(stdout, line_limit)),
+            Self::Following(_, facts) if facts.is_of(stdout, line_limit) => facts.clone(),
+            _ => Arc::new(LazyFacts::new(stdout, line_limit)),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What the rules for an agent read: the entries of a run by turn and by call, and what the cassette expects.
 
-use clitape_recording::facts::{Stated, TurnFacts};
+use clitape_recording::facts::{Facts, TurnFacts};
 use clitape_recording::trace::Entry;
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ pub(super) fn is_text(entry: &Entry) -> bool {
 pub(super) struct EditorCase<'a> {
     pub(super) observation: &'a Observation<'a>,
     /// The facts of the cassette.
-    pub(super) facts: Stated,
+    pub(super) facts: Facts,
     /// Its turns, in order.
     pub(super) turns: Vec<TurnFacts>,
     /// The text that the agent told as the model's, message after message.
@@ -24,7 +24,7 @@ pub(super) struct EditorCase<'a> {
 
 impl<'a> EditorCase<'a> {
     pub(super) fn new(observation: &'a Observation<'a>) -> Self {
-        let facts = Stated::of(observation.cassette);
+        let facts = Facts::of(observation.cassette);
         let turns = facts.turn_facts();
         let chunks = observation.entries.iter().filter(|entry| is_text(entry));
         let told = chunks.filter_map(|entry| entry.data.get("content")?["text"].as_str()).collect();

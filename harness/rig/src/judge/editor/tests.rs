@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clitape_recording::cassette::Cassette;
-use clitape_recording::facts::Stated;
+use clitape_recording::facts::Facts;
 use clitape_recording::scenario::{DeliverySpec, Workspace};
 use clitape_recording::trace::Lane;
 use clitape_runner::replay::{AcpClient, Capture, Plan, Setup, replay, stdin_lines};
@@ -88,7 +88,7 @@ fn no_rule_convicts_our_own_bridge() {
             let cassette = Cassette::find(&workspace, &name, &version).unwrap();
             let name = format!("{name}/{version}");
             // The replay has no acts of a person, so only runs of one turn without questions are whole.
-            let turns = Stated::of(&cassette).turn_facts();
+            let turns = Facts::of(&cassette).turn_facts();
             let is_plain = turns.len() == 1 && turns[0].questions.is_empty();
             let Some(entries) = right(&name, &cassette).filter(|_| is_plain) else { continue };
             for found in judged(&cassette, entries, RunEnding::Over) {

@@ -160,7 +160,7 @@ fn sb005_the_answer_is_not_overwritten() {
 fn sb006_pages_are_in_their_order() {
     let long = "long-answer/2.1.329";
     let cassette = Cassette::load(&root().join("cassettes").join(long)).unwrap();
-    let answer = Stated::of(&cassette).turn_facts()[0].answer.clone().unwrap();
+    let answer = Facts::of(&cassette).turn_facts()[0].answer.clone().unwrap();
     // A cut in the middle of a word.
     let half = answer.char_indices().nth(answer.chars().count() / 2 + 3).unwrap().0;
     let (first, second) = answer.split_at(half);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use clitape_gateway::question::Press;
 use clitape_gateway::sanitise::{Masked, sanitise_whole};
-use clitape_recording::facts::StatedQuestion;
+use clitape_recording::facts::RecordedQuestion;
 use clitape_recording::scenario::ChatProfile;
 use clitape_recording::text::asked::{asked_texts, texts};
 use clitape_recording::text::markup::plain;
@@ -26,15 +26,15 @@ const WORDS: usize = 60;
 
 /// A question that stdout states, and its input as it may be shown: whole, and without its secrets.
 struct Asked<'r> {
-    question: &'r StatedQuestion,
+    question: &'r RecordedQuestion,
     input: Value,
 }
 
 /// Q2, Q6: all of the input that is asked about is shown before there is a button, and is in the request to a client.
 pub(super) fn input_unshown(replay: &Replay) -> Option<Violation<'_>> {
     let mut asked: HashMap<&str, Option<Asked<'_>>> = HashMap::new();
-    for question in &replay.stated.questions {
-        let Some(input) = replay.stated.asked_input(question) else { continue };
+    for question in &replay.facts.questions {
+        let Some(input) = replay.facts.asked_input(question) else { continue };
         let input = sanitise_whole(&input, &mut Masked::default());
         // Of an id that comes again, nobody knows which question is shown.
         let known = asked.entry(&question.id);

@@ -13,7 +13,7 @@ type Key<'r> = (&'static str, &'r str, Option<&'r str>);
 
 /// B1, T3, U5: what the parser says is on the bus, as often, and with the parent of a subagent.
 pub(super) fn bus_differs(replay: &Replay) -> Option<Violation<'_>> {
-    if replay.stated.objects == 0 {
+    if replay.facts.objects == 0 {
         return None;
     }
     let mut told: BTreeMap<Key<'_>, Vec<&Entry>> = BTreeMap::new();

@@ -102,7 +102,7 @@ pub(super) fn result_altered(replay: &Replay) -> Option<Violation<'_>> {
     let ends = replay.lane(Lane::Acp).filter(|entry| entry.field("rawOutput").is_some());
     let ends: Vec<(&str, &Entry)> =
         ends.filter_map(|entry| Some((call_id(entry)?, entry))).collect();
-    replay.stated.single_calls().find_map(|call| {
+    replay.facts.single_calls().find_map(|call| {
         let (result, is_error) = call.result.as_ref()?;
         let mut told = ends.iter().filter(|(id, _)| *id == call.id);
         let (Some((_, entry)), None) = (told.next(), told.next()) else { return None };
@@ -135,11 +135,11 @@ pub(super) fn editor_text_lost(replay: &Replay) -> Option<Violation<'_>> {
     let chunks = chunks.filter(is_main);
     let text = |entry: &Entry| entry.field("content")?["text"].as_str().map(str::to_owned);
     let shown: String = chunks.filter_map(text).collect();
-    let texts = whole_texts(&replay.stated);
+    let texts = whole_texts(&replay.facts);
     if let Some(text) = missing(&texts, &shown) {
         return whole(format!("the editor does not have the text “{}”", beginning(text)));
     }
-    let twice = beginning(repeated(&replay.stated, &shown)?);
+    let twice = beginning(repeated(&replay.facts, &shown)?);
     whole(format!("the editor has the text “{twice}” more often than stdout"))
 }
 
@@ -150,7 +150,7 @@ pub(super) fn editor_call_missing(replay: &Replay) -> Option<Violation<'_>> {
     }
     let announced = replay.lane(Lane::Acp).filter(|entry| entry.kind == "tool_call");
     let announced: HashSet<&str> = announced.filter_map(call_id).collect();
-    let calls = replay.stated.single_calls();
+    let calls = replay.facts.single_calls();
     let shown = calls.filter(|call| !PLANS.contains(&call.name.as_str()));
     let mut ended = shown.filter(|call| call.result.is_some());
     let lost = ended.find(|call| !announced.contains(&call.id.as_str()))?;

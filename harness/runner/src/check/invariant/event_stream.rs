@@ -41,11 +41,11 @@ pub(super) fn event_after_complete(replay: &Replay) -> Option<Violation<'_>> {
 
 /// H20: the text that came before a call is in the stream before the call.
 pub(super) fn text_after_call(replay: &Replay) -> Option<Violation<'_>> {
-    let stated = &replay.stated;
-    let texts = whole_texts(stated);
-    let main = stated.calls.iter().filter(|call| call.parent.is_none());
+    let facts = &replay.facts;
+    let texts = whole_texts(facts);
+    let main = facts.calls.iter().filter(|call| call.parent.is_none());
     let places: HashMap<&str, usize> = main.map(|call| call.id.as_str()).zip(0..).collect();
-    let single = stated.single_calls_by_id();
+    let single = facts.single_calls_by_id();
     let mut so_far = TextsSoFar::new(&texts);
     let (mut shown, mut last) = (String::new(), 1);
     for event in replay.lane(Lane::Sse) {
@@ -150,7 +150,7 @@ pub(super) fn call_uncollected(replay: &Replay) -> Option<Violation<'_>> {
 
 /// H21: the summary of a search names each hit that the result of stdout has.
 pub(super) fn hit_lost(replay: &Replay) -> Option<Violation<'_>> {
-    let calls = &replay.stated.calls;
+    let calls = &replay.facts.calls;
     // What the stream tells of each call, once a search asks for it.
     let mut told: Option<HashMap<&str, Vec<&Entry>>> = None;
     calls.iter().filter(|call| is_search(&call.name)).find_map(|call| {
@@ -172,10 +172,10 @@ pub(super) fn streamed_text_lost(replay: &Replay) -> Option<Violation<'_>> {
     }
     let mut shown = StreamedText::default();
     replay.lane(Lane::Sse).for_each(|event| shown.apply(event));
-    if let Some(text) = missing(&whole_texts(&replay.stated), &shown.ever()) {
+    if let Some(text) = missing(&whole_texts(&replay.facts), &shown.ever()) {
         return whole(format!("the event stream does not have the text “{}”", beginning(text)));
     }
-    let twice = beginning(repeated(&replay.stated, &shown.all())?);
+    let twice = beginning(repeated(&replay.facts, &shown.all())?);
     whole(format!("the event stream has the text “{twice}” more often than stdout"))
 }
 

@@ -194,7 +194,7 @@ pub(super) fn withdrawn_left(replay: &Replay) -> Option<Violation<'_>> {
     for (entry, fields) in events(replay, "closed") {
         closed.entry(text(fields, "id")).or_insert((entry, fields));
     }
-    let withdrawn = replay.stated.withdrawn.iter().filter(|id| asked.contains(id.as_str()));
+    let withdrawn = replay.facts.withdrawn.iter().filter(|id| asked.contains(id.as_str()));
     withdrawn.into_iter().find_map(|id| {
         let &(entry, closed) = closed.get(id.as_str())?;
         let how = text(closed, "how");

@@ -13,7 +13,7 @@ const MASK_START: usize = 6;
 
 /// B2: no secret of a call is on the bus or in a channel.
 pub(super) fn secret_told(replay: &Replay) -> Option<Violation<'_>> {
-    let secrets = replay.stated.secrets();
+    let secrets = replay.facts.secrets();
     let mut told =
         replay.entries.iter().filter(|entry| is_told(entry.lane)).filter(|_| !secrets.is_empty());
     told.find_map(|entry| {

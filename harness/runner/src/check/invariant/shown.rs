@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use clitape_recording::facts::{StatedBlock, StatedMessage};
+use clitape_recording::facts::{RecordedBlock, RecordedMessage};
 use clitape_recording::scenario::{Chat, ChatMode, ChatProfile, DeliverySpec};
 use clitape_recording::text::markup::plain;
 use clitape_recording::text::{TextSearch, plural, solid, solid_chars};
@@ -27,13 +27,13 @@ const EARLIER: &str = " earlier";
 /// V9: no reasoning is in a chat that does not show it.
 pub(super) fn reasoning_shown(replay: &Replay) -> Option<Violation<'_>> {
     let is_hidden = replay.setup.channel.is_some_and(|chat| !chat.reasoning);
-    let blocks = replay.stated.messages.iter().flat_map(|message| &message.reasoning);
+    let blocks = replay.facts.messages.iter().flat_map(|message| &message.reasoning);
     words_shown(replay, &samples(replay, blocks.filter(|_| is_hidden)), "reasoning of the model")
 }
 
 /// T3: what a subagent says is not in the main chat.
 pub(super) fn subagent_shown(replay: &Replay) -> Option<Violation<'_>> {
-    let others = replay.stated.messages.iter().filter(|message| message.parent.is_some());
+    let others = replay.facts.messages.iter().filter(|message| message.parent.is_some());
     let blocks = others.flat_map(|message| &message.texts);
     words_shown(replay, &samples(replay, blocks), "what a subagent says")
 }
@@ -49,7 +49,7 @@ fn words_shown<'r>(replay: &'r Replay, samples: &[String], what: &str) -> Option
 }
 
 /// The beginnings of blocks, without blanks, that neither the answer nor the input of a call has.
-fn samples<'r>(replay: &Replay, blocks: impl Iterator<Item = &'r StatedBlock>) -> Vec<String> {
+fn samples<'r>(replay: &Replay, blocks: impl Iterator<Item = &'r RecordedBlock>) -> Vec<String> {
     let samples: Vec<String> = blocks
         .map(|block| solid_chars(block.text()).take(SAMPLE).collect::<String>())
         .filter(|sample| sample.chars().count() == SAMPLE)
@@ -57,13 +57,13 @@ fn samples<'r>(replay: &Replay, blocks: impl Iterator<Item = &'r StatedBlock>) -
     if samples.is_empty() {
         return samples;
     }
-    let stated = &replay.stated;
-    let is_main = |message: &&StatedMessage| message.parent.is_none();
-    let texts = stated.messages.iter().filter(is_main).flat_map(|message| &message.texts);
+    let facts = &replay.facts;
+    let is_main = |message: &&RecordedMessage| message.parent.is_none();
+    let texts = facts.messages.iter().filter(is_main).flat_map(|message| &message.texts);
     let mut others: Vec<String> = texts.map(|block| solid(block.text())).collect();
-    others.extend(stated.calls.iter().map(|call| solid(&call.streamed)));
-    others.extend(stated.turns.iter().map(|turn| solid(&turn.text)));
-    let inputs = stated.calls.iter().filter_map(|call| call.whole.as_ref());
+    others.extend(facts.calls.iter().map(|call| solid(&call.streamed)));
+    others.extend(facts.turns.iter().map(|turn| solid(&turn.text)));
+    let inputs = facts.calls.iter().filter_map(|call| call.whole.as_ref());
     others.extend(inputs.map(|input| solid(&input.to_string())));
     let search = TextSearch::new(samples.iter().map(String::as_str));
     let known = others.iter().flat_map(|other| search.times_in(other).into_keys());
@@ -81,7 +81,7 @@ pub(super) fn lines_miscounted(replay: &Replay) -> Option<Violation<'_>> {
         chat.profile == ChatProfile::Telegram && chat.mode != ChatMode::Off && !chat.reasoning
     };
     replay.setup.channel.filter(has_lines)?;
-    if replay.setup.run.delivery == DeliverySpec::MessageToolOnly || replay.stated.objects == 0 {
+    if replay.setup.run.delivery == DeliverySpec::MessageToolOnly || replay.facts.objects == 0 {
         return None;
     }
     // The calls of each turn, and the words with which lines begin.

@@ -1,6 +1,6 @@
 //! What a rule is about: where a replay does not have it, the rule can't be broken.
 
-use clitape_recording::facts::StatedCall;
+use clitape_recording::facts::RecordedCall;
 use clitape_recording::scenario::DeliverySpec;
 use clitape_recording::trace::Lane;
 
@@ -105,49 +105,50 @@ impl Stake {
 
     /// Whether the replay has it.
     pub fn is_in(self, replay: &Replay) -> bool {
-        let stated = &replay.stated;
+        let facts = &replay.facts;
         let chat = replay.setup.channel;
         match self {
-            Self::Every => stated.objects > 0,
-            Self::Messages => !stated.messages.is_empty(),
+            Self::Every => facts.objects > 0,
+            Self::Messages => !facts.messages.is_empty(),
             Self::BrokenMessages => {
-                stated.messages.iter().any(|message| message.is_refused || message.has_open_text())
+                facts.messages.iter().any(|message| message.is_refused || message.has_open_text())
             }
-            Self::Calls => !stated.calls.is_empty(),
-            Self::StreamedCalls => stated.calls.iter().any(|call| !call.pieces.is_empty()),
-            Self::Results => !stated.turns.is_empty(),
-            Self::Answers => stated
+            Self::Calls => !facts.calls.is_empty(),
+            Self::StreamedCalls => facts.calls.iter().any(|call| !call.pieces.is_empty()),
+            Self::Results => !facts.turns.is_empty(),
+            Self::Answers => facts
                 .turns
                 .iter()
                 .any(|turn| turn.is_failure == Some(false) && !turn.text.is_empty()),
-            Self::Secrets => !replay.stated.secrets().is_empty(),
+            Self::Secrets => !replay.facts.secrets().is_empty(),
             Self::Chats => chat.is_some(),
             Self::SendingTools => replay.setup.run.delivery == DeliverySpec::MessageToolOnly,
             Self::SilentRuns => replay.setup.run.silent,
             Self::Waits => replay.lane(Lane::Telegram).any(|call| call.wait_s().is_some()),
             Self::Reasoning => {
-                let has_words = stated.messages.iter().any(|message| !message.reasoning.is_empty());
+                let has_words = facts.messages.iter().any(|message| !message.reasoning.is_empty());
                 has_words && chat.is_some_and(|chat| !chat.reasoning)
             }
-            Self::Subagents => stated
+            Self::Subagents => facts
                 .messages
                 .iter()
                 .any(|message| message.parent.is_some() && !message.texts.is_empty()),
-            Self::Compactions => !stated.compactions.is_empty(),
+            Self::Compactions => !facts.compactions.is_empty(),
             Self::LongTexts => {
-                let texts = stated.messages.iter().flat_map(|message| &message.texts);
+                let texts = facts.messages.iter().flat_map(|message| &message.texts);
                 texts.map(|block| block.text().chars().count()).sum::<usize>() > PAGE
             }
             Self::Questions => replay.lane(Lane::Bus).any(|entry| entry.kind == "question"),
-            Self::Withdrawals => !stated.withdrawn.is_empty(),
+            Self::Withdrawals => !facts.withdrawn.is_empty(),
             Self::Turns => turns::outcomes(replay).count() > 1,
             Self::HostMessages => {
                 replay.lane(Lane::Lifecycle).any(|entry| entry.kind == "host_message")
             }
             Self::LongCalls => has_long_call(replay),
             Self::Searches => {
-                let is_search = |call: &StatedCall| is_search(&call.name) && call.result.is_some();
-                stated.calls.iter().any(is_search)
+                let is_search =
+                    |call: &RecordedCall| is_search(&call.name) && call.result.is_some();
+                facts.calls.iter().any(is_search)
             }
             Self::Editors => replay.setup.acp.is_some(),
             Self::EditorCalls => Self::Editors.is_in(replay) && Self::Calls.is_in(replay),

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use clitape_recording::facts::{Stated, StatedBlock, StatedMessage};
+use clitape_recording::facts::{Facts, RecordedBlock, RecordedMessage};
 use clitape_recording::text::{Keep, TextSearch, plain, truncate};
 
 /// Characters that a text has at least for a search for its repetition: a short one may be part of another.
@@ -23,13 +23,13 @@ pub(super) struct WholeText<'s> {
 }
 
 /// The texts of the main conversation, in their order.
-pub(super) fn whole_texts(stated: &Stated) -> Vec<WholeText<'_>> {
-    let messages = stated.messages.iter().filter(|message| is_main(message) && !message.is_error);
+pub(super) fn whole_texts(facts: &Facts) -> Vec<WholeText<'_>> {
+    let messages = facts.messages.iter().filter(|message| is_main(message) && !message.is_error);
     messages.flat_map(|message| &message.texts).filter_map(whole_text).collect()
 }
 
 /// The text of a block that stdout states as whole.
-fn whole_text(block: &StatedBlock) -> Option<WholeText<'_>> {
+fn whole_text(block: &RecordedBlock) -> Option<WholeText<'_>> {
     let text = block.whole.as_deref().filter(|_| block.is_plain())?.trim();
     let text = WholeText { text, calls_before: block.calls_before };
     (!text.text.is_empty()).then_some(text)
@@ -70,8 +70,8 @@ impl<'t> TextsSoFar<'t> {
 
 /// The first text that is in `shown` more often than stdout says it: in a message, or in the result of a turn in which
 /// no message has it.
-pub(super) fn repeated<'s>(stated: &'s Stated, shown: &str) -> Option<&'s str> {
-    let texts = whole_texts(stated).into_iter().map(|text| text.text);
+pub(super) fn repeated<'s>(facts: &'s Facts, shown: &str) -> Option<&'s str> {
+    let texts = whole_texts(facts).into_iter().map(|text| text.text);
     let long: Vec<&str> = texts.filter(|text| text.chars().count() >= REPEATED_LENGTH).collect();
     let search = TextSearch::new(long.iter().copied());
     let mut shown = search.times_in(shown);
@@ -80,17 +80,17 @@ pub(super) fn repeated<'s>(stated: &'s Stated, shown: &str) -> Option<&'s str> {
     if shown.is_empty() {
         return None;
     }
-    let stated = times_stated(stated, &search);
-    let mut more_often = shown.iter().filter(|(number, times)| stated.get(number) < Some(times));
+    let recorded = times_recorded(facts, &search);
+    let mut more_often = shown.iter().filter(|(number, times)| recorded.get(number) < Some(times));
     more_often.next().map(|(number, _)| long[*number])
 }
 
 /// How often stdout says each of the texts.
-fn times_stated(stated: &Stated, search: &TextSearch<'_>) -> BTreeMap<usize, usize> {
+fn times_recorded(facts: &Facts, search: &TextSearch<'_>) -> BTreeMap<usize, usize> {
     let mut all: BTreeMap<usize, usize> = BTreeMap::new();
     // The turns that say a text in a message.
     let mut said: HashSet<(usize, usize)> = HashSet::new();
-    for message in &stated.messages {
+    for message in &facts.messages {
         for block in &message.texts {
             for (number, times) in search.times_in(block.text()) {
                 *all.entry(number).or_default() += times;
@@ -98,7 +98,7 @@ fn times_stated(stated: &Stated, search: &TextSearch<'_>) -> BTreeMap<usize, usi
             }
         }
     }
-    for (turn, result) in stated.turns.iter().enumerate() {
+    for (turn, result) in facts.turns.iter().enumerate() {
         let alone = search.times_in(&result.text).into_keys();
         for number in alone.filter(|number| !said.contains(&(turn, *number))) {
             *all.entry(number).or_default() += 1;
@@ -112,7 +112,7 @@ pub(super) fn beginning(text: &str) -> String {
     truncate(&plain(text), BEGINNING, Keep::Start).into_owned()
 }
 
-fn is_main(message: &StatedMessage) -> bool {
+fn is_main(message: &RecordedMessage) -> bool {
     message.parent.is_none()
 }
 
@@ -121,20 +121,23 @@ mod tests {
     use super::*;
 
     /// The texts of `stdout`, one message each.
-    fn stated(texts: &[&str]) -> Stated {
-        let message = |text: &&str| StatedMessage {
-            texts: vec![StatedBlock { whole: Some((*text).to_owned()), ..StatedBlock::default() }],
-            ..StatedMessage::default()
+    fn facts_of(texts: &[&str]) -> Facts {
+        let message = |text: &&str| RecordedMessage {
+            texts: vec![RecordedBlock {
+                whole: Some((*text).to_owned()),
+                ..RecordedBlock::default()
+            }],
+            ..RecordedMessage::default()
         };
-        Stated { messages: texts.iter().map(message).collect(), ..Stated::default() }
+        Facts { messages: texts.iter().map(message).collect(), ..Facts::default() }
     }
 
     #[test]
     fn texts_are_in_order_and_once() {
         let check = |texts: &[&str], shown: &str, lost: Option<&str>, twice: Option<&str>| {
-            let stated = stated(texts);
-            assert_eq!(missing(&whole_texts(&stated), shown), lost, "{texts:?} {shown}");
-            assert_eq!(repeated(&stated, shown), twice, "{texts:?} {shown}");
+            let facts = facts_of(texts);
+            assert_eq!(missing(&whole_texts(&facts), shown), lost, "{texts:?} {shown}");
+            assert_eq!(repeated(&facts, shown), twice, "{texts:?} {shown}");
         };
         let long = "The release is on Monday.";
         check(&["a", "b"], "a\n\nb", None, None);

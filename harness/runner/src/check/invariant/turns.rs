@@ -21,8 +21,8 @@ pub(super) fn ended_by_other(replay: &Replay) -> Option<Violation<'_>> {
     let ends = by_turn(replay, Lane::Bus);
     let end = |turn: u64| ends.get(&turn)?.iter().rev().find(|entry| entry.kind == "lifecycle");
     // The CLI names the messages that began to stream. A second try that comes whole is none of them.
-    let stated = replay.stated.messages.iter();
-    let come_whole = stated.filter(|said| said.parent.is_none() && said.comes_whole());
+    let messages = replay.facts.messages.iter();
+    let come_whole = messages.filter(|said| said.parent.is_none() && said.comes_whole());
     let come_whole: HashSet<&str> = come_whole.map(|said| said.id.as_str()).collect();
     // The messages of the turn, each with the length of the turn's text before it, which grows; and their ids.
     let mut begun: Vec<(&str, u64)> = Vec::new();

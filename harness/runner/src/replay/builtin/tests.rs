@@ -81,10 +81,10 @@ fn what_stdout_states_is_read_once_for_the_same_bytes() {
     let base = play(&[(0, INIT), (0, SAID), (0, DONE)], run);
     let check = |lines: &[(u64, &str)], is_shared: bool| {
         let mut replay = play(lines, run);
-        replay.share_stated(&base.stated);
-        assert_eq!(Arc::ptr_eq(&replay.stated, &base.stated), is_shared, "{lines:?}");
+        replay.share_facts(&base.facts);
+        assert_eq!(Arc::ptr_eq(&replay.facts, &base.facts), is_shared, "{lines:?}");
         let read = entries(&replay, Lane::Read).len() as u64;
-        assert_eq!(replay.stated.objects, read, "{lines:?}");
+        assert_eq!(replay.facts.objects, read, "{lines:?}");
     };
     check(&[(0, INIT), (9, SAID), (9, DONE)], true);
     check(&[(0, INIT), (0, DONE)], false);

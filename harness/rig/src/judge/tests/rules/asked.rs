@@ -12,7 +12,7 @@ const ENDS: &str = "The table is there, and the old logs are gone.";
 /// The command of `permission-long`.
 fn command() -> String {
     let cassette = Cassette::load(&root().join("cassettes").join(LONG)).unwrap();
-    match &Stated::of(&cassette).turn_facts()[0].questions[0].texts[..] {
+    match &Facts::of(&cassette).turn_facts()[0].questions[0].texts[..] {
         [AskedText::Plain(command)] => command.clone(),
         texts => panic!("{texts:?}"),
     }

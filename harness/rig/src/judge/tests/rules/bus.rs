@@ -7,7 +7,7 @@ fn bus_of_three_tools(missing: usize) -> Vec<BusEvent> {
     let cassette = Cassette::load(&root().join("cassettes/three-tools/2.1.329")).unwrap();
     let text = BusEvent { kind: "text".to_owned(), phase: None, id: None, name: None, args: None };
     let mut bus = vec![text];
-    for tool in &Stated::of(&cassette).turn_facts()[0].tools {
+    for tool in &Facts::of(&cassette).turn_facts()[0].tools {
         for phase in ["start", "result"] {
             bus.push(BusEvent {
                 kind: "tool".to_owned(),
@@ -43,7 +43,7 @@ fn sb032_the_bus_has_every_call() {
     check_bus(bus_of_three_tools(0).into_iter().map(nameless).collect(), &[]);
     // A process that goes on with the session has ids of its own.
     let cassette = Cassette::load(&root().join("cassettes/three-tools/2.1.329")).unwrap();
-    let tools = Stated::of(&cassette).turn_facts().remove(0).tools;
+    let tools = Facts::of(&cassette).turn_facts().remove(0).tools;
     let other = |event: BusEvent| {
         let call = tools.iter().find(|tool| Some(&tool.id) == event.id.as_ref());
         let args = call.map(|tool| serde_json::json!({ "on": tool.main_argument }));

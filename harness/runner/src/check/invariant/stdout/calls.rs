@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::ptr;
 
-use clitape_recording::facts::StatedCall;
+use clitape_recording::facts::RecordedCall;
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ use crate::replay::Replay;
 /// U1: each call that stdout has as a whole starts once, and no other does.
 pub(in super::super) fn call_not_stated(replay: &Replay) -> Option<Violation<'_>> {
     let mut left = by_id(replay);
-    if replay.stated.objects == 0 {
+    if replay.facts.objects == 0 {
         return None;
     }
     for start in starts(replay) {
@@ -23,8 +23,8 @@ pub(in super::super) fn call_not_stated(replay: &Replay) -> Option<Violation<'_>
             return by(start, format!("call {id} starts, and stdout has no such call left"));
         }
     }
-    let is_left = |call: &StatedCall| left[call.id.as_str()].iter().any(|it| ptr::eq(*it, call));
-    let missing = replay.stated.calls.iter().find(|call| call.whole.is_some() && is_left(call))?;
+    let is_left = |call: &RecordedCall| left[call.id.as_str()].iter().any(|it| ptr::eq(*it, call));
+    let missing = replay.facts.calls.iter().find(|call| call.whole.is_some() && is_left(call))?;
     whole(format!("stdout has the call {} of {}, and it never starts", missing.id, missing.name))
 }
 
@@ -33,21 +33,21 @@ pub(in super::super) fn call_misread(replay: &Replay) -> Option<Violation<'_>> {
     pairs(replay, "tool_start").find_map(|(start, call)| {
         let parent = start.field("parent").and_then(Value::as_str);
         if start.text("name") != call.name || parent != call.parent.as_deref() {
-            let stated = format!("{} {}", call.name, call.parent.as_deref().unwrap_or("(main)"));
-            return by(start, format!("call {} is one of {stated} on stdout", call.id));
+            let recorded = format!("{} {}", call.name, call.parent.as_deref().unwrap_or("(main)"));
+            return by(start, format!("call {} is one of {recorded} on stdout", call.id));
         }
         let args = start.field("args").unwrap_or(&Value::Null);
         let streamed = || serde_json::from_str::<Value>(&call.streamed).ok();
-        let is_stated = match &call.whole {
+        let is_recorded = match &call.whole {
             Some(whole) => args == whole || streamed().is_some_and(|streamed| *args == streamed),
             None => args.is_null() || streamed().is_none_or(|streamed| *args == streamed),
         };
-        if is_stated {
+        if is_recorded {
             return None;
         }
-        let stated = call.input()?;
-        let (args, stated) = zoom(&args.to_string(), &stated.to_string());
-        by(start, format!("{} starts with “{args}”, and stdout has “{stated}”", call.name))
+        let input = call.input()?;
+        let (args, input) = zoom(&args.to_string(), &input.to_string());
+        by(start, format!("{} starts with “{args}”, and stdout has “{input}”", call.name))
     })
 }
 
@@ -82,16 +82,16 @@ fn starts(replay: &Replay) -> impl Iterator<Item = &Entry> {
 fn pairs<'r>(
     replay: &'r Replay,
     kind: &'static str,
-) -> impl Iterator<Item = (&'r Entry, &'r StatedCall)> {
+) -> impl Iterator<Item = (&'r Entry, &'r RecordedCall)> {
     let mut left = by_id(replay);
     let events = replay.lane(Lane::Lifecycle).filter(move |entry| entry.kind == kind);
     events.filter_map(move |event| Some((event, left.get_mut(event.text("id"))?.pop_front()?)))
 }
 
 /// The calls of stdout by their ids, the first of an id first.
-fn by_id(replay: &Replay) -> HashMap<&str, VecDeque<&StatedCall>> {
-    let mut calls: HashMap<&str, VecDeque<&StatedCall>> = HashMap::new();
-    for call in &replay.stated.calls {
+fn by_id(replay: &Replay) -> HashMap<&str, VecDeque<&RecordedCall>> {
+    let mut calls: HashMap<&str, VecDeque<&RecordedCall>> = HashMap::new();
+    for call in &replay.facts.calls {
         calls.entry(&call.id).or_default().push_back(call);
     }
     calls

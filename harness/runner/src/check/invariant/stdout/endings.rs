@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use clitape_recording::facts::{StatedBlock, StatedTurn};
+use clitape_recording::facts::{RecordedBlock, RecordedTurn};
 use clitape_recording::text::{plural, solid};
 use clitape_recording::trace::{Entry, Lane};
 
@@ -15,13 +15,13 @@ use crate::replay::Replay;
 /// the same.
 pub(in super::super) fn ending_misread(replay: &Replay) -> Option<Violation<'_>> {
     let ends = ended(replay);
-    if ends.len() < replay.stated.turns.len() {
-        let results = plural(replay.stated.turns.len() as u64, "result");
+    if ends.len() < replay.facts.turns.len() {
+        let results = plural(replay.facts.turns.len() as u64, "result");
         return whole(format!("stdout has {results}, and {} of them end a turn", ends.len()));
     }
     let runs = by_turn(replay, Lane::Bus);
-    (1..).zip(ends).zip(&replay.stated.turns).find_map(|((turn, outcome), stated)| {
-        let is_failure = stated.is_failure?;
+    (1..).zip(ends).zip(&replay.facts.turns).find_map(|((turn, outcome), result)| {
+        let is_failure = result.is_failure?;
         let words = if is_failure { "a failure" } else { "no failure" };
         if (outcome.text("status") != "ok") != is_failure {
             return by(outcome, format!("the result of turn {turn} on stdout is {words}"));
@@ -44,8 +44,8 @@ pub(in super::super) fn ending_misread(replay: &Replay) -> Option<Violation<'_>>
 pub(in super::super) fn answer_misread(replay: &Replay) -> Option<Violation<'_>> {
     let ends = ended(replay);
     let mut said = said(replay);
-    (0..).zip(ends.iter().zip(&replay.stated.turns)).find_map(|(turn, (outcome, stated))| {
-        let StatedTurn { is_failure: Some(false), text, .. } = stated else { return None };
+    (0..).zip(ends.iter().zip(&replay.facts.turns)).find_map(|(turn, (outcome, result))| {
+        let RecordedTurn { is_failure: Some(false), text, .. } = result else { return None };
         let told = solid(outcome.text("text"));
         let [whole, resumed] = said
             .remove(&turn)
@@ -63,14 +63,14 @@ pub(in super::super) fn answer_misread(replay: &Replay) -> Option<Violation<'_>>
 
 /// The texts, without blanks, with which a turn may end that said this, and whose result is `result`. None if the last
 /// text is not the result.
-fn expected(said: &[(usize, &StatedBlock)], result: &str) -> Option<Vec<String>> {
+fn expected(said: &[(usize, &RecordedBlock)], result: &str) -> Option<Vec<String>> {
     let (_, last) = said.last()?;
     if solid(last.text()) != result {
         return None;
     }
     let from =
         |at: usize| -> String { said[at..].iter().map(|(_, block)| solid(block.text())).collect() };
-    let goes_on = |pair: &[(usize, &StatedBlock)]| {
+    let goes_on = |pair: &[(usize, &RecordedBlock)]| {
         pair[0].0 == pair[1].0 || pair[0].1.calls_before < pair[1].1.calls_before
     };
     let begun = said.windows(2).rposition(|pair| !goes_on(pair)).map_or(0, |at| at + 1);
@@ -83,14 +83,14 @@ fn expected(said: &[(usize, &StatedBlock)], result: &str) -> Option<Vec<String>>
 #[derive(Default)]
 struct SaidInTurn<'s> {
     /// Those that are whole.
-    all: Vec<(usize, &'s StatedBlock)>,
+    all: Vec<(usize, &'s RecordedBlock)>,
     /// Those of messages that did not break off.
-    of_whole_messages: Vec<(usize, &'s StatedBlock)>,
+    of_whole_messages: Vec<(usize, &'s RecordedBlock)>,
 }
 
 impl<'s> SaidInTurn<'s> {
     /// Without those of messages that broke off, and with them. None where reasoning is hidden in one of them.
-    fn blocks(self) -> Option<[Vec<(usize, &'s StatedBlock)>; 2]> {
+    fn blocks(self) -> Option<[Vec<(usize, &'s RecordedBlock)>; 2]> {
         let is_plain = self.all.iter().all(|(_, block)| block.is_plain());
         is_plain.then_some([self.of_whole_messages, self.all])
     }
@@ -98,10 +98,10 @@ impl<'s> SaidInTurn<'s> {
 
 /// What the main conversation says in each turn.
 fn said(replay: &Replay) -> HashMap<usize, SaidInTurn<'_>> {
-    let stated = &replay.stated;
-    let broken_off = stated.broken_off();
+    let facts = &replay.facts;
+    let broken_off = facts.broken_off();
     let mut turns: HashMap<usize, SaidInTurn<'_>> = HashMap::new();
-    for (at, message) in stated.messages.iter().enumerate() {
+    for (at, message) in facts.messages.iter().enumerate() {
         if message.parent.is_some() || message.is_error {
             continue;
         }

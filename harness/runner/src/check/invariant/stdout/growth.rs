@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use clitape_recording::facts::StatedCall;
+use clitape_recording::facts::RecordedCall;
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
@@ -40,7 +40,7 @@ pub(in super::super) fn input_misread(replay: &Replay) -> Option<Violation<'_>> 
 pub(in super::super) fn field_unreported(replay: &Replay) -> Option<Violation<'_>> {
     let mut told: HashMap<&str, Vec<&Entry>> = HashMap::new();
     reports(replay).for_each(|(report, call)| told.entry(&call.id).or_default().push(report));
-    replay.stated.single_calls().find_map(|call| {
+    replay.facts.single_calls().find_map(|call| {
         let input = call.input().filter(|_| !call.streamed.is_empty())?;
         let mut keys = places(input.as_object()?.keys(), &call.streamed);
         keys.sort_unstable();
@@ -103,9 +103,9 @@ const SHARE: usize = 4;
 
 /// The reports of growing inputs with the calls of stdout that they are about. An id that stdout uses twice is left
 /// out.
-fn reports(replay: &Replay) -> impl Iterator<Item = (&Entry, &StatedCall)> {
+fn reports(replay: &Replay) -> impl Iterator<Item = (&Entry, &RecordedCall)> {
     let inputs = replay.lane(Lane::Lifecycle).filter(|entry| entry.kind == "tool_input");
-    let calls = replay.stated.single_calls_by_id();
+    let calls = replay.facts.single_calls_by_id();
     inputs.filter_map(move |report| Some((report, *calls.get(report.text("id"))?)))
 }
 

@@ -1,6 +1,6 @@
 //! The rules that hold the parser's events against what stdout states.
 //!
-//! [`Stated`](clitape_recording::facts::Stated) is read without the parser, so that these rules need no golden. Where stdout
+//! [`Facts`](clitape_recording::facts::Facts) is read without the parser, so that these rules need no golden. Where stdout
 //! leaves something open, they hold nothing against anybody.
 
 pub(super) mod calls;
@@ -16,7 +16,7 @@ use crate::replay::Replay;
 /// L1: a line that is a JSON object is a record; the parser does not refuse it.
 pub(super) fn record_refused(replay: &Replay) -> Option<Violation<'_>> {
     let stats = &replay.stats;
-    let others = replay.counted.lines().saturating_sub(replay.stated.objects);
+    let others = replay.counted.lines().saturating_sub(replay.facts.objects);
     let refused =
         (stats.blank + stats.unusable).checked_sub(others).filter(|refused| *refused > 0)?;
     let refused = plural(refused, "line");

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use clitape_recording::facts::{StatedBlock, StatedMessage};
+use clitape_recording::facts::{RecordedBlock, RecordedMessage};
 use clitape_recording::text::solid;
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
@@ -17,26 +17,26 @@ pub(in super::super) fn text_misread(replay: &Replay) -> Option<Violation<'_>> {
     let texts = told(replay, "text");
     let reasoning = told(replay, "thinking");
     messages(replay).into_iter().find_map(|((parent, id), messages)| {
-        let is_plain = blocks(&messages, |m| &m.texts).all(StatedBlock::is_plain);
-        let text = |message: &&StatedMessage| !message.is_error;
-        let said: Vec<&StatedMessage> = messages.iter().copied().filter(text).collect();
+        let is_plain = blocks(&messages, |m| &m.texts).all(RecordedBlock::is_plain);
+        let text = |message: &&RecordedMessage| !message.is_error;
+        let said: Vec<&RecordedMessage> = messages.iter().copied().filter(text).collect();
         let is_doubtful = messages.iter().any(|message| message.is_doubtful);
-        let may_be_text = |message: &&StatedMessage| !message.is_error || message.is_doubtful;
-        let with_doubtful: Vec<&StatedMessage> =
+        let may_be_text = |message: &&RecordedMessage| !message.is_error || message.is_doubtful;
+        let with_doubtful: Vec<&RecordedMessage> =
             messages.iter().copied().filter(may_be_text).collect();
         let kinds = [
             ("text", &texts, joined(&said, |m| &m.texts)),
             ("reasoning", &reasoning, joined(&messages, |m| &m.reasoning)),
         ];
-        kinds.into_iter().filter(|_| is_plain).find_map(|(kind, told, stated)| {
+        kinds.into_iter().filter(|_| is_plain).find_map(|(kind, told, recorded)| {
             let of = if parent.is_some() { "of a subagent’s message" } else { "of message" };
             let (last, told) = told.get(&(parent, id)).cloned().unwrap_or_default();
             let or_doubtful = || joined(&with_doubtful, |m| &m.texts);
-            if told == stated || kind == "text" && is_doubtful && told == or_doubtful() {
+            if told == recorded || kind == "text" && is_doubtful && told == or_doubtful() {
                 return None;
             }
-            let (told, stated) = zoom(&told, &stated);
-            let sentence = format!("the {kind} {of} {id} is “{told}”, and stdout has “{stated}”");
+            let (told, recorded) = zoom(&told, &recorded);
+            let sentence = format!("the {kind} {of} {id} is “{told}”, and stdout has “{recorded}”");
             match last {
                 Some(last) => by(last, sentence),
                 None => whole(sentence),
@@ -48,22 +48,22 @@ pub(in super::super) fn text_misread(replay: &Replay) -> Option<Violation<'_>> {
 /// T5: what a message said that broke off, or that the CLI takes back, is retracted once another message follows it in
 /// a turn that goes well.
 pub(in super::super) fn text_kept(replay: &Replay) -> Option<Violation<'_>> {
-    let stated = &replay.stated;
+    let facts = &replay.facts;
     let retracted: HashSet<&str> = replay
         .lane(Lane::Lifecycle)
         .filter(|entry| entry.kind == "retract")
         .map(|entry| entry.text("message_id"))
         .collect();
     let texts = told(replay, "text");
-    let is_gone = |(_, message): &(usize, &StatedMessage)| {
+    let is_gone = |(_, message): &(usize, &RecordedMessage)| {
         let is_well =
-            stated.turns.get(message.turn).is_some_and(|turn| turn.is_failure == Some(false));
+            facts.turns.get(message.turn).is_some_and(|turn| turn.is_failure == Some(false));
         is_well && message.parent.is_none() && (message.is_refused || message.has_open_text())
     };
     // The last message of each turn.
-    let main = stated.messages.iter().enumerate().filter(|(_, message)| message.parent.is_none());
+    let main = facts.messages.iter().enumerate().filter(|(_, message)| message.parent.is_none());
     let last: HashMap<usize, usize> = main.map(|(at, message)| (message.turn, at)).collect();
-    let mut gone = stated.messages.iter().enumerate().filter(is_gone);
+    let mut gone = facts.messages.iter().enumerate().filter(is_gone);
     gone.find_map(|(at, message)| {
         let is_followed = last.get(&message.turn).is_some_and(|last| *last > at);
         let (last, text) = texts.get(&(None, message.id.as_str()))?;
@@ -88,9 +88,9 @@ pub(in super::super) fn empty_delta(replay: &Replay) -> Option<Violation<'_>> {
 type Key<'r> = (Option<&'r str>, &'r str);
 
 /// The messages of stdout by conversation and id.
-fn messages(replay: &Replay) -> BTreeMap<Key<'_>, Vec<&StatedMessage>> {
-    let mut messages: BTreeMap<Key<'_>, Vec<&StatedMessage>> = BTreeMap::new();
-    for message in &replay.stated.messages {
+fn messages(replay: &Replay) -> BTreeMap<Key<'_>, Vec<&RecordedMessage>> {
+    let mut messages: BTreeMap<Key<'_>, Vec<&RecordedMessage>> = BTreeMap::new();
+    for message in &replay.facts.messages {
         messages.entry((message.parent.as_deref(), &message.id)).or_default().push(message);
     }
     messages
@@ -127,12 +127,15 @@ fn told<'r>(replay: &'r Replay, kind: &str) -> BTreeMap<Key<'r>, (Option<&'r Ent
 }
 
 fn blocks<'m>(
-    messages: &[&'m StatedMessage],
-    of: fn(&StatedMessage) -> &Vec<StatedBlock>,
-) -> impl Iterator<Item = &'m StatedBlock> {
+    messages: &[&'m RecordedMessage],
+    of: fn(&RecordedMessage) -> &Vec<RecordedBlock>,
+) -> impl Iterator<Item = &'m RecordedBlock> {
     messages.iter().flat_map(move |message| of(message))
 }
 
-fn joined(messages: &[&StatedMessage], of: fn(&StatedMessage) -> &Vec<StatedBlock>) -> String {
+fn joined(
+    messages: &[&RecordedMessage],
+    of: fn(&RecordedMessage) -> &Vec<RecordedBlock>,
+) -> String {
     blocks(messages, of).map(|block| solid(block.text())).collect()
 }

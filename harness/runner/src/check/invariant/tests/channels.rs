@@ -1,6 +1,6 @@
 //! The rules of the event stream and of the editor, with traces that break them.
 
-use clitape_recording::facts::LazyStated;
+use clitape_recording::facts::LazyFacts;
 
 use super::*;
 use crate::replay::AcpClient;
@@ -30,7 +30,7 @@ fn found(stdout: &[&str], entries: &[&str]) -> Vec<(FindingKind, String)> {
         entries: entries.into(),
         stats: Stats::default(),
         counted: ReplayCounts::default(),
-        stated: Arc::new(LazyStated::new(stdout.join("\n").as_bytes(), usize::MAX)),
+        facts: Arc::new(LazyFacts::new(stdout.join("\n").as_bytes(), usize::MAX)),
         is_faithful: true,
         reports: Vec::new(),
         heard: Default::default(),
