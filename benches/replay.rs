@@ -3,8 +3,8 @@
 mod cassettes;
 
 use cassettes::cassettes;
-use clitape_recording::scenario::{Chat, ChatMode, RunSpec};
-use clitape_runner::replay::{Plan, Setup, replay};
+use clitape_recording::scenario::{Chat, ChatMode, RunSpec, Setup};
+use clitape_runner::replay::{Plan, replay};
 use divan::Bencher;
 use divan::counter::BytesCount;
 

@@ -3,11 +3,9 @@
 
 use std::sync::OnceLock;
 
-use clitape_recording::scenario::{Chat, ChatMode, ChatProfile, RunSpec};
+use clitape_recording::scenario::{AcpClient, Chat, ChatMode, ChatProfile, RunSpec, Setup};
 use clitape_recording::trace::{Entry, Lane};
-use clitape_runner::replay::{
-    AcpClient, PLAN_FORMAT, Plan, PlanError, PlanStep, Replay, Setup, replay,
-};
+use clitape_runner::replay::{PLAN_FORMAT, Plan, PlanError, PlanStep, Replay, replay};
 
 /// The bytes that are replayed: a thought, a tool and an answer.
 const STDOUT: &[u8] = include_bytes!("../seeds/stream/tool");

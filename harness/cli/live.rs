@@ -12,7 +12,8 @@ use clitape_gateway::telegram::{
 };
 use clitape_gateway::{ByteSize, Delivery};
 use clitape_process::threads::client_runtime;
-use clitape_runner::replay::{Capture, Plan, Setup, call_entry, live};
+use clitape_recording::scenario::Setup;
+use clitape_runner::replay::{Capture, Plan, call_entry, live};
 use clitape_runner::report::TerminalChat;
 
 use crate::exit::ExitStatus;

@@ -6,10 +6,10 @@ use std::thread;
 
 use clitape_recording::cassette::Cassette;
 use clitape_recording::names::ScenarioName;
-use clitape_recording::scenario::{ChannelSpec, Workspace};
+use clitape_recording::scenario::{AcpClient, ChannelSpec, Setup, Workspace};
 use clitape_recording::text::plural;
 use clitape_runner::check::{INVARIANTS, Invariant, SESSION_RULES, ScenarioChecks};
-use clitape_runner::replay::{AcpClient, Capture, Plan, Replay, Setup, replay, stdin_lines};
+use clitape_runner::replay::{Capture, Plan, Replay, replay, stdin_lines};
 
 use super::page::Conviction;
 use super::versions;

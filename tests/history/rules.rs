@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 
 use clitape_recording::cassette::Cassette;
 use clitape_recording::names::CliVersion;
-use clitape_recording::scenario::{Chat, ChatMode, DeliverySpec, RunSpec, Scenario, Workspace};
+use clitape_recording::scenario::{
+    Chat, ChatMode, DeliverySpec, RunSpec, Scenario, Setup, Workspace,
+};
 use clitape_recording::trace::{Entry, Lane};
 use clitape_rig::judge::judge;
 use clitape_rig::observation::{BusEvent, Observation, PlayedTurn, RunEnding, SubjectTraits};
 use clitape_runner::check::FindingKind;
-use clitape_runner::replay::{Capture, Plan, Setup, replay, stdin_lines};
+use clitape_runner::replay::{Capture, Plan, replay, stdin_lines};
 use serde_json::Value;
 
 /// The milliseconds between two lines.

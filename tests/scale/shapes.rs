@@ -6,10 +6,8 @@
 use std::io::{BufReader, Read, Write};
 use std::ops::ControlFlow;
 
-use clitape_recording::scenario::{Chat, ChatMode, RunSpec};
-use clitape_runner::replay::{
-    AcpClient, CapturePieces, Plan, Replay, Setup, replay, replay_streamed,
-};
+use clitape_recording::scenario::{AcpClient, Chat, ChatMode, RunSpec, Setup};
+use clitape_runner::replay::{CapturePieces, Plan, Replay, replay, replay_streamed};
 use serde_json::{Value, json};
 use strum::{Display, EnumIter};
 

@@ -15,6 +15,7 @@ mod record;
 mod run;
 mod say;
 mod session;
+mod setup;
 mod signal;
 mod step;
 mod sweep;
@@ -45,6 +46,7 @@ pub use say::{
     ChosenLabels, NamedTool, SayAction, SayAnswer, SayBehavior, SayInitialize, SayStep, SayTrigger,
 };
 pub use session::SessionSpec;
+pub use setup::{AcpClient, Setup};
 pub use signal::{Exit, ExitWord, Exits, SignalName, SignalPlan, Trigger};
 pub use step::{Resume, SessionStep};
 pub use sweep::{SeedRange, Seeds, SweepSpec};

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clitape_recording::cassette::Cassette;
 use clitape_recording::facts::Facts;
-use clitape_recording::scenario::{Chat, ChatMode, DeliverySpec, RunSpec, Workspace};
+use clitape_recording::scenario::{Chat, ChatMode, DeliverySpec, RunSpec, Setup, Workspace};
 use clitape_recording::trace::{Entry, Lane};
-use clitape_runner::replay::{Capture, Plan, Setup, replay, stdin_lines};
+use clitape_runner::replay::{Capture, Plan, replay, stdin_lines};
 
 use super::*;
 use crate::chat_server::drawn;

@@ -91,13 +91,13 @@ fn final_text(entries: &[Entry]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use clitape_recording::scenario::{Chat, ChatMode, ChatProfile, Fault, RunSpec};
+    use clitape_recording::scenario::{Chat, ChatMode, ChatProfile, Fault, RunSpec, Setup};
 
     use super::super::entry_line::entry;
     use super::super::sweep::tests::RUN;
     use super::*;
     use crate::compare::last;
-    use crate::replay::{Plan, Replay, Setup, replay};
+    use crate::replay::{Plan, Replay, replay};
     use crate::report::proof::last_seen;
     use crate::report::{TerminalChat, last_messages};
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use clitape_recording::cassette::CassetteError;
 use clitape_recording::names::CliVersion;
-use clitape_recording::scenario::{Scenario, Workspace};
+use clitape_recording::scenario::{Scenario, Setup, Workspace};
 
 use super::checks::Check;
 use super::complete::complete;
@@ -22,13 +22,12 @@ use super::idle_cores::IdleCores;
 use super::invariant::{self, BrokenInvariant};
 use super::kept::FailureMemory;
 use super::marks::Marks;
-use super::recorded;
 use super::recording::{Recording, Recordings, setup};
 use super::sweep::PlanSharing;
 use super::trace_diff::{Times, TraceDiff};
-use super::variant;
 use super::view::View;
-use crate::replay::{Replay, ReplayRequest, Setup};
+use super::{recorded, variant};
+use crate::replay::{Replay, ReplayRequest};
 
 /// The checks of a scenario, and the recordings that they share.
 #[derive(Debug)]

@@ -170,11 +170,11 @@ impl Marks {
 
 #[cfg(test)]
 mod tests {
-    use clitape_recording::scenario::{Chat, ChatMode, RunSpec};
+    use clitape_recording::scenario::{Chat, ChatMode, RunSpec, Setup};
 
     use super::super::sweep::tests::RUN;
     use super::*;
-    use crate::replay::{Plan, Setup, replay};
+    use crate::replay::{Plan, replay};
 
     #[test]
     fn a_replay_marks_what_it_could_break_and_nothing_else() {

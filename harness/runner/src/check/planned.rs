@@ -3,7 +3,7 @@
 
 use clitape_recording::cassette::CassetteError;
 use clitape_recording::names::CliVersion;
-use clitape_recording::scenario::FaultKind;
+use clitape_recording::scenario::{FaultKind, Setup};
 use clitape_recording::trace::Lane;
 
 use super::finding::{CheckResult, Finding, FindingKind};
@@ -14,7 +14,7 @@ use super::recording::{Recording, setup, setups};
 use super::sweep::{FailedPlan, ParsedPlans, PlanSharing, PlanSweep};
 use super::unmet;
 use super::view::View;
-use crate::replay::{Plan, ReplayRequest, Setup};
+use crate::replay::{Plan, ReplayRequest};
 
 impl ScenarioChecks {
     /// Replays a recording under its plans.

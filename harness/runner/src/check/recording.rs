@@ -8,13 +8,15 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use clitape_recording::cassette::{Cassette, CassetteError, Manifest};
 use clitape_recording::facts::LazyFacts;
 use clitape_recording::names::{CassetteFile, CassettePart, CliVersion};
-use clitape_recording::scenario::{ChannelSpec, Fault, PlanSource, Scenario, Workspace};
+use clitape_recording::scenario::{
+    AcpClient, ChannelSpec, Fault, PlanSource, Scenario, Setup, Workspace,
+};
 
 use super::sweep::seeded;
 use super::view::View;
 use crate::replay::{
-    AcpClient, Capture, Plan, PlanArg, Replay, ReplayRequest, RequestError, Setup, StdinLine,
-    replay, replay_all, replay_heard, stdin_lines,
+    Capture, Plan, PlanArg, Replay, ReplayRequest, RequestError, StdinLine, replay, replay_all,
+    replay_heard, stdin_lines,
 };
 #[cfg(test)]
 use crate::replay::{PlantedFault, replay_planted};

@@ -3,15 +3,13 @@
 
 use std::sync::Arc;
 
-use clitape_recording::scenario::Scenario;
+use clitape_recording::scenario::{Scenario, Setup};
 
 use super::finding::Finding;
 use super::idle_cores::IdleCores;
 use super::recording::{Recording, setups};
 use super::sweep::{ParsedPlans, PlanSharing, PlanSweep, smallest};
-use crate::replay::{
-    AgentFaultKind, Capture, HostStep, Plan, PlanStep, Replay, Setup, StdinLine, replay,
-};
+use crate::replay::{AgentFaultKind, Capture, HostStep, Plan, PlanStep, Replay, StdinLine, replay};
 
 /// The most recordings that are tried with some of their records left out.
 const TRIES: u32 = 3_000;

@@ -14,7 +14,7 @@ mod smallest;
 
 use std::sync::Arc;
 
-use clitape_recording::scenario::{Fault, FaultKind, Seeds};
+use clitape_recording::scenario::{Fault, FaultKind, Seeds, Setup};
 use clitape_recording::trace::{Entry, Lane, sort_by_turn};
 
 use super::agent::{self, FaultyRun, Unseen};
@@ -27,7 +27,7 @@ use super::invariant::{self, BrokenInvariant};
 use super::trace_diff::{Times, TraceDiff};
 use super::unmet;
 use crate::replay::{
-    AgentFault, Capture, Plan, PlayedPlan, Replay, Setup, replay_following, replay_played,
+    AgentFault, Capture, Plan, PlayedPlan, Replay, replay_following, replay_played,
 };
 pub(super) use same_times::ParsedPlans;
 use same_times::{Groups, NamedPlan, Twin};

@@ -60,11 +60,11 @@ pub(super) fn of_sweep(
 
 #[cfg(test)]
 mod tests {
-    use clitape_recording::scenario::{Chat, ChatMode, RunSpec};
+    use clitape_recording::scenario::{Chat, ChatMode, RunSpec, Setup};
 
     use super::super::sweep::tests::RUN;
     use super::*;
-    use crate::replay::{Plan, Setup, replay};
+    use crate::replay::{Plan, replay};
 
     #[test]
     fn a_fault_at_a_call_that_never_comes_is_a_finding() {

@@ -2,11 +2,9 @@
 
 use std::fmt;
 
-use clitape_recording::scenario::{ChannelSpec, Chat, Scenario};
+use clitape_recording::scenario::{AcpClient, ChannelSpec, Chat, Scenario};
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
-
-use crate::replay::AcpClient;
 
 /// The fields that only name the CLI's version or its model: the kind of the entry, and the field.
 const NAMES: [(&str, &str); 3] =

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clitape_process::kept::{Full, Held};
 use clitape_recording::chat::ChatView;
 use clitape_recording::names::CliVersion;
-use clitape_recording::scenario::{Chat, Scenario, Workspace};
+use clitape_recording::scenario::{AcpClient, Chat, Scenario, Setup, Workspace};
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
@@ -19,7 +19,6 @@ use super::select::Selection;
 use super::subject::{Subject, Trace};
 use super::uncovered::{ComparedRun, uncovered};
 use crate::check::{Recording, View, setups};
-use crate::replay::{AcpClient, Setup};
 use crate::suite::{Progress, in_order};
 
 /// Compares both sides on all selected cassettes. `tell` is called with the number of cassettes that are done.

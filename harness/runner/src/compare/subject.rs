@@ -10,7 +10,7 @@ use clitape_gateway::ByteSize;
 use clitape_process::kept::{Held, KeptBytes};
 use clitape_recording::cassette::sha256_of_file;
 use clitape_recording::limits::CallLimits;
-use clitape_recording::scenario::Workspace;
+use clitape_recording::scenario::{Setup, Workspace};
 use clitape_recording::text::shell_quote;
 use clitape_recording::trace::{Entry, Lane};
 use fs_err as fs;
@@ -21,7 +21,7 @@ use super::error::CompareError;
 use super::model::About;
 use super::side::SideName;
 use crate::check::Recording;
-use crate::replay::{Replay, ReplayRequest, Setup};
+use crate::replay::{Replay, ReplayRequest};
 
 /// The lanes that are compared. The lane `read` is not: the plan decides how bytes arrive, not the subject.
 pub(super) const LANES: [Lane; 6] =

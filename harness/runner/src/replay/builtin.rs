@@ -16,9 +16,9 @@ use super::heard::{Heard, Hearing};
 use super::plan::Plan;
 use super::played::PlayedPlan;
 use super::pulse::replay_ended;
-use super::setup::Setup;
 use super::virtual_time::in_virtual_time;
 use super::wiring::Wiring;
+use clitape_recording::scenario::Setup;
 
 /// The result of a replay.
 #[derive(Debug, Clone, PartialEq)]

@@ -21,10 +21,10 @@ use super::log::Log;
 use super::person::Person;
 use super::pieces::line_feeds;
 use super::plan::Plan;
-use super::setup::Setup;
 use super::turns::{Outside, conversation, given_up};
 use super::virtual_time::nothing_is_due;
 use super::wiring::{OnEvent, Wiring};
+use clitape_recording::scenario::Setup;
 
 /// How long a replay goes on after the end of the last run, in virtual time: no call may come any more.
 const AFTERMATH: Duration = Duration::from_secs(60);

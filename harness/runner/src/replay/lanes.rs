@@ -20,7 +20,7 @@ use clitape_recording::trace::{millis, object};
 use clitape_stream::Event;
 use serde_json::{Map, Value, json};
 
-use super::setup::AcpClient;
+use clitape_recording::scenario::AcpClient;
 
 /// The kind of the entries with what a reader of an event stream has collected.
 pub(super) const COLLECTED: &str = "collected";

@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use super::heard::{EntryParts, HeardOnBus, HeardRun, HeardTurn, HeardTurns, is_same};
 use super::lanes::{COLLECTED, acp_entries, acp_session, bus_data, collected_data, sse_entries};
 use super::log::{Log, turn_field};
-use super::setup::AcpClient;
+use clitape_recording::scenario::AcpClient;
 
 /// The bytes of the events of calls of which an entry `collected` is made at the latest, so that a replay of a long turn
 /// does not keep all of them.

@@ -14,8 +14,9 @@ use clitape_stream::Parser;
 
 use super::dialogue::Action;
 use super::plan::Plan;
-use super::setup::{Setup, chat_settings, run_id, settings};
+use super::setup::{chat_settings, run_id, settings};
 use super::turns::given_up;
+use clitape_recording::scenario::Setup;
 
 /// Plays `capture` as `plan` says, `speed` times as fast, and makes the chat's calls with `api`, which is
 /// waited for as long as `limits` say.
@@ -35,7 +36,7 @@ pub async fn live(
         let settings = TelegramSettings { limits, ..chat_settings(chat) };
         Some(Box::new(Telegram::new(settings, api.clone())) as Box<dyn Channel>)
     };
-    let settings = RunSettings { final_message: limits.final_message, ..settings(setup.run) };
+    let settings = RunSettings { final_message: limits.final_message, ..settings(setup) };
     let mut run = Conversation::new(settings, move |turn| Turn {
         bus: Bus::new(run_id(turn)),
         channels: channel().into_iter().collect(),

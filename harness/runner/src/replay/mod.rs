@@ -55,5 +55,4 @@ pub(crate) use pulse::replay_ended;
 pub(crate) use pulse::{count_of_this_thread, count_replays};
 pub(crate) use random::first_of_times;
 pub use request::{PlanArg, ReplayRequest, RequestError};
-pub use setup::{AcpClient, Setup};
 pub use streamed::{ReplaySummary, replay_streamed};

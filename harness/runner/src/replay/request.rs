@@ -13,13 +13,14 @@ use clitape_recording::cassette::Tick;
 use clitape_recording::files::{self, FileError};
 use clitape_recording::input::{self, InputError};
 use clitape_recording::names::{CassetteFile, CliVersion, ScenarioName};
-use clitape_recording::scenario::{Chat, ChatMode, Fault, FaultKind, RunSpec, Scenario};
+use clitape_recording::scenario::{
+    AcpClient, Chat, ChatMode, Fault, FaultKind, RunSpec, Scenario, Setup,
+};
 use clitape_recording::text::shell_quote;
 use clitape_recording::trace::Lane;
 
 use super::pieces::CapturePieces;
 use super::plan::{Cut, Plan, PlanError};
-use super::setup::{AcpClient, Setup};
 
 /// The slowest pace, in ms.
 const PACE_MOST_MS: u64 = 3_600_000;

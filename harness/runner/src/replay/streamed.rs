@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use clitape_gateway::RunReport;
 use clitape_gateway::sanitise::Masked;
-use clitape_recording::scenario::Fault;
+use clitape_recording::scenario::{Fault, Setup};
 use clitape_recording::trace::Entry;
 use clitape_stream::{ParserLimits, Stats};
 
@@ -16,7 +16,6 @@ use super::driver::{OverReplay, ReplayDriver};
 use super::heard::Hearing;
 use super::pieces::CapturePieces;
 use super::plan::Plan;
-use super::setup::Setup;
 use super::virtual_time::in_virtual_time;
 use super::wiring::Wiring;
 

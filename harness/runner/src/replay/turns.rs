@@ -15,10 +15,11 @@ use super::listener::{Listeners, TurnByTurn, lock};
 use super::log::Log;
 use super::person::Keyboards;
 use super::plan::Plan;
-use super::setup::{Setup, chat_settings, run_id, settings};
+use super::setup::{chat_settings, run_id, settings};
 use super::stream_reading::StreamReading;
 use super::stuck::{Stuck, StuckCallback};
 use super::wiring::{OnBus, OpenChat};
+use clitape_recording::scenario::Setup;
 
 /// The buses of the turns, and who listens to them.
 #[derive(Default)]
@@ -101,7 +102,7 @@ pub(super) fn conversation(
     listeners: Listeners,
 ) -> Conversation {
     let opener = TurnOpener { setup, outside, open_chat, on_bus, listeners, log };
-    Conversation::new(settings(setup.run), move |turn| opener.open(turn))
+    Conversation::new(settings(setup), move |turn| opener.open(turn))
 }
 
 /// Settles when the gateway has given the agent up. A question that nobody answers is denied meanwhile; the CLI,

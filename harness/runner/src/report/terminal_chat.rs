@@ -81,11 +81,11 @@ mod tests {
     use std::path::Path;
 
     use clitape_recording::cassette::Cassette;
-    use clitape_recording::scenario::{Chat, ChatMode, RunSpec};
+    use clitape_recording::scenario::{Chat, ChatMode, RunSpec, Setup};
     use clitape_recording::text::markup::spans;
 
     use super::*;
-    use crate::replay::{Capture, Cut, Plan, Setup, replay, stdin_lines};
+    use crate::replay::{Capture, Cut, Plan, replay, stdin_lines};
     use crate::report::tests::strip;
 
     #[test]

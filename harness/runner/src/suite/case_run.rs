@@ -3,13 +3,11 @@
 use std::sync::Arc;
 
 use clitape_recording::cassette::{Cassette, Exit, RecordCounts, Resume};
-use clitape_recording::scenario::{Chat, Scenario};
+use clitape_recording::scenario::{AcpClient, Chat, Scenario, Setup};
 use clitape_recording::trace::{Entry, Lane};
 
 use crate::check::Recording;
-use crate::replay::{
-    AcpClient, Capture, Cut, Plan, Replay, ReplayRequest, Setup, replay, stdin_lines,
-};
+use crate::replay::{Capture, Cut, Plan, Replay, ReplayRequest, replay, stdin_lines};
 
 /// A run of the CLI, replayed as goldens are made: whole lines, one after another.
 #[derive(Debug, Clone)]

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clitape_recording::cassette::Cassette;
 use clitape_recording::facts::Facts;
-use clitape_recording::scenario::{DeliverySpec, Workspace};
+use clitape_recording::scenario::{AcpClient, DeliverySpec, Setup, Workspace};
 use clitape_recording::trace::Lane;
-use clitape_runner::replay::{AcpClient, Capture, Plan, Setup, replay, stdin_lines};
+use clitape_runner::replay::{Capture, Plan, replay, stdin_lines};
 use serde_json::{Value, json};
 
 use super::case::text;

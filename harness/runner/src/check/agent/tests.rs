@@ -3,13 +3,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use clitape_recording::cassette::Cassette;
-use clitape_recording::scenario::{Chat, ChatMode, RunSpec, Seeds, Workspace};
+use clitape_recording::scenario::{Chat, ChatMode, RunSpec, Seeds, Setup, Workspace};
 
 use super::*;
 use crate::check::idle_cores::IdleCores;
 use crate::check::recording::{Recording, setups};
 use crate::check::sweep::{ParsedPlans, PlanSharing, PlanSweep};
-use crate::replay::{AGENT_FAULTS, Capture, Plan, PlanStep, Setup, replay, stdin_lines};
+use crate::replay::{AGENT_FAULTS, Capture, Plan, PlanStep, replay, stdin_lines};
 
 fn workspace() -> Workspace {
     Workspace::at(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")))
@@ -141,7 +141,7 @@ const ANSWER: &str = concat!(
 #[track_caller]
 fn convict(fault: &str, change: impl Fn(&mut Vec<Entry>), expect: &str) {
     let chat = Some(Chat::of(ChatMode::Partial));
-    let acp = Some(crate::replay::AcpClient { terminal: false });
+    let acp = Some(clitape_recording::scenario::AcpClient { terminal: false });
     let setup = Setup { run: RunSpec::default(), channel: chat, acp };
     let stdout = ANSWER.as_bytes();
     let base = replay(stdout, &Plan::canonical(stdout, 200), setup);

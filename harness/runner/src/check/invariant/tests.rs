@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use clitape_gateway::sanitise::Masked;
 use clitape_gateway::{ChannelReport, Delivery, RunReport};
-use clitape_recording::scenario::{self, Chat, ChatMode, RunSpec};
+use clitape_recording::scenario::{self, Chat, ChatMode, RunSpec, Setup};
 use clitape_recording::text::plural;
 use clitape_recording::trace::Lane;
 use clitape_stream::Stats;
@@ -13,7 +13,7 @@ use super::super::entry_line::entry;
 use super::super::finding::FindingKind;
 use super::super::sweep::tests::RUN;
 use super::*;
-use crate::replay::{Plan, ReplayCounts, Setup, replay};
+use crate::replay::{Plan, ReplayCounts, replay};
 
 mod asked;
 mod channels;

@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use crate::replay::{Replay, Setup};
+use crate::replay::Replay;
+use clitape_recording::scenario::Setup;
 
 /// Canonical replays of a recording, one in each setup.
 #[derive(Debug, Default)]
@@ -48,10 +49,10 @@ impl SharedReplays {
 mod tests {
     use std::cell::RefCell;
 
-    use clitape_recording::scenario::RunSpec;
+    use clitape_recording::scenario::{AcpClient, RunSpec};
 
     use super::*;
-    use crate::replay::{AcpClient, Plan, replay};
+    use crate::replay::{Plan, replay};
 
     /// Asks for replays in setups with these numbers, of which all are kept or the last one, and expects so many to be made
     /// for each.

@@ -7,6 +7,8 @@ use std::collections::HashMap;
 use std::iter::Peekable;
 use std::sync::{Mutex, PoisonError};
 
+use clitape_recording::trace::millis;
+
 use crate::replay::{Heard, Plan, PlayedPlan, Replay, first_of_times, parsed, parsed_in_step};
 
 /// A plan with its name in a finding.
@@ -75,7 +77,8 @@ pub(super) struct Twin {
 impl Twin {
     /// The twin `uncut` with its replays, and what its parser tells if that is known.
     pub(super) fn new(uncut: &PlayedPlan<'_>, replays: Vec<Replay>, heard: Option<Heard>) -> Self {
-        let patience = replays.iter().filter_map(|replay| replay.setup.patience_ms()).min();
+        let silence = |replay: &Replay| millis(replay.setup.watchdog().silence());
+        let patience = replays.iter().map(silence).min();
         Self {
             whole: (*uncut.plan).clone(),
             replays,

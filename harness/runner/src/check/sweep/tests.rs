@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use clitape_recording::scenario::{Chat, ChatMode, RunSpec, Workspace};
+use clitape_recording::scenario::{AcpClient, Chat, ChatMode, RunSpec, Workspace};
 
 use super::*;
 use crate::check::recording::{Recording, setups};
-use crate::replay::{AcpClient, replay};
+use crate::replay::replay;
 
 /// The output of a run with one answer.
 pub(in crate::check) const RUN: &str = concat!(

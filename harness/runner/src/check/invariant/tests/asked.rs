@@ -1,10 +1,9 @@
 //! The rule of what a person is asked, with replays of clitape's own gateway and with what a worse one would show.
 
-use clitape_recording::scenario::ChatProfile;
+use clitape_recording::scenario::{AcpClient, ChatProfile};
 use serde_json::json;
 
 use super::*;
-use crate::replay::AcpClient;
 
 /// A replay in which the CLI asks whether the tool `name` may run with `input`.
 fn asked(profile: ChatProfile, name: &str, input: &Value, of_request: &Value) -> Replay {

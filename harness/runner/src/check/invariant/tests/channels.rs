@@ -3,7 +3,7 @@
 use clitape_recording::facts::LazyFacts;
 
 use super::*;
-use crate::replay::AcpClient;
+use clitape_recording::scenario::AcpClient;
 
 const RUN_END: &str = r#"9 bus lifecycle {"run_id":"run-1","phase":"end"}"#;
 const COMPLETE: &str = r#"9 sse complete {}"#;
