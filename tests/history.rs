@@ -24,9 +24,10 @@ use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 use std::{fs, panic, thread};
 
+use clitape_judge::{FindingId, FindingKind};
 use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::Workspace;
-use clitape_runner::check::{Check, FindingId, FindingKind, INVARIANTS, ScenarioChecks};
+use clitape_runner::check::{Check, INVARIANTS, ScenarioChecks};
 use clitape_stream::plant::{Plant, plant};
 use libtest_mimic::{Arguments, Failed, Trial};
 use page::{Conviction, Found, PAGE, page, row};

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use clitape_runner::check::body;
+use clitape_judge::body;
 use common::{files, root, run, workspace};
 use libtest_mimic::{Arguments, Failed, Trial};
 

@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use clitape_judge::Finding;
 use clitape_recording::limits::{CHECK_TIME, ReplayLimits};
 use clitape_recording::scenario::Workspace;
-use clitape_runner::check::{Finding, check_workspace};
+use clitape_runner::check::check_workspace;
 use clitape_runner::report::write_finding;
 use clitape_runner::suite::{judge_within, load};
 use libtest_mimic::{Arguments, Failed, Trial};

@@ -60,7 +60,7 @@ fn goldens_end_lines_with_lf_and_have_a_header() {
     for path in goldens {
         let text = read(&path);
         assert!(!text.contains('\r'), "{} has a CR", path.display());
-        let body = clitape_runner::check::body(&text);
+        let body = clitape_judge::body(&text);
         assert!(body.is_some(), "{} has no header", path.display());
         for line in body.unwrap().lines() {
             let entry: Result<clitape_recording::trace::Entry, _> = serde_json::from_str(line);
@@ -325,11 +325,12 @@ fn workflows_name_the_commit_of_every_action() {
 }
 
 /// The folders of the library crates.
-const LIBRARIES: [&str; 6] = [
+const LIBRARIES: [&str; 7] = [
     "harness/stream",
     "harness/gateway",
     "harness/recording",
     "harness/process",
+    "harness/judge",
     "harness/runner",
     "harness/rig",
 ];

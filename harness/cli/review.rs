@@ -4,11 +4,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
+use clitape_judge::Golden;
 use clitape_recording::files;
 use clitape_recording::limits::ReplayLimits;
 use clitape_recording::scenario::Workspace;
 use clitape_recording::text::plain;
-use clitape_runner::check::{Golden, ScenarioChecks};
+use clitape_runner::check::ScenarioChecks;
 use clitape_runner::report::{review_page, write_change, write_diff};
 use serde_json::json;
 

@@ -2,12 +2,13 @@
 
 use std::fs;
 
+use clitape_judge::{FindingKind, Golden};
 use clitape_recording::scenario::Workspace;
 use clitape_recording::trace::Entry;
+use clitape_runner::check::{Check, ScenarioChecks};
 
 use crate::common::{self, files, root, run, workspace};
 use crate::kept_plans::failing_plan;
-use clitape_runner::check::{Check, FindingKind, Golden, ScenarioChecks};
 
 const CASSETTE: &str = "cassettes/three-tools/2.1.329";
 /// A cassette with a further run.
@@ -135,7 +136,7 @@ fn one_changed_character_in_any_golden_is_caught_and_explained() {
             let path = Golden::find(checks.scenario(), *view, version).unwrap().path;
             let text = fs::read_to_string(&path).unwrap();
             // The middle of the text below the header; of a silent run's, which has none, its end.
-            let body = clitape_runner::check::body(&text).unwrap();
+            let body = clitape_judge::body(&text).unwrap();
             let half = body.char_indices().nth(body.chars().count() / 2).map_or(0, |(at, _)| at);
             let (head, middle) = text.split_at(text.len() - body.len() + half);
             let at = middle.find(char::is_alphanumeric).map_or(text.len(), |at| head.len() + at);

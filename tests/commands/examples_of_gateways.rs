@@ -17,11 +17,11 @@ use clitape_recording::cassette::Cassette;
 use clitape_recording::trace::Entry;
 
 use crate::common::has_program;
+use clitape_judge::FindingKind as K;
 use clitape_rig::chat_server::{ChatServer, ChatServerSettings, Faults, PressTarget};
 use clitape_rig::judge::{Violation, judge};
 use clitape_rig::observation::{Observation, PlayedTurn, RunEnding, SubjectTraits};
 use clitape_rig::stand_in;
-use clitape_runner::check::FindingKind as K;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use serde_json::Value;

@@ -7,6 +7,8 @@ use std::fs;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use clitape_gateway::limits as gateway;
+use clitape_gateway::sse::{BrokerLimits, ServerSettings};
 use clitape_recording::files::LARGEST;
 use clitape_recording::limits::{
     CAPTURE, CHANNELS, COMPARED_TIME, FAULT_SLOW_MS, FAULT_WAIT_S, FAULTS, INSTALL_OUTPUT,
@@ -14,13 +16,11 @@ use clitape_recording::limits::{
     VERSION_OUTPUT, VERSION_TIME, WORKSPACE_BYTES, WORKSPACE_FILES,
 };
 use clitape_recording::scenario::bounds;
-
-use crate::common::{self, clitape, put_program, root, workspace};
-use clitape_gateway::limits as gateway;
-use clitape_gateway::sse::{BrokerLimits, ServerSettings};
 use clitape_rig::chat_server::MOST_STEPS;
 use clitape_rig::limits as rig;
 use clitape_rig::subject::RANGES;
+
+use crate::common::{self, clitape, put_program, root, workspace};
 
 /// How the table of limits begins that are options, and that of limits that are fields of a library.
 const OPTIONS: &str = "what | at most | option | at the limit |";

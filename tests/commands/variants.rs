@@ -5,10 +5,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use clitape_judge::CheckResult;
 use clitape_recording::scenario::Workspace;
+use clitape_runner::check::{Check, ScenarioChecks};
 
 use crate::common::{check, files, workspace};
-use clitape_runner::check::{Check, CheckResult, ScenarioChecks};
 
 /// A scenario with three variants of one chat.
 const NAME: &str = "sse-error-mid-text";
@@ -188,7 +189,7 @@ fn the_finding_s_command_shows_the_outcome() {
         let (_, rest) = line.split_once(",\"lane\"").unwrap();
         format!("{{\"at\":0,\"lane\"{rest}\n")
     });
-    assert_eq!(clitape_runner::check::body(&golden), Some(timeless.collect::<String>().as_str()));
+    assert_eq!(clitape_judge::body(&golden), Some(timeless.collect::<String>().as_str()));
 }
 
 #[test]

@@ -155,7 +155,7 @@ fn an_update_leaves_later_versions_their_golden() {
     let goldens = dir.path().join("scenarios/plain-text/golden");
     let body = |name: &str| {
         let text = fs::read_to_string(goldens.join(name)).unwrap();
-        clitape_runner::check::body(&text).unwrap().to_owned()
+        clitape_judge::body(&text).unwrap().to_owned()
     };
     let [oldest, later] = ["telegram-progress.snap", "telegram-progress.2.1.148.snap"].map(body);
     // The recording of one version in the middle says something else.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use clitape_runner::check::FindingKind;
+use clitape_judge::FindingKind;
 
 use super::needs_no_golden;
 use super::table::Row;

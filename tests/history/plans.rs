@@ -1,7 +1,8 @@
 //! What a sweep finds does not depend on what its replays share, nor on the cores: held against the slow way on planted bugs.
 
+use clitape_judge::Finding;
 use clitape_recording::scenario::Workspace;
-use clitape_runner::check::{Check, Finding, IdleCores, PlanSharing, ScenarioChecks};
+use clitape_runner::check::{Check, IdleCores, PlanSharing, ScenarioChecks};
 use clitape_stream::plant::{Plant, plant};
 
 use super::table::ROWS;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use clitape_judge::FindingKind;
 use clitape_recording::cassette::Cassette;
 use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::{
@@ -10,7 +11,6 @@ use clitape_recording::scenario::{
 use clitape_recording::trace::{Entry, Lane};
 use clitape_rig::judge::judge;
 use clitape_rig::observation::{BusEvent, Observation, PlayedTurn, RunEnding, SubjectTraits};
-use clitape_runner::check::FindingKind;
 use clitape_runner::replay::{Capture, Plan, replay, stdin_lines};
 use serde_json::Value;
 

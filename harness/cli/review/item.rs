@@ -3,10 +3,10 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use clitape_judge::{Golden, GoldenChange, body};
 use clitape_recording::files;
 use clitape_recording::scenario::{ChatProfile, Scenario, Workspace};
 use clitape_recording::text::plural;
-use clitape_runner::check::{Golden, GoldenChange, body};
 use clitape_runner::report::ReviewedGolden;
 
 /// Why a golden is on the list.

@@ -13,8 +13,8 @@
 //! A row that is over its date, or that no violation needed, is a finding itself, so that the list says at any
 //! time what is wrong today.
 
+use clitape_judge::FindingKind;
 use clitape_recording::toml_text::{TomlMistake, parse_toml};
-use clitape_runner::check::FindingKind;
 use serde::Deserialize;
 
 use super::violation::Violation;

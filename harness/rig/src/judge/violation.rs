@@ -1,6 +1,6 @@
 //! How an observation breaks a rule.
 
-use clitape_runner::check::FindingKind;
+use clitape_judge::FindingKind;
 
 /// A rule that an observation breaks.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -65,7 +65,7 @@ impl Conditions {
 
 #[cfg(test)]
 mod tests {
-    use clitape_runner::check::FindingCommand;
+    use clitape_judge::FindingCommand;
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! The lines of a finding in which two traces differ, which a subject can make as long as what it prints.
 
+use clitape_judge::{DiffLine, Finding, TraceDiff};
 use clitape_recording::trace::Entry;
-use clitape_runner::check::{DiffLine, Finding, TraceDiff};
 
 use crate::kept::{KeptBytes, entry_bytes};
 

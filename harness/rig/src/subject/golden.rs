@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::io;
 
+use clitape_judge::{Finding, FindingKind, Golden, Times, TraceDiff};
 use clitape_recording::chat::CALL_HTML;
 use clitape_recording::names::SubjectName;
 use clitape_recording::scenario::Scenario;
 use clitape_recording::trace::Entry;
-use clitape_runner::check::{Finding, FindingKind, Golden, Times, TraceDiff};
 
 use super::difference::with_difference;
 use crate::chat_server::drawn;

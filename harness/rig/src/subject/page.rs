@@ -1,7 +1,7 @@
 //! The page of one run at a gateway, which says which of its parts are recorded and which are real.
 
+use clitape_judge::Finding;
 use clitape_recording::trace::{Entry, Lane};
-use clitape_runner::check::Finding;
 use clitape_runner::report::{SeenRun, seen_page};
 use clitape_runner::suite::CaseRun;
 use serde_json::{Map, Value};

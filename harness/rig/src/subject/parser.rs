@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
+use clitape_judge::{Finding, FindingKind, Times, TraceDiff};
 use clitape_recording::cassette::Cassette;
 use clitape_recording::names::SubjectName;
 use clitape_recording::scenario::{RunSpec, Scenario, Setup};
 use clitape_recording::text::plural;
 use clitape_recording::trace::{Entry, Lane};
-use clitape_runner::check::{Finding, FindingKind, Times, TraceDiff};
 use clitape_runner::replay::{Capture, Cut, Plan, replay, stdin_lines};
 use clitape_runner::suite::select::Selection;
 use clitape_runner::suite::{CheckRun, ScenarioRun};

@@ -3,12 +3,12 @@
 
 use std::time::Instant;
 
+use clitape_judge::{Finding, FindingKind};
 use clitape_recording::cassette::Cassette;
 use clitape_recording::names::SubjectName;
 use clitape_recording::scenario::{ChannelSpec, Scenario, Seeds};
 use clitape_recording::text::shell_quote;
 use clitape_recording::trace::Lane;
-use clitape_runner::check::{Finding, FindingKind};
 use clitape_runner::replay::{Cut, Plan, PlanArg, ReplayRequest};
 use clitape_runner::suite::select::Selection;
 use clitape_runner::suite::{CheckRun, ScenarioRun};

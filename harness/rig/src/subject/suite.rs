@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use clitape_judge::{ContextMoment, Finding, FindingKind};
 use clitape_recording::cassette::Cassette;
-use clitape_recording::clock;
-use clitape_recording::files;
 use clitape_recording::names::{CliVersion, ScenarioName};
 use clitape_recording::scenario::{Scenario, Seeds, Workspace};
 use clitape_recording::text::{Keep, truncate};
 use clitape_recording::trace::Entry;
-use clitape_runner::check::{ContextMoment, Finding, FindingKind};
+use clitape_recording::{clock, files};
 use clitape_runner::suite::select::{Selected, Selection as Chosen};
 use clitape_runner::suite::{CheckRun, ScenarioRun};
 

@@ -2,13 +2,13 @@
 
 use std::io;
 
+use clitape_judge::Golden;
 use clitape_recording::files;
 use clitape_recording::names::{CliVersion, ScenarioName};
 use clitape_recording::scenario::{Versions, Workspace};
 use serde::Serialize;
 
 use super::error::BaselineError;
-use crate::check::Golden;
 
 /// A version of the CLI, and what a workspace keeps of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

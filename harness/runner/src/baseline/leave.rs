@@ -1,6 +1,7 @@
 //! Removes a version from a workspace: its recordings, the goldens that hold for it alone, the text of its help, and its name
 //! in `clitape.toml`.
 
+use clitape_judge::Golden;
 use clitape_recording::cassette::{self, Cassette, Origin};
 use clitape_recording::files;
 use clitape_recording::names::CliVersion;
@@ -8,7 +9,6 @@ use clitape_recording::scenario::{Scenario, Workspace};
 
 use super::error::BaselineError;
 use super::held::{known, recorded};
-use crate::check::Golden;
 
 /// What was removed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -5,16 +5,15 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use clitape_judge::{
+    Divergence, FinalTextDiff, FindingKind, Times, TraceDiff, quoted, wrong_final_text,
+};
 use clitape_recording::chat::ChatView;
 use clitape_recording::facts::{read_record, records_with};
 use clitape_recording::scenario::{DeliverySpec, RunSpec};
 use clitape_recording::trace::{Entry, Lane, sort_by_turn};
 use serde_json::Value;
 
-use super::divergence::{Divergence, quoted};
-use super::final_text::{FinalTextDiff, wrong_final_text};
-use super::finding::FindingKind;
-use super::trace_diff::{Times, TraceDiff};
 use crate::replay::{AgentFault, AgentFaultKind, MustSee, Replay};
 
 /// The invariants for which each record has to be what the CLI printed.

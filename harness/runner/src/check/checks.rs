@@ -4,7 +4,7 @@ use std::fmt;
 
 use clitape_recording::names::{CliVersion, ScenarioName};
 
-use super::view::View;
+use clitape_judge::View;
 
 /// One check of a scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,16 +3,14 @@
 
 use std::path::Path;
 
+use clitape_judge::{CheckResult, Finding, FindingKind, Golden};
 use clitape_recording::cassette::CassetteError;
 use clitape_recording::names::CliVersion;
 use clitape_recording::text::shell_quote;
 
-use super::finding::{CheckResult, Finding, FindingKind};
-use super::golden::Golden;
 use super::recording::Recordings;
-use super::secrets;
-use super::stale;
 use super::workspace::unusable;
+use super::{secrets, stale};
 
 /// The findings about what a scenario lacks, and about what it has and does not need.
 ///

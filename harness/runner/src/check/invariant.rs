@@ -21,9 +21,8 @@ mod turns;
 mod violation;
 mod watchdog;
 
-use super::context::context;
-use super::divergence::moment;
 use crate::replay::Replay;
+use clitape_judge::{context, moment};
 use clitape_recording::trace::Entry;
 pub use session::SESSION_RULES;
 pub use stake::Stake;

@@ -7,25 +7,22 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use clitape_judge::{
+    CheckResult, Divergence, Finding, FindingKind, Golden, Times, TraceDiff, View, context,
+    wrong_final_text,
+};
 use clitape_recording::cassette::CassetteError;
 use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::{Scenario, Setup, Workspace};
 
 use super::checks::Check;
 use super::complete::complete;
-use super::context::context;
-use super::divergence::Divergence;
-use super::final_text::wrong_final_text;
-use super::finding::{CheckResult, Finding, FindingKind};
-use super::golden::Golden;
 use super::idle_cores::IdleCores;
 use super::invariant::{self, BrokenInvariant};
 use super::kept::FailureMemory;
 use super::marks::Marks;
 use super::recording::{Recording, Recordings, setup};
 use super::sweep::PlanSharing;
-use super::trace_diff::{Times, TraceDiff};
-use super::view::View;
 use super::{recorded, variant};
 use crate::replay::{Replay, ReplayRequest};
 

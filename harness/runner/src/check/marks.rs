@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use clitape_judge::FindingKind;
 use clitape_recording::trace::Lane;
 use clitape_stream::DiagnosticCode;
 
 use super::checks::Check;
-use super::finding::FindingKind;
 use super::invariant::{INVARIANTS, SESSION_RULES};
 use crate::replay::Replay;
 

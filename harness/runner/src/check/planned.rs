@@ -1,19 +1,18 @@
 //! The check `plans` of a recording: first the plans that failed before, then those that the scenario names and those
 //! of the seeds.
 
+use clitape_judge::{CheckResult, Finding, FindingKind, View};
 use clitape_recording::cassette::CassetteError;
 use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::{FaultKind, Setup};
 use clitape_recording::trace::Lane;
 
-use super::finding::{CheckResult, Finding, FindingKind};
 use super::idle_cores::IdleCores;
 use super::judge::ScenarioChecks;
 use super::kept::{FailureMemory, KeptPlan, KeptPlans};
 use super::recording::{Recording, setup, setups};
 use super::sweep::{FailedPlan, ParsedPlans, PlanSharing, PlanSweep};
 use super::unmet;
-use super::view::View;
 use crate::replay::{Plan, ReplayRequest};
 
 impl ScenarioChecks {

@@ -3,11 +3,11 @@
 //! Goldens and plans replay the bytes at other times than those of the recording, and read nothing of the manifest.
 //! This check is the one that reads both, so that neither can say anything it likes.
 
+use clitape_judge::FindingKind;
 use clitape_recording::cassette::{Cassette, Exit, Origin, Tick, TickKind};
 use clitape_recording::scenario::Scenario;
 use clitape_recording::text::plural;
 
-use super::finding::FindingKind;
 use super::invariant::{self, BrokenInvariant};
 use super::recording::Recording;
 use crate::replay::Replay;
@@ -112,7 +112,7 @@ pub(super) fn broken(
 ) -> impl Iterator<Item = BrokenInvariant> {
     let canonical = recording.fault_free(replay.setup);
     let sentence = (canonical.counted.bytes == replay.counted.bytes)
-        .then(|| super::final_text::wrong_final_text(&canonical.entries, &replay.entries))
+        .then(|| clitape_judge::wrong_final_text(&canonical.entries, &replay.entries))
         .flatten()
         .map(|(sentence, _)| sentence);
     let misread = sentence.map(|sentence| BrokenInvariant {

@@ -13,13 +13,13 @@ use clitape_recording::scenario::{
 };
 
 use super::sweep::seeded;
-use super::view::View;
 use crate::replay::{
     Capture, Plan, PlanArg, Replay, ReplayRequest, RequestError, StdinLine, replay, replay_all,
     replay_heard, stdin_lines,
 };
 #[cfg(test)]
 use crate::replay::{PlantedFault, replay_planted};
+use clitape_judge::View;
 use shared::SharedReplays;
 
 /// The most setups that one parse feeds at a time, and the most bytes that it feeds them in all: each setup

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
+use clitape_judge::{Finding, FindingKind};
 use clitape_recording::scenario::Workspace;
 use clitape_recording::secrets::{Hit, Scanned, allowed_in, scan_goldens, scan_path};
 use clitape_recording::text::shell_quote;
 
-use super::finding::{Finding, FindingKind};
 use super::recording::Recordings;
 
 /// A finding for each file of these recordings and of the scenario's goldens, and each rule that finds

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
+use clitape_judge::Finding;
 use clitape_recording::scenario::{Scenario, Setup};
 
-use super::finding::Finding;
 use super::idle_cores::IdleCores;
 use super::recording::{Recording, setups};
 use super::sweep::{ParsedPlans, PlanSharing, PlanSweep, smallest};

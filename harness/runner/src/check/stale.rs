@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::atomic::AtomicBool;
 
+use clitape_judge::{Finding, FindingKind};
 use clitape_recording::cassette::{Cassette, CassetteError, Origin};
 use clitape_recording::names::CliVersion;
 
-use super::finding::{Finding, FindingKind};
 use super::recording::Recordings;
 use crate::record::{RecordError, WorkspaceLimits, made_from};
 

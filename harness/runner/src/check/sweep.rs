@@ -18,16 +18,14 @@ use clitape_recording::scenario::{Fault, FaultKind, Seeds, Setup};
 use clitape_recording::trace::{Entry, Lane, sort_by_turn};
 
 use super::agent::{self, FaultyRun, Unseen};
-use super::context::context;
-use super::divergence::Divergence;
-use super::final_text::{FinalTextDiff, wrong_final_text};
-use super::finding::{Finding, FindingKind};
 use super::idle_cores::IdleCores;
 use super::invariant::{self, BrokenInvariant};
-use super::trace_diff::{Times, TraceDiff};
 use super::unmet;
 use crate::replay::{
     AgentFault, Capture, Plan, PlayedPlan, Replay, replay_following, replay_played,
+};
+use clitape_judge::{
+    Divergence, FinalTextDiff, Finding, FindingKind, Times, TraceDiff, context, wrong_final_text,
 };
 pub(super) use same_times::ParsedPlans;
 use same_times::{Groups, NamedPlan, Twin};

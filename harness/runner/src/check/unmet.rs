@@ -1,9 +1,9 @@
 //! Faults of the chat's server that no call meets: checks that are never made.
 
+use clitape_judge::FindingKind;
 use clitape_recording::scenario::{Fault, FaultKind};
 use clitape_recording::trace::Lane;
 
-use super::finding::FindingKind;
 use crate::replay::Replay;
 
 /// The fewest plans of a sweep that have to meet every kind of fault that the scenario names; fewer leave it to

@@ -7,6 +7,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use clitape_judge::{CheckResult, Finding, FindingKind, Golden, Times, TraceDiff, View, context};
 use clitape_recording::cassette::CassetteError;
 use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::{Scenario, Variant};
@@ -14,13 +15,8 @@ use clitape_recording::text::plural;
 use clitape_recording::trace::Entry;
 use similar::TextDiff;
 
-use super::context::context;
-use super::finding::{CheckResult, Finding, FindingKind};
-use super::golden::Golden;
 use super::recording::{Recording, Recordings, setup};
 use super::sweep::smallest;
-use super::trace_diff::{Times, TraceDiff};
-use super::view::View;
 use crate::replay::{Plan, ReplayRequest, replay};
 
 /// The views of a scenario that have variants.

@@ -4,13 +4,12 @@
 use std::io;
 use std::path::PathBuf;
 
-use clitape_recording::cassette;
-use clitape_recording::files;
 use clitape_recording::names::ScenarioName;
 use clitape_recording::scenario::{ScenarioError, Stray, Workspace};
 use clitape_recording::text::shell_quote;
+use clitape_recording::{cassette, files};
 
-use super::finding::{Finding, FindingKind};
+use clitape_judge::{Finding, FindingKind};
 
 /// The finding of a scenario that can't be loaded.
 pub fn unusable(workspace: &Workspace, name: &ScenarioName, error: &ScenarioError) -> Finding {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use clitape_judge::View;
 use clitape_process::kept::{Full, Held};
 use clitape_recording::chat::ChatView;
 use clitape_recording::names::CliVersion;
@@ -18,7 +19,7 @@ use super::rows::compare;
 use super::select::Selection;
 use super::subject::{Subject, Trace};
 use super::uncovered::{ComparedRun, uncovered};
-use crate::check::{Recording, View, setups};
+use crate::check::{Recording, setups};
 use crate::suite::{Progress, in_order};
 
 /// Compares both sides on all selected cassettes. `tell` is called with the number of cassettes that are done.

@@ -7,7 +7,7 @@ use clitape_recording::scenario::{Chat, ChatProfile};
 use clitape_recording::text::plural;
 use clitape_recording::trace::{Entry, Lane, entry_bytes};
 
-use crate::check::Class;
+use clitape_judge::Class;
 
 /// A comparison of two sides.
 #[derive(Debug, Clone, PartialEq)]

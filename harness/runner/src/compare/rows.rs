@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use clitape_judge::{Class, Pair, Times, TraceDiff, between, entry_mark};
 use clitape_recording::text::{MARK, Parts, changed_words, end, plural, start, width};
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
 use super::model::{Cell, DiffRow, LaneDiff};
-use crate::check::{Class, Pair, Times, TraceDiff, between, entry_mark};
 
 /// The number of differing rows that are shown of one lane; the others are counted.
 const ROWS: usize = 24;

@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use clitape_judge::Class;
 use clitape_recording::names::ScenarioName;
 
 use super::model::{Change, ChangeKind, Part};
-use crate::check::Class;
 use crate::compare::{Compared, Comparison, DiffRow, LaneDiff};
 
 /// The scenarios with a lane that differs in more than times.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use clitape_gateway::RunReport;
 use clitape_recording::capture::Capture;
 use clitape_recording::facts::LazyFacts;
+use clitape_recording::scenario::Setup;
 use clitape_recording::trace::{Entries, Entry, Lane};
 use clitape_stream::Stats;
 use futures_util::future::join_all;
@@ -18,7 +19,6 @@ use super::played::PlayedPlan;
 use super::pulse::replay_ended;
 use super::virtual_time::in_virtual_time;
 use super::wiring::Wiring;
-use clitape_recording::scenario::Setup;
 
 /// The result of a replay.
 #[derive(Debug, Clone, PartialEq)]

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clitape_gateway::{Conversation, RunReport};
+use clitape_recording::scenario::Setup;
 use clitape_recording::trace::{Entry, Lane, object};
 use clitape_stream::{Event, Parser, ParserLimits, Stats};
 use futures_util::future::join_all;
@@ -24,7 +25,6 @@ use super::plan::Plan;
 use super::turns::{Outside, conversation, given_up};
 use super::virtual_time::nothing_is_due;
 use super::wiring::{OnEvent, Wiring};
-use clitape_recording::scenario::Setup;
 
 /// How long a replay goes on after the end of the last run, in virtual time: no call may come any more.
 const AFTERMATH: Duration = Duration::from_secs(60);

@@ -11,13 +11,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use clitape_gateway::acp::AcpConverter;
 use clitape_gateway::sse::{Collected, Collector, SseConverter, SseFrame, TurnProgress};
 use clitape_gateway::{BusData, BusEvent, Phase};
+use clitape_recording::scenario::AcpClient;
 use clitape_recording::trace::Lane;
 use serde_json::{Map, Value};
 
 use super::heard::{EntryParts, HeardOnBus, HeardRun, HeardTurn, HeardTurns, is_same};
 use super::lanes::{COLLECTED, acp_entries, acp_session, bus_data, collected_data, sse_entries};
 use super::log::{Log, turn_field};
-use clitape_recording::scenario::AcpClient;
 
 /// The bytes of the events of calls of which an entry `collected` is made at the latest, so that a replay of a long turn
 /// does not keep all of them.

@@ -10,13 +10,13 @@ use clitape_gateway::limits::ChatLimits;
 use clitape_gateway::telegram::{BotApi, Telegram, TelegramSettings};
 use clitape_gateway::{Bus, Channel, Conversation, RunReport, RunSettings, Turn};
 use clitape_recording::capture::Capture;
+use clitape_recording::scenario::Setup;
 use clitape_stream::Parser;
 
 use super::dialogue::Action;
 use super::plan::Plan;
 use super::setup::{chat_settings, run_id, settings};
 use super::turns::given_up;
-use clitape_recording::scenario::Setup;
 
 /// Plays `capture` as `plan` says, `speed` times as fast, and makes the chat's calls with `api`, which is
 /// waited for as long as `limits` say.

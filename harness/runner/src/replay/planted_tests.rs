@@ -8,13 +8,13 @@ use clitape_gateway::telegram::{
     BotApi, BotCall, BotMethod, CallFuture, SentMessage, SignalFuture, Telegram,
 };
 use clitape_gateway::{Bus, BusData, BusEvent, Phase};
+use clitape_recording::scenario::Setup;
 use clitape_stream::{Event, Parser};
 
 use super::builtin::replay_wired;
 use super::heard::Hearing;
 use super::wiring::{OnEvent, Wiring, with_keyboard};
 use super::{Capture, Plan, Replay};
-use clitape_recording::scenario::Setup;
 
 /// How long after the final message a draft that was not ended is edited.
 const LATE: Duration = Duration::from_millis(1_500);

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use clitape_gateway::{Bus, BusEvent, Conversation, RunReport, Subscription, Turn, Waited};
+use clitape_recording::scenario::Setup;
 
 use super::chat::{ChatServer, TurnChat};
 use super::listener::{Listeners, TurnByTurn, lock};
@@ -19,7 +20,6 @@ use super::setup::{chat_settings, run_id, settings};
 use super::stream_reading::StreamReading;
 use super::stuck::{Stuck, StuckCallback};
 use super::wiring::{OnBus, OpenChat};
-use clitape_recording::scenario::Setup;
 
 /// The buses of the turns, and who listens to them.
 #[derive(Default)]

@@ -4,13 +4,13 @@
 use std::io::{self, Write};
 
 use anstyle::Style;
+use clitape_judge::{ChatDiff, DiffLine, align_texts};
 use clitape_recording::text::markup::Span;
 use clitape_recording::text::{changed_words, pad, plain, plural, width};
 use maud::{Markup, html};
 
 use super::page::chat::{StyledRun, columns, wrap};
 use super::style::{BAD, DIM, GOOD, STRONG_BAD, STRONG_GOOD};
-use crate::check::{ChatDiff, DiffLine, align_texts};
 
 /// Columns of a message.
 const WIDTH: usize = 48;

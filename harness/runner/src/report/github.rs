@@ -3,11 +3,12 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use clitape_judge::{Finding, GoldenLine};
+
 use super::chat_diff::chat_lines;
 use super::groups::{FindingGroup, groups};
 use super::model::Report;
 use super::text::{change_text, labelled, mends};
-use crate::check::{Finding, GoldenLine};
 
 /// Writes an `::error` line for the findings of each cause and for every check that could not be run. `workspace` is the
 /// workspace as seen from the repository's root, from which GitHub reads the paths of files.

@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use clitape_judge::{DiffSide, Finding, FindingCommand, FindingId, FindingKind};
 use clitape_recording::names::ScenarioName;
 use clitape_recording::text::plural;
 
 use super::model::Report;
-use crate::check::{DiffSide, Finding, FindingCommand, FindingId, FindingKind};
 
 /// The lanes by what a person sees of them, the nearest first.
 const LANES: [&str; 6] = ["telegram", "acp", "sse", "session", "bus", "lifecycle"];

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 
+use clitape_judge::Finding;
 use clitape_recording::text::{self, plain, plural};
 use serde::Deserialize;
 use thiserror::Error;
 
 use super::model::{CheckRun, FORMAT, JudgedShard, Report, ScenarioRun};
-use crate::check::Finding;
 
 /// Why a report can't be used.
 #[derive(Debug, Error)]

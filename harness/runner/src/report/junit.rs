@@ -3,11 +3,11 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
+use clitape_judge::Finding;
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
 use super::model::{CheckRun, Report};
 use super::text::{change_text, commands, diff_text, lanes_text};
-use crate::check::Finding;
 
 /// Writes the report as JUnit XML.
 ///

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use clitape_judge::{Finding, FindingCommand};
 use clitape_recording::text::markdown::{block, inline};
 use clitape_recording::text::plural;
 
@@ -9,7 +10,6 @@ use super::chat_diff::chat_lines;
 use super::groups::{Detail, FindingGroup, groups};
 use super::model::{Report, Tally};
 use super::text::{change_text, diff_text, labelled, lanes_text, mends};
-use crate::check::{Finding, FindingCommand};
 
 /// Bytes of findings at most: a summary in GitHub Actions may have 1 MiB.
 const LIMIT: usize = 900_000;

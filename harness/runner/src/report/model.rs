@@ -1,10 +1,10 @@
 //! A test run as every writer tells it: what ran, scenario by scenario and check by check, what was
 //! found, and the totals. `schemas/report.json` states it.
 
+use clitape_judge::Finding;
 use clitape_recording::text::plain;
 use serde::{Deserialize, Serialize};
 
-use crate::check::Finding;
 pub use crate::suite::{Cause, CheckRun, JudgedShard, ScenarioRun, Tally, Trouble};
 
 /// Version of the report's format.

@@ -3,6 +3,7 @@
 
 use std::io::{self, Write};
 
+use clitape_judge::{ChatDiff, GoldenChange};
 use clitape_recording::text::plural;
 use maud::{Markup, html};
 
@@ -11,7 +12,6 @@ use super::page::found::difference;
 use super::page::{PageFrame, STYLE, badge};
 use super::style::DIM;
 use super::terminal::write_diff;
-use crate::check::{ChatDiff, GoldenChange};
 
 /// A proposed golden, and how it differs from the one that has held until now.
 #[derive(Debug, Clone)]

@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
+use clitape_judge::Finding;
 use serde_json::Value;
 
 use super::model::{CheckRun, Report};
 use super::text::{change_text, commands, diff_text, lanes_text};
-use crate::check::Finding;
 
 /// Writes the report as TAP 14.
 ///

@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use clitape_recording::text::plain;
-use clitape_recording::text::{pad, plural};
+use clitape_judge::{ContextMoment, DiffLine, DiffSide, Finding, FindingCommand};
+use clitape_recording::text::{pad, plain, plural};
 
 use super::chat_diff::{EXPECTED, write_chat};
 use super::groups::{Detail, FindingGroup, counted, groups};
@@ -14,7 +14,6 @@ use super::text::{
     self, ContextRow, DIFF_LINES, INPUT, OUTPUT, change_text, clip, commands, mends, ran, rows,
     verdict,
 };
-use crate::check::{ContextMoment, DiffLine, DiffSide, Finding, FindingCommand};
 
 /// Most lines of a diff that are shown for a review.
 const REVIEW_LINES: usize = 40;
@@ -243,8 +242,9 @@ pub fn timings(report: &Report, elapsed: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clitape_judge::{FindingKind, align_texts};
+
     use super::*;
-    use crate::check::{FindingKind, align_texts};
     use crate::report::tests::strip;
 
     #[test]

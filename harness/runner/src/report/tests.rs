@@ -1,11 +1,12 @@
 use std::io::Write;
 use std::path::Path;
 
+use clitape_judge::{Change, Class, ContextMoment, Finding, FindingKind, align_texts};
 use clitape_recording::cassette::CassetteError;
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 use super::*;
-use crate::check::{Change, Check, Class, ContextMoment, Finding, FindingKind, align_texts};
+use crate::check::Check;
 
 /// What a recording may hold to fool whoever reads a report of it.
 const HOSTILE: &str = concat!(

@@ -3,10 +3,10 @@
 
 use std::borrow::Cow;
 
+use clitape_judge::{ContextMoment, DiffLine, Finding, FindingCommand, FindingId, FindingKind};
 use clitape_recording::text::{Keep, pad, plural, truncate};
 
 use super::model::Tally;
-use crate::check::{ContextMoment, DiffLine, Finding, FindingCommand, FindingId, FindingKind};
 
 /// Most lines of a finding's diff that are shown: the first difference and some that follow. The JSON
 /// report has them all.

@@ -1,5 +1,6 @@
 //! What one scenario with one CLI version shows: the run, the checks, and what came of them.
 
+use clitape_judge::{CheckResult, Finding, FindingKind, Golden, View};
 use clitape_recording::cassette::{CassetteError, Manifest};
 use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::{Chat, Proof, Scenario, Workspace};
@@ -8,9 +9,7 @@ use clitape_recording::text::plural;
 
 use super::case_run::CaseRun;
 use super::result::CheckRun;
-use crate::check::{
-    Check, CheckResult, Finding, FindingKind, Golden, INVARIANTS, Invariant, ScenarioChecks, View,
-};
+use crate::check::{Check, INVARIANTS, Invariant, ScenarioChecks};
 
 /// A scenario with one CLI version, run and judged.
 #[derive(Debug, Clone)]

@@ -3,11 +3,12 @@
 
 use std::time::Duration;
 
+use clitape_judge::{CheckResult, Finding};
 use clitape_recording::cassette::CassetteError;
 use clitape_recording::text::plain;
 use serde::{Deserialize, Serialize};
 
-use crate::check::{Check, CheckResult, Finding};
+use crate::check::Check;
 
 /// The name of the check of a scenario that can't be loaded.
 pub(super) const UNUSABLE: &str = "scenario";

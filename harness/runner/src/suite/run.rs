@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use clitape_judge::CheckResult;
 use clitape_process::threads::NoMoreThreads;
 use clitape_recording::cassette::CassetteError;
 use clitape_recording::limits::{CHECK_TIME, ReplayLimits};
@@ -16,7 +17,7 @@ use super::result::{CheckRun, ScenarioRun, UNUSABLE};
 use super::select::Selection;
 use super::watch::{Deadline, TimeLimits, can_watch, hangs, judge_with_limits};
 use crate::check::{
-    Check, CheckResult, FailureMemory, IdleCores, Marks, ScenarioChecks, check_workspace, unusable,
+    Check, FailureMemory, IdleCores, Marks, ScenarioChecks, check_workspace, unusable,
 };
 
 /// Which scenarios are judged, and how.
@@ -345,8 +346,9 @@ fn cases(
 mod tests {
     use std::path::Path;
 
+    use clitape_judge::{Finding, FindingKind};
+
     use super::*;
-    use crate::check::{Finding, FindingKind};
 
     #[test]
     fn after_a_check_that_hangs_the_rest_goes_on() {

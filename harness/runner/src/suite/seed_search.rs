@@ -6,6 +6,7 @@ use std::io;
 use std::path::Path;
 use std::time::Instant;
 
+use clitape_judge::Finding;
 use clitape_recording::cassette::{CassetteError, sha256, sha256_of_file};
 use clitape_recording::files;
 use clitape_recording::limits::ReplayLimits;
@@ -16,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::result::Trouble;
 use super::run::{SuiteEvent, SuiteOptions, run};
 use super::select::Selection;
-use crate::check::{FailureMemory, Finding};
+use crate::check::FailureMemory;
 
 /// The seeds of a step. Every sixteenth has a fault of the agent's side.
 const STEP: u64 = 16;

@@ -9,10 +9,11 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use clitape_judge::{CheckResult, Finding, FindingKind};
 use clitape_process::threads::{NoMoreThreads, start};
 use clitape_recording::cassette::CassetteError;
 
-use crate::check::{Check, CheckResult, Finding, FindingKind, ScenarioChecks};
+use crate::check::{Check, ScenarioChecks};
 use crate::replay::count_replays;
 
 /// How often the replays of a check that runs are counted.

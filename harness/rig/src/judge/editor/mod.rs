@@ -9,8 +9,8 @@ mod case;
 mod ending;
 mod text;
 
+use clitape_judge::FindingKind as K;
 use clitape_recording::trace::Entry;
-use clitape_runner::check::FindingKind as K;
 
 use super::unfinished::{AGENT, died, flooded, hung, refused};
 use super::violation::{Found, Violation};

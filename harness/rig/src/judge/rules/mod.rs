@@ -8,7 +8,7 @@ mod server;
 mod tools;
 mod visible;
 
-use clitape_runner::check::FindingKind as K;
+use clitape_judge::FindingKind as K;
 
 use super::case::Case;
 use super::unfinished::{GATEWAY, died, flooded, hung, refused};

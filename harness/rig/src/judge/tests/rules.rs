@@ -1,6 +1,6 @@
 //! Each rule convicts what breaks it and passes what does not.
 
-use clitape_runner::check::FindingKind as K;
+use clitape_judge::FindingKind as K;
 
 use super::*;
 

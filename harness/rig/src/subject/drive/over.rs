@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use clitape_judge::FindingKind;
 use clitape_recording::trace::Entry;
-use clitape_runner::check::FindingKind;
 use regex::Regex;
 use serde_json::Value;
 

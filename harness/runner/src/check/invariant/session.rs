@@ -7,12 +7,12 @@
 
 use std::collections::HashSet;
 
+use clitape_judge::FindingKind;
 use clitape_recording::cassette::Cassette;
 use clitape_recording::text::plural;
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
-use super::super::finding::FindingKind;
 use super::violation::BrokenInvariant;
 use crate::replay::Replay;
 

@@ -2,7 +2,8 @@
 //!
 //! `docs/invariants.md` is made from it, and `tests/history.rs` adds which bugs of the past each one convicts.
 
-use super::super::finding::FindingKind;
+use clitape_judge::FindingKind;
+
 use super::stake::Stake;
 use super::stdout::{calls, endings, growth, texts};
 use super::violation::Violation;

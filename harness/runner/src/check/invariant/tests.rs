@@ -9,14 +9,16 @@ use clitape_stream::Stats;
 
 use serde_json::Value;
 
-use super::super::entry_line::entry;
-use super::super::finding::FindingKind;
 use super::super::sweep::tests::RUN;
 use super::*;
 use crate::replay::{Plan, ReplayCounts, replay};
+use clitape_judge::FindingKind;
+use entry_line::entry;
 
 mod asked;
 mod channels;
+#[path = "../../../../judge/src/diff/entry_line.rs"]
+mod entry_line;
 mod live;
 mod planted;
 mod stdout;

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use clitape_judge::{ContextMoment, FindingKind};
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::{Map, Value};
 
-use super::super::context::ContextMoment;
-use super::super::finding::FindingKind;
 use crate::replay::Replay;
 
 /// A rule that a replay breaks.

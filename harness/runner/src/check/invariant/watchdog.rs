@@ -67,10 +67,11 @@ fn silence_ms(run: RunSpec) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::finding::FindingKind;
+    use clitape_judge::FindingKind;
+    use clitape_stream::Stats;
+
     use super::super::tests::check_run;
     use super::*;
-    use clitape_stream::Stats;
 
     const START: &str = r#"0 bus lifecycle {"seq":1,"phase":"start"}"#;
     const FINAL: &str = r#"9 telegram final {}"#;

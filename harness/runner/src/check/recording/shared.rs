@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use crate::replay::Replay;
 use clitape_recording::scenario::Setup;
+
+use crate::replay::Replay;
 
 /// Canonical replays of a recording, one in each setup.
 #[derive(Debug, Default)]

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use clitape_judge::CheckResult;
 use clitape_recording::scenario::Workspace;
 use clitape_recording::trace::Entry;
 
+use crate::check::ScenarioChecks;
 use crate::check::recording::setups;
-use crate::check::{CheckResult, ScenarioChecks};
 
 /// The checks of a scenario. Another pace than the scenario's lets the goldens differ.
 fn checks(scenario: &str, pace_ms: Option<u64>) -> ScenarioChecks {

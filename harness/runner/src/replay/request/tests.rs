@@ -1,11 +1,11 @@
 use clap::{Parser, ValueEnum};
+use clitape_judge::FindingCommand;
 use clitape_recording::scenario::{ChatProfile, DeliverySpec, StreamBreak};
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
 use super::*;
-use crate::check::FindingCommand;
 
 /// The arguments of `clitape replay`, its name first.
 #[derive(Debug, Parser)]

@@ -2,11 +2,10 @@
 
 use std::io::{self, Write};
 
-use clitape_recording::text::plain;
-use clitape_recording::text::plural;
+use clitape_judge::Class;
+use clitape_recording::text::{plain, plural};
 
 use super::words::{counted, failures, side};
-use crate::check::Class;
 use crate::compare::{Compared, Comparison};
 use crate::report::style::{BAD, BOLD, COOL, DIM, GOOD, ODD};
 

@@ -1,5 +1,6 @@
+use clitape_judge::Class;
+
 use super::*;
-use crate::check::Class;
 use crate::compare::{About, Cell, Compared, Comparison, DiffRow, Failed, LaneDiff};
 
 fn about(name: &str) -> About {

@@ -1,5 +1,6 @@
+use clitape_judge::{ChatDiff, align_texts};
+
 use super::*;
-use crate::check::{ChatDiff, align_texts};
 use crate::report::{CheckRun, ScenarioRun};
 
 /// A golden of a lane that differs: what was expected, and what came.

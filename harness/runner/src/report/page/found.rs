@@ -1,9 +1,9 @@
 //! A finding on a page: the sentence, the chat that was expected beside the one that came, what came in beside what was
 //! seen, the diff, and the line that shows it again.
 
+use clitape_judge::{ContextMoment, DiffLine, DiffSide, Finding};
 use maud::{Markup, display, html};
 
-use crate::check::{ContextMoment, DiffLine, DiffSide, Finding};
 use crate::report::chat_diff::{EXPECTED, chat_markup};
 use crate::report::text::{ContextRow, change_text, commands, rows};
 
@@ -68,8 +68,9 @@ pub(crate) fn difference(lines: &[DiffLine]) -> Markup {
 
 #[cfg(test)]
 mod tests {
+    use clitape_judge::align_texts;
+
     use super::*;
-    use crate::check::align_texts;
 
     #[test]
     fn a_diff_is_text() {

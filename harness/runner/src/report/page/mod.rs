@@ -20,8 +20,8 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::text::verdict;
-use crate::check::Finding;
 use crate::suite::{Case, CaseRun};
+use clitape_judge::Finding;
 pub(crate) use found::found;
 use frame::ScriptData;
 pub(crate) use frame::{PageFrame, badge, document};

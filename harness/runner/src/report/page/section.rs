@@ -1,6 +1,7 @@
 //! One scenario on the page: its verdicts, its runs with what each was asked and what came of it, and what
 //! they were held against.
 
+use clitape_judge::Finding;
 use clitape_recording::cassette::Origin;
 use clitape_recording::text::plural;
 use clitape_recording::trace::Entry;
@@ -12,7 +13,6 @@ use super::frame::badge;
 use super::key_frames::strip;
 use super::provenance::{origin, provenance};
 use super::waterfall::{seconds, waterfall};
-use crate::check::Finding;
 use crate::report::groups::nearest;
 use crate::report::two_sided::{PersonAct, STOP, act};
 use crate::suite::{Case, CaseRun, ComparedGolden};

@@ -12,10 +12,10 @@ use clitape_recording::scenario::{Scenario, Workspace};
 use clitape_recording::text::plain;
 use serde::Serialize;
 
+use clitape_judge::{Golden, View};
 pub use script::{ScriptPart, script};
 
 use super::pool::short_jobs;
-use crate::check::{Golden, View};
 
 /// Whether an overview counts files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

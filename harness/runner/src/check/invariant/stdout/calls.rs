@@ -3,11 +3,11 @@
 use std::collections::{HashMap, VecDeque};
 use std::ptr;
 
+use clitape_judge::{quoted, zoom};
 use clitape_recording::facts::RecordedCall;
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
-use super::super::super::divergence::{quoted, zoom};
 use super::super::violation::{Violation, by, whole};
 use crate::replay::Replay;
 

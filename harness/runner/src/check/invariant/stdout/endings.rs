@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
+use clitape_judge::zoom;
 use clitape_recording::facts::{RecordedBlock, RecordedTurn};
 use clitape_recording::text::{plural, solid};
 use clitape_recording::trace::{Entry, Lane};
 
-use super::super::super::divergence::zoom;
 use super::super::turns::outcomes;
 use super::super::violation::{Violation, by, by_turn, is_run_end, whole};
 use crate::replay::Replay;

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use clitape_judge::zoom;
 use clitape_recording::facts::{RecordedBlock, RecordedMessage};
 use clitape_recording::text::solid;
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
-use super::super::super::divergence::zoom;
 use super::super::violation::{Violation, by, whole};
 use crate::replay::Replay;
 

@@ -1,9 +1,9 @@
 //! The rules of the event stream and of the editor, with traces that break them.
 
 use clitape_recording::facts::LazyFacts;
+use clitape_recording::scenario::AcpClient;
 
 use super::*;
-use clitape_recording::scenario::AcpClient;
 
 const RUN_END: &str = r#"9 bus lifecycle {"run_id":"run-1","phase":"end"}"#;
 const COMPLETE: &str = r#"9 sse complete {}"#;

@@ -26,7 +26,7 @@ fn found(scenario: &str, fault: Option<PlantedFault>) -> Vec<String> {
         _ => false,
     };
     let check = checks.checks().iter().find(is_chat).unwrap();
-    let finding = |one: crate::check::Finding| {
+    let finding = |one: clitape_judge::Finding| {
         let what = one.sentence.split_once(" ms: ").map_or(&*one.sentence, |(_, what)| what);
         format!("{}: {what}", one.id)
     };

@@ -14,10 +14,10 @@ use std::str::FromStr;
 use clitape_recording::text::plain;
 use serde::{Deserialize, Serialize};
 
-use super::change::{Change, Class};
-use super::chat_diff::ChatDiff;
-use super::context::ContextMoment;
-use super::diff::{DiffLine, DiffSide};
+use crate::diff::change::{Change, Class};
+use crate::diff::chat_diff::ChatDiff;
+use crate::diff::context::ContextMoment;
+use crate::diff::lines::{DiffLine, DiffSide};
 pub use command::FindingCommand;
 pub use kind::FindingKind;
 
@@ -198,7 +198,7 @@ impl Finding {
 
     /// The same with every text made safe to print, on one line each; what is safe stays as it is.
     #[must_use]
-    pub(crate) fn safe(mut self) -> Self {
+    pub fn safe(mut self) -> Self {
         self.reproduce = self.reproduce.safe();
         self.fix = self.fix.map(FindingCommand::safe);
         let Self {

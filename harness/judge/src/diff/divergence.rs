@@ -33,7 +33,7 @@ pub struct Divergence {
 /// They are the entries with the index `number` of their lanes, and `sent` messages are in the chat
 /// before them. `trace` is what the lane that came is part of; where it is empty, the entries' own
 /// times count. `time_of` gives the time of an entry, or 0 where times are left aside.
-pub(super) fn divergence(
+pub(crate) fn divergence(
     old: Option<&Entry>,
     new: Option<&Entry>,
     number: usize,
@@ -46,7 +46,7 @@ pub(super) fn divergence(
 }
 
 /// `turn 2, +1,240 ms`, of the entry at `index`; of an entry of the session's lane, its run.
-pub(super) fn moment(entries: &[Entry], index: usize) -> String {
+pub fn moment(entries: &[Entry], index: usize) -> String {
     let Some(entry) = entries.get(index) else { return String::new() };
     if entry.lane == Lane::Session {
         let run = entry.field("run").and_then(Value::as_u64).unwrap_or(1);
@@ -142,7 +142,7 @@ fn in_words(entry: &Entry, sent: usize) -> String {
 }
 
 /// The beginning of a text in quotation marks, on one line.
-pub(super) fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     format!("“{}”", plain(&shortened(text)))
 }
 
@@ -203,7 +203,7 @@ fn show(value: Option<&Value>) -> String {
 }
 
 /// Two long values from shortly before they part.
-pub(super) fn zoom(a: &str, b: &str) -> (String, String) {
+pub fn zoom(a: &str, b: &str) -> (String, String) {
     let same = common_start(a, b);
     let from = if width(same) > BEFORE * 2 { same.len() - end(same, BEFORE).len() } else { 0 };
     let cut = |text: &str| {

@@ -17,7 +17,7 @@ macro_rules! finding_kinds {
             pub const ALL: &[Self] = &[$(Self::$kind),+];
 
             /// The id and the name.
-            pub(super) fn row(self) -> (&'static str, &'static str) {
+            pub(crate) fn row(self) -> (&'static str, &'static str) {
                 match self {
                     $(Self::$kind => ($id, $name),)+
                 }

@@ -30,7 +30,7 @@ pub struct ChatDiff {
 impl ChatDiff {
     /// Finds the moment at which the chats of two lanes first show something else; `None` where they never do.
     /// `is_timed` says whether the times of entries mean something.
-    pub(super) fn find(
+    pub(crate) fn find(
         [old, new]: [&[&Entry]; 2],
         pairs: &[Pair],
         is_timed: bool,
@@ -56,7 +56,7 @@ impl ChatDiff {
     }
 
     /// Compares what a person ends up reading; `None` where it is the same.
-    pub(super) fn at_end([old, new]: [&[&Entry]; 2], profile: ChatProfile) -> Option<Self> {
+    pub(crate) fn at_end([old, new]: [&[&Entry]; 2], profile: ChatProfile) -> Option<Self> {
         let views = [old, new].map(|entries| {
             let mut view = ChatView::default();
             for (number, entry) in entries.iter().enumerate() {
@@ -89,7 +89,7 @@ impl ChatDiff {
     }
 
     /// All lines, to make them safe to print.
-    pub(super) fn lines_mut(&mut self) -> impl Iterator<Item = &mut String> {
+    pub(crate) fn lines_mut(&mut self) -> impl Iterator<Item = &mut String> {
         self.expected.iter_mut().chain(&mut self.got).flatten()
     }
 }

@@ -3,7 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use clitape_recording::files::{self, FileError};
+use clitape_recording::files;
+use clitape_recording::files::FileError;
 use clitape_recording::scenario::Scenario;
 
 /// Splits insta's header off a golden's text; `None` when there is no header.
@@ -18,7 +19,7 @@ pub fn body(file: &str) -> Option<&str> {
 /// # Errors
 ///
 /// When the file can't be read, or, of the kind `InvalidData`, is no golden.
-pub(super) fn read(path: &Path) -> io::Result<Option<(usize, String)>> {
+pub(crate) fn read(path: &Path) -> io::Result<Option<(usize, String)>> {
     let file = match files::read_text(path) {
         Err(error) if error.is_not_found() => return Ok(None),
         file => file.map_err(|error| match error {
@@ -50,7 +51,7 @@ fn complaint(file: &str) -> &'static str {
 }
 
 /// Where a golden is proposed.
-pub(super) fn pending_path(golden: &Path) -> PathBuf {
+pub(crate) fn pending_path(golden: &Path) -> PathBuf {
     let mut path = golden.to_owned().into_os_string();
     path.push(".new");
     path.into()
@@ -61,7 +62,7 @@ pub(super) fn pending_path(golden: &Path) -> PathBuf {
 /// # Errors
 ///
 /// When the file can't be written.
-pub(super) fn write_pending(
+pub(crate) fn write_pending(
     scenario: &Scenario,
     golden: &Path,
     view: &str,

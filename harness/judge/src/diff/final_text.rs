@@ -6,27 +6,28 @@ use clitape_recording::trace::Entry;
 use serde_json::Value;
 
 use super::change::{Change, Class, change_of};
-use super::diff::{DiffLine, align, line_marks};
 use super::divergence::{quoted, zoom};
+use super::lines::{DiffLine, align, line_marks};
 use super::pairs::{Pair, pairs};
 
 /// The kind of a chat's text in a list of differences that is made for entries of a trace.
 const KIND: &str = "a line that is no entry";
 
 /// The final texts of two chats, which are compared message by message.
-pub(super) struct FinalTextDiff {
+#[derive(Debug)]
+pub struct FinalTextDiff {
     old: Vec<String>,
     new: Vec<String>,
 }
 
 impl FinalTextDiff {
     /// Takes the final texts of the chat in `old`, which are expected, and of the chat in `new`.
-    pub(super) fn new(old: &[Entry], new: &[Entry]) -> Self {
+    pub(crate) fn new(old: &[Entry], new: &[Entry]) -> Self {
         Self { old: final_text(old), new: final_text(new) }
     }
 
     /// Returns the first difference in one sentence, or `None` when the texts are equal.
-    pub(super) fn first(&self) -> Option<String> {
+    pub(crate) fn first(&self) -> Option<String> {
         (0..self.old.len().max(self.new.len())).find_map(|number| {
             match (self.old.get(number), self.new.get(number)) {
                 (Some(old), Some(new)) if old == new => None,
@@ -42,7 +43,7 @@ impl FinalTextDiff {
     }
 
     /// Returns a summary of the whole difference, and the texts side by side, each as a JSON string.
-    pub(super) fn difference(&self) -> (Option<Change>, Vec<DiffLine>) {
+    pub fn difference(&self) -> (Option<Change>, Vec<DiffLine>) {
         let [old, new] = [&self.old, &self.new].map(|texts| {
             texts.iter().map(|text| Value::from(text.as_str()).to_string()).collect::<Vec<_>>()
         });
@@ -62,10 +63,7 @@ impl FinalTextDiff {
 
 /// Returns how the text at the end of `entries` differs from the text at the end of `base`, if it does: a
 /// sentence and the difference.
-pub(super) fn wrong_final_text(
-    base: &[Entry],
-    entries: &[Entry],
-) -> Option<(String, FinalTextDiff)> {
+pub fn wrong_final_text(base: &[Entry], entries: &[Entry]) -> Option<(String, FinalTextDiff)> {
     let diff = FinalTextDiff::new(base, entries);
     // A run in which the agent sends its message with a tool may be over before a draft is sent.
     if diff.new.is_empty() && is_by_tool(entries) {
@@ -91,15 +89,8 @@ fn final_text(entries: &[Entry]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use clitape_recording::scenario::{Chat, ChatMode, ChatProfile, Fault, RunSpec, Setup};
-
-    use super::super::entry_line::entry;
-    use super::super::sweep::tests::RUN;
     use super::*;
-    use crate::compare::last;
-    use crate::replay::{Plan, Replay, replay};
-    use crate::report::proof::last_seen;
-    use crate::report::{TerminalChat, last_messages};
+    use crate::diff::entry_line::entry;
 
     /// Compares two chats with these messages, and expects this sentence and these consequences.
     fn check(old: &[&str], new: &[&str], sentence: Option<&str>, consequences: &[&str]) {
@@ -125,62 +116,5 @@ mod tests {
         check(&["a", "b"], &["a"], Some("expected “b”, got nothing more"), &[]);
         let consequences = ["1 × a line that is no entry missing"];
         check(&["a", "b"], &["c"], Some("expected “a”, got “c”"), &consequences);
-    }
-
-    /// Replays [`RUN`] in a chat, with a message before its answer so that the answer comes as an edit, and with
-    /// a fault at a call.
-    fn run(fault: Option<&str>) -> Replay {
-        let before = concat!(
-            r#"{"type":"assistant","message":{"id":"m0","content":[{"type":"text","#,
-            r#""text":"Einen Moment."}],"stop_reason":null},"session_id":"s"}"#,
-            "\n{\"type\":\"assistant\"",
-        );
-        let stdout = RUN.replacen("{\"type\":\"assistant\"", before, 1);
-        let channel = Some(Chat::of(ChatMode::Partial));
-        let setup = Setup { run: RunSpec::default(), channel, acp: None };
-        let faults = fault.map(|fault| fault.parse::<Fault>().unwrap());
-        let plan = Plan::canonical(stdout.as_bytes(), 200).with_faults(faults);
-        replay(stdout.as_bytes(), &plan, setup)
-    }
-
-    /// Returns the text in the boxes that a terminal draws, without their frames.
-    fn drawn(entries: &[Entry]) -> String {
-        let mut chat = TerminalChat::default();
-        let mut out = Vec::new();
-        for entry in entries {
-            chat.apply(entry);
-        }
-        chat.draw(&mut out, 0).unwrap();
-        let shown = anstream::adapter::strip_bytes(&out).into_vec();
-        let shown = String::from_utf8(shown).unwrap();
-        let lines = shown.lines().filter_map(|line| line.strip_prefix("│ "));
-        lines.map(str::trim_end).collect::<Vec<_>>().join(" ")
-    }
-
-    /// The reply to the last edit is lost, and every reader of the chat still shows the same text.
-    #[test]
-    fn every_reader_of_the_final_text_agrees() {
-        // Whether an entry is an edit with the final text whose reply is lost.
-        let is_lost_edit =
-            |entry: &Entry| entry.kind == "editMessageText" && entry.is_final() && entry.is_lost();
-        let lost = (1..=8)
-            .map(|call| run(Some(&format!("{call}:lost-reply"))).entries)
-            .find(|entries| entries.iter().any(is_lost_edit))
-            .expect("the run ends with an edit");
-        let fault_free = run(None).entries;
-
-        let text = ChatView::after(&fault_free).final_text().join(" ");
-        assert!(text.contains("Grüße aus 世界 🌍"), "{text}");
-        assert_eq!(ChatView::after(&lost).final_text().join(" "), text);
-        assert!(wrong_final_text(&fault_free, &lost).is_none());
-        let compared: Vec<Value> =
-            last(&lost).iter().map(|call| call.data["text"].clone()).collect();
-        assert_eq!(compared, [Value::from(text.as_str())]);
-        assert_eq!(last_seen(&lost), text);
-        let messages = last_messages(&lost, ChatProfile::Telegram);
-        let shown =
-            messages.iter().flat_map(|message| &message.spans).map(|span| span.text.as_str());
-        assert_eq!(shown.collect::<String>(), text);
-        assert_eq!(drawn(&lost), text);
     }
 }

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use super::*;
+use crate::finding::*;
 
 #[test]
 fn every_kind_has_one_id_of_its_own() {
@@ -37,7 +37,7 @@ fn all_text_of_a_finding_is_safe_to_print() {
     let change = Change { class: Class::Text, consequences: vec![hostile()] };
     let moment = ContextMoment { at: 1, input: vec![hostile()], output: vec![hostile()] };
     let line = DiffLine {
-        side: crate::check::DiffSide::Got,
+        side: crate::DiffSide::Got,
         old: None,
         new: Some(1),
         parts: vec![(true, hostile())],
@@ -63,7 +63,7 @@ fn all_text_of_a_finding_is_safe_to_print() {
 fn the_line_of_a_golden_is_that_of_the_first_difference() {
     let line = |expected: &str, came: &str| {
         let finding = Finding::new(FindingKind::GoldenDiffers, "x", "y".into(), "z".into());
-        let diff = crate::check::align_texts(expected, came);
+        let diff = crate::align_texts(expected, came);
         finding.with_difference(None, diff).with_golden("bus.snap", 3).golden.unwrap().line
     };
     assert_eq!(line("a\nb\nc\n", "a\nx\nc\n"), 5);

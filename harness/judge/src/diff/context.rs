@@ -32,7 +32,7 @@ impl ContextMoment {
 }
 
 /// The moments of `lane` up to `until`, in virtual ms; without it, the last ones.
-pub(super) fn context(entries: &[Entry], lane: Lane, until: Option<u64>) -> Vec<ContextMoment> {
+pub fn context(entries: &[Entry], lane: Lane, until: Option<u64>) -> Vec<ContextMoment> {
     let source = match lane {
         Lane::Read | Lane::Session => return Vec::new(),
         Lane::Lifecycle => Lane::Read,

@@ -57,14 +57,14 @@ impl DiffSide {
 }
 
 /// Two texts aligned line by line, with a little of what is equal around each change. Two lanes of
-/// entries are aligned by a [`TraceDiff`](super::TraceDiff).
-pub(crate) fn align_texts(expected: &str, got: &str) -> Vec<DiffLine> {
+/// entries are aligned by a [`TraceDiff`](crate::TraceDiff).
+pub fn align_texts(expected: &str, got: &str) -> Vec<DiffLine> {
     let [old, new] = [expected, got].map(|text| text.lines().collect::<Vec<_>>());
     align(&pairs(&line_marks(&old), &line_marks(&new)), &old, &new)
 }
 
 /// What lines that are no entries are matched by.
-pub(super) fn line_marks<S: AsRef<str>>(lines: &[S]) -> Vec<EntryMark> {
+pub(crate) fn line_marks<S: AsRef<str>>(lines: &[S]) -> Vec<EntryMark> {
     let mark =
         |line: &S| EntryMark { at: 0, identity: String::new(), content: line.as_ref().to_owned() };
     lines.iter().map(mark).collect()
@@ -72,7 +72,7 @@ pub(super) fn line_marks<S: AsRef<str>>(lines: &[S]) -> Vec<EntryMark> {
 
 /// The lines of two lanes by the pairs of their entries, with a little of what is equal around each
 /// change.
-pub(super) fn align<S: AsRef<str>>(pairs: &[Pair], old: &[S], new: &[S]) -> Vec<DiffLine> {
+pub(crate) fn align<S: AsRef<str>>(pairs: &[Pair], old: &[S], new: &[S]) -> Vec<DiffLine> {
     let places = pairs.iter().map(|pair| match *pair {
         Pair::Both(a, b) => (Some(a), Some(b)),
         Pair::Old(a) => (Some(a), None),

@@ -95,8 +95,8 @@ impl fmt::Display for View {
 
 #[cfg(test)]
 mod tests {
-    use super::super::entry_line::entry;
     use super::*;
+    use crate::diff::entry_line::entry;
 
     #[track_caller]
     fn check(lines: &[&str], expect: &[&str]) {

@@ -6,23 +6,28 @@
 //! without a version holds for the oldest. The header never decides anything; only the text below it
 //! is compared.
 
+pub(crate) mod golden_chain;
+pub(crate) mod snap_file;
+pub(crate) mod view;
+
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use clitape_recording::files::{self, FileError};
+use clitape_recording::files;
+use clitape_recording::files::FileError;
 use clitape_recording::names::{CliVersion, SubjectName};
 use clitape_recording::scenario::{ChatProfile, Scenario, Variant};
 use clitape_recording::trace::{Entry, shortened};
 use nix::fcntl::Flock;
 use thiserror::Error;
 
-use super::chat_diff::ChatDiff;
-use super::diff::{DiffLine, align_texts};
-use super::golden_chain::GoldenChain;
-use super::snap_file::{pending_path, read, write_pending};
-use super::trace_diff::{Times, TraceDiff};
-use super::view::View;
+use crate::diff::chat_diff::ChatDiff;
+use crate::diff::lines::{DiffLine, align_texts};
+use crate::diff::trace_diff::{Times, TraceDiff};
+use golden_chain::GoldenChain;
+use snap_file::{pending_path, read, write_pending};
+use view::View;
 
 /// A golden file, there or not.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,7 +5,7 @@ use clitape_recording::trace::{Entry, Lane};
 use serde_json::{Map, Value};
 
 /// The entry of a line `at lane kind data`, such as `9 telegram final {}`.
-pub(super) fn entry(line: &str) -> Entry {
+pub(crate) fn entry(line: &str) -> Entry {
     let mut parts = line.splitn(4, ' ');
     let mut part = || parts.next().unwrap_or_else(|| panic!("`{line}` has four parts"));
     let at = part().parse().unwrap();

@@ -59,7 +59,7 @@ pub struct Change {
 }
 
 /// The differences between two lanes taken together, each with its class; `None` when there is none.
-pub(super) fn change_of(differences: impl Iterator<Item = (Class, String)>) -> Option<Change> {
+pub(crate) fn change_of(differences: impl Iterator<Item = (Class, String)>) -> Option<Change> {
     let differences: Vec<(Class, String)> = differences.collect();
     let class = differences.iter().map(|(class, _)| *class).max()?;
     let mut groups: Vec<(usize, String)> = Vec::new();
@@ -75,7 +75,7 @@ pub(super) fn change_of(differences: impl Iterator<Item = (Class, String)>) -> O
 
 /// What an entry is matched by. Its content leaves its number on the bus aside, because the number
 /// depends on what came before.
-pub(crate) fn entry_mark(entry: &Entry) -> EntryMark {
+pub fn entry_mark(entry: &Entry) -> EntryMark {
     let Entry { at, lane, kind, data, .. } = entry;
     let ids = IDS.iter().filter_map(|id| data.get(*id)).map(|id| format!(" {id}"));
     let identity = format!("{lane} {kind}{}", ids.collect::<String>());
@@ -85,7 +85,7 @@ pub(crate) fn entry_mark(entry: &Entry) -> EntryMark {
 }
 
 /// How two entries differ, and in which way if they are the same one; `None` when they are equal.
-pub(crate) fn between(a: &Entry, b: &Entry) -> Option<(Class, Option<&'static str>)> {
+pub fn between(a: &Entry, b: &Entry) -> Option<(Class, Option<&'static str>)> {
     if a == b {
         return None;
     }

@@ -20,7 +20,7 @@ pub struct FindingCommand {
 
 impl FindingCommand {
     /// A line that a check made.
-    pub(crate) fn made(line: String) -> Self {
+    pub fn made(line: String) -> Self {
         Self { line, is_own: true }
     }
 
@@ -42,7 +42,7 @@ impl FindingCommand {
     }
 
     /// The same with the line made safe to print.
-    pub(super) fn safe(self) -> Self {
+    pub fn safe(self) -> Self {
         Self { line: plain(&self.line), ..self }
     }
 }

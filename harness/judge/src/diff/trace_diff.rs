@@ -14,8 +14,8 @@ use serde_json::{Map, Value};
 
 use super::change::{Change, Class, between, change_of, entry_mark};
 use super::chat_diff::ChatDiff;
-use super::diff::{DiffLine, align};
 use super::divergence::{Divergence, divergence};
+use super::lines::{DiffLine, align};
 use super::pairs::{EntryMark, Pair, pairs};
 
 /// Whether the times of entries are compared.
@@ -37,7 +37,7 @@ impl Times {
     }
 
     /// The line of an entry in a text that is compared in this way.
-    pub(super) fn line(self, entry: &Entry) -> String {
+    pub fn line(self, entry: &Entry) -> String {
         match self {
             Self::Compared => entry.to_line(),
             Self::Ignored => entry.at_time(0).to_line(),
@@ -45,7 +45,7 @@ impl Times {
     }
 
     /// Whether two entries have the same line: unlike `==`, the order of their fields counts.
-    pub(super) fn same_line(self, a: &Entry, b: &Entry) -> bool {
+    pub(crate) fn same_line(self, a: &Entry, b: &Entry) -> bool {
         self.at(a) == self.at(b)
             && a.lane == b.lane
             && a.kind == b.kind
@@ -58,7 +58,7 @@ impl Times {
     }
 
     /// Whether two lanes have the same lines.
-    pub(super) fn same_lines<'a, 'b>(
+    pub fn same_lines<'a, 'b>(
         self,
         a: impl IntoIterator<Item = &'a Entry>,
         b: impl IntoIterator<Item = &'b Entry>,
@@ -160,7 +160,7 @@ impl<'a> TraceDiff<'a> {
     }
 
     /// Which entries belong together.
-    pub(crate) fn pairs(&self) -> &[Pair] {
+    pub fn pairs(&self) -> &[Pair] {
         self.pairs.get_or_init(|| pairs(&self.marks(&self.old), &self.marks(&self.new)))
     }
 

@@ -1,6 +1,6 @@
-use super::super::change::Class;
-use super::super::divergence::moment;
-use super::*;
+use crate::diff::change::Class;
+use crate::diff::divergence::moment;
+use crate::diff::trace_diff::*;
 
 const ONE: &str =
     r#"{"at":0,"lane":"telegram","kind":"sendMessage","data":{"message_id":1,"text":"Hello"}}"#;

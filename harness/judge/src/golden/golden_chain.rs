@@ -16,7 +16,7 @@ use super::snap_file::{pending_path, read};
 
 /// The golden files of a view.
 #[derive(Debug)]
-pub(super) struct GoldenChain {
+pub(crate) struct GoldenChain {
     /// `<folder>/<view>`, which each path begins with.
     stem: PathBuf,
     /// The versions that have a file, in any order.
@@ -31,7 +31,7 @@ impl GoldenChain {
     /// # Errors
     ///
     /// When the folder can't be read.
-    pub(super) fn find(dir: &Path, view: &str) -> io::Result<Self> {
+    pub(crate) fn find(dir: &Path, view: &str) -> io::Result<Self> {
         let (mut versions, mut proposed) = (Vec::new(), Vec::new());
         let prefix = format!("{view}.");
         for entry in dir.is_dir().then(|| fs::read_dir(dir)).transpose()?.into_iter().flatten() {
@@ -62,12 +62,12 @@ impl GoldenChain {
     }
 
     /// The file that holds for a version, which may not be there.
-    pub(super) fn file_of(&self, version: &CliVersion) -> PathBuf {
+    pub(crate) fn file_of(&self, version: &CliVersion) -> PathBuf {
         self.path(self.holder(version))
     }
 
     /// The file that holds for the newest version, which may not be there.
-    pub(super) fn file_of_newest(&self) -> PathBuf {
+    pub(crate) fn file_of_newest(&self) -> PathBuf {
         self.path(self.versions.iter().max_by(|a, b| a.by_number(b)))
     }
 
@@ -76,7 +76,7 @@ impl GoldenChain {
     /// # Errors
     ///
     /// When a file can't be read; one that is no golden says something of its own.
-    pub(super) fn repeated(&self) -> io::Result<Vec<(PathBuf, PathBuf)>> {
+    pub(crate) fn repeated(&self) -> io::Result<Vec<(PathBuf, PathBuf)>> {
         let mut versions: Vec<&CliVersion> = self.versions.iter().collect();
         versions.sort_by(|a, b| a.by_number(b));
         let files = std::iter::once(None).chain(versions.into_iter().map(Some));
@@ -97,7 +97,7 @@ impl GoldenChain {
     /// # Errors
     ///
     /// When a file can't be read, written or removed.
-    pub(super) fn propose(
+    pub(crate) fn propose(
         mut self,
         version: &CliVersion,
         recorded: &[CliVersion],
@@ -147,7 +147,7 @@ impl GoldenChain {
     }
 
     /// The file of a version of its own, if there is one.
-    pub(super) fn own(&self, version: &CliVersion) -> Option<PathBuf> {
+    pub(crate) fn own(&self, version: &CliVersion) -> Option<PathBuf> {
         self.versions.contains(version).then(|| self.path(Some(version)))
     }
 
@@ -158,7 +158,7 @@ impl GoldenChain {
     /// # Errors
     ///
     /// When a file can't be removed or renamed.
-    pub(super) fn forget(&self, gone: &CliVersion, kept: &[CliVersion]) -> io::Result<usize> {
+    pub(crate) fn forget(&self, gone: &CliVersion, kept: &[CliVersion]) -> io::Result<usize> {
         let path = self.file_of(gone);
         if !files::is_there(&path) {
             return Ok(0);

@@ -8,18 +8,18 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 /// What an entry is matched by.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct EntryMark {
+pub struct EntryMark {
     /// When it was, in virtual ms.
     pub(crate) at: u64,
     /// Which entry it is: its kind and its ids.
-    pub(crate) identity: String,
+    pub identity: String,
     /// Its identity and its fields, without its time.
-    pub(crate) content: String,
+    pub content: String,
 }
 
 /// One entry beside another, or beside none; numbers are indices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pair {
+pub enum Pair {
     /// They belong together.
     Both(usize, usize),
     /// Only the old lane has it.
