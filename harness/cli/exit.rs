@@ -163,6 +163,10 @@ pub(crate) fn classify(error: &anyhow::Error) -> ExitStatus {
             return ExitStatus::Nothing;
         }
         if cause.is::<RecordError>()
+            || matches!(
+                cause.downcast_ref(),
+                Some(ProcessError::Failed { .. } | ProcessError::Stopped)
+            )
             || matches!(cause.downcast_ref::<CompareError>(), Some(CompareError::Stopped))
             || matches!(cause.downcast_ref::<PhotoError>(), Some(PhotoError::Stopped))
         {

@@ -66,7 +66,7 @@ pub struct ProgramStart<'a> {
 pub enum OutputReader {
     /// Only the last part is kept.
     LastPart,
-    /// An [`Attendant`] takes every piece.
+    /// An [`Attendant`] takes every piece. The last part of stderr is kept as well.
     Attendant,
     /// The caller reads stdout, with [`Program::take_stdout`], and holds it to the limits. The last part of stderr is
     /// kept.
@@ -154,8 +154,10 @@ type Sink = Box<dyn FnMut(&[u8]) + Send>;
 struct Printed {
     /// Where each piece goes too.
     sink: Option<Sink>,
-    /// The end of stdout and stderr, in the order in which it was read.
+    /// The end of stdout and stderr, in the order in which it was read; of stderr alone where an attendant has the rest.
     end: Vec<u8>,
+    /// Whether an attendant takes stdout.
+    is_attended: bool,
     /// The counts of stdout and of stderr.
     meters: [Meter; 2],
     /// The streams that are open.
@@ -169,9 +171,11 @@ impl Printed {
         if let Some(sink) = &mut self.sink {
             sink(&piece.bytes);
         }
-        self.end.extend(&piece.bytes);
-        let beyond = self.end.len().saturating_sub(KEPT);
-        self.end.drain(..beyond);
+        if !(self.is_attended && piece.is_stdout) {
+            self.end.extend(&piece.bytes);
+            let beyond = self.end.len().saturating_sub(KEPT);
+            self.end.drain(..beyond);
+        }
         Ok(())
     }
 }
@@ -231,6 +235,7 @@ impl Program {
             printed: Arc::new(Mutex::new(Printed {
                 sink: None,
                 end: Vec::new(),
+                is_attended: reader == OutputReader::Attendant,
                 meters: [(); 2].map(|()| Meter::new(output)),
                 open: 0,
                 overflow: None,
