@@ -14,10 +14,10 @@ use std::process::{Command, ExitCode, Stdio};
 
 use allocation_counter::measure;
 use clitape_gateway::session::{resumability, transcript};
+use clitape_judge::judge;
 use clitape_recording::cassette::import;
 use clitape_recording::scenario::Workspace;
 use clitape_recording::secrets::scan;
-use clitape_runner::check::INVARIANTS;
 use clitape_runner::report::page;
 use clitape_runner::suite::Case;
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -83,8 +83,7 @@ fn main() -> ExitCode {
 fn work(shape: Shape, bytes: usize) -> [f64; 3] {
     let judged = |stdout: &[u8]| {
         let replay = replayed(stdout);
-        let broken = INVARIANTS.iter().find_map(|rule| rule.broken_by(&replay));
-        assert_eq!(broken, None, "{shape}");
+        assert_eq!(judge(&replay), [], "{shape}");
         replay.entries.len()
     };
     let stdout = shape.stdout(bytes);

@@ -58,7 +58,7 @@ fn check_replay(plan: &Plan, setup: usize) {
     if delays >= PATIENCE_MS {
         return;
     }
-    assert_eq!(cut.stats, base.stats, "{plan:?}");
+    assert_eq!(cut.own().stats, base.own().stats, "{plan:?}");
     for lane in [Lane::Lifecycle, Lane::Bus, Lane::Acp, Lane::Sse] {
         assert_eq!(timeless(&cut.entries, lane), timeless(&base.entries, lane), "{lane}");
     }

@@ -14,13 +14,13 @@ use std::thread::{scope, sleep};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use clitape_recording::cassette::Cassette;
+use clitape_recording::facts::LazyFacts;
 use clitape_recording::trace::Entry;
 
 use crate::common::has_program;
-use clitape_judge::FindingKind as K;
+use clitape_judge::observation::{Observation, PlayedTurn, RunEnding, SubjectTraits};
+use clitape_judge::{FindingKind as K, Violation, judge};
 use clitape_rig::chat_server::{ChatServer, ChatServerSettings, Faults, PressTarget};
-use clitape_rig::judge::{Violation, judge};
-use clitape_rig::observation::{Observation, PlayedTurn, RunEnding, SubjectTraits};
 use clitape_rig::stand_in;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
@@ -117,8 +117,9 @@ fn judged(run: &Run) -> Result<(), String> {
         one_message: bug.is_empty() && !name.contains("long"),
         ..SubjectTraits::default()
     };
+    let facts = Arc::new(LazyFacts::of(&cassette));
     let found =
-        judge(&Observation { cassette: &cassette, entries, turns, ending, traits, bus: None });
+        judge(&Observation { turns, ending, traits, ..Observation::of_chat(facts, entries) });
     let kinds: Vec<K> = found.iter().map(|Violation { kind, .. }| *kind).collect();
     let is_right = match convicts {
         Some(rule) => kinds.contains(rule),

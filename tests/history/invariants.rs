@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::thread;
 
+use clitape_judge::{RULES, Rule, Subjects};
 use clitape_recording::cassette::Cassette;
 use clitape_recording::names::ScenarioName;
 use clitape_recording::scenario::{AcpClient, ChannelSpec, Setup, Workspace};
 use clitape_recording::text::plural;
-use clitape_runner::check::{INVARIANTS, Invariant, SESSION_RULES, ScenarioChecks};
+use clitape_runner::check::ScenarioChecks;
 use clitape_runner::replay::{Capture, Plan, Replay, replay, stdin_lines};
 
 use super::page::Conviction;
@@ -32,36 +33,35 @@ A gateway that is not clitape's own is held by the rules of [subject-rules.md](s
 
     UPDATE_HISTORY=1 cargo test --test history
 
-writes this page from `harness/runner/src/check/invariant/table.rs`, and `cargo test` fails when it is not true any more.
+writes this page from `harness/judge/src/rules/table.rs`, and `cargo test` fails when it is not true any more.
 ";
 
-/// The number of committed recordings in which each rule can be broken, and of those with a session that goes on.
-pub(crate) fn stakes(workspace: &Workspace) -> (Vec<usize>, usize) {
+/// The rules for clitape's own gateway.
+pub(crate) fn rules() -> impl Iterator<Item = &'static Rule> {
+    RULES.iter().filter(|rule| rule.needs.subjects != Subjects::Others)
+}
+
+/// The number of committed recordings in which each rule can be broken.
+pub(crate) fn stakes(workspace: &Workspace) -> Vec<usize> {
     let names = workspace.names().expect("the folders can be read");
     let half = names.len().div_ceil(2);
     let of_some = |names: &[ScenarioName]| {
-        let (mut counts, mut sessions) = (vec![0; INVARIANTS.len()], 0);
-        for name in names {
-            for (rules, goes_on) in stakes_of(workspace, name) {
-                rules.into_iter().for_each(|at| counts[at] += 1);
-                sessions += usize::from(goes_on);
-            }
-        }
-        (counts, sessions)
+        let mut counts = vec![0; rules().count()];
+        let of_recordings = names.iter().flat_map(|name| stakes_of(workspace, name));
+        of_recordings.flatten().for_each(|at| counts[at] += 1);
+        counts
     };
     thread::scope(|scope| {
         let threads: Vec<_> =
             names.chunks(half).map(|names| scope.spawn(|| of_some(names))).collect();
         let counts = threads.into_iter().map(|thread| thread.join().expect("they are counted"));
-        let add = |(a, m): (Vec<usize>, usize), (b, n): (Vec<usize>, usize)| {
-            (a.iter().zip(b).map(|(a, b)| a + b).collect(), m + n)
-        };
+        let add = |a: Vec<usize>, b: Vec<usize>| a.iter().zip(b).map(|(a, b)| a + b).collect();
         counts.reduce(add).unwrap_or_default()
     })
 }
 
-/// The rules that can be broken in each recording of a scenario, in one of its channels, and whether its session goes on.
-fn stakes_of(workspace: &Workspace, name: &ScenarioName) -> Vec<(BTreeSet<usize>, bool)> {
+/// The rules that can be broken in each recording of a scenario, in one of its channels.
+fn stakes_of(workspace: &Workspace, name: &ScenarioName) -> Vec<BTreeSet<usize>> {
     let scenario = workspace.load(name).expect("the scenario can be used");
     let checks = ScenarioChecks::new(workspace, scenario).expect("its folders can be read");
     let scenario = checks.scenario();
@@ -81,31 +81,29 @@ fn stakes_of(workspace: &Workspace, name: &ScenarioName) -> Vec<(BTreeSet<usize>
         let capture = Capture { stdout: &cassette.stdout, stdin: &stdin };
         let plan = Plan::canonical(capture, scenario.run.pace_ms);
         let plan = plan.with_faults(scenario.chat.faults.iter().copied());
-        let replays = setups.iter().map(|setup| replay(capture, &plan, *setup));
+        let replays = setups.iter().map(|setup| {
+            let mut replay = replay(capture, &plan, *setup);
+            replay.add_session(&cassette, scenario.session.as_ref());
+            replay
+        });
         let of_one = |replay: Replay| -> Vec<usize> {
-            let rules = INVARIANTS.iter().enumerate();
-            rules.filter(|(_, rule)| rule.stake.is_in(&replay)).map(|(at, _)| at).collect()
+            let at_stake = rules().enumerate().filter(|(_, rule)| rule.is_at_stake(&replay));
+            at_stake.map(|(at, _)| at).collect()
         };
-        (replays.flat_map(of_one).collect(), !cassette.further.is_empty())
+        replays.flat_map(of_one).collect()
     };
     versions(&checks).into_iter().map(of_version).collect()
 }
 
 /// The page.
-pub(crate) fn page(convictions: &[Conviction], (stakes, sessions): &(Vec<usize>, usize)) -> String {
+pub(crate) fn page(convictions: &[Conviction], stakes: &[usize]) -> String {
     let mut text = format!(
         "{HEAD}\n| rule | every replay keeps | it can fail with | recordings | convicts |\n"
     );
     text.push_str("|---|---|---|---|---|\n");
-    let of_replays = INVARIANTS.iter().zip(stakes).map(|(rule, count)| {
-        let Invariant { kind, demand, stake, .. } = rule;
-        (*kind, *demand, stake.words(), *count)
-    });
-    let of_sessions = SESSION_RULES
-        .iter()
-        .map(|(kind, demand)| (*kind, *demand, "a further run of a session", *sessions));
-    for (kind, demand, stake, count) in of_replays.chain(of_sessions) {
-        let convicts = |one: &&Conviction| one.free().contains(&kind);
+    for (Rule { kind, demand, stake, .. }, count) in rules().zip(stakes) {
+        let stake = stake.words();
+        let convicts = |one: &&Conviction| one.free().contains(kind);
         let rows: Vec<&str> =
             convictions.iter().filter(convicts).map(|one| one.row.plant.row().0).collect();
         let others = rows.iter().filter(|row| **row == "-").count();

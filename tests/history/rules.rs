@@ -1,16 +1,17 @@
 //! The rules for gateways under test, which need no golden, applied to clitape's own chat and bus with a bug planted.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use clitape_judge::FindingKind;
+use clitape_judge::observation::{BusEvent, Observation, PlayedTurn, SubjectTraits};
+use clitape_judge::{FindingKind, judge};
 use clitape_recording::cassette::Cassette;
+use clitape_recording::facts::LazyFacts;
 use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::{
     Chat, ChatMode, DeliverySpec, RunSpec, Scenario, Setup, Workspace,
 };
 use clitape_recording::trace::{Entry, Lane};
-use clitape_rig::judge::judge;
-use clitape_rig::observation::{BusEvent, Observation, PlayedTurn, RunEnding, SubjectTraits};
 use clitape_runner::replay::{Capture, Plan, replay, stdin_lines};
 use serde_json::Value;
 
@@ -42,7 +43,7 @@ pub(crate) fn shown(
         let capture = Capture { stdout: &cassette.stdout, stdin: &stdin };
         let setup = Setup { run, channel: Some(Chat::of(mode)), acp: None };
         let plan = Plan::canonical(capture, PACE_MS);
-        let entries = replay(capture, &plan, setup).entries;
+        let entries = replay(capture, &plan, setup).into_entries();
         // With a host that writes lines, or several turns, the plan alone does not say when a turn ends.
         let lines = cassette.stdout.split(|byte| *byte == b'\n');
         let records = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
@@ -62,17 +63,16 @@ pub(crate) fn shown(
 pub(crate) fn broken(shown: &[Shown]) -> BTreeSet<FindingKind> {
     let of_one = |Shown { cassette, entries, turns }: &Shown| {
         let of = |lane: Lane| entries.iter().filter(move |entry| entry.lane == lane);
+        let calls: Vec<Entry> = of(Lane::Telegram).cloned().collect();
         let observation = Observation {
-            cassette,
-            entries: of(Lane::Telegram).cloned().collect(),
             turns: turns.clone(),
-            ending: RunEnding::Over,
             traits: SubjectTraits {
                 asks_questions: true,
                 one_message: true,
                 ..SubjectTraits::default()
             },
             bus: Some(of(Lane::Bus).map(event).collect()),
+            ..Observation::of_chat(Arc::new(LazyFacts::of(cassette)), calls)
         };
         judge(&observation)
     };

@@ -6,10 +6,8 @@
 pub mod chat_server;
 mod clock;
 pub mod editor;
-pub mod judge;
 pub mod kept;
 pub mod limits;
-pub mod observation;
 pub mod reach;
 pub mod stand_in;
 pub mod subject;

@@ -15,7 +15,7 @@ mod secrets;
 mod turn_facts;
 
 pub use json::{record as read_record, records, records_with, texts_in};
-pub use lazy::LazyFacts;
+pub use lazy::{LazyFacts, RecordedWords};
 pub use model::{
     Facts, HostMessage, RecordedBlock, RecordedCall, RecordedFailure, RecordedMessage,
     RecordedQuestion, RecordedTurn,

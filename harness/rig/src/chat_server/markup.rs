@@ -36,7 +36,7 @@ pub(super) fn parse(text: &str, mode: Option<&str>) -> Result<FormattedText, Str
 }
 
 /// Returns a call of a golden with the HTML that a person read, as the entries of a server have it.
-pub(crate) fn drawn(entry: &Entry) -> Entry {
+pub fn drawn(entry: &Entry) -> Entry {
     let mut drawn = entry.clone();
     let text = entry.text("text");
     if let Ok(read) = parse(text, Some(entry.text("parse_mode")))

@@ -71,7 +71,7 @@ pub use settings::{BOT_API, ChatServerSettings};
 pub use state::LastCall;
 
 pub(crate) use connections::http;
-pub(crate) use markup::drawn;
+pub use markup::drawn;
 
 use chat::Chat;
 use connections::{Listening, OpenConnections, without_panic};

@@ -4,6 +4,7 @@
 use std::io::{self, Write as _};
 use std::path::{Path, absolute};
 
+use clitape_judge::observation::ARGUMENTS_REFUSED;
 use clitape_recording::cassette::canon::is_uuid;
 use serde_json::json;
 
@@ -11,7 +12,6 @@ use super::arguments::{Arguments, Form, GivenOption, OutputFormat, SideCall};
 use super::bind::fresh_uuid;
 use super::log::Log;
 use super::options::CliOptions;
-use crate::observation::ARGUMENTS_REFUSED;
 
 /// The exit code of the CLI when it refuses its arguments.
 pub(super) const REFUSED: u8 = 1;

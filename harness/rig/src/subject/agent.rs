@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use clitape_judge::observation::RunEnding;
 use clitape_recording::trace::Entry;
 
 use super::answers::RecordedAnswers;
@@ -15,7 +16,6 @@ use super::log::Played;
 use super::spec::GatewaySpec;
 use crate::clock::now_ms;
 use crate::editor::{Editor, EditorError, PermissionChoice, Session};
-use crate::observation::RunEnding;
 
 /// The time that a person takes for an answer.
 const REACTION: Duration = Duration::from_millis(300);

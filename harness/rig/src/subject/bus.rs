@@ -10,13 +10,13 @@
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
+use clitape_judge::observation::BusEvent;
 use clitape_recording::files;
 use clitape_recording::limits::OutputLimits;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::kept::{Held, parsed_bytes};
-use crate::observation::BusEvent;
 
 /// The longest argument that is kept of a call.
 const LONGEST_ARGUMENTS: usize = 64 * 1024;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use clitape_judge::observation::RunEnding;
 use clitape_process::{Ending, Output, OutputReader, Program, ProgramStart, Scratch};
 use clitape_recording::cassette::Exit;
 use clitape_recording::limits::OutputLimits;
@@ -20,7 +21,6 @@ use super::placeholders::Writing;
 use super::prepare::{RigHost, environment, prepare};
 use super::spec::CallSpec;
 use crate::kept::{Full, Held, KeptBytes, entry_bytes, parsed_bytes};
-use crate::observation::RunEnding;
 
 /// The characters of a line that a message shows.
 const SHOWN: usize = 80;

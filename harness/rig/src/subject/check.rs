@@ -4,6 +4,8 @@
 
 use std::time::Duration;
 
+use clitape_judge::finally_read;
+use clitape_judge::observation::{ARGUMENTS_REFUSED, RunEnding};
 use clitape_recording::chat::ChatView;
 use clitape_recording::scenario::Seeds;
 use clitape_recording::text::{Keep, truncate};
@@ -21,8 +23,6 @@ use super::run::{ClaudeStarts, Play, RunEvent, play};
 use super::spec::{Front, HostKind, NamedGateway, Reach};
 use super::suite::{SubjectOptions, select};
 use crate::chat_server::Faults;
-use crate::judge::finally_read;
-use crate::observation::{ARGUMENTS_REFUSED, RunEnding};
 
 /// The scenarios that are tried, the first that fits.
 const TRIED: [&str; 3] = ["plain-text", "three-tools-live", "three-tools"];

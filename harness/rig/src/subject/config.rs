@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
+use clitape_judge::observation::SubjectTraits;
 use clitape_recording::files;
 use clitape_recording::names::{CliVersion, ScenarioName, SubjectName};
 use clitape_recording::scenario::Versions;
@@ -28,7 +29,6 @@ use super::spec::{
     CallSpec, ChatKind, Chats, FirstStep, Front, GatewaySpec, HostKind, InstallSpec, ParserSpec,
     Press, Reach, Ready, ReadySign, ReplaySpec, Started, Starts, Subject, SubjectKind, Writers,
 };
-use crate::observation::SubjectTraits;
 
 mod foreign;
 

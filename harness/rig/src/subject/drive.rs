@@ -7,8 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use clitape_judge::observation::{BusEvent, PlayedTurn, RunEnding};
 use clitape_recording::cassette::Cassette;
 use clitape_recording::chat::ChatView;
+use clitape_recording::facts::LazyFacts;
 use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::Scenario;
 use clitape_recording::trace::Entry;
@@ -27,7 +29,6 @@ use crate::chat_server::{ChatServer, Faults, PressTarget};
 use crate::clock::now_ms;
 use crate::kept::{Held, KeptBytes, entry_bytes, json_bytes};
 use crate::limits::RigLimits;
-use crate::observation::{BusEvent, PlayedTurn, RunEnding};
 
 mod over;
 
@@ -53,6 +54,8 @@ pub struct Job {
     pub scenario: Scenario,
     /// Its cassette.
     pub cassette: Cassette,
+    /// The facts of its cassette.
+    pub facts: Arc<LazyFacts>,
     /// What the person does.
     pub(crate) dialogue: Dialogue,
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use clitape_judge::known::KnownError;
 use clitape_process::threads::ThreadDied;
 use clitape_process::{NoIsolation, ProcessError};
 use clitape_recording::cassette::CassetteError;
@@ -12,7 +13,6 @@ use clitape_recording::text::{Keep, truncate};
 use clitape_runner::compare::CompareError;
 use clitape_runner::suite::select::SelectError;
 
-use crate::judge::known::KnownError;
 use crate::stand_in::InstallError;
 
 /// The most columns of a line of a program in a message.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use clitape_judge::observation::RunEnding;
 use clitape_recording::chat::ChatView;
 use clitape_recording::trace::Entry;
 
@@ -12,7 +13,6 @@ use super::persons::Seat;
 use super::placeholders::Places;
 use super::spec::{ChatKind, FirstStep, GatewaySpec};
 use crate::chat_server::{ChatServer, PressTarget};
-use crate::observation::RunEnding;
 
 /// The time for which a chat is quiet before the next step.
 const QUIET: Duration = Duration::from_secs(1);

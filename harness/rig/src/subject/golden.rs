@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 
+use clitape_judge::observation::RunEnding;
 use clitape_judge::{Finding, FindingKind, Golden, Times, TraceDiff};
 use clitape_recording::chat::CALL_HTML;
 use clitape_recording::names::SubjectName;
@@ -12,7 +13,6 @@ use clitape_recording::trace::Entry;
 use super::difference::with_difference;
 use crate::chat_server::drawn;
 use crate::kept::KeptBytes;
-use crate::observation::RunEnding;
 
 /// The keys of an entry that depend on the time or on the other chats of the run, and the one that follows from the text
 /// and its parse mode.

@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
+use clitape_judge::observation::RunEnding;
 use clitape_process::{Attendant, Ending, OutputPiece, OutputReader, Program, Scratch, StdinPipe};
 
 use super::call::{Caller, died, last_words};
 use super::error::SubjectError;
-use crate::observation::RunEnding;
 
 /// The line after a recording.
 const END: &[u8] = b"{\"type\":\"clitape_end\"}\n";

@@ -9,13 +9,13 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use clitape_judge::observation::{ARGUMENTS_REFUSED, PlayedTurn};
 use clitape_recording::cassette::Cassette;
 use clitape_recording::files;
 use clitape_recording::limits::OutputLimits;
 use serde::Deserialize;
 
 use crate::kept::{Full, Held, KeptBytes};
-use crate::observation::{ARGUMENTS_REFUSED, PlayedTurn};
 use crate::stand_in::{asks_nobody, marked};
 
 /// The bytes that are read at a time.

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
+use clitape_judge::observation::RunEnding;
 use clitape_judge::{Finding, FindingKind, Times, TraceDiff};
 use clitape_recording::cassette::Cassette;
 use clitape_recording::names::SubjectName;
@@ -21,7 +22,6 @@ use super::error::SubjectError;
 use super::lasting::Lasting;
 use super::prepare::RigHost;
 use super::spec::{ParserSpec, Started};
-use crate::observation::RunEnding;
 
 /// The field whose texts of consecutive entries are one text: parsers cut it as they like.
 const DELTA: &str = "delta";

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use clitape_judge::finally_read;
 use clitape_recording::chat::ChatView;
 use clitape_recording::text::{Keep, truncate};
 use clitape_recording::trace::Entry;
@@ -10,7 +11,6 @@ use serde_json::Value;
 use super::persons::Seat;
 use super::placeholders::Places;
 use crate::chat_server::{ChatServer, PersonError, PressTarget};
-use crate::judge::finally_read;
 
 /// The call that says that somebody types; a gateway repeats it as long as a run lives.
 pub(crate) const TYPING: &str = "sendChatAction";

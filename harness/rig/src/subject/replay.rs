@@ -1,10 +1,13 @@
 //! A program that is called as `clitape replay` is: it reads a cassette's files and prints what its chat showed, on
 //! the clock of the plan. It is judged by the rules for gateways.
 
+use std::sync::Arc;
 use std::time::Instant;
 
-use clitape_judge::{Finding, FindingKind};
+use clitape_judge::observation::{Observation, RunEnding};
+use clitape_judge::{Finding, FindingKind, judge};
 use clitape_recording::cassette::Cassette;
+use clitape_recording::facts::LazyFacts;
 use clitape_recording::names::SubjectName;
 use clitape_recording::scenario::{ChannelSpec, Scenario, Seeds};
 use clitape_recording::text::shell_quote;
@@ -21,8 +24,6 @@ use super::golden;
 use super::prepare::RigHost;
 use super::spec::{ReplaySpec, shown};
 use super::suite::{LeftOut, context, differs_under_plan};
-use crate::judge::judge;
-use crate::observation::{Observation, RunEnding};
 
 /// A subject of kind replay, and how its name was written.
 #[derive(Debug, Clone, Copy)]
@@ -113,13 +114,11 @@ impl Case<'_> {
         let begun = Instant::now();
         let request = self.request();
         let plain = self.call(caller, &request)?;
+        let facts = Arc::new(LazyFacts::of(&self.cassette));
         let observation = Observation {
-            cassette: &self.cassette,
-            entries: plain.read.entries.clone(),
-            turns: Vec::new(),
             ending: plain.ending.clone(),
             traits: self.subject.spec.traits,
-            bus: None,
+            ..Observation::of_chat(facts, plain.read.entries.clone())
         };
         let mut findings: Vec<Finding> = judge(&observation)
             .into_iter()

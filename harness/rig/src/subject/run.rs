@@ -8,6 +8,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use clitape_judge::observation::RunEnding;
 use clitape_process::threads::{NoMoreThreads, start_in, start_some};
 use clitape_process::{Overflow, Program};
 use clitape_recording::trace::Entry;
@@ -26,7 +27,6 @@ use super::queue::RunQueue;
 use super::spec::{ChatKind, Chats, GatewaySpec, Reach, Starts};
 use crate::chat_server::Faults;
 use crate::kept::{KeptBytes, entry_bytes};
-use crate::observation::RunEnding;
 use crate::stand_in::argument_differences;
 
 /// The bytes of the entries that are kept of a run that flooded.

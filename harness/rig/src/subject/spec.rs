@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use clitape_judge::observation::SubjectTraits;
 use clitape_recording::files;
 use clitape_recording::names::{CliVersion, ScenarioName, SubjectName};
 use regex::Regex;
 use serde::Deserialize;
 
 use super::placeholders::{Places, Writing};
-use crate::observation::SubjectTraits;
 
 /// A subject.
 #[derive(Debug)]

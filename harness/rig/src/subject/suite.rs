@@ -1,11 +1,17 @@
 //! A subject on many scenarios: which cassettes are played, what the rules say of each, and the report.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use clitape_judge::{ContextMoment, Finding, FindingKind};
+use clitape_judge::known::KnownDifferences;
+use clitape_judge::observation::{Observation, RunEnding, SubjectTraits};
+use clitape_judge::{
+    ContextMoment, Finding, FindingKind, Violation, finally_read, judge, says_the_same,
+};
 use clitape_recording::cassette::Cassette;
+use clitape_recording::facts::LazyFacts;
 use clitape_recording::names::{CliVersion, ScenarioName};
 use clitape_recording::scenario::{Scenario, Seeds, Workspace};
 use clitape_recording::text::{Keep, truncate};
@@ -26,10 +32,7 @@ use super::patience::Patience;
 use super::prepare::{RigHost, prepare_gateway};
 use super::run::{Play, RunEvent, play};
 use super::spec::{Front, GatewaySpec, NamedGateway};
-use crate::judge::known::KnownDifferences;
-use crate::judge::{Violation, finally_read, judge, judge_editor, says_the_same};
 use crate::kept::KeptBytes;
-use crate::observation::{Observation, RunEnding, SubjectTraits};
 
 /// The entries that a finding shows up to the one at fault.
 const CONTEXT: usize = 6;
@@ -151,7 +154,7 @@ fn job(
     let name = format!("{}/{version}", scenario.name);
     Ok(match misfit(spec, &scenario, &cassette, &dialogue) {
         Some(why) => Err(LeftOut { name, why }),
-        None => Ok(Job { scenario, cassette, dialogue }),
+        None => Ok(Job { facts: Arc::new(LazyFacts::of(&cassette)), scenario, cassette, dialogue }),
     })
 }
 
@@ -312,18 +315,18 @@ impl SubjectSuite {
 
 /// The rules that a run broke.
 fn violations(job: &Job, seen: &Seen, spec: &GatewaySpec) -> Vec<Violation> {
-    let observation = Observation {
-        cassette: &job.cassette,
-        entries: seen.entries.clone(),
+    let (facts, entries) = (job.facts.clone(), seen.entries.clone());
+    let observation = match spec.front {
+        Front::Chat => Observation::of_chat(facts, entries),
+        Front::Editor => Observation::of_editor(facts, entries),
+    };
+    judge(&Observation {
         turns: seen.turns.clone(),
         ending: seen.ending.clone(),
         traits: SubjectTraits { lets_claude_ask: !seen.asks_nobody, ..spec.traits },
         bus: seen.bus.clone(),
-    };
-    match spec.front {
-        Front::Chat => judge(&observation),
-        Front::Editor => judge_editor(&observation),
-    }
+        ..observation
+    })
 }
 
 /// The check of the list of known differences as a whole, where something is wrong with it.

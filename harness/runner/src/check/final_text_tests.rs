@@ -49,10 +49,10 @@ fn every_reader_of_the_final_text_agrees() {
     let is_lost_edit =
         |entry: &Entry| entry.kind == "editMessageText" && entry.is_final() && entry.is_lost();
     let lost = (1..=8)
-        .map(|call| run(Some(&format!("{call}:lost-reply"))).entries)
+        .map(|call| run(Some(&format!("{call}:lost-reply"))).into_entries())
         .find(|entries| entries.iter().any(is_lost_edit))
         .expect("the run ends with an edit");
-    let fault_free = run(None).entries;
+    let fault_free = run(None).into_entries();
 
     let text = ChatView::after(&fault_free).final_text().join(" ");
     assert!(text.contains("Grüße aus 世界 🌍"), "{text}");

@@ -14,11 +14,12 @@ use clitape_judge::{
 use clitape_recording::cassette::CassetteError;
 use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::{Scenario, Setup, Workspace};
+use clitape_recording::trace::Lane;
 
+use super::broken::{BrokenRule, broken};
 use super::checks::Check;
 use super::complete::complete;
 use super::idle_cores::IdleCores;
-use super::invariant::{self, BrokenInvariant};
 use super::kept::FailureMemory;
 use super::marks::Marks;
 use super::recording::{Recording, Recordings, setup};
@@ -196,6 +197,10 @@ impl ScenarioChecks {
         let mut replay = recording.canonical(setup);
         let place = format!("{} {version} {view}", scenario.name);
         let mut verdict = CheckResult { goldens: 1, ..CheckResult::default() };
+        if view == View::Session {
+            let spec = scenario.session.as_ref();
+            Arc::make_mut(&mut replay).add_session(&recording.cassette, spec);
+        }
         verdict.findings.extend(self.broken(&replay, &place, &recording.request(setup)));
         if !scenario.chat.faults.is_empty() {
             let kind = FindingKind::WrongFinalText;
@@ -206,11 +211,6 @@ impl ScenarioChecks {
             }));
         }
         if view == View::Session {
-            let spec = scenario.session.as_ref();
-            Arc::make_mut(&mut replay).add_session(&recording.cassette, spec);
-            let broken = invariant::session::broken(&replay, &recording.cassette).into_iter();
-            let request = recording.request(setup).lanes([view.lane()]);
-            verdict.findings.extend(broken.map(|one| self.finding(one, &place, &request)));
             verdict.findings.extend(self.further(&recording, &place));
         }
         self.mark(|marks| marks.add_replay(&replay, &place));
@@ -254,12 +254,16 @@ impl ScenarioChecks {
 
     /// The rules that a replay breaks, as findings.
     fn broken(&self, replay: &Replay, place: &str, request: &ReplayRequest) -> Vec<Finding> {
-        let finding = |broken| self.finding(broken, place, request);
-        invariant::broken(replay).into_iter().map(finding).collect()
+        let of_sessions = request.clone().lanes([Lane::Session]);
+        let finding = |broken: BrokenRule| {
+            let request = if broken.is_of_session() { &of_sessions } else { request };
+            self.finding(broken, place, request)
+        };
+        broken(replay).into_iter().map(finding).collect()
     }
 
-    fn finding(&self, broken: BrokenInvariant, place: &str, request: &ReplayRequest) -> Finding {
-        let BrokenInvariant { kind, sentence, context } = broken;
+    fn finding(&self, broken: BrokenRule, place: &str, request: &ReplayRequest) -> Finding {
+        let BrokenRule { kind, sentence, context } = broken;
         Finding::new(kind, place, sentence, self.line(request)).with_context(context)
     }
 

@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use clitape_judge::FindingKind;
+use clitape_judge::{FindingKind, RULES, Subjects};
 use clitape_recording::trace::Lane;
 use clitape_stream::DiagnosticCode;
 
 use super::checks::Check;
-use super::invariant::{INVARIANTS, SESSION_RULES};
+
 use crate::replay::Replay;
 
 /// What can be at stake.
@@ -63,7 +63,9 @@ impl Mark {
     pub fn all() -> impl Iterator<Item = Self> {
         let is_own = |kind: &&FindingKind| {
             let id = kind.to_string();
-            !OF_SUBJECTS.iter().any(|subject| id.starts_with(subject))
+            let mut rules = RULES.iter().filter(|rule| rule.needs.subjects != Subjects::Others);
+            let is_of_others = OF_SUBJECTS.iter().any(|subject| id.starts_with(subject));
+            !is_of_others || rules.any(|rule| rule.kind == **kind)
         };
         let kinds = FindingKind::ALL.iter().filter(is_own).map(|kind| Self::Finding(*kind));
         let codes = DiagnosticCode::ALL.iter().map(|code| Self::Diagnostic(*code));
@@ -144,16 +146,8 @@ impl Marks {
 
     /// The invariants that a replay could break, and what the parser says of its input.
     pub(super) fn add_replay(&mut self, replay: &Replay, place: &str) {
-        for rule in INVARIANTS.iter().filter(|rule| rule.stake.is_in(replay)) {
+        for rule in RULES.iter().filter(|rule| rule.is_at_stake(replay)) {
             self.add(rule.kind, place);
-        }
-        let verdicts = replay.lane(Lane::Session).filter(|entry| entry.kind == "verdict").count();
-        for (kind, _) in SESSION_RULES {
-            // A session that is resumed has a verdict before and after.
-            let needed = if kind == FindingKind::ResumeFailed { 2 } else { 1 };
-            if verdicts >= needed {
-                self.add(kind, place);
-            }
         }
         for entry in replay.lane(Lane::Lifecycle).filter(|entry| entry.kind == "diagnostic") {
             if let Ok(code) = entry.text("code").parse() {

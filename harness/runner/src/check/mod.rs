@@ -1,17 +1,19 @@
 //! Compares replays with goldens, invariants and each other; what does not hold is a finding.
 
 mod agent;
+mod broken;
 mod bytes;
 mod checks;
 mod complete;
 #[cfg(test)]
 mod final_text_tests;
 mod idle_cores;
-mod invariant;
 mod judge;
 mod kept;
 mod marks;
 mod planned;
+#[cfg(test)]
+mod planted_tests;
 mod recorded;
 mod recording;
 mod secrets;
@@ -25,7 +27,6 @@ mod workspace;
 pub use bytes::first_difference;
 pub use checks::Check;
 pub use idle_cores::IdleCores;
-pub use invariant::{INVARIANTS, Invariant, SESSION_RULES, Stake};
 pub use judge::ScenarioChecks;
 pub use kept::FailureMemory;
 pub use marks::{AtStake, Mark, Marks};

@@ -8,7 +8,7 @@ use clitape_recording::cassette::{Cassette, Exit, Origin, Tick, TickKind};
 use clitape_recording::scenario::Scenario;
 use clitape_recording::text::plural;
 
-use super::invariant::{self, BrokenInvariant};
+use super::broken::BrokenRule;
 use super::recording::Recording;
 use crate::replay::Replay;
 
@@ -106,32 +106,29 @@ pub(super) fn manifest_complaints(
 /// what a person ends up reading.
 ///
 /// The two are not compared where the gateway has given the agent up in one of them, because the times decide that.
-pub(super) fn broken(
-    recording: &Recording,
-    replay: &Replay,
-) -> impl Iterator<Item = BrokenInvariant> {
+pub(super) fn broken(recording: &Recording, replay: &Replay) -> impl Iterator<Item = BrokenRule> {
     let canonical = recording.fault_free(replay.setup);
-    let sentence = (canonical.counted.bytes == replay.counted.bytes)
+    let sentence = (canonical.own().counted.bytes == replay.own().counted.bytes)
         .then(|| clitape_judge::wrong_final_text(&canonical.entries, &replay.entries))
         .flatten()
         .map(|(sentence, _)| sentence);
-    let misread = sentence.map(|sentence| BrokenInvariant {
+    let misread = sentence.map(|sentence| BrokenRule {
         kind: FindingKind::RecordedDiverges,
         sentence,
         context: Vec::new(),
     });
     let lines = recording.cassette.manifest.counts.lines;
-    let is_whole = replay.counted.bytes == recording.cassette.manifest.counts.bytes;
-    let lost = (is_whole && replay.stats.lines != lines).then(|| BrokenInvariant {
+    let is_whole = replay.own().counted.bytes == recording.cassette.manifest.counts.bytes;
+    let lost = (is_whole && replay.own().stats.lines != lines).then(|| BrokenRule {
         kind: FindingKind::LineLost,
         sentence: format!(
             "cassette.toml says that stdout has {}, and the parser counts {}",
             plural(lines, "line"),
-            replay.stats.lines
+            replay.own().stats.lines
         ),
         context: Vec::new(),
     });
-    invariant::broken(replay).into_iter().chain(misread).chain(lost)
+    super::broken::broken(replay).into_iter().chain(misread).chain(lost)
 }
 
 #[cfg(test)]
@@ -231,11 +228,11 @@ mod tests {
                 broken(&recording, replay).map(|broken| broken.kind).collect()
             };
             assert_eq!(kinds(&replay), []);
-            replay.stats.lines -= 1;
-            replay.stats.records -= 1;
+            replay.own_mut().stats.lines -= 1;
+            replay.own_mut().stats.records -= 1;
             assert_eq!(kinds(&replay), [FindingKind::LineLost; 2]);
-            replay.stats.lines += 1;
-            replay.stats.records += 1;
+            replay.own_mut().stats.lines += 1;
+            replay.own_mut().stats.records += 1;
             for entry in replay.entries.iter_mut().filter(|entry| entry.is_final()) {
                 entry.data_mut().insert("text".into(), "Something else.".into());
             }

@@ -18,8 +18,8 @@ use clitape_recording::scenario::{Fault, FaultKind, Seeds, Setup};
 use clitape_recording::trace::{Entry, Lane, sort_by_turn};
 
 use super::agent::{self, FaultyRun, Unseen};
+use super::broken::{BrokenRule, broken, broken_beside_events};
 use super::idle_cores::IdleCores;
-use super::invariant::{self, BrokenInvariant};
 use super::unmet;
 use crate::replay::{
     AgentFault, Capture, Plan, PlayedPlan, Replay, replay_following, replay_played,
@@ -92,7 +92,7 @@ pub(super) struct FailedPlan {
 /// Why a cut replay is wrong.
 enum Mismatch<'a> {
     /// It breaks an invariant.
-    Broken(BrokenInvariant),
+    Broken(BrokenRule),
     /// A lane is not that of the uncut replay.
     Lane(Lane, Divergence, TraceDiff<'a>, &'a Replay),
     /// A person ends up reading something else.
@@ -133,7 +133,7 @@ impl PlanSweep<'_> {
     /// The first plan that fails, with its name and the setup in which it does.
     pub(super) fn first(&self, met: &mut Vec<FaultKind>) -> Option<(String, Plan, Setup)> {
         let is_shared = self.sharing == PlanSharing::Shared;
-        let holds = |replay: &Replay| is_shared && invariant::broken(replay).is_empty();
+        let holds = |replay: &Replay| is_shared && broken(replay).is_empty();
         let bases = self.bases.iter().map(|replay| Base { replay, holds: holds(replay) });
         let bases: Vec<_> = bases.collect();
         let mut groups = Groups::of(self.all_plans()).enumerate();
@@ -291,8 +291,8 @@ impl PlanSweep<'_> {
         let run = &base.setup.run;
         let is_exempt = |rule| agent.iter().any(|fault| agent::is_exempt(*fault, rule, run));
         let broken = match has_events_of_base {
-            true => invariant::broken_beside_events(cut),
-            false => invariant::broken(cut),
+            true => broken_beside_events(cut),
+            false => broken(cut),
         };
         let mut broken = broken.into_iter().filter(|it| !is_exempt(it.kind));
         if let Some(broken) = broken.next() {
@@ -314,7 +314,7 @@ impl PlanSweep<'_> {
         // Where the plan is not faithful to the host's side, the gateway hears something else than in `base`, so
         // that only what a person ends up reading is compared with it.
         let inner = [Lane::Lifecycle, Lane::Bus, Lane::Acp, Lane::Sse].into_iter();
-        let inner = inner.filter(|_| cut.is_faithful && !has_events_of_base);
+        let inner = inner.filter(|_| cut.own().is_faithful && !has_events_of_base);
         other_lane(base, cut, inner, Times::Ignored).or_else(other_than_twin).or_else(|| {
             let (sentence, diff) = wrong_final_text(&base.entries, &cut.entries)?;
             Some(Mismatch::FinalText(sentence, diff, cut))
@@ -328,7 +328,7 @@ impl PlanSweep<'_> {
         };
         let kind = FindingKind::PlanDiverges;
         match mismatch {
-            Mismatch::Broken(BrokenInvariant { kind, sentence, context }) => {
+            Mismatch::Broken(BrokenRule { kind, sentence, context }) => {
                 new(kind, None, &sentence).with_context(context)
             }
             Mismatch::Lane(lane, Divergence { at, sentence }, diff, cut) => {

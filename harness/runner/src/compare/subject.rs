@@ -241,7 +241,7 @@ impl Subject {
         let replays = recording.replays(setups).into_iter();
         let trace = move |mut replay: Replay| {
             replay.add_session(&recording.cassette, recording.scenario.session.as_ref());
-            Ok(Trace::own(replay.entries.into(), LANES.into()))
+            Ok(Trace::own(replay.into_entries().into(), LANES.into()))
         };
         Box::new(replays.map(trace))
     }

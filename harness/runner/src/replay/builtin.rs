@@ -2,17 +2,18 @@
 //!
 //! [`driver`](super::driver) drives it; here it has a plan for bytes that are all there, and its whole trace is kept.
 
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use clitape_gateway::RunReport;
+use clitape_judge::observation::{Observation, OwnReports};
 use clitape_recording::capture::Capture;
 use clitape_recording::facts::LazyFacts;
 use clitape_recording::scenario::Setup;
-use clitape_recording::trace::{Entries, Entry, Lane};
-use clitape_stream::Stats;
+use clitape_recording::trace::{Entries, Entry, Lane, millis};
 use futures_util::future::join_all;
 
-use super::driver::{OverReplay, ReplayCounts, ReplayDriver};
+use super::chat::LATENCY;
+use super::driver::{OverReplay, ReplayDriver};
 use super::heard::{Heard, Hearing};
 use super::plan::Plan;
 use super::played::PlayedPlan;
@@ -20,31 +21,45 @@ use super::pulse::replay_ended;
 use super::virtual_time::in_virtual_time;
 use super::wiring::Wiring;
 
-/// The result of a replay.
+/// The result of a replay: what was seen of clitape's own gateway.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Replay {
-    /// How it was run.
-    pub setup: Setup,
-    /// The trace.
-    pub entries: Entries,
-    /// The parser's counts of the lines.
-    pub stats: Stats,
-    /// What the replay counted itself, so that a check need not believe the parser or the gateway.
-    pub counted: ReplayCounts,
-    /// What the bytes state that were handed to the parser.
-    pub facts: Arc<LazyFacts>,
-    /// Whether the host's side is as it was recorded; a plan may change its answers.
-    pub is_faithful: bool,
-    /// The gateway's reports of the runs, one for each turn.
-    pub reports: Vec<RunReport>,
+    observation: Observation,
     /// What it has heard, where another replay is to follow that.
     pub(crate) heard: Heard,
 }
 
+/// A replay is an observation.
+impl Deref for Replay {
+    type Target = Observation;
+
+    fn deref(&self) -> &Observation {
+        &self.observation
+    }
+}
+
+impl DerefMut for Replay {
+    fn deref_mut(&mut self) -> &mut Observation {
+        &mut self.observation
+    }
+}
+
 impl Replay {
-    /// The entries of one lane.
-    pub fn lane(&self, lane: Lane) -> impl Iterator<Item = &Entry> {
-        self.entries.lane(lane)
+    /// Returns its entries alone.
+    pub fn into_entries(self) -> Entries {
+        self.observation.entries
+    }
+
+    /// Returns what the gateway and the replay report of themselves.
+    #[allow(clippy::expect_used, reason = "the state is impossible")]
+    pub fn own(&self) -> &OwnReports {
+        self.observation.own.as_ref().expect("a replay is of clitape's own gateway")
+    }
+
+    /// Returns the same to change it.
+    #[allow(clippy::expect_used, reason = "the state is impossible")]
+    pub fn own_mut(&mut self) -> &mut OwnReports {
+        self.observation.own.as_mut().expect("a replay is of clitape's own gateway")
     }
 
     /// Whether the parser's events, and those of the buses, of an editor and of the event stream are those of `other`,
@@ -58,7 +73,7 @@ impl Replay {
         };
         let has_lane = |lane| self.lane(lane).map(identity).eq(other.lane(lane).map(identity));
         self.setup == other.setup
-            && self.is_faithful == other.is_faithful
+            && self.own().is_faithful == other.own().is_faithful
             && Arc::ptr_eq(&self.facts, &other.facts)
             && [Lane::Lifecycle, Lane::Bus, Lane::Acp, Lane::Sse].into_iter().all(has_lane)
     }
@@ -139,15 +154,17 @@ async fn run(
     let came = played.capture().stdout;
     let read = usize::try_from(input.counted.bytes).map_or(came, |bytes| &came[..bytes]);
     let facts = hearing.facts(read, line_limit);
-    let replay = |(setup, OverReplay { entries, stats, counted, reports, heard, .. })| Replay {
-        setup,
-        entries: entries.into(),
-        stats,
-        counted,
-        facts: facts.clone(),
-        is_faithful: played.is_faithful,
-        reports,
-        heard,
+    let replay = |(setup, over): (Setup, OverReplay)| {
+        let own = OwnReports {
+            stats: over.stats,
+            counted: over.counted,
+            reports: over.reports,
+            is_faithful: played.is_faithful,
+            latency_ms: millis(LATENCY),
+            transcripts: Vec::new(),
+        };
+        let seen = Observation::new(setup, over.entries, facts.clone());
+        Replay { observation: Observation { own: Some(own), ..seen }, heard: over.heard }
     };
     let over = join_all(runs.into_iter().map(|run| run.finish(input.clone()))).await;
     (setups.iter().copied().zip(over).map(replay).collect(), input.has_kept_step)

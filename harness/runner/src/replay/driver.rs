@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clitape_gateway::{Conversation, RunReport};
+use clitape_judge::observation::ReplayCounts;
 use clitape_recording::scenario::Setup;
 use clitape_recording::trace::{Entry, Lane, object};
 use clitape_stream::{Event, Parser, ParserLimits, Stats};
@@ -20,7 +21,6 @@ use super::heard::{Came, EntryParts, EventEntries, Heard, HeardEvent, HeardRun, 
 use super::listener::Listeners;
 use super::log::Log;
 use super::person::Person;
-use super::pieces::line_feeds;
 use super::plan::Plan;
 use super::turns::{Outside, conversation, given_up};
 use super::virtual_time::nothing_is_due;
@@ -28,36 +28,6 @@ use super::wiring::{OnEvent, Wiring};
 
 /// How long a replay goes on after the end of the last run, in virtual time: no call may come any more.
 const AFTERMATH: Duration = Duration::from_secs(60);
-
-/// The counts of a replay that neither the parser nor the gateway made.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ReplayCounts {
-    /// Bytes of stdout that were handed to the parser.
-    pub bytes: u64,
-    /// Line feeds among them.
-    pub line_feeds: u64,
-    /// Whether bytes without a line feed came last.
-    pub is_line_open: bool,
-    /// Listeners that are on the buses when the runs are over and the harness no longer listens.
-    pub listeners_left: u64,
-    /// The numbers, from 1, of the calls of the chat that were made while another one was under way.
-    pub overlapping_calls: Vec<u64>,
-    /// A sentence for each recorded answer that the chat's buttons and replies made another one of.
-    pub misunderstood: Vec<String>,
-}
-
-impl ReplayCounts {
-    /// The lines that were handed to the parser; a last one without a line feed counts.
-    pub fn lines(&self) -> u64 {
-        self.line_feeds + u64::from(self.is_line_open)
-    }
-
-    fn add(&mut self, piece: &[u8]) {
-        self.bytes += piece.len() as u64;
-        self.line_feeds += line_feeds(piece);
-        self.is_line_open = piece.last().map_or(self.is_line_open, |&last| last != b'\n');
-    }
-}
 
 /// A replay whose input still comes. It works on the current tokio runtime, whose time is paused.
 pub(super) struct ReplayDriver {

@@ -38,9 +38,7 @@ pub use agent_fault::{
 };
 pub use builtin::{Replay, replay};
 pub(crate) use builtin::{replay_all, replay_following, replay_heard, replay_played};
-pub(crate) use chat::LATENCY;
 pub use chat::call_entry;
-pub use driver::ReplayCounts;
 pub(crate) use heard::Heard;
 pub use host_step::HostStep;
 pub use live::live;

@@ -40,6 +40,9 @@ impl Replay {
     pub fn add_session(&mut self, cassette: &Cassette, spec: Option<&SessionSpec>) {
         let over = self.entries.last().map_or(0, |entry| entry.at);
         self.entries.extend(entries(cassette, spec, over));
+        let further = cassette.further.iter().map(|run| &run.transcript);
+        let transcripts = [&cassette.transcript].into_iter().chain(further);
+        self.own_mut().transcripts = transcripts.cloned().collect();
     }
 }
 

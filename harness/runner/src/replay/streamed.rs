@@ -34,8 +34,12 @@ impl Replay {
     /// The replay in short.
     pub fn summary(&self) -> ReplaySummary {
         let mut masked = Masked::default();
-        add_masked(&mut masked, &self.reports);
-        ReplaySummary { entries: self.entries.len() as u64, stats: self.stats.clone(), masked }
+        add_masked(&mut masked, &self.own().reports);
+        ReplaySummary {
+            entries: self.entries.len() as u64,
+            stats: self.own().stats.clone(),
+            masked,
+        }
     }
 }
 

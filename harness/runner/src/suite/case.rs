@@ -1,6 +1,6 @@
 //! What one scenario with one CLI version shows: the run, the checks, and what came of them.
 
-use clitape_judge::{CheckResult, Finding, FindingKind, Golden, View};
+use clitape_judge::{CheckResult, Finding, FindingKind, Golden, RULES, Rule, Subjects, View};
 use clitape_recording::cassette::{CassetteError, Manifest};
 use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::{Chat, Proof, Scenario, Workspace};
@@ -9,7 +9,7 @@ use clitape_recording::text::plural;
 
 use super::case_run::CaseRun;
 use super::result::CheckRun;
-use crate::check::{Check, INVARIANTS, Invariant, ScenarioChecks};
+use crate::check::{Check, ScenarioChecks};
 
 /// A scenario with one CLI version, run and judged.
 #[derive(Debug, Clone)]
@@ -127,9 +127,10 @@ impl Case {
     }
 
     /// The invariants, each with what breaks it.
-    pub(crate) fn invariants(&self) -> Vec<(&'static Invariant, Option<&Finding>)> {
+    pub(crate) fn invariants(&self) -> Vec<(&'static Rule, Option<&Finding>)> {
         let broken = |kind| self.findings().find(|finding| finding.id == kind);
-        INVARIANTS.iter().map(|rule| (rule, broken(rule.kind))).collect()
+        let own = RULES.iter().filter(|rule| rule.needs.subjects != Subjects::Others);
+        own.map(|rule| (rule, broken(rule.kind))).collect()
     }
 
     /// The plan under which the trace differs from that of the uncut replay.

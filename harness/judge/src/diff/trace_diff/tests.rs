@@ -196,7 +196,9 @@ fn check_chat(old: &[&str], new: &[&str], expect: Option<&str>) {
             let [at, kind, id, text] = words[..] else { panic!("{call}") };
             let data =
                 serde_json::json!({ "message_id": id.parse::<u64>().unwrap(), "text": text });
-            let line = format!(r#"{{"at":{at},"lane":"telegram","kind":"{kind}","data":{data}}}"#);
+            let method = if kind == "send" { "sendMessage" } else { "editMessageText" };
+            let line =
+                format!(r#"{{"at":{at},"lane":"telegram","kind":"{method}","data":{data}}}"#);
             serde_json::from_str(&line).unwrap()
         };
         calls.iter().map(entry).collect()

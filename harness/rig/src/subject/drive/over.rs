@@ -4,15 +4,14 @@ use std::sync::LazyLock;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use clitape_judge::FindingKind;
+use clitape_judge::observation::{Observation, RunEnding};
+use clitape_judge::{FindingKind, judge};
 use clitape_recording::trace::Entry;
 use regex::Regex;
 use serde_json::Value;
 
 use super::{Drive, SEARCH, TYPING};
 use crate::clock::now_ms;
-use crate::judge::judge;
-use crate::observation::{Observation, RunEnding};
 use crate::subject::dialogue::Act;
 use crate::subject::log::Played;
 use crate::subject::part::last_words;
@@ -72,14 +71,8 @@ impl Drive<'_> {
     fn is_complete(&self) -> bool {
         let played = self.shared.log().played(&self.job.name());
         let (turns, _) = played.since(self.begin_ms, &self.job.cassette.stdout);
-        let found = judge(&Observation {
-            cassette: &self.job.cassette,
-            entries: self.entries.clone(),
-            turns,
-            ending: RunEnding::Over,
-            traits: self.spec.traits,
-            bus: None,
-        });
+        let seen = Observation::of_chat(self.job.facts.clone(), self.entries.clone());
+        let found = judge(&Observation { turns, traits: self.spec.traits, ..seen });
         !found.iter().any(|violation| MAY_COME.contains(&violation.kind))
     }
 

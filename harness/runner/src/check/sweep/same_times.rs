@@ -108,7 +108,7 @@ impl Twin {
             return false;
         }
         let heard = self.heard.get_or_init(|| parsed(&played.uncut()));
-        let stats = self.replays.first().map(|replay| &replay.stats);
+        let stats = self.replays.first().map(|replay| &replay.own().stats);
         parsed_in_step(played, heard).as_ref() == stats
     }
 }

@@ -130,12 +130,12 @@ fn what_a_sweep_does_not_replay_is_the_same() {
             for (index, (cut, base)) in cuts.iter().zip(&bases).enumerate() {
                 assert!(*cut == alone[index], "{place}");
                 assert!(!is_twin || has_same_lanes(cut, &twin.replays[index]), "{place}");
-                if cut.has_events_of(base) && invariant::broken(base).is_empty() {
-                    let kinds = |broken: Vec<BrokenInvariant>| {
+                if cut.has_events_of(base) && broken(base).is_empty() {
+                    let kinds = |broken: Vec<BrokenRule>| {
                         broken.into_iter().map(|it| it.kind).collect::<Vec<_>>()
                     };
-                    let beside = kinds(invariant::broken_beside_events(cut));
-                    assert_eq!(kinds(invariant::broken(cut)), beside, "{place}");
+                    let beside = kinds(broken_beside_events(cut));
+                    assert_eq!(kinds(broken(cut)), beside, "{place}");
                 }
             }
         }

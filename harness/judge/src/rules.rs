@@ -1,0 +1,89 @@
+//! Rules: what must be true of every run of every recording, without a golden.
+//!
+//! A process has one turn or several, and the rules of a chat and of the bus apply to each turn by itself. `table` lists the
+//! rules; each module has the checks of one part. A check of a subject of others convicts only of what no design explains: a
+//! gateway may put a status line above the answer and a footer below it, show the whole text or the last part of it, delete its
+//! drafts, react with an emoji, and write Markdown, HTML or plain text.
+
+mod answer;
+mod asked;
+mod bus;
+mod chat;
+mod editor;
+mod ending;
+mod event_stream;
+mod others_bus;
+mod person;
+mod questions;
+mod run;
+mod secrets;
+mod server;
+mod session;
+mod shown;
+mod stake;
+mod stdout;
+mod table;
+mod texts;
+mod tools;
+mod turns;
+mod unfinished;
+mod violation;
+mod visible;
+mod watchdog;
+
+use crate::FindingKind;
+use crate::case::{Case, Derived, is_text};
+use crate::observation::Observation;
+use clitape_recording::trace::Entry;
+pub use stake::Stake;
+pub use table::{Needs, RULES, Rule, Subjects};
+pub use violation::Violation;
+
+/// The rules about the words of the model in an editor.
+const EDITOR_TEXTS: [FindingKind; 4] = [
+    FindingKind::AnswerMissing,
+    FindingKind::AnswerNotWhole,
+    FindingKind::AnswerTwice,
+    FindingKind::TextUntold,
+];
+
+/// The rules that an observation breaks, in the order of the table, each once.
+///
+/// If the run did not come to its end, the rules about what is left are not applied, because everything that they would
+/// report follows from that.
+pub fn judge(observation: &Observation) -> Vec<Violation> {
+    violations(observation, RULES.iter())
+}
+
+/// The same for an observation that has the same events as another one that breaks no rule.
+pub fn judge_beside_events(observation: &Observation) -> Vec<Violation> {
+    violations(observation, RULES.iter().filter(|rule| !rule.reads_events_alone()))
+}
+
+fn violations<'r>(
+    observation: &Observation,
+    rules: impl Iterator<Item = &'r Rule>,
+) -> Vec<Violation> {
+    let derived = Derived::default();
+    let case = Case::new(observation, &derived);
+    // What an editor can't read is lost, and the words that are missing then follow from that.
+    let is_lost = |entry: &Entry| is_text(entry) && entry.data.contains_key("refused");
+    let lacks_text = case.setup.acp.is_some() && case.entries.iter().any(is_lost);
+    let mut found: Vec<Violation> = Vec::new();
+    for rule in rules {
+        let kind = rule.kind_of(case.own.is_some());
+        let is_known = found.iter().any(|violation| violation.kind == kind);
+        if is_known || lacks_text && EDITOR_TEXTS.contains(&kind) {
+            continue;
+        }
+        if let Some(broken) = rule.broken_by(case) {
+            let is_it = |entry: &Entry| broken.entry.is_some_and(|it| std::ptr::eq(it, entry));
+            let entry = case.entries.iter().position(is_it);
+            found.push(Violation { kind, sentence: broken.sentence, entry });
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests;

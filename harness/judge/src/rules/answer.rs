@@ -1,0 +1,256 @@
+//! The rules of the answer: it is in the chat, whole, as it was written, once, and it stays.
+
+use clitape_recording::chat::{MessageHistory, SeenMessage};
+
+use super::violation::{Broken, by_index, whole};
+use crate::case::{Answer, Case};
+use crate::words::{FEW_LETTERS, Piece, contains, count, letters, quoted, seconds};
+
+/// An answer may be out of the chat for this long while it is replaced, in ms.
+const REPLACING_MS: u64 = 2_000;
+/// Of a hundred pieces of an answer, so many are there twice if the answer is. The others are cut by pages.
+const TWICE_PERCENT: usize = 80;
+
+/// How much of an answer stays in the chat.
+struct Left<'c> {
+    answer: &'c Answer,
+    missing: Vec<&'c Piece>,
+}
+
+/// The first answer of which some pieces are missing, and whether all of it is.
+fn incomplete<'c>(case: Case<'c>) -> Option<Left<'c>> {
+    let pages = case.end_pages();
+    case.answers().iter().find_map(|answer| {
+        let is_missing = |piece: &&Piece| !contains(&pages, &piece.letters);
+        let missing: Vec<&Piece> = answer.pieces.iter().filter(is_missing).collect();
+        (!missing.is_empty()).then_some(Left { answer, missing })
+    })
+}
+
+/// The answer stays in the chat when the run is over.
+pub(crate) fn missing(case: Case<'_>) -> Option<Broken<'_>> {
+    let Left { answer, missing } = incomplete(case)?;
+    if missing.len() < answer.pieces.len() {
+        return None;
+    }
+    let turn = case.of_turn(answer.turn);
+    let text = quoted(&answer.text);
+    let last = case.chat().at_end().last().map(|message| quoted(message.last().plain_text()));
+    let last = last.map_or_else(
+        || "nothing of the bot's is left there".to_owned(),
+        |last| format!("the last message is {last}"),
+    );
+    let seen = match case.answered_by(answer) {
+        Some(entry) => {
+            let at = seconds(case.entries[entry].at);
+            format!("{turn}the answer {text} was in the chat at {at} and is gone at the end")
+        }
+        None => format!("{turn}the answer {text} never came to the chat"),
+    };
+    whole(format!("{seen}; {last}"))
+}
+
+/// Every part of the answer stays in the chat.
+pub(crate) fn not_whole(case: Case<'_>) -> Option<Broken<'_>> {
+    let Left { answer, missing } = incomplete(case)?;
+    let (all, lost) = (answer.pieces.len(), missing.len());
+    if lost == all {
+        return None;
+    }
+    let turn = case.of_turn(answer.turn);
+    let first = missing.first()?;
+    let kept = &answer.pieces[all - lost - 1];
+    let is_cut = answer.pieces[all - lost..].iter().zip(&missing).all(|(a, b)| a == *b);
+    let sentence = if is_cut {
+        format!(
+            "the answer ends at {}; {} should follow",
+            quoted(&kept.words),
+            quoted(&first.words)
+        )
+    } else {
+        format!("{lost} of {all} parts of the answer are missing, such as {}", quoted(&first.words))
+    };
+    whole(format!("{turn}{sentence}"))
+}
+
+/// What a person reads shows no markup that the chat should have obeyed: no tags, no entities and no
+/// backslashes that are not in the answer.
+pub(crate) fn altered(case: Case<'_>) -> Option<Broken<'_>> {
+    const TRACES: [&str; 13] = [
+        "&lt;", "&gt;", "&amp;", "&quot;", "<b>", "</b>", "<i>", "</i>", "<code>", "</code>",
+        "</pre>", r"\.", r"\!",
+    ];
+    let raw = |text: &str, trace: &str| text.contains(trace);
+    let recorded = |trace: &str| {
+        let mut turns = case.turns().iter().flat_map(|turn| turn.texts());
+        turns.any(|text| raw(text, trace))
+            || case.words().others.iter().any(|text| raw(text, trace))
+    };
+    let bears_answer = |version: &SeenMessage| {
+        let mut pieces = case.answers().iter().flat_map(|answer| &answer.pieces);
+        pieces.any(|piece| {
+            piece.letters.len() >= FEW_LETTERS && version.letters().contains(&piece.letters)
+        })
+    };
+    case.chat().at_end().map(|message| message.last()).find_map(|last| {
+        let text = last.plain_text();
+        let trace = TRACES.iter().find(|trace| raw(text, trace) && !recorded(trace))?;
+        if !bears_answer(last) {
+            return None;
+        }
+        let line = text.lines().find(|line| line.contains(trace)).unwrap_or(text);
+        let (at, line) = (seconds(last.at), quoted(line));
+        by_index(case, last.entry, format!(
+            "at {at} the person reads {line}: the mark {trace} is not in the answer and should have been \
+             obeyed by the chat, not shown"
+        ))
+    })
+}
+
+/// The answer stays in the chat once, and is sent once.
+pub(crate) fn twice(case: Case<'_>) -> Option<Broken<'_>> {
+    left_twice(case).or_else(|| sent_twice(case))
+}
+
+/// The answer is sent as a new message once. A draft may have all of it too; of two messages that do, none is the draft
+/// if another message was there before them and was deleted after them.
+fn sent_twice(case: Case<'_>) -> Option<Broken<'_>> {
+    case.answers().iter().filter(|answer| is_said_once(case, answer)).find_map(|answer| {
+        let is_whole = |message: &&MessageHistory| {
+            let letters = message.first().letters();
+            answer.pieces.iter().all(|piece| letters.contains(&piece.letters))
+        };
+        let messages = || case.chat().messages();
+        let mut whole = messages().filter(is_whole);
+        let (first, second) = (whole.next()?, whole.next()?);
+        let is_draft = |other: &&MessageHistory| {
+            let was_deleted =
+                other.deleted.is_some_and(|deletion| deletion.entry > second.first().entry);
+            was_deleted && other.first().entry < first.first().entry
+        };
+        let draft = messages().find(is_draft)?;
+        let gone = match (first.deleted, second.deleted) {
+            (Some(deletion), _) => format!("the first was deleted at {}", seconds(deletion.at)),
+            (None, Some(deletion)) => format!("the second was deleted at {}", seconds(deletion.at)),
+            (None, None) => "both stay".to_owned(),
+        };
+        let turn = case.of_turn(answer.turn);
+        by_index(case, second.first().entry, format!(
+            "{turn}the answer {} was sent twice as a new message, as #{} at {} and as #{} at {}; {gone}, and neither is \
+             the draft, which was #{}",
+            quoted(&answer.text),
+            first.id,
+            seconds(first.born()),
+            second.id,
+            seconds(second.born()),
+            draft.id,
+        ))
+    })
+}
+
+/// Whether the words of an answer are long enough to know them again, and the recording has them once.
+fn is_said_once(case: Case<'_>, answer: &Answer) -> bool {
+    !answer.is_short()
+        && answer.pieces.iter().all(|piece| count(&case.words().recorded, &piece.letters) <= 1)
+}
+
+/// The answer stays in the chat once.
+fn left_twice(case: Case<'_>) -> Option<Broken<'_>> {
+    let pages = case.end_pages();
+    case.answers().iter().find_map(|answer| {
+        let is_twice =
+            |piece: &&Piece| count(&pages, &piece.letters) > case.times_recorded(&piece.letters);
+        let long: Vec<&Piece> =
+            answer.pieces.iter().filter(|piece| piece.letters.len() >= FEW_LETTERS).collect();
+        let is_answered_twice = if long.is_empty() {
+            let own = letters(&answer.text);
+            let said = case.words().said.iter().filter(|text| **text == own).count().max(1);
+            pages.iter().filter(|page| **page == own).count() > said
+        } else {
+            let twice = long.iter().copied().filter(is_twice).count();
+            twice * 100 >= long.len() * TWICE_PERCENT
+        };
+        if !is_answered_twice {
+            return None;
+        }
+        let turn = case.of_turn(answer.turn);
+        let needle = long.first().map_or_else(|| letters(&answer.text), |p| p.letters.clone());
+        let having =
+            || case.chat().at_end().filter(|message| message.last().letters().contains(&needle));
+        let ids: Vec<String> = having().map(|message| format!("#{}", message.id)).collect();
+        let last = having().last()?.last();
+        let times: Vec<String> = having().map(|message| seconds(message.born())).collect();
+        by_index(
+            case,
+            last.entry,
+            format!(
+                "{turn}the answer {} stands in the chat more than once, in messages {} of {}",
+                quoted(&answer.text),
+                ids.join(" and "),
+                times.join(" and "),
+            ),
+        )
+    })
+}
+
+/// Once the answer is whole in the chat, no edit takes it away.
+pub(crate) fn overwritten(case: Case<'_>) -> Option<Broken<'_>> {
+    if case.facts.has_retractions() {
+        return None;
+    }
+    // An answer that the model also gives elsewhere may have been there before it was the answer.
+    case.answers().iter().filter(|answer| is_said_once(case, answer)).find_map(|answer| {
+        let whole = case.answered_by(answer)?;
+        let mut later = case.shown().filter(|(index, _)| *index > whole);
+        let (by, entry) = later.find(|(index, _)| !case.has_answer(answer, *index))?;
+        if !entry.kind.starts_with("edit") {
+            return None;
+        }
+        let back = later.find(|(index, _)| case.has_answer(answer, *index));
+        if back.is_some_and(|(_, back)| back.at < entry.at + REPLACING_MS) {
+            return None;
+        }
+        let until = match back {
+            Some((_, back)) => format!("it came back at {}", seconds(back.at)),
+            None => "it never came back".to_owned(),
+        };
+        let turn = case.of_turn(answer.turn);
+        let first = seconds(case.entries[whole].at);
+        let text = quoted(&entry.plain_text());
+        by_index(case, by, format!(
+            "{turn}the answer was whole in the chat at {first}; at {} an edit replaced it with {text}, and {until}",
+            seconds(entry.at)
+        ))
+    })
+}
+
+/// The pages of a long answer stand in their order.
+pub(crate) fn out_of_order(case: Case<'_>) -> Option<Broken<'_>> {
+    case.answers().iter().find_map(|answer| {
+        // The place of each message: that of its first piece that is in no other message and once in the answer.
+        let pages = case.end_pages();
+        let all: Vec<&str> = answer.pieces.iter().map(|piece| piece.letters.as_str()).collect();
+        let is_mark = |letters: &str| {
+            letters.len() >= FEW_LETTERS
+                && count(&pages, letters) == 1
+                && count(&all, letters) == 1
+        };
+        let place = |page: &str| {
+            answer.pieces.iter().position(|piece| {
+                is_mark(&piece.letters) && page.contains(&piece.letters)
+            })
+        };
+        let messages = case.chat().at_end();
+        let places: Vec<_> =
+            messages.filter_map(|message| Some((place(message.last().letters())?, message))).collect();
+        let wrong = places.windows(2).find(|two| two[0].0 > two[1].0)?;
+        let [(_, before), (_, after)] = wrong else { return None };
+        let turn = case.of_turn(answer.turn);
+        by_index(case, after.last().entry, format!(
+            "{turn}the pages of the answer are out of order: {} stands above {}, and the answer has them the \
+             other way round",
+            quoted(before.last().plain_text()),
+            quoted(after.last().plain_text()),
+        ))
+    })
+}

@@ -1,0 +1,54 @@
+//! Secrets of tools: one that only the input or the result of a call has is on no bus and in no channel, not even its
+//! beginning while the input streams.
+
+use clitape_gateway::sanitise;
+use clitape_recording::facts::texts_in;
+use clitape_recording::trace::{Entry, Lane};
+
+use super::violation::{Broken, by};
+use crate::case::Case;
+
+/// The characters of a secret with which a mask may begin.
+const MASK_START: usize = 6;
+
+/// B2: no secret of a call is on the bus or in a channel of clitape's own gateway, and none is shown in a chat of others.
+pub(crate) fn secret_told(case: Case<'_>) -> Option<Broken<'_>> {
+    let secrets = case.facts.secrets();
+    if secrets.is_empty() {
+        return None;
+    }
+    if case.own.is_none() {
+        return case.shown().find_map(|(_, entry)| {
+            let text = entry.plain_text();
+            told(entry, secrets.iter().find(|secret| text.contains(secret.as_str()))?)
+        });
+    }
+    case.entries.iter().filter(|entry| is_told(entry.lane)).find_map(|entry| {
+        let texts: Vec<&str> = entry.data.values().flat_map(texts_in).collect();
+        let is_open = entry.text("phase") == "update";
+        let is_in = |secret: &&String| {
+            texts
+                .iter()
+                .any(|text| text.contains(secret.as_str()) || is_open && begins(text, secret))
+        };
+        told(entry, secrets.iter().find(is_in)?)
+    })
+}
+
+fn told<'c>(entry: &'c Entry, secret: &str) -> Option<Broken<'c>> {
+    let excerpt = sanitise::mask(secret);
+    by(entry, format!("a secret that only a tool has seen is here: {excerpt}"))
+}
+
+/// Whether a text ends with more of the beginning of a secret than its mask shows.
+fn begins(text: &str, secret: &str) -> bool {
+    let ends = secret.char_indices().map(|(at, _)| at).skip(MASK_START + 1);
+    ends.into_iter().any(|end| text.ends_with(&secret[..end]))
+}
+
+fn is_told(lane: Lane) -> bool {
+    match lane {
+        Lane::Bus | Lane::Telegram | Lane::Acp | Lane::Sse => true,
+        Lane::Read | Lane::Lifecycle | Lane::Session => false,
+    }
+}

@@ -1,0 +1,274 @@
+//! The rules of sessions: the verdict on a transcript is true of the transcript, and of what the CLI then did.
+//!
+//! They read the transcript with `serde_json` alone, and what the CLI did is in the lane `session`
+//! (`replay/session.rs`). The verdict is careful: it gives a session up whose last message has a call without a result,
+//! although the CLI goes on with what it can use of it. So it may give up what the CLI resumes, but for a reason that
+//! is in the transcript; what it lets pass must be resumed.
+
+use std::collections::HashSet;
+
+use clitape_recording::text::plural;
+use clitape_recording::trace::{Entry, Lane};
+use serde_json::Value;
+
+use super::violation::{Broken, whole};
+use crate::case::Case;
+
+/// The first run whose verdict breaks a rule.
+fn any_verdict(
+    case: Case<'_>,
+    rule: fn(&Entry, &RawTranscript) -> Option<String>,
+) -> Option<Broken<'_>> {
+    let verdicts = case.lane(Lane::Session).filter(|entry| entry.kind == "verdict");
+    verdicts.zip(&case.own?.transcripts).find_map(|(verdict, transcript)| {
+        let what = rule(verdict, &read(transcript))?;
+        whole(format!("run {}: {what}", number(verdict, "run")))
+    })
+}
+
+/// What a transcript says of itself.
+#[derive(Debug, Default)]
+struct RawTranscript {
+    /// Whether it has the model's words, or a call, of the main conversation.
+    has_answer: bool,
+    /// The calls of its last message that have no result.
+    open: Vec<String>,
+    /// The lines of subagents.
+    sidechain: u64,
+}
+
+fn read(bytes: &[u8]) -> RawTranscript {
+    let lines = bytes.split(|byte| *byte == b'\n');
+    let lines: Vec<Value> = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
+    let is_sidechain = |line: &&Value| line["isSidechain"] == true;
+    let main: Vec<&Value> =
+        lines.iter().filter(|line| !is_sidechain(line) && is_said(line)).collect();
+    RawTranscript {
+        has_answer: main.iter().any(|line| line["type"] == "assistant"),
+        open: open_calls(&main),
+        sidechain: lines.iter().filter(is_sidechain).count() as u64,
+    }
+}
+
+/// Whether a line is of the conversation.
+fn is_said(line: &Value) -> bool {
+    let said = &line["message"]["role"];
+    ["assistant", "user"].iter().any(|role| line["type"] == *role && said == role)
+}
+
+/// The calls without a result of the last message, which may have a line for each of its blocks.
+fn open_calls(main: &[&Value]) -> Vec<String> {
+    let Some(last) = main.iter().rposition(|line| line["type"] == "assistant") else {
+        return Vec::new();
+    };
+    let id = &main[last]["message"]["id"];
+    let is_prompt =
+        |line: &Value| line["type"] == "user" && blocks(line).all(|block| !is_result(block));
+    let first = (0..=last).rev().take_while(|place| !is_prompt(main[*place]));
+    let is_of_it =
+        |place: &usize| *place == last || !id.is_null() && main[*place]["message"]["id"] == *id;
+    let first = first.filter(is_of_it).last().unwrap_or(last);
+    let answered: HashSet<&str> = main[first..]
+        .iter()
+        .flat_map(|line| blocks(line))
+        .filter(|block| is_result(block))
+        .filter_map(|block| block["tool_use_id"].as_str())
+        .collect();
+    let lines = main[first..=last].iter().filter(|line| line["message"]["id"] == *id);
+    let calls = lines.flat_map(|line| blocks(line)).filter(|block| is_call(block));
+    let ids = calls.filter_map(|call| call["id"].as_str());
+    ids.filter(|id| !answered.contains(id)).map(str::to_owned).collect()
+}
+
+fn blocks(line: &Value) -> impl Iterator<Item = &Value> {
+    line["message"]["content"].as_array().into_iter().flatten()
+}
+
+fn is_call(block: &Value) -> bool {
+    block["type"].as_str().is_some_and(|kind| kind.ends_with("tool_use"))
+}
+
+fn is_result(block: &Value) -> bool {
+    block["type"].as_str().is_some_and(|kind| kind.ends_with("tool_result"))
+}
+
+/// X2, H11, H12: the open calls of the transcript, and no others, are in the verdict, which gives the session up for
+/// them.
+pub(crate) fn open_call_untold(case: Case<'_>) -> Option<Broken<'_>> {
+    any_verdict(case, lacks_open_call)
+}
+
+fn lacks_open_call(verdict: &Entry, transcript: &RawTranscript) -> Option<String> {
+    let told = verdict.field("orphans").and_then(Value::as_array);
+    let told: Vec<&str> =
+        told.into_iter().flatten().filter_map(|call| call["id"].as_str()).collect();
+    if let Some(id) = transcript.open.iter().find(|id| !told.contains(&id.as_str())) {
+        return Some(format!(
+            "call {id} of the transcript has no result, and the verdict lacks it"
+        ));
+    }
+    if let Some(id) = told.iter().find(|id| !transcript.open.iter().any(|open| open == *id)) {
+        let what = "the last message of the transcript does not have it open";
+        return Some(format!("the verdict names the open call {id}, and {what}"));
+    }
+    let calls = plural(told.len() as u64, "call");
+    let is_passed = !told.is_empty() && is_resumable(verdict);
+    is_passed
+        .then(|| format!("{calls} without a result, and the verdict is that it may be resumed"))
+}
+
+/// X2, H10: a session may be resumed only if its transcript has an answer.
+pub(crate) fn answer_assumed(case: Case<'_>) -> Option<Broken<'_>> {
+    any_verdict(case, assumes_answer)
+}
+
+fn assumes_answer(verdict: &Entry, transcript: &RawTranscript) -> Option<String> {
+    let assumes = is_resumable(verdict) && !transcript.has_answer;
+    assumes.then(|| {
+        "the transcript has no answer, and the verdict is that it may be resumed".to_owned()
+    })
+}
+
+/// X2: a session that has an answer and no open call is not given up.
+pub(crate) fn given_up_without_cause(case: Case<'_>) -> Option<Broken<'_>> {
+    any_verdict(case, gives_up_without_cause)
+}
+
+fn gives_up_without_cause(verdict: &Entry, transcript: &RawTranscript) -> Option<String> {
+    let is_well = transcript.has_answer && transcript.open.is_empty();
+    let reason = verdict.text("reason");
+    (is_well && !is_resumable(verdict)).then(|| {
+        format!("the verdict is {reason}, and the transcript has an answer and no open call")
+    })
+}
+
+/// X1, H12: the lines of subagents are counted as such.
+pub(crate) fn sidechain_counted(case: Case<'_>) -> Option<Broken<'_>> {
+    any_verdict(case, miscounts_sidechain)
+}
+
+fn miscounts_sidechain(verdict: &Entry, transcript: &RawTranscript) -> Option<String> {
+    let told = verdict.field("lines").and_then(|lines| lines["sidechain"].as_u64())?;
+    let came = transcript.sidechain;
+    let lines = plural(came, "line");
+    (told != came)
+        .then(|| format!("the transcript has {lines} of subagents, and the verdict counts {told}"))
+}
+
+/// X2, H10: a session of which the verdict is that it may be resumed is one that the CLI resumes.
+pub(crate) fn resume_failed(case: Case<'_>) -> Option<Broken<'_>> {
+    let lane: Vec<&Entry> = case.lane(Lane::Session).collect();
+    lane.windows(2).find_map(|pair| {
+        let what = not_resumed(pair[0], pair[1])?;
+        whole(format!("run {}: {what}", number(pair[1], "run")))
+    })
+}
+
+fn not_resumed(verdict: &Entry, resume: &Entry) -> Option<String> {
+    let is_pair = verdict.kind == "verdict" && resume.kind == "resume";
+    // The run asked for another session than the one that the verdict is about.
+    if !is_pair || resume.text("how") == "unknown-id" {
+        return None;
+    }
+    let went_on = resume.field("went_on") == Some(&Value::Bool(true));
+    let words = resume.text("words");
+    (is_resumable(verdict) && !went_on)
+        .then(|| format!("the verdict was that it may be resumed; the CLI did not: {words}"))
+}
+
+fn is_resumable(verdict: &Entry) -> bool {
+    verdict.field("resumable") == Some(&Value::Bool(true))
+}
+
+fn number(entry: &Entry, key: &str) -> u64 {
+    entry.field(key).and_then(Value::as_u64).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FindingKind;
+
+    const PROMPT: &str = r#"{"type":"user","message":{"role":"user","content":"Do it."}}"#;
+    const CALL: &str = r#"{"type":"assistant","message":{"role":"assistant","id":"m","content":[{"type":"tool_use","id":"t"}]}}"#;
+    const SECOND: &str = r#"{"type":"assistant","message":{"role":"assistant","id":"m","content":[{"type":"tool_use","id":"u"}]}}"#;
+    const RESULT: &str = r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t"}]}}"#;
+    const TEXT: &str = r#"{"type":"assistant","message":{"role":"assistant","id":"n","content":[{"type":"text","text":"Done."}]}}"#;
+    const AGENT: &str = r#"{"type":"assistant","isSidechain":true,"message":{"role":"assistant","id":"s","content":[{"type":"tool_use","id":"v"}]}}"#;
+
+    type VerdictRule = (FindingKind, fn(&Entry, &RawTranscript) -> Option<String>);
+
+    const VERDICT_RULES: [VerdictRule; 4] = [
+        (FindingKind::OpenCallUntold, lacks_open_call),
+        (FindingKind::AnswerAssumed, assumes_answer),
+        (FindingKind::GivenUpWithoutCause, gives_up_without_cause),
+        (FindingKind::SidechainCounted, miscounts_sidechain),
+    ];
+
+    /// A verdict with these calls.
+    fn verdict(resumable: bool, orphans: &[&str], sidechain: u64) -> Entry {
+        let orphans: Vec<Value> =
+            orphans.iter().map(|id| serde_json::json!({ "id": id })).collect();
+        let data = serde_json::json!({
+            "run": 1, "resumable": resumable, "reason": "because", "orphans": orphans,
+            "lines": { "sidechain": sidechain },
+        });
+        let Value::Object(data) = data else { unreachable!("it is an object") };
+        Entry::new(9, Lane::Session, "verdict", data)
+    }
+
+    #[test]
+    fn sn002_to_sn005_a_verdict_is_true_of_its_transcript() {
+        let check = |lines: &[&str], verdict: Entry, expect: &[(FindingKind, &str)]| {
+            let transcript = read(lines.join("\n").as_bytes());
+            let broken = VERDICT_RULES.iter().filter_map(|(kind, rule)| {
+                rule(&verdict, &transcript).map(|sentence| (*kind, sentence))
+            });
+            let expect: Vec<_> =
+                expect.iter().map(|(kind, what)| (*kind, (*what).to_owned())).collect();
+            assert_eq!(broken.collect::<Vec<_>>(), expect, "{lines:?}");
+        };
+        check(&[PROMPT, CALL], verdict(false, &["t"], 0), &[]);
+        check(&[PROMPT, CALL, SECOND, RESULT], verdict(false, &["u"], 0), &[]);
+        check(&[PROMPT, CALL, RESULT, SECOND], verdict(false, &["u"], 0), &[]);
+        check(&[PROMPT, CALL, PROMPT, TEXT, AGENT], verdict(true, &[], 1), &[]);
+        check(&[PROMPT, AGENT], verdict(false, &[], 1), &[]);
+        let lacks = "call u of the transcript has no result, and the verdict lacks it";
+        let untold = (FindingKind::OpenCallUntold, lacks);
+        check(&[PROMPT, CALL, SECOND], verdict(false, &["t"], 0), &[untold]);
+        let passed = "1 call without a result, and the verdict is that it may be resumed";
+        let untold = (FindingKind::OpenCallUntold, passed);
+        check(&[PROMPT, CALL], verdict(true, &["t"], 0), &[untold]);
+        let names = "the verdict names the open call t, and the last message of the transcript \
+                     does not have it open";
+        let untold = (FindingKind::OpenCallUntold, names);
+        let cause = "the verdict is because, and the transcript has an answer and no open call";
+        let cause = (FindingKind::GivenUpWithoutCause, cause);
+        check(&[PROMPT, CALL, PROMPT, TEXT], verdict(false, &["t"], 0), &[untold, cause]);
+        let assumed = "the transcript has no answer, and the verdict is that it may be resumed";
+        check(&[PROMPT], verdict(true, &[], 0), &[(FindingKind::AnswerAssumed, assumed)]);
+        let counted = "the transcript has 1 line of subagents, and the verdict counts 0";
+        let counted = (FindingKind::SidechainCounted, counted);
+        check(&[PROMPT, TEXT, AGENT], verdict(true, &[], 0), &[counted]);
+    }
+
+    #[test]
+    fn sn001_what_may_be_resumed_is_resumed() {
+        let check = |resumable, how: &str, went_on, expect: Option<&str>| {
+            let data = serde_json::json!({
+                "run": 2, "how": how, "went_on": went_on, "words": "No conversation found",
+            });
+            let Value::Object(data) = data else { unreachable!("it is an object") };
+            let resume = Entry::new(9, Lane::Session, "resume", data);
+            let broken = not_resumed(&verdict(resumable, &[], 0), &resume);
+            assert_eq!(broken.as_deref(), expect, "{resumable} {how} {went_on}");
+        };
+        let failed =
+            "the verdict was that it may be resumed; the CLI did not: No conversation found";
+        check(true, "id", true, None);
+        check(true, "id", false, Some(failed));
+        check(true, "unknown-id", false, None);
+        check(false, "id", true, None);
+        check(false, "id", false, None);
+    }
+}

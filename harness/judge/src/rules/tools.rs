@@ -1,0 +1,164 @@
+//! The rules of tools: a person reads which run, and on what.
+
+use std::collections::BTreeSet;
+
+use clitape_recording::facts::ToolFacts;
+
+use super::violation::{Broken, by_index, whole};
+use crate::case::Case;
+use crate::words::{letters, quoted, seconds};
+
+/// A turn that was faster may be over before a draft can show its tools, in ms.
+const QUICK_TURN_MS: u64 = 4_000;
+/// Faults of the server after which a gateway may give the draft of a turn up, so that nothing is there twice.
+const BREAKS: [&str; 6] = ["lost-reply", "hang", "server-error", "bad-gateway", "reset", "restart"];
+/// Letters of a tool's argument that know it again.
+const ARGUMENT: usize = 8;
+/// Words for what a tool does, where a gateway does not write its name.
+const WORDS: [(&str, &[&str]); 14] = [
+    ("Bash", &["command", "shell", "terminal", "exec"]),
+    ("Edit", &["edit", "chang", "modif", "updat"]),
+    ("MultiEdit", &["edit", "chang", "modif", "updat"]),
+    ("Write", &["writ", "creat"]),
+    ("Read", &["read", "open", "view"]),
+    ("Grep", &["search", "find", "grep"]),
+    ("Glob", &["search", "find", "glob", "files"]),
+    ("WebFetch", &["fetch", "web", "download"]),
+    ("WebSearch", &["search", "web"]),
+    ("web_search", &["search", "web"]),
+    ("Task", &["agent", "task", "helper"]),
+    ("Agent", &["agent", "task", "helper"]),
+    ("TodoWrite", &["todo", "task", "plan"]),
+    ("AskUserQuestion", &["question", "ask", "answer"]),
+];
+/// How a program prints an argument that it does not have.
+const NOTHING: [&str; 5] = ["{}", "undefined", "null", "none", "[object object]"];
+
+/// A person reads in the chat that tools ran, if the subject shows tools.
+pub(crate) fn untold(case: Case<'_>) -> Option<Broken<'_>> {
+    if !case.traits.shows_tools {
+        return None;
+    }
+    let tools: Vec<&ToolFacts> = case.played().flat_map(|(_, turn)| &turn.tools).collect();
+    let is_told = |tool: &&ToolFacts| {
+        case.shown().any(|(_, entry)| {
+            let text = entry.plain_text();
+            let own = case.own_lines(&text);
+            text.lines().any(|line| {
+                let is_own = own.contains(&line);
+                (is_own || has_sign(line)) && names(line, tool) || is_own && explains(line)
+            })
+        })
+    };
+    if tools.is_empty()
+        || tools.iter().any(is_told)
+        || took(case) < QUICK_TURN_MS + waits_ms(case)
+        || case.calls().any(|(_, entry)| BREAKS.contains(&entry.text("answer")))
+    {
+        return None;
+    }
+    let first = tools.first()?;
+    let on = first.main_argument.as_deref().map(quoted).unwrap_or_default();
+    let times = match tools.len() {
+        1 => "a tool".to_owned(),
+        several => format!("{several} tools"),
+    };
+    whole(format!(
+        "claude called {times}, the first was {} {on}, and no message of the chat ever said so",
+        first.name
+    ))
+}
+
+/// How long the server asked to wait, in ms: no draft can show anything then.
+fn waits_ms(case: Case<'_>) -> u64 {
+    case.calls().filter_map(|(_, entry)| entry.wait_s()).sum::<u64>() * 1_000
+}
+
+/// How long the turns took, in ms: as the stand-in says, else from the first call of the subject to the last.
+fn took(case: Case<'_>) -> u64 {
+    let times: Option<Vec<u64>> = case
+        .played()
+        .map(|(number, _)| case.times(number))
+        .map(|times| times.and_then(|times| Some(times.ended_ms?.saturating_sub(times.began_ms))))
+        .collect();
+    times.map_or_else(
+        || {
+            let at = |entry: Option<(usize, &clitape_recording::trace::Entry)>| {
+                entry.map_or(0, |(_, entry)| entry.at)
+            };
+            at(case.calls().last()).saturating_sub(at(case.calls().next()))
+        },
+        |times| times.into_iter().sum(),
+    )
+}
+
+/// Words that say no more than that something goes on.
+const STATUS: [&str; 7] =
+    ["working", "thinking", "running", "processing", "loading", "please wait", "one moment"];
+
+/// Whether a line begins with a pictogram, as lines of tools do.
+fn has_sign(line: &str) -> bool {
+    line.trim_start().chars().next().is_some_and(|sign| !sign.is_ascii() && !sign.is_alphanumeric())
+}
+
+/// Whether a line begins with a pictogram and says more than that something goes on: what a command does in words,
+/// such as `🛠️ list files -> run wc`, has neither the tool's name nor its argument.
+fn explains(line: &str) -> bool {
+    let words = line.split_whitespace().filter(|word| word.contains(char::is_alphanumeric));
+    let line = line.to_lowercase();
+    has_sign(&line) && words.count() > 1 && !STATUS.iter().any(|status| line.contains(status))
+}
+
+/// Whether a line of the subject's says that the tool ran.
+fn names(line: &str, tool: &ToolFacts) -> bool {
+    let line = line.to_lowercase();
+    let letters_of_line = letters(&line);
+    let own = tool.name.rsplit("__").next().unwrap_or(&tool.name);
+    let words =
+        WORDS.iter().find(|(name, _)| *name == tool.name).map_or(&[][..], |(_, words)| words);
+    let argument = tool.main_argument.as_deref().and_then(|argument| {
+        let end = argument.rsplit('/').next().unwrap_or(argument);
+        let text = letters(end);
+        let cut = text.char_indices().nth(ARGUMENT).map_or(text.len(), |(at, _)| at);
+        (cut >= 3).then(|| text[..cut].to_owned())
+    });
+    letters_of_line.contains(&letters(own))
+        || words.iter().any(|word| line.contains(word))
+        || argument.is_some_and(|argument| letters_of_line.contains(&argument))
+}
+
+/// A line of a tool does not show nothing in place of an argument that there is.
+pub(crate) fn arguments_empty(case: Case<'_>) -> Option<Broken<'_>> {
+    let tools = case.played().flat_map(|(_, turn)| &turn.tools);
+    let names: BTreeSet<String> = tools
+        .filter(|tool| tool.main_argument.is_some())
+        .map(|tool| tool.name.to_lowercase())
+        .collect();
+    case.chat().versions().find_map(|version| {
+        let is_empty = |line: &&str| is_empty_call(&line.to_lowercase(), &names);
+        let is_own = |line: &&str| !case.own_lines(line).is_empty();
+        let line = version.plain_text().lines().filter(is_empty).find(is_own)?;
+        by_index(
+            case,
+            version.entry,
+            format!(
+                "at {} the person reads {}: the tool's input is shown as empty, and it is not",
+                seconds(version.at),
+                quoted(line)
+            ),
+        )
+    })
+}
+
+/// Whether a line in lower case has the name of a tool and then nothing in place of an argument.
+fn is_empty_call(line: &str, names: &BTreeSet<String>) -> bool {
+    let is_end = |rest: &str| !rest.starts_with(char::is_alphanumeric);
+    let is_empty = |after: &str| {
+        let after = after.trim_start_matches([':', ' ', '(', '`', '*', '\u{2014}', '-']);
+        NOTHING.iter().any(|nothing| after.strip_prefix(nothing).is_some_and(is_end))
+    };
+    NOTHING.iter().any(|nothing| line.contains(nothing))
+        && names
+            .iter()
+            .any(|name| line.match_indices(name).any(|(at, _)| is_empty(&line[at + name.len()..])))
+}

@@ -1,0 +1,173 @@
+//! The rules of a process with several turns: nothing of one turn belongs to another.
+//!
+//! They guard what hosts of live sessions got wrong: the result of an interrupted turn that ends the next one
+//! (t3code#8997), a message in mid-turn that is lost or answered twice (claude-code#79656), a first answer that
+//! shows nothing while a tool runs (openclaw#147260).
+
+use std::collections::{HashMap, HashSet};
+
+use clitape_recording::scenario::ChatMode;
+use clitape_recording::trace::{Entry, Lane};
+use serde_json::Value;
+
+use super::violation::{Broken, by, by_turn, has_server_faults};
+use crate::case::Case;
+
+/// Milliseconds within which a person sees a sign of life once a tool runs.
+const SIGN_OF_LIFE_MS: u64 = 10_000;
+
+/// Q7: a turn ends with its own outcome, and its text is of messages that began in it.
+pub(crate) fn ended_by_other(case: Case<'_>) -> Option<Broken<'_>> {
+    let ends = by_turn(case, Lane::Bus);
+    let end = |turn: u64| ends.get(&turn)?.iter().rev().find(|entry| entry.kind == "lifecycle");
+    // The CLI names the messages that began to stream. A second try that comes whole is none of them.
+    let messages = case.facts.messages.iter();
+    let come_whole = messages.filter(|said| said.parent.is_none() && said.comes_whole());
+    let come_whole: HashSet<&str> = come_whole.map(|said| said.id.as_str()).collect();
+    // The messages of the turn, each with the length of the turn's text before it, which grows; and their ids.
+    let mut begun: Vec<(&str, u64)> = Vec::new();
+    let mut ids: HashSet<&str> = HashSet::new();
+    let (mut turn, mut length) = (0, 0);
+    for entry in case.lane(Lane::Lifecycle) {
+        let after = entry.field("length").and_then(Value::as_u64).unwrap_or(length);
+        match entry.kind.as_ref() {
+            "text" if entry.field("parent").is_none() => {
+                let id = entry.text("message_id");
+                if ids.insert(id) {
+                    begun.push((id, length));
+                }
+                length = after;
+            }
+            "retract" if entry.field("parent").is_none() => {
+                while let Some((id, _)) = begun.pop_if(|(_, before)| *before >= after) {
+                    ids.remove(id);
+                }
+                length = after;
+            }
+            "outcome" => {
+                turn += 1;
+                let own = entry.field("turn").and_then(Value::as_u64).unwrap_or(1);
+                if own != turn {
+                    return by(entry, format!("outcome {turn} says that it ends turn {own}"));
+                }
+                let named: HashSet<&str> = names(entry, "message_ids").into_iter().collect();
+                let is_other =
+                    |id: &&str| !(id.is_empty() || named.contains(id) || come_whole.contains(id));
+                let other = begun.iter().map(|(id, _)| *id).find(is_other);
+                if let Some(id) = other.filter(|_| !named.is_empty()) {
+                    let what = "which began in another turn";
+                    return by(entry, format!("turn {turn} has text of message {id}, {what}"));
+                }
+                begun.clear();
+                ids.clear();
+                length = 0;
+                let text = entry.text("text");
+                let told = end(turn).filter(|end| end.text("phase") == "end");
+                if let Some(told) = told.filter(|told| told.text("text") != text) {
+                    return by(told, format!("turn {turn} ends with the text of another one"));
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Q7, Q9: every message of the host is answered by one turn, or folded into one.
+///
+/// It is checked where the CLI names what a turn answers. A process that is cut off may owe an answer.
+pub(crate) fn not_answered_once(case: Case<'_>) -> Option<Broken<'_>> {
+    let mut turns: HashMap<&str, Vec<u64>> = HashMap::new();
+    for (turn, outcome) in (1..).zip(outcomes(case)) {
+        for id in names(outcome, "answers") {
+            turns.entry(id).or_default().push(turn);
+        }
+    }
+    if turns.is_empty() || !case.own?.is_faithful {
+        return None;
+    }
+    let is_cut_off = outcomes(case).last().is_none_or(|last| last.text("status") == "incomplete");
+    let messages = case.lane(Lane::Lifecycle).filter(|entry| {
+        entry.kind == "host_message" && entry.text("type") == "user" && !entry.text("id").is_empty()
+    });
+    for message in messages {
+        let id = message.text("id");
+        match turns.get(id).map(Vec::as_slice) {
+            None if is_cut_off => {}
+            None => return by(message, format!("message {id} is answered by no turn")),
+            Some([_]) => {}
+            Some(several) => {
+                let turns = several.iter().map(u64::to_string).collect::<Vec<_>>().join(" and ");
+                return by(message, format!("message {id} is answered by turns {turns}"));
+            }
+        }
+    }
+    None
+}
+
+/// Q7, Q8: nothing that was in the chat when a turn was over is edited afterwards.
+pub(crate) fn edit_after_turn(case: Case<'_>) -> Option<Broken<'_>> {
+    // The turn of each message, and the messages of turns that are over.
+    let (mut turns, mut over) = (HashMap::new(), HashSet::new());
+    for entry in case.lane(Lane::Telegram) {
+        let turn = entry.turn();
+        if entry.kind == "final" {
+            over.insert(turn);
+            continue;
+        }
+        let Some(id) = entry.message_id() else { continue };
+        let own = *turns.entry(id).or_insert(turn);
+        if over.contains(&own) && own != turn {
+            return by(entry, format!("turn {own} is over, and {} edits it", entry.headline()));
+        }
+    }
+    None
+}
+
+/// G6, V4: once a tool runs, a person sees a sign of life within some seconds: a message, an edit, or the sign
+/// that the agent is typing.
+///
+/// A replay with faults of the chat's server is left out, because the server decides what is seen.
+pub(crate) fn silent_start(case: Case<'_>) -> Option<Broken<'_>> {
+    let setup = &case.setup;
+    let is_shown =
+        setup.channel.is_some_and(|chat| chat.mode != ChatMode::Off) && !setup.run.silent;
+    if !is_shown || has_server_faults(case) {
+        return None;
+    }
+    let calls = by_turn(case, Lane::Telegram);
+    by_turn(case, Lane::Bus).into_iter().find_map(|(turn, events)| {
+        let end = events.last()?.at;
+        let is_tool = |entry: &&&Entry| {
+            entry.kind == "tool"
+                && entry.text("phase") == "start"
+                && entry.field("parent").is_none()
+        };
+        let start = events.iter().find(is_tool)?;
+        let until = start.at + SIGN_OF_LIFE_MS;
+        let is_seen = || calls.get(&turn)?.iter().find(|entry| entry.at <= until);
+        if end <= until || is_seen().is_some() {
+            return None;
+        }
+        let s = SIGN_OF_LIFE_MS / 1_000;
+        by(start, format!("{} ran for {s} s and the chat showed nothing", start.text("name")))
+    })
+}
+
+/// The outcomes of the turns, in order.
+pub(crate) fn outcomes(case: Case<'_>) -> impl Iterator<Item = &Entry> {
+    case.lane(Lane::Lifecycle).filter(|entry| entry.kind == "outcome")
+}
+
+/// Whether a turn answers nobody and says nothing, so that nothing of it is shown.
+pub(crate) fn says_nothing(outcome: &Entry) -> bool {
+    outcome.field("origin").is_some()
+        && outcome.text("status") == "ok"
+        && outcome.text("text").trim().is_empty()
+}
+
+/// The words of a field that is a list of texts.
+fn names<'e>(entry: &'e Entry, key: &str) -> Vec<&'e str> {
+    let list = entry.field(key).and_then(Value::as_array);
+    list.into_iter().flatten().filter_map(Value::as_str).collect()
+}

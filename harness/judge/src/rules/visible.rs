@@ -1,0 +1,341 @@
+//! The rules of what a person sees in the chat: no draft is left over, the chat is never blank, text grows.
+
+use std::collections::BTreeMap;
+
+use clitape_recording::chat::{Deletion, MessageHistory};
+use clitape_recording::facts::{QuestionFacts, TextSegment, TurnFacts};
+use clitape_recording::text::asked::AskedText;
+use clitape_recording::trace::Entry;
+
+use super::violation::{Broken, by_index, whole};
+use crate::case::{Case, PERSON};
+use crate::words::{
+    FEW_LETTERS, Piece, contains, letters, letters_of_markdown, pieces_of_plain, quoted, seconds,
+    shown_letters,
+};
+
+/// A screen may be blank for this long while a message is replaced, in ms.
+const REPLACING_MS: u64 = 2_000;
+/// How long a person waits for a first sign of life, in ms, and how long the sign for typing is shown.
+const SIGN_OF_LIFE_MS: u64 = 20_000;
+const TYPING_MS: u64 = 5_000;
+/// Typing that began before the answer may arrive this much later, in ms.
+const TYPING_SLACK_MS: u64 = 3_000;
+/// Words of work in progress. They are left over only with an ellipsis behind them.
+const AT_WORK: [&str; 7] =
+    ["running", "thinking", "working", "processing", "executing", "loading", "typing"];
+/// Signs of work in progress.
+const HOURGLASSES: [char; 2] = ['⏳', '⌛'];
+/// Code points that fit into one message with room for lines around them.
+const ONE_PAGE: usize = 3_000;
+
+/// No draft is left beside the answer that it became.
+pub(crate) fn draft_left(case: Case<'_>) -> Option<Broken<'_>> {
+    let ends: Vec<&MessageHistory> = case.chat().at_end().collect();
+    ends.iter().filter(|message| !message.last().is_out_of_reach).find_map(|message| {
+        let last = message.last();
+        let others: Vec<&str> = ends
+            .iter()
+            .filter(|other| other.id != message.id)
+            .map(|other| other.last().letters())
+            .collect();
+        let is_said = |piece: &Piece| {
+            piece.letters.len() >= FEW_LETTERS
+                && case.words().said.iter().any(|text| text.contains(&piece.letters))
+        };
+        let lines = last.plain_text().lines();
+        let pieces: Vec<Piece> = lines.flat_map(pieces_of_plain).filter(is_said).collect();
+        let is_elsewhere = |piece: &Piece| {
+            let there = contains(&others, &piece.letters);
+            let seen =
+                1 + others.iter().map(|text| text.matches(&*piece.letters).count()).sum::<usize>();
+            there && seen > case.times_recorded(&piece.letters)
+        };
+        let is_left = !pieces.is_empty() && pieces.iter().all(is_elsewhere);
+        // Of two equal messages, neither is a draft: the answer stands there twice.
+        let is_equal = others.contains(&last.letters());
+        (is_left && !is_equal).then(|| {
+            let (born, text) = (seconds(message.born()), quoted(last.plain_text()));
+            by_index(
+                case,
+                last.entry,
+                format!(
+                    "message #{} of {born} is left beside the answer, which says the same: {text}",
+                    message.id
+                ),
+            )
+        })?
+    })
+}
+
+/// A turn leaves one message, if the subject promises it; pages and questions are not counted.
+pub(crate) fn several_messages(case: Case<'_>) -> Option<Broken<'_>> {
+    if !case.traits.one_message {
+        return None;
+    }
+    let size = |text: &str| text.chars().count();
+    let texts = case.played().flat_map(|(_, turn)| turn.texts()).map(size).sum::<usize>();
+    let questions = || case.played().flat_map(|(_, turn)| &turn.questions);
+    let is_long = |question: &QuestionFacts| {
+        question.texts.iter().flat_map(AskedText::texts).map(size).sum::<usize>() > ONE_PAGE
+    };
+    let is_paged = texts > ONE_PAGE || questions().any(is_long);
+    let turns = case.played().count();
+    // One question of the CLI may ask several things.
+    let asked = |turn: &TurnFacts| {
+        turn.questions.iter().map(|question| question.words.len().max(1)).sum::<usize>()
+    };
+    let questions: usize = case.played().map(|(_, turn)| asked(turn)).sum();
+    let messages: Vec<&MessageHistory> = case.chat().left().collect();
+    let extra = messages.get(turns + questions).filter(|_| !is_paged)?;
+    let last = extra.last();
+    let (count, text) = (messages.len(), quoted(last.plain_text()));
+    by_index(
+        case,
+        last.entry,
+        format!(
+            "{count} messages are left of {turns} turn(s) and {questions} question(s), and one a turn is promised; \
+         one too many is {text}"
+        ),
+    )
+}
+
+/// Nothing says that the agent still works when the run is over.
+pub(crate) fn running_left(case: Case<'_>) -> Option<Broken<'_>> {
+    if case.facts.has_background() {
+        return None;
+    }
+    case.chat().left().find_map(|message| {
+        let last = message.last();
+        let is_own = |line: &&str| !case.own_lines(line).is_empty();
+        let at_work = last.plain_text().lines().filter(|line| is_at_work(line)).find(is_own);
+        // A line such as `⏳` has no letters, so every line is looked at for it.
+        let hourglass = || {
+            last.plain_text().lines().find(|line| {
+                line.contains(HOURGLASSES)
+                    && !case
+                        .turns()
+                        .iter()
+                        .flat_map(TurnFacts::texts)
+                        .any(|text| text.contains(HOURGLASSES))
+            })
+        };
+        let line = at_work.or_else(hourglass)?;
+        let line = quoted(line);
+        by_index(
+            case,
+            last.entry,
+            format!(
+                "the run is over, and message #{} still says {line}, since {}",
+                message.id,
+                seconds(last.at)
+            ),
+        )
+    })
+}
+
+/// Whether a line says that work is in progress: a word with an ellipsis behind it.
+fn is_at_work(line: &str) -> bool {
+    let line = line.to_lowercase();
+    AT_WORK.iter().any(|word| {
+        line.match_indices(word).any(|(at, _)| {
+            let is_word = !line[..at].ends_with(char::is_alphanumeric);
+            let after = line[at + word.len()..].trim_start();
+            is_word && (after.starts_with('…') || after.starts_with("..."))
+        })
+    })
+}
+
+/// The sign for typing stops with the answer.
+pub(crate) fn typing_left(case: Case<'_>) -> Option<Broken<'_>> {
+    let last = case.answers().last()?;
+    let is_last = case.played().last().is_some_and(|(number, _)| number == last.turn);
+    let by = case.answered_by(last).filter(|_| is_last && !case.facts.has_background())?;
+    let answered = case.entries[by].answered_at();
+    let ended = case.times(last.turn).and_then(|times| times.ended_ms).unwrap_or(0);
+    let from = answered.max(ended) + TYPING_SLACK_MS;
+    let late: Vec<(usize, &Entry)> = case
+        .shown()
+        .filter(|(_, entry)| entry.kind == "sendChatAction" && entry.at > from)
+        .collect();
+    // One may have been under way.
+    let (index, second) = late.get(1)?;
+    by_index(
+        case,
+        *index,
+        format!(
+            "the answer was whole at {}, and the chat still shows that the bot is typing at {}, {} times since",
+            seconds(answered),
+            seconds(second.at),
+            late.len()
+        ),
+    )
+}
+
+/// Once the bot has shown a message of a turn, some message of the turn is there until its end.
+pub(crate) fn blank_screen(case: Case<'_>) -> Option<Broken<'_>> {
+    let entries = case.entries;
+    // When the person spoke last before the moment.
+    let spoken = |before: u64| {
+        let spoken = entries.iter().filter(|entry| PERSON.contains(&entry.kind.as_ref()));
+        spoken.map(|entry| entry.at).filter(|at| *at <= before).max().unwrap_or(0)
+    };
+    case.chat().messages().find_map(|message| {
+        let Deletion { at: gone, entry: by } = message.deleted?;
+        let since = spoken(message.born());
+        // A person who has spoken meanwhile looks at something else.
+        if spoken(gone) > since {
+            return None;
+        }
+        let is_there = |other: &MessageHistory| {
+            other.born() >= since
+                && other.born() <= gone
+                && other.deleted.is_none_or(|deletion| deletion.at > gone)
+        };
+        if case.chat().messages().any(is_there) {
+            return None;
+        }
+        let next = case
+            .chat()
+            .messages()
+            .filter(|other| other.born() > gone)
+            .min_by_key(|other| other.born())?;
+        let blank = next.born() - gone;
+        let has_spoken = spoken(next.born()) > since;
+        (blank > REPLACING_MS && !has_spoken).then(|| {
+            let text = quoted(message.last().plain_text());
+            by_index(case, by, format!(
+                "at {} the bot deleted {text}, and until {} the person saw nothing of it for {}; the next message \
+                 should come before the delete",
+                seconds(gone),
+                seconds(next.born()),
+                seconds(blank)
+            ))
+        })?
+    })
+}
+
+/// While a turn runs, a person sees a first sign of life within some seconds.
+pub(crate) fn no_sign_of_life(case: Case<'_>) -> Option<Broken<'_>> {
+    if !case.traits.shows_progress {
+        return None;
+    }
+    let is_sign = |entry: &Entry| {
+        entry.sets_text()
+            || matches!(&*entry.kind, "sendChatAction" | "sendMessageDraft" | "setMessageReaction")
+    };
+    case.played().find_map(|(number, _)| {
+        let times = case.times(number)?;
+        let ended = times.ended_ms?;
+        let mut seen = times.began_ms;
+        for (index, entry) in case.shown().filter(|(_, entry)| is_sign(entry)) {
+            let at = entry.answered_at();
+            if at < times.began_ms {
+                // What was shown before the turn began counts while it lasts.
+                continue;
+            }
+            if at.min(ended).saturating_sub(seen) > SIGN_OF_LIFE_MS {
+                return silent(case, number, seen, at.min(ended), Some(index));
+            }
+            if entry.sets_text() || at >= ended {
+                return None;
+            }
+            seen = at + TYPING_MS;
+        }
+        (ended.saturating_sub(seen) > SIGN_OF_LIFE_MS)
+            .then(|| silent(case, number, seen, ended, None))?
+    })
+}
+
+fn silent(
+    case: Case<'_>,
+    turn: usize,
+    from: u64,
+    to: u64,
+    by: Option<usize>,
+) -> Option<Broken<'_>> {
+    // A message of this turn that is there already is a sign of life.
+    let is_there = |message: &MessageHistory| {
+        message.born() <= from && message.deleted.is_none_or(|deletion| deletion.at >= to)
+    };
+    if turn == 0 && case.chat().messages().any(is_there) || turn > 0 {
+        return None;
+    }
+    let sentence = format!(
+        "from {} to {} claude worked, and the person saw neither a message nor that the bot is typing",
+        seconds(from),
+        seconds(to)
+    );
+    match by {
+        Some(entry) => by_index(case, entry, sentence),
+        None => whole(sentence),
+    }
+}
+
+/// Two messages of the model are not joined without a space or a line break between their sentences.
+pub(crate) fn glued(case: Case<'_>) -> Option<Broken<'_>> {
+    let turns = &case.turns();
+    let segments: Vec<&TextSegment> = turns.iter().flat_map(|turn| &turn.segments).collect();
+    let is_end = |c: char| matches!(c, '.' | '!' | '?' | ':' | '…');
+    segments.windows(2).find_map(|two| {
+        let [left, right] = two else { return None };
+        let (a, b) = (left.text.trim_end(), right.text.trim_start());
+        let is_sentence = a.ends_with(is_end) && b.starts_with(char::is_uppercase);
+        if left.message_id == right.message_id || !is_sentence {
+            return None;
+        }
+        let from = a.char_indices().rev().nth(9).map_or(0, |(at, _)| at);
+        let to = b.char_indices().nth(3).map_or(b.len(), |(at, _)| at);
+        let joined = format!("{}{}", &a[from..], &b[..to]);
+        let is_recorded =
+            turns.iter().flat_map(TurnFacts::texts).any(|text| text.contains(&joined))
+                || case.words().others.iter().any(|text| text.contains(&joined));
+        if is_recorded || joined.chars().count() < 6 {
+            return None;
+        }
+        let version =
+            case.chat().versions().find(|version| version.plain_text().contains(&joined))?;
+        let (at, joined) = (seconds(version.at), quoted(&format!("…{joined}…")));
+        let what = "two messages of the model are joined without a space or a line break";
+        by_index(case, version.entry, format!("at {at} the person reads {joined}: {what}"))
+    })
+}
+
+/// A text that grows in the chat does not become shorter, unless the model took it back. What a renderer may leave
+/// out does not count: an address is there until its link is closed.
+pub(crate) fn taken_back(case: Case<'_>) -> Option<Broken<'_>> {
+    if case.facts.has_retractions() {
+        return None;
+    }
+    let is_unique = |segment: &&TextSegment| {
+        let text = letters(&segment.text);
+        case.words().recorded.iter().filter(|other| other.contains(&text)).count() == 1
+    };
+    let segments = case.turns().iter().flat_map(|turn| &turn.segments).filter(is_unique);
+    // A longer one goes on in another message.
+    let segments = segments.filter(|segment| segment.text.chars().count() <= ONE_PAGE);
+    let segments: Vec<_> = segments.map(|segment| letters_of_markdown(&segment.text)).collect();
+    // How much of each piece of text each message has shown.
+    let mut most: BTreeMap<(u64, usize), usize> = BTreeMap::new();
+    case.chat().messages().find_map(|message| {
+        message.versions.iter().find_map(|version| {
+            if version.plain_text().chars().count() > ONE_PAGE {
+                return None;
+            }
+            segments.iter().enumerate().find_map(|(number, segment)| {
+                let shown = shown_letters(segment, version.letters());
+                let most = most.entry((message.id, number)).or_default();
+                let before = std::mem::replace(most, shown.at_least.max(*most));
+                (shown.at_most > 0 && shown.at_most < before).then(|| {
+                    by_index(case, version.entry, format!(
+                        "at {} message #{} shows less of the text than before: it ends at {}; an older text was \
+                         sent after a newer one",
+                        seconds(version.at),
+                        message.id,
+                        quoted(version.plain_text().lines().last().unwrap_or_default())
+                    ))
+                })?
+            })
+        })
+    })
+}

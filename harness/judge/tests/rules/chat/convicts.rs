@@ -1,0 +1,409 @@
+//! Each rule convicts what breaks it and passes what does not.
+
+use clitape_judge::FindingKind as K;
+
+use super::*;
+
+mod asked;
+mod bus;
+mod grows;
+mod sent_once;
+
+/// The answer of `three-tools`.
+const ANSWER: &str =
+    "They do not agree: the server listens on port 8080, the client asks for port 8081.";
+/// Tool lines of `three-tools`, so that a turn has said what ran.
+const TOOLS: &str = "📖 Read: server.conf";
+
+/// What is seen of a run.
+struct Seen<'s> {
+    cassette: &'s str,
+    lines: &'s [Entry],
+    turns: Vec<PlayedTurn>,
+    ending: RunEnding,
+    traits: SubjectTraits,
+    bus: Option<Vec<BusEvent>>,
+}
+
+impl Default for Seen<'_> {
+    fn default() -> Self {
+        Self {
+            cassette: "three-tools/2.1.329",
+            lines: &[],
+            turns: Vec::new(),
+            ending: RunEnding::Over,
+            traits: SubjectTraits::default(),
+            bus: None,
+        }
+    }
+}
+
+/// Judges what is seen, and expects these violations.
+fn check_seen(seen: Seen<'_>, expect: &[K]) -> Vec<Violation> {
+    let cassette = Cassette::load(&root().join("cassettes").join(seen.cassette)).unwrap();
+    let Seen { lines, turns, ending, traits, bus, .. } = seen;
+    let entries = lines.to_vec();
+    let seen_chat = Observation::of_chat(facts_of(&cassette), entries);
+    let observation = Observation { turns, ending, traits, bus, ..seen_chat };
+    let found = judge(&observation);
+    let kinds: Vec<K> = found.iter().map(|violation| violation.kind).collect();
+    assert_eq!(kinds, expect, "{found:#?}");
+    for violation in &found {
+        let sentence = &violation.sentence;
+        assert!(sentence.len() > 30 && !sentence.contains("  "), "{sentence}");
+    }
+    found
+}
+
+/// As [`check_seen`], of calls in `three-tools`.
+fn check(lines: &[Entry], expect: &[K]) -> Vec<Violation> {
+    check_seen(Seen { lines, ..Seen::default() }, expect)
+}
+
+/// As [`check`], of another cassette.
+fn check_of(cassette: &str, lines: &[Entry], expect: &[K]) -> Vec<Violation> {
+    check_seen(Seen { cassette, lines, ..Seen::default() }, expect)
+}
+
+/// The calls of a good run: a draft with a tool line that becomes the answer.
+fn good() -> Vec<Entry> {
+    vec![
+        call(0, "(user)", serde_json::json!({ "text": "Do the ports agree?" })),
+        typing(100),
+        send(2_000, 7, "Let me look at both files.\n\n📖 Read running…"),
+        edit(4_000, 7, &format!("Let me look at both files.\n\n{TOOLS}\n\nNow the other one.")),
+        edit(9_000, 7, ANSWER),
+    ]
+}
+
+/// The good run with further calls.
+fn good_and(more: &[Entry]) -> Vec<Entry> {
+    [good(), more.to_vec()].concat()
+}
+
+/// The good run without its last calls, with others in their place.
+fn good_but(count: usize, more: &[Entry]) -> Vec<Entry> {
+    let mut lines = good();
+    lines.truncate(lines.len() - count);
+    lines.extend_from_slice(more);
+    lines
+}
+
+#[test]
+fn what_a_reasonable_gateway_does_is_no_violation() {
+    check(&good(), &[]);
+    // The answer with all that the model said, with a status above and a footer below, in markup.
+    let all = "✅ Done in 12 s\n\nLet me look at both files.\n\nNow the other one.\n\nI'll compare the two lines.\n\n";
+    check(&good_but(1, &[edit(9_000, 7, &format!("{all}{ANSWER}\n\n$0.02 · 3 tools"))]), &[]);
+    let html = "They <b>do not</b> agree: the server listens on port <code>8080</code>, the client asks for port 8081.";
+    let data = serde_json::json!({ "message_id": 7, "text": html, "parse_mode": "HTML" });
+    check(&good_but(1, &[call(9_000, "editMessageText", data)]), &[]);
+    let escaped = ANSWER.replace('.', "\\.");
+    let data = serde_json::json!({ "message_id": 7, "text": escaped, "parse_mode": "MarkdownV2" });
+    check(&good_but(1, &[call(9_000, "editMessageText", data)]), &[]);
+    // The final message comes before the draft is deleted; reactions come later.
+    let reaction = call(12_000, "setMessageReaction", serde_json::json!({ "message_id": 1 }));
+    check(&good_but(1, &[send(9_000, 8, ANSWER), delete(10_000, 7), reaction]), &[]);
+    // Each part is a message of its own.
+    let parts = [
+        send(1_000, 2, "Let me look at both files."),
+        send(2_000, 3, TOOLS),
+        send(3_000, 4, "Now the other one."),
+    ];
+    check(&[&parts[..], &[send(9_000, 5, ANSWER)]].concat(), &[]);
+    // A footer is edited in after the answer.
+    check(&good_and(&[edit(9_500, 7, &format!("{ANSWER}\n\n✅ 12 s"))]), &[]);
+    // A draft is deleted and the final message follows at once.
+    check(&good_but(1, &[delete(9_000, 7), send(9_300, 8, ANSWER)]), &[]);
+}
+
+#[test]
+fn sb001_sb002_the_answer_is_there_whole() {
+    let found = check(&good_but(1, &[]), &[K::AnswerMissing]);
+    assert!(found[0].sentence.contains("never came to the chat"), "{found:?}");
+    check(&good_and(&[delete(9_500, 7)]), &[K::AnswerMissing]);
+    let cut = "They do not agree: the server listens on";
+    let found = check(&good_but(1, &[edit(9_000, 7, cut)]), &[K::AnswerNotWhole]);
+    assert!(found[0].sentence.contains("ends at “They do not agree: the server”"), "{found:?}");
+    let wrong = ANSWER.replace("8081", "8089");
+    check(&good_but(1, &[edit(9_000, 7, &wrong)]), &[K::AnswerNotWhole]);
+}
+
+#[test]
+fn sb003_no_markup_is_shown_as_text() {
+    let check_text = |text: &str, expect: &[K]| {
+        check(&good_but(1, &[edit(9_000, 7, text)]), expect);
+    };
+    check_text(&format!("<b>Answer</b>\n{ANSWER}"), &[K::AnswerAltered]);
+    check_text(&ANSWER.replace('.', "\\."), &[K::AnswerAltered]);
+    check_text(&format!("{ANSWER} &amp; more"), &[K::AnswerAltered]);
+    // Markdown that is shown as it is written is a choice.
+    check_text(&ANSWER.replace("agree", "**agree**"), &[]);
+}
+
+#[test]
+fn sb004_the_answer_is_there_once() {
+    let found = check(&good_and(&[send(9_500, 8, ANSWER)]), &[K::AnswerTwice]);
+    assert!(found[0].sentence.contains("messages #7 and #8 of 2.0 s and 9.5 s"), "{found:?}");
+    check(&good_but(1, &[edit(9_000, 7, &format!("{ANSWER}\n\n{ANSWER}"))]), &[K::AnswerTwice]);
+    check(&good_and(&[send(9_500, 8, ANSWER), delete(10_000, 7)]), &[]);
+}
+
+#[test]
+fn sb005_the_answer_is_not_overwritten() {
+    let stale = "Let me look at both files.";
+    check(&good_and(&[edit(9_500, 7, stale)]), &[K::AnswerMissing, K::AnswerOverwritten]);
+    check(&good_and(&[edit(9_500, 7, stale), edit(15_000, 7, ANSWER)]), &[K::AnswerOverwritten]);
+    check(&good_and(&[edit(9_500, 7, "✅ Done, see below"), send(9_700, 8, ANSWER)]), &[]);
+}
+
+#[test]
+fn sb006_pages_are_in_their_order() {
+    let long = "long-answer/2.1.329";
+    let cassette = Cassette::load(&root().join("cassettes").join(long)).unwrap();
+    let answer = Facts::of(&cassette).turn_facts()[0].answer.clone().unwrap();
+    // A cut in the middle of a word.
+    let half = answer.char_indices().nth(answer.chars().count() / 2 + 3).unwrap().0;
+    let (first, second) = answer.split_at(half);
+    let pages = |a: &str, b: &str| [send(9_000, 1, TOOLS), send(9_100, 2, a), send(9_200, 3, b)];
+    check_of(long, &pages(&format!("(1/2) {first}"), &format!("(2/2) {second}")), &[]);
+    let found = check_of(long, &pages(second, first), &[K::PagesOutOfOrder]);
+    assert!(found[0].sentence.contains("out of order"), "{found:?}");
+    check_of(long, &pages(first, "(2/2)"), &[K::AnswerNotWhole]);
+}
+
+#[test]
+fn sb007_a_failure_is_told() {
+    let failed = "resume-killed-mid-text/2.1.329";
+    let check_failed = |lines: &[Entry], expect: &[K]| {
+        check_seen(
+            Seen { cassette: failed, lines, turns: played(5_000), ..Seen::default() },
+            expect,
+        );
+    };
+    let draft = send(2_000, 1, "📖 Read the file");
+    check_failed(&[draft.clone(), edit(6_000, 1, "The agent ended without an answer.")], &[]);
+    check_failed(std::slice::from_ref(&draft), &[K::FailureUntold]);
+    check_failed(&[], &[K::FailureUntold]);
+    // Without the times of the turn, only an empty chat says nothing for sure.
+    check_of(failed, &[draft], &[]);
+}
+
+#[test]
+fn sb008_sb009_nothing_is_left_beside_the_answer() {
+    let lines = good_but(
+        1,
+        &[send(9_000, 8, &format!("Let me look at both files.\n\nNow the other one.\n\n{ANSWER}"))],
+    );
+    check(&lines, &[K::DraftLeft]);
+    let lines = good_but(1, &[send(9_000, 8, ANSWER)]);
+    check(&lines, &[]);
+    let one = SubjectTraits { one_message: true, ..SubjectTraits::default() };
+    check_seen(Seen { lines: &lines, traits: one, ..Seen::default() }, &[K::SeveralMessages]);
+    check_seen(Seen { lines: &good(), traits: one, ..Seen::default() }, &[]);
+}
+
+#[test]
+fn sb010_sb011_nothing_runs_on() {
+    let check_text = |text: &str, expect: &[K]| {
+        check(&good_but(1, &[edit(9_000, 7, &format!("{ANSWER}\n{text}"))]), expect);
+    };
+    check_text("🛠️ Bash: sort lines running…", &[K::RunningLeft]);
+    check_text("Thinking ...", &[K::RunningLeft]);
+    check_text("⏳", &[K::RunningLeft]);
+    check_text("The job was running. It is overworking nobody…", &[]);
+    check(&good_and(&[typing(9_500), typing(11_000)]), &[]);
+    check(&good_and(&[typing(14_000), typing(19_000)]), &[K::TypingLeft]);
+}
+
+#[test]
+fn sb012_the_screen_is_never_blank() {
+    let lines = good_but(1, &[delete(5_000, 7), send(9_000, 8, ANSWER)]);
+    let found = check(&lines, &[K::BlankScreen]);
+    assert!(found[0].sentence.contains("saw nothing of it for 4.0 s"), "{found:?}");
+    // Another message of the turn was there.
+    let lines =
+        good_but(1, &[send(4_500, 8, "Working on it"), delete(5_000, 7), send(9_000, 9, ANSWER)]);
+    check(&lines, &[]);
+}
+
+#[test]
+fn sb013_a_sign_of_life_comes_soon() {
+    let check_life = |first: &[Entry], expect: &[K]| {
+        let tools = [send(40_000, 7, TOOLS), edit(41_000, 7, ANSWER)];
+        let lines = [first, &tools].concat();
+        check_seen(Seen { lines: &lines, turns: played(41_000), ..Seen::default() }, expect);
+    };
+    check_life(&[], &[K::NoSignOfLife]);
+    check_life(&[typing(1_000)], &[K::NoSignOfLife]);
+    check_life(&[typing(15_000), typing(30_000)], &[]);
+    check_life(&[send(15_000, 6, "On it")], &[]);
+}
+
+#[test]
+fn sb014_texts_are_not_glued() {
+    let glued = "Let me look at both files.Now the oth";
+    let found =
+        check(&good_but(1, &[edit(5_000, 7, glued), edit(9_000, 7, ANSWER)]), &[K::TextGlued]);
+    assert!(found[0].sentence.contains("files.Now"), "{found:?}");
+    check(
+        &good_but(
+            1,
+            &[edit(5_000, 7, "Let me look at both files. Now the oth"), edit(9_000, 7, ANSWER)],
+        ),
+        &[],
+    );
+}
+
+#[test]
+fn sb016_sb017_tools_are_told() {
+    let lines = [typing(100), send(2_000, 7, "Let me look at both files."), edit(9_000, 7, ANSWER)];
+    let found = check(&lines, &[K::ToolsUntold]);
+    assert!(found[0].sentence.contains("3 tools, the first was Read"), "{found:?}");
+    let silent = SubjectTraits { shows_tools: false, ..SubjectTraits::default() };
+    check_seen(Seen { lines: &lines, traits: silent, ..Seen::default() }, &[]);
+    for (line, expect) in [
+        ("🔧 Read {}", &[K::ArgumentsEmpty][..]),
+        ("🔧 Read(undefined)", &[K::ArgumentsEmpty]),
+        ("Read: null", &[K::ArgumentsEmpty]),
+        ("🔧 Read", &[]),
+        ("🔧 Read {\"file_path\":\"server.conf\"}", &[]),
+        ("🔧 Read nonexistent.txt", &[]),
+    ] {
+        check(&[send(2_000, 7, line), edit(9_000, 7, ANSWER)], expect);
+    }
+}
+
+#[test]
+fn sb018_sb019_questions_are_asked_and_closed() {
+    let asks = SubjectTraits { asks_questions: true, ..SubjectTraits::default() };
+    let check_asked = |lines: &[Entry], expect: &[K]| {
+        let cassette = "permission-allow/2.1.330";
+        check_seen(Seen { cassette, lines, traits: asks, ..Seen::default() }, expect);
+    };
+    let answer = "The file made.txt is there.";
+    // Without a tool for permissions there is nothing to ask.
+    let lines = &[send(8_000, 6, answer)];
+    let (cassette, traits) =
+        ("permission-allow/2.1.330", SubjectTraits { lets_claude_ask: false, ..asks });
+    let found =
+        check_seen(Seen { cassette, lines, traits, ..Seen::default() }, &[K::QuestionUntold]);
+    assert!(found[0].sentence.contains("--permission-prompt-tool"), "{found:?}");
+    let question = call(
+        2_000,
+        "sendMessage",
+        serde_json::json!({
+            "message_id": 5, "buttons": [["Yes", "No"]],
+            "text": "Allow Bash: touch /clitape/project/made.txt && ls /clitape/project?",
+        }),
+    );
+    let press = call(3_000, "(press)", serde_json::json!({ "message_id": 5, "label": "Yes" }));
+    let closed = call(3_100, "editMessageReplyMarkup", serde_json::json!({ "message_id": 5 }));
+    let last = send(8_000, 6, answer);
+    check_asked(&[question.clone(), press.clone(), closed, last.clone()], &[]);
+    // The last call may come soon after the press: no further one came before the run was over.
+    for last in [send(3_400, 6, answer), last.clone()] {
+        check_asked(&[question.clone(), press.clone(), last], &[K::ButtonsLeft]);
+    }
+    check_asked(
+        &[send(1_000, 1, "🛠️ Bash running…"), edit(8_000, 1, answer)],
+        &[K::QuestionUntold],
+    );
+    check_of("permission-allow/2.1.330", &[last], &[]);
+}
+
+#[test]
+fn sb020_a_silent_run_is_silent() {
+    let keeps = SubjectTraits { keeps_silence: true, ..SubjectTraits::default() };
+    let check_silent = |lines: &[Entry], traits: SubjectTraits, expect: &[K]| {
+        check_seen(
+            Seen { cassette: "silent-run/2.1.329", lines, traits, ..Seen::default() },
+            expect,
+        );
+    };
+    let told = [send(1_000, 1, "NO_REPLY")];
+    check_silent(&told, keeps, &[K::SilenceBroken]);
+    check_silent(&told, SubjectTraits::default(), &[]);
+    check_silent(&[told[0].clone(), delete(2_000, 1)], keeps, &[]);
+}
+
+#[test]
+fn sb022_sb023_what_the_server_refuses_is_sent_again() {
+    let refused = |at: u64, text: &str, why: &str| {
+        call(
+            at,
+            "sendMessage",
+            serde_json::json!({
+                "text": text, "parse_mode": "HTML", "refused": why, "shown": false,
+            }),
+        )
+    };
+    let parse = "Bad Request: can't parse entities: Unsupported start tag";
+    let again = [refused(8_000, &format!("<x>{ANSWER}"), parse), edit(9_000, 7, ANSWER)];
+    check(&good_but(1, &again), &[]);
+    check(&good_but(1, &again[..1]), &[K::AnswerMissing, K::MarkupRefused]);
+    let long = [refused(8_000, ANSWER, "Bad Request: message is too long"), edit(9_000, 7, ANSWER)];
+    check(&good_but(1, &long), &[]);
+    check(&good_but(1, &long[..1]), &[K::AnswerMissing, K::MessageTooLong]);
+}
+
+#[test]
+fn sb024_sb025_the_server_is_left_in_peace() {
+    let limited = call(
+        5_000,
+        "editMessageText",
+        serde_json::json!({
+            "message_id": 7, "text": TOOLS, "answer": "rate-limit:3s", "shown": false, "took_ms": 40,
+        }),
+    );
+    let last = |at: u64| good_but(1, &[limited.clone(), edit(at, 7, ANSWER)]);
+    check(&last(8_100), &[]);
+    check(&last(6_000), &[K::WaitIgnored]);
+    // The call was under way when the answer came.
+    check(&last(5_030), &[]);
+    let edits = |every: u64| -> Vec<Entry> {
+        let edit = |n: u64| edit(5_000 + n * every, 7, &format!("{TOOLS} {n}"));
+        let last = self::edit(90_000, 7, ANSWER);
+        good_but(1, &(0..40).map(edit).chain([last]).collect::<Vec<_>>())
+    };
+    check(&edits(1_000), &[]);
+    check(&edits(200), &[K::TooManyCalls]);
+}
+
+#[test]
+fn sb026_to_sb029_a_run_that_does_not_end_says_why() {
+    let ended = |ending: RunEnding, kind: K, words: &str| {
+        let found = check_seen(Seen { ending, lines: &good()[..2], ..Seen::default() }, &[kind]);
+        assert!(found[0].sentence.contains(words), "{found:?}");
+    };
+    let hung = RunEnding::Hung {
+        waited_s: 60,
+        waited_for: "claude was never started".to_owned(),
+        last_words: "no route".to_owned(),
+    };
+    ended(hung.clone(), K::SubjectHung, "for 60 s, claude was never");
+    ended(hung, K::SubjectHung, "its last words are “no route”");
+    ended(RunEnding::Refused("expected q1".to_owned()), K::SubjectRefused, "expected q1");
+    let (how, last_words) = ("exit code 1".to_owned(), "TypeError: x is undefined".to_owned());
+    ended(RunEnding::Died { how, last_words }, K::SubjectDied, "TypeError");
+    ended(RunEnding::Flooded("2,000 calls".to_owned()), K::SubjectFlooded, "2,000 calls");
+}
+
+#[test]
+fn sb021_no_secret_is_shown() {
+    let secret = format!("ghp_{}", "a1B2c3D4e5".repeat(4).split_at(36).0);
+    let mut cassette = Cassette::load(&root().join("cassettes/three-tools/2.1.329")).unwrap();
+    let stdout = String::from_utf8(cassette.stdout).unwrap();
+    let field = "\"type\":\"tool_result\",\"content\":\"";
+    assert!(stdout.contains(field), "the cassette has a result of a tool");
+    cassette.stdout = stdout.replacen(field, &format!("{field}token {secret} "), 1).into_bytes();
+    let judged = |text: &str| {
+        let lines = good_but(1, &[send(5_000, 8, text), delete(6_000, 8), edit(9_000, 7, ANSWER)]);
+        judge(&Observation::of_chat(facts_of(&cassette), lines))
+    };
+    let found = judged(&format!("Output: token {secret}"));
+    let kinds: Vec<K> = found.iter().map(|violation| violation.kind).collect();
+    assert_eq!(kinds, [K::SecretShown], "{found:?}");
+    assert!(!found[0].sentence.contains(&secret), "the sentence shows the secret: {found:?}");
+    assert_eq!(judged("Output: token ***"), []);
+}
