@@ -33,6 +33,8 @@ pub(super) struct TextPart {
     text: String,
     /// The bytes of all of it.
     length: usize,
+    /// The bytes in blocks that have ended. They stay so, although a line may come that continues the last one.
+    finished: usize,
     /// How it looks once something follows it.
     ended: Option<TextLook>,
     /// How it looks while it may still grow, and how many bytes of it were read for that.
@@ -57,7 +59,8 @@ pub(super) struct Shown {
 impl TextPart {
     /// A text for messages of so many characters.
     pub(super) fn new(lane: TextLane, text: &str, limit: usize) -> Self {
-        let mut part = Self { lane, text: String::new(), length: 0, ended: None, growing: None };
+        let mut part =
+            Self { lane, text: String::new(), length: 0, finished: 0, ended: None, growing: None };
         part.push(text, limit);
         part
     }
@@ -105,6 +108,7 @@ impl TextPart {
         let same = self.text.chars().zip(left.chars()).take_while(|(a, b)| a == b);
         self.text.truncate(same.map(|(c, _)| c.len_utf8()).sum());
         self.length = self.text.len();
+        self.finished = 0;
         (self.ended, self.growing) = (None, None);
         ""
     }
@@ -126,7 +130,16 @@ impl TextPart {
         };
         // What is added behind the part that is read changes nothing.
         let known = self.growing.take().filter(|(_, read)| *read == text.len());
-        let read = || (TextLook::of(pieces(self.lane, text, true, how.mode)), text.len());
+        let read = || {
+            let shown = match (self.lane, how.mode) {
+                (TextLane::Answer, DraftMode::Block) => {
+                    self.finished = self.finished.max(finished(text).len());
+                    &text[..self.finished]
+                }
+                _ => text,
+            };
+            (TextLook::of(pieces(self.lane, shown, true, how.mode)), text.len())
+        };
         let (look, _) = self.growing.insert(known.unwrap_or_else(read));
         (look.letters > 0).then_some(&*look)
     }
@@ -144,7 +157,7 @@ fn pieces(lane: TextLane, text: &str, is_open: bool, mode: DraftMode) -> Vec<Sty
     match (lane, mode) {
         // Reasoning is no Markdown.
         (TextLane::Thought, _) => vec![piece(Style::ITALIC, newest(text.trim()))],
-        (TextLane::Answer, DraftMode::Block) if is_open => read(finished(text)),
+        (TextLane::Answer, DraftMode::Block) if is_open => read(text),
         (TextLane::Answer, _) if is_open => read(&mend(text.trim_end())),
         (TextLane::Answer, _) => read(text.trim_end()),
     }
@@ -233,6 +246,20 @@ mod tests {
             let (before, after) = (look(), look());
             assert_eq!(Arc::ptr_eq(&before, &after), expect, "{size}");
         }
+    }
+
+    #[test]
+    fn a_block_that_has_ended_stays_when_a_line_continues_it() {
+        let how = Shown { mode: DraftMode::Block, limit: 100 };
+        let mut text = TextPart::new(TextLane::Answer, "- one\n\n", how.limit);
+        let mut look = |more: &str| {
+            text.push(more, how.limit);
+            let look = text.growing(how).expect("the list shows");
+            look.pieces.iter().map(|piece| piece.text.as_str()).collect::<String>()
+        };
+        assert_eq!(look(""), "• one");
+        assert_eq!(look("  more of it\n"), "• one");
+        assert_eq!(look("\nafter it"), "• one\n\n  more of it");
     }
 
     #[test]
