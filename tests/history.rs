@@ -90,6 +90,10 @@ fn trials() -> Vec<Trial> {
     trials.push(Trial::test("plans_that_share_replays_find_the_same", || {
         plans::find_the_same(&workspace()).map(drop).map_err(Failed::from)
     }));
+    trials.push(Trial::test("the rules for subjects are those of the table", move || {
+        let page = invariants::subject_page(&page_of(invariants::SUBJECT_PAGE)?)?;
+        held(invariants::SUBJECT_PAGE, &page)
+    }));
     trials.push(Trial::test("every invariant can be broken", move || {
         plant(None);
         let stakes = invariants::stakes(&workspace());

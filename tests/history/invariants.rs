@@ -9,6 +9,7 @@ use clitape_recording::cassette::Cassette;
 use clitape_recording::names::ScenarioName;
 use clitape_recording::scenario::{AcpClient, ChannelSpec, Setup, Workspace};
 use clitape_recording::text::plural;
+use clitape_recording::trace::Lane;
 use clitape_runner::check::ScenarioChecks;
 use clitape_runner::replay::{Capture, Plan, Replay, replay, stdin_lines};
 
@@ -119,4 +120,41 @@ pub(crate) fn page(convictions: &[Conviction], stakes: &[usize]) -> String {
             .expect("a string can be written");
     }
     text
+}
+
+/// The page of the rules for gateways and agents of others, below the root of the workspace.
+pub(crate) const SUBJECT_PAGE: &str = "docs/subject-rules.md";
+
+/// The comments around the list that is made from the table.
+const BEGIN: &str = "<!-- made from harness/judge/src/rules/table.rs -->\n";
+const END: &str = "<!-- end of the list -->\n";
+
+/// The page with the list of rules as the table has them, or an error that says how the page must mark the list.
+pub(crate) fn subject_page(page: &str) -> Result<String, String> {
+    let parts = page.split_once(BEGIN).and_then(|(before, rest)| {
+        let (_, after) = rest.split_once(END)?;
+        Some((before, after))
+    });
+    let (before, after) =
+        parts.ok_or_else(|| format!("{SUBJECT_PAGE} has no list between {BEGIN}and {END}"))?;
+    let mut list = String::from("| rule | where | what is demanded | at clitape's own gateway |\n");
+    list.push_str("|---|---|---|---|\n");
+    let of_others = RULES.iter().filter(|rule| rule.needs.subjects != Subjects::Own);
+    for rule in of_others {
+        let kind = rule.kind_of(false);
+        let place = match rule.needs.lane {
+            Some(Lane::Telegram) => "chat",
+            Some(Lane::Acp) => "editor",
+            _ => "run",
+        };
+        let place = if rule.needs.end { format!("{place}, at its end") } else { place.to_owned() };
+        let own = match (rule.needs.subjects, rule.is_stricter()) {
+            (Subjects::Others, _) => "-".to_owned(),
+            (_, true) => format!("`{}`, more strictly", rule.kind),
+            (_, false) => format!("`{}`", rule.kind),
+        };
+        writeln!(list, "| `{kind}` | {place} | {} | {own} |", rule.demand)
+            .expect("a string can be written");
+    }
+    Ok(format!("{before}{BEGIN}{list}{END}{after}"))
 }

@@ -86,16 +86,17 @@ pub(crate) fn second_message(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// V4: clitape's own gateway makes at most one call of a draft per throttle window, also while a slow one is answered. A
-/// chat of others is not edited far more often than any server takes.
+/// V4: at most one call of a draft per throttle window, also while a slow one is answered.
 pub(crate) fn too_fast(case: Case<'_>) -> Option<Broken<'_>> {
-    if case.own.is_some() {
-        return drafts(case).values().find_map(|calls| {
-            let hasty = calls.windows(2).find(|pair| pair[1].at - pair[0].at < THROTTLE_MS)?;
-            let gap = hasty[1].at - hasty[0].at;
-            by(hasty[1], format!("{} came {gap} ms after the call before it", hasty[1].headline()))
-        });
-    }
+    drafts(case).values().find_map(|calls| {
+        let hasty = calls.windows(2).find(|pair| pair[1].at - pair[0].at < THROTTLE_MS)?;
+        let gap = hasty[1].at - hasty[0].at;
+        by(hasty[1], format!("{} came {gap} ms after the call before it", hasty[1].headline()))
+    })
+}
+
+/// A chat is not edited far more often than any server takes.
+pub(crate) fn too_many_edits(case: Case<'_>) -> Option<Broken<'_>> {
     let edits = case.calls().filter(|(_, entry)| entry.kind == "editMessageText");
     let edits: Vec<&Entry> = edits.map(|(_, entry)| entry).collect();
     let hasty = edits
@@ -208,15 +209,16 @@ pub(crate) fn ended_early(case: Case<'_>) -> Option<Broken<'_>> {
 }
 
 /// V6: two calls of a chat are never under way at a time, because the server may take them in another order. Typing
-/// signals do not count. In a chat of others, calls about two messages may be under way at a time.
+/// signals do not count.
 pub(crate) fn calls_overlap(case: Case<'_>) -> Option<Broken<'_>> {
-    if let Some(own) = case.own {
-        let number = *own.counted.overlapping_calls.first()?;
-        let mut calls = case.lane(Lane::Telegram).filter(|entry| entry.field("text").is_some());
-        let call = calls.nth(usize::try_from(number.checked_sub(1)?).ok()?)?;
-        return by(call, format!("{} was made while another call was under way", call.headline()));
-    }
-    // Which text such a message ends up with is up to the server.
+    let number = *case.own?.counted.overlapping_calls.first()?;
+    let mut calls = case.lane(Lane::Telegram).filter(|entry| entry.field("text").is_some());
+    let call = calls.nth(usize::try_from(number.checked_sub(1)?).ok()?)?;
+    by(call, format!("{} was made while another call was under way", call.headline()))
+}
+
+/// Two edits of one message are never under way at a time, because which text it ends up with is up to the server.
+pub(crate) fn edits_overlap(case: Case<'_>) -> Option<Broken<'_>> {
     let edits = case.shown().filter(|(_, entry)| entry.kind.starts_with("edit"));
     let edits: Vec<&Entry> = edits.map(|(_, entry)| entry).collect();
     edits.iter().enumerate().find_map(|(number, edit)| {

@@ -11,19 +11,12 @@ use crate::case::Case;
 /// The characters of a secret with which a mask may begin.
 const MASK_START: usize = 6;
 
-/// B2: no secret of a call is on the bus or in a channel of clitape's own gateway, and none is shown in a chat of others.
+/// B2: no secret of a call is on the bus or in a channel.
 pub(crate) fn secret_told(case: Case<'_>) -> Option<Broken<'_>> {
     let secrets = case.facts.secrets();
-    if secrets.is_empty() {
-        return None;
-    }
-    if case.own.is_none() {
-        return case.shown().find_map(|(_, entry)| {
-            let text = entry.plain_text();
-            told(entry, secrets.iter().find(|secret| text.contains(secret.as_str()))?)
-        });
-    }
-    case.entries.iter().filter(|entry| is_told(entry.lane)).find_map(|entry| {
+    let mut told =
+        case.entries.iter().filter(|entry| is_told(entry.lane)).filter(|_| !secrets.is_empty());
+    told.find_map(|entry| {
         let texts: Vec<&str> = entry.data.values().flat_map(texts_in).collect();
         let is_open = entry.text("phase") == "update";
         let is_in = |secret: &&String| {
@@ -31,11 +24,20 @@ pub(crate) fn secret_told(case: Case<'_>) -> Option<Broken<'_>> {
                 .iter()
                 .any(|text| text.contains(secret.as_str()) || is_open && begins(text, secret))
         };
-        told(entry, secrets.iter().find(is_in)?)
+        found(entry, secrets.iter().find(is_in)?)
     })
 }
 
-fn told<'c>(entry: &'c Entry, secret: &str) -> Option<Broken<'c>> {
+/// No secret of a call is ever shown in the chat.
+pub(crate) fn secret_shown(case: Case<'_>) -> Option<Broken<'_>> {
+    let secrets = case.facts.secrets();
+    case.shown().filter(|_| !secrets.is_empty()).find_map(|(_, entry)| {
+        let text = entry.plain_text();
+        found(entry, secrets.iter().find(|secret| text.contains(secret.as_str()))?)
+    })
+}
+
+fn found<'c>(entry: &'c Entry, secret: &str) -> Option<Broken<'c>> {
     let excerpt = sanitise::mask(secret);
     by(entry, format!("a secret that only a tool has seen is here: {excerpt}"))
 }

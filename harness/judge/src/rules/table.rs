@@ -110,6 +110,11 @@ impl Rule {
         self.of_others.filter(|_| !is_own).unwrap_or(self.kind)
     }
 
+    /// Whether clitape's own gateway is held to more than others.
+    pub fn is_stricter(&self) -> bool {
+        self.strictly.is_some()
+    }
+
     /// Whether an observation has what the rule is about.
     pub fn is_at_stake(&self, observation: &Observation) -> bool {
         let derived = Derived::default();
@@ -218,7 +223,7 @@ rules! {
     BusSilent, others_bus::silent,
         "A bus that is connected says something of every run.",
         Every, OTHERS.at_end(), Everything;
-    SecretTold / SecretShown, secrets::secret_told,
+    SecretTold / SecretShown, [secrets::secret_told] secrets::secret_shown,
         "No secret that only a tool has seen is on the bus or in a channel.",
         Secrets, ALL, Everything;
     AnswerMissing, answer::missing,
@@ -257,7 +262,7 @@ rules! {
     BlankScreen, visible::blank_screen,
         "Once a message of a turn was shown, one is there until its end.",
         Chats, CHAT, Everything;
-    TooFast / TooManyCalls, chat::too_fast,
+    TooFast / TooManyCalls, [chat::too_fast] chat::too_many_edits,
         "Calls of the draft keep a second apart.",
         Chats, CHAT, Everything;
     ToldAfterSend, chat::told_after_send,
@@ -281,7 +286,7 @@ rules! {
     EndedEarly, chat::ended_early,
         "The bus says that a run is over only after the last call of its chat.",
         Chats, OWN, Everything;
-    CallsOverlap, chat::calls_overlap,
+    CallsOverlap, [chat::calls_overlap] chat::edits_overlap,
         "Two calls of a chat, or of others about one message, are never under way at a time.",
         Chats, CHAT, Everything;
     ReasoningShown, shown::reasoning_shown,

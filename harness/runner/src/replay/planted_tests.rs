@@ -1,5 +1,5 @@
 //! Gateways that each lack one thing, for the tests that see the checks convict them
-//! (`check/invariant/tests/planted.rs`).
+//! (`check/planted_tests.rs`).
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
