@@ -253,7 +253,9 @@ impl Session<'_> {
             Some(Ok(claude)) => {
                 self.add(&mut side, &claude, &lacking, like, &cache()?.join("drift"))?;
             }
-            Some(Err(RecordError::Stopped)) => return Err(RecordError::Stopped.into()),
+            Some(Err(error)) if matches!(error.downcast_ref(), Some(RecordError::Stopped)) => {
+                return Err(error);
+            }
             Some(Err(error)) => {
                 let why = format!("there is no claude {version}: {error}");
                 self.not_recorded.extend(lacking.iter().map(|scenario| NotCompared {
@@ -284,11 +286,11 @@ impl Session<'_> {
         Ok(side)
     }
 
-    fn resolved(&mut self, choice: &ClaudeChoice) -> Result<Claude, RecordError> {
-        let cache = cache().map_err(std::io::Error::other)?;
+    fn resolved(&mut self, choice: &ClaudeChoice) -> anyhow::Result<Claude> {
+        let cache = cache()?;
         let progress = &mut self.progress;
         let mut note = |text: &str| progress.step(text);
-        resolve(choice, &cache, self.limits, &self.host, self.stop, &mut note)
+        Ok(resolve(choice, &cache, self.limits, &self.host, self.stop, &mut note)?)
     }
 
     /// Adds what a CLI records now, and what it says of its command line where that is not known.

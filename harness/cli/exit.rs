@@ -12,7 +12,7 @@ use clitape_recording::cassette::CassetteError;
 use clitape_rig::editor::EditorError;
 use clitape_rig::subject::SubjectError;
 use clitape_runner::compare::CompareError;
-use clitape_runner::record::RecordError;
+use clitape_runner::record::{AgreedError, RecordError};
 use clitape_runner::report::proof::PhotoError;
 use clitape_runner::suite::select::SelectError;
 use clitape_runner::suite::{Cause, SearchError};
@@ -114,8 +114,10 @@ fn io_error<'e>(cause: &'e (dyn Error + 'static)) -> Option<&'e io::Error> {
     if let Some(CassetteError::Io(error)) = cause.downcast_ref() {
         return Some(error);
     }
-    if let Some(RecordError::Io(error)) = cause.downcast_ref() {
-        return Some(error);
+    match cause.downcast_ref() {
+        Some(RecordError::Io(error)) => return Some(error),
+        Some(RecordError::Cassette(error)) => return io_error(error),
+        _ => {}
     }
     if let Some(ProcessError::Io(error) | ProcessError::NotStarted { error, .. }) =
         cause.downcast_ref()
@@ -127,6 +129,9 @@ fn io_error<'e>(cause: &'e (dyn Error + 'static)) -> Option<&'e io::Error> {
     }
     if let Some(EditorError::Start(error)) = cause.downcast_ref() {
         return io_error(error);
+    }
+    if let Some(AgreedError::Io(error)) = cause.downcast_ref() {
+        return Some(error);
     }
     match cause.downcast_ref() {
         Some(SubjectError::Io(error)) => Some(error),
@@ -146,6 +151,7 @@ pub(crate) fn classify(error: &anyhow::Error) -> ExitStatus {
         let is_damage = match cause.downcast_ref::<SearchError>() {
             Some(SearchError::Check(trouble)) => Some(trouble.cause == Cause::Damaged),
             Some(SearchError::Cassette(error)) => Some(error.is_damage()),
+            Some(SearchError::File(_)) => Some(false),
             None => cause.downcast_ref::<CassetteError>().map(CassetteError::is_damage),
         };
         if let Some(is_damage) = is_damage {
@@ -154,6 +160,7 @@ pub(crate) fn classify(error: &anyhow::Error) -> ExitStatus {
         if cause.is::<ThreadDied>()
             || matches!(cause.downcast_ref(), Some(RecordError::ModelPanicked))
             || matches!(cause.downcast_ref(), Some(SubjectError::Thread(_)))
+            || matches!(process_error(cause), Some(ProcessError::ThreadDied(_)))
         {
             return ExitStatus::Bug;
         }

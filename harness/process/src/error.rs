@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::confine::NotConfined;
 use super::isolation::NoIsolation;
-use crate::threads::NoMoreThreads;
+use crate::threads::{NoMoreThreads, ThreadDied};
 
 /// The reason why a program was not run to a good end.
 #[derive(Debug, thiserror::Error)]
@@ -17,6 +17,12 @@ pub enum ProcessError {
     /// The system lets no more threads or processes start.
     #[error(transparent)]
     NoMoreThreads(#[from] NoMoreThreads),
+    /// A thread that serves the program has ended.
+    #[error(transparent)]
+    ThreadDied(#[from] ThreadDied),
+    /// The process that confines the program ended before it executed it.
+    #[error("the process of clitape that confines the program failed: {0}; try again")]
+    NotEntered(String),
     /// The program can't be confined as requested, so it was not started.
     #[error(transparent)]
     NotConfined(#[from] NotConfined),

@@ -91,6 +91,8 @@ pub(crate) enum SupervisorAnswer {
     Failed(i32),
     /// The program was not started because it can't be confined as requested.
     NotConfined(NotConfined),
+    /// The program was not started because the process that confines it failed; this is the reason.
+    NotEntered(String),
     /// The program has ended.
     Ended(Exit),
 }
@@ -223,6 +225,7 @@ fn supervised(
         }
         Ok(SupervisorAnswer::Failed(reason)) => Err(io::Error::from_raw_os_error(reason).into()),
         Ok(SupervisorAnswer::NotConfined(why)) => Err(why.into()),
+        Ok(SupervisorAnswer::NotEntered(why)) => Err(ProcessError::NotEntered(why)),
         Ok(SupervisorAnswer::NotIsolated(reason)) => {
             Err(NoIsolation(Errno::from_raw(reason)).into())
         }

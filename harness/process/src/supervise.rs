@@ -78,6 +78,9 @@ fn serve(mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
         Err(EnterFailure::NotConfined(why)) => {
             send(&mut control, &SupervisorAnswer::NotConfined(why));
         }
+        Err(EnterFailure::Process(why)) => {
+            send(&mut control, &SupervisorAnswer::NotEntered(why));
+        }
         Ok(Started { pid, confined, listener }) => {
             let answer = SupervisorAnswer::Started { pid: pid.as_raw(), confined };
             let watched = threads::start("watch", move || {

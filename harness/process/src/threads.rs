@@ -10,6 +10,8 @@ use std::time::Duration;
 use nix::errno::Errno;
 use tokio::runtime::Runtime;
 
+use crate::error::ProcessError;
+
 /// How long the thread that looks up names is kept: longer than any command runs.
 const FOR_EVER: Duration = Duration::from_secs(1_000_000_000);
 
@@ -20,18 +22,17 @@ const FOR_EVER: Duration = Duration::from_secs(1_000_000_000);
 )]
 pub struct NoMoreThreads;
 
+/// The error with which the system answered.
 impl From<NoMoreThreads> for io::Error {
-    fn from(error: NoMoreThreads) -> Self {
-        Self::other(error)
+    fn from(_: NoMoreThreads) -> Self {
+        Self::from_raw_os_error(Errno::EAGAIN as i32)
     }
 }
 
 impl NoMoreThreads {
     /// Returns this if the start of a thread or a process failed because of it.
     pub fn of(error: &io::Error) -> Option<Self> {
-        let is_this = error.raw_os_error() == Some(Errno::EAGAIN as i32)
-            || error.get_ref().is_some_and(|inner| inner.is::<Self>());
-        is_this.then_some(Self)
+        (error.raw_os_error() == Some(Errno::EAGAIN as i32)).then_some(Self)
     }
 }
 
@@ -74,8 +75,8 @@ pub fn start_some<'scope, T: Send + 'scope, F: FnOnce() -> T + Send + 'scope>(
 ///
 /// # Errors
 ///
-/// [`NoMoreThreads`], among others.
-pub fn client_runtime() -> io::Result<Runtime> {
+/// [`ProcessError`] if the system lets no more threads start, or has no more files.
+pub fn client_runtime() -> Result<Runtime, ProcessError> {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let runtime =
         builder.enable_all().max_blocking_threads(1).thread_keep_alive(FOR_EVER).build()?;

@@ -84,6 +84,8 @@ struct Order {
 pub(crate) enum EnterFailure {
     /// It can't be confined.
     NotConfined(NotConfined),
+    /// The process that confines it failed; this is its output, or what it did not do.
+    Process(String),
     /// It can't be started.
     Io(io::Error),
 }
@@ -187,7 +189,7 @@ impl Entry<'_> {
         command.stdin(OwnedFd::from(theirs)).stderr(Stdio::piped());
         let failed = |why: String| match is_wrapped {
             true => EnterFailure::NotConfined(NotConfined::Bubblewrap(why)),
-            false => EnterFailure::Io(io::Error::other(why)),
+            false => EnterFailure::Process(why),
         };
         let mut child = command.spawn().map_err(|error| match NoMoreThreads::of(&error) {
             Some(_) => EnterFailure::Io(error),

@@ -13,7 +13,7 @@ use super::take::{FurtherRun, Take};
 use crate::files::{self, FileError};
 use crate::input::{self, InputError};
 use crate::names::{CassetteFile, CassettePart, CliVersion, MOST_RUNS, ScenarioName};
-use crate::scenario::Workspace;
+use crate::scenario::{ScenarioError, Workspace};
 
 pub(super) const MANIFEST: &str = "cassette.toml";
 
@@ -26,6 +26,9 @@ pub enum CassetteError {
     /// A file of it is a link, no regular file, or too large.
     #[error(transparent)]
     File(#[from] FileError),
+    /// The scenario that it is compared with can't be read.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
     /// It has more than is replayed.
     #[error(transparent)]
     Input(#[from] InputError),
@@ -68,7 +71,7 @@ impl CassetteError {
         match self {
             Self::Manifest { .. } | Self::TooNew { .. } | Self::Damaged { .. } => true,
             Self::File(error) => error.is_wrong_kind(),
-            Self::Io(_) | Self::Input(_) => false,
+            Self::Io(_) | Self::Scenario(_) | Self::Input(_) => false,
         }
     }
 }

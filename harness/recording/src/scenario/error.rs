@@ -32,6 +32,26 @@ pub enum ScenarioError {
         /// What is wrong and what to write instead.
         what: String,
     },
+    /// Its workspace has more than is compared with what it was recorded from.
+    #[error(
+        "{path} has more than {most}, too much to see whether it has changed since it was recorded; make it smaller"
+    )]
+    LargeWorkspace {
+        /// The workspace.
+        path: PathBuf,
+        /// The most that it may have, in words.
+        most: String,
+    },
+    /// Its workspace contains an entry that is not a file, folder or link.
+    #[error(
+        "{path} is {what}, which a workspace can't have; remove it, or put a file in its place"
+    )]
+    OddFile {
+        /// The path of the entry.
+        path: PathBuf,
+        /// The kind of the entry.
+        what: &'static str,
+    },
     /// No such scenario.
     #[error("there is no scenario `{name}` in {root}; {hint}")]
     Unknown {

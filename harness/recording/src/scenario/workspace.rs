@@ -123,7 +123,7 @@ impl Workspace {
     pub fn subjects(&self) -> io::Result<Vec<SubjectName>> {
         let text = match files::read_text(&self.config()) {
             Err(error) if error.is_not_found() => return Ok(Vec::new()),
-            text => text.map_err(io::Error::other)?,
+            text => text?,
         };
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
             io::Error::new(io::ErrorKind::InvalidData, format!("{CONFIG}: {}", error.message()))

@@ -52,8 +52,8 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use clitape_process::NetworkDoor;
 use clitape_process::threads::{HelperThread, ThreadDied, client_runtime};
+use clitape_process::{NetworkDoor, ProcessError};
 use clitape_recording::clock;
 use clitape_recording::trace::Entry;
 use tokio::net::TcpListener;
@@ -82,6 +82,9 @@ use token::Token;
 
 use crate::kept::KeptBytes;
 
+/// The name of the thread of a server.
+const THREAD: &str = "chat-server";
+
 /// A running server. Dropping it stops it.
 #[derive(Debug)]
 pub struct ChatServer {
@@ -102,10 +105,10 @@ impl ChatServer {
     ///
     /// The address is not one of this machine alone, is in use, the token can't be part of a path, or the system has no
     /// random bytes for one, or its clock has no date of HTTP.
-    pub fn start(settings: ChatServerSettings, kept: Arc<KeptBytes>) -> io::Result<Self> {
+    pub fn start(settings: ChatServerSettings, kept: Arc<KeptBytes>) -> Result<Self, ProcessError> {
         if !settings.address.ip().is_loopback() {
             let words = "a chat server listens on this machine alone: 127.0.0.1 or ::1";
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, words));
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, words).into());
         }
         clock::check()?;
         let token = settings.token.as_deref().map_or_else(Token::random, Token::chosen)?;
@@ -119,7 +122,7 @@ impl ChatServer {
         let first = Listening { listener, serve: Serve::Plain };
         let handle = runtime.handle().clone();
         let inner = shared.clone();
-        let thread = HelperThread::start("chat-server", move || {
+        let thread = HelperThread::start(THREAD, move || {
             runtime.block_on(async {
                 let mut tasks = JoinSet::new();
                 let open = Arc::<Mutex<OpenConnections>>::default();
@@ -160,12 +163,16 @@ impl ChatServer {
     /// # Errors
     ///
     /// The socket can't be waited for, or the server has ended.
-    pub fn listen(&self, listener: std::net::TcpListener, serve: Serve) -> io::Result<()> {
+    pub fn listen(
+        &self,
+        listener: std::net::TcpListener,
+        serve: Serve,
+    ) -> Result<(), ProcessError> {
         listener.set_nonblocking(true)?;
         let _inside = self.runtime.enter();
         let listener = TcpListener::from_std(listener)?;
         let further = Listening { listener, serve };
-        self.listen.send(further).map_err(|_| io::Error::other("the chat server has ended"))
+        Ok(self.listen.send(further).map_err(|_| ThreadDied { name: THREAD })?)
     }
 
     /// Posts updates to a webhook through the door of the gateway's own network from now on.

@@ -1,12 +1,12 @@
 //! Answers the look-ups of names in a gateway's own network: the Bot API's name leads to the chat server, this machine's
 //! name to itself, and no other name leads anywhere.
 
-use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use clitape_process::ProcessError;
 use clitape_process::threads::HelperThread;
 use simple_dns::rdata::{A, RData};
 use simple_dns::{CLASS, Packet, QTYPE, RCODE, ResourceRecord, TYPE};
@@ -36,7 +36,7 @@ impl NameServer {
         socket: UdpSocket,
         known: Vec<String>,
         refused: impl Fn(&str) + Send + 'static,
-    ) -> io::Result<Self> {
+    ) -> Result<Self, ProcessError> {
         socket.set_read_timeout(Some(LOOK))?;
         let is_over = Arc::new(AtomicBool::new(false));
         let ends = is_over.clone();

@@ -4,11 +4,11 @@
 //! well, because a program may send all of its requests to its proxy. Every other host is refused with 403 and noted.
 
 use std::convert::Infallible;
-use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use clitape_process::ProcessError;
 use clitape_process::threads::{HelperThread, ThreadDied};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Empty, Full};
@@ -63,7 +63,7 @@ impl Proxy {
         bot_api: SocketAddr,
         refused: Refused,
         limits: ChatServerLimits,
-    ) -> io::Result<Self> {
+    ) -> Result<Self, ProcessError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))?;
         let address = listener.local_addr()?;

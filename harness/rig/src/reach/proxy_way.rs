@@ -5,10 +5,10 @@
 //! reaches the real network. A network of its own keeps it from that, and this way can't.
 
 use std::ffi::OsString;
-use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 
+use clitape_process::ProcessError;
 use clitape_process::threads::ThreadDied;
 use fs_err as fs;
 use serde_json::json;
@@ -48,7 +48,7 @@ impl ProxyWay {
         chat: &ChatServer,
         refused: &Refused,
         limits: ChatServerLimits,
-    ) -> io::Result<Self> {
+    ) -> Result<Self, ProcessError> {
         let shims = folder.to_owned();
         let authority = Authority::new()?;
         let config = authority.server_config(&[BOT_API])?;

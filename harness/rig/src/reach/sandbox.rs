@@ -10,7 +10,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clitape_process::{Cover, Isolation, NetworkDoor, NetworkSockets, OwnNetwork};
+use clitape_process::{Cover, Isolation, NetworkDoor, NetworkSockets, OwnNetwork, ProcessError};
 use clitape_recording::files;
 use rustls::ServerConfig;
 
@@ -103,13 +103,13 @@ impl Sandbox {
     ///
     /// # Errors
     ///
-    /// When no more threads can be started.
+    /// When no more threads can be started, or that of the chat server has ended.
     pub(crate) fn serve(
         &self,
         sockets: NetworkSockets,
         chat: &ChatServer,
         refused: &Refused,
-    ) -> io::Result<Inside> {
+    ) -> Result<Inside, ProcessError> {
         let ways = [Serve::Tls(self.certificate.clone()), Serve::Plain];
         for (listener, serve) in sockets.tcp.into_iter().zip(ways) {
             chat.listen(listener, serve)?;

@@ -2,13 +2,14 @@
 //! the server of that name in `--mcp-config`, or connects to it, and calls the tool with what the CLI would ask the host.
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use clitape_gateway::sse::SseDecoder;
+use clitape_gateway::sse::{SseDecoder, TooLong};
 use clitape_process::threads::{NoMoreThreads, start};
 use clitape_recording::files;
 use clitape_recording::wire::{ControlResponse, PermissionQuestion};
@@ -16,7 +17,8 @@ use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Bytes;
 use hyper::client::conn::http1 as client;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderValue};
-use hyper::{Request, Uri};
+use hyper::http::uri::InvalidUri;
+use hyper::{Request, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -31,6 +33,33 @@ const LONGEST_MESSAGE: u64 = 32 << 20;
 const SESSION: &str = "mcp-session-id";
 /// The code of JSON-RPC for a method that a side does not have.
 const NO_METHOD: i64 = -32601;
+
+/// The reason why a server gives no result.
+#[derive(Debug, thiserror::Error)]
+enum McpError {
+    #[error("the stand-in speaks only with MCP servers that have a `command` or a `url`")]
+    NoWay,
+    #[error("the stand-in speaks only with MCP servers of this machine, and not with {0}")]
+    OtherMachine(String),
+    #[error("the server ended before it answered `{0}`")]
+    Ended(String),
+    #[error("the server answered `{method}` with the error {error}")]
+    Failed { method: String, error: Value },
+    #[error("the server answered {uri} with {status}")]
+    Status { uri: Uri, status: StatusCode },
+    #[error("{0}")]
+    Body(Box<dyn Error + Send + Sync>),
+    #[error(transparent)]
+    Stream(#[from] TooLong),
+    #[error(transparent)]
+    Url(#[from] InvalidUri),
+    #[error(transparent)]
+    Request(#[from] hyper::http::Error),
+    #[error(transparent)]
+    Http(#[from] hyper::Error),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
 
 /// A value of `--mcp-config`.
 #[derive(Deserialize)]
@@ -179,15 +208,11 @@ enum Wire {
 }
 
 impl Connection {
-    fn start(server: &Server) -> io::Result<Self> {
+    fn start(server: &Server) -> Result<Self, McpError> {
         let wire = match (&server.command, &server.url) {
             (Some(command), _) => Wire::Pipes(Pipes::start(command, server)?),
             (None, Some(url)) => Wire::Http(Box::new(Http::to(url, server)?)),
-            (None, None) => {
-                return Err(io::Error::other(
-                    "the stand-in speaks only with MCP servers that have a `command` or a `url`",
-                ));
-            }
+            (None, None) => return Err(McpError::NoWay),
         };
         let mut connection = Self { wire, next_id: 0 };
         let client = json!({"name": "claude-code", "version": env!("CARGO_PKG_VERSION")});
@@ -202,7 +227,7 @@ impl Connection {
     }
 
     /// Calls a method, and waits for its result.
-    fn call(&mut self, method: &str, params: &Value) -> io::Result<Value> {
+    fn call(&mut self, method: &str, params: &Value) -> Result<Value, McpError> {
         let id = self.next_id;
         self.next_id += 1;
         let call = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
@@ -214,13 +239,10 @@ impl Connection {
             }
         };
         let Some(mut answer) = answer else {
-            let what = format!("the server ended before it answered `{method}`");
-            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, what));
+            return Err(McpError::Ended(method.to_owned()));
         };
-        match answer.get("error") {
-            Some(error) => Err(io::Error::other(format!(
-                "the server answered `{method}` with the error {error}"
-            ))),
+        match answer.get_mut("error") {
+            Some(error) => Err(McpError::Failed { method: method.to_owned(), error: error.take() }),
             None => Ok(answer["result"].take()),
         }
     }
@@ -235,13 +257,14 @@ struct Pipes {
 }
 
 impl Pipes {
+    #[allow(clippy::expect_used, reason = "the state is impossible")]
     fn start(command: &str, server: &Server) -> io::Result<Self> {
         let mut command = Command::new(command);
         command.args(&server.args).envs(&server.env);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn()?;
         let pipes = child.stdin.take().zip(child.stdout.take());
-        let (stdin, stdout) = pipes.ok_or_else(|| io::Error::other("it has no pipes"))?;
+        let (stdin, stdout) = pipes.expect("both were asked for");
         let stdout = BufReader::new(io::Read::take(stdout, LONGEST_MESSAGE));
         Ok(Self { stdin, stdout, _child: child })
     }
@@ -295,16 +318,13 @@ struct Http {
 }
 
 impl Http {
-    fn to(url: &str, server: &Server) -> io::Result<Self> {
-        let uri: Uri = url.parse().map_err(io::Error::other)?;
+    fn to(url: &str, server: &Server) -> Result<Self, McpError> {
+        let uri: Uri = url.parse()?;
         let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
         let ip = if host == "localhost" { Ok(IpAddr::from([127, 0, 0, 1])) } else { host.parse() };
         let ip = ip.ok().filter(IpAddr::is_loopback);
         let Some(ip) = ip.filter(|_| uri.scheme_str() == Some("http")) else {
-            let what = format!(
-                "the stand-in speaks only with MCP servers of this machine, and not with {url}"
-            );
-            return Err(io::Error::other(what));
+            return Err(McpError::OtherMachine(url.to_owned()));
         };
         let address = SocketAddr::new(ip, uri.port_u16().unwrap_or(80));
         let runtime = Builder::new_current_thread().enable_all().build()?;
@@ -317,12 +337,11 @@ impl Http {
         &mut self,
         message: &Value,
         take: impl Fn(Value) -> Option<Value>,
-    ) -> io::Result<Option<Value>> {
+    ) -> Result<Option<Value>, McpError> {
         let Self { runtime, address, uri, headers, session } = self;
         runtime.block_on(async {
             let socket = TcpStream::connect(*address).await?;
-            let shaken = client::handshake(TokioIo::new(socket)).await;
-            let (mut sender, connection) = shaken.map_err(io::Error::other)?;
+            let (mut sender, connection) = client::handshake(TokioIo::new(socket)).await?;
             // How the connection ends is seen by the request on it.
             tokio::spawn(async move { drop(connection.await) });
             let path = uri.path_and_query().map_or("/", |path| path.as_str());
@@ -337,12 +356,11 @@ impl Http {
             if let Some(session) = session.as_ref() {
                 request = request.header(SESSION, session);
             }
-            let request = request.body(Full::new(Bytes::from(message.to_string())));
-            let request = request.map_err(io::Error::other)?;
-            let response = sender.send_request(request).await.map_err(io::Error::other)?;
-            if !response.status().is_success() {
-                let what = format!("the server answered {uri} with {}", response.status());
-                return Err(io::Error::other(what));
+            let request = request.body(Full::new(Bytes::from(message.to_string())))?;
+            let response = sender.send_request(request).await?;
+            let status = response.status();
+            if !status.is_success() {
+                return Err(McpError::Status { uri: uri.clone(), status });
             }
             if let Some(given) = response.headers().get(SESSION) {
                 *session = Some(given.clone());
@@ -352,14 +370,14 @@ impl Http {
                 kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
             let mut body = Limited::new(response.into_body(), LONGEST_MESSAGE as usize);
             if !is_stream {
-                let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
+                let body = body.collect().await.map_err(McpError::Body)?.to_bytes();
                 return Ok(serde_json::from_slice(&body).ok().and_then(take));
             }
             let mut decoder = SseDecoder::new();
             while let Some(frame) = body.frame().await {
-                let frame = frame.map_err(io::Error::other)?;
+                let frame = frame.map_err(McpError::Body)?;
                 let Some(bytes) = frame.data_ref() else { continue };
-                for event in decoder.feed(bytes).map_err(io::Error::other)? {
+                for event in decoder.feed(bytes)? {
                     let message = serde_json::from_str(&event.data).ok();
                     if let Some(taken) = message.and_then(&take) {
                         return Ok(Some(taken));

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use clitape_judge::observation::RunEnding;
 use clitape_process::threads::{NoMoreThreads, start_in, start_some};
-use clitape_process::{Overflow, Program};
+use clitape_process::{Overflow, ProcessError, Program};
 use clitape_recording::trace::Entry;
 
 use super::agent;
@@ -295,7 +295,7 @@ impl Queue<'_> {
                 }
             });
             if started.is_empty() {
-                result = Err(io::Error::from(NoMoreThreads).into());
+                result = Err(ProcessError::from(NoMoreThreads).into());
             }
             drop(sender);
             loop {

@@ -1,12 +1,11 @@
 //! How a gateway reaches the chat server at one start: the way that is taken, and what a program needs for it.
 
 use std::ffi::OsString;
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 use clitape_process::threads::ThreadDied;
-use clitape_process::{Cover, Isolation, NetworkDoor, NetworkSockets, OwnNetwork};
+use clitape_process::{Cover, Isolation, NetworkDoor, NetworkSockets, OwnNetwork, ProcessError};
 
 use super::packages::Packages;
 use super::spec::{Front, GatewaySpec, Reach};
@@ -49,7 +48,7 @@ impl Way {
         chat: Option<&ChatServer>,
         refused: &Refused,
         limits: ChatServerLimits,
-    ) -> io::Result<Self> {
+    ) -> Result<Self, ProcessError> {
         Ok(match (reach, chat) {
             (Reach::Sandbox, Some(chat)) => Self::Sandbox(Sandbox::new(folder, chat.address())?),
             (Reach::Proxy, Some(chat)) => {
@@ -102,7 +101,7 @@ impl Way {
         sockets: NetworkSockets,
         chat: Option<&ChatServer>,
         refused: &Refused,
-    ) -> io::Result<Serving> {
+    ) -> Result<Serving, ProcessError> {
         Ok(match (self, chat) {
             (Self::Sandbox(sandbox), Some(chat)) => {
                 Serving::Inside(sandbox.serve(sockets, chat, refused)?)

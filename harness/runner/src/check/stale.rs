@@ -2,12 +2,12 @@
 //! that decides what the CLI prints.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 use std::sync::atomic::AtomicBool;
 
 use clitape_judge::{Finding, FindingKind};
 use clitape_recording::cassette::{Cassette, CassetteError, Origin};
 use clitape_recording::names::CliVersion;
+use clitape_recording::scenario::ScenarioError;
 
 use super::recording::Recordings;
 use crate::record::{RecordError, WorkspaceLimits, made_from};
@@ -58,18 +58,17 @@ pub(super) fn stale(
 }
 
 /// The error of a scenario that can't be compared with its recordings. No option raises the limits here.
-fn unread(error: RecordError) -> io::Error {
+fn unread(error: RecordError) -> CassetteError {
     let (path, most) = match error {
         RecordError::LargeWorkspace { path, limit } => (path, format!("{limit} in its files")),
         RecordError::ManyFiles { path, limit } => {
             (path, format!("{limit} files, folders and links"))
         }
-        error => return io::Error::other(error),
+        RecordError::Scenario(error) => return error.into(),
+        RecordError::Io(error) => return error.into(),
+        error => unreachable!("a workspace is read without a CLI, and nobody stops it: {error}"),
     };
-    let path = path.display();
-    io::Error::other(format!(
-        "{path} has more than {most}, too much to see whether it has changed since it was recorded; make it smaller"
-    ))
+    CassetteError::Scenario(ScenarioError::LargeWorkspace { path, most })
 }
 
 /// The parts that are not the same, as a reader knows them.

@@ -1,7 +1,6 @@
 //! A version with its recordings: those that are committed, and those that are made now and kept in the cache.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -141,9 +140,9 @@ impl Recorder<'_> {
         for left in (0..TRIES).rev() {
             let mut take = record(scenario, self.claude, self.settings, self.host, self.stop)?;
             if self.is_redacted(&scenario.name) {
-                redact(&mut take).map_err(|error| io::Error::other(error.to_string()))?;
+                redact(&mut take)?;
             }
-            take.write(&kept).map_err(|error| io::Error::other(error.to_string()))?;
+            take.write(&kept)?;
             if left == 0 || !self.is_of_a_race(scenario, &kept)? {
                 break;
             }
@@ -161,7 +160,6 @@ impl Recorder<'_> {
         let (recordings, version) = self.like;
         let Some(other) = recordings.get(&scenario.name) else { return Ok(false) };
         let load = |workspace, version| Recording::load(workspace, scenario, version);
-        let load = |workspace, version| load(workspace, version).map_err(io::Error::other);
         let pair = [load(other, version)?, load(made, &self.claude.version)?];
         let about = pair.each_ref().map(|recording| About {
             version: recording.version().clone(),

@@ -11,6 +11,22 @@ use serde::{Deserialize, Serialize};
 /// The name of the file.
 const NAME: &str = "agreed.toml";
 
+/// The reason why the list can't be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum AgreedError {
+    /// The file system returned an error.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The file is not such a list.
+    #[error("{path}: {}; remove the file", error.message())]
+    NotList {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: Box<toml::de::Error>,
+    },
+}
+
 /// The content of the file.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -32,16 +48,16 @@ impl Agreed {
     ///
     /// # Errors
     ///
-    /// When the file can't be read or is not such a list.
-    pub fn read(folder: &Path) -> io::Result<Self> {
+    /// [`AgreedError`] when the file can't be read or is not such a list.
+    pub fn read(folder: &Path) -> Result<Self, AgreedError> {
         let path = folder.join(NAME);
         let text = match fs::read_to_string(&path) {
-            Ok(text) => toml::from_str(&text).map_err(|error| {
-                let what = error.message();
-                io::Error::other(format!("{}: {what}; remove the file", path.display()))
-            })?,
+            Ok(text) => match toml::from_str(&text) {
+                Ok(text) => text,
+                Err(error) => return Err(AgreedError::NotList { path, error: Box::new(error) }),
+            },
             Err(error) if error.kind() == io::ErrorKind::NotFound => AgreedFile::default(),
-            Err(error) => return Err(error),
+            Err(error) => return Err(error.into()),
         };
         Ok(Self { path, text })
     }
@@ -55,8 +71,8 @@ impl Agreed {
     ///
     /// # Errors
     ///
-    /// When the file can't be written; the old file then stays.
-    pub fn add(&mut self, digest: &str, name: &str) -> io::Result<()> {
+    /// [`AgreedError`] when the file can't be written; the old file then stays.
+    pub fn add(&mut self, digest: &str, name: &str) -> Result<(), AgreedError> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder)?;
         // Another clitape may have added to it in the meantime.
@@ -65,7 +81,7 @@ impl Agreed {
         let text = toml::to_string(&self.text).map_err(io::Error::other)?;
         let mut new = tempfile::NamedTempFile::new_in(folder)?;
         new.write_all(text.as_bytes())?;
-        new.persist(&self.path)?;
+        new.persist(&self.path).map_err(|error| error.error)?;
         Ok(())
     }
 }

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use clitape_gateway::ByteSize;
 use clitape_process::{Overflow, ProcessError};
-use clitape_recording::cassette::Exit;
+use clitape_recording::cassette::{CassetteError, Exit};
 use clitape_recording::scenario::ScenarioError;
+use clitape_recording::secrets::RedactError;
 use clitape_recording::text::TerminalSafe;
 
 use super::request::clip;
@@ -20,9 +21,15 @@ pub enum RecordError {
     /// A program could not be run, or did not do what it was run for.
     #[error(transparent)]
     Process(ProcessError),
-    /// `model.toml` can't be used.
+    /// `model.toml` or the workspace can't be used.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
+    /// A cassette can't be read or written.
+    #[error(transparent)]
+    Cassette(#[from] CassetteError),
+    /// A secret is left after all were replaced.
+    #[error(transparent)]
+    Redact(#[from] RedactError),
     /// There is no CLI to record, or not the one that was asked for.
     #[error("{why}; {hint}")]
     NoClaude {
@@ -38,16 +45,6 @@ pub enum RecordError {
         path: PathBuf,
         /// What is wrong with it.
         what: String,
-    },
-    /// The workspace contains an entry that is not a file, folder or link.
-    #[error(
-        "{path} is {what}, which a workspace can't have; remove it, or put a file in its place"
-    )]
-    OddFile {
-        /// The path of the entry.
-        path: PathBuf,
-        /// The kind of the entry.
-        what: &'static str,
     },
     /// The workspace is larger than what is copied.
     #[error(

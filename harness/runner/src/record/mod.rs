@@ -43,7 +43,7 @@ use clitape_process::host::HostPaths;
 use clitape_recording::cassette::Take;
 use clitape_recording::scenario::Scenario;
 
-pub use agreed::Agreed;
+pub use agreed::{Agreed, AgreedError};
 pub use claude::{Claude, ClaudeChoice, help, newest, resolve};
 pub use error::{CliOutput, HostError, RecordError};
 pub use made_from::made_from;

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use clitape_gateway::ByteSize;
+use clitape_process::ProcessError;
 use clitape_process::threads::start;
 use clitape_recording::clock;
 use clitape_recording::scenario::{Conversation, Model, ModelFailureKind};
@@ -73,7 +73,7 @@ impl ModelServer {
         script: Model,
         folders: Folders,
         max_request: ByteSize,
-    ) -> io::Result<Self> {
+    ) -> Result<Self, ProcessError> {
         clock::check()?;
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clitape_gateway::ByteSize;
 use clitape_recording::limits::{WORKSPACE_BYTES, WORKSPACE_FILES};
+use clitape_recording::scenario::ScenarioError;
 use fs_err as fs;
 use fs_err::os::unix::fs::OpenOptionsExt as _;
 use nix::fcntl::OFlag;
@@ -224,7 +225,7 @@ fn check(stop: &AtomicBool) -> Result<(), RecordError> {
 }
 
 fn unsupported(path: &Path, what: &'static str) -> RecordError {
-    RecordError::OddFile { path: path.to_owned(), what }
+    ScenarioError::OddFile { path: path.to_owned(), what }.into()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use clitape_judge::Finding;
 use clitape_recording::cassette::{CassetteError, sha256, sha256_of_file};
-use clitape_recording::files;
+use clitape_recording::files::{self, FileError};
 use clitape_recording::limits::ReplayLimits;
 use clitape_recording::scenario::{OwnFile, Seeds, Workspace};
 use clitape_recording::text::plain;
@@ -120,9 +120,12 @@ impl SearchState {
 /// Why a search can't go on.
 #[derive(Debug, thiserror::Error)]
 pub enum SearchError {
-    /// A file can't be read or written.
+    /// A cassette can't be read.
     #[error(transparent)]
     Cassette(#[from] CassetteError),
+    /// The file of the search can't be written.
+    #[error(transparent)]
+    File(#[from] FileError),
     /// A check could not be run.
     #[error("{}", .0.sentence)]
     Check(Trouble),
@@ -239,8 +242,8 @@ fn begun(workspace: &Workspace, search: &SeedSearch<'_>) -> Result<Option<Search
     Ok(Some(state))
 }
 
-fn write(workspace: &Workspace, state: &SearchState) -> Result<(), CassetteError> {
-    let text = serde_json::to_string(state).map_err(io::Error::other)?;
-    OwnFile::Sweep.write(workspace, &(text + "\n")).map_err(io::Error::other)?;
-    Ok(())
+#[allow(clippy::expect_used, reason = "the state is impossible")]
+fn write(workspace: &Workspace, state: &SearchState) -> Result<(), FileError> {
+    let text = serde_json::to_string(state).expect("its keys are texts");
+    OwnFile::Sweep.write(workspace, &(text + "\n"))
 }
