@@ -17,7 +17,7 @@ use clitape_rig::limits::ChatServerLimits;
 
 use crate::exit::ExitStatus;
 use crate::input::named;
-use crate::rig_limits::{ChatLimits, KeptLimit};
+use crate::rig_limits::{ChatLimitArgs, KeptLimit};
 use crate::signals::stop_in_time;
 use crate::terminal;
 
@@ -74,7 +74,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     kept: KeptLimit,
     #[command(flatten)]
-    chat_limits: ChatLimits,
+    chat_limits: ChatLimitArgs,
     /// Bytes that an act of the person by HTTP may have
     #[arg(long, hide_short_help = true, value_name = "SIZE", help_heading = "Limits",
         default_value_t = ChatServerLimits::DEFAULT.act)]

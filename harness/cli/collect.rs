@@ -44,13 +44,13 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    limits: Limits,
+    limits: CollectLimitArgs,
 }
 
 /// The limits on what the gateway sends and how long it takes.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Limits")]
-struct Limits {
+struct CollectLimitArgs {
     /// Seconds that a turn may take
     #[arg(long, value_name = "S", default_value_t = 120,
         value_parser = clap::value_parser!(u64).range(1..=86_400))]

@@ -21,7 +21,7 @@ use crate::exit::ExitStatus;
 use crate::outputs::{make_folder, write_files};
 use crate::progress::ProgressLine;
 use crate::record::cache;
-use crate::rig_limits::RunLimits;
+use crate::rig_limits::RunLimitArgs;
 use crate::selection::{Names, SelectionArgs};
 use crate::signals::stop_in_time;
 use crate::subject::{Machine, gateway};
@@ -64,15 +64,15 @@ pub(crate) struct Args {
     #[command(flatten)]
     consent: Consent,
     #[command(flatten)]
-    limits: Limits,
+    limits: ReplayLimitArgs,
     #[command(flatten)]
-    of_subjects: RunLimits,
+    of_subjects: RunLimitArgs,
 }
 
 /// The limits on one replay of a program that is compared, and on the output of a gateway.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Limits")]
-struct Limits {
+struct ReplayLimitArgs {
     /// Seconds that a program may take for one replay
     #[arg(long, value_name = "S", default_value_t = COMPARED_TIME.as_secs(),
         value_parser = clap::value_parser!(u64).range(1..=86_400))]
@@ -89,7 +89,7 @@ struct Limits {
     max_lines: u64,
 }
 
-impl Limits {
+impl ReplayLimitArgs {
     /// The limits of the output.
     fn output(&self) -> OutputLimits {
         OutputLimits { bytes: self.max_output, line: self.max_line, lines: self.max_lines }

@@ -22,14 +22,14 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// What a person is asked to agree to.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Asked<'a> {
+pub(crate) enum ConfirmTarget<'a> {
     /// A scenario of this name is recorded.
     Scenario(&'a str),
     /// A subject of this name is started.
     Subject(&'a str),
 }
 
-impl Asked<'_> {
+impl ConfirmTarget<'_> {
     fn name(&self) -> &str {
         let (Self::Scenario(name) | Self::Subject(name)) = self;
         name
@@ -92,7 +92,7 @@ pub(crate) fn confirm_scenario(
     let name = scenario.name.as_str();
     let review = Review::of(scenario, settings, stop);
     let review = review.with_context(|| format!("can't record {name}"))?;
-    confirm(Asked::Scenario(name), &review, how, stop)
+    confirm(ConfirmTarget::Scenario(name), &review, how, stop)
 }
 
 /// Shows what runs, and asks about it unless a person has agreed to the same here before.
@@ -101,7 +101,7 @@ pub(crate) fn confirm_scenario(
 ///
 /// [`RecordError::Declined`] if the answer is no, and an error if nobody can be asked.
 pub(crate) fn confirm(
-    asked: Asked<'_>,
+    asked: ConfirmTarget<'_>,
     review: &Review,
     how: Confirmation,
     stop: &AtomicBool,
@@ -115,7 +115,7 @@ pub(crate) fn confirm(
     let is_agreed = agreed.as_ref().is_some_and(|agreed| agreed.has(&review.digest));
     let is_asked = !is_agreed && !how.yes;
     // A scenario may have changed what it runs in another file than the one that a person looks at.
-    let is_of_interest = matches!(asked, Asked::Scenario(_)) || !is_agreed;
+    let is_of_interest = matches!(asked, ConfirmTarget::Scenario(_)) || !is_agreed;
     if is_asked || !how.quiet && is_of_interest {
         terminal::note(asked.heading());
         for line in &review.lines {

@@ -140,7 +140,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         terminal::note(format_args!("nothing to compare: {why}"));
         return Ok(ExitStatus::Nothing);
     }
-    let mut session = Session {
+    let mut session = DriftSession {
         workspace,
         scenarios,
         host,
@@ -161,7 +161,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         (None, Some(choice)) => session.of_program(choice, like)?,
         (None, None) => bail!("name a version with `--to`, or a program with `--claude`"),
     };
-    let Session { scenarios, mut progress, not_recorded, folder: _folder, .. } = session;
+    let DriftSession { scenarios, mut progress, not_recorded, folder: _folder, .. } = session;
     let total = plural(scenarios.len(), "scenario");
     progress.step(&format!("comparing {total}"));
     let scope = Scope { scenarios, not_recorded, left_out };
@@ -210,7 +210,7 @@ fn scenarios(
 type Like<'a> = (&'a BTreeMap<ScenarioName, Workspace>, &'a CliVersion);
 
 /// What both sides share while their recordings are gathered.
-struct Session<'a> {
+struct DriftSession<'a> {
     workspace: &'a Workspace,
     scenarios: Vec<Arc<Scenario>>,
     host: clitape_process::host::HostPaths,
@@ -226,7 +226,7 @@ struct Session<'a> {
     folder: Option<Scratch>,
 }
 
-impl Session<'_> {
+impl DriftSession<'_> {
     /// A version of the CLI: its committed recordings, and the others recorded now.
     fn of_version(&mut self, version: &CliVersion, like: Like<'_>) -> anyhow::Result<Side> {
         let known = committed(self.workspace, version, &self.scenarios);

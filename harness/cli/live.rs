@@ -34,13 +34,13 @@ pub(crate) struct LiveChat {
     #[arg(long, value_name = "NAME", default_value = "TELEGRAM_BOT_TOKEN")]
     bot_token_env: String,
     #[command(flatten)]
-    limits: Limits,
+    limits: LiveLimitArgs,
 }
 
 /// The limits for a Bot API server.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Limits")]
-struct Limits {
+struct LiveLimitArgs {
     /// The most bytes of an answer of the Bot API server
     #[arg(long, value_name = "SIZE", default_value_t = BOT_API_ANSWER)]
     api_max_answer: ByteSize,
@@ -61,7 +61,7 @@ struct Limits {
     api_retry_after: u64,
 }
 
-impl Limits {
+impl LiveLimitArgs {
     /// Returns the limits of a chat.
     fn of_chat(&self) -> ChatLimits {
         ChatLimits {

@@ -8,7 +8,7 @@ use clitape_recording::scenario::Workspace;
 use clitape_recording::secrets::{Hit, scan};
 use clitape_recording::text::plural;
 use clitape_runner::report::proof::{
-    Chromium, Photo, PhotoError, RunReport, cast, check, check_against, photo, picture, text,
+    Chromium, Photo, PhotoError, ProofRunReport, cast, check, check_against, photo, picture, text,
 };
 use clitape_runner::report::{Detail, Report, findings, page};
 use clitape_runner::suite::select::Selected;
@@ -98,7 +98,7 @@ fn write(
         ("proof.md", text(&cases)),
         ("preview.cast", cast(&cases)),
         ("preview.svg", picture(&cases)),
-        (REPORT, RunReport::of(&cases).to_json().context("can't write the report as JSON")?),
+        (REPORT, ProofRunReport::of(&cases).to_json().context("can't write the report as JSON")?),
     ];
     let secrets = secrets(&cases, &published);
     if let Some(first) = secrets.first() {
@@ -179,7 +179,7 @@ fn check_file(file: &Path) -> anyhow::Result<ExitStatus> {
     let beside = file.with_file_name(REPORT);
     let mut out = terminal::stdout();
     let checked = if files::is_there(&beside) {
-        let report = RunReport::parse(&files::read_text(&beside)?)
+        let report = ProofRunReport::parse(&files::read_text(&beside)?)
             .with_context(|| format!("{} is no report of a proof", beside.display()))?;
         let checked = check_against(&text, &report);
         out.lines(&checked)?;

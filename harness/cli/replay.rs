@@ -15,7 +15,7 @@ use crate::exit::ExitStatus;
 use crate::input::{STANDARD, is_standard, named};
 use crate::live;
 use crate::terminal;
-use given::{CaptureFile, Given, Recording, WholeInput, load};
+use given::{CaptureFile, Given, GivenRecording, WholeInput, load};
 use of_scenario::of_scenario;
 use shown::{EntryForm, EntryPrinter};
 
@@ -128,7 +128,7 @@ fn replay_whole(
     args: &Args,
     request: &ReplayRequest,
     input: &WholeInput,
-    recording: Option<&Recording>,
+    recording: Option<&GivenRecording>,
 ) -> anyhow::Result<ExitStatus> {
     let capture = Capture { stdout: &input.stdout, stdin: &input.stdin };
     let plan = request.plan(capture, &input.timeline)?;
@@ -141,7 +141,7 @@ fn replay_whole(
         return live::run(&args.live, capture, &plan, setup, args.speed.unwrap_or(1.0));
     }
     let mut runs = vec![replay(capture, &plan, setup)];
-    if let Some(Recording { cassette, scenario }) = recording {
+    if let Some(GivenRecording { cassette, scenario }) = recording {
         let session = match scenario {
             Some(scenario) => scenario.session.clone(),
             // A cassette may be of another workspace, where its scenario is not.

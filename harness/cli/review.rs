@@ -21,7 +21,7 @@ use crate::terminal::{self, Terminal};
 mod answer;
 mod item;
 
-use answer::{Answer, ask};
+use answer::{ReviewAnswer, ask};
 use item::{GoldenState, ReviewItem, text};
 
 /// Settles the goldens that `clitape test --update` proposed
@@ -54,7 +54,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Choice {
+enum ReviewChoice {
     Accept,
     Reject,
     Skip,
@@ -140,8 +140,8 @@ fn settle_all(
     out: &mut Terminal,
 ) -> anyhow::Result<ExitStatus> {
     let mut always = match (&args.accept, args.reject) {
-        (Some(_), _) => Some(Choice::Accept),
-        (_, true) => Some(Choice::Reject),
+        (Some(_), _) => Some(ReviewChoice::Accept),
+        (_, true) => Some(ReviewChoice::Reject),
         _ => None,
     };
     let mut settled = [0, 0, 0];
@@ -154,19 +154,22 @@ fn settle_all(
                 out.line(format_args!("{} of {}: {shown}", i + 1, items.len()))?;
                 show(out, item)?;
                 match answered(out, item)? {
-                    Answer::Accept => Choice::Accept,
-                    Answer::Reject => Choice::Reject,
-                    Answer::AcceptAll => *always.insert(Choice::Accept),
-                    Answer::Quit => *always.insert(Choice::Skip),
-                    Answer::Skip | Answer::Old | Answer::New | Answer::Diff => Choice::Skip,
+                    ReviewAnswer::Accept => ReviewChoice::Accept,
+                    ReviewAnswer::Reject => ReviewChoice::Reject,
+                    ReviewAnswer::AcceptAll => *always.insert(ReviewChoice::Accept),
+                    ReviewAnswer::Quit => *always.insert(ReviewChoice::Skip),
+                    ReviewAnswer::Skip
+                    | ReviewAnswer::Old
+                    | ReviewAnswer::New
+                    | ReviewAnswer::Diff => ReviewChoice::Skip,
                 }
             }
         };
         settle(choice, item, args.reason.as_deref())
             .with_context(|| format!("can't settle {shown}"))?;
         settled[choice as usize] += 1;
-        if choice != Choice::Skip {
-            let word = if choice == Choice::Accept { "accepted" } else { "rejected" };
+        if choice != ReviewChoice::Skip {
+            let word = if choice == ReviewChoice::Accept { "accepted" } else { "rejected" };
             out.line(format_args!("{word} {shown}"))?;
         }
     }
@@ -249,13 +252,13 @@ fn show(out: &mut Terminal, item: &ReviewItem) -> anyhow::Result<()> {
 }
 
 /// Asks until the answer settles it, and shows what is asked for.
-fn answered(out: &mut Terminal, item: &ReviewItem) -> anyhow::Result<Answer> {
+fn answered(out: &mut Terminal, item: &ReviewItem) -> anyhow::Result<ReviewAnswer> {
     loop {
         match (ask(out)?, &item.old) {
-            (Answer::Old, None) => out.line("  there is no old one")?,
-            (Answer::Old, Some(old)) => whole(out, old)?,
-            (Answer::New, _) => whole(out, &item.proposed())?,
-            (Answer::Diff, _) => write_diff(out.styled(), &item.change()?.diff)?,
+            (ReviewAnswer::Old, None) => out.line("  there is no old one")?,
+            (ReviewAnswer::Old, Some(old)) => whole(out, old)?,
+            (ReviewAnswer::New, _) => whole(out, &item.proposed())?,
+            (ReviewAnswer::Diff, _) => write_diff(out.styled(), &item.change()?.diff)?,
             (answer, _) => return Ok(answer),
         }
     }
@@ -269,10 +272,10 @@ fn whole(out: &mut Terminal, path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn settle(choice: Choice, item: &ReviewItem, reason: Option<&str>) -> io::Result<()> {
+fn settle(choice: ReviewChoice, item: &ReviewItem, reason: Option<&str>) -> io::Result<()> {
     let proposed = item.proposed();
     match choice {
-        Choice::Accept => {
+        ReviewChoice::Accept => {
             if let Some(reason) = reason {
                 let text = files::read_text(&proposed)?;
                 files::replace(&proposed, explained(&text, reason))?;
@@ -281,8 +284,8 @@ fn settle(choice: Choice, item: &ReviewItem, reason: Option<&str>) -> io::Result
             files::read_text(&proposed)?;
             Ok(files::rename(&proposed, &item.golden)?)
         }
-        Choice::Reject => Ok(files::remove(&proposed)?),
-        Choice::Skip => Ok(()),
+        ReviewChoice::Reject => Ok(files::remove(&proposed)?),
+        ReviewChoice::Skip => Ok(()),
     }
 }
 

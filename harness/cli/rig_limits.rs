@@ -64,7 +64,7 @@ struct SubjectCalls {
 /// The limits of a chat server.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Limits")]
-pub(crate) struct ChatLimits {
+pub(crate) struct ChatLimitArgs {
     /// Connections that the chat server has at a time
     #[arg(long, global = true, hide_short_help = true, value_name = "N", default_value_t = CHAT.connections as u64,
         value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
@@ -125,18 +125,18 @@ pub(crate) struct RigLimitArgs {
     #[command(flatten)]
     output: SubjectOutput,
     #[command(flatten)]
-    others: RunLimits,
+    others: RunLimitArgs,
 }
 
 /// The limits of a run of a subject, its output aside.
 #[derive(clap::Args)]
-pub(crate) struct RunLimits {
+pub(crate) struct RunLimitArgs {
     #[command(flatten)]
     used: SubjectUse,
     #[command(flatten)]
     calls: SubjectCalls,
     #[command(flatten)]
-    chat: ChatLimits,
+    chat: ChatLimitArgs,
 }
 
 impl SubjectOutput {
@@ -159,7 +159,7 @@ impl SubjectUse {
     }
 }
 
-impl ChatLimits {
+impl ChatLimitArgs {
     /// The limits as values.
     pub(crate) fn limits(&self) -> ChatServerLimits {
         ChatServerLimits {
@@ -182,7 +182,7 @@ impl ChatLimits {
     }
 }
 
-impl RunLimits {
+impl RunLimitArgs {
     /// The limit on what is kept.
     pub(crate) fn kept(&self) -> ByteSize {
         self.used.kept.max_kept

@@ -17,7 +17,7 @@ use clitape_rig::subject::{
     by_reason, check, review,
 };
 
-use crate::confirm::{Asked, Confirmation, Consent, confirm};
+use crate::confirm::{ConfirmTarget, Confirmation, Consent, confirm};
 use crate::exit::ExitStatus;
 use crate::progress::ProgressLine;
 use crate::record::{cache, host_paths};
@@ -40,11 +40,11 @@ pub(crate) struct LogArg {
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    command: Command,
+    command: SubjectCommand,
 }
 
 #[derive(Subcommand)]
-enum Command {
+enum SubjectCommand {
     /// Lists the subjects of clitape.toml
     List,
     /// Says in about ten seconds whether a gateway starts, answers a scenario and ends, and what it lacks
@@ -66,8 +66,8 @@ struct CheckArgs {
 pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
     let subjects = Subjects::load(workspace.root())?;
     match &args.command {
-        Command::List => list(&subjects),
-        Command::Check(args) => {
+        SubjectCommand::List => list(&subjects),
+        SubjectCommand::Check(args) => {
             let CheckArgs { subject, consent, log, rig_limits } = &**args;
             let (name, version) = split(subject);
             let (name, Subject::Gateway(spec)) = subjects.get(name)? else {
@@ -196,7 +196,7 @@ impl Machine {
         let (name, version) = split(subject);
         let (_, settings) = subjects.get(name)?;
         let review = review(settings, version, workspace.root());
-        confirm(Asked::Subject(subject), &review, how, &self.stop)
+        confirm(ConfirmTarget::Subject(subject), &review, how, &self.stop)
     }
 
     pub(crate) fn rig<'a>(&'a self, workspace: &'a Workspace) -> RigHost<'a> {

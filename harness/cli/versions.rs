@@ -3,7 +3,7 @@
 use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::Workspace;
 use clitape_recording::text::{megabytes, plural};
-use clitape_runner::baseline::{Held, Left, held, leave};
+use clitape_runner::baseline::{RemovalCounts, VersionInventory, held, leave};
 
 use crate::exit::ExitStatus;
 use crate::terminal::{self, Terminal};
@@ -40,7 +40,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
 }
 
 /// What was removed, and what was not.
-fn sentence(version: &CliVersion, left: &Left) -> String {
+fn sentence(version: &CliVersion, left: &RemovalCounts) -> String {
     let [recordings, goldens, imported] = [
         (left.recordings, "recording"),
         (left.goldens, "golden"),
@@ -57,7 +57,7 @@ fn sentence(version: &CliVersion, left: &Left) -> String {
 }
 
 /// The table of the versions, and their sum.
-fn list(held: &Held, out: &mut Terminal) -> anyhow::Result<()> {
+fn list(held: &VersionInventory, out: &mut Terminal) -> anyhow::Result<()> {
     let row = |name: &str, [recordings, goldens]: [usize; 2], sizes: [u64; 2], note: &str| {
         let [recorded, golden] = sizes.map(megabytes);
         format!("{name:<12} {recordings:>10} {recorded:>10} {goldens:>8} {golden:>10}{note}")

@@ -16,10 +16,10 @@ use clitape_recording::trace::Lane;
 use crate::review;
 
 /// Gives all that a value may be, where its beginning is the second argument.
-type Candidates = fn(&Workspace, &str) -> Result<Vec<String>>;
+type FindCandidates = fn(&Workspace, &str) -> Result<Vec<String>>;
 
 /// The values that are names of the workspace, by the name that the help text gives them.
-const VALUES: [(&str, Candidates); 8] = [
+const VALUES: [(&str, FindCandidates); 8] = [
     ("SCENARIO", scenarios),
     ("CASSETTE|FILE.jsonl", cassettes),
     ("ISSUE", issues),
@@ -62,7 +62,7 @@ fn complete(arg: Arg) -> Arg {
 }
 
 /// The candidates that begin as `current` does. Without a workspace there are none: a shell has no place for an error.
-fn names(candidates: Candidates, current: &OsStr) -> Vec<CompletionCandidate> {
+fn names(candidates: FindCandidates, current: &OsStr) -> Vec<CompletionCandidate> {
     let workspace = std::env::current_dir().ok().and_then(|here| Workspace::above(&here));
     let (Some(workspace), Some(current)) = (workspace, current.to_str()) else { return Vec::new() };
     let all = candidates(&workspace, current).unwrap_or_default();

@@ -32,7 +32,7 @@ pub(super) fn check(
     } else {
         (take(scenario, claude)?, "a second recording".to_owned())
     };
-    let (before, again) = (Printed::of(&before), Printed::of(&again));
+    let (before, again) = (RecordingParts::of(&before), RecordingParts::of(&again));
     let place = format!("{} {}", scenario.name, claude.version);
     if let Some(what) = difference(&before, &again) {
         return Ok((
@@ -46,8 +46,8 @@ pub(super) fn check(
 
 /// How a new recording differs from the one before, in a sentence.
 pub(super) fn difference(
-    Printed(before): &Printed<'_>,
-    Printed(again): &Printed<'_>,
+    RecordingParts(before): &RecordingParts<'_>,
+    RecordingParts(again): &RecordingParts<'_>,
 ) -> Option<String> {
     for (before, again) in before.iter().zip(again) {
         // A cassette without offsets is older than they are.
@@ -56,8 +56,9 @@ pub(super) fn difference(
             return Some(format!("{}{sentence}", before.name));
         }
     }
-    let runs =
-        |parts: &[Part<'_>]| parts.iter().filter(|part| part.kind == PartKind::Stdout).count();
+    let runs = |parts: &[RecordingPart<'_>]| {
+        parts.iter().filter(|part| part.kind == PartKind::Stdout).count()
+    };
     let (before, again) = (runs(before), runs(again));
     (before != again).then(|| format!("{} where there were {before}", plural(again, "run")))
 }
@@ -72,7 +73,7 @@ fn other_program(cassette: &Cassette, claude: &Claude) -> Option<String> {
 }
 
 /// A part of a recording that is the same each time.
-struct Part<'t> {
+struct RecordingPart<'t> {
     kind: PartKind,
     /// The start of the sentence about a difference in it.
     name: String,
@@ -91,12 +92,12 @@ enum PartKind {
 }
 
 /// The parts of a recording.
-pub(super) struct Printed<'t>(Vec<Part<'t>>);
+pub(super) struct RecordingParts<'t>(Vec<RecordingPart<'t>>);
 
-impl<'t> Printed<'t> {
+impl<'t> RecordingParts<'t> {
     /// The parts of a recording in memory.
     pub(super) fn of(take: &'t Take) -> Self {
-        let part = |kind, name: &str, bytes| Part { kind, name: name.to_owned(), bytes };
+        let part = |kind, name: &str, bytes| RecordingPart { kind, name: name.to_owned(), bytes };
         let mut all = vec![
             part(PartKind::Stdout, "", Cow::from(&take.stdout)),
             part(PartKind::Stdin, "stdin.jsonl, ", Cow::from(&take.stdin)),

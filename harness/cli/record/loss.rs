@@ -4,7 +4,7 @@ use clitape_recording::cassette::{Cassette, Take};
 use clitape_recording::files;
 use clitape_recording::scenario::Workspace;
 
-use super::check::{Printed, difference};
+use super::check::{RecordingParts, difference};
 
 /// What the cassette that is there has and `take` has not, in a sentence; none where there is no cassette, or `take` has
 /// the same bytes.
@@ -24,6 +24,6 @@ pub(crate) fn loss(workspace: &Workspace, take: &Take) -> Option<String> {
     if there.manifest.origin != take.manifest.origin {
         return Some(format!("{shown} is there already, and was made in another way"));
     }
-    let what = difference(&Printed::of(&there), &Printed::of(take))?;
+    let what = difference(&RecordingParts::of(&there), &RecordingParts::of(take))?;
     Some(format!("{shown} is there already, and this one differs: {what}"))
 }

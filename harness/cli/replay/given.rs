@@ -14,13 +14,13 @@ use crate::input::{is_standard, named};
 /// What is named on the command line.
 pub(super) enum Given {
     /// A recording.
-    Recording(Box<Recording>),
+    Recording(Box<GivenRecording>),
     /// A file of stream-json lines, or standard input.
     Capture(CaptureFile),
 }
 
 /// A cassette, with the scenario that is played; none if the cassette is named by its folder.
-pub(super) struct Recording {
+pub(super) struct GivenRecording {
     pub(super) cassette: Cassette,
     pub(super) scenario: Option<Scenario>,
 }
@@ -95,7 +95,7 @@ pub(super) fn load(workspace: &Workspace, given: &Path) -> anyhow::Result<Given>
         bail!("{} has no cassette.toml; {}", path.display(), inside(path)?);
     }
     let cassette = Cassette::load(path)?;
-    Ok(Given::Recording(Box::new(Recording { cassette, scenario })))
+    Ok(Given::Recording(Box::new(GivenRecording { cassette, scenario })))
 }
 
 /// The scenario of SCENARIO/VERSION. One that can't be read is none, and its recording is replayed all the same.

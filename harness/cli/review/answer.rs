@@ -24,7 +24,7 @@ const ENDS: [u8; 2] = [3, 4];
 
 /// What somebody wants with a golden.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum ReviewAnswer {
     Accept,
     Reject,
     Skip,
@@ -35,7 +35,7 @@ pub(super) enum Answer {
     Diff,
 }
 
-impl Answer {
+impl ReviewAnswer {
     /// The answer that a key or a word means.
     fn read(word: &str) -> Option<Self> {
         Some(match word {
@@ -53,7 +53,7 @@ impl Answer {
 }
 
 /// Asks until there is an answer. An empty line skips, and so does the end of the input.
-pub(super) fn ask(out: &mut Terminal) -> anyhow::Result<Answer> {
+pub(super) fn ask(out: &mut Terminal) -> anyhow::Result<ReviewAnswer> {
     loop {
         out.ask(
             "  [a]ccept, [r]eject, [s]kip, [A]ccept all, [q]uit, ? for help, or show [o]ld, [n]ew, [d]iff? ",
@@ -70,12 +70,12 @@ pub(super) fn ask(out: &mut Terminal) -> anyhow::Result<Answer> {
                 if ended {
                     out.line("")?;
                 }
-                ((!ended).then(|| line.trim().to_owned()), Some(Answer::Skip))
+                ((!ended).then(|| line.trim().to_owned()), Some(ReviewAnswer::Skip))
             }
         };
         // A terminal that is gone ends the review; a list of answers that is too short skips the rest.
-        let Some(word) = word else { return Ok(empty.unwrap_or(Answer::Quit)) };
-        if let Some(answer) = Answer::read(&word).or(empty.filter(|_| word.is_empty())) {
+        let Some(word) = word else { return Ok(empty.unwrap_or(ReviewAnswer::Quit)) };
+        if let Some(answer) = ReviewAnswer::read(&word).or(empty.filter(|_| word.is_empty())) {
             return Ok(answer);
         }
         if word == "?" {

@@ -15,7 +15,7 @@ use crate::terminal;
 const POLL: Duration = Duration::from_millis(300);
 
 /// The size of each file that a run reads and the time of its last change.
-type Files = BTreeMap<PathBuf, (u64, Option<SystemTime>)>;
+type WatchedFiles = BTreeMap<PathBuf, (u64, Option<SystemTime>)>;
 
 /// Calls `run` now and after each change of a file, until the process ends. An error is printed, because the next
 /// change may mend it.
@@ -39,7 +39,7 @@ pub(super) fn run_on_changes(
 }
 
 /// Waits until the files are others than `before` and stay the same, and returns one that changed.
-fn wait_for_change(workspace: &Workspace, before: &Files) -> String {
+fn wait_for_change(workspace: &Workspace, before: &WatchedFiles) -> String {
     let mut last = before.clone();
     loop {
         let now = files_of(workspace);
@@ -55,7 +55,7 @@ fn wait_for_change(workspace: &Workspace, before: &Files) -> String {
 }
 
 /// The first file that is new, other or gone.
-fn changed<'f>(before: &'f Files, now: &'f Files) -> Option<&'f Path> {
+fn changed<'f>(before: &'f WatchedFiles, now: &'f WatchedFiles) -> Option<&'f Path> {
     let is_other = |(path, state): &(&PathBuf, &_)| before.get(*path) != Some(*state);
     let other = now.iter().find(is_other);
     let gone = || before.iter().find(|(path, _)| !now.contains_key(*path));
@@ -63,8 +63,8 @@ fn changed<'f>(before: &'f Files, now: &'f Files) -> Option<&'f Path> {
 }
 
 /// The files that a run reads. What can't be read is passed over: the run says it.
-fn files_of(workspace: &Workspace) -> Files {
-    let mut files = Files::new();
+fn files_of(workspace: &Workspace) -> WatchedFiles {
+    let mut files = WatchedFiles::new();
     for part in ["scenarios", "cassettes", "clitape.toml"] {
         // Where there is none, there is nothing to look at.
         let _ = add(&workspace.root().join(part), &mut files);
@@ -73,7 +73,7 @@ fn files_of(workspace: &Workspace) -> Files {
 }
 
 /// Adds a file, or all files of a folder; links are not followed.
-fn add(path: &Path, files: &mut Files) -> io::Result<()> {
+fn add(path: &Path, files: &mut WatchedFiles) -> io::Result<()> {
     let found = path.symlink_metadata()?;
     if found.is_dir() {
         for entry in std::fs::read_dir(path)? {

@@ -51,7 +51,7 @@ pub struct Cover {
 
 /// A socket that comes from the supervisor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Opened {
+pub(crate) enum SocketKind {
     /// A socket of [`OwnNetwork::tcp`]; they come in their order.
     Tcp,
     /// A socket of [`OwnNetwork::udp`], in their order too.
@@ -72,11 +72,11 @@ pub struct NetworkSockets {
 }
 
 impl NetworkSockets {
-    pub(crate) fn add(&mut self, opened: Opened, file: OwnedFd) {
+    pub(crate) fn add(&mut self, opened: SocketKind, file: OwnedFd) {
         match opened {
-            Opened::Tcp => self.tcp.push(file.into()),
-            Opened::Udp => self.udp.push(file.into()),
-            Opened::Door => self.door = Some(NetworkDoor::new(file.into())),
+            SocketKind::Tcp => self.tcp.push(file.into()),
+            SocketKind::Udp => self.udp.push(file.into()),
+            SocketKind::Door => self.door = Some(NetworkDoor::new(file.into())),
         }
     }
 }

@@ -25,7 +25,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::confine::{Bounds, ConfineBy, NotConfined};
 use super::error::ProcessError;
-use super::isolation::{Isolation, NetworkSockets, NoIsolation, Opened};
+use super::isolation::{Isolation, NetworkSockets, NoIsolation, SocketKind};
 use super::passing::PassingReader;
 use super::supervisors::Supervisor;
 use super::work::Work;
@@ -82,7 +82,7 @@ pub(crate) struct LaunchPlan {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum SupervisorAnswer {
     /// The file that comes with this message is a socket of the program's own network.
-    Opened(Opened),
+    Opened(SocketKind),
     /// The program was not started because it can't be isolated; this is the error number of the operating system.
     NotIsolated(i32),
     /// The program runs.

@@ -132,7 +132,7 @@ pub struct Program {
     running: Running,
     stdin: Option<StdinPipe>,
     exit: Option<Exit>,
-    printed: Arc<Mutex<Printed>>,
+    printed: Arc<Mutex<OutputSoFar>>,
     /// The output for an attendant; none once it reached a limit.
     pieces: Option<Receiver<OutputPiece>>,
     output: OutputLimits,
@@ -151,7 +151,7 @@ impl std::fmt::Debug for Program {
 type Sink = Box<dyn FnMut(&[u8]) + Send>;
 
 /// The output of a program so far.
-struct Printed {
+struct OutputSoFar {
     /// Where each piece goes too.
     sink: Option<Sink>,
     /// The end of stdout and stderr, in the order in which it was read; of stderr alone where an attendant has the rest.
@@ -165,7 +165,7 @@ struct Printed {
     overflow: Option<Overflow>,
 }
 
-impl Printed {
+impl OutputSoFar {
     fn take(&mut self, piece: &OutputPiece) -> Result<(), Overflow> {
         self.meters[usize::from(!piece.is_stdout)].take(&piece.bytes)?;
         if let Some(sink) = &mut self.sink {
@@ -232,7 +232,7 @@ impl Program {
         let mut program = Self {
             stdin: running.stdin.take().map(StdinPipe::new).transpose()?,
             exit: None,
-            printed: Arc::new(Mutex::new(Printed {
+            printed: Arc::new(Mutex::new(OutputSoFar {
                 sink: None,
                 end: Vec::new(),
                 is_attended: reader == OutputReader::Attendant,
@@ -473,7 +473,7 @@ impl Program {
         Ok(self.exit)
     }
 
-    fn printed(&self) -> MutexGuard<'_, Printed> {
+    fn printed(&self) -> MutexGuard<'_, OutputSoFar> {
         // A thread that reads does not panic.
         self.printed.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -483,7 +483,7 @@ impl Program {
 fn read(
     mut pipe: impl Read + Send + 'static,
     is_stdout: bool,
-    printed: Arc<Mutex<Printed>>,
+    printed: Arc<Mutex<OutputSoFar>>,
     pieces: Option<Sender<OutputPiece>>,
 ) -> Result<(), NoMoreThreads> {
     let read = move || {

@@ -11,17 +11,17 @@ use std::time::{Duration, Instant};
 use crate::threads::{NoMoreThreads, start};
 
 /// What is written at a time; it is dropped once the program has taken it.
-type Piece = Box<dyn AsRef<[u8]> + Send>;
+type StdinPiece = Box<dyn AsRef<[u8]> + Send>;
 
 /// The open stdin of a program.
 pub struct StdinPipe {
-    writer: Option<Sender<Piece>>,
-    queue: Arc<Queue>,
+    writer: Option<Sender<StdinPiece>>,
+    queue: Arc<WriteQueue>,
 }
 
 /// The bytes between the callers and the thread that writes.
 #[derive(Debug)]
-struct Queue {
+struct WriteQueue {
     bytes: AtomicU64,
     /// When the program last took some of them, or the first of them came.
     progress: Mutex<Instant>,
@@ -51,7 +51,7 @@ impl StdinPipe {
     /// [`NoMoreThreads`].
     pub fn new(pipe: impl Write + Send + 'static) -> Result<Self, NoMoreThreads> {
         let (writer, pieces) = channel();
-        let queue = Arc::new(Queue {
+        let queue = Arc::new(WriteQueue {
             bytes: AtomicU64::new(0),
             progress: Mutex::new(Instant::now()),
             is_closed: AtomicBool::new(false),
@@ -101,9 +101,9 @@ impl fmt::Debug for StdinPipe {
     }
 }
 
-impl Queue {
+impl WriteQueue {
     /// Writes the pieces until the last sender is gone or the program reads no more.
-    fn write(&self, mut pipe: impl Write, pieces: &Receiver<Piece>) {
+    fn write(&self, mut pipe: impl Write, pieces: &Receiver<StdinPiece>) {
         for piece in pieces {
             let mut rest = (*piece).as_ref();
             while !rest.is_empty() {

@@ -81,7 +81,7 @@ fn serve(mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
         Err(EnterFailure::Process(why)) => {
             send(&mut control, &SupervisorAnswer::NotEntered(why));
         }
-        Ok(Started { pid, confined, listener }) => {
+        Ok(StartedProgram { pid, confined, listener }) => {
             let answer = SupervisorAnswer::Started { pid: pid.as_raw(), confined };
             let watched = threads::start("watch", move || {
                 // An error means that `clitape` was killed, as in `send`.
@@ -121,7 +121,7 @@ fn leave_terminal() -> io::Result<()> {
 }
 
 /// A program that was started.
-struct Started {
+struct StartedProgram {
     pid: Pid,
     confined: Option<Confinement>,
     /// The socket that takes its connections to the scripted model, if it has a network of its own.
@@ -140,14 +140,14 @@ fn start(
     arguments: &[OsString],
     stdin: Option<File>,
     bounds: Option<&Bounds>,
-) -> Result<Started, EnterFailure> {
+) -> Result<StartedProgram, EnterFailure> {
     if let Some(bounds) = bounds {
         for way in bounds.by.ways() {
             let stdin = stdin.as_ref().map(File::try_clone).transpose()?;
             match confine::start(*way, program, arguments, bounds, stdin) {
                 Err(EnterFailure::NotConfined(_)) if bounds.by == ConfineBy::Any => {}
                 other => {
-                    return other.map(|Confined { pid, listener }| Started {
+                    return other.map(|Confined { pid, listener }| StartedProgram {
                         pid,
                         confined: Some(*way),
                         listener,
@@ -160,7 +160,7 @@ fn start(
     command.args(arguments).process_group(0);
     command.stdin(stdin.map_or_else(Stdio::null, Stdio::from));
     let pid = i32::try_from(command.spawn()?.id()).map_err(io::Error::other)?;
-    Ok(Started { pid: Pid::from_raw(pid), confined: None, listener: None })
+    Ok(StartedProgram { pid: Pid::from_raw(pid), confined: None, listener: None })
 }
 
 /// Closes this process's copies of the program's pipes, and leaves its folder.

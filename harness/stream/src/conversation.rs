@@ -6,9 +6,9 @@ use crate::calls::CallSite;
 use crate::emitter::Emitter;
 use crate::event::Event;
 use crate::id_index::IdIndex;
-use crate::message::{MessageContent, MessageState};
+use crate::message::{MessageState, StreamedContent};
 use crate::plant::{Plant, planted};
-use crate::transcript::{BlockId, MessagePlace, TextKind, TextPiece, Transcript};
+use crate::transcript::{BlockId, MessagePlace, RunTranscript, TextKind, TextPiece};
 
 /// Number of messages in a conversation whose text is retained for the comparison with late
 /// snapshots. A snapshot of an older message causes no event.
@@ -25,7 +25,7 @@ pub(crate) struct ConversationState {
     /// Index of the message whose stream events come now.
     pub(crate) current: Option<usize>,
     pub(crate) messages: Vec<MessageState>,
-    pub(crate) transcript: Transcript,
+    pub(crate) transcript: RunTranscript,
     /// Text that may be an error: either the CLI itself wrote it, or a snapshot begins with `API
     /// Error`, and the record marks no error. It becomes an answer only if the run goes on or ends
     /// well (T6).
@@ -53,7 +53,7 @@ impl ConversationState {
         &mut self,
         first: usize,
         emitter: &mut Emitter<'_>,
-    ) -> (Transcript, Vec<TextPiece>) {
+    ) -> (RunTranscript, Vec<TextPiece>) {
         let mut pieces = self.transcript.pieces_from(first);
         for at in first..self.messages.len() {
             if pieces.iter().any(|piece| piece.by.message == at) {
@@ -206,7 +206,7 @@ impl ConversationState {
         emitter: &mut Emitter<'_>,
     ) {
         let (id, content) = self.messages[by.message].parts();
-        let MessageContent { blocks, consumed, think_tags, .. } = content;
+        let StreamedContent { blocks, consumed, think_tags, .. } = content;
         let piece = consumed[kind as usize].append(|out| write(blocks, out));
         let place = MessagePlace { id, parent: self.parent.as_deref() };
         let transcript = &mut self.transcript;

@@ -5,7 +5,7 @@ use crate::outcome::{Failure, FailureKind, Outcome, RunStatus};
 use crate::plant::{Plant, planted};
 use crate::result_record::{ResultRecord, plain};
 use crate::stream::MessageEnd;
-use crate::transcript::Transcript;
+use crate::transcript::RunTranscript;
 use crate::turns::EndedTurns;
 
 /// Collects the facts about the open turn that its outcome depends on.
@@ -78,7 +78,7 @@ impl OutcomeBuilder {
     pub(crate) fn end(
         self,
         record: &ResultRecord,
-        transcript: Transcript,
+        transcript: RunTranscript,
         ended: &mut EndedTurns,
         calls: usize,
     ) -> Outcome {
@@ -152,7 +152,7 @@ impl OutcomeBuilder {
     /// was reached, if one was.
     pub(crate) fn cut_off(
         self,
-        transcript: &Transcript,
+        transcript: &RunTranscript,
         limit: Option<String>,
         silent: bool,
     ) -> Outcome {
@@ -234,7 +234,7 @@ pub(crate) mod tests {
             ),
         ] {
             let record = ResultRecord::read(&RecordHead::read(record).unwrap());
-            let (transcript, mut ended) = (Transcript::default(), EndedTurns::default());
+            let (transcript, mut ended) = (RunTranscript::default(), EndedTurns::default());
             let outcome = OutcomeBuilder::default().end(&record, transcript, &mut ended, 0);
             let error = outcome.error.unwrap();
             assert_eq!((error.kind.as_str(), error.message.as_str()), (kind, message));

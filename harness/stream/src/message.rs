@@ -16,12 +16,12 @@ pub(crate) struct MessageState {
     pub(crate) evicted: bool,
     /// Number of blocks that snapshots have shown.
     pub(crate) shown: u64,
-    content: Option<Box<MessageContent>>,
+    content: Option<Box<StreamedContent>>,
 }
 
 /// What there is of a message.
 #[derive(Debug, Default)]
-pub(crate) struct MessageContent {
+pub(crate) struct StreamedContent {
     /// The blocks that have started and are not settled yet.
     pub(crate) blocks: Vec<BlockState>,
     /// The consumed text of each kind.
@@ -38,12 +38,12 @@ impl MessageState {
     }
 
     /// Its content so far.
-    pub(crate) fn content(&mut self) -> &mut MessageContent {
+    pub(crate) fn content(&mut self) -> &mut StreamedContent {
         self.parts().1
     }
 
     /// Its id and its content, which can be changed while the id is read.
-    pub(crate) fn parts(&mut self) -> (&str, &mut MessageContent) {
+    pub(crate) fn parts(&mut self) -> (&str, &mut StreamedContent) {
         (&self.id, self.content.get_or_insert_default())
     }
 
@@ -69,7 +69,7 @@ impl MessageState {
 
     /// Forgets the content of a message that has ended without a text: no snapshot has to be compared with it.
     pub(crate) fn end(&mut self) {
-        let is_textless = |content: &MessageContent| {
+        let is_textless = |content: &StreamedContent| {
             content.blocks.is_empty() && content.consumed.iter().all(SnapshotReconciler::is_empty)
         };
         self.content.take_if(|content| is_textless(content));

@@ -53,7 +53,7 @@ pub(crate) struct TextPiece {
 
 /// The answer and the reasoning so far, and where tool calls and messages divide the answer.
 #[derive(Debug, Default)]
-pub(crate) struct Transcript {
+pub(crate) struct RunTranscript {
     /// The texts, once there is one: many subagents say nothing.
     texts: Option<Box<[TranscriptBuffer; 2]>>,
     /// Number of tool calls and broken streams since the last piece of the answer.
@@ -74,7 +74,7 @@ struct TextRun {
     unsplit: usize,
 }
 
-impl Transcript {
+impl RunTranscript {
     /// The text of this kind.
     pub(crate) fn text(&self, kind: TextKind) -> &TranscriptBuffer {
         static NONE: [TranscriptBuffer; 2] = [TranscriptBuffer::EMPTY; 2];

@@ -4,7 +4,7 @@
 use std::collections::{HashSet, VecDeque};
 
 use crate::result_record::ResultRecord;
-use crate::transcript::Transcript;
+use crate::transcript::RunTranscript;
 
 /// Number of messages of ended turns that are remembered.
 const REMEMBERED_MESSAGES: usize = 1024;
@@ -17,7 +17,7 @@ pub(crate) struct EndedTurns {
     messages: VecDeque<(String, bool)>,
     /// Transcripts with text that no result has used yet, because the CLI holds results back until
     /// several turns are over.
-    held_back: VecDeque<Transcript>,
+    held_back: VecDeque<RunTranscript>,
     /// The last record, if it was a result.
     last_result: Option<String>,
 }
@@ -75,8 +75,8 @@ impl EndedTurns {
 
     /// Returns the transcript that a result with this text belongs to: that of the turn that ends
     /// now, unless an earlier turn waits for its result.
-    pub(crate) fn transcript_for(&mut self, result: &str, current: Transcript) -> Transcript {
-        let fits = |transcript: &Transcript| match result {
+    pub(crate) fn transcript_for(&mut self, result: &str, current: RunTranscript) -> RunTranscript {
+        let fits = |transcript: &RunTranscript| match result {
             "" => !transcript.is_used_up(),
             text => transcript.repeats(text),
         };
@@ -90,7 +90,7 @@ impl EndedTurns {
     }
 
     /// Keeps a transcript until a result uses the rest of its text.
-    pub(crate) fn hold_back(&mut self, transcript: Transcript) {
+    pub(crate) fn hold_back(&mut self, transcript: RunTranscript) {
         if !transcript.is_used_up() {
             self.held_back.push_back(transcript);
         }

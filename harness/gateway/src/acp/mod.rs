@@ -107,12 +107,12 @@ struct SentText {
 pub struct Notification<'a> {
     jsonrpc: &'static str,
     method: &'static str,
-    params: Params<'a>,
+    params: UpdateParams<'a>,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Params<'a> {
+struct UpdateParams<'a> {
     session_id: &'a str,
     update: &'a Update,
 }
@@ -200,7 +200,7 @@ impl AcpConverter {
 
     /// `update` as it goes over the wire.
     pub fn notification<'a>(&'a self, update: &'a Update) -> Notification<'a> {
-        let params = Params { session_id: &self.settings.session_id, update };
+        let params = UpdateParams { session_id: &self.settings.session_id, update };
         Notification { jsonrpc: "2.0", method: "session/update", params }
     }
 

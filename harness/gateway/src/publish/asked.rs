@@ -10,21 +10,21 @@ use crate::question::{Closing, Question, QuestionClosed, QuestionWaits};
 
 /// A question that nobody has answered yet.
 #[derive(Debug)]
-struct OpenQuestion {
+struct WaitingQuestion {
     question: Question,
     asked: Instant,
 }
 
 /// A question that goes on in the next run.
 #[derive(Debug)]
-pub(crate) struct MovedQuestion(OpenQuestion);
+pub(crate) struct MovedQuestion(WaitingQuestion);
 
 /// The questions of a run that wait for an answer. Whatever asks or closes one publishes it.
 #[derive(Debug)]
 pub(crate) struct AskedQuestions {
     bus: Bus,
     /// The open questions, in the order in which they were asked.
-    open: Vec<OpenQuestion>,
+    open: Vec<WaitingQuestion>,
 }
 
 impl AskedQuestions {
@@ -35,7 +35,7 @@ impl AskedQuestions {
     /// Publishes a question, unless it is open already (Q1).
     pub(super) fn ask(&mut self, question: Question) {
         if self.open.iter().all(|open| open.question.id != question.id) {
-            self.ask_again(MovedQuestion(OpenQuestion { question, asked: Instant::now() }));
+            self.ask_again(MovedQuestion(WaitingQuestion { question, asked: Instant::now() }));
         }
     }
 
@@ -49,7 +49,7 @@ impl AskedQuestions {
         let Some(place) = self.open.iter().position(|open| open.question.id == id) else {
             return;
         };
-        let OpenQuestion { question, asked } = self.open.remove(place);
+        let WaitingQuestion { question, asked } = self.open.remove(place);
         let (id, by, after) = (question.id, by.map(str::to_owned), asked.elapsed());
         let closed = QuestionClosed { id, closing, by, after };
         if planted(Plant::QuestionClosedTwice) {
@@ -61,7 +61,7 @@ impl AskedQuestions {
     /// Publishes that every open question of `call`, or every open question, is closed (Q1).
     pub(crate) fn close_all(&mut self, call: Option<&str>, closing: &Closing) {
         let is_meant =
-            |open: &&OpenQuestion| call.is_none() || open.question.call.as_deref() == call;
+            |open: &&WaitingQuestion| call.is_none() || open.question.call.as_deref() == call;
         let ids = self.open.iter().filter(is_meant).map(|open| open.question.id.clone());
         for id in ids.collect::<Vec<String>>() {
             self.close(&id, closing.clone(), None);
@@ -79,9 +79,9 @@ impl AskedQuestions {
     /// Closes the questions of subagents, which run on when the turn is over, and returns them for the
     /// next run (Q1).
     pub(crate) fn move_on(&mut self) -> Vec<MovedQuestion> {
-        let is_of_subagent = |open: &mut OpenQuestion| open.question.parent.is_some();
-        let moved: Vec<OpenQuestion> = self.open.extract_if(.., is_of_subagent).collect();
-        for OpenQuestion { question, asked } in &moved {
+        let is_of_subagent = |open: &mut WaitingQuestion| open.question.parent.is_some();
+        let moved: Vec<WaitingQuestion> = self.open.extract_if(.., is_of_subagent).collect();
+        for WaitingQuestion { question, asked } in &moved {
             let (id, closing, after) = (question.id.clone(), Closing::Moved, asked.elapsed());
             self.bus.publish(BusData::QuestionClosed(QuestionClosed {
                 id,

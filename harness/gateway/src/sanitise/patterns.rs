@@ -21,7 +21,7 @@ pub enum NameKind {
 
 /// The names of secrets, by the kinds of their values.
 #[derive(Deserialize)]
-pub(super) struct Names {
+pub(super) struct SecretNames {
     chosen: Vec<String>,
     chosen_words: Vec<String>,
     made: Vec<String>,
@@ -39,7 +39,7 @@ pub(super) struct Names {
 const SUFFIX: &str = "(?:[_-]?[0-9]{1,2}|[_.-](?:[0-9]{1,2}|(?i-u:stage|dev(?:elopment)?|test|old|new|b64))|[_.-]?(?i-u:v[0-9]|prod(?:uction)?|staging|live|sandbox|base64))?";
 
 /// The parts in braces and their patterns; later ones may use earlier ones.
-pub(super) fn parts(names: &Names) -> Vec<(&'static str, String)> {
+pub(super) fn parts(names: &SecretNames) -> Vec<(&'static str, String)> {
     let endings =
         any(names.chosen.iter().chain(&names.made).chain(&names.pairs).chain(&names.weak));
     let words = any(names.chosen_words.iter().chain(&names.made_words).chain(&names.weak_words));
@@ -69,7 +69,7 @@ pub(super) fn parts(names: &Names) -> Vec<(&'static str, String)> {
 }
 
 /// Each kind of name, with the pattern of its names.
-pub(super) fn name_kinds(names: &Names) -> [(Option<NameKind>, String); 6] {
+pub(super) fn name_kinds(names: &SecretNames) -> [(Option<NameKind>, String); 6] {
     let whole = |endings: &[String], words: &[String]| {
         let words =
             if words.is_empty() { String::new() } else { format!("|(?i-u:{})", any(words)) };

@@ -7,7 +7,7 @@ use regex::Regex;
 use serde::Deserialize;
 
 use super::open::{beginnings, unfinished};
-use super::patterns::{NameKind, Names, either, name_kinds, parts, write_out};
+use super::patterns::{NameKind, SecretNames, either, name_kinds, parts, write_out};
 
 /// The parts of the table, the first of which has its names and words.
 pub(super) const SOURCES: [&str; 3] =
@@ -146,7 +146,7 @@ pub(super) enum TableError {
 
 #[derive(Deserialize)]
 struct FirstPart {
-    names: Names,
+    names: SecretNames,
     words: Words,
     rule: Vec<RuleEntry>,
 }

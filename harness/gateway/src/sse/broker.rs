@@ -56,7 +56,7 @@ pub enum BrokerError {
 
 /// Why a stream can't be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(super) enum ReadRefusal {
     /// There is no such stream.
     Unknown,
     /// The reader's last id is one that was never sent.
@@ -155,18 +155,18 @@ impl Broker {
 
     /// Makes a reader of the stream `id` from the event after `read`; without `read`, from the
     /// start.
-    pub(super) fn read(&self, id: &str, read: Option<u64>) -> Result<StreamReader, Refusal> {
+    pub(super) fn read(&self, id: &str, read: Option<u64>) -> Result<StreamReader, ReadRefusal> {
         let streams = lock(&self.streams);
         let found = streams.iter().find(|(other, _)| other == id);
-        let stream = &found.ok_or(Refusal::Unknown)?.1;
+        let stream = &found.ok_or(ReadRefusal::Unknown)?.1;
         let (evicted, last, ended) = {
             let backlog = stream.borrow();
             (backlog.evicted, backlog.last(), backlog.ended)
         };
         match read {
-            Some(read) if read > last => Err(Refusal::Ahead),
-            Some(read) if read == last && ended => Err(Refusal::Over),
-            _ if stream.receiver_count() >= self.limits.readers => Err(Refusal::Busy),
+            Some(read) if read > last => Err(ReadRefusal::Ahead),
+            Some(read) if read == last && ended => Err(ReadRefusal::Over),
+            _ if stream.receiver_count() >= self.limits.readers => Err(ReadRefusal::Busy),
             _ => {
                 let read = read.filter(|_| !planted(Plant::BacklogFromStart)).unwrap_or(0);
                 let lost = (read < evicted).then(|| gap(evicted - read));

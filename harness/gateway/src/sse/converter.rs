@@ -45,7 +45,7 @@ pub struct SseConverter {
 #[derive(Debug, Default)]
 struct OpenCalls {
     /// By number, which is their order.
-    calls: BTreeMap<u64, OpenCall>,
+    calls: BTreeMap<u64, StreamingCall>,
     /// The numbers, by id.
     numbers: HashMap<String, u64>,
     /// The number of the next one.
@@ -53,7 +53,7 @@ struct OpenCalls {
 }
 
 #[derive(Debug)]
-struct OpenCall {
+struct StreamingCall {
     id: String,
     name: String,
     input: Arc<Value>,
@@ -132,7 +132,7 @@ impl SseConverter {
                 let input =
                     truncated.as_ref().map_or_else(|| args.clone(), |raw| Arc::new(json!(raw)));
                 let parent = parent.clone();
-                let call = OpenCall { id: id.clone(), name: name.clone(), input, parent };
+                let call = StreamingCall { id: id.clone(), name: name.clone(), input, parent };
                 self.open.add(call);
                 None
             }
@@ -146,7 +146,7 @@ impl SseConverter {
                     return None;
                 }
                 self.ended.insert(id);
-                let call = call.unwrap_or_else(|| OpenCall {
+                let call = call.unwrap_or_else(|| StreamingCall {
                     id: id.clone(),
                     name: name.clone(),
                     input: Arc::default(),
@@ -182,18 +182,18 @@ impl SseConverter {
 
 impl OpenCalls {
     /// Adds a call; one of the same id goes.
-    fn add(&mut self, call: OpenCall) {
+    fn add(&mut self, call: StreamingCall) {
         self.take(&call.id);
         self.numbers.insert(call.id.clone(), self.next);
         self.calls.insert(self.next, call);
         self.next += 1;
     }
 
-    fn get_mut(&mut self, id: &str) -> Option<&mut OpenCall> {
+    fn get_mut(&mut self, id: &str) -> Option<&mut StreamingCall> {
         self.calls.get_mut(self.numbers.get(id)?)
     }
 
-    fn take(&mut self, id: &str) -> Option<OpenCall> {
+    fn take(&mut self, id: &str) -> Option<StreamingCall> {
         if planted(Plant::ParallelCallsMixed) {
             let (_, first) = self.calls.pop_first()?;
             self.numbers.remove(&first.id);
@@ -282,7 +282,7 @@ fn complete(event: &BusEvent, text: Option<&str>) -> SseEvent {
 }
 
 /// A call whose result never came: no success, whatever it did.
-fn no_result(call: OpenCall, why: Incomplete) -> SseEvent {
+fn no_result(call: StreamingCall, why: Incomplete) -> SseEvent {
     let words = match why {
         Incomplete::Incomplete => "the run ended before the tool answered",
         Incomplete::Ambiguous => {
@@ -292,8 +292,8 @@ fn no_result(call: OpenCall, why: Incomplete) -> SseEvent {
     tool_use(call, true, Some(json!({ "error": words })))
 }
 
-fn tool_use(call: OpenCall, is_error: bool, summary: Option<Value>) -> SseEvent {
-    let OpenCall { id, name, input, parent } = call;
+fn tool_use(call: StreamingCall, is_error: bool, summary: Option<Value>) -> SseEvent {
+    let StreamingCall { id, name, input, parent } = call;
     let mut data = Map::new();
     data.insert("toolCallId".to_owned(), id.into());
     data.insert("name".to_owned(), name.into());

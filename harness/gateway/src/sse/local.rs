@@ -17,7 +17,7 @@ use tokio::task::coop::unconstrained;
 
 use super::broker::Broker;
 use super::decode::{SseDecoder, SseFrame};
-use super::server::{Shared, router};
+use super::server::{SseState, router};
 use super::settings::ServerSettings;
 
 /// Bytes of the sentence of a refusal.
@@ -57,7 +57,7 @@ impl LocalEndpoint {
     /// Makes the endpoint of `broker`; of `settings`, those about sockets do not count.
     pub fn new(settings: &ServerSettings, broker: Broker) -> Self {
         let (closing, closed) = watch::channel(false);
-        let router = router(Arc::new(Shared::new(settings, broker, closed)));
+        let router = router(Arc::new(SseState::new(settings, broker, closed)));
         Self { router, _closing: closing }
     }
 

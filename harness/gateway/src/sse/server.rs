@@ -29,7 +29,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use super::answers::{self, PostedAnswer};
-use super::broker::{Broker, Refusal, StreamReader};
+use super::broker::{Broker, ReadRefusal, StreamReader};
 use super::event::{SseEvent, WireEvent};
 use super::reach::Reach;
 use super::settings::{ServeError, ServerSettings};
@@ -71,7 +71,7 @@ impl SseServer {
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let (closing, closed) = watch::channel(false);
-        let router = router(Arc::new(Shared::new(&settings, broker, closed.clone())));
+        let router = router(Arc::new(SseState::new(&settings, broker, closed.clone())));
         let accepting = tokio::spawn(accept(listener, router, settings, closed));
         Ok(Self { address, closing, accepting })
     }
@@ -102,7 +102,7 @@ impl Drop for SseServer {
 }
 
 /// What the answers to all requests share.
-pub(super) struct Shared {
+pub(super) struct SseState {
     broker: Broker,
     token: String,
     heartbeat: Duration,
@@ -110,7 +110,7 @@ pub(super) struct Shared {
     closed: watch::Receiver<bool>,
 }
 
-impl Shared {
+impl SseState {
     pub(super) fn new(
         settings: &ServerSettings,
         broker: Broker,
@@ -123,7 +123,7 @@ impl Shared {
 }
 
 /// What answers each request.
-pub(super) fn router(shared: Arc<Shared>) -> Router {
+pub(super) fn router(shared: Arc<SseState>) -> Router {
     Router::new()
         .route("/runs/{id}/events", get(events))
         .route("/runs/{id}/answer", post(answer))
@@ -252,7 +252,7 @@ async fn serve(
     }
 }
 
-async fn not_found(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
+async fn not_found(State(shared): State<Arc<SseState>>, headers: HeaderMap) -> Response {
     if !is_known(&headers, &shared.token) {
         return unknown_reader();
     }
@@ -261,7 +261,7 @@ async fn not_found(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Res
 }
 
 async fn events(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<SseState>>,
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Response {
@@ -271,7 +271,7 @@ async fn events(
     let read = match headers.get("last-event-id").map(|id| id.to_str().map(str::parse::<u64>)) {
         None => None,
         Some(Ok(Ok(read))) => Some(read),
-        Some(_) => return refuse(Refusal::Ahead),
+        Some(_) => return refuse(ReadRefusal::Ahead),
     };
     let reader = match shared.broker.read(&id, read) {
         Ok(reader) => reader,
@@ -298,7 +298,7 @@ async fn events(
 
 /// Hands an answer to the host, and says what became of it.
 async fn answer(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<SseState>>,
     Path(id): Path<String>,
     headers: HeaderMap,
     body: Body,
@@ -325,18 +325,18 @@ fn unknown_reader() -> Response {
     (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Bearer")], words).into_response()
 }
 
-fn refuse(refusal: Refusal) -> Response {
+fn refuse(refusal: ReadRefusal) -> Response {
     let (status, words) = match refusal {
         // A browser's reader does not connect again after this one.
-        Refusal::Over => return StatusCode::NO_CONTENT.into_response(),
-        Refusal::Unknown => {
+        ReadRefusal::Over => return StatusCode::NO_CONTENT.into_response(),
+        ReadRefusal::Unknown => {
             (StatusCode::NOT_FOUND, "there is no such run, or it ended too long ago; see its id")
         }
-        Refusal::Ahead => (
+        ReadRefusal::Ahead => (
             StatusCode::BAD_REQUEST,
             "`Last-Event-ID` is no id of this stream; leave it out to read from the start",
         ),
-        Refusal::Busy => {
+        ReadRefusal::Busy => {
             let words = "too many read this run; try again in a while";
             let headers = [(header::RETRY_AFTER, "1")];
             return (StatusCode::SERVICE_UNAVAILABLE, headers, words).into_response();

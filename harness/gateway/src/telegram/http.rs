@@ -222,11 +222,11 @@ impl HttpApi {
         match self.read(response).await {
             Ok(answer) if status.is_success() && !is_refusal(&answer) => Ok(answer),
             Ok(answer) => Err(self.refusal(status, &answer)),
-            Err(Unread::Broken(why)) if status.is_success() => {
+            Err(AnswerFailure::Broken(why)) if status.is_success() => {
                 Err(BotApiError::Lost(self.words(&why)))
             }
-            Err(Unread::Broken(_)) => Err(self.refusal(status, "")),
-            Err(Unread::TooLong) => Err(self.overlong(status)),
+            Err(AnswerFailure::Broken(_)) => Err(self.refusal(status, "")),
+            Err(AnswerFailure::TooLong) => Err(self.overlong(status)),
         }
     }
 
@@ -254,13 +254,13 @@ impl HttpApi {
     }
 
     /// Reads the whole answer and keeps no more of it than the limit.
-    async fn read(&self, mut response: Response) -> Result<String, Unread> {
+    async fn read(&self, mut response: Response) -> Result<String, AnswerFailure> {
         let mut bytes = Vec::new();
         while let Some(piece) =
-            response.chunk().await.map_err(|error| Unread::Broken(self.why(error)))?
+            response.chunk().await.map_err(|error| AnswerFailure::Broken(self.why(error)))?
         {
             if self.max_answer.is_below(bytes.len() + piece.len()) {
-                return Err(Unread::TooLong);
+                return Err(AnswerFailure::TooLong);
             }
             bytes.extend_from_slice(&piece);
         }
@@ -292,7 +292,7 @@ impl BotApi for HttpApi {
 }
 
 /// Why an answer was not read to its end.
-enum Unread {
+enum AnswerFailure {
     /// It broke off, or took too long.
     Broken(String),
     /// It is longer than [`HttpSettings::max_answer`].
@@ -340,7 +340,7 @@ struct InlineButton<'a> {
 
 /// The answer to a call that went well.
 #[derive(Deserialize)]
-struct Answer {
+struct SendResponse {
     result: AnswerMessage,
 }
 
@@ -367,7 +367,7 @@ fn keyboard(rows: &[Vec<Button>]) -> Option<InlineKeyboard<'_>> {
 
 /// The message in the answer to a call that went well.
 fn sent(answer: &str) -> Result<SentMessage, BotApiError> {
-    let answer: Answer = serde_json::from_str(answer)
+    let answer: SendResponse = serde_json::from_str(answer)
         .map_err(|_| BotApiError::Lost("it can't be read".to_owned()))?;
     Ok(SentMessage { message_id: answer.result.message_id })
 }

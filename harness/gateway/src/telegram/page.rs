@@ -17,7 +17,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::markup::{StyledText, escaped};
 use crate::profile::{Profile, length};
-use open_page::{Mark, OpenPage, as_is, shared};
+use open_page::{OpenPage, StyleMark, as_is, shared};
 use whole::whole;
 
 /// Bytes of a character as a person sees it; what pretends to be a longer one can be cut.
@@ -106,7 +106,7 @@ pub(super) fn visible(pieces: &[StyledText], enough: usize) -> usize {
 struct Sheet<'a> {
     pieces: &'a [StyledText],
     /// The marks around each piece, the outermost first.
-    marks: Vec<Vec<Mark>>,
+    marks: Vec<Vec<StyleMark>>,
     /// The ASCII characters that are written as they are in each piece, as bits.
     as_is: Vec<u128>,
     glyphs: Vec<Glyph<'a>>,

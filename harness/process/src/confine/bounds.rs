@@ -135,7 +135,7 @@ impl Bounds {
 /// A place of the machine's file tree that a confined program sees, at the same path.
 #[cfg(target_os = "linux")]
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum VisiblePath {
     /// A file, or a folder with all in it; `real` is the path without links.
     Files { path: PathBuf, real: PathBuf },
     /// A link to a file that the program may read, because it looks for files beside the target.
@@ -146,8 +146,8 @@ pub(super) enum Place {
 impl Bounds {
     /// Returns the places that the program may read or write, the system's first and the written ones last. A path
     /// that does not exist has none, and neither has one in another place.
-    pub(super) fn places(&self) -> Vec<Place> {
-        let mut places: Vec<Place> = Vec::new();
+    pub(super) fn places(&self) -> Vec<VisiblePath> {
+        let mut places: Vec<VisiblePath> = Vec::new();
         let mut bound: Vec<&Path> = Vec::new();
         for path in SYSTEM.iter().map(Path::new).chain(self.read.iter().map(PathBuf::as_path)) {
             let Ok(real) = path.canonicalize() else { continue };
@@ -157,12 +157,12 @@ impl Bounds {
             bound.push(path);
             let path = path.to_owned();
             places.push(match path.is_symlink() && real.is_file() {
-                true => Place::Link { path, target: real },
-                false => Place::Files { path, real },
+                true => VisiblePath::Link { path, target: real },
+                false => VisiblePath::Files { path, real },
             });
         }
         let written = self.write.iter().filter_map(|path| Some((path, path.canonicalize().ok()?)));
-        places.extend(written.map(|(path, real)| Place::Files { path: path.clone(), real }));
+        places.extend(written.map(|(path, real)| VisiblePath::Files { path: path.clone(), real }));
         places
     }
 }

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::bounds::{Bounds, Place};
+use super::bounds::{Bounds, VisiblePath};
 
 /// Returns the command that makes the sandbox and starts a program there in `folder`; the program and its arguments
 /// are to be added.
@@ -16,8 +16,8 @@ pub(super) fn command(bwrap: &Path, bounds: &Bounds, folder: &Path) -> Command {
     command.args(["--dev", "/dev"]);
     for place in bounds.places() {
         match place {
-            Place::Link { path, target } => command.arg("--symlink").arg(target).arg(path),
-            Place::Files { path, real } => {
+            VisiblePath::Link { path, target } => command.arg("--symlink").arg(target).arg(path),
+            VisiblePath::Files { path, real } => {
                 let is_written = bounds.write.contains(&path);
                 command.arg(if is_written { "--bind" } else { "--ro-bind" }).arg(real).arg(path)
             }

@@ -53,7 +53,7 @@ enum Layers {
 
 /// A message of the process, a line of JSON.
 #[derive(Debug, Serialize, Deserialize)]
-enum Report {
+enum EnterReport {
     /// The process runs and has this id.
     Ready(i32),
     /// The file that comes with this message waits for connections to the scripted model in the process's own network.
@@ -112,7 +112,7 @@ pub(crate) fn start(
     bounds: &Bounds,
     stdin: Option<File>,
 ) -> Result<Confined, EnterFailure> {
-    let entry = Entry {
+    let entry = EnterRequest {
         program,
         arguments,
         bounds,
@@ -123,7 +123,7 @@ pub(crate) fn start(
     };
     match way {
         Confinement::Landlock => match entry.start(None, Layers::NamespacesAndLandlock)? {
-            Outcome::NoNamespaces => entry.start(None, Layers::Landlock)?.started(),
+            EnterOutcome::NoNamespaces => entry.start(None, Layers::Landlock)?.started(),
             outcome => outcome.started(),
         },
         Confinement::Bubblewrap => {
@@ -143,13 +143,13 @@ fn inherited<F: AsFd>(file: io::Result<F>) -> io::Result<F> {
 }
 
 /// How an attempt to start a program ended.
-enum Outcome {
+enum EnterOutcome {
     Started(Confined),
     NoNamespaces,
     NoLandlock,
 }
 
-impl Outcome {
+impl EnterOutcome {
     fn started(self) -> Result<Confined, EnterFailure> {
         match self {
             Self::Started(confined) => Ok(confined),
@@ -162,7 +162,7 @@ impl Outcome {
 }
 
 /// A program that is about to start, and the files that its process inherits.
-struct Entry<'a> {
+struct EnterRequest<'a> {
     program: &'a OsStr,
     arguments: &'a [OsString],
     bounds: &'a Bounds,
@@ -171,9 +171,13 @@ struct Entry<'a> {
     stdin: Option<File>,
 }
 
-impl Entry<'_> {
+impl EnterRequest<'_> {
     /// Starts the program, by `wrapper` if there is one.
-    fn start(&self, wrapper: Option<Command>, layers: Layers) -> Result<Outcome, EnterFailure> {
+    fn start(
+        &self,
+        wrapper: Option<Command>,
+        layers: Layers,
+    ) -> Result<EnterOutcome, EnterFailure> {
         let (mut ours, theirs) = UnixStream::pair()?;
         ours.set_read_timeout(Some(PATIENCE))?;
         let clitape = format!("/proc/self/fd/{}", self.clitape.as_raw_fd());
@@ -205,7 +209,7 @@ impl Entry<'_> {
             let _ = child.wait();
         }
         let pid = match ready {
-            Ok(Some(Report::Ready(pid))) => Pid::from_raw(pid),
+            Ok(Some(EnterReport::Ready(pid))) => Pid::from_raw(pid),
             Ok(_) => return Err(failed(error_output(&mut child))),
             Err(_) => return Err(failed("it did not make one in time".to_owned())),
         };
@@ -219,18 +223,18 @@ impl Entry<'_> {
         write(&mut ours, &order)?;
         loop {
             match read(&mut reports)? {
-                Some(Report::Listening) => {}
+                Some(EnterReport::Listening) => {}
                 // The connection closes when the process executes the program.
                 None => {
                     let listener = reports.get_mut().file.take();
-                    return Ok(Outcome::Started(Confined { pid, listener }));
+                    return Ok(EnterOutcome::Started(Confined { pid, listener }));
                 }
-                Some(Report::NoNamespaces) => return Ok(Outcome::NoNamespaces),
-                Some(Report::NoLandlock) => return Ok(Outcome::NoLandlock),
-                Some(Report::Failed(reason)) => {
+                Some(EnterReport::NoNamespaces) => return Ok(EnterOutcome::NoNamespaces),
+                Some(EnterReport::NoLandlock) => return Ok(EnterOutcome::NoLandlock),
+                Some(EnterReport::Failed(reason)) => {
                     return Err(io::Error::from_raw_os_error(reason).into());
                 }
-                Some(Report::Ready(_)) => return Err(failed("it answered twice".to_owned())),
+                Some(EnterReport::Ready(_)) => return Err(failed("it answered twice".to_owned())),
             }
         }
     }
@@ -284,7 +288,7 @@ fn become_program(mut arguments: impl Iterator<Item = OsString>) -> io::Result<I
     if getpgrp() != getpid() {
         setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
     }
-    write(&mut control, &Report::Ready(getpid().as_raw()))?;
+    write(&mut control, &EnterReport::Ready(getpid().as_raw()))?;
     let order = read(&mut BufReader::new(control.try_clone()?))?;
     let order: Order = order.ok_or(io::ErrorKind::UnexpectedEof)?;
     let mut command = Command::new(program);
@@ -299,22 +303,22 @@ fn become_program(mut arguments: impl Iterator<Item = OsString>) -> io::Result<I
     Err(io::ErrorKind::Other.into())
 }
 
-fn failed(error: &io::Error) -> Report {
-    Report::Failed(error.raw_os_error().unwrap_or(Errno::EINVAL as i32))
+fn failed(error: &io::Error) -> EnterReport {
+    EnterReport::Failed(error.raw_os_error().unwrap_or(Errno::EINVAL as i32))
 }
 
 /// Takes on the layers of the order.
-fn confine(order: &Order, control: &UnixStream) -> Result<(), Report> {
+fn confine(order: &Order, control: &UnixStream) -> Result<(), EnterReport> {
     let Order { layers, bounds, .. } = order;
     if *layers == Layers::NamespacesAndLandlock && namespaces::enter(bounds).is_err() {
-        return Err(Report::NoNamespaces);
+        return Err(EnterReport::NoNamespaces);
     }
     if *layers != Layers::Landlock {
         listen(bounds, control).map_err(|error| failed(&error))?;
     }
     keep_capabilities(CapabilitySet::empty()).map_err(|error| failed(&error))?;
     if *layers != Layers::InSandbox && !landlocked::restrict(bounds) {
-        return Err(Report::NoLandlock);
+        return Err(EnterReport::NoLandlock);
     }
     // A system without such filters has the other layers.
     syscalls::restrict();
@@ -326,7 +330,7 @@ fn confine(order: &Order, control: &UnixStream) -> Result<(), Report> {
 fn listen(bounds: &Bounds, control: &UnixStream) -> io::Result<()> {
     let Some(port) = bounds.port else { return Ok(()) };
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
-    pass(control, &line(&Report::Listening)?, Some(listener.as_fd()))
+    pass(control, &line(&EnterReport::Listening)?, Some(listener.as_fd()))
 }
 
 /// Gives up all capabilities but these, in this process and in all that it starts.

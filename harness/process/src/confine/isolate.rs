@@ -14,7 +14,7 @@ use nix::sched::CloneFlags;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use rustix::thread::CapabilitySet;
 
-use super::super::isolation::{Isolation, Opened};
+use super::super::isolation::{Isolation, SocketKind};
 use super::super::passing::{PassingReader, pass};
 use super::enter::keep_capabilities;
 use super::namespaces::{bind, enter_namespaces, start_loopback};
@@ -38,7 +38,7 @@ const KEPT: CapabilitySet = CapabilitySet::CHOWN
 /// An error if the system does not let it. The process is then of no further use, because it may be half-way.
 pub(crate) fn isolate(
     isolation: &Isolation,
-    mut opened: impl FnMut(Opened, &dyn AsFd) -> io::Result<()>,
+    mut opened: impl FnMut(SocketKind, &dyn AsFd) -> io::Result<()>,
 ) -> io::Result<()> {
     let network = match isolation.network {
         Some(_) => CloneFlags::CLONE_NEWNET,
@@ -52,13 +52,13 @@ pub(crate) fn isolate(
     if let Some(network) = &isolation.network {
         start_loopback()?;
         for address in &network.tcp {
-            opened(Opened::Tcp, &TcpListener::bind(address)?)?;
+            opened(SocketKind::Tcp, &TcpListener::bind(address)?)?;
         }
         for address in &network.udp {
-            opened(Opened::Udp, &UdpSocket::bind(address)?)?;
+            opened(SocketKind::Udp, &UdpSocket::bind(address)?)?;
         }
         let (ours, theirs) = UnixStream::pair()?;
-        opened(Opened::Door, &theirs)?;
+        opened(SocketKind::Door, &theirs)?;
         threads::start("door", move || hand_out(ours))?;
     }
     keep_capabilities(KEPT)
@@ -93,7 +93,7 @@ mod tests {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let handing = std::thread::spawn(move || hand_out(theirs));
         let mut sockets = NetworkSockets::default();
-        sockets.add(Opened::Door, ours.into());
+        sockets.add(SocketKind::Door, ours.into());
         let door = sockets.door.take().unwrap();
         let server = TcpListener::bind("127.0.0.1:0").unwrap();
         let address: SocketAddr = server.local_addr().unwrap();

@@ -20,7 +20,7 @@ use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{getgid, getuid, pivot_root};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketType, recv, send, socket};
 
-use super::bounds::{Bounds, DEVICES, Place};
+use super::bounds::{Bounds, DEVICES, VisiblePath};
 
 /// The folder that has the machine's tree while the new one is made.
 const OLD: &str = "/old";
@@ -39,7 +39,8 @@ const DEVICE_LINKS: [(&str, &str); 4] = [
 /// An error if the system does not let it. The process is then of no further use, because it may be half-way.
 pub(super) fn enter(bounds: &Bounds) -> io::Result<()> {
     let current = std::env::current_dir()?;
-    let devices = DEVICES.map(PathBuf::from).map(|path| Place::Files { real: path.clone(), path });
+    let devices =
+        DEVICES.map(PathBuf::from).map(|path| VisiblePath::Files { real: path.clone(), path });
     let places = bounds.places().into_iter().chain(devices);
     let base = bounds.write.first().and_then(|folder| folder.parent());
     let base = base.ok_or(io::ErrorKind::InvalidInput)?;
@@ -110,14 +111,14 @@ const LOOPBACK_ON: [u8; 32] = {
 };
 
 /// Puts a place of the machine's tree at the same path in the new one.
-fn make(place: &Place) -> io::Result<()> {
-    let (Place::Link { path, .. } | Place::Files { path, .. }) = place;
+fn make(place: &VisiblePath) -> io::Result<()> {
+    let (VisiblePath::Link { path, .. } | VisiblePath::Files { path, .. }) = place;
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
     match place {
-        Place::Link { path, target } => symlink(target, path),
-        Place::Files { path, real } => {
+        VisiblePath::Link { path, target } => symlink(target, path),
+        VisiblePath::Files { path, real } => {
             let real = Path::new(OLD).join(real.strip_prefix("/").unwrap_or(real));
             if real.is_dir() {
                 fs::create_dir_all(path)?;

@@ -219,14 +219,14 @@ impl From<Cassette> for Take {
 
 fn parse_manifest(path: &Path, text: &str) -> Result<Manifest, CassetteError> {
     #[derive(serde::Deserialize)]
-    struct Head {
+    struct ManifestHead {
         format: u32,
     }
     let bad = |error: toml::de::Error| CassetteError::Manifest {
         path: path.to_owned(),
         what: error.message().to_owned(),
     };
-    let head: Head = toml::from_str(text).map_err(bad)?;
+    let head: ManifestHead = toml::from_str(text).map_err(bad)?;
     if head.format > FORMAT {
         return Err(CassetteError::TooNew { path: path.to_owned(), found: head.format });
     }

@@ -93,7 +93,7 @@ impl Facts {
     /// Reads what the two sides of a process state. A line of stdout of more than `line_limit` bytes states nothing, and
     /// neither does a result that is said again at once.
     pub fn read(capture: Capture<'_>, line_limit: usize) -> Self {
-        let mut reader = Reader::default();
+        let mut reader = FactsReader::default();
         capture.stdin.iter().for_each(|line| reader.host_line(line));
         let mut before: &[u8] = &[];
         for line in json::lines(capture.stdout).filter(|line| line.len() <= line_limit) {
@@ -120,11 +120,11 @@ impl Facts {
 }
 
 /// The conversation of a record: that of a call, or the main one.
-type Parent = Option<String>;
+type ParentId = Option<String>;
 
 /// The place of a block.
 #[derive(Debug, Clone, Copy)]
-enum Place {
+enum ContentPlace {
     Text(BlockPlace),
     Reasoning(BlockPlace),
     Call(usize),
@@ -143,16 +143,16 @@ struct Stream {
     /// The number of the message; none before the first one.
     message: Option<usize>,
     /// The newest block of each index.
-    blocks: BTreeMap<u64, Place>,
+    blocks: BTreeMap<u64, ContentPlace>,
     /// The indexes of those that have not stopped.
     open: BTreeSet<u64>,
 }
 
 #[derive(Default)]
-struct Reader {
+struct FactsReader {
     facts: Facts,
     /// The message that streams in each conversation.
-    streams: HashMap<Parent, Stream>,
+    streams: HashMap<ParentId, Stream>,
     /// The messages that came as stream events.
     streamed: HashSet<usize>,
     /// The ids of the messages of turns that have ended.
@@ -160,7 +160,7 @@ struct Reader {
     /// The number of messages that had begun when the last turn ended.
     begun_before: usize,
     /// The newest message of each conversation and id.
-    messages: HashMap<(Parent, String), usize>,
+    messages: HashMap<(ParentId, String), usize>,
     /// The calls of each id, the newest last.
     calls: HashMap<String, Vec<usize>>,
     /// The ids of the requests for an answer.
@@ -171,9 +171,9 @@ struct Reader {
     texts: HashMap<usize, SaidBlocks>,
     reasoning: HashMap<usize, SaidBlocks>,
     /// The blocks that each record of the main conversation has shown in this turn, by its uuid.
-    shown: HashMap<String, ShownBlocks>,
+    shown: HashMap<String, BlocksOfRecord>,
     /// The same of subagents, which outlive turns.
-    shown_by_subagents: HashMap<String, ShownBlocks>,
+    shown_by_subagents: HashMap<String, BlocksOfRecord>,
     /// The numbers of messages and of calls that had begun before this turn.
     messages_before: usize,
     calls_before: usize,
@@ -186,9 +186,9 @@ struct Reader {
 }
 
 /// The blocks that a record has shown of a message.
-struct ShownBlocks {
+struct BlocksOfRecord {
     message: usize,
-    places: Vec<Place>,
+    places: Vec<ContentPlace>,
 }
 
 /// The blocks of a message that a whole message has said: the first ones.
@@ -199,7 +199,7 @@ struct SaidBlocks {
     hashes: HashSet<u64>,
 }
 
-impl Reader {
+impl FactsReader {
     fn record(&mut self, record: &Value) {
         let parent = text(&record["parent_tool_use_id"]).map(str::to_owned);
         match record["type"].as_str().unwrap_or_default() {
@@ -310,7 +310,7 @@ impl Reader {
         self.facts.turns.len()
     }
 
-    fn user(&mut self, record: &Value, parent: &Parent) {
+    fn user(&mut self, record: &Value, parent: &ParentId) {
         let is_main = parent.is_none();
         let message = &record["message"];
         let words = words_of(message);
@@ -343,7 +343,7 @@ impl Reader {
         self.before.is_interrupted |= is_main && is_interrupt;
     }
 
-    fn stream_event(&mut self, record: &Value, parent: Parent) {
+    fn stream_event(&mut self, record: &Value, parent: ParentId) {
         let event = &record["event"];
         if let Some(id) = text(&record["abandoned_blocks"]["api_message_id"]) {
             let from = record["abandoned_blocks"]["from_block_index"].as_u64().unwrap_or_default();
@@ -370,15 +370,20 @@ impl Reader {
                         let begun = self.block(string(&block["text"]));
                         let texts = &mut self.facts.messages[message].texts;
                         texts.push(begun);
-                        Some(Place::Text(BlockPlace { message, block: texts.len() - 1 }))
+                        Some(ContentPlace::Text(BlockPlace { message, block: texts.len() - 1 }))
                     }
                     "thinking" => {
                         let begun = self.block(string(&block["thinking"]));
                         let reasoning = &mut self.facts.messages[message].reasoning;
                         reasoning.push(begun);
-                        Some(Place::Reasoning(BlockPlace { message, block: reasoning.len() - 1 }))
+                        Some(ContentPlace::Reasoning(BlockPlace {
+                            message,
+                            block: reasoning.len() - 1,
+                        }))
                     }
-                    kind if CALLS.contains(&kind) => self.call(block, message).map(Place::Call),
+                    kind if CALLS.contains(&kind) => {
+                        self.call(block, message).map(ContentPlace::Call)
+                    }
                     _ => {
                         self.result_of_call(block);
                         None
@@ -396,16 +401,16 @@ impl Reader {
                 let messages = &mut self.facts.messages;
                 let stream = self.streams.get(&parent);
                 match (stream.and_then(|it| it.blocks.get(&index)), string(&delta["type"])) {
-                    (Some(Place::Text(at)), "text_delta") => {
+                    (Some(ContentPlace::Text(at)), "text_delta") => {
                         messages[at.message].texts[at.block]
                             .streamed
                             .push_str(string(&delta["text"]));
                     }
-                    (Some(Place::Reasoning(at)), "thinking_delta") => {
+                    (Some(ContentPlace::Reasoning(at)), "thinking_delta") => {
                         let block = &mut messages[at.message].reasoning[at.block];
                         block.streamed.push_str(string(&delta["thinking"]));
                     }
-                    (Some(Place::Call(call)), "input_json_delta") => {
+                    (Some(ContentPlace::Call(call)), "input_json_delta") => {
                         let call = &mut self.facts.calls[*call];
                         call.streamed.push_str(string(&delta["partial_json"]));
                         call.pieces.push(call.streamed.len());
@@ -430,7 +435,7 @@ impl Reader {
 
     /// Takes the message back that streams in a conversation if it broke off within a block: what comes next is the
     /// second try. CLIs up to 2.1.148 print nothing about such a failure.
-    fn begin_second_try(&mut self, parent: &Parent) {
+    fn begin_second_try(&mut self, parent: &ParentId) {
         let broken = self.streams.get(parent).filter(|stream| !stream.open.is_empty());
         if let Some(message) = broken.and_then(|stream| stream.message) {
             self.retract_message(message);
@@ -441,7 +446,7 @@ impl Reader {
     }
 
     /// Takes the blocks of a message back from an index on, because the CLI has made up its end.
-    fn abandon(&mut self, parent: &Parent, id: &str, from: u64) {
+    fn abandon(&mut self, parent: &ParentId, id: &str, from: u64) {
         let Some(stream) = self.streams.get_mut(parent) else { return };
         let is_it = stream.message.is_some_and(|at| self.facts.messages[at].id == id);
         if is_it {
@@ -454,14 +459,14 @@ impl Reader {
     /// Takes all blocks of a message back.
     fn retract_message(&mut self, at: usize) {
         let message = &self.facts.messages[at];
-        let texts =
-            (0..message.texts.len()).map(|block| Place::Text(BlockPlace { message: at, block }));
+        let texts = (0..message.texts.len())
+            .map(|block| ContentPlace::Text(BlockPlace { message: at, block }));
         let reasoning = (0..message.reasoning.len())
-            .map(|block| Place::Reasoning(BlockPlace { message: at, block }));
+            .map(|block| ContentPlace::Reasoning(BlockPlace { message: at, block }));
         let calls = (0..).zip(&self.facts.calls).skip(self.calls_before);
         let calls = calls.filter(|(_, call)| call.message == at);
-        let calls = calls.map(|(call, _)| Place::Call(call));
-        let all: Vec<Place> = texts.chain(reasoning).chain(calls).collect();
+        let calls = calls.map(|(call, _)| ContentPlace::Call(call));
+        let all: Vec<ContentPlace> = texts.chain(reasoning).chain(calls).collect();
         all.into_iter().for_each(|place| self.retract(place));
     }
 
@@ -469,7 +474,7 @@ impl Reader {
     fn retract_shown(&mut self, uuids: &Value) {
         for uuid in uuids.as_array().into_iter().flatten().filter_map(text) {
             let shown = self.shown.remove(uuid).or_else(|| self.shown_by_subagents.remove(uuid));
-            let Some(ShownBlocks { message, places }) = shown else { continue };
+            let Some(BlocksOfRecord { message, places }) = shown else { continue };
             places.into_iter().for_each(|place| self.retract(place));
             let RecordedMessage { texts, reasoning, .. } = &self.facts.messages[message];
             let said = |count| SaidBlocks { count, hashes: HashSet::new() };
@@ -478,23 +483,23 @@ impl Reader {
         }
     }
 
-    fn retract(&mut self, place: Place) {
+    fn retract(&mut self, place: ContentPlace) {
         match place {
-            Place::Text(BlockPlace { message, block }) => {
+            ContentPlace::Text(BlockPlace { message, block }) => {
                 self.facts.messages[message].texts[block].is_retracted = true;
             }
-            Place::Reasoning(BlockPlace { message, block }) => {
+            ContentPlace::Reasoning(BlockPlace { message, block }) => {
                 self.facts.messages[message].reasoning[block].is_retracted = true;
             }
             // A call that is whole has started.
-            Place::Call(call) => {
+            ContentPlace::Call(call) => {
                 let call = &mut self.facts.calls[call];
                 call.is_retracted = call.whole.is_none();
             }
         }
     }
 
-    fn begin(&mut self, id: String, parent: Parent) -> usize {
+    fn begin(&mut self, id: String, parent: ParentId) -> usize {
         let turn = self.turn();
         let number = self.facts.messages.len();
         self.messages.insert((parent.clone(), id.clone()), number);
@@ -544,7 +549,7 @@ impl Reader {
         Some(self.facts.calls.len() - 1)
     }
 
-    fn snapshot(&mut self, record: &Value, parent: Parent) {
+    fn snapshot(&mut self, record: &Value, parent: ParentId) {
         self.retract_shown(&record["supersedes"]);
         let message = &record["message"];
         let id = text(&message["id"]).unwrap_or_default();
@@ -587,7 +592,9 @@ impl Reader {
                     let texts = &mut self.facts.messages[at].texts;
                     let own = self.texts.entry(at).or_default();
                     let block = own.whole(texts, said.unwrap_or_default(), new);
-                    shown.extend(block.map(|block| Place::Text(BlockPlace { message: at, block })));
+                    shown.extend(
+                        block.map(|block| ContentPlace::Text(BlockPlace { message: at, block })),
+                    );
                 }
                 "thinking" => {
                     let new = self.block("");
@@ -595,7 +602,9 @@ impl Reader {
                     let own = self.reasoning.entry(at).or_default();
                     let block = own.whole(reasoning, string(&block["thinking"]), new);
                     shown.extend(
-                        block.map(|block| Place::Reasoning(BlockPlace { message: at, block })),
+                        block.map(|block| {
+                            ContentPlace::Reasoning(BlockPlace { message: at, block })
+                        }),
                     );
                 }
                 kind if CALLS.contains(&kind) => {
@@ -608,7 +617,7 @@ impl Reader {
         }
         if let Some(uuid) = text(&record["uuid"]) {
             let map = if is_main { &mut self.shown } else { &mut self.shown_by_subagents };
-            map.insert(uuid.to_owned(), ShownBlocks { message: at, places: shown });
+            map.insert(uuid.to_owned(), BlocksOfRecord { message: at, places: shown });
         }
     }
 

@@ -34,7 +34,7 @@ pub use init::{InitDone, InitStep, init};
 pub use load::{ChatServerSpec, Proof, Scenario};
 pub use login::Login;
 pub use model::{
-    Conversation, DeltaCut, ErrorType, Model, ModelApiError, ModelBlock, ModelContent,
+    DeltaCut, ErrorType, Model, ModelApiError, ModelBlock, ModelContent, ModelConversation,
     ModelFailure, ModelFailureKind, ModelStopReason, ModelTurn, Pieces, SideRequest, Spare, Spot,
     StepTurns, ToolSide,
 };

@@ -131,12 +131,12 @@ pub fn scan_goldens(
 /// none, so that no secret is left out.
 pub fn allowed_in(cassette: &Path) -> Vec<String> {
     #[derive(Deserialize)]
-    struct Head {
+    struct AllowedSecrets {
         #[serde(default)]
         allowed_secrets: Vec<String>,
     }
     let text = files::read_text(&cassette.join("cassette.toml")).ok();
-    let head = text.and_then(|text| toml::from_str::<Head>(&text).ok());
+    let head = text.and_then(|text| toml::from_str::<AllowedSecrets>(&text).ok());
     head.map(|head| head.allowed_secrets).unwrap_or_default()
 }
 

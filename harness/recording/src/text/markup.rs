@@ -52,7 +52,7 @@ const ATTRIBUTES: [(&str, &str, &str); 3] = [
 const ENTITIES: [(&str, char); 4] = [("lt", '<'), ("gt", '>'), ("amp", '&'), ("quot", '"')];
 
 /// An open tag: its name, its mark, and where it leads.
-struct OpenTag<'h> {
+struct MarkupTag<'h> {
     name: &'h str,
     mark: &'static str,
     link: Option<String>,
@@ -69,7 +69,7 @@ pub fn spans(html: &str) -> Vec<Span> {
 
 /// The runs of a message as they were sent.
 fn runs(html: &str) -> Vec<Span> {
-    let mut open: Vec<OpenTag<'_>> = Vec::new();
+    let mut open: Vec<MarkupTag<'_>> = Vec::new();
     let mut spans: Vec<Span> = Vec::new();
     let mut rest = html;
     loop {
@@ -140,7 +140,7 @@ fn tag(html: &str) -> Option<(&str, &str)> {
 }
 
 /// Opens or closes; `false` when it is no tag of the Bot API's, or closes what is not open.
-fn apply<'h>(tag: &'h str, open: &mut Vec<OpenTag<'h>>) -> bool {
+fn apply<'h>(tag: &'h str, open: &mut Vec<MarkupTag<'h>>) -> bool {
     if let Some(name) = tag.strip_prefix('/') {
         return match open.last() {
             Some(last) if last.name == name => open.pop().is_some(),
@@ -157,7 +157,7 @@ fn apply<'h>(tag: &'h str, open: &mut Vec<OpenTag<'h>>) -> bool {
         return false;
     }
     let link = value.filter(|_| name == "a").map(plain);
-    open.push(OpenTag { name, mark, link });
+    open.push(MarkupTag { name, mark, link });
     true
 }
 
@@ -184,7 +184,7 @@ pub fn entity(html: &str) -> Option<(char, usize)> {
 }
 
 /// Adds a text with the marks of the tags that are open.
-fn push(spans: &mut Vec<Span>, open: &[OpenTag<'_>], text: &str) {
+fn push(spans: &mut Vec<Span>, open: &[MarkupTag<'_>], text: &str) {
     if text.is_empty() {
         return;
     }

@@ -40,4 +40,4 @@ pub use short::{Keep, MARK, common_end, common_start, end, pad, start, truncate,
 pub use size::megabytes;
 pub use solid::{solid, solid_chars};
 pub use whole::whole;
-pub use words::{Parts, changed_words};
+pub use words::{WordDiff, changed_words};

@@ -51,13 +51,13 @@ enum Sign {
 
 /// A text that must have been shown.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Needle {
+pub(super) struct ShownNeedle {
     signs: Vec<(Gap, Sign)>,
     /// The words, each with the number of the sign after it and whether it begins a line.
     words: Vec<(String, usize, bool)>,
 }
 
-impl Needle {
+impl ShownNeedle {
     /// A text as it is, in which masks stand for secrets.
     pub(super) fn text(text: &str) -> Self {
         let mut needle = Self::default();
@@ -191,18 +191,18 @@ impl Page {
 
 /// Messages, one after another.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Pages(Vec<Page>);
+pub(super) struct MessagePages(Vec<Page>);
 
 /// How much of a text was found: a sign of it, and a place in a page.
-type Place = (usize, usize, usize);
+type SearchPosition = (usize, usize, usize);
 
-impl Pages {
+impl MessagePages {
     pub(super) fn add(&mut self, text: &str) {
         self.0.push(Page::of(text));
     }
 
     /// The words of the text that are missing, with how many of its signs come before them.
-    pub(super) fn lack(&self, needle: &Needle) -> Option<(usize, String)> {
+    pub(super) fn lack(&self, needle: &ShownNeedle) -> Option<(usize, String)> {
         let mut furthest = 0;
         let mut seen = HashSet::new();
         for (number, page) in self.0.iter().enumerate() {
@@ -219,7 +219,7 @@ impl Pages {
     }
 
     /// The text may begin here.
-    fn begins(&self, needle: &Needle, page: &Page, at: usize) -> bool {
+    fn begins(&self, needle: &ShownNeedle, page: &Page, at: usize) -> bool {
         let is_word = !needle.is_word() || page.is_between_words(at);
         let Some((_, first)) = needle.signs.first() else { return true };
         let Some((c, _)) = page.chars.get(at) else { return false };
@@ -228,10 +228,10 @@ impl Pages {
 
     fn has(
         &self,
-        needle: &Needle,
-        from: Place,
+        needle: &ShownNeedle,
+        from: SearchPosition,
         furthest: &mut usize,
-        seen: &mut HashSet<Place>,
+        seen: &mut HashSet<SearchPosition>,
     ) -> bool {
         let mut open = vec![from];
         while let Some((mut sign, number, mut at)) = open.pop() {
@@ -260,7 +260,12 @@ impl Pages {
     }
 
     /// Adds the other places where the text may go on; `false` if there is none.
-    fn branches(&self, needle: &Needle, place: Place, open: &mut Vec<Place>) -> bool {
+    fn branches(
+        &self,
+        needle: &ShownNeedle,
+        place: SearchPosition,
+        open: &mut Vec<SearchPosition>,
+    ) -> bool {
         let (sign, number, at) = place;
         let (page, before) = (&self.0[number], open.len());
         let (gap, own) = needle.signs[sign];

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use clitape_gateway::sanitise;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use super::needle::{Needle, Pages};
+use super::needle::{MessagePages, ShownNeedle};
 use super::safe::marked;
 
 /// Words of a piece.
@@ -32,7 +32,7 @@ pub struct ShownTexts {
     /// The letters of each message.
     letters: Vec<String>,
     /// Each message as it is, read as JSON, and read as JSON in a string of JSON.
-    readings: [Pages; 3],
+    readings: [MessagePages; 3],
     /// The characters that hide in the messages as they were sent.
     hidden: BTreeSet<char>,
 }
@@ -66,12 +66,12 @@ impl ShownTexts {
 
     /// The first words of `text` that no message shows; `None` if all of it is there, in order. A secret may be masked.
     pub fn lack(&self, text: &str) -> Option<String> {
-        self.lacking(&Needle::text(text))
+        self.lacking(&ShownNeedle::text(text))
     }
 
     /// The first words that no message shows of a key and its values, one behind another.
     pub fn lack_field(&self, key: &str, values: &[String]) -> Option<String> {
-        self.lacking(&Needle::field(key, values))
+        self.lacking(&ShownNeedle::field(key, values))
     }
 
     /// The first words of a text in Markdown that no message shows.
@@ -83,7 +83,7 @@ impl ShownTexts {
     }
 
     /// The words that the reading lacks that has most of the text.
-    fn lacking(&self, needle: &Needle) -> Option<String> {
+    fn lacking(&self, needle: &ShownNeedle) -> Option<String> {
         let mut most: Option<(usize, String)> = None;
         for pages in &self.readings {
             let lack = pages.lack(needle)?;

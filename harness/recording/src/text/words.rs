@@ -10,17 +10,17 @@ const WORDS: usize = 8_192;
 const ALIKE: f32 = 0.3;
 
 /// A text in parts; `true` marks the parts that differ from the other side's.
-pub type Parts = Vec<(bool, String)>;
+pub type WordDiff = Vec<(bool, String)>;
 
 /// Compares two texts word by word. Of texts that are too long for that, or have little in common, the part
 /// between the common beginning and the common end differs.
-pub fn changed_words(a: &str, b: &str) -> [Parts; 2] {
+pub fn changed_words(a: &str, b: &str) -> [WordDiff; 2] {
     if a.len().max(b.len()) <= WORDS {
         let diff = TextDiff::from_unicode_words(a, b);
         if diff.ratio() > ALIKE {
             return [ChangeTag::Delete, ChangeTag::Insert].map(|side| {
                 let changes = diff.iter_all_changes();
-                let mut parts = Parts::new();
+                let mut parts = WordDiff::new();
                 for change in changes.filter(|c| c.tag() == ChangeTag::Equal || c.tag() == side) {
                     let changed = change.tag() == side;
                     match parts.last_mut() {

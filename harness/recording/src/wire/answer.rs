@@ -24,7 +24,7 @@ pub struct ControlResponse {
 /// The decision of an answer to a question or to the call of a hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display)]
 #[strum(serialize_all = "lowercase")]
-pub enum Decision {
+pub enum AnswerDecision {
     /// Yes.
     Allow,
     /// No.
@@ -131,16 +131,16 @@ impl ControlResponse {
     }
 
     /// Returns the decision about a question or the call of a hook.
-    pub fn decision(&self) -> Decision {
+    pub fn decision(&self) -> AnswerDecision {
         let result = self.result();
         let fields = result.as_ref().and_then(|it| ObjectFields::of(it.as_str().as_bytes()));
         let fields = fields.unwrap_or_default();
         let hook = || fields.object("hookSpecificOutput").text("permissionDecision");
         let word = fields.text("behavior").or_else(|| fields.text("decision")).or_else(hook);
         match word.as_deref() {
-            Some("allow" | "approve") => Decision::Allow,
-            Some("deny" | "block") => Decision::Deny,
-            _ => Decision::Neutral,
+            Some("allow" | "approve") => AnswerDecision::Allow,
+            Some("deny" | "block") => AnswerDecision::Deny,
+            _ => AnswerDecision::Neutral,
         }
     }
 }
@@ -148,12 +148,12 @@ impl ControlResponse {
 impl fmt::Display for ControlResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         #[derive(Serialize)]
-        struct Line<'a> {
+        struct AnswerLine<'a> {
             #[serde(rename = "type")]
             kind: &'static str,
             response: &'a JsonText,
         }
-        f.write_str(JsonText::of(&Line { kind: RESPONSE, response: &self.body }).as_str())
+        f.write_str(JsonText::of(&AnswerLine { kind: RESPONSE, response: &self.body }).as_str())
     }
 }
 
@@ -189,7 +189,7 @@ impl Serialize for PermissionAnswer {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
-        struct Fields<'a> {
+        struct AnswerFields<'a> {
             behavior: &'static str,
             #[serde(skip_serializing_if = "Option::is_none")]
             updated_input: Option<&'a JsonText>,
@@ -204,7 +204,7 @@ impl Serialize for PermissionAnswer {
         }
         let tool_use_id = self.tool_use_id.as_deref();
         let fields = match &self.decision {
-            PermissionDecision::Allow { updated_input, updated_permissions } => Fields {
+            PermissionDecision::Allow { updated_input, updated_permissions } => AnswerFields {
                 behavior: "allow",
                 updated_input: updated_input.as_ref(),
                 updated_permissions: updated_permissions.as_deref(),
@@ -212,7 +212,7 @@ impl Serialize for PermissionAnswer {
                 interrupt: None,
                 tool_use_id,
             },
-            PermissionDecision::Deny { message, interrupt } => Fields {
+            PermissionDecision::Deny { message, interrupt } => AnswerFields {
                 behavior: "deny",
                 updated_input: None,
                 updated_permissions: None,

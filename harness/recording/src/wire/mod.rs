@@ -9,7 +9,7 @@ mod json;
 mod message;
 mod request;
 
-pub use answer::{ControlResponse, Decision, PermissionAnswer, PermissionDecision};
+pub use answer::{AnswerDecision, ControlResponse, PermissionAnswer, PermissionDecision};
 pub use json::JsonText;
 pub use message::{MessageTemplate, UserMessage};
 pub use request::{

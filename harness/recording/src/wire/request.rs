@@ -142,14 +142,16 @@ impl ControlRequest {
 impl fmt::Display for ControlRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         #[derive(Serialize)]
-        struct Line<'a> {
+        struct RequestLine<'a> {
             #[serde(rename = "type")]
             kind: &'static str,
             request_id: &'a str,
             request: &'a JsonText,
         }
         let Self { request_id, body, .. } = self;
-        f.write_str(JsonText::of(&Line { kind: REQUEST, request_id, request: body }).as_str())
+        f.write_str(
+            JsonText::of(&RequestLine { kind: REQUEST, request_id, request: body }).as_str(),
+        )
     }
 }
 

@@ -18,7 +18,7 @@ const MAX_SECRET: usize = 256;
 
 /// What a method does.
 #[derive(Clone, Copy)]
-pub(super) enum Effect {
+pub(super) enum MethodEffect {
     /// It waits for updates.
     Poll,
     /// It belongs to no chat.
@@ -38,42 +38,42 @@ pub(super) struct ChatMethod {
 }
 
 /// A method that writes.
-const fn writes(run: fn(&mut ChatCall<'_>) -> ApiResult) -> Effect {
-    Effect::Chat(ChatMethod { is_numbered: true, is_paced: true, run })
+const fn writes(run: fn(&mut ChatCall<'_>) -> ApiResult) -> MethodEffect {
+    MethodEffect::Chat(ChatMethod { is_numbered: true, is_paced: true, run })
 }
 
 /// A method that changes the chat without writing.
-const fn changes(run: fn(&mut ChatCall<'_>) -> ApiResult) -> Effect {
-    Effect::Chat(ChatMethod { is_numbered: true, is_paced: false, run })
+const fn changes(run: fn(&mut ChatCall<'_>) -> ApiResult) -> MethodEffect {
+    MethodEffect::Chat(ChatMethod { is_numbered: true, is_paced: false, run })
 }
 
 /// A method that changes no message.
-const fn signals(run: fn(&mut ChatCall<'_>) -> ApiResult) -> Effect {
-    Effect::Chat(ChatMethod { is_numbered: false, is_paced: false, run })
+const fn signals(run: fn(&mut ChatCall<'_>) -> ApiResult) -> MethodEffect {
+    MethodEffect::Chat(ChatMethod { is_numbered: false, is_paced: false, run })
 }
 
 /// Each method by its name; Telegram does not care for small and capital letters.
-pub(super) const METHODS: [(&str, Effect); 48] = [
-    ("getMe", Effect::Bot(get_me)),
-    ("getUpdates", Effect::Poll),
-    ("setWebhook", Effect::Bot(set_webhook)),
-    ("deleteWebhook", Effect::Bot(delete_webhook)),
-    ("getWebhookInfo", Effect::Bot(get_webhook_info)),
-    ("logOut", Effect::Bot(done)),
-    ("close", Effect::Bot(done)),
-    ("getMyCommands", Effect::Bot(get_my_commands)),
-    ("setMyCommands", Effect::Bot(set_my_commands)),
-    ("deleteMyCommands", Effect::Bot(delete_my_commands)),
-    ("getMyName", Effect::Bot(get_my_name)),
-    ("setMyName", Effect::Bot(done)),
-    ("getMyDescription", Effect::Bot(get_my_description)),
-    ("setMyDescription", Effect::Bot(done)),
-    ("getMyShortDescription", Effect::Bot(get_my_short_description)),
-    ("setMyShortDescription", Effect::Bot(done)),
-    ("getChatMenuButton", Effect::Bot(get_chat_menu_button)),
-    ("setChatMenuButton", Effect::Bot(done)),
-    ("setMyDefaultAdministratorRights", Effect::Bot(done)),
-    ("getFile", Effect::Bot(get_file)),
+pub(super) const METHODS: [(&str, MethodEffect); 48] = [
+    ("getMe", MethodEffect::Bot(get_me)),
+    ("getUpdates", MethodEffect::Poll),
+    ("setWebhook", MethodEffect::Bot(set_webhook)),
+    ("deleteWebhook", MethodEffect::Bot(delete_webhook)),
+    ("getWebhookInfo", MethodEffect::Bot(get_webhook_info)),
+    ("logOut", MethodEffect::Bot(done)),
+    ("close", MethodEffect::Bot(done)),
+    ("getMyCommands", MethodEffect::Bot(get_my_commands)),
+    ("setMyCommands", MethodEffect::Bot(set_my_commands)),
+    ("deleteMyCommands", MethodEffect::Bot(delete_my_commands)),
+    ("getMyName", MethodEffect::Bot(get_my_name)),
+    ("setMyName", MethodEffect::Bot(done)),
+    ("getMyDescription", MethodEffect::Bot(get_my_description)),
+    ("setMyDescription", MethodEffect::Bot(done)),
+    ("getMyShortDescription", MethodEffect::Bot(get_my_short_description)),
+    ("setMyShortDescription", MethodEffect::Bot(done)),
+    ("getChatMenuButton", MethodEffect::Bot(get_chat_menu_button)),
+    ("setChatMenuButton", MethodEffect::Bot(done)),
+    ("setMyDefaultAdministratorRights", MethodEffect::Bot(done)),
+    ("getFile", MethodEffect::Bot(get_file)),
     ("getChat", signals(other_methods::get_chat)),
     ("getChatMember", signals(other_methods::get_chat_member)),
     ("sendMessage", writes(messages::send_message)),
@@ -101,7 +101,7 @@ pub(super) const METHODS: [(&str, Effect); 48] = [
     ("reopenGeneralForumTopic", changes(topics::change_general_topic)),
     ("hideGeneralForumTopic", changes(topics::change_general_topic)),
     ("unhideGeneralForumTopic", changes(topics::change_general_topic)),
-    ("getForumTopicIconStickers", Effect::Bot(topics::get_forum_topic_icon_stickers)),
+    ("getForumTopicIconStickers", MethodEffect::Bot(topics::get_forum_topic_icon_stickers)),
 ];
 
 /// The method that answers a press; its chat is that of the press.
@@ -111,8 +111,8 @@ pub(super) const ANSWER_PRESS: (&str, ChatMethod) = (
 );
 
 /// Finds a method by its name.
-pub(super) fn method(name: &str) -> Option<(&'static str, Effect)> {
-    let answer = (ANSWER_PRESS.0, Effect::Chat(ANSWER_PRESS.1));
+pub(super) fn method(name: &str) -> Option<(&'static str, MethodEffect)> {
+    let answer = (ANSWER_PRESS.0, MethodEffect::Chat(ANSWER_PRESS.1));
     let mut all = METHODS.into_iter().chain([answer]);
     all.find(|(known, _)| known.eq_ignore_ascii_case(name))
 }
@@ -291,7 +291,7 @@ mod tests {
     fn the_methods_that_a_list_of_faults_counts_have_numbers() {
         for name in COUNTED {
             let found = method(name);
-            let is_numbered = matches!(found, Some((known, Effect::Chat(chat))) if known == name && chat.is_numbered);
+            let is_numbered = matches!(found, Some((known, MethodEffect::Chat(chat))) if known == name && chat.is_numbered);
             assert!(is_numbered, "{name}");
         }
     }

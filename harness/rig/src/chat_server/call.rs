@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::answer::{ApiError, ApiResult, wire};
-use super::api::{self, ChatMethod, Effect};
+use super::api::{self, ChatMethod, MethodEffect};
 use super::connections::without_panic;
 use super::faults::{CallFault, ConnectionFault, Faults, NumberedCall};
 use super::messages::ChatCall;
@@ -56,8 +56,8 @@ pub(super) async fn make(shared: Arc<Shared>, name: String, params: Params, held
             sleep(latency).await;
             Reply::of(&unknown(&shared, &name, &params))
         }
-        Some((_, Effect::Poll)) => Reply::of(&poll(&shared, &params).await),
-        Some((name, Effect::Bot(run))) => {
+        Some((_, MethodEffect::Poll)) => Reply::of(&poll(&shared, &params).await),
+        Some((name, MethodEffect::Bot(run))) => {
             sleep(latency).await;
             Reply::of(&shared.change(|state| {
                 let result = run(state, &params);
@@ -70,7 +70,7 @@ pub(super) async fn make(shared: Arc<Shared>, name: String, params: Params, held
                 result
             }))
         }
-        Some((name, Effect::Chat(method))) => {
+        Some((name, MethodEffect::Chat(method))) => {
             let begun = shared.change(|state| begin(state, name, method, &params));
             match begun {
                 Err(error) => {

@@ -57,7 +57,7 @@ impl Message {
 
 /// A chat.
 #[derive(Debug, Default)]
-pub(super) struct Chat {
+pub(super) struct BotChat {
     pub(super) id: i64,
     messages: BTreeMap<i64, Message>,
     /// The ids of all messages that there ever were, the oldest first.
@@ -88,7 +88,7 @@ pub(super) struct Chat {
     held: Held,
 }
 
-impl Chat {
+impl BotChat {
     /// Makes an empty chat, whose messages and entries count for an account.
     pub(super) fn new(id: i64, kept: &Arc<KeptBytes>) -> Self {
         let mut held = Held::of(kept);
@@ -323,10 +323,10 @@ mod tests {
     #[test]
     fn what_a_chat_keeps_is_counted_until_it_is_removed() {
         let kept = Arc::new(KeptBytes::within(ByteSize::mib(1)));
-        let mut chat = Chat::new(7, &kept);
+        let mut chat = BotChat::new(7, &kept);
         let empty = kept.bytes();
         let message = |text: &str| Message { id: 1, text: text.to_owned(), ..Message::default() };
-        let mut check = |change: &dyn Fn(&mut Chat), least: u64, most: u64| {
+        let mut check = |change: &dyn Fn(&mut BotChat), least: u64, most: u64| {
             change(&mut chat);
             let bytes = kept.bytes() - empty;
             assert!((least..=most).contains(&bytes), "{bytes} of {least} to {most}");

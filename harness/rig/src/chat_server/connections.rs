@@ -69,7 +69,7 @@ pub enum Serve {
 }
 
 /// The state by which a connection that is served ends.
-struct Open {
+struct ServedConnection {
     connection: Arc<Connection>,
     closed: watch::Receiver<Instant>,
     limits: ChatServerLimits,
@@ -148,7 +148,7 @@ pub(super) async fn accept(
                     });
                     continue;
                 };
-                let mut open = Open { connection, closed: shared.closings(), limits };
+                let mut open = ServedConnection { connection, closed: shared.closings(), limits };
                 let (router, shared, serve) = (router.clone(), shared.clone(), serve.clone());
                 tasks.spawn(async move {
                     match serve {
@@ -205,7 +205,7 @@ fn reset(socket: TcpStream) {
 async fn shake(
     socket: TcpStream,
     config: Arc<ServerConfig>,
-    open: &mut Open,
+    open: &mut ServedConnection,
     shared: &Shared,
 ) -> Option<TlsStream<TcpStream>> {
     let accepted = TlsAcceptor::from(config).accept(socket);
@@ -242,7 +242,7 @@ async fn talk<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     stream: S,
     socket: impl FnOnce(S) -> TcpStream,
     router: Router,
-    Open { connection, mut closed, limits }: Open,
+    ServedConnection { connection, mut closed, limits }: ServedConnection,
 ) {
     let router = TowerToHyperService::new(router);
     let of_requests = connection.clone();

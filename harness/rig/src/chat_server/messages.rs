@@ -7,7 +7,7 @@ use clitape_recording::chat::CALL_HTML;
 use serde_json::{Map, Value, json};
 
 use super::answer::{ApiError, ApiResult};
-use super::chat::{Bot, Chat, Message};
+use super::chat::{Bot, BotChat, Message};
 use super::markup::{self, FormattedText};
 use super::params::{Params, integer};
 use super::state::{Files, unix_s};
@@ -49,7 +49,7 @@ const REACTIONS: &str = "❤ 👍 👎 🔥 🥰 👏 😁 🤔 🤯 😱 🤬 �
 
 /// A call that belongs to a chat, at the moment at which the server does it.
 pub(super) struct ChatCall<'a> {
-    pub(super) chat: &'a mut Chat,
+    pub(super) chat: &'a mut BotChat,
     pub(super) bot: &'a Bot,
     pub(super) files: &'a mut Files,
     /// The id of the newest message of all chats.

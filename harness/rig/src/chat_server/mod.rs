@@ -73,7 +73,7 @@ pub use state::LastCall;
 pub(crate) use connections::http;
 pub use markup::drawn;
 
-use chat::Chat;
+use chat::BotChat;
 use connections::{Listening, OpenConnections, without_panic};
 use pace::Pace;
 use shared::Shared;
@@ -325,7 +325,7 @@ impl ChatServer {
     /// from the person's first message among them.
     pub fn entries_after(&self, chat: i64, known: usize) -> Vec<Entry> {
         self.shared.read(|state| {
-            let entries = state.chats.get(&chat).map_or(&[][..], Chat::entries);
+            let entries = state.chats.get(&chat).map_or(&[][..], BotChat::entries);
             let part = entries.get(known..).unwrap_or_default();
             let start = part.iter().find(|entry| entry.kind == "(user)");
             let start = start.map_or(0, |entry| entry.at);

@@ -16,7 +16,7 @@ use maud::{DOCTYPE, html};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::chat::{Chat, Message};
+use super::chat::{BotChat, Message};
 use super::params::Params;
 use super::response::answer;
 use super::shared::Shared;
@@ -123,7 +123,7 @@ fn snapshot(shared: &Shared, asked: Option<i64>) -> Value {
 }
 
 /// What a person sees in a chat now, and the newest calls.
-pub(super) fn screen(chat: &Chat, now: u64) -> Value {
+pub(super) fn screen(chat: &BotChat, now: u64) -> Value {
     let mut room = MESSAGES_BYTES;
     let newest =
         chat.messages().values().rev().take(MESSAGES).map(|message| shown_message(chat, message));
@@ -150,7 +150,7 @@ pub(super) fn screen(chat: &Chat, now: u64) -> Value {
 }
 
 /// A message as the page shows it.
-fn shown_message(chat: &Chat, message: &Message) -> Value {
+fn shown_message(chat: &BotChat, message: &Message) -> Value {
     json!({
         "message_id": message.id,
         "number": chat.number_of(message.id),

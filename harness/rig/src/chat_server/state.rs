@@ -14,7 +14,7 @@ use hyper::body::Bytes;
 use serde_json::{Map, Value};
 
 use super::answer::ApiError;
-use super::chat::{Bot, Chat};
+use super::chat::{Bot, BotChat};
 use super::settings::ChatServerSettings;
 use super::token::Token;
 use super::updates::Updates;
@@ -41,7 +41,7 @@ pub struct LastCall {
 
 /// A press of a button that the bot has not answered yet, or has.
 #[derive(Debug)]
-pub(super) struct Callback {
+pub(super) struct CallbackQuery {
     pub(super) chat: i64,
     pub(super) is_answered: bool,
 }
@@ -92,12 +92,12 @@ pub(super) struct ServerState {
     /// The bot's token.
     pub(super) token: Token,
     pub(super) bot: Bot,
-    pub(super) chats: BTreeMap<i64, Chat>,
+    pub(super) chats: BTreeMap<i64, BotChat>,
     /// The id of the newest message. All chats of the bot count together, as Telegram's private chats and groups do: a
     /// bot may drop a message whose id it has seen.
     pub(super) last_message: i64,
     pub(super) updates: Updates,
-    pub(super) callbacks: BTreeMap<String, Callback>,
+    pub(super) callbacks: BTreeMap<String, CallbackQuery>,
     commands: BTreeMap<String, Value>,
     pub(super) files: Files,
     /// The bot's calls that belong to no chat, such as getMe; `at` is of the server's clock.
@@ -154,18 +154,18 @@ impl ServerState {
     }
 
     /// Makes a chat if there is none of this number, unless there are too many.
-    pub(super) fn open(&mut self, id: i64) -> Option<&mut Chat> {
+    pub(super) fn open(&mut self, id: i64) -> Option<&mut BotChat> {
         if !self.chats.contains_key(&id) && self.chats.len() >= self.settings.limits.chats {
             return None;
         }
-        Some(self.chats.entry(id).or_insert_with(|| Chat::new(id, &self.kept)))
+        Some(self.chats.entry(id).or_insert_with(|| BotChat::new(id, &self.kept)))
     }
 
     /// Adds a press of a button in a chat, and returns its id.
     pub(super) fn add_callback(&mut self, chat: i64) -> String {
         let id = (self.callbacks.len() + 1).to_string();
-        self.held.keep(size_of::<(String, Callback)>() + id.len());
-        self.callbacks.insert(id.clone(), Callback { chat, is_answered: false });
+        self.held.keep(size_of::<(String, CallbackQuery)>() + id.len());
+        self.callbacks.insert(id.clone(), CallbackQuery { chat, is_answered: false });
         id
     }
 

@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use super::answer::{ApiError, ApiResult};
-use super::chat::{Chat, Message};
+use super::chat::{BotChat, Message};
 use super::markup;
 use super::messages::ChatCall;
 use super::person::PersonError;
@@ -51,7 +51,7 @@ fn root(number: i64, name: &str, icon_color: i64, is_bot: bool) -> Message {
 }
 
 /// Checks that a chat has topics.
-fn check_forum(chat: &Chat) -> Result<(), ApiError> {
+fn check_forum(chat: &BotChat) -> Result<(), ApiError> {
     match chat.is_forum() {
         true => Ok(()),
         false => Err(ApiError::bad("the chat is not a forum")),

@@ -22,7 +22,7 @@ const MESSAGE: usize = 512;
 
 /// What came of the agent for one session; the readers of a message share it.
 #[derive(Debug, Clone)]
-pub(super) struct Incoming(Arc<Counted<Message>>);
+pub(super) struct Incoming(Arc<Counted<AgentMessage>>);
 
 /// What is kept, and its part of the account.
 #[derive(Debug)]
@@ -39,9 +39,9 @@ impl AsRef<[u8]> for Counted<String> {
 
 /// A message of an agent.
 #[derive(Debug, Clone)]
-pub(super) enum Message {
+pub(super) enum AgentMessage {
     /// A notification, or a request, which has an id.
-    Call(Call),
+    Call(AgentCall),
     /// The answer to the editor's request of this number: the result, or the error.
     Answer(u64, Result<Value, Value>),
     /// A line that is no message.
@@ -52,7 +52,7 @@ pub(super) enum Message {
 
 /// A notification or a request.
 #[derive(Debug, Clone)]
-pub(super) struct Call {
+pub(super) struct AgentCall {
     /// The method.
     pub(super) method: String,
     /// The id of a request.
@@ -67,7 +67,7 @@ pub(super) struct Call {
 
 impl Incoming {
     /// Takes the message, which is copied if another reader has it too.
-    pub(super) fn take(self) -> Message {
+    pub(super) fn take(self) -> AgentMessage {
         match Arc::try_unwrap(self.0) {
             Ok(own) => own.what,
             Err(shared) => shared.what.clone(),
@@ -120,13 +120,13 @@ impl From<ReadFailure> for EditorError {
 }
 
 /// The pipes to an agent.
-pub(super) struct Connection {
+pub(super) struct AgentConnection {
     stdin: Mutex<StdinPipe>,
     routes: Arc<Mutex<Routes>>,
     kept: Arc<KeptBytes>,
 }
 
-impl Connection {
+impl AgentConnection {
     /// Reads the agent's stdout on a thread of its own, within these limits.
     pub(super) fn new(
         stdin: StdinPipe,
@@ -142,7 +142,7 @@ impl Connection {
             failure: None,
             held: Held::of(&kept),
         }));
-        let reader = Reader { routes: routes.clone(), kept: kept.clone() };
+        let reader = AgentReader { routes: routes.clone(), kept: kept.clone() };
         start("stdout", move || reader.read(stdout, limits))?;
         Ok(Self { stdin: Mutex::new(stdin), routes, kept })
     }
@@ -226,12 +226,12 @@ fn lock(routes: &Mutex<Routes>) -> MutexGuard<'_, Routes> {
 }
 
 /// The thread that reads. Its end is the end of the agent's output for all sessions, also when it panics.
-struct Reader {
+struct AgentReader {
     routes: Arc<Mutex<Routes>>,
     kept: Arc<KeptBytes>,
 }
 
-impl Reader {
+impl AgentReader {
     /// Reads the agent's lines until its output ends or reaches a limit.
     fn read(&self, stdout: impl Read, limits: OutputLimits) {
         let mut reader = BufReader::new(stdout);
@@ -264,14 +264,14 @@ impl Reader {
     }
 }
 
-impl Drop for Reader {
+impl Drop for AgentReader {
     fn drop(&mut self) {
         let mut routes = lock(&self.routes);
         if std::thread::panicking() {
             routes.failure = Some(ReadFailure::Panic);
         }
         routes.is_over = true;
-        let end = Counted { what: Message::End, _held: Held::of(&self.kept) };
+        let end = Counted { what: AgentMessage::End, _held: Held::of(&self.kept) };
         routes.tell_all(&Incoming(Arc::new(end)));
     }
 }
@@ -327,7 +327,7 @@ impl Routes {
         let Some(mut message) = parsed else {
             let text = String::from_utf8_lossy(line);
             let shown = text.trim_end().chars().take(SHOWN).collect();
-            self.tell_all(&incoming(Message::Wrong(shown)));
+            self.tell_all(&incoming(AgentMessage::Wrong(shown)));
             return Ok(());
         };
         let id = message.remove("id");
@@ -337,7 +337,13 @@ impl Routes {
             let own = session.and_then(|session| self.sessions.get(session));
             let is_stray = session.is_some() && own.is_none();
             let own = own.cloned();
-            let call = incoming(Message::Call(Call { method, id, params, is_stray, unreadable }));
+            let call = incoming(AgentMessage::Call(AgentCall {
+                method,
+                id,
+                params,
+                is_stray,
+                unreadable,
+            }));
             match own {
                 Some(Some(own)) => drop(own.send(call)),
                 // The session is closed.
@@ -352,7 +358,7 @@ impl Routes {
             let id = id.unwrap_or_default().to_string();
             let id: String = id.chars().take(SHOWN).collect();
             let words = format!("an answer to a request `{id}` that the editor did not make");
-            self.tell_all(&incoming(Message::Wrong(words)));
+            self.tell_all(&incoming(AgentMessage::Wrong(words)));
             return Ok(());
         };
         let answer = match message.remove("error") {
@@ -365,13 +371,13 @@ impl Routes {
             self.held.try_keep(MESSAGE + session.len())?;
             self.sessions.insert(session.to_owned(), Some(asker.clone()));
         }
-        drop(asker.send(incoming(Message::Answer(id, answer))));
+        drop(asker.send(incoming(AgentMessage::Answer(id, answer))));
         Ok(())
     }
 
     /// Hands a message to each session, and to each request that waits outside of one.
     fn tell_all(&self, message: &Incoming) {
-        let is_for_requests = matches!(message.0.what, Message::End | Message::Wrong(_));
+        let is_for_requests = matches!(message.0.what, AgentMessage::End | AgentMessage::Wrong(_));
         let waiting = self.pending.values().filter(|one| is_for_requests && !one.is_in_session);
         let waiting = waiting.map(|one| &one.inbox);
         for inbox in self.sessions.values().flatten().chain(waiting) {

@@ -29,7 +29,7 @@ use serde_json::{Value, json};
 
 use crate::kept::KeptBytes;
 use crate::limits::RigLimits;
-use connection::{Connection, Incoming, Message, inbox};
+use connection::{AgentConnection, AgentMessage, Incoming, inbox};
 pub use error::EditorError;
 pub use session::{OpenQuestion, PermissionChoice, Session};
 
@@ -46,7 +46,7 @@ const DEAF: Duration = Duration::from_secs(1);
 
 /// An editor, and the agent to which it talks.
 pub struct Editor {
-    connection: Connection,
+    connection: AgentConnection,
     /// The answer to `initialize`, until it is read.
     greeting: Mutex<Option<(Sender<Incoming>, Receiver<Incoming>)>>,
     /// Why the official types refuse the agent's answer to `initialize`.
@@ -74,7 +74,7 @@ impl Editor {
         limits: RigLimits,
         kept: Arc<KeptBytes>,
     ) -> Result<Self, EditorError> {
-        let connection = Connection::new(stdin, stdout, limits.subject.output, kept)
+        let connection = AgentConnection::new(stdin, stdout, limits.subject.output, kept)
             .map_err(ProcessError::from)?;
         let hello = json!({
             "protocolVersion": 1,
@@ -191,19 +191,19 @@ impl Editor {
             }
             let left = end.saturating_duration_since(Instant::now());
             match inbox.recv_timeout(left.min(LOOK)).map(Incoming::take) {
-                Ok(Message::Answer(_, Ok(result))) => return Ok(Some(result)),
-                Ok(Message::Answer(_, Err(error))) => {
+                Ok(AgentMessage::Answer(_, Ok(result))) => return Ok(Some(result)),
+                Ok(AgentMessage::Answer(_, Err(error))) => {
                     let words = error["message"].as_str().unwrap_or_default().to_owned();
                     return Err(EditorError::Refused { method: method.to_owned(), words });
                 }
-                Ok(Message::Wrong(words)) => return Err(EditorError::Line(words)),
-                Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => {
+                Ok(AgentMessage::Wrong(words)) => return Err(EditorError::Line(words)),
+                Ok(AgentMessage::End) | Err(RecvTimeoutError::Disconnected) => {
                     return Err(self.ended(method));
                 }
-                Ok(Message::Call(_)) | Err(RecvTimeoutError::Timeout) if left.is_zero() => {
+                Ok(AgentMessage::Call(_)) | Err(RecvTimeoutError::Timeout) if left.is_zero() => {
                     return Ok(None);
                 }
-                Ok(Message::Call(_)) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(AgentMessage::Call(_)) | Err(RecvTimeoutError::Timeout) => {}
             }
         }
     }

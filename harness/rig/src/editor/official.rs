@@ -8,10 +8,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// A check of a message's parameters or its result.
-type Check = fn(&Value) -> Option<String>;
+type MessageCheck = fn(&Value) -> Option<String>;
 
 /// The messages of an agent that are checked, by the method to which they belong.
-const MESSAGES: [(&str, Check); 7] = [
+const MESSAGES: [(&str, MessageCheck); 7] = [
     ("initialize", refusal_of::<InitializeResponse>),
     ("session/new", refusal_of::<NewSessionResponse>),
     ("session/prompt", refusal_of::<PromptResponse>),

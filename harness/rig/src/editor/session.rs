@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::{Map, Value, json};
 
-use super::connection::{Call, Connection, Incoming, Message};
+use super::connection::{AgentCall, AgentConnection, AgentMessage, Incoming};
 use super::error::EditorError;
 use super::form;
 use super::official;
@@ -30,7 +30,7 @@ pub enum PermissionChoice {
 
 /// What the agent asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum QuestionKind {
+enum AgentQuestionKind {
     /// Whether a tool may run.
     Permission,
     /// A form to fill in.
@@ -40,7 +40,7 @@ enum QuestionKind {
 /// A question of the agent that is open.
 #[derive(Debug)]
 pub struct OpenQuestion {
-    kind: QuestionKind,
+    kind: AgentQuestionKind,
     id: Value,
     params: Value,
     /// When it came.
@@ -51,15 +51,15 @@ impl OpenQuestion {
     /// The call of a tool that it is about, if it says so.
     pub fn tool_call(&self) -> Option<&str> {
         let id = match self.kind {
-            QuestionKind::Permission => &self.params["toolCall"]["toolCallId"],
-            QuestionKind::Form => &self.params["toolCallId"],
+            AgentQuestionKind::Permission => &self.params["toolCall"]["toolCallId"],
+            AgentQuestionKind::Form => &self.params["toolCallId"],
         };
         id.as_str()
     }
 
     /// The result of the request.
     fn outcome(&self, choice: &PermissionChoice) -> Value {
-        if self.kind == QuestionKind::Form {
+        if self.kind == AgentQuestionKind::Form {
             return match choice {
                 PermissionChoice::Option(label) => {
                     form::filled(&self.params, std::slice::from_ref(label))
@@ -89,7 +89,7 @@ impl OpenQuestion {
 
 /// A session. Its entries are in the lane `acp`; `at` counts milliseconds since the session was opened.
 pub struct Session<'e> {
-    connection: &'e Connection,
+    connection: &'e AgentConnection,
     sender: Sender<Incoming>,
     inbox: Receiver<Incoming>,
     id: String,
@@ -116,7 +116,7 @@ impl std::fmt::Debug for Session<'_> {
 impl<'e> Session<'e> {
     /// A session whose `session/new` is answered with `result`.
     pub(super) fn new(
-        connection: &'e Connection,
+        connection: &'e AgentConnection,
         sender: Sender<Incoming>,
         inbox: Receiver<Incoming>,
         begin: Instant,
@@ -255,21 +255,21 @@ impl<'e> Session<'e> {
         }
     }
 
-    fn handle(&mut self, message: Message) {
+    fn handle(&mut self, message: AgentMessage) {
         match message {
-            Message::Call(call) => {
+            AgentMessage::Call(call) => {
                 let session = &call.params["sessionId"];
                 let stray = || format!("it is for the session {session}, which is not open");
                 let refused = call.unreadable.clone().or_else(|| call.is_stray.then(stray));
                 let refused = refused.or_else(|| official::refusal(&call.method, &call.params));
                 self.call(call, refused);
             }
-            Message::Answer(request, answer) => self.answered(request, answer),
-            Message::Wrong(words) => {
+            AgentMessage::Answer(request, answer) => self.answered(request, answer),
+            AgentMessage::Wrong(words) => {
                 let refused = format!("the line is no message of JSON-RPC: {words}");
                 self.enter("line", json!({}), Some(refused));
             }
-            Message::End => self.is_over = true,
+            AgentMessage::End => self.is_over = true,
         }
     }
 
@@ -294,8 +294,8 @@ impl<'e> Session<'e> {
     }
 
     /// Handles a notification or a request of the agent.
-    fn call(&mut self, call: Call, refused: Option<String>) {
-        let Call { method, id, mut params, is_stray, .. } = call;
+    fn call(&mut self, call: AgentCall, refused: Option<String>) {
+        let AgentCall { method, id, mut params, is_stray, .. } = call;
         let (method, id) = (&*method, id.filter(|_| !is_stray));
         if method == "$/cancel_request" {
             return self.take_back(&params["requestId"]);
@@ -311,8 +311,8 @@ impl<'e> Session<'e> {
             return self.enter(kind, update, refused);
         }
         let kind = match method {
-            "session/request_permission" => Some(QuestionKind::Permission),
-            "elicitation/create" => Some(QuestionKind::Form),
+            "session/request_permission" => Some(AgentQuestionKind::Permission),
+            "elicitation/create" => Some(AgentQuestionKind::Form),
             _ => None,
         };
         let entry = method.strip_prefix("session/").unwrap_or(method);

@@ -25,4 +25,4 @@ pub use proxy::Proxy;
 pub use proxy_way::ProxyWay;
 pub use refused::Refused;
 pub(crate) use refused::refused_host;
-pub(crate) use sandbox::{Inside, Sandbox};
+pub(crate) use sandbox::{InsideServers, NetworkSandbox};

@@ -36,7 +36,7 @@ const SERVICES: [&str; 9] = [
 
 /// The network of a gateway, before the gateway starts.
 #[derive(Debug)]
-pub(crate) struct Sandbox {
+pub(crate) struct NetworkSandbox {
     /// The namespaces.
     pub(crate) isolation: Isolation,
     /// The files of the authority.
@@ -48,13 +48,13 @@ pub(crate) struct Sandbox {
 
 /// The servers in a gateway's own network. Dropping this ends the name server.
 #[derive(Debug)]
-pub(crate) struct Inside {
+pub(crate) struct InsideServers {
     /// The way to what the gateway serves itself.
     pub(crate) door: Option<Arc<NetworkDoor>>,
     _names: Option<NameServer>,
 }
 
-impl Sandbox {
+impl NetworkSandbox {
     /// Writes the files of a network into `folder`. The chat server is at `plain` there too, without TLS.
     ///
     /// # Errors
@@ -109,7 +109,7 @@ impl Sandbox {
         sockets: NetworkSockets,
         chat: &ChatServer,
         refused: &Refused,
-    ) -> Result<Inside, ProcessError> {
+    ) -> Result<InsideServers, ProcessError> {
         let ways = [Serve::Tls(self.certificate.clone()), Serve::Plain];
         for (listener, serve) in sockets.tcp.into_iter().zip(ways) {
             chat.listen(listener, serve)?;
@@ -122,7 +122,7 @@ impl Sandbox {
             let refused = refused.clone();
             NameServer::start(socket, self.known.clone(), move |name| refused.note(name))
         });
-        Ok(Inside { door, _names: names.transpose()? })
+        Ok(InsideServers { door, _names: names.transpose()? })
     }
 }
 

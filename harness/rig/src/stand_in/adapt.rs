@@ -32,7 +32,7 @@ pub(super) struct HostFacts {
 
 /// The message that the CLI works on.
 #[derive(Debug, Clone)]
-pub(super) struct Turn {
+pub(super) struct HostTurn {
     /// The message as the host wrote it.
     pub(super) message: UserMessage,
     /// Its uuid: the host's, or one of the CLI.
@@ -45,7 +45,7 @@ pub(super) struct Turn {
 
 /// What becomes of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Change {
+pub(super) enum LineChange {
     /// It is left out.
     LeaveOut,
     /// It is printed, with lines before and after it.
@@ -73,7 +73,7 @@ pub(super) fn unfit(dialogue: &Dialogue, host: &HostFacts) -> Option<String> {
     }
 }
 
-impl Turn {
+impl HostTurn {
     pub(super) fn new(message: UserMessage) -> Self {
         let uuid = message.uuid.clone().unwrap_or_else(fresh_uuid);
         Self { message, uuid, is_announced: false, is_replayed: false }
@@ -107,8 +107,8 @@ pub(super) fn change(
     index: usize,
     host: &HostFacts,
     answers_initialize: bool,
-    turn: Option<&mut Turn>,
-) -> Change {
+    turn: Option<&mut HostTurn>,
+) -> LineChange {
     let role = &dialogue.lines[index].role;
     let (mut before, mut after) = (String::new(), String::new());
     let is_registered = |event: &str, tool: &Option<String>| {
@@ -118,18 +118,20 @@ pub(super) fn change(
         Role::Response { request_id }
             if !answers_initialize && dialogue.is_initialize(request_id) =>
         {
-            return Change::LeaveOut;
+            return LineChange::LeaveOut;
         }
-        Role::Hook { event, tool, .. } if !is_registered(event, tool) => return Change::LeaveOut,
-        Role::Piece if !host.wants_pieces => return Change::LeaveOut,
+        Role::Hook { event, tool, .. } if !is_registered(event, tool) => {
+            return LineChange::LeaveOut;
+        }
+        Role::Piece if !host.wants_pieces => return LineChange::LeaveOut,
         // A tool of an MCP server is asked without a line on stdout.
         Role::Question(question) if question.asks_permission && host.asks != Asks::Host => {
-            return Change::LeaveOut;
+            return LineChange::LeaveOut;
         }
         Role::Cancel { request_id } | Role::Echo { request_id }
             if host.asks != Asks::Host && dialogue.is_permission(request_id) =>
         {
-            return Change::LeaveOut;
+            return LineChange::LeaveOut;
         }
         Role::Echo { request_id } => {
             let hook = dialogue.lines.iter().find_map(|line| match &line.role {
@@ -139,12 +141,12 @@ pub(super) fn change(
                 _ => None,
             });
             if hook.is_some_and(|(event, tool)| !is_registered(event, tool)) {
-                return Change::LeaveOut;
+                return LineChange::LeaveOut;
             }
         }
-        Role::Replay if dialogue.is_live && !host.wants_replay => return Change::LeaveOut,
+        Role::Replay if dialogue.is_live && !host.wants_replay => return LineChange::LeaveOut,
         Role::Lifecycle if turn.as_ref().is_some_and(|turn| turn.message.uuid.is_none()) => {
-            return Change::LeaveOut;
+            return LineChange::LeaveOut;
         }
         _ => {}
     }
@@ -167,7 +169,7 @@ pub(super) fn change(
             turn.is_replayed = true;
         }
     }
-    Change::Around(before.into_bytes(), after.into_bytes())
+    LineChange::Around(before.into_bytes(), after.into_bytes())
 }
 
 /// The id by which this host knows the hook that the line calls.

@@ -14,7 +14,7 @@ const NAMED: [&[u8]; 2] = [b"msg_clitape_", b"toolu_clitape_"];
 
 /// The ids of a cassette, and what takes their place.
 #[derive(Debug, Clone)]
-pub(super) struct Ids {
+pub(super) struct LiveIds {
     /// The live id by the recorded one.
     bound: BTreeMap<Vec<u8>, Vec<u8>>,
     /// How often a cassette began in this session, from 1: the CLI never uses an id twice.
@@ -26,7 +26,7 @@ pub(super) struct Ids {
 /// A replacement: a range of the line, and its new bytes.
 pub(super) type Splice = (Range<usize>, Vec<u8>);
 
-impl Ids {
+impl LiveIds {
     pub(super) fn new(round: u64) -> Self {
         let start = (round > 1).then(|| format!("{round:08x}"));
         Self { bound: BTreeMap::new(), round, start }
@@ -189,7 +189,7 @@ mod tests {
 
     #[track_caller]
     fn check(round: u64, line: &str, expect: &str) {
-        let mut ids = Ids::new(round);
+        let mut ids = LiveIds::new(round);
         ids.bind(SESSION, "s");
         ids.bind("clitape-1", "req \"1\"");
         assert_eq!(String::from_utf8(ids.bind_text(line.as_bytes())).unwrap(), expect);
@@ -215,16 +215,16 @@ mod tests {
             line,
             r#"{"uuid":"00000012-0000-4000-8e7e-000000000002","id":"msg_clitape_r18_main_1","t":"toolu_clitape_r18_main_1_2"}"#,
         );
-        let ids = Ids::new(18);
+        let ids = LiveIds::new(18);
         let live = "00000012-0000-4000-8000-000000000004";
         assert_eq!(ids.recorded(live), "00000000-0000-4000-8000-000000000004");
-        assert_eq!(Ids::new(1).recorded(live), live);
+        assert_eq!(LiveIds::new(1).recorded(live), live);
     }
 
     #[test]
     fn cuts_of_a_line_join_up_whatever_their_place() {
         let line = format!("{{\"id\":\"{SESSION}\",\"x\":\"{SESSION}\"}}\n");
-        let mut ids = Ids::new(1);
+        let mut ids = LiveIds::new(1);
         for live in ["short", &"long".repeat(30), ""] {
             ids.bind(SESSION, live);
             let splices = ids.splices(line.as_bytes());

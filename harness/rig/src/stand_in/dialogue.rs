@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use clitape_recording::cassette::{Cassette, Exit, Tick, TickKind};
 use clitape_recording::wire::{
-    ControlResponse, Decision, PermissionDecision, RequestKind, WireLine,
+    AnswerDecision, ControlResponse, PermissionDecision, RequestKind, WireLine,
 };
 use serde_json::Value;
 
 use super::host_line::HostAct;
-use super::printed::{OutLine, Question, Role, Roles, contains};
+use super::printed::{CliQuestion, OutLine, Role, Roles, contains};
 
 /// Milliseconds without output after which a recording closes stdin: an exit that came sooner was the CLI's own.
 const QUIET_MS: u64 = 1_000;
@@ -24,7 +24,7 @@ pub(super) struct Dialogue {
     /// The steps in order.
     pub(super) steps: Vec<Step>,
     /// The lines that the CLI waits for.
-    pub(super) awaits: Vec<Expected>,
+    pub(super) awaits: Vec<ExpectedLine>,
     /// The session id, as it is in the cassette.
     pub(super) session_id: Option<String>,
     /// Whether the host wrote lines to stdin.
@@ -56,7 +56,7 @@ pub(super) enum Step {
 
 /// A line that the CLI waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Expected {
+pub(super) struct ExpectedLine {
     /// How many bytes the host had read when it had a reason to write the line.
     pub(super) opens: usize,
     /// What is waited for.
@@ -83,9 +83,9 @@ pub(super) enum ExpectedKind {
     /// The answer to a question.
     Answer {
         /// The question.
-        question: Question,
+        question: CliQuestion,
         /// What was answered.
-        decision: Decision,
+        decision: AnswerDecision,
         /// The reason that was given with a no.
         reason: Option<String>,
     },
@@ -98,7 +98,7 @@ pub(super) enum ExpectedKind {
         /// The tool, where the event is about one.
         tool: Option<String>,
         /// What was answered.
-        decision: Decision,
+        decision: AnswerDecision,
     },
     /// Another request of the host, such as `interrupt`.
     Request {
@@ -170,9 +170,9 @@ impl Dialogue {
     }
 
     /// The questions for a permission that were answered with no, each with the reason that was given.
-    pub(super) fn denied(&self) -> impl Iterator<Item = (&Question, Option<&str>)> {
+    pub(super) fn denied(&self) -> impl Iterator<Item = (&CliQuestion, Option<&str>)> {
         self.awaits.iter().filter_map(|expected| match &expected.kind {
-            ExpectedKind::Answer { question, decision: Decision::Deny, reason }
+            ExpectedKind::Answer { question, decision: AnswerDecision::Deny, reason }
                 if question.asks_permission =>
             {
                 Some((question, reason.as_deref()))
@@ -200,7 +200,7 @@ impl Dialogue {
 
     /// Returns whether the host wrote nothing but one message and answers, so that the message can be the prompt of a run.
     pub(super) fn has_one_prompt(&self) -> bool {
-        let is_answer = |expected: &Expected| match &expected.kind {
+        let is_answer = |expected: &ExpectedLine| match &expected.kind {
             ExpectedKind::Initialize { .. } | ExpectedKind::HookAnswer { .. } => true,
             ExpectedKind::Message { .. } => true,
             ExpectedKind::Answer { question, .. } => question.asks_permission,
@@ -269,7 +269,7 @@ impl Dialogue {
                     print(&mut self.steps, end);
                     self.steps.push(Step::Await(self.awaits.len()));
                     let opens = offset.map_or(read, size);
-                    self.awaits.push(Expected { opens, kind });
+                    self.awaits.push(ExpectedLine { opens, kind });
                 }
                 TickKind::Marker(name) => self.heeds_interrupt |= name == "SIGINT",
                 TickKind::Exit(_) => {}
@@ -370,7 +370,7 @@ impl Dialogue {
 
     /// Waits for the end of stdin where a question got neither an answer nor was taken back, and its call failed.
     fn wait_for_close(&mut self, stdout: &[u8]) {
-        let answered = |question: &Question| {
+        let answered = |question: &CliQuestion| {
             self.awaits.iter().any(|expected| {
                 matches!(&expected.kind, ExpectedKind::Answer { question: other, .. } if other == question)
             })
@@ -382,7 +382,8 @@ impl Dialogue {
             _ => false,
         });
         let Some(open) = open else { return };
-        let Role::Question(Question { tool_use_id: Some(id), .. }) = &self.lines[open].role else {
+        let Role::Question(CliQuestion { tool_use_id: Some(id), .. }) = &self.lines[open].role
+        else {
             return;
         };
         let id = format!("\"tool_use_id\":\"{id}\"");
@@ -397,7 +398,7 @@ impl Dialogue {
         let Step::Print(range) = self.steps[index].clone() else { return };
         let close = Step::Await(self.awaits.len());
         let opens = self.lines[open].range.end;
-        self.awaits.push(Expected { opens, kind: ExpectedKind::Close });
+        self.awaits.push(ExpectedLine { opens, kind: ExpectedKind::Close });
         let split = [Step::Print(range.start..at), close, Step::Print(at..range.end)];
         self.steps.splice(index..=index, split);
     }

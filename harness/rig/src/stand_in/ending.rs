@@ -8,7 +8,7 @@ use super::pipes::{end_by, tell};
 
 /// How the process ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(super) enum ProcessEnding {
     /// As the CLI ended.
     Recorded(Option<Exit>),
     /// With this code, for a reason of its own.
@@ -17,13 +17,13 @@ pub(super) enum Ending {
     Refused(u8, String),
 }
 
-impl From<StandInError> for Ending {
+impl From<StandInError> for ProcessEnding {
     fn from(error: StandInError) -> Self {
         Self::Refused(USAGE, error.to_string())
     }
 }
 
-impl Ending {
+impl ProcessEnding {
     /// Writes the ending to the log and to stderr; returns the exit code. A recorded signal ends the process here.
     pub(super) fn tell(&self, log: &mut Log) -> u8 {
         match self {

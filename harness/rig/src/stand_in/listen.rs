@@ -8,11 +8,11 @@ use clitape_recording::wire::{RequestKind, UserMessage};
 use nix::sys::signal::Signal;
 
 use super::choose;
-use super::ending::Ending;
+use super::ending::ProcessEnding;
 use super::error::WRONG_LINE;
 use super::host_line::HostAct;
-use super::lockstep::Heard;
-use super::pipes::{Event, exit_code, too_much};
+use super::lockstep::LineFit;
+use super::pipes::{ProcessEvent, exit_code, too_much};
 use super::play::Player;
 use super::refusal::{NO_INPUT, REFUSED, Refusal};
 use super::replies;
@@ -23,13 +23,13 @@ const COPIES: usize = 6;
 
 impl Player<'_> {
     /// Begins to read stdin.
-    pub(super) fn read_stdin(&self) -> Result<(), Ending> {
+    pub(super) fn read_stdin(&self) -> Result<(), ProcessEnding> {
         let started = self.queue.read_stdin(self.settings.max_line, &self.kept);
-        started.map_err(|error| Ending::Refused(WRONG_LINE, error.to_string()))
+        started.map_err(|error| ProcessEnding::Refused(WRONG_LINE, error.to_string()))
     }
 
     /// The prompt of a one-shot run.
-    pub(super) fn prompt(&mut self) -> Result<String, Ending> {
+    pub(super) fn prompt(&mut self) -> Result<String, ProcessEnding> {
         if let Some(prompt) = self.arguments.prompt.as_ref().filter(|prompt| !prompt.is_empty()) {
             return Ok(prompt.clone());
         }
@@ -39,36 +39,36 @@ impl Player<'_> {
         self.log.wait("the prompt on stdin");
         loop {
             match self.queue.events.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                Ok(Event::Line(line, mut held)) => {
+                Ok(ProcessEvent::Line(line, mut held)) => {
                     self.log.stdin(&line);
                     let copied = held.try_keep(COPIES * line.len());
-                    copied.map_err(|full| Ending::Refused(WRONG_LINE, too_much(full)))?;
+                    copied.map_err(|full| ProcessEnding::Refused(WRONG_LINE, too_much(full)))?;
                     prompt.extend_from_slice(&line);
                     lines.push(held);
                 }
-                Ok(Event::TooMuch(what) | Event::NoAnswer(what)) => {
-                    return Err(Ending::Refused(WRONG_LINE, what));
+                Ok(ProcessEvent::TooMuch(what) | ProcessEvent::NoAnswer(what)) => {
+                    return Err(ProcessEnding::Refused(WRONG_LINE, what));
                 }
-                Ok(Event::Close) => break,
-                Ok(Event::Signal(signal)) => return Err(self.signalled(signal)),
+                Ok(ProcessEvent::Close) => break,
+                Ok(ProcessEvent::Signal(signal)) => return Err(self.signalled(signal)),
                 Err(_) => {
                     let seconds = self.settings.wait.as_secs_f64();
                     let what =
                         format!("expected the prompt on stdin, got no end of it in {seconds} s");
-                    return Err(Ending::Refused(WRONG_LINE, what));
+                    return Err(ProcessEnding::Refused(WRONG_LINE, what));
                 }
             }
         }
         let prompt = String::from_utf8_lossy(&prompt).trim().to_owned();
         if prompt.is_empty() {
             Refusal::of(NO_INPUT).report(self.log);
-            return Err(Ending::Code(i32::from(REFUSED)));
+            return Err(ProcessEnding::Code(i32::from(REFUSED)));
         }
         Ok(prompt)
     }
 
     /// Waits for one event, at most as long as the host may take.
-    pub(super) fn listen(&mut self, expected: &str, is_limited: bool) -> Result<(), Ending> {
+    pub(super) fn listen(&mut self, expected: &str, is_limited: bool) -> Result<(), ProcessEnding> {
         let is_new = self
             .wait
             .as_ref()
@@ -90,13 +90,13 @@ impl Player<'_> {
             Err(_) => {
                 let seconds = self.settings.wait.as_secs_f64();
                 let what = format!("expected {expected}, got no line in {seconds} s");
-                Err(Ending::Refused(WRONG_LINE, what))
+                Err(ProcessEnding::Refused(WRONG_LINE, what))
             }
         }
     }
 
     /// Takes what happened until `due`.
-    pub(super) fn listen_until(&mut self, due: Instant) -> Result<(), Ending> {
+    pub(super) fn listen_until(&mut self, due: Instant) -> Result<(), ProcessEnding> {
         loop {
             let left = due.saturating_duration_since(Instant::now());
             match self.queue.events.recv_timeout(left) {
@@ -108,27 +108,29 @@ impl Player<'_> {
         }
     }
 
-    pub(super) fn pause(&mut self, ms: u64) -> Result<(), Ending> {
+    pub(super) fn pause(&mut self, ms: u64) -> Result<(), ProcessEnding> {
         self.listen_until(Instant::now() + Duration::from_millis(ms))
     }
 
-    pub(super) fn signalled(&mut self, signal: Signal) -> Ending {
+    pub(super) fn signalled(&mut self, signal: Signal) -> ProcessEnding {
         self.log.signal(signal.as_str());
-        Ending::Code(exit_code(signal))
+        ProcessEnding::Code(exit_code(signal))
     }
 
-    pub(super) fn take(&mut self, event: Event) -> Result<(), Ending> {
+    pub(super) fn take(&mut self, event: ProcessEvent) -> Result<(), ProcessEnding> {
         match event {
-            Event::Line(line, mut held) => {
+            ProcessEvent::Line(line, mut held) => {
                 self.was_heard = true;
                 self.log.stdin(&line);
                 let parsed = held.try_keep(COPIES * parsed_bytes(&line));
-                parsed.map_err(|full| Ending::Refused(WRONG_LINE, too_much(full)))?;
+                parsed.map_err(|full| ProcessEnding::Refused(WRONG_LINE, too_much(full)))?;
                 let act = HostAct::read(&line);
                 self.hear(act, held)
             }
-            Event::TooMuch(what) | Event::NoAnswer(what) => Err(Ending::Refused(WRONG_LINE, what)),
-            Event::Close => {
+            ProcessEvent::TooMuch(what) | ProcessEvent::NoAnswer(what) => {
+                Err(ProcessEnding::Refused(WRONG_LINE, what))
+            }
+            ProcessEvent::Close => {
                 self.log.stdin_closed();
                 self.is_closed = true;
                 if let Some(running) = &mut self.running {
@@ -136,7 +138,7 @@ impl Player<'_> {
                 }
                 Ok(())
             }
-            Event::Signal(signal) => {
+            ProcessEvent::Signal(signal) => {
                 let heeds =
                     self.running.as_ref().is_some_and(|running| running.dialogue.heeds_interrupt);
                 if signal == Signal::SIGINT && heeds {
@@ -150,7 +152,7 @@ impl Player<'_> {
     }
 
     /// Hands a line of the host, which counts as kept, to the cassette.
-    pub(super) fn hear(&mut self, act: HostAct, held: Held) -> Result<(), Ending> {
+    pub(super) fn hear(&mut self, act: HostAct, held: Held) -> Result<(), ProcessEnding> {
         if let HostAct::Message(message) = &act
             && self.leaves_cassette(message)
         {
@@ -160,11 +162,11 @@ impl Player<'_> {
         let heard = match &mut self.running {
             Some(running) => running.hear(act.clone()),
             None => match &act {
-                HostAct::Message(_) | HostAct::Request(_) => Heard::Unrecorded,
-                HostAct::Unusable => {
-                    Heard::Wrong("expected a user message, got a line that is not JSON".to_owned())
-                }
-                _ => Heard::Ignored(
+                HostAct::Message(_) | HostAct::Request(_) => LineFit::Unrecorded,
+                HostAct::Unusable => LineFit::Wrong(
+                    "expected a user message, got a line that is not JSON".to_owned(),
+                ),
+                _ => LineFit::Ignored(
                     "the CLI ignores the line, because it works on no message".to_owned(),
                 ),
             },
@@ -180,23 +182,25 @@ impl Player<'_> {
         }
         match (heard, act) {
             // Only a line that was waited for begins another wait: one that the CLI ignores gives no more time.
-            (Heard::Taken(_), _) => {
+            (LineFit::Taken(_), _) => {
                 self.wait = None;
                 self.keep(held);
             }
-            (Heard::Unrecorded, HostAct::Message(message)) => {
+            (LineFit::Unrecorded, HostAct::Message(message)) => {
                 self.waiting.push_back((message, held));
             }
-            (Heard::Unrecorded, HostAct::Request(request)) => {
+            (LineFit::Unrecorded, HostAct::Request(request)) => {
                 self.log.note(&format!("the request `{}` gets a plain success", request.subtype()));
                 let line = replies::plain_success(&request, self.settings);
                 let kept = self.replies_held.try_keep(line.len());
-                kept.map_err(|full| Ending::Refused(WRONG_LINE, too_much(full)))?;
+                kept.map_err(|full| ProcessEnding::Refused(WRONG_LINE, too_much(full)))?;
                 self.replies.extend_from_slice(line.as_bytes());
             }
-            (Heard::Unrecorded, _) => {}
-            (Heard::Ignored(what), _) => self.log.note(&what),
-            (Heard::Wrong(sentence), _) => return Err(Ending::Refused(WRONG_LINE, sentence)),
+            (LineFit::Unrecorded, _) => {}
+            (LineFit::Ignored(what), _) => self.log.note(&what),
+            (LineFit::Wrong(sentence), _) => {
+                return Err(ProcessEnding::Refused(WRONG_LINE, sentence));
+            }
         }
         Ok(())
     }

@@ -5,12 +5,12 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use clitape_recording::wire::{
-    ControlRequest, ControlResponse, Decision, RegisteredHook, RequestKind,
+    AnswerDecision, ControlRequest, ControlResponse, RegisteredHook, RequestKind,
 };
 
 use super::dialogue::{Dialogue, ExpectedKind, Step};
 use super::host_line::HostAct;
-use super::printed::{Question, Role};
+use super::printed::{CliQuestion, Role};
 
 /// What happens next.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub(super) enum Next {
 
 /// What a line of the host is to the cassette.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(super) enum LineFit {
     /// The CLI waits for it, or will; which of the lines that it waits for this is.
     Taken(usize),
     /// The cassette does not have it, and the CLI takes it at any time.
@@ -239,9 +239,9 @@ impl Lockstep {
     }
 
     /// Takes a line of the host.
-    pub(super) fn hear(&mut self, act: &HostAct) -> Heard {
+    pub(super) fn hear(&mut self, act: &HostAct) -> LineFit {
         if self.dialogue.is_deaf {
-            return Heard::Ignored("the CLI ended before it read a line".to_owned());
+            return LineFit::Ignored("the CLI ended before it read a line".to_owned());
         }
         let found = match act {
             HostAct::Message(_) => self.hear_message(),
@@ -252,24 +252,24 @@ impl Lockstep {
                 None => Err(self.wrong("a line that is not JSON")),
             },
             HostAct::Other(kind) => {
-                Err(Heard::Ignored(format!("the CLI ignores a line of type `{kind}`")))
+                Err(LineFit::Ignored(format!("the CLI ignores a line of type `{kind}`")))
             }
-            HostAct::Blank => Err(Heard::Ignored("the CLI ignores a blank line".to_owned())),
+            HostAct::Blank => Err(LineFit::Ignored("the CLI ignores a blank line".to_owned())),
         };
         match found {
             Ok(index) => {
                 self.heard[index] = Some(act.clone());
-                Heard::Taken(index)
+                LineFit::Taken(index)
             }
             Err(heard) => heard,
         }
     }
 
-    fn wrong(&self, got: &str) -> Heard {
-        Heard::Wrong(format!("expected {}, got {got}", self.expected()))
+    fn wrong(&self, got: &str) -> LineFit {
+        LineFit::Wrong(format!("expected {}, got {got}", self.expected()))
     }
 
-    fn hear_message(&mut self) -> Result<usize, Heard> {
+    fn hear_message(&mut self) -> Result<usize, LineFit> {
         let blocked = match self.dialogue.steps.get(self.step) {
             Some(Step::Await(index)) if self.is_open(*index) => Some(*index),
             _ => None,
@@ -288,7 +288,7 @@ impl Lockstep {
         match message {
             Some(index) if is_due(index) || !is_blocked => Ok(index),
             _ if is_blocked => Err(self.wrong("a user message")),
-            _ => Err(Heard::Unrecorded),
+            _ => Err(LineFit::Unrecorded),
         }
     }
 
@@ -298,7 +298,7 @@ impl Lockstep {
         open.is_some_and(|index| self.dialogue.awaits[index].opens <= self.printed)
     }
 
-    fn hear_answer(&self, answer: &ControlResponse) -> Result<usize, Heard> {
+    fn hear_answer(&self, answer: &ControlResponse) -> Result<usize, LineFit> {
         let id = &answer.request_id;
         let found = self.find(|kind| match kind {
             ExpectedKind::Answer { question, .. } => question.request_id == *id,
@@ -318,7 +318,7 @@ impl Lockstep {
         };
         let Some(index) = found else {
             return match self.is_over(id) {
-                true => Err(Heard::Ignored(format!(
+                true => Err(LineFit::Ignored(format!(
                     "the CLI ignores an answer to {about}, which is over"
                 ))),
                 false => Err(self.wrong(&format!("the answer to {about}"))),
@@ -327,10 +327,10 @@ impl Lockstep {
         let (recorded, is_hook) = match &self.dialogue.awaits[index].kind {
             ExpectedKind::HookAnswer { decision, .. } => (*decision, true),
             ExpectedKind::Answer { decision, .. } => (*decision, false),
-            _ => (Decision::Neutral, true),
+            _ => (AnswerDecision::Neutral, true),
         };
         let own = answer.decision();
-        let is_denial = |decision| decision == Decision::Deny;
+        let is_denial = |decision| decision == AnswerDecision::Deny;
         let is_same = match is_hook {
             true => is_denial(recorded) == is_denial(own),
             false => recorded == own,
@@ -339,14 +339,14 @@ impl Lockstep {
             return Ok(index);
         }
         let expected = self.dialogue.awaits[index].kind.words();
-        Err(Heard::Wrong(format!("expected `{recorded}` as {expected}, got `{own}`")))
+        Err(LineFit::Wrong(format!("expected `{recorded}` as {expected}, got `{own}`")))
     }
 
     /// Whether a request of the CLI was answered or taken back.
     fn is_over(&self, id: &str) -> bool {
         let is_answered = self.dialogue.awaits.iter().zip(&self.heard).any(|(expected, heard)| {
             let own = match &expected.kind {
-                ExpectedKind::Answer { question: Question { request_id, .. }, .. }
+                ExpectedKind::Answer { question: CliQuestion { request_id, .. }, .. }
                 | ExpectedKind::HookAnswer { request_id, .. } => request_id,
                 _ => return false,
             };
@@ -359,7 +359,7 @@ impl Lockstep {
                 .any(|line| matches!(&line.role, Role::Cancel { request_id } if request_id == id))
     }
 
-    fn hear_request(&self, request: &ControlRequest) -> Result<usize, Heard> {
+    fn hear_request(&self, request: &ControlRequest) -> Result<usize, LineFit> {
         let subtype = request.subtype();
         let is_interrupt = request.kind == RequestKind::Interrupt;
         let found = self.find(|kind| match kind {
@@ -374,7 +374,7 @@ impl Lockstep {
             }
             Some(index) if !is_interrupt || self.is_in_turn => Ok(index),
             _ if is_interrupt && self.is_in_turn => Err(self.wrong("an interrupt")),
-            _ => Err(Heard::Unrecorded),
+            _ => Err(LineFit::Unrecorded),
         }
     }
 }

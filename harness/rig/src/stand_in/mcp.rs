@@ -63,7 +63,7 @@ enum McpError {
 
 /// A value of `--mcp-config`.
 #[derive(Deserialize)]
-struct Config {
+struct McpConfig {
     #[serde(rename = "mcpServers", default)]
     servers: BTreeMap<String, Server>,
 }
@@ -135,7 +135,7 @@ fn read(config: &str) -> BTreeMap<String, Server> {
         true => Some(config.as_bytes().to_vec()),
         false => files::read(Path::new(config)).ok(),
     };
-    let config = text.and_then(|text| serde_json::from_slice::<Config>(&text).ok());
+    let config = text.and_then(|text| serde_json::from_slice::<McpConfig>(&text).ok());
     config.map(|config| config.servers).unwrap_or_default()
 }
 
@@ -163,14 +163,14 @@ fn serve(
 
 /// Asks the tool once, and starts the server before the first question.
 fn answer(
-    connection: &mut Option<Connection>,
+    connection: &mut Option<McpConnection>,
     server: &Server,
     tool: &str,
     ask: &Ask,
 ) -> Result<Value, String> {
     let connection = match connection {
         Some(connection) => connection,
-        None => connection.insert(Connection::start(server).map_err(|why| why.to_string())?),
+        None => connection.insert(McpConnection::start(server).map_err(|why| why.to_string())?),
     };
     let PermissionQuestion { tool_name, tool_use_id, input, .. } = &ask.question;
     let result = connection.call(
@@ -194,7 +194,7 @@ fn answer(
 }
 
 /// A connection to a server, which speaks JSON-RPC.
-struct Connection {
+struct McpConnection {
     wire: Wire,
     next_id: u64,
 }
@@ -207,7 +207,7 @@ enum Wire {
     Http(Box<Http>),
 }
 
-impl Connection {
+impl McpConnection {
     fn start(server: &Server) -> Result<Self, McpError> {
         let wire = match (&server.command, &server.url) {
             (Some(command), _) => Wire::Pipes(Pipes::start(command, server)?),

@@ -57,7 +57,7 @@ pub(crate) use differences::argument_differences;
 use log::Log;
 use options::CliOptions;
 use play::Player;
-use refusal::Start;
+use refusal::StandInStart;
 use settings::Settings;
 
 /// Plays the part of `claude` with these arguments, the name of the program left out, in this environment. A setting
@@ -92,7 +92,7 @@ pub fn run(
     }
     let folder = std::env::current_dir().unwrap_or_default();
     let has_session = |session: &str| settings.has_session(&folder, session);
-    let start = Start { arguments: &arguments, folder: &folder, has_session: &has_session };
+    let start = StandInStart { arguments: &arguments, folder: &folder, has_session: &has_session };
     if let Some(refusal) = refusal::refusal(&start, &options) {
         refusal.report(&mut log);
         log.exit(refusal::REFUSED);

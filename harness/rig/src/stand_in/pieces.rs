@@ -11,7 +11,7 @@ const SYNTHETIC: &str = "<synthetic>";
 
 /// The message whose pieces were begun.
 #[derive(Debug, Default)]
-pub(super) struct Pieces {
+pub(super) struct MessagePieces {
     /// The id of the message; absent between two messages.
     open: Option<String>,
     /// The number of its blocks.
@@ -20,7 +20,7 @@ pub(super) struct Pieces {
     stop_reason: &'static str,
 }
 
-impl Pieces {
+impl MessagePieces {
     /// Returns the lines that come before and after a line of stdout.
     pub(super) fn around(&mut self, line: &[u8], session_id: &str) -> (String, String) {
         let is_message = WireLine::read(line).is_some_and(|line| line.kind() == "assistant");
@@ -95,7 +95,7 @@ mod tests {
     /// The kinds of the records that a host reads for these lines.
     #[track_caller]
     fn check(lines: &[Value], expect: &str) {
-        let mut pieces = Pieces::default();
+        let mut pieces = MessagePieces::default();
         let mut all = String::new();
         for line in lines {
             let line = format!("{line}\n");

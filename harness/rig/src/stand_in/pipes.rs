@@ -18,7 +18,7 @@ const SIGNAL_GRACE: Duration = Duration::from_millis(300);
 
 /// Something that happened to the process.
 #[derive(Debug)]
-pub(super) enum Event {
+pub(super) enum ProcessEvent {
     /// The host wrote a line, which counts as kept until it is dropped.
     Line(Vec<u8>, Held),
     /// The host wrote more than it may, in words; no more is read.
@@ -34,8 +34,8 @@ pub(super) enum Event {
 /// The events of the process; stdin is read from [`EventQueue::read_stdin`] on.
 #[derive(Debug)]
 pub(super) struct EventQueue {
-    sender: Sender<Event>,
-    pub(super) events: Receiver<Event>,
+    sender: Sender<ProcessEvent>,
+    pub(super) events: Receiver<ProcessEvent>,
 }
 
 /// The bytes that a line takes on its way, whatever is in it.
@@ -56,7 +56,7 @@ impl EventQueue {
             let sender = queue.sender.clone();
             let wait = move || {
                 while let Ok(signal) = ending.wait() {
-                    let is_heard = sender.send(Event::Signal(signal)).is_ok();
+                    let is_heard = sender.send(ProcessEvent::Signal(signal)).is_ok();
                     if is_heard && signal == Signal::SIGINT {
                         continue;
                     }
@@ -79,10 +79,10 @@ impl EventQueue {
             let mut held = Held::of(&kept);
             let event = match answered {
                 Ok(line) => match held.try_keep(LINE + line.len()) {
-                    Ok(()) => Event::Line(line, held),
-                    Err(full) => Event::TooMuch(too_much(full)),
+                    Ok(()) => ProcessEvent::Line(line, held),
+                    Err(full) => ProcessEvent::TooMuch(too_much(full)),
                 },
-                Err(why) => Event::NoAnswer(why),
+                Err(why) => ProcessEvent::NoAnswer(why),
             };
             // The receiver is gone when the process ends.
             let _ = sender.send(event);
@@ -102,7 +102,7 @@ impl EventQueue {
 
 /// The thread that reads stdin. Its end is the end of stdin for the process, whatever ends it.
 struct StdinReader {
-    sender: Sender<Event>,
+    sender: Sender<ProcessEvent>,
 }
 
 impl StdinReader {
@@ -115,13 +115,13 @@ impl StdinReader {
                 Ok(_) => {}
             }
             let event = match held.try_keep(LINE + line.len()) {
-                _ if most.is_below(line.len()) => Event::TooMuch(format!(
+                _ if most.is_below(line.len()) => ProcessEvent::TooMuch(format!(
                     "the host wrote a line of more than {most}; raise the limit with CLITAPE_MAX_LINE"
                 )),
-                Ok(()) => Event::Line(line, held),
-                Err(full) => Event::TooMuch(too_much(full)),
+                Ok(()) => ProcessEvent::Line(line, held),
+                Err(full) => ProcessEvent::TooMuch(too_much(full)),
             };
-            let is_last = matches!(event, Event::TooMuch(_));
+            let is_last = matches!(event, ProcessEvent::TooMuch(_));
             if self.sender.send(event).is_err() || is_last {
                 return;
             }
@@ -132,7 +132,7 @@ impl StdinReader {
 impl Drop for StdinReader {
     fn drop(&mut self) {
         // The receiver is gone when the process ends.
-        let _ = self.sender.send(Event::Close);
+        let _ = self.sender.send(ProcessEvent::Close);
     }
 }
 

@@ -16,7 +16,7 @@ use super::arguments::{Arguments, Asks, Form, OutputFormat};
 use super::bind::fresh_uuid;
 use super::choose;
 use super::dialogue::Dialogue;
-use super::ending::Ending;
+use super::ending::ProcessEnding;
 use super::error::{StandInError, USAGE};
 use super::host_line::HostAct;
 use super::lockstep::Next;
@@ -26,7 +26,7 @@ use super::other_end::OtherEnd;
 use super::pipes::EventQueue;
 use super::printed::Role;
 use super::replies;
-use super::running::Running;
+use super::running::PlayedCassette;
 use super::settings::Settings;
 use super::side_calls;
 use super::transcript_file::KeptTranscript;
@@ -44,7 +44,7 @@ pub(super) struct Player<'a> {
     pub(super) log: &'a mut Log,
     pub(super) queue: EventQueue,
     pub(super) host: HostFacts,
-    pub(super) running: Option<Running>,
+    pub(super) running: Option<PlayedCassette>,
     /// The account of what the host wrote.
     pub(super) kept: Arc<KeptBytes>,
     /// Messages that wait for the end of the present turn.
@@ -123,7 +123,9 @@ impl<'a> Player<'a> {
         let ending = self.begin_process().and_then(|()| self.serve());
         let ending = match ending {
             Ok(never) => match never {},
-            Err(Ending::Recorded(exit)) => Ending::Recorded(self.other_end.0.instead_of(exit)),
+            Err(ProcessEnding::Recorded(exit)) => {
+                ProcessEnding::Recorded(self.other_end.0.instead_of(exit))
+            }
             Err(ending) => ending,
         };
         if let Err(error) = self.other_end.0.hold_stdout() {
@@ -133,7 +135,7 @@ impl<'a> Player<'a> {
     }
 
     /// Does what comes before the first line of the host.
-    fn begin_process(&mut self) -> Result<(), Ending> {
+    fn begin_process(&mut self) -> Result<(), ProcessEnding> {
         let end = OtherEnd::parse(self.settings.end.as_deref());
         self.other_end.0 = end?;
         if self.arguments.form == Form::OneShot {
@@ -177,7 +179,7 @@ impl<'a> Player<'a> {
     }
 
     /// Begins the cassette that a message, which counts as kept, asks for.
-    pub(super) fn begin(&mut self, message: UserMessage, held: Held) -> Result<(), Ending> {
+    pub(super) fn begin(&mut self, message: UserMessage, held: Held) -> Result<(), ProcessEnding> {
         let (cassette, dialogue) = match self.choose(&message.text()) {
             Err(StandInError::NoCassette(_)) if self.settings.answers_own_prompts => {
                 return self.answer_own(&message);
@@ -194,7 +196,7 @@ impl<'a> Player<'a> {
     }
 
     /// Answers a prompt that the host makes itself, such as one for a title.
-    fn answer_own(&mut self, message: &UserMessage) -> Result<(), Ending> {
+    fn answer_own(&mut self, message: &UserMessage) -> Result<(), ProcessEnding> {
         self.log.note("a prompt of the host's own plays no cassette");
         let (output, session) = (self.arguments.output, &self.host.session_id);
         let answer = side_calls::completion(output, session);
@@ -203,7 +205,7 @@ impl<'a> Player<'a> {
             self.log.note(&format!("the transcript can't be written: {error}"));
         }
         self.write_now(answer.as_bytes())?;
-        if self.host.is_live { Ok(()) } else { Err(Ending::Code(0)) }
+        if self.host.is_live { Ok(()) } else { Err(ProcessEnding::Code(0)) }
     }
 
     fn start(
@@ -211,13 +213,13 @@ impl<'a> Player<'a> {
         cassette: Cassette,
         dialogue: Dialogue,
         message: Option<UserMessage>,
-    ) -> Result<(), Ending> {
+    ) -> Result<(), ProcessEnding> {
         self.cassettes += 1;
         self.host.asks = self.arguments.asks_in(dialogue.asks_person());
         // Ids that the session has seen are not used again.
         let round = self.transcript.lines_before + self.cassettes;
         let play = self.settings.play.as_deref();
-        let running = Running::new(cassette, dialogue, play, round, &self.host, message);
+        let running = PlayedCassette::new(cassette, dialogue, play, round, &self.host, message);
         let mut running = running?;
         if self.left_out > 0 {
             // The first line of this cassette is a message: no `initialize` comes any more.
@@ -240,7 +242,7 @@ impl<'a> Player<'a> {
     }
 
     /// Prints, waits and listens until the process ends.
-    fn serve(&mut self) -> Result<std::convert::Infallible, Ending> {
+    fn serve(&mut self) -> Result<std::convert::Infallible, ProcessEnding> {
         loop {
             let Some(running) = &mut self.running else {
                 self.idle()?;
@@ -271,7 +273,7 @@ impl<'a> Player<'a> {
                     self.flush()?;
                     self.log
                         .note("stdin is at its end where the recorded CLI waited: it ends with 0");
-                    return Err(Ending::Code(0));
+                    return Err(ProcessEnding::Code(0));
                 }
                 Next::End => self.finish()?,
             }
@@ -279,7 +281,7 @@ impl<'a> Player<'a> {
     }
 
     /// Waits for a message between two cassettes.
-    fn idle(&mut self) -> Result<(), Ending> {
+    fn idle(&mut self) -> Result<(), ProcessEnding> {
         self.flush()?;
         if let Some((message, held)) = self.waiting.pop_front() {
             return self.begin(message, held);
@@ -287,7 +289,7 @@ impl<'a> Player<'a> {
         if self.is_closed {
             let (exit, delay) = self.ending;
             self.pause(delay)?;
-            return Err(Ending::Recorded(exit));
+            return Err(ProcessEnding::Recorded(exit));
         }
         // A host may keep a process for hours that has nothing to do.
         self.listen("a user message", !self.was_heard)
@@ -305,7 +307,7 @@ impl<'a> Player<'a> {
     }
 
     /// Prints the next piece of a range when it is due.
-    fn print(&mut self, range: Range<usize>) -> Result<(), Ending> {
+    fn print(&mut self, range: Range<usize>) -> Result<(), ProcessEnding> {
         let Some(running) = &mut self.running else { return Ok(()) };
         let (due, end) = *self.piece.get_or_insert_with(|| {
             let (after_ms, end) = running.schedule.piece(range.start, range.end);
@@ -331,7 +333,7 @@ impl<'a> Player<'a> {
     }
 
     /// Asks the tool of `--permission-prompt-tool`.
-    fn ask(&mut self, ask: Ask) -> Result<(), Ending> {
+    fn ask(&mut self, ask: Ask) -> Result<(), ProcessEnding> {
         let Asks::Tool { server, tool } = &self.arguments.asks else { return Ok(()) };
         let about = Value::from(ask.question.tool_name.as_str());
         self.log.note(&format!("asks mcp__{server}__{tool} about {about}"));
@@ -342,7 +344,7 @@ impl<'a> Player<'a> {
                     self.arguments.values("--mcp-config").map(str::to_owned).collect();
                 let answered = self.queue.answers(&self.kept);
                 let started = PermissionTool::start(&configs, server, tool, answered);
-                started.map_err(|why| Ending::Refused(USAGE, why))?
+                started.map_err(|why| ProcessEnding::Refused(USAGE, why))?
             }
         };
         asked.ask(ask);
@@ -358,7 +360,7 @@ impl<'a> Player<'a> {
     }
 
     /// Writes bytes to stdout. A one-shot run prints only its end where the host asks for no records.
-    fn write(&mut self, bytes: &[u8], offset: usize, to: usize) -> Result<(), Ending> {
+    fn write(&mut self, bytes: &[u8], offset: usize, to: usize) -> Result<(), ProcessEnding> {
         if self.arguments.output != OutputFormat::StreamJson && !self.host.is_live {
             return Ok(());
         }
@@ -372,21 +374,21 @@ impl<'a> Player<'a> {
         self.log.print(bytes.len(), self.left_out + offset as u64, self.left_out + to as u64);
         self.other_end.1 += bytes.len();
         match cut {
-            Some(_) => Err(Ending::Recorded(Some(end.early()))),
+            Some(_) => Err(ProcessEnding::Recorded(Some(end.early()))),
             None => Ok(()),
         }
     }
 
-    fn write_now(&mut self, bytes: &[u8]) -> Result<(), Ending> {
+    fn write_now(&mut self, bytes: &[u8]) -> Result<(), ProcessEnding> {
         let mut stdout = io::stdout().lock();
         stdout.write_all(bytes).and_then(|()| stdout.flush()).map_err(|error| {
             self.log.note(&format!("stdout: {error}"));
-            Ending::Code(1)
+            ProcessEnding::Code(1)
         })
     }
 
     /// Writes the lines of the stand-in's own.
-    fn flush(&mut self) -> Result<(), Ending> {
+    fn flush(&mut self) -> Result<(), ProcessEnding> {
         let replies = std::mem::take(&mut self.replies);
         self.replies_held = Held::of(&self.kept);
         match replies.is_empty() {
@@ -396,7 +398,7 @@ impl<'a> Player<'a> {
     }
 
     /// Writes the lines of the stand-in's own, if no line is half printed.
-    fn flush_between(&mut self, offset: usize) -> Result<(), Ending> {
+    fn flush_between(&mut self, offset: usize) -> Result<(), ProcessEnding> {
         let is_between = self.running.as_ref().is_none_or(|running| {
             offset == 0 || running.cassette.stdout.get(offset - 1) == Some(&b'\n')
         });
@@ -413,7 +415,7 @@ impl<'a> Player<'a> {
     }
 
     /// Ends a cassette, and the process if the CLI ended there.
-    fn finish(&mut self) -> Result<(), Ending> {
+    fn finish(&mut self) -> Result<(), ProcessEnding> {
         self.keep_transcript(true);
         self.end_turn();
         let Some(mut running) = self.running.take() else { return Ok(()) };
@@ -430,7 +432,7 @@ impl<'a> Player<'a> {
             self.write_now(&replies::answer(&running, self.arguments.output))?;
         }
         self.pause(delay)?;
-        Err(Ending::Recorded(exit))
+        Err(ProcessEnding::Recorded(exit))
     }
 
     /// Appends the lines of the turn to the session's transcript.

@@ -45,7 +45,7 @@ pub(super) enum Role {
         callback_id: String,
     },
     /// Another request to the host, such as a permission question.
-    Question(Question),
+    Question(CliQuestion),
     /// Takes a request back.
     Cancel {
         /// The id of the request.
@@ -62,7 +62,7 @@ pub(super) enum Role {
 
 /// A request of the CLI that is not the call of a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Question {
+pub(super) struct CliQuestion {
     /// The id of the request.
     pub(super) request_id: String,
     /// Which one it is, from 1.
@@ -75,7 +75,7 @@ pub(super) struct Question {
     pub(super) asks_permission: bool,
 }
 
-impl Question {
+impl CliQuestion {
     /// Its name in a sentence: `question q1 (Bash)`.
     pub(super) fn words(&self) -> String {
         format!("question q{} ({})", self.number, self.about)
@@ -141,6 +141,6 @@ impl Roles {
         };
         self.questions += 1;
         let number = self.questions;
-        Role::Question(Question { request_id, number, about, tool_use_id, asks_permission })
+        Role::Question(CliQuestion { request_id, number, about, tool_use_id, asks_permission })
     }
 }

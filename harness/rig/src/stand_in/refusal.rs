@@ -53,7 +53,7 @@ impl Refusal {
 }
 
 /// The arguments of a start, and what is there where it is.
-pub(super) struct Start<'a> {
+pub(super) struct StandInStart<'a> {
     pub(super) arguments: &'a Arguments,
     /// The working folder.
     pub(super) folder: &'a Path,
@@ -62,18 +62,18 @@ pub(super) struct Start<'a> {
 }
 
 /// A reason to refuse a start: from which version on, up to which, and the words if it applies.
-struct Rule {
+struct RefusalRule {
     since: Version,
     until: Version,
-    words: fn(&Start<'_>) -> Option<String>,
+    words: fn(&StandInStart<'_>) -> Option<String>,
 }
 
 /// The rules in the order in which the CLI looks.
-const RULES: [Rule; 18] = [
-    Rule { since: V1, until: V2_1_329, words: |start| settings_missing(start, false) },
-    Rule { since: V2_1_329, until: NEVER, words: |start| settings_missing(start, true) },
-    Rule { since: V1, until: NEVER, words: wrong_source },
-    Rule {
+const RULES: [RefusalRule; 18] = [
+    RefusalRule { since: V1, until: V2_1_329, words: |start| settings_missing(start, false) },
+    RefusalRule { since: V2_1_329, until: NEVER, words: |start| settings_missing(start, true) },
+    RefusalRule { since: V1, until: NEVER, words: wrong_source },
+    RefusalRule {
         since: V1,
         until: V2,
         words: |start| {
@@ -81,7 +81,7 @@ const RULES: [Rule; 18] = [
                 .then(|| "Error: --session-id cannot be used with --continue or --resume.".into())
         },
     },
-    Rule {
+    RefusalRule {
         since: V2,
         until: V2_1_329,
         words: |start| {
@@ -90,7 +90,7 @@ const RULES: [Rule; 18] = [
             (is_other_session(start) && !start.arguments.forks).then(|| words.into())
         },
     },
-    Rule {
+    RefusalRule {
         since: V2_1_329,
         until: NEVER,
         words: |start| {
@@ -99,7 +99,7 @@ const RULES: [Rule; 18] = [
             (is_other_session(start) && !start.arguments.forks).then(|| words.into())
         },
     },
-    Rule {
+    RefusalRule {
         since: V1,
         until: NEVER,
         words: |start| {
@@ -108,7 +108,7 @@ const RULES: [Rule; 18] = [
                 .then(|| "Error: Invalid session ID. Must be a valid UUID.".into())
         },
     },
-    Rule {
+    RefusalRule {
         since: V1,
         until: V2,
         words: |start| {
@@ -120,7 +120,7 @@ const RULES: [Rule; 18] = [
             is_same.then(|| words.into())
         },
     },
-    Rule {
+    RefusalRule {
         since: V1,
         until: V2_1_329,
         words: |start| {
@@ -130,10 +130,10 @@ const RULES: [Rule; 18] = [
             is_both.then(|| words.into())
         },
     },
-    Rule { since: V1, until: NEVER, words: prompt_file_missing },
-    Rule { since: V1, until: NEVER, words: servers_missing },
-    Rule { since: V1, until: NEVER, words: wrong_formats },
-    Rule {
+    RefusalRule { since: V1, until: NEVER, words: prompt_file_missing },
+    RefusalRule { since: V1, until: NEVER, words: servers_missing },
+    RefusalRule { since: V1, until: NEVER, words: wrong_formats },
+    RefusalRule {
         since: V2_1_329,
         until: NEVER,
         words: |start| {
@@ -143,7 +143,7 @@ const RULES: [Rule; 18] = [
             start.arguments.prompt.as_ref().is_some_and(is_blank).then(|| words.into())
         },
     },
-    Rule {
+    RefusalRule {
         since: V1,
         until: NEVER,
         words: |start| {
@@ -151,7 +151,7 @@ const RULES: [Rule; 18] = [
                 .then(|| "Error: --resume-session-at requires --resume".into())
         },
     },
-    Rule {
+    RefusalRule {
         since: V1,
         until: V2,
         words: |start| {
@@ -166,7 +166,7 @@ const RULES: [Rule; 18] = [
             }))
         },
     },
-    Rule {
+    RefusalRule {
         since: V2,
         until: NEVER,
         words: |start| {
@@ -180,7 +180,7 @@ const RULES: [Rule; 18] = [
             }))
         },
     },
-    Rule {
+    RefusalRule {
         since: V1,
         until: NEVER,
         words: |start| {
@@ -189,7 +189,7 @@ const RULES: [Rule; 18] = [
             (is_stream && !start.arguments.has("--verbose")).then(|| words.into())
         },
     },
-    Rule {
+    RefusalRule {
         since: V1,
         until: NEVER,
         words: |start| {
@@ -215,7 +215,7 @@ const MORE_CHOICES: [(&str, &str); 1] = [("--permission-mode", "default")];
 
 /// Returns what the CLI prints if it refuses a start. A version that is newer than those whose options are known takes
 /// options that are not.
-pub(super) fn refusal(start: &Start<'_>, cli: &CliOptions) -> Option<Refusal> {
+pub(super) fn refusal(start: &StandInStart<'_>, cli: &CliOptions) -> Option<Refusal> {
     let arguments = start.arguments;
     let is_run = match &arguments.form {
         Form::OneShot | Form::Live | Form::SideCall(SideCall::Completion) => true,
@@ -227,7 +227,7 @@ pub(super) fn refusal(start: &Start<'_>, cli: &CliOptions) -> Option<Refusal> {
     if let Some(text) = wrong_option(arguments, cli) {
         return Some(Refusal::of(&text));
     }
-    let applies = |rule: &&Rule| rule.since <= cli.version && cli.version < rule.until;
+    let applies = |rule: &&RefusalRule| rule.since <= cli.version && cli.version < rule.until;
     let text = RULES.iter().filter(applies).find_map(|rule| (rule.words)(start))?;
     let is_stream = arguments.output == OutputFormat::StreamJson;
     let is_of_session =
@@ -278,13 +278,13 @@ fn wrong_value(option: &GivenOption, cli: &CliOptions) -> Option<String> {
 }
 
 /// Returns whether a session id comes with a session to go on with.
-fn is_other_session(start: &Start<'_>) -> bool {
+fn is_other_session(start: &StandInStart<'_>) -> bool {
     let goes_on = start.arguments.has("--resume") || start.arguments.has("--continue");
     start.arguments.session_id.is_some() && goes_on
 }
 
 /// The value of `--resume` if it is not one of a session; no value if there is none.
-fn wrong_resume<'a>(start: &'a Start<'_>) -> Option<Option<&'a str>> {
+fn wrong_resume<'a>(start: &'a StandInStart<'_>) -> Option<Option<&'a str>> {
     if !start.arguments.has("--resume") {
         return None;
     }
@@ -295,7 +295,7 @@ fn wrong_resume<'a>(start: &'a Start<'_>) -> Option<Option<&'a str>> {
     }
 }
 
-fn wrong_formats(start: &Start<'_>) -> Option<String> {
+fn wrong_formats(start: &StandInStart<'_>) -> Option<String> {
     let arguments = start.arguments;
     let is_stream = arguments.output == OutputFormat::StreamJson;
     let says = |applies: bool, words: &str| applies.then(|| words.to_owned());
@@ -317,7 +317,7 @@ fn wrong_formats(start: &Start<'_>) -> Option<String> {
     })
 }
 
-fn wrong_source(start: &Start<'_>) -> Option<String> {
+fn wrong_source(start: &StandInStart<'_>) -> Option<String> {
     let sources = start.arguments.values("--setting-sources").flat_map(|value| value.split(','));
     let known = ["", "user", "project", "local"];
     let wrong = sources.map(str::trim).find(|source| !known.contains(source))?;
@@ -326,7 +326,7 @@ fn wrong_source(start: &Start<'_>) -> Option<String> {
     ))
 }
 
-fn settings_missing(start: &Start<'_>, is_absolute: bool) -> Option<String> {
+fn settings_missing(start: &StandInStart<'_>, is_absolute: bool) -> Option<String> {
     let value = start.arguments.values("--settings").next()?;
     if serde_json::from_str::<serde_json::Value>(value).is_ok_and(|json| json.is_object()) {
         return None;
@@ -336,7 +336,7 @@ fn settings_missing(start: &Start<'_>, is_absolute: bool) -> Option<String> {
     Some(format!("Error: Settings file not found: {path}"))
 }
 
-fn prompt_file_missing(start: &Start<'_>) -> Option<String> {
+fn prompt_file_missing(start: &StandInStart<'_>) -> Option<String> {
     let files =
         [("--system-prompt-file", "System"), ("--append-system-prompt-file", "Append system")];
     files.into_iter().find_map(|(option, which)| {
@@ -345,7 +345,7 @@ fn prompt_file_missing(start: &Start<'_>) -> Option<String> {
     })
 }
 
-fn servers_missing(start: &Start<'_>) -> Option<String> {
+fn servers_missing(start: &StandInStart<'_>) -> Option<String> {
     let files = start.arguments.values("--mcp-config");
     let mut files = files.filter(|value| !value.trim_start().starts_with('{'));
     let path = files.find_map(|file| missing(start, file))?;
@@ -353,7 +353,7 @@ fn servers_missing(start: &Start<'_>) -> Option<String> {
 }
 
 /// The absolute path of a file that is not there.
-fn missing(start: &Start<'_>, file: &str) -> Option<String> {
+fn missing(start: &StandInStart<'_>, file: &str) -> Option<String> {
     let path = start.folder.join(file);
     let path = absolute(&path).unwrap_or(path);
     (!path.exists()).then(|| path.display().to_string())

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::arguments::OutputFormat;
 use super::choose;
 use super::printed::Role;
-use super::running::Running;
+use super::running::PlayedCassette;
 use super::settings::Settings;
 
 /// The line that answers a request with a plain success.
@@ -27,7 +27,7 @@ pub(super) fn plain_success(request: &ControlRequest, settings: &Settings) -> St
 }
 
 /// The answer of a one-shot run, or its `result` record; nothing if it has none.
-pub(super) fn answer(running: &Running, format: OutputFormat) -> Vec<u8> {
+pub(super) fn answer(running: &PlayedCassette, format: OutputFormat) -> Vec<u8> {
     let result = running.dialogue.lines.iter().rfind(|line| line.role == Role::Result);
     let Some(result) = result else { return Vec::new() };
     let line = running.ids.bind_text(&running.cassette.stdout[result.range.clone()]);

@@ -7,15 +7,15 @@ use std::rc::Rc;
 use clitape_recording::cassette::Cassette;
 use clitape_recording::wire::{ControlRequest, RequestKind, UserMessage, WireLine};
 
-use super::adapt::{Change, HostFacts, Turn, change, denied_unasked, hook_id};
+use super::adapt::{HostFacts, HostTurn, LineChange, change, denied_unasked, hook_id};
 use super::arguments::Asks;
-use super::bind::{Ids, Rendered};
+use super::bind::{LiveIds, Rendered};
 use super::dialogue::{Dialogue, ExpectedKind};
 use super::error::StandInError;
 use super::host_line::HostAct;
-use super::lockstep::{Heard, Lockstep};
+use super::lockstep::{LineFit, Lockstep};
 use super::mcp::Ask;
-use super::pieces::Pieces;
+use super::pieces::MessagePieces;
 use super::plan::Schedule;
 use super::printed::Role;
 use crate::kept::Held;
@@ -25,27 +25,27 @@ const PIECES: &str = "--include-partial-messages";
 
 /// A cassette that is being played.
 #[derive(Debug)]
-pub(super) struct Running {
+pub(super) struct PlayedCassette {
     pub(super) cassette: Cassette,
     pub(super) dialogue: Rc<Dialogue>,
     pub(super) lockstep: Lockstep,
     pub(super) schedule: Schedule,
-    pub(super) ids: Ids,
+    pub(super) ids: LiveIds,
     /// The messages of the host by their numbers among the lines that the CLI waits for.
-    turns: BTreeMap<usize, Turn>,
+    turns: BTreeMap<usize, HostTurn>,
     /// The message that a one-shot cassette is played for.
-    first: Option<Turn>,
+    first: Option<HostTurn>,
     /// The line that is being printed, as it is printed.
     rendered: Option<(usize, Rendered)>,
     /// The pieces of messages for a host that asks for them, where the recording has none.
-    pieces: Option<Pieces>,
+    pieces: Option<MessagePieces>,
     /// The account of the lines of the host that were taken.
     pub(super) held: Vec<Held>,
 }
 
 /// What is printed for a range of the recorded bytes.
 #[derive(Debug, Default)]
-pub(super) struct Printed {
+pub(super) struct PlayedBytes {
     /// The bytes.
     pub(super) bytes: Vec<u8>,
     /// Whether the end of a turn begins in it.
@@ -56,7 +56,7 @@ pub(super) struct Printed {
     pub(super) asks: Vec<Ask>,
 }
 
-impl Running {
+impl PlayedCassette {
     /// A cassette at its start. A one-shot cassette that is played to a live host has a message.
     pub(super) fn new(
         cassette: Cassette,
@@ -68,7 +68,7 @@ impl Running {
     ) -> Result<Self, StandInError> {
         let dialogue = Rc::new(dialogue);
         let schedule = Schedule::new(&cassette, play)?;
-        let mut ids = Ids::new(round);
+        let mut ids = LiveIds::new(round);
         if let Some(session) = &dialogue.session_id {
             if *session != host.session_id {
                 ids = ids.of_session(&host.session_id);
@@ -84,10 +84,10 @@ impl Running {
             Asks::Tool { .. } => lockstep.ask_elsewhere(),
             Asks::Host => {}
         }
-        let first = message.map(Turn::new);
+        let first = message.map(HostTurn::new);
         let argv = &cassette.manifest.cli.argv;
         let has_pieces = dialogue.has_pieces() || argv.iter().any(|argument| argument == PIECES);
-        let pieces = (host.wants_pieces && !has_pieces).then(Pieces::default);
+        let pieces = (host.wants_pieces && !has_pieces).then(MessagePieces::default);
         Ok(Self {
             cassette,
             dialogue,
@@ -108,7 +108,7 @@ impl Running {
     }
 
     /// Takes a line of the host.
-    pub(super) fn hear(&mut self, act: HostAct) -> Heard {
+    pub(super) fn hear(&mut self, act: HostAct) -> LineFit {
         let act = match act {
             HostAct::Answer { mut answer, line } => {
                 answer.request_id = self.ids.recorded(&answer.request_id);
@@ -117,7 +117,7 @@ impl Running {
             act => act,
         };
         let heard = self.lockstep.hear(&act);
-        if let Heard::Taken(index) = heard {
+        if let LineFit::Taken(index) = heard {
             let kind = self.dialogue.awaits[index].kind.clone();
             self.bind(index, &kind, act);
         }
@@ -128,7 +128,7 @@ impl Running {
     fn bind(&mut self, index: usize, kind: &ExpectedKind, act: HostAct) {
         match (kind, act) {
             (ExpectedKind::Message { uuid, .. }, HostAct::Message(message)) => {
-                let turn = Turn::new(message);
+                let turn = HostTurn::new(message);
                 if let Some(recorded) = uuid {
                     self.ids.bind(recorded, &turn.uuid);
                 }
@@ -156,8 +156,8 @@ impl Running {
     }
 
     /// The bytes that are printed for a range of the recorded ones, which are the next ones.
-    pub(super) fn print(&mut self, range: Range<usize>, host: &HostFacts) -> Printed {
-        let mut printed = Printed::default();
+    pub(super) fn print(&mut self, range: Range<usize>, host: &HostFacts) -> PlayedBytes {
+        let mut printed = PlayedBytes::default();
         let mut index = self.dialogue.lines.partition_point(|line| line.range.end <= range.start);
         while let Some(line) = self.dialogue.lines.get(index) {
             let own = line.range.clone();
@@ -210,8 +210,8 @@ impl Running {
         };
         let (before, after) =
             match change(&self.cassette, &self.dialogue, index, host, answers, turn) {
-                Change::LeaveOut => return Rendered::nothing(bytes.len()),
-                Change::Around(before, after) => (before, after),
+                LineChange::LeaveOut => return Rendered::nothing(bytes.len()),
+                LineChange::Around(before, after) => (before, after),
             };
         let (before, after) = match &mut self.pieces {
             Some(pieces) => {

@@ -9,7 +9,7 @@ use fs_err::OpenOptions;
 use serde_json::{Value, json};
 use std::io::Write as _;
 
-use super::bind::{Ids, fresh_uuid};
+use super::bind::{LiveIds, fresh_uuid};
 use super::dialogue::Dialogue;
 
 /// The transcript file of a session whose working folder is `cwd`.
@@ -82,7 +82,7 @@ pub(super) fn made(
 }
 
 /// Appends lines, with the ids of the session, below those that are there.
-pub(super) fn append(path: &Path, lines: &[u8], ids: &Ids) -> std::io::Result<()> {
+pub(super) fn append(path: &Path, lines: &[u8], ids: &LiveIds) -> std::io::Result<()> {
     if lines.is_empty() {
         return Ok(());
     }
@@ -123,7 +123,7 @@ mod tests {
     fn lines_go_on_below_those_that_are_there() {
         let dir = std::env::temp_dir().join(format!("clitape-transcript-{}", std::process::id()));
         let path = dir.join("projects/-x/s.jsonl");
-        let ids = Ids::new(1);
+        let ids = LiveIds::new(1);
         append(
             &path,
             b"{\"parentUuid\":null,\"uuid\":\"a\"}\n{\"parentUuid\":\"a\",\"uuid\":\"b\"}\n",

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clitape_recording::wire::UserMessage;
 
-use super::bind::Ids;
-use super::running::Running;
+use super::bind::LiveIds;
+use super::running::PlayedCassette;
 use super::transcript::{append, lines, made, place, turn_end};
 
 /// The session's transcript.
@@ -43,13 +43,13 @@ impl KeptTranscript {
     ) -> io::Result<()> {
         let Some(path) = &self.path else { return Ok(()) };
         let cwd = std::env::current_dir().unwrap_or_default();
-        append(path, &made(stdout.as_bytes(), Some(message), session_id, &cwd), &Ids::new(1))
+        append(path, &made(stdout.as_bytes(), Some(message), session_id, &cwd), &LiveIds::new(1))
     }
 
     /// Appends the lines of a turn, or at the end of a cassette those that are left.
     pub(super) fn keep(
         &mut self,
-        running: &Running,
+        running: &PlayedCassette,
         session_id: &str,
         is_end: bool,
     ) -> io::Result<()> {

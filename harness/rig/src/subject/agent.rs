@@ -10,8 +10,8 @@ use clitape_recording::trace::Entry;
 
 use super::answers::RecordedAnswers;
 use super::boot::LOOK;
-use super::dialogue::{Act, Step};
-use super::drive::{Job, Seen, Shared};
+use super::dialogue::{Act, PersonStep};
+use super::drive::{DriveResult, Job, RunContext};
 use super::log::Played;
 use super::spec::GatewaySpec;
 use crate::clock::now_ms;
@@ -25,11 +25,11 @@ const LONG_WAIT: Duration = Duration::from_secs(1);
 const AFTER_END: Duration = Duration::from_secs(10);
 
 /// A run in progress.
-struct Drive<'a> {
+struct AgentDrive<'a> {
     job: &'a Job,
     editor: &'a Editor,
     spec: &'a GatewaySpec,
-    shared: &'a Shared<'a>,
+    shared: &'a RunContext<'a>,
     session: Session<'a>,
     begin: Instant,
     answers: RecordedAnswers,
@@ -57,9 +57,9 @@ pub(crate) fn drive(
     editor: &Editor,
     folder: &Path,
     spec: &GatewaySpec,
-    shared: &Shared<'_>,
+    shared: &RunContext<'_>,
     watch: &dyn Fn(&[Entry]),
-) -> Option<Seen> {
+) -> Option<DriveResult> {
     let (begin, begin_ms) = (Instant::now(), now_ms());
     // A warm-up may have played the same cassette.
     shared.log().forget(&job.name());
@@ -69,10 +69,10 @@ pub(crate) fn drive(
         Ok(session) => session,
         Err(error) => {
             let ending = no_session(&error, begin, shared)?;
-            return Some(Seen { took: begin.elapsed(), ..Seen::nothing(ending) });
+            return Some(DriveResult { took: begin.elapsed(), ..DriveResult::nothing(ending) });
         }
     };
-    let mut drive = Drive {
+    let mut drive = AgentDrive {
         job,
         editor,
         spec,
@@ -94,7 +94,7 @@ pub(crate) fn drive(
     let played = shared.log().played(&job.name());
     let (turns, reads) = played.since(begin_ms, &job.cassette.stdout);
     let entries = drive.session.entries().to_vec();
-    Some(Seen {
+    Some(DriveResult {
         entries,
         ending,
         turns,
@@ -106,7 +106,7 @@ pub(crate) fn drive(
 }
 
 /// How a run ends whose session can't be opened; `None` if the caller stops it.
-fn no_session(error: &EditorError, begin: Instant, shared: &Shared<'_>) -> Option<RunEnding> {
+fn no_session(error: &EditorError, begin: Instant, shared: &RunContext<'_>) -> Option<RunEnding> {
     let is_refused = matches!(
         error,
         EditorError::Late { .. }
@@ -129,7 +129,7 @@ fn hung(begin: Instant, waited_for: String) -> RunEnding {
     RunEnding::Hung { waited_s: begin.elapsed().as_secs(), waited_for, last_words: String::new() }
 }
 
-impl Drive<'_> {
+impl AgentDrive<'_> {
     /// Sends a prompt with the marker by which the stand-in finds its cassette, and, from the second one on, the turn:
     /// an agent may start another process for it.
     fn say(&mut self, text: &str) {
@@ -187,7 +187,7 @@ impl Drive<'_> {
     fn act(&mut self, played: &Played) {
         let is_waiting = played.waits_for.is_some() && self.waits_since(played) > LONG_WAIT;
         let job = self.job;
-        let Some(Step { offset, act }) = job.dialogue.steps.get(self.next) else { return };
+        let Some(PersonStep { offset, act }) = job.dialogue.steps.get(self.next) else { return };
         if *offset > played.printed && !is_waiting {
             self.due_since = None;
             return;

@@ -18,12 +18,12 @@ use super::bundled;
 use super::conditions::Printing;
 use super::error::SubjectError;
 use super::packages::Packages;
-use super::patience::{GivenUp, Patience, SLOW_START_S, STILL, Stillness};
+use super::patience::{GiveUpReason, Patience, SLOW_START_S, STILL, Stillness};
 use super::persons::Persons;
 use super::placeholders::{Places, Writing};
 use super::prepare::{Prepared, RigHost, environment};
 use super::ready_url::UrlWatch;
-use super::spec::{Front, GatewaySpec, Reach, ReadySign};
+use super::spec::{ChatReach, Front, GatewaySpec, ReadySign};
 use super::way::{Serving, Way, ways};
 use crate::chat_server::{ChatServer, ChatServerSettings};
 use crate::editor::{Editor, EditorError};
@@ -53,7 +53,7 @@ pub(crate) struct Boot {
     /// How long it took until it was ready.
     pub(crate) ready_after: Duration,
     /// The way by which it reaches the chat server.
-    pub(crate) reach: Reach,
+    pub(crate) reach: ChatReach,
     /// The hosts that it asked for and did not get.
     pub(crate) refused: Refused,
     /// The servers on that way.
@@ -111,7 +111,7 @@ impl Start<'_> {
 }
 
 /// The temporary folders of a start.
-struct Folders {
+struct StartFolders {
     scratch: Scratch,
     home: PathBuf,
     workspace: PathBuf,
@@ -120,7 +120,7 @@ struct Folders {
     reach: PathBuf,
 }
 
-impl Folders {
+impl StartFolders {
     fn new(rig: RigHost<'_>) -> Result<Self, SubjectError> {
         let scratch = Scratch::for_program(rig.host)?;
         let folder = |name: &str| {
@@ -158,9 +158,9 @@ impl Boot {
         Self::by(*last, start)
     }
 
-    fn by(reach: Reach, start: Start<'_>) -> Result<Self, SubjectError> {
+    fn by(reach: ChatReach, start: Start<'_>) -> Result<Self, SubjectError> {
         let Start { spec, prepared, persons, rig, kept, .. } = start;
-        let folders = Folders::new(rig)?;
+        let folders = StartFolders::new(rig)?;
         let scratch = folders.scratch.path();
         let claude = stand_in::install(rig.program, &folders.bin)?;
         let chat = match spec.front {
@@ -237,7 +237,7 @@ impl Boot {
         let program = ProgramStart { isolation: isolation.as_ref(), ..program };
         let begin = Instant::now();
         let mut program = match Program::start(program) {
-            Err(ProcessError::NoIsolation(_)) if reach != Reach::Sandbox => {
+            Err(ProcessError::NoIsolation(_)) if reach != ChatReach::Sandbox => {
                 // No file can stand in the place of another here.
                 match bundled::refusal(&bundled, start.has_place(&["{claude}", "{bin}"])) {
                     Some(refusal) => return Err(refusal),
@@ -374,7 +374,7 @@ impl Boot {
     }
 
     /// Returns what a gateway did not do that a check gave up.
-    fn given_up(&self, given_up: GivenUp, spec: &GatewaySpec) -> String {
+    fn given_up(&self, given_up: GiveUpReason, spec: &GatewaySpec) -> String {
         let waits_for = match &spec.ready.sign {
             ReadySign::Greeting => "did not answer `initialize`".to_owned(),
             ReadySign::Poll => format!("did not ask {} for updates", self.asked_host()),
@@ -382,13 +382,13 @@ impl Boot {
             ReadySign::Url(_) => "did not answer at `ready.url`".to_owned(),
         };
         match given_up {
-            GivenUp::Refused => format!("it {waits_for}{}", self.person.last_refusal()),
-            GivenUp::Asks => {
+            GiveUpReason::Refused => format!("it {waits_for}{}", self.person.last_refusal()),
+            GiveUpReason::Asks => {
                 format!(
                     "it {waits_for}, and asks for an answer on a terminal, which it does not have"
                 )
             }
-            GivenUp::Still => format!(
+            GiveUpReason::Still => format!(
                 "it {waits_for}, and has done nothing for {} s; a program that waits longer at its start needs \
                  `ready.within_s` above {SLOW_START_S}",
                 STILL.as_secs()
@@ -399,8 +399,10 @@ impl Boot {
     /// The name of the chat server under which this gateway reaches it.
     fn asked_host(&self) -> String {
         match (&self.person, self.reach) {
-            (PersonSide::Chat(chat), Reach::Address) => chat.url(),
-            (PersonSide::Chat(_), Reach::Sandbox | Reach::Proxy) => "api.telegram.org".to_owned(),
+            (PersonSide::Chat(chat), ChatReach::Address) => chat.url(),
+            (PersonSide::Chat(_), ChatReach::Sandbox | ChatReach::Proxy) => {
+                "api.telegram.org".to_owned()
+            }
             (PersonSide::Editor(..), _) => "the editor".to_owned(),
         }
     }
@@ -454,7 +456,7 @@ fn not_started(error: ProcessError) -> SubjectError {
 /// The environment of a gateway without the variables of its way to the chat server.
 fn own_environment(
     start: Start<'_>,
-    folders: &Folders,
+    folders: &StartFolders,
     places: &Places,
     log: &Path,
 ) -> Result<Vec<(OsString, OsString)>, SubjectError> {

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::Seeds;
 use clitape_recording::trace::Entry;
-use clitape_runner::compare::{About, Comparison, Selection, Subject, gather};
-use clitape_runner::suite::select::Selection as Chosen;
+use clitape_runner::compare::{
+    CompareSelection, CompareSubject, Comparison, SideDescription, gather,
+};
+use clitape_runner::suite::select::Selection;
 
 use super::conditions::Conditions;
 use super::error::SubjectError;
@@ -22,7 +24,7 @@ use super::suite::{SubjectOptions, test};
 /// [`SubjectError`] when a gateway can't be started, a cassette can't be read, or the caller stops it.
 pub fn compare_gateways(
     gateways: [NamedGateway<'_>; 2],
-    selection: &Chosen,
+    selection: &Selection,
     rig: RigHost<'_>,
     note: &mut dyn FnMut(&str),
 ) -> Result<Option<Comparison>, SubjectError> {
@@ -38,7 +40,7 @@ pub fn compare_gateways(
         let chats = suite.played.iter().map(|(job, seen)| (job.name(), timeless(&seen.entries)));
         let chats: BTreeMap<String, Vec<Entry>> = chats.collect();
         let shown = gateway.shown();
-        let about = About {
+        let about = SideDescription {
             name: format!("subject:{shown}"),
             facts: vec![
                 ("gateway", format!("{shown}, real, in real time")),
@@ -47,11 +49,11 @@ pub fn compare_gateways(
             command: format!("{} rig {shown}", rig.workspace.program()),
             note: String::new(),
         };
-        (Subject::seen(about, chats.clone()), chats)
+        (CompareSubject::seen(about, chats.clone()), chats)
     });
-    let (sides, chats): (Vec<Subject>, Vec<BTreeMap<String, Vec<Entry>>>) = sides.unzip();
-    let Ok(sides) = <[Subject; 2]>::try_from(sides) else { return Ok(None) };
-    let mut selection = Selection {
+    let (sides, chats): (Vec<CompareSubject>, Vec<BTreeMap<String, Vec<Entry>>>) = sides.unzip();
+    let Ok(sides) = <[CompareSubject; 2]>::try_from(sides) else { return Ok(None) };
+    let mut selection = CompareSelection {
         scenarios: Vec::new(),
         unasked: Vec::new(),
         other_versions: Vec::new(),

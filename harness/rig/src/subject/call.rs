@@ -26,7 +26,7 @@ use crate::kept::{Full, Held, KeptBytes, entry_bytes, parsed_bytes};
 const SHOWN: usize = 80;
 
 /// A program that is ready to be called.
-pub(super) struct Caller<'a> {
+pub(super) struct ProgramCaller<'a> {
     spec: &'a CallSpec,
     rig: RigHost<'a>,
     command: Vec<OsString>,
@@ -35,7 +35,7 @@ pub(super) struct Caller<'a> {
     pub(super) kept: Arc<KeptBytes>,
 }
 
-impl<'a> Caller<'a> {
+impl<'a> ProgramCaller<'a> {
     /// Installs what the program needs. `note` is called before slow steps.
     pub(super) fn new(
         spec: &'a CallSpec,

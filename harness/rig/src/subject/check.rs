@@ -9,18 +9,18 @@ use clitape_judge::observation::{ARGUMENTS_REFUSED, RunEnding};
 use clitape_recording::chat::ChatView;
 use clitape_recording::scenario::Seeds;
 use clitape_recording::text::{Keep, truncate};
-use clitape_runner::suite::select::Selection as Chosen;
+use clitape_runner::suite::select::Selection;
 
 use super::boot::Playing;
 use super::conditions::{Conditions, Printing};
-use super::drive::Seen;
+use super::drive::DriveResult;
 use super::error::SubjectError;
 use super::hints::Hints;
 use super::part::TYPING;
 use super::patience::Patience;
 use super::prepare::{RigHost, prepare_gateway};
 use super::run::{ClaudeStarts, Play, RunEvent, play};
-use super::spec::{Front, HostKind, NamedGateway, Reach};
+use super::spec::{ChatReach, Front, HostKind, NamedGateway};
 use super::suite::{SubjectOptions, select};
 use crate::chat_server::Faults;
 
@@ -132,7 +132,7 @@ pub fn check(
         holds &= checked.holds;
         line(checked);
     };
-    let everything = Chosen::everything(rig.workspace)?;
+    let everything = Selection::everything(rig.workspace)?;
     let all = select(rig.workspace, spec, only(&everything))?;
     match all.jobs.len() {
         0 => tell(CheckLine::failed(
@@ -227,7 +227,7 @@ pub fn check(
 }
 
 /// The options for these scenarios.
-fn only(selection: &Chosen) -> SubjectOptions<'_> {
+fn only(selection: &Selection) -> SubjectOptions<'_> {
     /// Nothing is played with them.
     const CONDITIONS: &Conditions =
         &Conditions { printing: Printing::Recorded, faults: Faults::None };
@@ -241,20 +241,20 @@ fn only(selection: &Chosen) -> SubjectOptions<'_> {
 }
 
 /// The line about the way to the chat server.
-fn reached(front: Front, reach: Reach) -> Option<CheckLine> {
+fn reached(front: Front, reach: ChatReach) -> Option<CheckLine> {
     let how = match reach {
-        Reach::Sandbox => {
+        ChatReach::Sandbox => {
             "in a network of its own, where api.telegram.org is the chat server and no other host is there"
         }
-        Reach::Proxy => "by a proxy, as api.telegram.org; other hosts are refused",
-        Reach::Address => "at the address {bot_api}",
+        ChatReach::Proxy => "by a proxy, as api.telegram.org; other hosts are refused",
+        ChatReach::Address => "at the address {bot_api}",
     };
     (front == Front::Chat)
         .then(|| CheckLine::ok(format!("it reaches the chat server {how} (reach = \"{reach}\")")))
 }
 
 /// The line about the scenario that was played.
-fn answer(name: &str, seen: &Seen, front: Front) -> CheckLine {
+fn answer(name: &str, seen: &DriveResult, front: Front) -> CheckLine {
     let view = ChatView::after(&seen.entries);
     // A run goes on after the answer, to see whether more comes.
     let last = seen.entries.iter().rfind(|entry| entry.kind != TYPING);

@@ -26,8 +26,9 @@ use super::error::SubjectError;
 use super::like;
 use super::names::suggestion;
 use super::spec::{
-    CallSpec, ChatKind, Chats, FirstStep, Front, GatewaySpec, HostKind, InstallSpec, ParserSpec,
-    Press, Reach, Ready, ReadySign, ReplaySpec, Started, Starts, Subject, SubjectKind, Writers,
+    CallSpec, ChatKind, ChatReach, Chats, FirstStep, Front, GatewaySpec, HostKind, InstallSpec,
+    ParserSpec, PressLabels, Ready, ReadySign, ReplaySpec, Started, Starts, Subject, SubjectKind,
+    Writers,
 };
 
 mod foreign;
@@ -68,7 +69,7 @@ struct SubjectFile {
     folder: Option<String>,
     host: Option<HostKind>,
     ready: Option<ReadyFile>,
-    reach: Option<Reach>,
+    reach: Option<ChatReach>,
     chats: Option<Chats>,
     chat: Option<ChatKind>,
     starts: Option<Starts>,
@@ -357,7 +358,7 @@ impl SubjectFile {
             idle_s: idle_s.of(self.idle_s)?,
             within_s: WITHIN_S.of(self.within_s)?,
             at_once: AT_ONCE.of(self.at_once)?,
-            press: Press {
+            press: PressLabels {
                 allow: expression("press", press.allow.as_deref().unwrap_or(ALLOW))?,
                 deny: expression("press", press.deny.as_deref().unwrap_or(DENY))?,
                 done: expression("press", press.done.as_deref().unwrap_or(DONE))?,

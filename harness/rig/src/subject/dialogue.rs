@@ -7,11 +7,11 @@ use clitape_runner::replay::{StdinLine, stdin_lines};
 
 /// The acts of the person of a cassette.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Dialogue {
+pub(crate) struct PersonDialogue {
     /// The first message.
     pub(crate) prompt: String,
     /// What comes after it, in order.
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<PersonStep>,
     /// What the host did that no person can do.
     pub(crate) impossible: Option<&'static str>,
     /// Whether a message comes before the result of the turn before.
@@ -20,7 +20,7 @@ pub(crate) struct Dialogue {
 
 /// An act, and when it takes place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Step {
+pub(crate) struct PersonStep {
     /// The bytes of stdout that the CLI had printed when the host acted.
     pub(crate) offset: u64,
     /// The act.
@@ -43,7 +43,7 @@ pub(crate) enum Act {
     Stop,
 }
 
-impl Dialogue {
+impl PersonDialogue {
     /// The dialogue of a cassette of a scenario that is recorded as `record` says.
     pub(crate) fn of(cassette: &Cassette, record: &RecordSpec) -> Self {
         let lines = stdin_lines(&cassette.stdin, &cassette.timeline);
@@ -51,7 +51,7 @@ impl Dialogue {
         let mut steps = Vec::new();
         for line in &lines {
             match act(line) {
-                Ok(Some(act)) => steps.push(Step { offset: line.offset, act }),
+                Ok(Some(act)) => steps.push(PersonStep { offset: line.offset, act }),
                 Ok(None) => {}
                 Err(what) => impossible = impossible.or(Some(what)),
             }
@@ -115,7 +115,7 @@ pub(crate) fn records(stdout: &[u8]) -> impl Iterator<Item = (u64, WireLine)> + 
 }
 
 /// Whether a message comes before the result of the turn before it.
-fn is_during_turn(stdout: &[u8], steps: &[Step]) -> bool {
+fn is_during_turn(stdout: &[u8], steps: &[PersonStep]) -> bool {
     let results = records(stdout).filter(|(_, record)| record.kind() == "result");
     let results: Vec<u64> = results.map(|(end, _)| end).collect();
     let messages = steps.iter().filter(|step| matches!(step.act, Act::Say(_)));
@@ -132,11 +132,11 @@ mod tests {
 
     use super::*;
 
-    fn dialogue(name: &str) -> Dialogue {
+    fn dialogue(name: &str) -> PersonDialogue {
         let workspace = Workspace::at(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")));
         let cassette = Cassette::load(&workspace.cassettes().join(name)).unwrap();
         let scenario = workspace.load(name.split_once('/').unwrap().0).unwrap();
-        Dialogue::of(&cassette, &scenario.record)
+        PersonDialogue::of(&cassette, &scenario.record)
     }
 
     fn acts(name: &str) -> Vec<Act> {

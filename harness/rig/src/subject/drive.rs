@@ -17,7 +17,7 @@ use clitape_recording::trace::Entry;
 
 use super::boot::{LOOK, PersonSide};
 use super::bus::{self, BusError};
-use super::dialogue::{Act, Dialogue, Step};
+use super::dialogue::{Act, PersonDialogue, PersonStep};
 use super::first::{self, NotOpened, OpenedChat, OpenedChats};
 use super::log::{Played, StandInLog};
 use super::part::{ChatPart, TYPING};
@@ -57,7 +57,7 @@ pub struct Job {
     /// The facts of its cassette.
     pub facts: Arc<LazyFacts>,
     /// What the person does.
-    pub(crate) dialogue: Dialogue,
+    pub(crate) dialogue: PersonDialogue,
 }
 
 impl Job {
@@ -79,7 +79,7 @@ impl Job {
 
 /// What came of a cassette at a gateway.
 #[derive(Debug, Clone)]
-pub struct Seen {
+pub struct DriveResult {
     /// The entries of its chat.
     pub entries: Vec<Entry>,
     /// How the run ended.
@@ -96,7 +96,7 @@ pub struct Seen {
     pub took: Duration,
 }
 
-impl Seen {
+impl DriveResult {
     /// What was seen of a cassette that was not played.
     pub(crate) fn nothing(ending: RunEnding) -> Self {
         let (entries, turns, reads) = (Vec::new(), Vec::new(), Vec::new());
@@ -118,7 +118,7 @@ impl Seen {
 }
 
 /// What the runs of one start share.
-pub(crate) struct Shared<'a> {
+pub(crate) struct RunContext<'a> {
     pub(crate) person: &'a PersonSide,
     /// The placeholders of the start.
     pub(crate) places: &'a Places,
@@ -139,7 +139,7 @@ pub(crate) struct Shared<'a> {
     pub(crate) kept: &'a Arc<KeptBytes>,
 }
 
-impl Shared<'_> {
+impl RunContext<'_> {
     /// The events of the bus in a chat, or the limit that it reached. A file that can't be read has none, which a rule
     /// reports.
     fn bus_of(&self, chat: i64) -> Result<Option<Vec<BusEvent>>, String> {
@@ -191,7 +191,7 @@ struct Drive<'a> {
     first_words: Option<String>,
     ticket: Ticket<'a>,
     spec: &'a GatewaySpec,
-    shared: &'a Shared<'a>,
+    shared: &'a RunContext<'a>,
     begin: Instant,
     /// The same moment, in ms since 1970.
     begin_ms: u64,
@@ -231,10 +231,10 @@ pub(crate) fn drive(
     server: &ChatServer,
     seat: Seat,
     spec: &GatewaySpec,
-    shared: &Shared<'_>,
+    shared: &RunContext<'_>,
     faults: &Faults,
     watch: &dyn Fn(&[Entry]),
-) -> Option<Seen> {
+) -> Option<DriveResult> {
     let begin = Instant::now();
     let goes_on = || match shared.stop.load(Ordering::Relaxed) {
         true => Err(None),
@@ -245,7 +245,11 @@ pub(crate) fn drive(
         Ok(opened) => opened,
         Err(NotOpened { ending, entries }) => {
             let took = begin.elapsed();
-            return ending.map(|ending| Seen { entries, took, ..Seen::nothing(ending) });
+            return ending.map(|ending| DriveResult {
+                entries,
+                took,
+                ..DriveResult::nothing(ending)
+            });
         }
     };
     // A chat that can't be made has no message either, so that the run hangs.
@@ -299,7 +303,7 @@ pub(crate) fn drive(
     };
     let asks_nobody = played.asks_nobody(&job.cassette);
     let took = drive.begin.elapsed();
-    Some(Seen { entries: drive.entries, ending, turns, asks_nobody, reads, bus, took })
+    Some(DriveResult { entries: drive.entries, ending, turns, asks_nobody, reads, bus, took })
 }
 
 impl Drive<'_> {
@@ -383,7 +387,7 @@ impl Drive<'_> {
         let (job, spec) = (self.job, self.spec);
         let steps = &job.dialogue.steps;
         let is_waiting = played.waits_for.is_some() && self.waits_since(played) > LONG_WAIT;
-        let is_due = |step: &&Step| step.offset <= played.printed || is_waiting;
+        let is_due = |step: &&PersonStep| step.offset <= played.printed || is_waiting;
         let Some(step) = steps.get(self.next).filter(is_due) else {
             self.due_since = None;
             return;

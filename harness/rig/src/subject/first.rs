@@ -27,11 +27,11 @@ const CHAT_LOOK: Duration = Duration::from_millis(50);
 
 /// The chats of one start in which the person has done what comes first.
 #[derive(Debug, Default)]
-pub(crate) struct OpenedChats(Mutex<BTreeMap<i64, Opened>>);
+pub(crate) struct OpenedChats(Mutex<BTreeMap<i64, FirstStepsResult>>);
 
 /// The result of the first steps in a chat.
 #[derive(Debug, Clone)]
-struct Opened {
+struct FirstStepsResult {
     topic: Option<i64>,
     /// The last words of the chat after them, in quotes.
     words: Option<String>,
@@ -40,12 +40,12 @@ struct Opened {
 }
 
 impl OpenedChats {
-    fn get(&self, seat: Seat) -> Option<Opened> {
+    fn get(&self, seat: Seat) -> Option<FirstStepsResult> {
         // Reading and setting a value does not panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&seat.number).cloned()
     }
 
-    fn set(&self, seat: Seat, opened: Opened) {
+    fn set(&self, seat: Seat, opened: FirstStepsResult) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(seat.number, opened);
     }
 }
@@ -110,7 +110,7 @@ pub(crate) fn open<'a>(
                 Err(ending) => ending.map(Some).ok_or(None::<RunEnding>)?,
             };
             let topic = whole.new_topics().pop().filter(|_| topic.is_some()).or(topic);
-            let opened = Opened { topic, words: last_words(&whole.entries()), failed };
+            let opened = FirstStepsResult { topic, words: last_words(&whole.entries()), failed };
             chats.set(seat, opened.clone());
             if let Some(ending) = opened.failed {
                 return Err(NotOpened { ending: Some(ending), entries: whole.entries() });

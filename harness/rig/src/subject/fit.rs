@@ -5,7 +5,7 @@ use std::fmt;
 use clitape_recording::cassette::Cassette;
 use clitape_recording::scenario::{DeliverySpec, Scenario};
 
-use super::dialogue::{Act, Dialogue, Step};
+use super::dialogue::{Act, PersonDialogue, PersonStep};
 use super::spec::{Front, GatewaySpec, HostKind};
 use crate::stand_in;
 
@@ -89,7 +89,7 @@ pub(crate) fn misfit(
     spec: &GatewaySpec,
     scenario: &Scenario,
     cassette: &Cassette,
-    dialogue: &Dialogue,
+    dialogue: &PersonDialogue,
 ) -> Option<Misfit> {
     if let Some(reason) = spec.except.get(&scenario.name) {
         return Some(Misfit::Excepted(reason.clone()));
@@ -118,7 +118,8 @@ pub(crate) fn misfit(
     if !can_stop && dialogue.steps.iter().any(|step| step.act == Act::Stop) {
         return Some(Misfit::NoStop);
     }
-    let decides = |step: &Step| matches!(step.act, Act::Answer { allows: false } | Act::Choose(_));
+    let decides =
+        |step: &PersonStep| matches!(step.act, Act::Answer { allows: false } | Act::Choose(_));
     if !spec.traits.asks_questions && dialogue.steps.iter().any(decides) {
         return Some(Misfit::AnswersItself);
     }

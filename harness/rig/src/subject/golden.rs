@@ -20,7 +20,7 @@ const LEFT_OUT: [&str; 5] = ["took_ms", "asked_ms", "answered_ms", "topic", CALL
 
 /// The chat of a cassette at a subject.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Chat<'a> {
+pub(super) struct GoldenChat<'a> {
     /// The subject.
     pub(super) subject: &'a SubjectName,
     /// Its name as it was written.
@@ -37,7 +37,7 @@ pub(super) struct Chat<'a> {
 
 /// What came of a comparison.
 #[derive(Debug, Default)]
-pub(super) struct Compared {
+pub(super) struct GoldenComparison {
     /// The goldens that were compared.
     pub(super) goldens: u64,
     /// How the chat differs from all of them.
@@ -47,16 +47,16 @@ pub(super) struct Compared {
 /// Compares a chat with the goldens of its subject, if there are any. With `update`, a chat that equals none is
 /// written as a pending golden.
 pub(super) fn compare(
-    chat: Chat<'_>,
+    chat: GoldenChat<'_>,
     update: bool,
     reproduce: &str,
     kept: &KeptBytes,
-) -> io::Result<Compared> {
+) -> io::Result<GoldenComparison> {
     // What a run left that did not come to its end is no outcome to accept.
     if *chat.ending != RunEnding::Over {
-        return Ok(Compared::default());
+        return Ok(GoldenComparison::default());
     }
-    let Chat { subject, shown, scenario, .. } = chat;
+    let GoldenChat { subject, shown, scenario, .. } = chat;
     let goldens = Golden::of_subject(scenario, subject)?;
     let entries = timeless(chat.entries);
     let is_one = goldens.iter().any(|golden| Times::Ignored.equal(&golden.entries, &entries));
@@ -66,7 +66,7 @@ pub(super) fn compare(
     }
     let count = goldens.len() as u64;
     let Some(nearest) = goldens.first().filter(|_| !is_one) else {
-        return Ok(Compared { goldens: count, finding: None });
+        return Ok(GoldenComparison { goldens: count, finding: None });
     };
     let diff = TraceDiff::new(&nearest.entries, &entries, Times::Ignored);
     let what = diff.first().map(|first| first.sentence).unwrap_or_default();
@@ -87,7 +87,7 @@ pub(super) fn compare(
     let read = compared.map(|entries| entries.iter().map(drawn).collect::<Vec<Entry>>());
     let chat = TraceDiff::new(&read[0], &read[1], Times::Ignored).chat(profile);
     let finding = finding.with_chat(chat);
-    Ok(Compared { goldens: count, finding: Some(finding) })
+    Ok(GoldenComparison { goldens: count, finding: Some(finding) })
 }
 
 /// The number of pending goldens of a scenario.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clitape_judge::observation::RunEnding;
 use clitape_process::{Attendant, Ending, OutputPiece, OutputReader, Program, Scratch, StdinPipe};
 
-use super::call::{Caller, died, last_words};
+use super::call::{ProgramCaller, died, last_words};
 use super::error::SubjectError;
 
 /// The line after a recording.
@@ -31,7 +31,7 @@ struct AnswerReader<'a> {
 
 /// The empty line in an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Answer {
+struct EmptyLine {
     /// Where it begins.
     begin: usize,
     /// Where the output goes on after it.
@@ -39,16 +39,16 @@ struct Answer {
 }
 
 impl Attendant for AnswerReader<'_> {
-    type Reason = Answer;
+    type Reason = EmptyLine;
 
-    fn take(&mut self, piece: OutputPiece) -> Result<(), Ending<Answer>> {
+    fn take(&mut self, piece: OutputPiece) -> Result<(), Ending<EmptyLine>> {
         if piece.is_stdout {
             self.printed.extend(piece.bytes);
         }
         Ok(())
     }
 
-    fn act(&mut self, _program: &mut Program) -> Result<(), Ending<Answer>> {
+    fn act(&mut self, _program: &mut Program) -> Result<(), Ending<EmptyLine>> {
         // What it prints before it has read all can't be its answer.
         let is_answer = self.stdin.unread().is_none();
         let answer = is_answer.then(|| blank_line(&self.printed, &mut self.looked)).flatten();
@@ -59,7 +59,7 @@ impl Attendant for AnswerReader<'_> {
 impl Lasting {
     /// Starts a parser.
     #[allow(clippy::expect_used, reason = "the state is impossible")]
-    pub(super) fn start(caller: &Caller<'_>) -> Result<Self, SubjectError> {
+    pub(super) fn start(caller: &ProgramCaller<'_>) -> Result<Self, SubjectError> {
         let scratch = caller.scratch()?;
         let mut program = caller.start(Vec::new(), true, OutputReader::Attendant, &scratch)?;
         let stdin = program.take_stdin().expect("it is started with one");
@@ -70,7 +70,7 @@ impl Lasting {
     /// printed of it, and the parser if it can go on.
     pub(super) fn call(
         self,
-        caller: &Caller<'_>,
+        caller: &ProgramCaller<'_>,
         pieces: Vec<Vec<u8>>,
         within: Duration,
     ) -> Result<(RunEnding, Vec<u8>, Option<Self>), SubjectError> {
@@ -85,7 +85,7 @@ impl Lasting {
         let mut printed = reader.printed;
         caller.go_on()?;
         let ending = match (ending, program.poll()?) {
-            (Ending::Reason(Answer { begin, after }), _) => {
+            (Ending::Reason(EmptyLine { begin, after }), _) => {
                 let unread = printed.split_off(after);
                 printed.truncate(begin);
                 let parser = Self { program, stdin, unread, scratch };
@@ -113,11 +113,11 @@ struct Looked {
 }
 
 /// Finds the first empty line of a growing text.
-fn blank_line(text: &[u8], looked: &mut Looked) -> Option<Answer> {
+fn blank_line(text: &[u8], looked: &mut Looked) -> Option<EmptyLine> {
     while let Some(length) = text[looked.next..].iter().position(|byte| *byte == b'\n') {
         let (begin, after) = (looked.line, looked.next + length + 1);
         if text[begin..after].trim_ascii().is_empty() {
-            return Some(Answer { begin, after });
+            return Some(EmptyLine { begin, after });
         }
         *looked = Looked { line: after, next: after };
     }
@@ -143,7 +143,7 @@ mod tests {
             let mut looked = Looked::default();
             let pieces = (0..=text.len()).map(|end| &text.as_bytes()[..end]);
             let in_pieces = pieces.filter_map(|text| blank_line(text, &mut looked)).next();
-            let found = found.map(|(begin, after)| Answer { begin, after });
+            let found = found.map(|(begin, after)| EmptyLine { begin, after });
             assert_eq!(in_pieces, found, "{text:?}");
             assert_eq!(blank_line(text.as_bytes(), &mut Looked::default()), found, "{text:?}");
         }

@@ -63,7 +63,7 @@ pub use both::compare_gateways;
 pub use check::{CheckLine, check};
 pub use conditions::{Conditions, Printing};
 pub use config::{FILE, RANGES, Subjects};
-pub use drive::{Job, Seen};
+pub use drive::{DriveResult, Job};
 pub use error::SubjectError;
 pub use fit::Misfit;
 pub use in_vain::InVain;
@@ -75,8 +75,8 @@ pub use replay::{NamedReplay, ReplayOptions, ReplaySuite, test_replay};
 pub use review::review;
 pub use run::{ClaudeStarts, RunEvent};
 pub use spec::{
-    CallSpec, ChatKind, Chats, FirstStep, Front, GatewaySpec, HostKind, InstallSpec, NamedGateway,
-    ParserSpec, Press, Reach, Ready, ReadySign, ReplaySpec, Started, Starts, Subject, SubjectKind,
-    Writers,
+    CallSpec, ChatKind, ChatReach, Chats, FirstStep, Front, GatewaySpec, HostKind, InstallSpec,
+    NamedGateway, ParserSpec, PressLabels, Ready, ReadySign, ReplaySpec, Started, Starts, Subject,
+    SubjectKind, Writers,
 };
-pub use suite::{LeftOut, Selection, SubjectOptions, SubjectSuite, by_reason, select, test};
+pub use suite::{GatewaySelection, LeftOut, SubjectOptions, SubjectSuite, by_reason, select, test};

@@ -48,7 +48,7 @@ impl OutputLog {
         &self,
         mask: impl Fn(&str) -> String + Send + 'static,
     ) -> impl FnMut(&[u8]) + Send + 'static {
-        let mut lines = Lines { file: self.file.clone(), mask, rest: Vec::new() };
+        let mut lines = OutputLines { file: self.file.clone(), mask, rest: Vec::new() };
         move |bytes| lines.take(bytes)
     }
 }
@@ -59,13 +59,13 @@ fn lock(file: &Mutex<LogFile>) -> std::sync::MutexGuard<'_, LogFile> {
 }
 
 /// The lines of one program. Dropping this writes a last line without an end.
-struct Lines<M: Fn(&str) -> String> {
+struct OutputLines<M: Fn(&str) -> String> {
     file: Arc<Mutex<LogFile>>,
     mask: M,
     rest: Vec<u8>,
 }
 
-impl<M: Fn(&str) -> String> Lines<M> {
+impl<M: Fn(&str) -> String> OutputLines<M> {
     fn take(&mut self, bytes: &[u8]) {
         for part in bytes.split_inclusive(|&byte| byte == b'\n') {
             self.rest.extend(part);
@@ -85,7 +85,7 @@ impl<M: Fn(&str) -> String> Lines<M> {
     }
 }
 
-impl<M: Fn(&str) -> String> Drop for Lines<M> {
+impl<M: Fn(&str) -> String> Drop for OutputLines<M> {
     fn drop(&mut self) {
         self.write();
     }

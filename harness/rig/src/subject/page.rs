@@ -7,11 +7,11 @@ use clitape_runner::suite::CaseRun;
 use serde_json::{Map, Value};
 
 use super::conditions::{Conditions, Printing};
-use super::drive::{Job, Seen};
+use super::drive::{DriveResult, Job};
 use super::spec::{Front, NamedGateway};
 use crate::chat_server::Faults;
 
-impl Seen {
+impl DriveResult {
     /// How the run ended, in words.
     pub fn how(&self) -> String {
         self.ending.to_string()
@@ -57,7 +57,7 @@ pub fn page_of_run(
     gateway: NamedGateway<'_>,
     conditions: &Conditions,
     job: &Job,
-    seen: &Seen,
+    seen: &DriveResult,
     findings: &[Finding],
 ) -> String {
     let reads = seen.reads.iter().zip(job.cassette.stdout.split_inclusive(|&byte| byte == b'\n'));

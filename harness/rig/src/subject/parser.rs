@@ -16,7 +16,7 @@ use clitape_runner::suite::select::Selection;
 use clitape_runner::suite::{CheckRun, ScenarioRun};
 use serde_json::{Map, Value};
 
-use super::call::{Caller, CountedEntries, read};
+use super::call::{CountedEntries, ProgramCaller, read};
 use super::difference::with_difference;
 use super::error::SubjectError;
 use super::lasting::Lasting;
@@ -53,7 +53,7 @@ pub fn test_parser(
     report: &mut dyn FnMut(&ScenarioRun),
 ) -> Result<Vec<ScenarioRun>, SubjectError> {
     let spec = parser.spec;
-    let caller = Caller::new(&spec.call, parser.version, rig, note)?;
+    let caller = ProgramCaller::new(&spec.call, parser.version, rig, note)?;
     let mut scenarios = Vec::new();
     let mut lasting = None;
     for (Scenario { name, .. }, version) in caller.cassettes(selection)? {
@@ -71,7 +71,7 @@ pub fn test_parser(
             Ok(read) => differences(spec, &own(&cassette), &read.entries),
             Err(sentence) => vec![(sentence, None)],
         };
-        let finding = |(sentence, diff): Difference| {
+        let finding = |(sentence, diff): ParserDifference| {
             let finding =
                 Finding::new(FindingKind::ParserDiffers, &place, sentence, reproduce.clone());
             match diff {
@@ -94,7 +94,7 @@ pub fn test_parser(
 
 /// Gives a parser the bytes of a cassette, piece by piece as they were read. The error is a sentence for a finding.
 fn run(
-    caller: &Caller<'_>,
+    caller: &ProgramCaller<'_>,
     lasting: &mut Option<Lasting>,
     spec: &ParserSpec,
     cassette: &Cassette,
@@ -141,10 +141,10 @@ fn own(cassette: &Cassette) -> Vec<Entry> {
 }
 
 /// A difference: the sentence, and the entries on both sides.
-type Difference = (String, Option<(Vec<Entry>, Vec<Entry>)>);
+type ParserDifference = (String, Option<(Vec<Entry>, Vec<Entry>)>);
 
 /// Returns the kinds whose entries differ, and the number of those beyond the first few in one sentence.
-fn differences(spec: &ParserSpec, own: &[Entry], printed: &[Entry]) -> Vec<Difference> {
+fn differences(spec: &ParserSpec, own: &[Entry], printed: &[Entry]) -> Vec<ParserDifference> {
     let (own, printed) = (by_kind(own), by_kind(printed));
     let kinds: Vec<&String> = match spec.kinds.is_empty() {
         // Without a list, a parser is held to the kinds that it prints.
@@ -173,7 +173,7 @@ fn differences(spec: &ParserSpec, own: &[Entry], printed: &[Entry]) -> Vec<Diffe
     };
     let differing: Vec<&String> = kinds.into_iter().filter(differs).collect();
     let (first, more) = differing.split_at(differing.len().min(SHOWN));
-    let mut differences: Vec<Difference> =
+    let mut differences: Vec<ParserDifference> =
         first.iter().filter_map(|kind| difference(kind)).collect();
     if !more.is_empty() {
         let more = plural(more.len(), "more kind");

@@ -113,16 +113,16 @@ impl Stillness {
         program: &Program,
         is_refused: bool,
         within_s: u64,
-    ) -> Option<GivenUp> {
+    ) -> Option<GiveUpReason> {
         let still = self.look(program, 0);
         if self.waits_for_answer(program.last_lines(1).pop(), Instant::now()) {
-            return Some(GivenUp::Asks);
+            return Some(GiveUpReason::Asks);
         }
         if is_refused {
             let since = *self.refused_since.get_or_insert_with(Instant::now);
-            return (since.elapsed() >= REFUSED).then_some(GivenUp::Refused);
+            return (since.elapsed() >= REFUSED).then_some(GiveUpReason::Refused);
         }
-        (still >= STILL && within_s <= SLOW_START_S).then_some(GivenUp::Still)
+        (still >= STILL && within_s <= SLOW_START_S).then_some(GiveUpReason::Still)
     }
 }
 
@@ -135,7 +135,7 @@ fn asks(line: &str) -> bool {
 
 /// Why a gateway that is not ready is given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum GivenUp {
+pub(crate) enum GiveUpReason {
     /// The chat server refused what it asked.
     Refused,
     /// It does nothing.

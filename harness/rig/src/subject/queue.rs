@@ -27,7 +27,7 @@ pub(crate) struct RunQueue {
 #[derive(Debug, Default)]
 struct Runs {
     /// Those under way, in the order in which they began.
-    under_way: BTreeMap<u64, Run>,
+    under_way: BTreeMap<u64, QueuedRun>,
     next: u64,
     /// The places in which `claude` was started.
     served: BTreeSet<i64>,
@@ -39,7 +39,7 @@ struct Runs {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Run {
+struct QueuedRun {
     seat: i64,
     is_playing: bool,
     is_started: bool,
@@ -69,7 +69,7 @@ impl RunQueue {
         let mut runs = self.runs();
         let id = runs.next;
         runs.next += 1;
-        let run = Run { seat, is_playing: false, is_started: false, overtaken: 0 };
+        let run = QueuedRun { seat, is_playing: false, is_started: false, overtaken: 0 };
         runs.under_way.insert(id, run);
         Ticket { queue: self, id }
     }

@@ -17,7 +17,7 @@ use clitape_runner::suite::select::Selection;
 use clitape_runner::suite::{CheckRun, ScenarioRun};
 use fs_err as fs;
 
-use super::call::{Caller, CountedEntries, ReadError, read};
+use super::call::{CountedEntries, ProgramCaller, ReadError, read};
 use super::error::SubjectError;
 use super::fit::{Misfit, of_own_gateway};
 use super::golden;
@@ -69,7 +69,7 @@ pub fn test_replay(
     note: &mut dyn FnMut(&str),
     report: &mut dyn FnMut(&ScenarioRun),
 ) -> Result<ReplaySuite, SubjectError> {
-    let caller = Caller::new(&subject.spec.call, subject.version, rig, note)?;
+    let caller = ProgramCaller::new(&subject.spec.call, subject.version, rig, note)?;
     let shown = shown(subject.name, subject.version);
     let mut suite = ReplaySuite::default();
     for (scenario, version) in caller.cassettes(options.selection)? {
@@ -80,7 +80,8 @@ pub fn test_replay(
         }
         caller.go_on()?;
         let cassette = Cassette::find(rig.workspace, &scenario.name, &version)?;
-        let case = Case { subject, shown: &shown, name: &name, scenario: &scenario, cassette };
+        let case =
+            ReplayCase { subject, shown: &shown, name: &name, scenario: &scenario, cassette };
         let check = case.check(&caller, options)?;
         let pending = golden::pending(&scenario)?;
         let run = ScenarioRun { name: scenario.name.to_string(), pending, checks: vec![check] };
@@ -91,7 +92,7 @@ pub fn test_replay(
 }
 
 /// A cassette for a program.
-struct Case<'a> {
+struct ReplayCase<'a> {
     subject: NamedReplay<'a>,
     shown: &'a str,
     name: &'a str,
@@ -100,15 +101,15 @@ struct Case<'a> {
 }
 
 /// What a program printed of the chat, and how it ended.
-struct Printed {
+struct ReplayedChat {
     read: CountedEntries,
     ending: RunEnding,
 }
 
-impl Case<'_> {
+impl ReplayCase<'_> {
     fn check(
         &self,
-        caller: &Caller<'_>,
+        caller: &ProgramCaller<'_>,
         options: ReplayOptions<'_>,
     ) -> Result<CheckRun, SubjectError> {
         let begun = Instant::now();
@@ -127,7 +128,7 @@ impl Case<'_> {
                 self.finding(violation.kind, violation.sentence, &request).with_context(shown)
             })
             .collect();
-        let chat = golden::Chat {
+        let chat = golden::GoldenChat {
             subject: self.subject.name,
             shown: self.shown,
             scenario: self.scenario,
@@ -164,7 +165,11 @@ impl Case<'_> {
         request
     }
 
-    fn call(&self, caller: &Caller<'_>, request: &ReplayRequest) -> Result<Printed, SubjectError> {
+    fn call(
+        &self,
+        caller: &ProgramCaller<'_>,
+        request: &ReplayRequest,
+    ) -> Result<ReplayedChat, SubjectError> {
         let scratch = caller.scratch()?;
         let mut request = request.clone();
         if let Some(PlanArg::Json(plan)) = &request.plan {
@@ -186,15 +191,15 @@ impl Case<'_> {
             }
             (Err(_), ending) => (CountedEntries::default(), ending),
         };
-        Ok(Printed { read, ending })
+        Ok(ReplayedChat { read, ending })
     }
 
     /// What a person read under a plan, if it is something else than without.
     fn under_plan(
         &self,
-        caller: &Caller<'_>,
+        caller: &ProgramCaller<'_>,
         seed: u64,
-        plain: &Printed,
+        plain: &ReplayedChat,
     ) -> Result<Option<Finding>, SubjectError> {
         let plan = Plan::cut(&self.cassette.stdout, &self.cassette.timeline, Cut::Random, seed);
         let plan = Some(PlanArg::Json(plan.to_line()));

@@ -11,8 +11,8 @@ use super::config::FILE;
 use super::placeholders::{Places, Writing};
 use super::prepare::BUILD;
 use super::spec::{
-    CallSpec, FirstStep, GatewaySpec, InstallSpec, ParserSpec, Press, Ready, ReadySign, ReplaySpec,
-    Subject, Writers,
+    CallSpec, FirstStep, GatewaySpec, InstallSpec, ParserSpec, PressLabels, Ready, ReadySign,
+    ReplaySpec, Subject, Writers,
 };
 
 /// The most bytes of a command that is one line.
@@ -71,7 +71,7 @@ impl Listing {
             writers: Writers { first, chats: _, chat: _, starts: _ },
             say,
             stop,
-            press: Press { allow, deny, done },
+            press: PressLabels { allow, deny, done },
             writes_during_turn,
             files,
             install,

@@ -15,7 +15,7 @@ use clitape_recording::trace::Entry;
 
 use super::agent;
 use super::boot::{Boot, ENDING, LOOK, PersonSide, Playing, Start, ended};
-use super::drive::{Job, Seen, Shared, drive};
+use super::drive::{DriveResult, Job, RunContext, drive};
 use super::error::SubjectError;
 use super::first::OpenedChats;
 use super::in_vain::InVain;
@@ -24,7 +24,7 @@ use super::patience::{Patience, STILL, Stillness};
 use super::persons::{Persons, Seat};
 use super::prepare::{Prepared, RigHost};
 use super::queue::RunQueue;
-use super::spec::{ChatKind, Chats, GatewaySpec, Reach, Starts};
+use super::spec::{ChatKind, ChatReach, Chats, GatewaySpec, Starts};
 use crate::chat_server::Faults;
 use crate::kept::{KeptBytes, entry_bytes};
 use crate::stand_in::argument_differences;
@@ -54,7 +54,7 @@ pub enum RunEvent<'a> {
         /// How long it took.
         after: Duration,
         /// The way by which it reaches the chat server.
-        reach: Reach,
+        reach: ChatReach,
     },
     /// The gateway was asked to end.
     Stopped {
@@ -78,30 +78,30 @@ pub enum RunEvent<'a> {
         /// The cassette.
         job: &'a Job,
         /// What was seen of it.
-        seen: &'a Seen,
+        seen: &'a DriveResult,
         /// The number of cassettes that have ended.
         done: usize,
     },
 }
 
 /// A message of a thread that plays a cassette: the index of the cassette, and what came.
-enum Message {
+enum PlayMessage {
     Begins(usize),
     Entries(usize, Vec<Entry>),
     /// It is played again when the others are over, because the gateway may serve them first.
     Later(usize),
     /// Nothing was seen of one that the caller stopped.
-    Ended(usize, Option<Seen>),
+    Ended(usize, Option<DriveResult>),
 }
 
 /// The cassettes that are still to be played.
-struct Queue<'a> {
+struct CassetteQueue<'a> {
     jobs: &'a [Job],
     /// Those that may be played beside others.
     open: VecDeque<usize>,
     /// Those that were under way when the gateway ended; each gets a start of its own.
     alone: VecDeque<usize>,
-    seen: Vec<Option<Seen>>,
+    seen: Vec<Option<DriveResult>>,
     deaths: usize,
     persons: Persons,
     /// The bytes that what was seen takes.
@@ -142,8 +142,8 @@ pub(crate) fn play(
     how: Play<'_>,
     rig: RigHost<'_>,
     report: &mut dyn FnMut(RunEvent<'_>),
-) -> Result<Vec<Seen>, SubjectError> {
-    let mut queue = Queue {
+) -> Result<Vec<DriveResult>, SubjectError> {
+    let mut queue = CassetteQueue {
         jobs,
         open: (0..jobs.len()).collect(),
         alone: VecDeque::new(),
@@ -172,22 +172,22 @@ pub(crate) fn play(
     }
     let lost = || {
         let (waited_for, last_words) = ("it was not played".to_owned(), String::new());
-        Seen::nothing(RunEnding::Hung { waited_s: 0, waited_for, last_words })
+        DriveResult::nothing(RunEnding::Hung { waited_s: 0, waited_for, last_words })
     };
     Ok(queue.seen.into_iter().map(|seen| seen.unwrap_or_else(lost)).collect())
 }
 
-impl Queue<'_> {
+impl CassetteQueue<'_> {
     /// Ends every cassette that was not played, because the gateway does not stay.
     fn give_up(&mut self, how: &str, report: &mut dyn FnMut(RunEvent<'_>)) {
         let left: Vec<usize> = self.alone.drain(..).chain(self.open.drain(..)).collect();
         for index in left {
             let ending = RunEnding::Died { how: how.to_owned(), last_words: String::new() };
-            self.end(index, Seen::nothing(ending), report);
+            self.end(index, DriveResult::nothing(ending), report);
         }
     }
 
-    fn end(&mut self, index: usize, mut seen: Seen, report: &mut dyn FnMut(RunEvent<'_>)) {
+    fn end(&mut self, index: usize, mut seen: DriveResult, report: &mut dyn FnMut(RunEvent<'_>)) {
         if matches!(seen.ending, RunEnding::Flooded(_)) {
             let mut room = LEFT_OF_FLOOD;
             let fits = |entry: &Entry| {
@@ -216,7 +216,7 @@ impl Queue<'_> {
         report: &mut dyn FnMut(RunEvent<'_>),
     ) -> Result<(), SubjectError> {
         let (spec, program, faults) = (how.spec, &mut boot.program, how.faults);
-        let shared = Shared {
+        let shared = RunContext {
             person: &boot.person,
             places: &boot.places,
             log: Mutex::new(StandInLog::at(boot.log.clone(), rig.limits.subject.output, kept)),
@@ -276,17 +276,17 @@ impl Queue<'_> {
                     while let Some(index) = next(shared, waiting) {
                         // The receiver is there until all threads have ended.
                         let tell = |message| drop(sender.send(message));
-                        tell(Message::Begins(index));
+                        tell(PlayMessage::Begins(index));
                         let watch =
-                            |entries: &[Entry]| tell(Message::Entries(index, entries.to_vec()));
+                            |entries: &[Entry]| tell(PlayMessage::Entries(index, entries.to_vec()));
                         let seen = play_one(&jobs[index], persons.seat(index), faults, &watch);
                         let is_stuck = shares_chat && seen.as_ref().is_some_and(is_stuck);
                         if seen.as_ref().is_some_and(is_put_off) {
                             // As above.
                             waiting.lock().unwrap_or_else(PoisonError::into_inner).push_back(index);
-                            tell(Message::Later(index));
+                            tell(PlayMessage::Later(index));
                         } else {
-                            tell(Message::Ended(index, seen));
+                            tell(PlayMessage::Ended(index, seen));
                         }
                         if is_stuck {
                             return;
@@ -300,18 +300,18 @@ impl Queue<'_> {
             drop(sender);
             loop {
                 match receiver.recv_timeout(LOOK) {
-                    Ok(Message::Begins(index)) => {
+                    Ok(PlayMessage::Begins(index)) => {
                         under_way.push(index);
                         report(RunEvent::Begins(&jobs[index]));
                     }
-                    Ok(Message::Later(index)) => under_way.retain(|other| *other != index),
-                    Ok(Message::Entries(index, entries)) => {
+                    Ok(PlayMessage::Later(index)) => under_way.retain(|other| *other != index),
+                    Ok(PlayMessage::Entries(index, entries)) => {
                         if let Some((_, events)) = &mut stillness {
                             *events += entries.len() as u64;
                         }
                         report(RunEvent::Entries(&jobs[index], &entries));
                     }
-                    Ok(Message::Ended(index, seen)) => {
+                    Ok(PlayMessage::Ended(index, seen)) => {
                         let is_alone = under_way.len() == 1;
                         under_way.retain(|other| *other != index);
                         match seen {
@@ -356,7 +356,11 @@ impl Queue<'_> {
         self.open.extend(rest);
         if let Some(sentence) = shared.queue.verdict() {
             for index in std::mem::take(&mut self.open) {
-                self.end(index, Seen::nothing(RunEnding::NotServed(sentence.clone())), report);
+                self.end(
+                    index,
+                    DriveResult::nothing(RunEnding::NotServed(sentence.clone())),
+                    report,
+                );
             }
         }
         self.deaths += usize::from(is_over);
@@ -394,7 +398,7 @@ fn claude_starts(jobs: &[Job], log: &StandInLog) -> ClaudeStarts {
 }
 
 /// Whether a run ended with the gateway, which another run may have ended.
-fn is_innocent(seen: &Seen) -> bool {
+fn is_innocent(seen: &DriveResult) -> bool {
     matches!(seen.ending, RunEnding::Died { .. } | RunEnding::Flooded(_))
 }
 
@@ -403,7 +407,7 @@ fn is_innocent(seen: &Seen) -> bool {
 /// # Errors
 ///
 /// [`SubjectError::Thread`] when clitape itself can't go on; the runs end then.
-fn watch(program: &mut Program, shared: &Shared<'_>) -> Result<(), SubjectError> {
+fn watch(program: &mut Program, shared: &RunContext<'_>) -> Result<(), SubjectError> {
     if let Err(died) = shared.person.check() {
         shared.end(RunEnding::Died { how: died.to_string(), last_words: String::new() });
         return Err(died.into());
@@ -418,7 +422,7 @@ fn watch(program: &mut Program, shared: &Shared<'_>) -> Result<(), SubjectError>
     Ok(())
 }
 
-fn look(program: &mut Program, shared: &Shared<'_>) -> Result<Option<RunEnding>, SubjectError> {
+fn look(program: &mut Program, shared: &RunContext<'_>) -> Result<Option<RunEnding>, SubjectError> {
     let of_log = {
         let mut log = shared.log();
         log.update()?;
@@ -443,12 +447,12 @@ fn look(program: &mut Program, shared: &Shared<'_>) -> Result<Option<RunEnding>,
 }
 
 /// The last lines that a gateway printed, as one.
-fn words(shared: &Shared<'_>, program: &Program) -> String {
+fn words(shared: &RunContext<'_>, program: &Program) -> String {
     shared.person.last_lines(program).join(" / ")
 }
 
 /// Takes the next cassette that waits, unless the gateway serves none of them any more.
-fn next(shared: &Shared<'_>, waiting: &Mutex<VecDeque<usize>>) -> Option<usize> {
+fn next(shared: &RunContext<'_>, waiting: &Mutex<VecDeque<usize>>) -> Option<usize> {
     if shared.over().is_some() || shared.queue.verdict().is_some() {
         return None;
     }
@@ -457,12 +461,12 @@ fn next(shared: &Shared<'_>, waiting: &Mutex<VecDeque<usize>>) -> Option<usize> 
 }
 
 /// Returns whether a run ended before the gateway could be known to serve no other person.
-fn is_put_off(seen: &Seen) -> bool {
+fn is_put_off(seen: &DriveResult) -> bool {
     matches!(&seen.ending, RunEnding::NotServed(sentence) if sentence.is_empty())
 }
 
 /// Returns whether a run did not come to its end, so that the next one in the same chat would wait for it.
-fn is_stuck(seen: &Seen) -> bool {
+fn is_stuck(seen: &DriveResult) -> bool {
     matches!(seen.ending, RunEnding::Hung { .. } | RunEnding::Refused(_))
 }
 
@@ -471,10 +475,10 @@ fn one_cassette(
     job: &Job,
     seat: Seat,
     spec: &GatewaySpec,
-    shared: &Shared<'_>,
+    shared: &RunContext<'_>,
     faults: &Faults,
     watch: &dyn Fn(&[Entry]),
-) -> Option<Seen> {
+) -> Option<DriveResult> {
     match shared.person {
         PersonSide::Chat(chat) => drive(job, chat, seat, spec, shared, faults, watch),
         PersonSide::Editor(editor, folder) => {

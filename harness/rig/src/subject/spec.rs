@@ -56,7 +56,7 @@ pub struct GatewaySpec {
     /// How it says that it is ready.
     pub ready: Ready,
     /// The way by which it reaches the chat server; clitape chooses when absent.
-    pub reach: Option<Reach>,
+    pub reach: Option<ChatReach>,
     /// Who writes, in which chats, and to which starts.
     pub writers: Writers,
     /// What the person writes, `{prompt}` in it.
@@ -64,7 +64,7 @@ pub struct GatewaySpec {
     /// What the person writes to interrupt a turn; absent if nothing does.
     pub stop: Option<String>,
     /// The labels of the buttons that answer a question.
-    pub press: Press,
+    pub press: PressLabels,
     /// Whether a message that comes during a turn is written to `claude` at once.
     pub writes_during_turn: bool,
     /// Whether it gives `claude` prompts of its own, which get a short answer.
@@ -131,7 +131,7 @@ pub enum HostKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, strum::Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
-pub enum Reach {
+pub enum ChatReach {
     /// It has a network of its own, in which `api.telegram.org` is the chat server and no other host exists.
     Sandbox,
     /// It has the variables of a proxy that leads to the chat server under that name, and refuses every other host.
@@ -221,7 +221,7 @@ pub enum ReadySign {
 
 /// `press`: the labels of the buttons that answer a question, as regular expressions.
 #[derive(Debug, Clone)]
-pub struct Press {
+pub struct PressLabels {
     /// Yes.
     pub allow: Regex,
     /// No.

@@ -17,13 +17,13 @@ use clitape_recording::scenario::{Scenario, Seeds, Workspace};
 use clitape_recording::text::{Keep, truncate};
 use clitape_recording::trace::Entry;
 use clitape_recording::{clock, files};
-use clitape_runner::suite::select::{Selected, Selection as Chosen};
+use clitape_runner::suite::select::{Selected, Selection};
 use clitape_runner::suite::{CheckRun, ScenarioRun};
 
 use super::boot::Playing;
 use super::conditions::{Conditions, Printing};
-use super::dialogue::Dialogue;
-use super::drive::{Job, Seen};
+use super::dialogue::PersonDialogue;
+use super::drive::{DriveResult, Job};
 use super::error::SubjectError;
 use super::fit::{Misfit, misfit};
 use super::golden;
@@ -43,7 +43,7 @@ const MESSAGE_WIDTH: usize = 160;
 #[derive(Debug, Clone, Copy)]
 pub struct SubjectOptions<'a> {
     /// The scenarios.
-    pub selection: &'a Chosen,
+    pub selection: &'a Selection,
     /// Whether they are played although `scenarios` of the subject leaves them out.
     pub force: bool,
     /// Whether what differs from a golden is written as a pending one.
@@ -65,7 +65,7 @@ pub struct LeftOut {
 
 /// The cassettes of a workspace for one gateway.
 #[derive(Debug, Default)]
-pub struct Selection {
+pub struct GatewaySelection {
     /// Those that are played.
     pub jobs: Vec<Job>,
     /// Those that are not.
@@ -82,7 +82,7 @@ pub struct SubjectSuite {
     /// The differences that are known: the place, the rule's sentence and the reason.
     pub known: Vec<(String, String, String)>,
     /// What was played and what was seen of it.
-    pub played: Vec<(Job, Seen)>,
+    pub played: Vec<(Job, DriveResult)>,
     /// The cassettes that were left out.
     pub left_out: Vec<LeftOut>,
     /// The hosts and methods that the gateway asked for in vain, at all of its starts.
@@ -98,8 +98,8 @@ pub fn select(
     workspace: &Workspace,
     spec: &GatewaySpec,
     options: SubjectOptions<'_>,
-) -> Result<Selection, SubjectError> {
-    let mut selection = Selection::default();
+) -> Result<GatewaySelection, SubjectError> {
+    let mut selection = GatewaySelection::default();
     for Selected { name, versions, .. } in &options.selection.scenarios {
         let is_chosen = spec.scenarios.is_empty() || spec.scenarios.contains(name);
         if !is_chosen && !options.force {
@@ -117,7 +117,7 @@ pub fn select(
     Ok(selection)
 }
 
-impl Selection {
+impl GatewaySelection {
     fn add(
         &mut self,
         workspace: &Workspace,
@@ -150,7 +150,7 @@ fn job(
         return Ok(Err(LeftOut { why: Misfit::NotRecorded(name.clone()), name }));
     };
     let cassette = Cassette::find(workspace, &scenario.name, version)?;
-    let dialogue = Dialogue::of(&cassette, &scenario.record);
+    let dialogue = PersonDialogue::of(&cassette, &scenario.record);
     let name = format!("{}/{version}", scenario.name);
     Ok(match misfit(spec, &scenario, &cassette, &dialogue) {
         Some(why) => Err(LeftOut { name, why }),
@@ -172,7 +172,7 @@ pub fn test(
     report: &mut dyn FnMut(RunEvent<'_>),
 ) -> Result<SubjectSuite, SubjectError> {
     let spec = gateway.spec;
-    let Selection { jobs, left_out } = select(rig.workspace, spec, options)?;
+    let GatewaySelection { jobs, left_out } = select(rig.workspace, spec, options)?;
     let mut suite = SubjectSuite { left_out, ..SubjectSuite::default() };
     if jobs.is_empty() {
         return Ok(suite);
@@ -204,7 +204,7 @@ pub fn test(
         report(event);
     })?;
     let (jobs, seen) = suite.take_served(gateway, jobs, seen, rig);
-    let kept = seen.iter().map(Seen::bytes).sum();
+    let kept = seen.iter().map(DriveResult::bytes).sum();
     let account = KeptBytes::within(rig.limits.kept);
     account.keep(kept);
     let mut findings: Vec<Vec<Finding>> = Vec::new();
@@ -213,7 +213,7 @@ pub fn test(
         if rig.stop.load(Ordering::Relaxed) {
             return Err(SubjectError::Stopped);
         }
-        let place = Place { gateway, job, rig, conditions };
+        let place = FindingPlace { gateway, job, rig, conditions };
         let judged = known.mark(&job.scenario.name, &clock::today(), violations(job, seen, spec));
         let mut found = Vec::new();
         for judged in judged {
@@ -228,7 +228,7 @@ pub fn test(
         // What was accepted is the chat of a run as it was recorded.
         let mut compared = 0;
         if conditions.are_recorded() && spec.front == Front::Chat {
-            let chat = golden::Chat {
+            let chat = golden::GoldenChat {
                 subject: gateway.name,
                 shown: &gateway.shown(),
                 scenario: &job.scenario,
@@ -254,7 +254,7 @@ pub fn test(
             took[index] += planned.took;
             let printing = Printing::Seeded(seed);
             let conditions = Conditions { printing, faults: conditions.faults.clone() };
-            let place = Place { gateway, job, rig, conditions: &conditions };
+            let place = FindingPlace { gateway, job, rig, conditions: &conditions };
             findings[index].extend(place.under_plan(seed, &seen[index], planned));
         }
     }
@@ -291,9 +291,9 @@ impl SubjectSuite {
         &mut self,
         gateway: NamedGateway<'_>,
         jobs: Vec<Job>,
-        seen: Vec<Seen>,
+        seen: Vec<DriveResult>,
         rig: RigHost<'_>,
-    ) -> (Vec<Job>, Vec<Seen>) {
+    ) -> (Vec<Job>, Vec<DriveResult>) {
         let mut sentence = None;
         let served = jobs.into_iter().zip(seen).filter(|(job, seen)| {
             let RunEnding::NotServed(why) = &seen.ending else { return true };
@@ -314,7 +314,7 @@ impl SubjectSuite {
 }
 
 /// The rules that a run broke.
-fn violations(job: &Job, seen: &Seen, spec: &GatewaySpec) -> Vec<Violation> {
+fn violations(job: &Job, seen: &DriveResult, spec: &GatewaySpec) -> Vec<Violation> {
     let (facts, entries) = (job.facts.clone(), seen.entries.clone());
     let observation = match spec.front {
         Front::Chat => Observation::of_chat(facts, entries),
@@ -365,14 +365,14 @@ fn warm_up(spec: &GatewaySpec, workspace: &Workspace) -> Result<Option<Job>, Sub
 }
 
 /// Where a finding is, and how it is shown again.
-struct Place<'a> {
+struct FindingPlace<'a> {
     gateway: NamedGateway<'a>,
     job: &'a Job,
     rig: RigHost<'a>,
     conditions: &'a Conditions,
 }
 
-impl Place<'_> {
+impl FindingPlace<'_> {
     fn name(&self) -> String {
         format!("subject {}: {}", self.gateway.shown(), self.job.name())
     }
@@ -394,7 +394,7 @@ impl Place<'_> {
     }
 
     /// What a person read under a plan, if it is something else than without.
-    fn under_plan(&self, seed: u64, plain: &Seen, planned: &Seen) -> Option<Finding> {
+    fn under_plan(&self, seed: u64, plain: &DriveResult, planned: &DriveResult) -> Option<Finding> {
         let sentence = differs_under_plan(
             seed,
             (&plain.entries, &plain.ending),

@@ -8,26 +8,26 @@ use clitape_process::threads::ThreadDied;
 use clitape_process::{Cover, Isolation, NetworkDoor, NetworkSockets, OwnNetwork, ProcessError};
 
 use super::packages::Packages;
-use super::spec::{Front, GatewaySpec, Reach};
+use super::spec::{ChatReach, Front, GatewaySpec};
 use crate::chat_server::ChatServer;
 use crate::limits::ChatServerLimits;
-use crate::reach::{Inside, ProxyWay, Refused, Sandbox};
+use crate::reach::{InsideServers, NetworkSandbox, ProxyWay, Refused};
 
 /// The ways to try, the best one first. A gateway that gets `{bot_api}` (`has_address`) needs none but that; others are confined to a
 /// network of their own, and where the system does not have that, a proxy stands in for it.
-pub(super) fn ways(spec: &GatewaySpec, has_address: bool) -> &'static [Reach] {
+pub(super) fn ways(spec: &GatewaySpec, has_address: bool) -> &'static [ChatReach] {
     match (spec.reach, spec.front) {
-        (_, Front::Editor) | (Some(Reach::Address), _) => &[Reach::Address],
-        (Some(Reach::Sandbox), _) => &[Reach::Sandbox],
-        (Some(Reach::Proxy), _) => &[Reach::Proxy],
-        (None, Front::Chat) if has_address => &[Reach::Address],
-        (None, Front::Chat) => &[Reach::Sandbox, Reach::Proxy],
+        (_, Front::Editor) | (Some(ChatReach::Address), _) => &[ChatReach::Address],
+        (Some(ChatReach::Sandbox), _) => &[ChatReach::Sandbox],
+        (Some(ChatReach::Proxy), _) => &[ChatReach::Proxy],
+        (None, Front::Chat) if has_address => &[ChatReach::Address],
+        (None, Front::Chat) => &[ChatReach::Sandbox, ChatReach::Proxy],
     }
 }
 
 /// A way to the chat server, before the gateway starts.
 pub(super) enum Way {
-    Sandbox(Sandbox),
+    Sandbox(NetworkSandbox),
     Proxy(ProxyWay),
     Address,
 }
@@ -35,7 +35,7 @@ pub(super) enum Way {
 /// The servers that stay for as long as the gateway runs.
 #[derive(Debug)]
 pub(super) enum Serving {
-    Inside(Inside),
+    Inside(InsideServers),
     Proxy(ProxyWay),
     Nothing,
 }
@@ -43,15 +43,17 @@ pub(super) enum Serving {
 impl Way {
     /// Makes a way. Its files are in `folder`; `refused` gets the hosts that the gateway asks for and does not get.
     pub(super) fn new(
-        reach: Reach,
+        reach: ChatReach,
         folder: &Path,
         chat: Option<&ChatServer>,
         refused: &Refused,
         limits: ChatServerLimits,
     ) -> Result<Self, ProcessError> {
         Ok(match (reach, chat) {
-            (Reach::Sandbox, Some(chat)) => Self::Sandbox(Sandbox::new(folder, chat.address())?),
-            (Reach::Proxy, Some(chat)) => {
+            (ChatReach::Sandbox, Some(chat)) => {
+                Self::Sandbox(NetworkSandbox::new(folder, chat.address())?)
+            }
+            (ChatReach::Proxy, Some(chat)) => {
                 Self::Proxy(ProxyWay::start(folder, chat, refused, limits)?)
             }
             _ => Self::Address,

@@ -29,7 +29,7 @@ pub struct HeldVersion {
 
 /// What a workspace keeps of all versions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Held {
+pub struct VersionInventory {
     /// The versions, the oldest first.
     pub versions: Vec<HeldVersion>,
     /// The number of goldens that name no version: those of the oldest version of each scenario, of variants and of subjects.
@@ -43,7 +43,7 @@ pub struct Held {
 /// # Errors
 ///
 /// [`BaselineError`] when `clitape.toml` has no `[versions]`, or a file or folder can't be read.
-pub fn held(workspace: &Workspace) -> Result<Held, BaselineError> {
+pub fn held(workspace: &Workspace) -> Result<VersionInventory, BaselineError> {
     let versions = workspace.require_versions()?;
     let mut held = Vec::new();
     for version in known(workspace, &versions)? {
@@ -70,7 +70,7 @@ pub fn held(workspace: &Workspace) -> Result<Held, BaselineError> {
     }
     let named: usize = held.iter().map(|version| version.goldens).sum();
     let named_bytes: u64 = held.iter().map(|version| version.golden_bytes).sum();
-    Ok(Held {
+    Ok(VersionInventory {
         goldens: all.len().saturating_sub(named),
         golden_bytes: files::bytes(&all)?.saturating_sub(named_bytes),
         versions: held,

@@ -12,7 +12,7 @@ use super::held::{known, recorded};
 
 /// What was removed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Left {
+pub struct RemovalCounts {
     /// The number of recordings.
     pub recordings: usize,
     /// The number of goldens.
@@ -28,7 +28,7 @@ pub struct Left {
 ///
 /// [`BaselineError`] when nobody knows the version, it is the only one, a scenario would be left without a recording, or a
 /// golden waits for a review; nothing is removed then.
-pub fn leave(workspace: &Workspace, version: &CliVersion) -> Result<Left, BaselineError> {
+pub fn leave(workspace: &Workspace, version: &CliVersion) -> Result<RemovalCounts, BaselineError> {
     let versions = workspace.require_versions()?;
     let all = known(workspace, &versions)?;
     if !all.contains(version) {
@@ -39,7 +39,7 @@ pub fn leave(workspace: &Workspace, version: &CliVersion) -> Result<Left, Baseli
     let Some(others) = versions.without(version) else {
         return Err(BaselineError::Last(version.clone()));
     };
-    let mut left = Left::default();
+    let mut left = RemovalCounts::default();
     let mut gone: Vec<(Scenario, Vec<CliVersion>)> = Vec::new();
     let mut alone = Vec::new();
     for name in recorded(workspace, version)? {

@@ -11,5 +11,5 @@ mod leave;
 
 pub use accept::{Accepted, accept};
 pub use error::BaselineError;
-pub use held::{Held, HeldVersion, held};
-pub use leave::{Left, leave};
+pub use held::{HeldVersion, VersionInventory, held};
+pub use leave::{RemovalCounts, leave};

@@ -14,10 +14,10 @@ use serde_json::Value;
 
 use super::call::CallError;
 use super::error::CompareError;
-use super::model::{About, Chats, Compared, Comparison, Failed};
+use super::model::{Compared, Comparison, Failed, FinalChats, SideDescription};
 use super::rows::compare;
-use super::select::Selection;
-use super::subject::{Subject, Trace};
+use super::select::CompareSelection;
+use super::subject::{CompareSubject, Trace};
 use super::uncovered::{ComparedRun, uncovered};
 use crate::check::{Recording, setups};
 use crate::suite::{Progress, in_order};
@@ -29,8 +29,8 @@ use crate::suite::{Progress, in_order};
 /// [`CompareError`] when a cassette can't be read, or `stop` is set.
 pub fn gather(
     workspace: &Workspace,
-    selection: &Selection,
-    sides: &[Subject; 2],
+    selection: &CompareSelection,
+    sides: &[CompareSubject; 2],
     stop: &AtomicBool,
     mut tell: impl FnMut(usize),
 ) -> Result<Comparison, CompareError> {
@@ -80,11 +80,11 @@ pub fn gather(
 /// [`CompareError::Stopped`] when `stop` is set.
 pub(crate) fn compare_versions(
     pairs: &[[Recording; 2]],
-    sides: [About; 2],
+    sides: [SideDescription; 2],
     stop: &AtomicBool,
     mut tell: impl FnMut(usize),
 ) -> Result<Comparison, CompareError> {
-    let sides = sides.map(Subject::here);
+    let sides = sides.map(CompareSubject::here);
     let (mut compared, mut failed) = (Vec::new(), Vec::new());
     let compare = |[a, b]: &[Recording; 2]| compare_recordings([a, b], &sides, stop);
     in_order(pairs, compare, |progress| {
@@ -120,7 +120,7 @@ impl One {
         &mut self,
         replays: &[Replayed],
         scenario: &Scenario,
-        sides: &[Subject; 2],
+        sides: &[CompareSubject; 2],
         recordings: [&Recording; 2],
         stop: &AtomicBool,
     ) -> Result<(), CompareError> {
@@ -191,7 +191,7 @@ fn one(
     workspace: &Workspace,
     scenario: &Arc<Scenario>,
     versions: &[CliVersion; 2],
-    sides: &[Subject; 2],
+    sides: &[CompareSubject; 2],
     stop: &AtomicBool,
 ) -> Result<One, CompareError> {
     let load = |version| Recording::load(workspace, scenario, version);
@@ -203,7 +203,7 @@ fn one(
 /// Compares two recordings of a scenario, or one recording on two sides.
 fn compare_recordings(
     recordings: [&Recording; 2],
-    sides: &[Subject; 2],
+    sides: &[CompareSubject; 2],
     stop: &AtomicBool,
 ) -> Result<One, CompareError> {
     let scenario = &recordings[0].scenario;
@@ -262,7 +262,7 @@ fn replays(scenario: &Scenario) -> Vec<Replayed> {
 fn compare_traces(
     compared: &mut Compared,
     replayed: &Replayed,
-    sides: &[Subject; 2],
+    sides: &[CompareSubject; 2],
     recordings: [&Recording; 2],
     traces: [&Trace; 2],
 ) {
@@ -331,7 +331,7 @@ fn chats(compared: &mut Compared, chat: Chat, a: &[Entry], b: &[Entry]) {
     });
     match known {
         Some(known) => known.chats.push(chat),
-        None => compared.chats.push(Chats { chats: vec![chat], last }),
+        None => compared.chats.push(FinalChats { chats: vec![chat], last }),
     }
 }
 

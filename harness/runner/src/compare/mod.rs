@@ -24,8 +24,9 @@ pub use gather::gather;
 #[cfg(test)]
 pub(crate) use gather::last;
 pub use model::{
-    About, Cell, Chats, Compared, Comparison, ComparisonCounts, DiffRow, Failed, LaneDiff,
+    Cell, Compared, Comparison, ComparisonCounts, DiffRow, Failed, FinalChats, LaneDiff,
+    SideDescription,
 };
-pub use select::{Selection, select};
+pub use select::{CompareSelection, select};
 pub use side::SideName;
-pub use subject::{CompareFolders, Subject, resolve};
+pub use subject::{CompareFolders, CompareSubject, resolve};

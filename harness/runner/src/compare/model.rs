@@ -13,9 +13,9 @@ use clitape_judge::Class;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
     /// The side that is taken as expected.
-    pub a: About,
+    pub a: SideDescription,
     /// The side that is compared with it.
-    pub b: About,
+    pub b: SideDescription,
     /// Every cassette that was compared, in the order of scenarios and versions.
     pub compared: Vec<Compared>,
     /// Every replay that could not be compared.
@@ -26,7 +26,7 @@ pub struct Comparison {
 
 /// The description of a side.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct About {
+pub struct SideDescription {
     /// The name on the command line; for a program, the name of its file.
     pub name: String,
     /// The facts that identify it, such as `("revision", "6ef1…")`.
@@ -51,7 +51,7 @@ pub struct Compared {
     /// The views that differ.
     pub lanes: Vec<LaneDiff>,
     /// The chats in which a person reads something else at the end.
-    pub chats: Vec<Chats>,
+    pub chats: Vec<FinalChats>,
 }
 
 impl Compared {
@@ -163,14 +163,14 @@ pub struct Cell {
 
 /// The messages that a person reads at the end, on both sides.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Chats {
+pub struct FinalChats {
     /// The chats with these messages; all have the same profile.
     pub chats: Vec<Chat>,
     /// The messages as entries of the trace, A's and B's.
     pub last: [Vec<Entry>; 2],
 }
 
-impl Chats {
+impl FinalChats {
     /// Returns the profile by whose rules the texts are formatted.
     pub fn profile(&self) -> ChatProfile {
         self.chats.first().map(|chat| chat.profile).unwrap_or_default()

@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use clitape_judge::{Class, Pair, Times, TraceDiff, between, entry_mark};
-use clitape_recording::text::{MARK, Parts, changed_words, end, plural, start, width};
+use clitape_recording::text::{MARK, WordDiff, changed_words, end, plural, start, width};
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
@@ -164,7 +164,7 @@ fn shown(value: Option<&Value>) -> String {
 }
 
 /// Leaves out equal text that is far from a change, and the middle of a long change.
-fn shorten(mut parts: Parts) -> Parts {
+fn shorten(mut parts: WordDiff) -> WordDiff {
     parts.retain(|(_, text)| !text.is_empty());
     let last = parts.len().saturating_sub(1);
     for (at, (changed, text)) in parts.iter_mut().enumerate() {
@@ -202,7 +202,7 @@ mod tests {
 
     fn cell(cell: &Option<Cell>) -> String {
         let Some(Cell { at, words, fields }) = cell else { return String::new() };
-        let field = |(name, parts): &(String, Parts)| {
+        let field = |(name, parts): &(String, WordDiff)| {
             let parts = parts.iter().map(|(changed, text)| match changed {
                 true => format!("[{text}]"),
                 false => text.clone(),

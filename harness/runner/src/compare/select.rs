@@ -5,11 +5,11 @@ use clitape_recording::scenario::{Scenario, Workspace};
 
 use super::error::CompareError;
 use super::side::SideName;
-use crate::suite::select::{Selected, Selection as Chosen};
+use crate::suite::select::{Selected, Selection};
 
 /// The cassettes that are compared, and those that are not.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Selection {
+pub struct CompareSelection {
     /// The scenarios, each with the versions of its cassettes: A's and B's.
     pub scenarios: Vec<(Scenario, Vec<[CliVersion; 2]>)>,
     /// The scenarios that the caller did not ask for.
@@ -20,7 +20,7 @@ pub struct Selection {
     pub unrecorded: Vec<ScenarioName>,
 }
 
-impl Selection {
+impl CompareSelection {
     /// Returns the number of cassettes that are compared.
     pub fn cassettes(&self) -> usize {
         self.scenarios.iter().map(|(_, versions)| versions.len()).sum()
@@ -36,9 +36,9 @@ impl Selection {
 pub fn select(
     workspace: &Workspace,
     sides: [&SideName; 2],
-    chosen: &Chosen,
+    chosen: &Selection,
     versions: &[CliVersion],
-) -> Result<Selection, CompareError> {
+) -> Result<CompareSelection, CompareError> {
     let fixed = match sides {
         [SideName::Version(a), SideName::Version(b)] => Some([a.clone(), b.clone()]),
         _ => None,
@@ -53,7 +53,7 @@ pub fn select(
         }
     }
     let is_unasked = |name: &ScenarioName| !chosen.scenarios.iter().any(|one| one.name == *name);
-    let mut selection = Selection {
+    let mut selection = CompareSelection {
         scenarios: Vec::new(),
         unasked: workspace.names()?.into_iter().filter(is_unasked).collect(),
         other_versions: Vec::new(),

@@ -18,7 +18,7 @@ use fs_err as fs;
 use super::build::{BuildProgress, build, find};
 use super::call::{CallError, CountedTrace, call};
 use super::error::CompareError;
-use super::model::About;
+use super::model::SideDescription;
 use super::side::SideName;
 use crate::check::Recording;
 use crate::replay::{Replay, ReplayRequest};
@@ -44,9 +44,9 @@ pub struct CompareFolders<'a> {
 
 /// A side that can be asked for traces.
 #[derive(Debug)]
-pub struct Subject {
+pub struct CompareSubject {
     /// The description of the side.
-    pub about: About,
+    pub about: SideDescription,
     /// The program that is called; `None` when this process replays.
     program: Option<PathBuf>,
     /// The folder in which the program is called.
@@ -88,7 +88,7 @@ pub fn resolve(
     sides: [&SideName; 2],
     around: CompareFolders<'_>,
     mut tell: impl FnMut(BuildProgress<'_>),
-) -> Result<[Subject; 2], CompareError> {
+) -> Result<[CompareSubject; 2], CompareError> {
     let [a, b] = sides;
     if a == b {
         return Err(CompareError::Same(name(a)));
@@ -150,26 +150,35 @@ pub fn resolve(
                 "clitape".to_owned()
             }
         };
-        let about = About { name: name(side), facts, command, note };
+        let about = SideDescription { name: name(side), facts, command, note };
         let root = root.to_owned();
         let foreign = matches!(side, SideName::Program(_));
         let (lanes, limits, kept) = (OnceLock::new(), around.limits, account.clone());
-        ready.push(Subject { about, program, root, foreign, lanes, limits, kept, seen: None });
+        ready.push(CompareSubject {
+            about,
+            program,
+            root,
+            foreign,
+            lanes,
+            limits,
+            kept,
+            seen: None,
+        });
     }
-    match <[Subject; 2]>::try_from(ready) {
+    match <[CompareSubject; 2]>::try_from(ready) {
         Ok(both) => Ok(both),
         Err(_) => unreachable!("two sides give two subjects"),
     }
 }
 
-impl Subject {
+impl CompareSubject {
     /// This clitape, which replays in its own process.
-    pub(super) fn here(about: About) -> Self {
+    pub(super) fn here(about: SideDescription) -> Self {
         Self { foreign: false, seen: None, ..Self::seen(about, BTreeMap::new()) }
     }
 
     /// A subject whose chats were seen in real time, by `scenario/version`. Their times are left out.
-    pub fn seen(about: About, chats: BTreeMap<String, Vec<Entry>>) -> Self {
+    pub fn seen(about: SideDescription, chats: BTreeMap<String, Vec<Entry>>) -> Self {
         Self {
             about,
             program: None,

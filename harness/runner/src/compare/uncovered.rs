@@ -7,8 +7,8 @@ use clitape_recording::text::plural;
 use clitape_recording::trace::Lane;
 
 use super::model::{Compared, named};
-use super::select::Selection;
-use super::subject::Subject;
+use super::select::CompareSelection;
+use super::subject::CompareSubject;
 
 /// The number of names that a sentence lists; the others are counted.
 const NAMES: usize = 8;
@@ -76,8 +76,8 @@ impl ComparedRun {
 
 /// Returns the sentences.
 pub(super) fn uncovered(
-    selection: &Selection,
-    sides: &[Subject; 2],
+    selection: &CompareSelection,
+    sides: &[CompareSubject; 2],
     run: &ComparedRun,
     failed: usize,
 ) -> Vec<String> {
@@ -103,7 +103,7 @@ pub(super) fn uncovered(
             told.push(format!("Lanes that {name} does not know: {lanes}."));
         }
     }
-    if sides.iter().all(Subject::is_seen) {
+    if sides.iter().all(CompareSubject::is_seen) {
         told.push(
             "What is real: the gateways, each run once in real time. What the CLI printed and what the person did is \
              recorded, and the chat is clitape's own server."

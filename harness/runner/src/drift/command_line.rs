@@ -10,7 +10,7 @@ use super::model::{Change, ChangeKind, Part};
 const LONGEST: usize = 160;
 
 /// What the help says of a flag or a command: how it is written, and the text.
-type Entries = BTreeMap<String, (String, String)>;
+type HelpEntries = BTreeMap<String, (String, String)>;
 
 /// The flags and commands that are new, gone or described in other words.
 pub(super) fn command_line(from: &str, to: &str) -> Vec<Change> {
@@ -45,8 +45,8 @@ pub(super) fn command_line(from: &str, to: &str) -> Vec<Change> {
 ///
 /// A section begins with a line such as `Options:`. An entry of it is indented by two columns, its text stands after
 /// two columns or more, and on lines that are indented further.
-fn entries(help: &str) -> Entries {
-    let mut entries = Entries::new();
+fn entries(help: &str) -> HelpEntries {
+    let mut entries = HelpEntries::new();
     let mut section = "";
     let mut last: Option<String> = None;
     for line in help.lines() {

@@ -47,12 +47,12 @@ pub(super) struct Object {
 
 /// The places of all records of one version.
 #[derive(Debug, Default)]
-pub(super) struct Facts {
+pub(super) struct RecordFacts {
     pub(super) fields: BTreeMap<String, Field>,
     pub(super) objects: BTreeMap<String, Object>,
 }
 
-impl Facts {
+impl RecordFacts {
     /// The places of all runs of these recordings.
     pub(super) fn of<'a>(cassettes: impl Iterator<Item = &'a Cassette>) -> Self {
         let mut facts = Self::default();

@@ -7,11 +7,11 @@ use clitape_recording::cassette::{Cassette, TickKind};
 use clitape_recording::facts::read_record;
 use serde_json::{Map, Value};
 
-use super::facts::{Facts, of_kind};
+use super::facts::{RecordFacts, of_kind};
 use crate::observed::{Inside, Tag};
 
 /// The recording without what is new. The lines of the host stay after the records that they came after.
-pub(super) fn without_news(cassette: &Cassette, known: &Facts) -> Cassette {
+pub(super) fn without_news(cassette: &Cassette, known: &RecordFacts) -> Cassette {
     let mut cassette = cassette.clone();
     // The end of each line before and after.
     let mut ends = vec![(0, 0)];
@@ -42,7 +42,7 @@ pub(super) fn without_news(cassette: &Cassette, known: &Facts) -> Cassette {
 }
 
 /// A line without what is new; nothing of a record whose kind is new.
-fn stripped(line: &[u8], known: &Facts) -> Vec<u8> {
+fn stripped(line: &[u8], known: &RecordFacts) -> Vec<u8> {
     let Some(Value::Object(mut record)) = read_record(line) else { return line.to_vec() };
     let place = Tag::of(&record).name();
     if !known.objects.contains_key(&place) {
@@ -55,7 +55,7 @@ fn stripped(line: &[u8], known: &Facts) -> Vec<u8> {
 }
 
 /// Removes from an object what is new in it, and says whether there was anything.
-fn strip(object: &mut Map<String, Value>, place: &str, known: &Facts) -> bool {
+fn strip(object: &mut Map<String, Value>, place: &str, known: &RecordFacts) -> bool {
     let before = object.len();
     object.retain(|key, _| known.fields.contains_key(&format!("{place}.{key}")));
     let mut changed = object.len() < before;
@@ -65,7 +65,7 @@ fn strip(object: &mut Map<String, Value>, place: &str, known: &Facts) -> bool {
     changed
 }
 
-fn strip_value(value: &mut Value, place: &str, inside: Inside, known: &Facts) -> bool {
+fn strip_value(value: &mut Value, place: &str, inside: Inside, known: &RecordFacts) -> bool {
     match (value, inside) {
         (_, Inside::Open | Inside::Map) => false,
         (Value::Array(items), Inside::Described) => {

@@ -25,7 +25,7 @@ use std::sync::atomic::AtomicBool;
 use clitape_recording::scenario::Scenario;
 pub use cost::Cost;
 pub use model::{About, Change, ChangeKind, Drift, NotCompared, Part};
-use pairs::{Found, of_recordings};
+use pairs::{PairChanges, of_recordings};
 pub use side::{Recorded, Recorder, Side, committed};
 
 use crate::check::Recording;
@@ -74,7 +74,7 @@ pub fn drift(
         }
     }
     let about = sides.each_ref().map(|side| &side.about);
-    let Found { mut changes, follows, lanes } = of_recordings(&pairs, about, stop, tell)?;
+    let PairChanges { mut changes, follows, lanes } = of_recordings(&pairs, about, stop, tell)?;
     let mut cost = [Cost::default(); 2];
     for pair in &pairs {
         cost.iter_mut().zip(pair).for_each(|(cost, recording)| cost.add(&recording.cassette));

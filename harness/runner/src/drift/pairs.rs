@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use clitape_recording::cassette::Cassette;
 
-use super::facts::Facts;
+use super::facts::RecordFacts;
 use super::known::without_news;
 use super::model::{About, Change, ChangeKind};
 use super::replays::{differing, replays};
@@ -15,7 +15,7 @@ use crate::check::Recording;
 use crate::compare::{self, CompareError, Comparison, compare_versions};
 
 /// What pairs of recordings show.
-pub(super) struct Found {
+pub(super) struct PairChanges {
     pub(super) changes: Vec<Change>,
     /// Lanes that differ only because of what is new in the records.
     pub(super) follows: Vec<Change>,
@@ -28,12 +28,12 @@ pub(super) fn of_recordings(
     about: [&About; 2],
     stop: &AtomicBool,
     tell: impl FnMut(usize),
-) -> Result<Found, CompareError> {
+) -> Result<PairChanges, CompareError> {
     let cassettes: Vec<[&Cassette; 2]> =
         pairs.iter().map(|pair| pair.each_ref().map(|recording| &recording.cassette)).collect();
-    let facts = [0, 1].map(|side| Facts::of(cassettes.iter().map(|pair| pair[side])));
+    let facts = [0, 1].map(|side| RecordFacts::of(cassettes.iter().map(|pair| pair[side])));
     let mut changes = of_records(&cassettes, &facts);
-    let sides = about.map(|about| compare::About {
+    let sides = about.map(|about| compare::SideDescription {
         name: about.version.to_string(),
         facts: vec![("recordings", about.recordings.clone())],
         command: "clitape".to_owned(),
@@ -56,11 +56,11 @@ pub(super) fn of_recordings(
         names.partition(|name| still.contains(&name.as_str()))
     };
     changes.extend(replays(&lanes, &by_itself));
-    Ok(Found { changes, follows: replays(&lanes, &as_known), lanes })
+    Ok(PairChanges { changes, follows: replays(&lanes, &as_known), lanes })
 }
 
 /// The changes of records, dialogue, transcripts and exits in pairs of recordings.
-pub(super) fn of_records(pairs: &[[&Cassette; 2]], facts: &[Facts; 2]) -> Vec<Change> {
+pub(super) fn of_records(pairs: &[[&Cassette; 2]], facts: &[RecordFacts; 2]) -> Vec<Change> {
     let mut sequences = Sequences::default();
     for pair in pairs {
         sequences.add(&pair[0].manifest.scenario, *pair);

@@ -6,7 +6,7 @@ use clitape_recording::names::ScenarioName;
 use clitape_recording::text::plural;
 use clitape_recording::wire::is_control;
 
-use super::facts::{Facts, Field, Object};
+use super::facts::{Field, Object, RecordFacts};
 use super::model::{Change, ChangeKind, Part};
 use crate::observed::JsonType;
 
@@ -14,7 +14,7 @@ use crate::observed::JsonType;
 const NAMED: usize = 12;
 
 /// The changes of the records, those of equal form in several kinds of one record as one.
-pub(super) fn schema(from: &Facts, to: &Facts) -> Vec<Change> {
+pub(super) fn schema(from: &RecordFacts, to: &RecordFacts) -> Vec<Change> {
     let mut changes = Gathered::default();
     for (place, object) in &to.objects {
         if !from.objects.contains_key(place) && is_of_known(place, object, from) {
@@ -72,8 +72,9 @@ pub(super) fn schema(from: &Facts, to: &Facts) -> Vec<Change> {
             None => {}
             Some(other) => {
                 changes.types(place, field, other);
-                let of =
-                    |facts: &Facts| facts.objects.get(&field.parent).map(|object| object.count);
+                let of = |facts: &RecordFacts| {
+                    facts.objects.get(&field.parent).map(|object| object.count)
+                };
                 changes.presence(place, (field, of(from)), (other, of(to)));
                 changes.words(place, field, other);
             }
@@ -83,7 +84,7 @@ pub(super) fn schema(from: &Facts, to: &Facts) -> Vec<Change> {
 }
 
 /// Whether the other version has what the object stands in. An object without a kind is told as the type of its field.
-fn is_of_known(place: &str, object: &Object, other: &Facts) -> bool {
+fn is_of_known(place: &str, object: &Object, other: &RecordFacts) -> bool {
     match &object.parent {
         None => true,
         Some(parent) => parent != place && other.fields.contains_key(parent),
@@ -91,7 +92,7 @@ fn is_of_known(place: &str, object: &Object, other: &Facts) -> bool {
 }
 
 /// Whether there is an object, or an array or a map, at this place.
-fn holds(facts: &Facts, place: &str) -> bool {
+fn holds(facts: &RecordFacts, place: &str) -> bool {
     facts.objects.contains_key(place) || facts.fields.contains_key(place)
 }
 
@@ -136,7 +137,7 @@ fn pairs(orders: &BTreeSet<Vec<String>>) -> BTreeSet<(&str, &str)> {
 
 /// What makes changes in several kinds of one record the same.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Form {
+struct ChangeForm {
     kind: ChangeKind,
     /// `result`.
     head: String,
@@ -148,7 +149,7 @@ struct Form {
 
 /// The changes while they are gathered: for each form the kinds of records, the scenarios, and an example.
 #[derive(Default)]
-struct Gathered(BTreeMap<Form, (BTreeSet<String>, BTreeSet<ScenarioName>, String)>);
+struct Gathered(BTreeMap<ChangeForm, (BTreeSet<String>, BTreeSet<ScenarioName>, String)>);
 
 impl Gathered {
     fn add(
@@ -162,7 +163,7 @@ impl Gathered {
         let (top, tail) = place.split_at(place.find(['.', '[', '{', '<']).unwrap_or(place.len()));
         // A kind of record is told by itself.
         let head = if tail.is_empty() { top } else { top.split('/').next().unwrap_or(top) };
-        let form = Form { kind, head: head.to_owned(), tail: tail.to_owned(), detail };
+        let form = ChangeForm { kind, head: head.to_owned(), tail: tail.to_owned(), detail };
         let (tops, all, one) = self.0.entry(form).or_default();
         tops.insert(top.to_owned());
         all.extend(scenarios.iter().cloned());
@@ -227,25 +228,26 @@ impl Gathered {
     }
 
     fn into_changes(self) -> Vec<Change> {
-        let change = |(form, (tops, scenarios, example)): (Form, (BTreeSet<String>, _, String))| {
-            let tops: Vec<String> = tops.into_iter().collect();
-            let place = match &tops[..] {
-                [top] => format!("{top}{}", form.tail),
-                _ => format!("{}{}", form.head, form.tail),
+        let change =
+            |(form, (tops, scenarios, example)): (ChangeForm, (BTreeSet<String>, _, String))| {
+                let tops: Vec<String> = tops.into_iter().collect();
+                let place = match &tops[..] {
+                    [top] => format!("{top}{}", form.tail),
+                    _ => format!("{}{}", form.head, form.tail),
+                };
+                let among =
+                    if tops.len() > 1 { format!(" in {}", tops.join(", ")) } else { String::new() };
+                let is_of_dialogue = is_control(&form.head);
+                let set: BTreeSet<ScenarioName> = scenarios;
+                Change {
+                    part: if is_of_dialogue { Part::Dialogue } else { Part::Schema },
+                    kind: form.kind,
+                    place,
+                    what: sentence(form.kind, &form.tail, &form.detail) + &among,
+                    scenarios: set.into_iter().collect(),
+                    example: Some(example).filter(|example| !example.is_empty()),
+                }
             };
-            let among =
-                if tops.len() > 1 { format!(" in {}", tops.join(", ")) } else { String::new() };
-            let is_of_dialogue = is_control(&form.head);
-            let set: BTreeSet<ScenarioName> = scenarios;
-            Change {
-                part: if is_of_dialogue { Part::Dialogue } else { Part::Schema },
-                kind: form.kind,
-                place,
-                what: sentence(form.kind, &form.tail, &form.detail) + &among,
-                scenarios: set.into_iter().collect(),
-                example: Some(example).filter(|example| !example.is_empty()),
-            }
-        };
         self.0.into_iter().map(change).collect()
     }
 }

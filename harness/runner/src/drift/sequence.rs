@@ -16,11 +16,12 @@ use crate::replay::stdin_lines;
 type Kinds = Vec<String>;
 
 /// What is gathered of each change: the scenarios, and what the first of them shows.
-type Seen = BTreeMap<(Part, ChangeKind, String, String), (BTreeSet<ScenarioName>, String)>;
+type GatheredChanges =
+    BTreeMap<(Part, ChangeKind, String, String), (BTreeSet<ScenarioName>, String)>;
 
 /// The changes of number and order over all scenarios.
 #[derive(Default)]
-pub(super) struct Sequences(Seen);
+pub(super) struct Sequences(GatheredChanges);
 
 impl Sequences {
     /// Compares two recordings of a scenario.

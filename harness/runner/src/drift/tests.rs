@@ -4,7 +4,7 @@ use clitape_recording::cassette::Cassette;
 use clitape_recording::scenario::Workspace;
 use serde_json::{Value, json};
 
-use super::facts::Facts;
+use super::facts::RecordFacts;
 use super::pairs::of_records;
 use super::{Change, ChangeKind as K, Part};
 
@@ -14,7 +14,7 @@ fn cassette(name: &str) -> Cassette {
 }
 
 fn changes(before: &Cassette, after: &Cassette) -> Vec<Change> {
-    let facts = [before, after].map(|one| Facts::of([one].into_iter()));
+    let facts = [before, after].map(|one| RecordFacts::of([one].into_iter()));
     of_records(&[[before, after]], &facts)
 }
 

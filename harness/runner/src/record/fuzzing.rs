@@ -6,7 +6,7 @@ use hyper::body::Bytes;
 
 use super::answer::Writer;
 use super::cut::overrun;
-use super::request::{Asked, ModelMessage};
+use super::request::{ModelMessage, ModelRequest};
 use super::sandbox::Folders;
 use super::script::{Attempts, RunStage, choose};
 
@@ -29,18 +29,18 @@ pub fn answers(model: &Model) -> impl Iterator<Item = Vec<u8>> {
 }
 
 /// Returns one request for each turn, and one more.
-fn requests(model: &Model) -> impl Iterator<Item = (Asked, RunStage)> {
+fn requests(model: &Model) -> impl Iterator<Item = (ModelRequest, RunStage)> {
     let markers = model.conversations.iter().map(|one| (one.marker.as_str(), 0, &one.turns));
     let steps = (1..).zip(&model.steps).map(|(before, step)| ("", before, &step.turns));
     let all = std::iter::once(("", 0, &model.turns)).chain(steps).chain(markers);
     all.flat_map(|(marker, before, turns)| {
         (0..=turns.len()).map(move |answered| {
             let message = ModelMessage { by_model: true, text: String::new() };
-            let asked = Asked {
+            let asked = ModelRequest {
                 model: "claude-fuzzed".to_owned(),
                 first_user: marker.to_owned(),
                 messages: vec![message; answered],
-                ..Asked::default()
+                ..ModelRequest::default()
             };
             (asked, RunStage { before, prompt: String::new() })
         })
@@ -50,7 +50,7 @@ fn requests(model: &Model) -> impl Iterator<Item = (Asked, RunStage)> {
 /// Returns the bodies that answer a request.
 fn bodies(
     model: &Model,
-    asked: &Asked,
+    asked: &ModelRequest,
     stage: &RunStage,
     attempts: &mut Attempts,
 ) -> Vec<Vec<Bytes>> {

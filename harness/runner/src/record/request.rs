@@ -7,7 +7,7 @@ use clitape_recording::text::{Keep, truncate};
 
 /// The parts of a Messages API request that the script uses.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Asked {
+pub(crate) struct ModelRequest {
     /// The name of the model, which the answer repeats.
     pub(crate) model: String,
     /// Whether the request asks for a streamed answer.
@@ -48,7 +48,7 @@ struct RequestMessage {
     content: Value,
 }
 
-impl Asked {
+impl ModelRequest {
     /// Reads the body of a request. The error says why the body is invalid.
     pub(crate) fn parse(body: &[u8]) -> Result<Self, String> {
         let body: RequestBody = serde_json::from_slice(body).map_err(|error| error.to_string())?;
@@ -128,7 +128,7 @@ mod tests {
             {"role":"assistant","content":[{"type":"tool_use","id":"t","name":"Bash","input":{"content":"no"}}]},
             {"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"out"}]},
                 {"type":"text","text":"<system-reminder>late"}]}]}"#;
-        let expect = Asked {
+        let expect = ModelRequest {
             model: "m".into(),
             stream: false,
             system: "S1S2".into(),
@@ -143,12 +143,15 @@ mod tests {
             .map(|(by_model, text)| ModelMessage { by_model, text: text.into() })
             .to_vec(),
         };
-        let asked = Asked::parse(body).unwrap();
+        let asked = ModelRequest::parse(body).unwrap();
         assert_eq!(asked, expect);
         assert!(asked.contains("MARK") && !asked.contains("MARK\nenv"));
         let since = |prompt| asked.assistants_since(prompt);
         assert_eq!((asked.assistants(), since("MARK"), since("late"), since("?")), (1, 1, 0, 1));
-        assert_eq!(Asked::parse(b"{}").unwrap_err(), "missing field `messages` at line 1 column 2");
+        assert_eq!(
+            ModelRequest::parse(b"{}").unwrap_err(),
+            "missing field `messages` at line 1 column 2"
+        );
     }
 
     #[test]

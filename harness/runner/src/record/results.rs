@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 /// The fields of a record that the recorder reads.
 #[derive(Deserialize)]
-struct Head<'a> {
+struct RecordFields<'a> {
     #[serde(rename = "type", borrow, default)]
     kind: Cow<'a, str>,
     #[serde(borrow, default)]
@@ -21,7 +21,7 @@ pub(crate) fn summary(stdout: &[u8]) -> (bool, Option<String>) {
     let plain = |id: &str| id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
     let (mut is_answered, mut session) = (false, None);
     for line in stdout.split(|&byte| byte == b'\n') {
-        let Ok(head) = serde_json::from_slice::<Head<'_>>(line) else { continue };
+        let Ok(head) = serde_json::from_slice::<RecordFields<'_>>(line) else { continue };
         is_answered |= head.kind == "result";
         if session.is_none() && head.kind == "system" && head.subtype.as_deref() == Some("init") {
             session = head.session_id.filter(|id| plain(id)).map(Cow::into_owned);

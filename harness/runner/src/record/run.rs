@@ -26,7 +26,7 @@ use super::{RecordSettings, cut, history, results};
 
 /// The raw result of all runs of a scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Recording {
+pub(crate) struct RawRecording {
     /// The CLI's version.
     pub(crate) version: CliVersion,
     /// SHA-256 of the CLI's program.
@@ -166,7 +166,7 @@ pub(crate) fn run(
     settings: RecordSettings,
     host: &HostPaths,
     stop: &AtomicBool,
-) -> Result<Recording, RecordError> {
+) -> Result<RawRecording, RecordError> {
     let model = Model::load_within(&scenario.dir, settings.model_lines)?;
     if let Some(what) = cut::overrun(&model) {
         let path = scenario.dir.join("model.toml");
@@ -189,7 +189,7 @@ pub(crate) fn run(
         further.push(run);
         session = its_session.or(Some(before));
     }
-    Ok(Recording {
+    Ok(RawRecording {
         version: claude.version.clone(),
         cli_sha256: claude.sha256.clone(),
         folders: rig.sandbox.folders.clone(),

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use clitape_recording::scenario::{Conversation, Model, ModelFailureKind, ModelTurn};
+use clitape_recording::scenario::{Model, ModelConversation, ModelFailureKind, ModelTurn};
 use clitape_recording::text::plural;
 
-use super::request::{Asked, clip};
+use super::request::{ModelRequest, clip};
 
 /// The answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,14 +76,14 @@ pub(crate) struct RunStage {
 /// Returns the scripted answer to a request, and counts a request for a turn.
 pub(crate) fn choose<'a>(
     model: &'a Model,
-    asked: &Asked,
+    asked: &ModelRequest,
     stage: &RunStage,
     attempts: &mut Attempts,
 ) -> Option<ScriptedAnswer<'a>> {
     side(model, asked).or_else(|| turn(model, asked, stage, attempts))
 }
 
-fn side<'a>(model: &'a Model, asked: &Asked) -> Option<ScriptedAnswer<'a>> {
+fn side<'a>(model: &'a Model, asked: &ModelRequest) -> Option<ScriptedAnswer<'a>> {
     let has = |text: &str| asked.system.contains(text) || asked.contains(text);
     let scripted = model.sides.iter().map(|side| (has(&side.contains), side.text.as_str()));
     let known = QUESTIONS.iter().map(|(known, text)| {
@@ -106,7 +106,7 @@ fn side<'a>(model: &'a Model, asked: &Asked) -> Option<ScriptedAnswer<'a>> {
 
 fn turn<'a>(
     model: &'a Model,
-    asked: &Asked,
+    asked: &ModelRequest,
     stage: &RunStage,
     attempts: &mut Attempts,
 ) -> Option<ScriptedAnswer<'a>> {
@@ -134,10 +134,10 @@ fn turn<'a>(
 /// Returns the conversation of a request: its name, its turns, and how many of them were answered.
 fn conversation<'a>(
     model: &'a Model,
-    asked: &Asked,
+    asked: &ModelRequest,
     stage: &RunStage,
 ) -> (&'a str, &'a [ModelTurn], usize) {
-    let is_of = |one: &&Conversation| asked.first_user.contains(&one.marker);
+    let is_of = |one: &&ModelConversation| asked.first_user.contains(&one.marker);
     if let Some(one) = model.conversations.iter().find(is_of) {
         return (&one.name, &one.turns, asked.assistants());
     }
@@ -152,7 +152,12 @@ fn conversation<'a>(
 }
 
 /// Describes a request without an answer, and the script.
-pub(crate) fn complaint(model: &Model, request: &str, asked: &Asked, stage: &RunStage) -> String {
+pub(crate) fn complaint(
+    model: &Model,
+    request: &str,
+    asked: &ModelRequest,
+    stage: &RunStage,
+) -> String {
     let (conversation, _, answered) = conversation(model, asked, stage);
     let mut text = format!(
         "{request}, model {}, {}, conversation `{conversation}`\n  \
@@ -192,17 +197,17 @@ mod tests {
         contains = 'TITLE'
         text = 'a title'";
 
-    fn asked(assistants: usize, first: &str, last: &str, system: &str) -> Asked {
+    fn asked(assistants: usize, first: &str, last: &str, system: &str) -> ModelRequest {
         let spoken = |by_model, text: &str| ModelMessage { by_model, text: text.into() };
         let mut messages = vec![spoken(false, first)];
         messages.extend(std::iter::repeat_n(spoken(true, ""), assistants));
         messages.push(spoken(false, last));
-        Asked {
+        ModelRequest {
             system: system.into(),
             first_user: first.into(),
             last_user: last.into(),
             messages,
-            ..Asked::default()
+            ..ModelRequest::default()
         }
     }
 
@@ -229,7 +234,7 @@ mod tests {
         }
     }
 
-    fn found(model: &Model, request: &Asked, stage: &RunStage) -> String {
+    fn found(model: &Model, request: &ModelRequest, stage: &RunStage) -> String {
         choose(model, request, stage, &mut Attempts::new()).map_or("nothing".into(), |answer| {
             let text = answer.turn.blocks[0].content.pieces().joined();
             format!("{} {}: {text}", answer.conversation, answer.number)
@@ -285,7 +290,8 @@ mod tests {
     #[test]
     fn a_request_without_an_answer_is_told() {
         let model: Model = toml::from_str(MODEL).unwrap();
-        let request = Asked { model: "claude-x".into(), ..asked(7, "a SUB b", "and\nnow?", "") };
+        let request =
+            ModelRequest { model: "claude-x".into(), ..asked(7, "a SUB b", "and\nnow?", "") };
         assert_eq!(
             complaint(&model, "POST /v1/messages?beta=true", &request, &RunStage::default()),
             "POST /v1/messages?beta=true, model claude-x, 7 assistant messages, conversation `sub`\n  \

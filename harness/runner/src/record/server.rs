@@ -11,7 +11,7 @@ use clitape_gateway::ByteSize;
 use clitape_process::ProcessError;
 use clitape_process::threads::start;
 use clitape_recording::clock;
-use clitape_recording::scenario::{Conversation, Model, ModelFailureKind};
+use clitape_recording::scenario::{Model, ModelConversation, ModelFailureKind};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
@@ -29,7 +29,7 @@ use tokio::task::JoinSet;
 use super::answer::{INPUT_TOKENS, Writer};
 use super::attended::Alarm;
 use super::paced::Paced;
-use super::request::Asked;
+use super::request::ModelRequest;
 use super::sandbox::Folders;
 use super::script::{Attempts, RunStage, choose, complaint};
 
@@ -206,7 +206,7 @@ async fn answer(state: &ModelState, request: Request<Incoming>) -> Response<Pace
     let limit = usize::try_from(state.max_request.get()).unwrap_or(usize::MAX);
     let body = Limited::new(body, limit).collect().await.map(|body| body.to_bytes());
     let asked = match body {
-        Ok(body) => Asked::parse(&body).map(|asked| (asked, body)),
+        Ok(body) => ModelRequest::parse(&body).map(|asked| (asked, body)),
         Err(error) if error.is::<LengthLimitError>() => {
             let most = state.max_request;
             Err(format!("it is longer than {most}; raise the limit with `--max-request`"))
@@ -226,7 +226,12 @@ async fn answer(state: &ModelState, request: Request<Incoming>) -> Response<Pace
     }
 }
 
-fn message(state: &ModelState, head: &Parts, asked: &Asked, body: &Bytes) -> Response<Paced> {
+fn message(
+    state: &ModelState,
+    head: &Parts,
+    asked: &ModelRequest,
+    body: &Bytes,
+) -> Response<Paced> {
     let mut run = state.run();
     let answer = {
         let mut attempts = state.attempts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -237,7 +242,7 @@ fn message(state: &ModelState, head: &Parts, asked: &Asked, body: &Bytes) -> Res
         drop(run);
         return unscripted(state, what);
     };
-    let is_of_another = |one: &Conversation| one.name == answer.conversation;
+    let is_of_another = |one: &ModelConversation| one.name == answer.conversation;
     if !answer.aside && !state.script.conversations.iter().any(is_of_another) {
         run.first.get_or_insert_with(|| body.clone());
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use clitape_recording::cassette::canon::{
-    Facts, MachineFolder, Substitutions, canonical, conversation_lines,
+    MachineFacts, MachineFolder, Substitutions, canonical, conversation_lines,
 };
 use clitape_recording::cassette::{
     Cli, FORMAT, FurtherRun, Manifest, Origin, RecordCounts, RunFacts, Take, Tick,
@@ -13,10 +13,10 @@ use clitape_recording::clock;
 use clitape_recording::names::{CassetteFile, CassettePart};
 use clitape_recording::scenario::{Scenario, SessionStep};
 
-use super::run::{RawRun, Recording};
+use super::run::{RawRecording, RawRun};
 
 /// Converts `recording` to its canonical form. A value that several runs contain gets one placeholder.
-pub(crate) fn into_take(recording: &Recording, scenario: &Scenario) -> Take {
+pub(crate) fn into_take(recording: &RawRecording, scenario: &Scenario) -> Take {
     let mut canonicalizer =
         Canonicalizer { substitutions: None, facts: facts(recording), counts: [].into() };
     let first = canonicalizer.convert(&recording.first);
@@ -75,7 +75,7 @@ impl CanonicalRun {
 
 /// Converts one run after the other to its canonical form.
 struct Canonicalizer {
-    facts: Facts,
+    facts: MachineFacts,
     substitutions: Option<Substitutions>,
     /// The number of replacements in all runs, by rule.
     counts: BTreeMap<String, u64>,
@@ -112,10 +112,10 @@ impl Canonicalizer {
     }
 }
 
-fn facts(recording: &Recording) -> Facts {
+fn facts(recording: &RawRecording) -> MachineFacts {
     let folders = &recording.folders;
     let user = nix::unistd::User::from_uid(nix::unistd::Uid::effective());
-    Facts {
+    MachineFacts {
         paths: vec![
             (folders.project.clone(), MachineFolder::Project),
             (folders.home.clone(), MachineFolder::Home),

@@ -8,7 +8,7 @@ use clitape_recording::scenario::{ExitWord, Exits, Login, Workspace};
 use fs_err as fs;
 use tempfile::TempDir;
 
-use super::run::{RawRun, Recording, run};
+use super::run::{RawRecording, RawRun, run};
 use super::*;
 
 const SCENARIO: &str = "
@@ -29,7 +29,7 @@ pub(super) fn host_paths() -> HostPaths {
     }
 }
 
-fn run_it(scenario: &Scenario, claude: &Claude, stop: bool) -> Result<Recording, RecordError> {
+fn run_it(scenario: &Scenario, claude: &Claude, stop: bool) -> Result<RawRecording, RecordError> {
     let host = host_paths();
     run(scenario, claude, RecordSettings::default(), &host, &AtomicBool::new(stop))
 }

@@ -13,15 +13,15 @@ use clitape_recording::scenario::{Fault, FaultKind};
 use clitape_recording::trace::{Entry, Lane, millis};
 use serde_json::{Map, Value};
 
-use super::log::{Log, turn_field};
+use super::log::{TraceLog, turn_field};
 use super::person::AskingMessage;
 
 /// How long a call takes that goes well, in virtual time.
 pub(crate) const LATENCY: Duration = Duration::from_millis(80);
 
 /// A server that knows its messages. Its calls are numbered from 1, and so are its messages.
-pub(super) struct ChatServer {
-    log: Log,
+pub(super) struct ReplayChatServer {
+    log: TraceLog,
     faults: Vec<Fault>,
     chat: Mutex<ChatState>,
 }
@@ -34,14 +34,14 @@ struct ChatState {
     /// The messages that ask a question, with its id.
     asking: BTreeMap<i64, (String, AskingMessage)>,
     /// The calls that are made and not answered, by their numbers; those that the client gave up are left out.
-    under_way: BTreeMap<u64, CallState>,
+    under_way: BTreeMap<u64, ChatCallState>,
     /// The numbers of the calls that were made while another one was under way.
     overlapping: Vec<u64>,
 }
 
 /// What the server remembers of a call that is under way.
 #[derive(Default)]
-struct CallState {
+struct ChatCallState {
     /// Whether another call was under way at some time of this one.
     overlaps: bool,
     /// When it was done, in milliseconds since the replay began.
@@ -64,8 +64,8 @@ impl CallOutcome {
     }
 }
 
-impl ChatServer {
-    pub(super) fn new(log: Log, faults: Vec<Fault>) -> Self {
+impl ReplayChatServer {
+    pub(super) fn new(log: TraceLog, faults: Vec<Fault>) -> Self {
         Self { log, faults, chat: Mutex::default() }
     }
 
@@ -102,7 +102,7 @@ impl ChatServer {
             chat.overlapping.push(number);
             chat.under_way.values_mut().for_each(|other| other.overlaps = true);
         }
-        chat.under_way.insert(number, CallState { overlaps, done_at: None });
+        chat.under_way.insert(number, ChatCallState { overlaps, done_at: None });
         let fault = self.faults.iter().find(|fault| fault.call == number).copied();
         // The server never answers "not modified" to a new message.
         let is_possible =
@@ -140,7 +140,7 @@ impl ChatServer {
 /// The server does it half-way, so that calls that overlap are done in the order in which they get there, which may
 /// be another one than that in which they were made. One that the client gives up before is done then.
 struct CallUnderWay {
-    server: Arc<ChatServer>,
+    server: Arc<ReplayChatServer>,
     call: BotCall,
     turn: u64,
     number: u64,
@@ -152,7 +152,7 @@ struct CallUnderWay {
 
 impl CallUnderWay {
     /// Makes a call in `turn`, and writes its entry.
-    fn make(server: Arc<ChatServer>, call: BotCall, turn: u64) -> Self {
+    fn make(server: Arc<ReplayChatServer>, call: BotCall, turn: u64) -> Self {
         let (number, fault) = server.take(&call);
         let mut data = data(&call, CallOutcome::sent(&call));
         data.extend(turn_field(turn));
@@ -251,12 +251,12 @@ fn data(call: &BotCall, outcome: CallOutcome) -> Map<String, Value> {
 
 /// The chat's server as the channel of one turn reaches it.
 pub(super) struct TurnChat {
-    server: Arc<ChatServer>,
+    server: Arc<ReplayChatServer>,
     turn: u64,
 }
 
 impl TurnChat {
-    pub(super) fn new(server: Arc<ChatServer>, turn: u64) -> Self {
+    pub(super) fn new(server: Arc<ReplayChatServer>, turn: u64) -> Self {
         Self { server, turn }
     }
 }
@@ -329,9 +329,9 @@ mod tests {
         done_at: &[Option<u64>],
     ) {
         let entries = in_virtual_time(async {
-            let log = Log::new();
+            let log = TraceLog::new();
             let faults = faults.iter().map(|fault| fault.parse().unwrap()).collect();
-            let server = Arc::new(ChatServer::new(log.clone(), faults));
+            let server = Arc::new(ReplayChatServer::new(log.clone(), faults));
             script(TurnChat::new(server, 1)).await;
             log.take()
         });

@@ -92,7 +92,7 @@ impl Plan {
     /// with random faults of the answers.
     #[must_use]
     fn with_random_dialogue(mut self, capture: Capture<'_>, seed: u64) -> Self {
-        let mut draw = random::Dialogue::new(seed);
+        let mut draw = random::RandomDialogue::new(seed);
         let ends = line_ends(capture.stdout);
         let steps = steps(capture.stdin, |_| draw.delay());
         let steps = steps.into_iter().zip(capture.stdin).flat_map(|(step, line)| {

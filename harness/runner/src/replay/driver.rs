@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 use super::dialogue::Action;
 use super::heard::{Came, EntryParts, EventEntries, Heard, HeardEvent, HeardRun, Hearing};
 use super::listener::Listeners;
-use super::log::Log;
+use super::log::TraceLog;
 use super::person::Person;
 use super::plan::Plan;
 use super::turns::{Outside, conversation, given_up};
@@ -172,7 +172,7 @@ fn dispatch(runs: &mut [ObservedConversation], entry: Option<&EntryParts>, event
 
 /// The gateway's conversation in one setup, and the trace of it.
 pub(super) struct ObservedConversation {
-    log: Log,
+    log: TraceLog,
     conversation: Conversation,
     on_event: OnEvent,
     outside: Outside,
@@ -189,7 +189,7 @@ impl ObservedConversation {
         hearing: Hearing<'_>,
         index: usize,
     ) -> Self {
-        let log = Log::new();
+        let log = TraceLog::new();
         let Wiring { on_event, open_chat, on_bus } = wiring;
         let outside = Outside::new(setup, plan, log.clone());
         let client = setup.acp.filter(|_| !setup.run.silent);

@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 
 use super::heard::{EntryParts, HeardOnBus, HeardRun, HeardTurn, HeardTurns, is_same};
 use super::lanes::{COLLECTED, acp_entries, acp_session, bus_data, collected_data, sse_entries};
-use super::log::{Log, turn_field};
+use super::log::{TraceLog, turn_field};
 
 /// The bytes of the events of calls of which an entry `collected` is made at the latest, so that a replay of a long turn
 /// does not keep all of them.
@@ -26,9 +26,9 @@ const COLLECTED_PART: u64 = 256 * 1_024;
 /// The listeners of all turns of a replay, and what they share.
 #[derive(Clone)]
 pub(super) struct Listeners {
-    log: Log,
+    log: TraceLog,
     /// The session of the ACP client, if there is one.
-    editor: Option<Arc<Mutex<TurnByTurn<Editor>>>>,
+    editor: Option<Arc<Mutex<TurnByTurn<AcpEditor>>>>,
     followed: Option<Arc<HeardRun>>,
     kept: Option<Arc<Mutex<HeardTurns>>>,
 }
@@ -36,13 +36,15 @@ pub(super) struct Listeners {
 impl Listeners {
     /// Listens for an ACP client, if there is one, and follows what was heard, if that is known.
     pub(super) fn new(
-        log: Log,
+        log: TraceLog,
         client: Option<AcpClient>,
         followed: Option<Arc<HeardRun>>,
         keeps: bool,
     ) -> Self {
-        let editor =
-            |client| Editor { session: acp_session(client), passed: followed.as_ref().map(|_| 0) };
+        let editor = |client| AcpEditor {
+            session: acp_session(client),
+            passed: followed.as_ref().map(|_| 0),
+        };
         let editor = client.map(|client| Arc::new(Mutex::new(TurnByTurn::new(editor(client)))));
         Self { log, editor, followed, kept: keeps.then(Arc::default) }
     }
@@ -130,13 +132,13 @@ impl TurnListener {
 }
 
 /// The editor of an ACP client.
-struct Editor {
+struct AcpEditor {
     session: AcpConverter,
     /// The number of events that the session has passed over, for as long as they are those that are followed.
     passed: Option<usize>,
 }
 
-impl Editor {
+impl AcpEditor {
     /// The entries that an event makes.
     fn on<'h>(
         &mut self,
@@ -283,7 +285,7 @@ fn is_end(event: &BusEvent) -> bool {
     matches!(event.data, BusData::Lifecycle(Phase::End { .. } | Phase::Error { .. }))
 }
 
-fn add(log: &Log, lane: Lane, (kind, data): &EntryParts) {
+fn add(log: &TraceLog, lane: Lane, (kind, data): &EntryParts) {
     log.add(lane, kind.clone(), data.clone());
 }
 

@@ -11,14 +11,14 @@ use tokio::time::Instant;
 
 /// The trace as it is written; clones write to the same one.
 #[derive(Clone)]
-pub(super) struct Log {
+pub(super) struct TraceLog {
     began: Instant,
-    written: Arc<Mutex<Written>>,
+    written: Arc<Mutex<BufferedEntries>>,
 }
 
 /// What is written and not yet given away.
 #[derive(Default)]
-struct Written {
+struct BufferedEntries {
     entries: VecDeque<Entry>,
     /// The number of entries that were given away before them.
     given: usize,
@@ -26,7 +26,7 @@ struct Written {
     open: BTreeSet<usize>,
 }
 
-impl Log {
+impl TraceLog {
     pub(super) fn new() -> Self {
         Self { began: Instant::now(), written: Arc::default() }
     }
@@ -116,7 +116,7 @@ impl Log {
         std::mem::take(&mut written.entries).into()
     }
 
-    fn written(&self) -> MutexGuard<'_, Written> {
+    fn written(&self) -> MutexGuard<'_, BufferedEntries> {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

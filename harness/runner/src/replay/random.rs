@@ -275,9 +275,9 @@ fn wait_s(rng: &mut ChaCha8Rng) -> u32 {
 const SLOWEST_HOST_MS: u32 = 8_000;
 
 /// The random host of a seed.
-pub(super) struct Dialogue(ChaCha8Rng);
+pub(super) struct RandomDialogue(ChaCha8Rng);
 
-impl Dialogue {
+impl RandomDialogue {
     pub(super) fn new(seed: u64) -> Self {
         Self(generator(first_of_times(seed), "dialogue"))
     }

@@ -262,7 +262,7 @@ impl ReplayRequest {
     pub fn args(&self) -> Vec<OsString> {
         let usual = Self::new("");
         let Self { chat, run, .. } = self;
-        let mut args = Arguments(vec!["replay".into(), self.input.clone().into()]);
+        let mut args = ArgumentList(vec!["replay".into(), self.input.clone().into()]);
         args.option("--mode", Some(chat.mode));
         args.flag("--reasoning", chat.reasoning);
         args.option("--profile", Some(chat.profile).filter(|it| *it != usual.chat.profile));
@@ -300,9 +300,9 @@ impl ReplayRequest {
 }
 
 /// Arguments in the order in which they are added.
-struct Arguments(Vec<OsString>);
+struct ArgumentList(Vec<OsString>);
 
-impl Arguments {
+impl ArgumentList {
     fn flag(&mut self, name: &str, is_set: bool) {
         self.0.extend(is_set.then(|| name.into()));
     }

@@ -22,7 +22,7 @@ use tokio::sync::mpsc;
 use tokio::task::coop::unconstrained;
 
 use super::lanes::{COLLECTED, collected_data};
-use super::log::Log;
+use super::log::TraceLog;
 
 /// The id of the one stream of a replay.
 const STREAM: &str = "conversation-1";
@@ -44,12 +44,12 @@ pub(super) struct StreamReading {
     /// Events that were read.
     read: u64,
     at: StreamBreak,
-    log: Log,
+    log: TraceLog,
 }
 
 impl StreamReading {
     /// Opens the stream, and connects the reader to it. A new endpoint refuses neither.
-    pub(super) fn new(at: StreamBreak, log: Log) -> Option<Self> {
+    pub(super) fn new(at: StreamBreak, log: TraceLog) -> Option<Self> {
         let broker = Broker::new(BrokerLimits::default());
         let feed = broker.open(STREAM, StreamLifetime::Conversation).ok()?;
         let (outbox, inbox) = mpsc::channel(1);

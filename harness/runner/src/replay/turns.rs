@@ -11,9 +11,9 @@ use std::sync::{Arc, Mutex};
 use clitape_gateway::{Bus, BusEvent, Conversation, RunReport, Subscription, Turn, Waited};
 use clitape_recording::scenario::Setup;
 
-use super::chat::{ChatServer, TurnChat};
+use super::chat::{ReplayChatServer, TurnChat};
 use super::listener::{Listeners, TurnByTurn, lock};
-use super::log::Log;
+use super::log::TraceLog;
 use super::person::Keyboards;
 use super::plan::Plan;
 use super::setup::{chat_settings, run_id, settings};
@@ -44,7 +44,7 @@ impl Buses {
 /// What outlives the conversation: the server of its chats, and the buses of all turns.
 #[derive(Clone)]
 pub(super) struct Outside {
-    pub(super) chat: Arc<ChatServer>,
+    pub(super) chat: Arc<ReplayChatServer>,
     pub(super) keyboards: Keyboards,
     buses: Arc<Mutex<Buses>>,
     /// The callbacks of the first turn's channel that go wrong.
@@ -54,12 +54,12 @@ pub(super) struct Outside {
 }
 
 impl Outside {
-    pub(super) fn new(setup: Setup, plan: &Plan, log: Log) -> Self {
+    pub(super) fn new(setup: Setup, plan: &Plan, log: TraceLog) -> Self {
         // A silent run has no stream.
         let at = setup.run.stream_break.filter(|_| !setup.run.silent);
         let reading = at.and_then(|at| StreamReading::new(at, log.clone()));
         let reader = reading.map(|reading| Arc::new(Mutex::new(TurnByTurn::new(reading))));
-        let chat = Arc::new(ChatServer::new(log, plan.faults.clone()));
+        let chat = Arc::new(ReplayChatServer::new(log, plan.faults.clone()));
         let callbacks = plan.agent.iter().filter_map(StuckCallback::of_fault).collect();
         Self { chat, keyboards: Keyboards::default(), buses: Arc::default(), callbacks, reader }
     }
@@ -84,7 +84,7 @@ impl Outside {
 /// Opens the turns of a replay; it has what all of them share.
 struct TurnOpener {
     setup: Setup,
-    log: Log,
+    log: TraceLog,
     outside: Outside,
     open_chat: OpenChat,
     on_bus: OnBus,
@@ -95,7 +95,7 @@ struct TurnOpener {
 /// second prepares its buses, and the last keeps them. `listeners` write what comes on the buses.
 pub(super) fn conversation(
     setup: Setup,
-    log: Log,
+    log: TraceLog,
     open_chat: OpenChat,
     on_bus: OnBus,
     outside: Outside,

@@ -54,7 +54,7 @@ pub(super) struct LaneOfGroup<'r> {
 
 /// The groups of a report, in the order in which their first findings were found.
 pub(super) fn groups(report: &Report) -> Vec<FindingGroup<'_>> {
-    let mut bundles: Groups<'_> = Groups::default();
+    let mut bundles: KeyedGroups<'_> = KeyedGroups::default();
     for (scenario, check) in report.checks() {
         let (version, lane) = check.name.split_once("::").unwrap_or(("", &check.name));
         for (number, finding) in check.findings.iter().enumerate() {
@@ -64,7 +64,7 @@ pub(super) fn groups(report: &Report) -> Vec<FindingGroup<'_>> {
             bundles.add(member.bundle(), [member]);
         }
     }
-    let mut groups = Groups::default();
+    let mut groups = KeyedGroups::default();
     for mut bundle in bundles.groups {
         // The one of the smallest rank is shown for the others.
         let rank = |at: &usize| rank(bundle.members[*at].lane, bundle.members[*at].finding);
@@ -77,12 +77,12 @@ pub(super) fn groups(report: &Report) -> Vec<FindingGroup<'_>> {
 
 /// Groups in the order of their first members, each with a key.
 #[derive(Debug, Default)]
-struct Groups<'r> {
+struct KeyedGroups<'r> {
     groups: Vec<FindingGroup<'r>>,
     places: HashMap<String, usize>,
 }
 
-impl<'r> Groups<'r> {
+impl<'r> KeyedGroups<'r> {
     fn add(&mut self, key: String, members: impl IntoIterator<Item = GroupMember<'r>>) {
         let place = *self.places.entry(key).or_insert_with(|| {
             self.groups.push(FindingGroup { members: Vec::new() });

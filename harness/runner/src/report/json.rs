@@ -97,11 +97,12 @@ pub fn json(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 /// add up to.
 pub fn read(name: &str, text: &[u8]) -> Result<Report, ReportError> {
     #[derive(Deserialize)]
-    struct Head {
+    struct ReportHead {
         format: u64,
     }
     let no_report = |why: String| ReportError::NoReport { name: name.to_owned(), why };
-    let head: Head = serde_json::from_slice(text).map_err(|error| no_report(error.to_string()))?;
+    let head: ReportHead =
+        serde_json::from_slice(text).map_err(|error| no_report(error.to_string()))?;
     if head.format != u64::from(FORMAT) {
         return Err(ReportError::Format { name: name.to_owned(), format: head.format });
     }

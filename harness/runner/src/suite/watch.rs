@@ -44,7 +44,7 @@ pub(super) struct TimeLimits {
 
 /// Why a job was given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum GivenUp {
+enum JobTimeout {
     /// No replay of it ended for that time.
     Hangs(Duration),
     /// The scenario's time is over.
@@ -98,15 +98,15 @@ pub(super) fn hangs(result: &CheckResult) -> bool {
 }
 
 /// The result of a check that was given up.
-fn given_up(why: GivenUp, checks: &ScenarioChecks, check: &Check) -> CheckResult {
+fn given_up(why: JobTimeout, checks: &ScenarioChecks, check: &Check) -> CheckResult {
     let name = &checks.scenario().name;
     let place = check.place(name);
     let sentence = match why {
-        GivenUp::Hangs(limit) => format!(
+        JobTimeout::Hangs(limit) => format!(
             "the check hangs: no replay of it has ended for {} s; it was given up",
             limit.as_secs_f64()
         ),
-        GivenUp::TimeIsOver(time) => format!(
+        JobTimeout::TimeIsOver(time) => format!(
             "the scenario took longer than the {} s that `--timeout` allows; the check was given up",
             time.as_secs_f64()
         ),
@@ -163,10 +163,10 @@ fn watched<R: Send + 'static>(
     TimeLimits { without_replay, deadline }: TimeLimits,
     job: impl FnOnce() -> R + Send + 'static,
     tell: &dyn Fn(u64),
-) -> Result<R, GivenUp> {
+) -> Result<R, JobTimeout> {
     if let Some(Deadline { time, .. }) = deadline.filter(|deadline| deadline.is_over()) {
         USED.set(Some(thread));
-        return Err(GivenUp::TimeIsOver(time));
+        return Err(JobTimeout::TimeIsOver(time));
     }
     let replays = Arc::new(AtomicU64::new(0));
     let (sender, receiver) = sync_channel(1);
@@ -200,10 +200,10 @@ fn watched<R: Send + 'static>(
                 }
                 match deadline {
                     Some(deadline) if deadline.is_over() => {
-                        return Err(GivenUp::TimeIsOver(deadline.time));
+                        return Err(JobTimeout::TimeIsOver(deadline.time));
                     }
                     _ if last.elapsed() >= without_replay => {
-                        return Err(GivenUp::Hangs(without_replay));
+                        return Err(JobTimeout::Hangs(without_replay));
                     }
                     _ => {}
                 }
@@ -232,7 +232,7 @@ mod tests {
     fn within<R: Send + 'static>(
         limit: Duration,
         job: impl FnOnce() -> R + Send + 'static,
-    ) -> Result<R, GivenUp> {
+    ) -> Result<R, JobTimeout> {
         watched(JobThread::take().unwrap(), limits(limit, None), job, &|_| ())
     }
 
@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn a_job_that_hangs_is_given_up() {
         let short = Duration::from_millis(20);
-        assert_eq!(within(short, park), Err(GivenUp::Hangs(short)));
+        assert_eq!(within(short, park), Err(JobTimeout::Hangs(short)));
         assert_eq!(within(LIMIT, || 7), Ok(7));
     }
 
@@ -268,11 +268,11 @@ mod tests {
         let short = Duration::from_millis(20);
         assert_eq!(
             watched(JobThread::take().unwrap(), limits(LIMIT, Some(short)), park, &|_| ()),
-            Err(GivenUp::TimeIsOver(short))
+            Err(JobTimeout::TimeIsOver(short))
         );
         assert_eq!(
             watched(JobThread::take().unwrap(), limits(LIMIT, Some(Duration::ZERO)), || 7, &|_| ()),
-            Err(GivenUp::TimeIsOver(Duration::ZERO)),
+            Err(JobTimeout::TimeIsOver(Duration::ZERO)),
             "it does not even begin"
         );
         assert_eq!(
@@ -308,7 +308,7 @@ mod tests {
         let workspace = Workspace::at(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")));
         let scenario = workspace.load("plain-text").unwrap();
         let checks = ScenarioChecks::new(&workspace, scenario).unwrap();
-        let result = given_up(GivenUp::Hangs(LIMIT), &checks, &checks.checks()[1]);
+        let result = given_up(JobTimeout::Hangs(LIMIT), &checks, &checks.checks()[1]);
         assert!(hangs(&result));
         let Finding { place, sentence, .. } = &result.findings[0];
         assert_eq!(place, "plain-text 2.1.330 bus");

@@ -78,10 +78,10 @@ const PLACE: MessagePlace<'static> = MessagePlace { id: "m", parent: None };
 
 /// A transcript of pieces of the answer and of the reasoning, each with its message and block; a call comes where a
 /// piece says so.
-fn transcript(pieces: &[(TextKind, usize, u64, &str)]) -> Transcript {
+fn transcript(pieces: &[(TextKind, usize, u64, &str)]) -> RunTranscript {
     let (mut counts, mut sink) = (Default::default(), |_: Event<'_>| {});
     let mut emitter = Emitter::line(&mut counts, &mut sink);
-    let mut transcript = Transcript::default();
+    let mut transcript = RunTranscript::default();
     for (kind, message, block, text) in pieces {
         let by = BlockId { message: *message, block: *block };
         match *text {

@@ -25,7 +25,7 @@ pub(super) struct ProgramTable {
     pub(super) shells: Vec<String>,
     /// Programs that run another one.
     pub(super) wrappers: HashMap<String, Wrapper>,
-    programs: HashMap<String, Program>,
+    programs: HashMap<String, ProgramWords>,
     /// What is said of the verbs of programs.
     pub(super) verbs: HashMap<String, HashMap<String, Phrases<ArgumentSlot>>>,
 }
@@ -43,7 +43,7 @@ pub(super) struct Wrapper {
 /// What is said of one program, or of several that are described alike.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Program {
+pub(super) struct ProgramWords {
     /// Its options that take a value, each with its other names.
     #[serde(default)]
     pub(super) values: Vec<String>,
@@ -56,8 +56,8 @@ pub(super) struct Program {
 }
 
 /// The programs, each under its name.
-pub(super) static PROGRAMS: LazyLock<HashMap<&str, &Program>> = LazyLock::new(|| {
-    let names = |(names, program): (&'static String, &'static Program)| {
+pub(super) static PROGRAMS: LazyLock<HashMap<&str, &ProgramWords>> = LazyLock::new(|| {
+    let names = |(names, program): (&'static String, &'static ProgramWords)| {
         names.split(' ').map(move |name| (name, program))
     };
     TABLE.programs.iter().flat_map(names).collect()

@@ -74,7 +74,7 @@ pub(crate) async fn s1_every_reader_gets_every_event_once_and_a_slow_reader_is_d
     feed.follow(&bus);
     let (mut quick, mut slow) =
         (broker.read("r1", None).unwrap(), broker.read("r1", None).unwrap());
-    assert!(matches!(broker.read("r1", None), Err(Refusal::Busy)));
+    assert!(matches!(broker.read("r1", None), Err(ReadRefusal::Busy)));
     bus.publish(text("a"));
     assert_eq!(drain(&mut quick).await, ["1"]);
     assert_eq!(drain(&mut slow).await, ["1"]);
@@ -131,7 +131,7 @@ fn s1_ended_streams_are_forgotten_oldest_first() {
         broker.open("c", StreamLifetime::OneRun).err(),
         Some(BrokerError::AlreadyOpen("c".into()))
     );
-    assert_eq!(refusal("a"), Some(Refusal::Unknown));
+    assert_eq!(refusal("a"), Some(ReadRefusal::Unknown));
     assert_eq!([refusal("b"), refusal("c"), refusal("open")], [None, None, None]);
     drop((open, again));
 }

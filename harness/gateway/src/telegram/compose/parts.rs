@@ -32,7 +32,7 @@ pub(super) struct PartPosition {
 #[derive(Debug, Default)]
 pub(super) struct DraftParts {
     /// No chunk is empty.
-    chunks: Vec<Chunk>,
+    chunks: Vec<DraftChunk>,
     /// The number of texts.
     texts: usize,
     /// The chunks that have texts, from the first.
@@ -44,7 +44,7 @@ pub(super) struct DraftParts {
 }
 
 #[derive(Debug)]
-struct Chunk {
+struct DraftChunk {
     id: u64,
     parts: Vec<DraftPart>,
     texts: usize,
@@ -273,13 +273,13 @@ impl DraftParts {
                 self.chunk_of[*place] = Some(id);
             }
         }
-        let mut chunk = Chunk { id, parts, texts: 0, is_uniform: None, equal: None };
+        let mut chunk = DraftChunk { id, parts, texts: 0, is_uniform: None, equal: None };
         chunk.count();
         self.chunks.insert(at, chunk);
     }
 }
 
-impl Chunk {
+impl DraftChunk {
     /// Counts the texts anew, after a change.
     fn count(&mut self) {
         self.texts = self.parts.iter().filter(|part| part.is_text()).count();

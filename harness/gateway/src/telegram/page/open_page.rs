@@ -4,20 +4,20 @@ use crate::profile::Profile;
 use crate::telegram::markup::StyledText;
 
 /// What opens a style and what closes it.
-pub(super) type Mark = (String, String);
+pub(super) type StyleMark = (String, String);
 
 /// A page that is written, and the marks that are open on it.
 #[derive(Default)]
 pub(super) struct OpenPage<'m> {
     pub(super) text: String,
-    open: &'m [Mark],
+    open: &'m [StyleMark],
     /// Whether these are the marks of a block, which goes on in no other piece.
     is_block: bool,
 }
 
 impl<'m> OpenPage<'m> {
     /// Opens the marks of the next piece, and closes those before that are not its own. Returns how many stay open.
-    pub(super) fn begin(&mut self, marks: &'m [Mark], is_block: bool) -> usize {
+    pub(super) fn begin(&mut self, marks: &'m [StyleMark], is_block: bool) -> usize {
         let shared = if self.is_block { 0 } else { shared(self.open, marks) };
         self.close(shared);
         marks[shared..].iter().for_each(|(mark, _)| self.text.push_str(mark));
@@ -38,7 +38,7 @@ impl<'m> OpenPage<'m> {
 }
 
 /// How many of the outermost marks are the same.
-pub(super) fn shared(before: &[Mark], marks: &[Mark]) -> usize {
+pub(super) fn shared(before: &[StyleMark], marks: &[StyleMark]) -> usize {
     before.iter().zip(marks).take_while(|(a, b)| a == b).count()
 }
 

@@ -1,6 +1,6 @@
 //! Writes pieces that fit one page run by run. Most texts do, and a page of them needs no look at each character a person sees.
 
-use super::open_page::{Mark, OpenPage, as_is};
+use super::open_page::{OpenPage, StyleMark, as_is};
 use crate::profile::{Profile, length};
 use crate::telegram::markup::{StyledText, escaped};
 
@@ -25,7 +25,7 @@ pub(super) fn whole(pieces: &[StyledText], profile: &Profile, limit: usize) -> O
     if shown.iter().all(|piece| piece.text.chars().all(char::is_whitespace)) {
         return None;
     }
-    let marks: Vec<Vec<Mark>> = shown.iter().map(|piece| piece.style.marks(profile)).collect();
+    let marks: Vec<Vec<StyleMark>> = shown.iter().map(|piece| piece.style.marks(profile)).collect();
     let mut page = OpenPage::default();
     page.text.reserve(bytes);
     for (piece, marks) in shown.into_iter().zip(&marks) {

@@ -11,7 +11,7 @@ use super::texts::{self, Texts};
 
 /// Facts about the machine and the run. Every value is replaced wherever it occurs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Facts {
+pub struct MachineFacts {
     /// The absolute paths of the machine's folders, and their canonical names. A folder may have several
     /// paths, such as `/tmp/x` and `/private/tmp/x`.
     pub paths: Vec<(String, MachineFolder)>,
@@ -100,7 +100,7 @@ const GENERIC: [&str; 32] = [
 ];
 
 /// Returns a needle for each form of each fact.
-pub(super) fn needles(facts: &Facts) -> Vec<Needle> {
+pub(super) fn needles(facts: &MachineFacts) -> Vec<Needle> {
     let mut all = Vec::new();
     for (path, place) in &facts.paths {
         let path = path.trim_end_matches(['/', '\\']);
@@ -165,8 +165,8 @@ const HOMES: [&[u8]; 2] = [b"/home/", b"/Users/"];
 /// Returns the facts that a capture from elsewhere contains about its machine: the folder in which its CLI ran,
 /// the folders below which the CLI keeps its files, every `/home/NAME` and `/Users/NAME`, and the user of the
 /// first of these.
-pub fn guess(stdout: &[u8]) -> Facts {
-    let mut facts = Facts::default();
+pub fn guess(stdout: &[u8]) -> MachineFacts {
+    let mut facts = MachineFacts::default();
     let mut texts = Texts::default();
     for line in texts::lines(stdout) {
         let records = texts::records(stdout, &line);
@@ -194,7 +194,7 @@ pub fn guess(stdout: &[u8]) -> Facts {
 }
 
 /// Adds the facts that an `init` record contains.
-fn read_init(raw: &[u8], node: &JsonNode, facts: &mut Facts) {
+fn read_init(raw: &[u8], node: &JsonNode, facts: &mut MachineFacts) {
     if node.get("subtype").map(|kind| kind.text(raw)) != Some(b"init") {
         return;
     }
@@ -210,7 +210,7 @@ fn read_init(raw: &[u8], node: &JsonNode, facts: &mut Facts) {
     }
 }
 
-fn add(facts: &mut Facts, path: Cow<'_, str>, place: MachineFolder) {
+fn add(facts: &mut MachineFacts, path: Cow<'_, str>, place: MachineFolder) {
     if facts.paths.iter().all(|(known, _)| *known != path) {
         facts.paths.push((path.into_owned(), place));
     }
@@ -261,7 +261,7 @@ mod tests {
         ]
         .join("\n");
         let path = |path: &str, place| (path.to_owned(), place);
-        let expect = Facts {
+        let expect = MachineFacts {
             paths: vec![
                 path("/home/ann/p", MachineFolder::Project),
                 path("/var/t", MachineFolder::Tmp),
@@ -272,7 +272,7 @@ mod tests {
             ],
             user: Some("ann".to_owned()),
             cli_version: Some("2.1.148".to_owned()),
-            ..Facts::default()
+            ..MachineFacts::default()
         };
         assert_eq!(guess(stdout.as_bytes()), expect);
     }

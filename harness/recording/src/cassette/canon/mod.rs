@@ -32,7 +32,7 @@ mod tests;
 
 use std::borrow::Cow;
 
-pub use facts::{Facts, MachineFolder, guess};
+pub use facts::{MachineFacts, MachineFolder, guess};
 pub use splice::Canonical;
 pub use transcript::conversation_lines;
 
@@ -44,7 +44,7 @@ use texts::{TextParts, Texts};
 
 /// The canonical form of the bytes of stdout, and the same replacements for the other files of
 /// the run.
-pub fn canonical(stdout: &[u8], facts: &Facts) -> (Canonical, Substitutions) {
+pub fn canonical(stdout: &[u8], facts: &MachineFacts) -> (Canonical, Substitutions) {
     let mut substitutions = Substitutions {
         facts: facts::needles(facts),
         races: facts.cli_version.as_deref().is_some_and(rules::races),

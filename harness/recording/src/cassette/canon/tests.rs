@@ -4,8 +4,8 @@ const S: &str = "845df1a2-d680-4cdc-ba84-847c1f5bcaa3";
 const U: &str = "4f3fd9bc-e361-4ac6-99ca-9a6738b97883";
 const S1: &str = "00000000-0000-4000-85e5-000000000001";
 
-fn facts() -> Facts {
-    Facts {
+fn facts() -> MachineFacts {
+    MachineFacts {
         paths: vec![
             ("/tmp/r_1x/project".to_owned(), MachineFolder::Project),
             ("/tmp/r_1x/home".to_owned(), MachineFolder::Home),
@@ -19,7 +19,7 @@ fn facts() -> Facts {
 }
 
 /// Compares the canonical form of `lines` with `expect`, and checks the rules of every canonical form.
-fn check_with(facts: &Facts, lines: &str, expect: &str) {
+fn check_with(facts: &MachineFacts, lines: &str, expect: &str) {
     let (found, _) = canonical(lines.as_bytes(), facts);
     assert_eq!(String::from_utf8_lossy(&found.bytes), expect);
     let (again, _) = canonical(&found.bytes, facts);
@@ -172,11 +172,11 @@ fn machine_details_go_in_every_form() {
 
 #[test]
 fn generic_names_stay() {
-    let generic = Facts {
+    let generic = MachineFacts {
         host: Some("vm".to_owned()),
         user: Some("Root".to_owned()),
         paths: vec![("/".to_owned(), MachineFolder::Project)],
-        ..Facts::default()
+        ..MachineFacts::default()
     };
     let line = r#"{"x":"Root@vm:/ ls /etc"}"#;
     check_with(&generic, line, line);
@@ -184,9 +184,9 @@ fn generic_names_stay() {
 
 #[test]
 fn windows_paths_go_escaped_once_and_twice() {
-    let windows = Facts {
+    let windows = MachineFacts {
         paths: vec![("C:\\Users\\ann\\p".to_owned(), MachineFolder::Project)],
-        ..Facts::default()
+        ..MachineFacts::default()
     };
     check_with(
         &windows,
@@ -291,10 +291,10 @@ fn racing_fields_are_blanked_in_old_versions_only() {
         (Some("latest"), &raced),
         (None, &raced),
     ] {
-        let of_version = Facts { cli_version: version.map(str::to_owned), ..facts() };
+        let of_version = MachineFacts { cli_version: version.map(str::to_owned), ..facts() };
         check_with(&of_version, &raced, expect);
     }
-    let old = Facts { cli_version: Some("1.0.128".to_owned()), ..facts() };
+    let old = MachineFacts { cli_version: Some("1.0.128".to_owned()), ..facts() };
     check_with(&old, &raced.replacen("\"usage\":{", "\"usage\":{\"ttft_ms\":7,", 1), &blank);
     let synthetic = raced.replace("\"model\":\"m\"", "\"model\":\"<synthetic>\"");
     let (found, _) = canonical(synthetic.as_bytes(), &old);

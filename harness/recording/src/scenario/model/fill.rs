@@ -31,19 +31,19 @@ impl Pieces {
 thread_local! {
     /// How many lines the file that is being read may still ask for. The conversions that write them
     /// out are called by serde, which has no place for a count.
-    static LEFT: Cell<Lines> = const { Cell::new(Lines { left: MODEL_LINES, most: MODEL_LINES }) };
+    static LEFT: Cell<FillLines> = const { Cell::new(FillLines { left: MODEL_LINES, most: MODEL_LINES }) };
 }
 
 /// The lines that a file may ask for.
 #[derive(Debug, Clone, Copy)]
-struct Lines {
+struct FillLines {
     left: usize,
     most: usize,
 }
 
 /// Reads one file, whose texts may ask for `most` lines.
 pub(super) fn limited<T>(most: usize, read: impl FnOnce() -> T) -> T {
-    LEFT.set(Lines { left: most, most });
+    LEFT.set(FillLines { left: most, most });
     read()
 }
 
@@ -67,7 +67,7 @@ pub(super) fn text(text: &str) -> Result<String, String> {
                 "`{{lines:…}}` says how many lines; write a number, as in `{{lines:500}}`".into()
             );
         };
-        let Lines { left, most } = LEFT.get();
+        let FillLines { left, most } = LEFT.get();
         let left = left.checked_sub(lines).ok_or_else(|| {
             format!(
                 "the `{{{{lines:…}}}}` of a file may ask for {most} lines in all, and \
@@ -75,7 +75,7 @@ pub(super) fn text(text: &str) -> Result<String, String> {
                  `--max-model-lines`"
             )
         })?;
-        LEFT.set(Lines { left, most });
+        LEFT.set(FillLines { left, most });
         filled.push_str(before);
         filled.extend((1..=lines).map(line));
         rest = after;

@@ -68,7 +68,7 @@ pub struct Model {
     pub turns: Vec<ModelTurn>,
     /// `[[conversation]]`: further conversations, such as a subagent's.
     #[serde(default, rename = "conversation")]
-    pub conversations: Vec<Conversation>,
+    pub conversations: Vec<ModelConversation>,
     /// `[[step]]`: the answers of the main conversation in each further run of the scenario.
     #[serde(default, rename = "step", deserialize_with = "numbered")]
     pub steps: Vec<StepTurns>,
@@ -84,7 +84,7 @@ pub struct Model {
 /// `[[conversation]]`: the turns of a subagent, or of whatever else carries a marker.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Conversation {
+pub struct ModelConversation {
     /// Its name in ids and errors: letters, digits and `_`.
     pub name: String,
     /// The text in the first user message that identifies it.

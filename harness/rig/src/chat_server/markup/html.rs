@@ -2,7 +2,7 @@
 
 use clitape_recording::text::markup::entity;
 
-use super::output::{FormattedText, Output, is_link};
+use super::output::{EntityOutput, FormattedText, is_link};
 
 /// Each tag and the entity that it makes; `span` must be a spoiler.
 const TAGS: [(&str, &str); 17] = [
@@ -36,12 +36,12 @@ struct OpenTag {
 }
 
 /// The text and a position in it; past the end there is a zero byte.
-struct Reader<'t> {
+struct HtmlReader<'t> {
     text: &'t str,
     at: usize,
 }
 
-impl Reader<'_> {
+impl HtmlReader<'_> {
     fn byte(&self) -> u8 {
         self.text.as_bytes().get(self.at).copied().unwrap_or(0)
     }
@@ -76,8 +76,8 @@ fn is_space(byte: u8) -> bool {
 
 /// Reads a text with HTML markup; the error is in Telegram's words.
 pub(super) fn parse(text: &str) -> Result<FormattedText, String> {
-    let mut reader = Reader { text, at: 0 };
-    let mut output = Output::default();
+    let mut reader = HtmlReader { text, at: 0 };
+    let mut output = EntityOutput::default();
     let mut open: Vec<OpenTag> = Vec::new();
     while reader.at < text.len() {
         match reader.byte() {
@@ -103,7 +103,7 @@ pub(super) fn parse(text: &str) -> Result<FormattedText, String> {
 }
 
 /// Reads a start tag: its name and what matters of its attributes.
-fn start_tag(reader: &mut Reader<'_>) -> Result<(String, String), String> {
+fn start_tag(reader: &mut HtmlReader<'_>) -> Result<(String, String), String> {
     let begin = reader.at;
     reader.at += 1;
     reader.skip_while(|byte| !is_space(byte) && byte != b'>');
@@ -139,7 +139,11 @@ fn start_tag(reader: &mut Reader<'_>) -> Result<(String, String), String> {
 }
 
 /// Reads an attribute: its name, and its value where it has one.
-fn attribute(reader: &mut Reader<'_>, tag: &str, begin: usize) -> Result<(String, String), String> {
+fn attribute(
+    reader: &mut HtmlReader<'_>,
+    tag: &str,
+    begin: usize,
+) -> Result<(String, String), String> {
     let start = reader.at;
     reader.skip_while(|byte| !is_space(byte) && !b"=>/\"'".contains(&byte));
     let name = reader.since(start);
@@ -183,8 +187,8 @@ fn attribute(reader: &mut Reader<'_>, tag: &str, begin: usize) -> Result<(String
 
 /// Reads an end tag and adds the entity that it ends.
 fn end_tag(
-    reader: &mut Reader<'_>,
-    output: &mut Output,
+    reader: &mut HtmlReader<'_>,
+    output: &mut EntityOutput,
     open: &mut Vec<OpenTag>,
 ) -> Result<(), String> {
     let begin = reader.at;
@@ -210,7 +214,7 @@ fn end_tag(
 }
 
 /// Adds the entity of a tag that ends here.
-fn close(output: &mut Output, tag: &OpenTag) {
+fn close(output: &mut EntityOutput, tag: &OpenTag) {
     let row = TAGS.iter().find(|(name, _)| *name == tag.name);
     let kind = row.map_or("", |(_, kind)| kind);
     match kind {

@@ -1,10 +1,10 @@
 //! The first of Telegram's kinds of Markdown, whose entities do not nest.
 
-use super::output::{FormattedText, Output, is_link};
+use super::output::{EntityOutput, FormattedText, is_link};
 
 /// Reads a text in the first kind of Markdown, whose entities do not nest.
 pub(super) fn parse(text: &str) -> Result<FormattedText, String> {
-    let mut output = Output::default();
+    let mut output = EntityOutput::default();
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {
         let rest = &text[at..];

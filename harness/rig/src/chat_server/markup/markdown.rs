@@ -1,6 +1,6 @@
 //! MarkdownV2: the second of Telegram's kinds of Markdown.
 
-use super::output::{FormattedText, Output, is_link};
+use super::output::{EntityOutput, FormattedText, is_link};
 
 /// The characters that are markup in MarkdownV2, outside code.
 const RESERVED: &[u8] = b"_*[]()~`>#+-=|{}.!\n";
@@ -35,7 +35,7 @@ const KINDS: [(Kind, &str, &str, usize); 10] = [
 ];
 
 /// An entity that is open.
-struct Open {
+struct OpenEntity {
     kind: Kind,
     /// The language of a `pre`.
     argument: String,
@@ -45,7 +45,7 @@ struct Open {
     begin: usize,
 }
 
-impl Open {
+impl OpenEntity {
     fn row(&self) -> (&'static str, &'static str, usize) {
         let row = KINDS.iter().find(|(kind, ..)| *kind == self.kind);
         row.map_or(("", "", 1), |(_, name, words, mark)| (*name, *words, *mark))
@@ -61,23 +61,23 @@ impl Open {
 }
 
 /// The state of the reader of MarkdownV2.
-struct Reader<'t> {
+struct MarkdownV2Reader<'t> {
     bytes: &'t [u8],
     text: &'t str,
     at: usize,
-    output: Output,
-    open: Vec<Open>,
+    output: EntityOutput,
+    open: Vec<OpenEntity>,
     in_quote: bool,
     can_quote: bool,
 }
 
 /// Reads a text in MarkdownV2; the error is in Telegram's words.
 pub(super) fn parse(text: &str) -> Result<FormattedText, String> {
-    let mut reader = Reader {
+    let mut reader = MarkdownV2Reader {
         bytes: text.as_bytes(),
         text,
         at: 0,
-        output: Output::default(),
+        output: EntityOutput::default(),
         open: Vec::new(),
         in_quote: false,
         can_quote: true,
@@ -88,7 +88,7 @@ pub(super) fn parse(text: &str) -> Result<FormattedText, String> {
     reader.finish()
 }
 
-impl Reader<'_> {
+impl MarkdownV2Reader<'_> {
     /// The byte `ahead` of the position; past the end there is a zero byte.
     fn byte(&self, ahead: usize) -> u8 {
         self.bytes.get(self.at + ahead).copied().unwrap_or(0)
@@ -185,7 +185,7 @@ impl Reader<'_> {
             argument = self.language();
         }
         let (offset, start) = (self.output.length, self.output.text.len());
-        self.open.push(Open { kind, argument, offset, start, begin });
+        self.open.push(OpenEntity { kind, argument, offset, start, begin });
         Ok(())
     }
 

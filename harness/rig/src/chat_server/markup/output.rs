@@ -16,13 +16,13 @@ pub(super) type ReadMarkup = fn(&str) -> Result<FormattedText, String>;
 
 /// Text that grows, with its length in UTF-16 units.
 #[derive(Debug, Default)]
-pub(super) struct Output {
+pub(super) struct EntityOutput {
     pub(super) text: String,
     pub(super) length: usize,
     pub(super) entities: Vec<Value>,
 }
 
-impl Output {
+impl EntityOutput {
     pub(super) fn push(&mut self, c: char) {
         self.text.push(c);
         self.length += c.len_utf16();

@@ -85,10 +85,10 @@ fn check(lines: &[&str], expect: &str) {
             lockstep.fit(true, hooks);
         }
         last = match heard {
-            Heard::Taken(index) => format!("taken {index}"),
-            Heard::Unrecorded => "unrecorded".to_owned(),
-            Heard::Ignored(what) => format!("ignored: {what}"),
-            Heard::Wrong(what) => what,
+            LineFit::Taken(index) => format!("taken {index}"),
+            LineFit::Unrecorded => "unrecorded".to_owned(),
+            LineFit::Ignored(what) => format!("ignored: {what}"),
+            LineFit::Wrong(what) => what,
         };
     }
     let printed = print(&mut lockstep);

@@ -11,7 +11,7 @@ fn says(version: &str, line: &str) -> Option<Refusal> {
     let arguments = Arguments::parse(&args, &cli, false);
     let has_session = |id: &str| id == UUID;
     let folder = Path::new("/no-such-folder");
-    refusal(&Start { arguments: &arguments, folder, has_session: &has_session }, &cli)
+    refusal(&StandInStart { arguments: &arguments, folder, has_session: &has_session }, &cli)
 }
 
 /// Compares what 1.0.128, 2.1.148 and 2.1.330 say of the same arguments; an empty text means that they run.

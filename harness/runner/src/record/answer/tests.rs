@@ -3,13 +3,14 @@
 use serde_json::Value;
 
 use super::*;
-use crate::record::request::Asked;
+use crate::record::request::ModelRequest;
 use crate::record::script::{Attempts, RunStage, choose};
 
 fn write<T>(turn: &str, with: impl FnOnce(&Writer<'_>) -> T) -> T {
     let script: Model = toml::from_str(turn).unwrap();
     let answer =
-        choose(&script, &Asked::default(), &RunStage::default(), &mut Attempts::new()).unwrap();
+        choose(&script, &ModelRequest::default(), &RunStage::default(), &mut Attempts::new())
+            .unwrap();
     with(&Writer {
         script: &script,
         folders: &Folders::canonical(),

@@ -20,7 +20,7 @@ use clitape_recording::wire::WireLine;
 
 use crate::record::error::HostError;
 use lines::LineMaker;
-use printed::{Place, Printed};
+use printed::{PrintedRecords, RecordPlace};
 use script::{HostAction, HostScriptStep};
 
 pub(crate) use script::HostScript;
@@ -42,12 +42,12 @@ pub(crate) struct DueLine {
 /// The host of one run.
 pub(crate) struct Host<'a> {
     script: &'a HostScript,
-    printed: Printed<'a>,
+    printed: PrintedRecords<'a>,
     lines: LineMaker,
     /// The number of steps that have fired.
     fired: usize,
     /// When the last step fired, and on what.
-    last: Place,
+    last: RecordPlace,
     /// Lines that are due.
     due: VecDeque<DueLine>,
     /// The offset of the last line.
@@ -65,10 +65,10 @@ impl<'a> Host<'a> {
     pub(crate) fn new(script: &'a HostScript, begin: Instant) -> Self {
         Self {
             script,
-            printed: Printed::new(script),
+            printed: PrintedRecords::new(script),
             lines: LineMaker::new(script.profile),
             fired: 0,
-            last: Place { at: begin, offset: 0 },
+            last: RecordPlace { at: begin, offset: 0 },
             due: VecDeque::new(),
             offset: 0,
             is_message_open: false,
@@ -156,18 +156,18 @@ impl<'a> Host<'a> {
             };
             let delay = Duration::from_millis(step.delay_ms);
             // A read may have come before the moment at which the step before it was written.
-            let is_due = |place: &Place| delay.is_zero() || now >= place.at + delay;
+            let is_due = |place: &RecordPlace| delay.is_zero() || now >= place.at + delay;
             let Some(place) = place.filter(is_due) else { return Ok(()) };
             self.write(step, place)?;
-            self.last = Place { at: now, offset: place.offset };
+            self.last = RecordPlace { at: now, offset: place.offset };
             self.fired += 1;
         }
         Ok(())
     }
 
     /// Where the CLI printed what a trigger names, if it has.
-    fn place_of(&self, when: &SayTrigger) -> Option<Place> {
-        let nth = |places: &[Place], n: u64| {
+    fn place_of(&self, when: &SayTrigger) -> Option<RecordPlace> {
+        let nth = |places: &[RecordPlace], n: u64| {
             let at = usize::try_from(n).ok()?.checked_sub(1)?;
             places.get(at).copied()
         };
@@ -193,7 +193,7 @@ impl<'a> Host<'a> {
     }
 
     /// Adds the line of a step to those that are due.
-    fn write(&mut self, step: &HostScriptStep, place: Place) -> Result<(), HostError> {
+    fn write(&mut self, step: &HostScriptStep, place: RecordPlace) -> Result<(), HostError> {
         let mut asked = None;
         match &step.when {
             Some(SayTrigger::Asked(named)) => {
@@ -246,7 +246,7 @@ impl<'a> Host<'a> {
 
     /// Adds a line to those that are due. A step with a delay may come after the answer to a later record; its
     /// offset does not fall behind.
-    fn push(&mut self, text: String, place: Place) {
+    fn push(&mut self, text: String, place: RecordPlace) {
         self.offset = self.offset.max(place.offset);
         self.due.push_back(DueLine { text, offset: self.offset });
     }

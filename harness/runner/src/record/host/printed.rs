@@ -11,14 +11,14 @@ use super::script::HostScript;
 
 /// When a record was read, and where it ends.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct RecordPlace {
     /// When the read that ended it came.
     pub(super) at: Instant,
     /// The number of bytes of stdout up to its end.
     pub(super) offset: u64,
 }
 
-impl Place {
+impl RecordPlace {
     /// The later of two places.
     pub(super) fn max(self, other: Self) -> Self {
         Self { at: self.at.max(other.at), offset: self.offset.max(other.offset) }
@@ -28,7 +28,7 @@ impl Place {
 /// A permission question of the CLI, with its place in stdout.
 #[derive(Debug, Clone)]
 pub(super) struct PlacedQuestion {
-    pub(super) place: Place,
+    pub(super) place: RecordPlace,
     pub(super) request_id: String,
     pub(super) question: PermissionQuestion,
     /// Whether a step has waited for it.
@@ -40,23 +40,23 @@ pub(super) struct PlacedQuestion {
 /// The start of a call.
 #[derive(Debug, Clone)]
 pub(super) struct StartedCall {
-    pub(super) place: Place,
+    pub(super) place: RecordPlace,
     pub(super) tool: String,
     /// Whether a step has waited for it.
     pub(super) is_taken: bool,
 }
 
 /// What the CLI has printed so far.
-pub(super) struct Printed<'a> {
+pub(super) struct PrintedRecords<'a> {
     line: Vec<u8>,
     offset: u64,
-    pub(super) results: Vec<Place>,
+    pub(super) results: Vec<RecordPlace>,
     /// The answers to requests of the host.
-    pub(super) responses: Vec<Place>,
+    pub(super) responses: Vec<RecordPlace>,
     pub(super) questions: Vec<PlacedQuestion>,
     pub(super) calls: Vec<StartedCall>,
     /// The texts that steps wait for, and where the model first said them.
-    pub(super) texts: Vec<(&'a str, Option<Place>)>,
+    pub(super) texts: Vec<(&'a str, Option<RecordPlace>)>,
     /// Whether a turn has begun and not ended.
     pub(super) is_in_turn: bool,
     asked: Vec<String>,
@@ -65,7 +65,7 @@ pub(super) struct Printed<'a> {
     said: HashMap<Option<String>, String>,
 }
 
-impl<'a> Printed<'a> {
+impl<'a> PrintedRecords<'a> {
     pub(super) fn new(script: &'a HostScript) -> Self {
         Self {
             line: Vec::new(),
@@ -88,19 +88,19 @@ impl<'a> Printed<'a> {
         &mut self,
         at: Instant,
         bytes: &'b [u8],
-    ) -> Option<(&'b [u8], Place, Option<ControlRequest>)> {
+    ) -> Option<(&'b [u8], RecordPlace, Option<ControlRequest>)> {
         let end = bytes.iter().position(|&byte| byte == b'\n').map(|end| end + 1);
         let (piece, rest) = bytes.split_at(end.unwrap_or(bytes.len()));
         self.line.extend_from_slice(piece);
         self.offset += piece.len() as u64;
         end?;
         let line = std::mem::take(&mut self.line);
-        let place = Place { at, offset: self.offset };
+        let place = RecordPlace { at, offset: self.offset };
         self.read_model(place, &line);
         Some((rest, place, self.read(place, &line)))
     }
 
-    fn read(&mut self, place: Place, line: &[u8]) -> Option<ControlRequest> {
+    fn read(&mut self, place: RecordPlace, line: &[u8]) -> Option<ControlRequest> {
         match WireLine::read(line)? {
             WireLine::Request(request) => {
                 self.asked.push(request.request_id.clone());
@@ -126,7 +126,11 @@ impl<'a> Printed<'a> {
     }
 
     /// Notes a question, for which a step waits. Returns any other request.
-    fn read_request(&mut self, place: Place, request: ControlRequest) -> Option<ControlRequest> {
+    fn read_request(
+        &mut self,
+        place: RecordPlace,
+        request: ControlRequest,
+    ) -> Option<ControlRequest> {
         let RequestKind::Permission(question) = request.kind else { return Some(request) };
         self.is_in_turn = true;
         self.questions.push(PlacedQuestion {
@@ -146,7 +150,7 @@ impl<'a> Printed<'a> {
         }
     }
 
-    fn read_model(&mut self, place: Place, line: &[u8]) {
+    fn read_model(&mut self, place: RecordPlace, line: &[u8]) {
         let Self { parser: Some(parser), calls, texts, said, .. } = self else { return };
         parser.feed_with(line, &mut |event| match event {
             Event::ToolStart { name, .. } => {

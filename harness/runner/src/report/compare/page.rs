@@ -6,7 +6,7 @@ use clitape_recording::text::plural;
 use maud::{Markup, display, html};
 
 use super::words::{counted, failures};
-use crate::compare::{About, Cell, Chats, Compared, Comparison, DiffRow, LaneDiff};
+use crate::compare::{Cell, Compared, Comparison, DiffRow, FinalChats, LaneDiff, SideDescription};
 use crate::report::page::frames::{bubble, last_messages};
 use crate::report::page::waterfall::seconds;
 use crate::report::page::{PageFrame, badge};
@@ -78,7 +78,7 @@ pub(in crate::report) fn sections(comparison: &Comparison) -> Vec<Markup> {
     sections.collect()
 }
 
-fn about(letter: &str, about: &About) -> Markup {
+fn about(letter: &str, about: &SideDescription) -> Markup {
     html! {
         div.about {
             h2 { span.tag.(letter.to_lowercase()) { (letter) } " " (about.name) }
@@ -194,7 +194,7 @@ fn cell(cell: Option<&Cell>, mark: impl Fn(&str) -> Markup) -> Markup {
 }
 
 /// Returns the messages that a person reads at the end, on both sides.
-fn bubbles(chats: &Chats) -> Markup {
+fn bubbles(chats: &FinalChats) -> Markup {
     let names: Vec<String> = chats.chats.iter().map(ToString::to_string).collect();
     let last = chats.last.each_ref().map(|entries| last_messages(entries, chats.profile()));
     html! {

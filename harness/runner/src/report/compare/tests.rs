@@ -1,11 +1,16 @@
 use clitape_judge::Class;
 
 use super::*;
-use crate::compare::{About, Cell, Compared, Comparison, DiffRow, Failed, LaneDiff};
+use crate::compare::{Cell, Compared, Comparison, DiffRow, Failed, LaneDiff, SideDescription};
 
-fn about(name: &str) -> About {
+fn about(name: &str) -> SideDescription {
     let facts = vec![("revision", "abc".to_owned())];
-    About { name: name.to_owned(), facts, command: "clitape".to_owned(), note: String::new() }
+    SideDescription {
+        name: name.to_owned(),
+        facts,
+        command: "clitape".to_owned(),
+        note: String::new(),
+    }
 }
 
 /// Makes a cassette whose bus differs by `text`; without a text, nothing differs.

@@ -2,7 +2,7 @@
 
 use clitape_recording::text::plural;
 
-use crate::compare::{About, Comparison, ComparisonCounts};
+use crate::compare::{Comparison, ComparisonCounts, SideDescription};
 
 /// The number of places that are named for one reason; the others are counted.
 const PLACES: usize = 6;
@@ -10,7 +10,7 @@ const PLACES: usize = 6;
 const FAILURES: usize = 20;
 
 /// Describes a side on one line.
-pub(super) fn side(about: &About) -> String {
+pub(super) fn side(about: &SideDescription) -> String {
     let facts = about.facts.iter().map(|(name, value)| format!("{name} {value}"));
     format!("{} ({})", about.name, facts.collect::<Vec<_>>().join(", "))
 }

@@ -9,7 +9,7 @@ use std::fmt;
 use super::evidence::{
     has_real_evidence, has_test_words, is_disclaimer, is_ours_not_real, own_failure,
 };
-use super::run_report::RunReport;
+use super::run_report::ProofRunReport;
 
 /// A field of the section "Real behavior proof".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -179,7 +179,7 @@ impl fmt::Display for Checked {
 }
 
 /// Checks a text against the report of the run that it was written of.
-pub fn check_against(text: &str, report: &RunReport) -> Checked {
+pub fn check_against(text: &str, report: &ProofRunReport) -> Checked {
     let checked = check(text);
     match report.contradicts(text).filter(|_| checked.passed()) {
         Some(what) => Checked { proof: ProofStatus::Contradicted(what), ..checked },

@@ -12,7 +12,7 @@ pub use cast::cast;
 pub use check::{Checked, ProofField, ProofStatus, check, check_against};
 pub use chromium::{Browser, Chromium, Photo, PhotoError, photo};
 pub use picture::picture;
-pub use run_report::RunReport;
+pub use run_report::ProofRunReport;
 #[cfg(test)]
 pub(crate) use text::last_seen;
 pub use text::text;

@@ -12,7 +12,7 @@ const FORMAT: u32 = 1;
 /// The report of the run behind a proof.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RunReport {
+pub struct ProofRunReport {
     /// [`FORMAT`].
     format: u32,
     /// Each recording of the proof.
@@ -31,7 +31,7 @@ struct ReportedCase {
     findings: Vec<String>,
 }
 
-impl RunReport {
+impl ProofRunReport {
     /// The report of these recordings.
     pub fn of(cases: &[Case]) -> Self {
         let case = |case: &Case| ReportedCase {
