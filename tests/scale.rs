@@ -19,7 +19,7 @@ use clitape_recording::cassette::import;
 use clitape_recording::scenario::Workspace;
 use clitape_recording::secrets::scan;
 use clitape_runner::report::page;
-use clitape_runner::suite::Case;
+use clitape_runner::suite::ProofCase;
 use libtest_mimic::{Arguments, Failed, Trial};
 use long_transcript::print_transcript;
 use shapes::{Shape, entries_of, replayed};
@@ -131,7 +131,7 @@ fn work_of_page(bytes: usize) -> [f64; 3] {
     let mut scenario = workspace.scenario_of(&"long".parse().unwrap()).unwrap();
     // A page shows the canonical replays.
     scenario.sweep.plans = 0;
-    let case = [Case::judge(&workspace, scenario, &"2.1.330".parse().unwrap()).unwrap()];
+    let case = [ProofCase::judge(&workspace, scenario, &"2.1.330".parse().unwrap()).unwrap()];
     let mut length = 0;
     let info = measure(|| length = page(&case).len());
     assert!(length > bytes / 10, "the page shows the run");

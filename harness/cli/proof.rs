@@ -12,7 +12,7 @@ use clitape_runner::report::proof::{
 };
 use clitape_runner::report::{Detail, Report, findings, page};
 use clitape_runner::suite::select::Selected;
-use clitape_runner::suite::{Case, ScenarioRun};
+use clitape_runner::suite::{ProofCase, ScenarioRun};
 
 use crate::exit::ExitStatus;
 use crate::input::{WorkLimits, named};
@@ -90,7 +90,7 @@ fn write(
     let of = recordings.len();
     for (number, (scenario, version)) in (1..).zip(recordings) {
         progress.step(&format!("replaying {} {version} ({number} of {of})", scenario.name));
-        cases.push(Case::judge(workspace, scenario, &version)?);
+        cases.push(ProofCase::judge(workspace, scenario, &version)?);
     }
     progress.clear();
     let published = [
@@ -124,7 +124,8 @@ fn write(
         progress.clear();
         out.line(taken)?;
     }
-    let scenario = |Case { name, checks, .. }: Case| ScenarioRun { name, pending: 0, checks };
+    let scenario =
+        |ProofCase { name, checks, .. }: ProofCase| ScenarioRun { name, pending: 0, checks };
     let scenarios = cases.into_iter().map(scenario).collect();
     let report = Report::new(env!("CARGO_PKG_VERSION"), scenarios, Vec::new());
     findings(&report, Detail::default(), out.styled())?;
@@ -133,7 +134,7 @@ fn write(
 
 /// The secrets in what a proof publishes and in the recordings behind it, but for those that the
 /// recordings allow.
-fn secrets(cases: &[Case], published: &[(&str, String)]) -> Vec<Hit> {
+fn secrets(cases: &[ProofCase], published: &[(&str, String)]) -> Vec<Hit> {
     let mut hits: Vec<Hit> =
         published.iter().flat_map(|(file, text)| scan(file, text.as_bytes())).collect();
     let allowed: Vec<&String> =

@@ -17,7 +17,7 @@ use clitape_rig::subject::{
 use clitape_runner::check::FailureMemory;
 use clitape_runner::report::{Pages, Report, findings, page, scenario_line, summary, timings};
 use clitape_runner::suite::select::Selection;
-use clitape_runner::suite::{Case, ScenarioRun, SuiteOptions};
+use clitape_runner::suite::{ProofCase, ScenarioRun, SuiteOptions};
 
 use crate::conditions::{ConditionArgs, check_chat, faults_line};
 use crate::confirm::Confirmation;
@@ -283,7 +283,7 @@ fn subject_pages(
 }
 
 /// Writes a page to step through for every recording of which something does not hold.
-fn pages(cases: Vec<Case>, dir: &Path) -> anyhow::Result<Pages> {
+fn pages(cases: Vec<ProofCase>, dir: &Path) -> anyhow::Result<Pages> {
     let mut pages = Pages::new();
     for case in cases {
         let (name, version) = (case.name.clone(), case.version().to_owned());

@@ -18,7 +18,7 @@ use clitape_recording::facts::LazyFacts;
 use clitape_recording::trace::Entry;
 
 use crate::common::has_program;
-use clitape_judge::observation::{Observation, PlayedTurn, RunEnding, SubjectTraits};
+use clitape_judge::observation::{Observation, ObservedEnding, PlayedTurn, SubjectTraits};
 use clitape_judge::{FindingKind as K, Violation, judge};
 use clitape_rig::chat_server::{ChatServer, ChatServerSettings, Faults, PressTarget};
 use clitape_rig::stand_in;
@@ -139,7 +139,7 @@ fn judged(run: &Run) -> Result<(), String> {
 struct Seen {
     entries: Vec<Entry>,
     turns: Vec<PlayedTurn>,
-    ending: RunEnding,
+    ending: ObservedEnding,
     words: String,
 }
 
@@ -197,12 +197,12 @@ fn watched(run: &Run) -> Seen {
         let words = || std::fs::read_to_string(&words).unwrap_or_default();
         let is_played = events(&log, "turn_end").next().is_some();
         ending = if let Some(how) = gateway.ended() {
-            Some(RunEnding::Died { how: how.to_string(), last_words: words() })
+            Some(ObservedEnding::Died { how: how.to_string(), last_words: words() })
         } else if is_played && quiet_for(&server) > QUIET {
-            Some(RunEnding::Over)
+            Some(ObservedEnding::Over)
         } else if begun.elapsed() > LIMIT {
             let (waited_s, waited_for) = (LIMIT.as_secs(), "the run was not over".to_owned());
-            Some(RunEnding::Hung { waited_s, waited_for, last_words: words() })
+            Some(ObservedEnding::Hung { waited_s, waited_for, last_words: words() })
         } else {
             None
         };

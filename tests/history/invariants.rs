@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::thread;
 
-use clitape_judge::{RULES, Rule, Subjects};
+use clitape_judge::{RULES, Rule, RuleScope};
 use clitape_recording::cassette::Cassette;
 use clitape_recording::names::ScenarioName;
 use clitape_recording::scenario::{AcpClient, ChannelSpec, Setup, Workspace};
@@ -39,7 +39,7 @@ writes this page from `harness/judge/src/rules/table.rs`, and `cargo test` fails
 
 /// The rules for clitape's own gateway.
 pub(crate) fn rules() -> impl Iterator<Item = &'static Rule> {
-    RULES.iter().filter(|rule| rule.needs.subjects != Subjects::Others)
+    RULES.iter().filter(|rule| rule.needs.scope != RuleScope::Others)
 }
 
 /// The number of committed recordings in which each rule can be broken.
@@ -139,7 +139,7 @@ pub(crate) fn subject_page(page: &str) -> Result<String, String> {
         parts.ok_or_else(|| format!("{SUBJECT_PAGE} has no list between {BEGIN}and {END}"))?;
     let mut list = String::from("| rule | where | what is demanded | at clitape's own gateway |\n");
     list.push_str("|---|---|---|---|\n");
-    let of_others = RULES.iter().filter(|rule| rule.needs.subjects != Subjects::Own);
+    let of_others = RULES.iter().filter(|rule| rule.needs.scope != RuleScope::Own);
     for rule in of_others {
         let kind = rule.kind_of(false);
         let place = match rule.needs.lane {
@@ -148,8 +148,8 @@ pub(crate) fn subject_page(page: &str) -> Result<String, String> {
             _ => "run",
         };
         let place = if rule.needs.end { format!("{place}, at its end") } else { place.to_owned() };
-        let own = match (rule.needs.subjects, rule.is_stricter()) {
-            (Subjects::Others, _) => "-".to_owned(),
+        let own = match (rule.needs.scope, rule.is_stricter()) {
+            (RuleScope::Others, _) => "-".to_owned(),
             (_, true) => format!("`{}`, more strictly", rule.kind),
             (_, false) => format!("`{}`", rule.kind),
         };

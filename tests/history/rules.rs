@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use clitape_judge::observation::{BusEvent, Observation, PlayedTurn, SubjectTraits};
+use clitape_judge::observation::{Observation, PlayedTurn, SubjectEvent, SubjectTraits};
 use clitape_judge::{FindingKind, judge};
 use clitape_recording::cassette::Cassette;
 use clitape_recording::facts::LazyFacts;
@@ -80,9 +80,9 @@ pub(crate) fn broken(shown: &[Shown]) -> BTreeSet<FindingKind> {
 }
 
 /// An entry of the bus as an event of a gateway's own bus.
-fn event(entry: &Entry) -> BusEvent {
+fn event(entry: &Entry) -> SubjectEvent {
     let text = |key: &str| entry.field(key)?.as_str().map(str::to_owned);
-    BusEvent {
+    SubjectEvent {
         kind: entry.kind.to_string(),
         phase: text("phase"),
         id: text("id"),

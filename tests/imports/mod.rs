@@ -26,6 +26,8 @@ pub(crate) struct FileImports {
     pub(crate) macros: BTreeSet<String>,
     /// The functions with a parameter that is a tuple of several without a name of its own.
     pub(crate) tuple_parameters: BTreeSet<String>,
+    /// The types and traits that it defines.
+    pub(crate) types: BTreeSet<String>,
     /// What its `use` brings in, by name, made absolute.
     names: BTreeMap<String, Vec<String>>,
     /// The modules that it declares.
@@ -184,9 +186,21 @@ impl<'ast> Visit<'ast> for FileImports {
             Item::Fn(item) => &item.attrs,
             Item::Impl(item) => &item.attrs,
             Item::Const(item) => &item.attrs,
+            Item::Struct(item) => &item.attrs,
+            Item::Enum(item) => &item.attrs,
+            Item::Type(item) => &item.attrs,
+            Item::Trait(item) => &item.attrs,
             _ => &Vec::new(),
         };
         if !is_of_tests(attributes) {
+            let defined = match item {
+                Item::Struct(item) => Some(&item.ident),
+                Item::Enum(item) => Some(&item.ident),
+                Item::Type(item) => Some(&item.ident),
+                Item::Trait(item) => Some(&item.ident),
+                _ => None,
+            };
+            self.types.extend(defined.map(ToString::to_string));
             visit::visit_item(self, item);
         }
     }

@@ -7,7 +7,9 @@ use clitape_recording::facts::{LazyFacts, RecordedWords, TurnFacts};
 use clitape_recording::scenario::Setup;
 use clitape_recording::trace::{Entries, Entry, Lane};
 
-use crate::observation::{BusEvent, Observation, OwnReports, PlayedTurn, RunEnding, SubjectTraits};
+use crate::observation::{
+    Observation, ObservedEnding, OwnReports, PlayedTurn, SubjectEvent, SubjectTraits,
+};
 use crate::words::{FEW_LETTERS, Piece, contains, count, letters, pieces};
 
 /// The kinds of the person's acts.
@@ -23,11 +25,11 @@ pub(crate) struct Case<'c> {
     /// The facts of the recording that was played.
     pub(crate) facts: &'c LazyFacts,
     /// How the run ended.
-    pub(crate) ending: &'c RunEnding,
+    pub(crate) ending: &'c ObservedEnding,
     /// What the subject is known to show.
     pub(crate) traits: SubjectTraits,
     /// The events of its bus; `None` if the subject has none of its own.
-    pub(crate) bus: Option<&'c [BusEvent]>,
+    pub(crate) bus: Option<&'c [SubjectEvent]>,
     /// What clitape's own gateway reports of itself; `None` of a subject of others.
     pub(crate) own: Option<&'c OwnReports>,
     played: &'c [PlayedTurn],
@@ -38,13 +40,13 @@ pub(crate) struct Case<'c> {
 #[derive(Debug, Default)]
 pub(crate) struct Derived {
     chat: OnceCell<ChatHistory>,
-    answers: OnceCell<Vec<Answer>>,
+    answers: OnceCell<Vec<DueAnswer>>,
     told: OnceCell<String>,
 }
 
 /// An answer that must be in the chat.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct DueAnswer {
     /// The number of the turn, from 0.
     pub(crate) turn: usize,
     pub(crate) text: String,
@@ -107,13 +109,13 @@ impl<'c> Case<'c> {
     }
 
     /// The answers that must be in the chat.
-    pub(crate) fn answers(self) -> &'c [Answer] {
+    pub(crate) fn answers(self) -> &'c [DueAnswer] {
         self.derived.answers.get_or_init(|| {
             let turns = self.played().filter(|(_, turn)| turn.must_be_answered());
             let answer = |(number, turn): (usize, &TurnFacts)| {
                 let text = turn.answer.clone()?;
                 let pieces = pieces(&text);
-                (!pieces.is_empty()).then_some(Answer { turn: number, text, pieces })
+                (!pieces.is_empty()).then_some(DueAnswer { turn: number, text, pieces })
             };
             turns.filter_map(answer).collect()
         })
@@ -154,13 +156,13 @@ impl<'c> Case<'c> {
     }
 
     /// Whether the chat has the whole answer once the entry with this index has happened.
-    pub(crate) fn has_answer(self, answer: &Answer, entry: usize) -> bool {
+    pub(crate) fn has_answer(self, answer: &DueAnswer, entry: usize) -> bool {
         let pages: Vec<&str> = self.chat().after(entry).map(SeenMessage::letters).collect();
         answer.pieces.iter().all(|piece| contains(&pages, &piece.letters))
     }
 
     /// The index of the first entry after which the chat has the whole answer.
-    pub(crate) fn answered_by(self, answer: &Answer) -> Option<usize> {
+    pub(crate) fn answered_by(self, answer: &DueAnswer) -> Option<usize> {
         self.shown().map(|(index, _)| index).find(|index| self.has_answer(answer, *index))
     }
 
@@ -189,7 +191,7 @@ impl<'c> Case<'c> {
     }
 }
 
-impl Answer {
+impl DueAnswer {
     /// The number of its letters and digits.
     pub(crate) fn length(&self) -> usize {
         self.pieces.iter().map(|piece| piece.letters.len()).sum()

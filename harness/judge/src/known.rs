@@ -17,7 +17,7 @@ use crate::FindingKind;
 use clitape_recording::toml_text::{TomlMistake, parse_toml};
 use serde::Deserialize;
 
-use crate::rules::{RULES, Subjects, Violation};
+use crate::rules::{RULES, RuleScope, Violation};
 
 /// The known differences of a subject.
 #[derive(Debug, Default, Deserialize)]
@@ -167,7 +167,7 @@ impl KnownDifferences {
 fn kind(rule: &str) -> Option<FindingKind> {
     RULES
         .iter()
-        .filter(|rule| rule.needs.subjects != Subjects::Own)
+        .filter(|rule| rule.needs.scope != RuleScope::Own)
         .map(|rule| rule.kind_of(false))
         .find(|kind| kind.to_string().split(' ').any(|word| word == rule))
 }

@@ -24,11 +24,11 @@ pub struct Observation {
     /// known: the rules that need them report nothing, and all turns of the recording count as played.
     pub turns: Vec<PlayedTurn>,
     /// How the run ended.
-    pub ending: RunEnding,
+    pub ending: ObservedEnding,
     /// What the subject is known to show.
     pub traits: SubjectTraits,
     /// The events of its bus that belong to this chat, in order; `None` if the subject has no bus of its own.
-    pub bus: Option<Vec<BusEvent>>,
+    pub bus: Option<Vec<SubjectEvent>>,
     /// What clitape's own gateway reports of itself; `None` of a subject of others.
     pub own: Option<OwnReports>,
 }
@@ -41,7 +41,7 @@ impl Observation {
             entries: entries.into(),
             facts,
             turns: Vec::new(),
-            ending: RunEnding::Over,
+            ending: ObservedEnding::Over,
             traits: SubjectTraits::default(),
             bus: None,
             own: None,
@@ -117,7 +117,7 @@ impl ReplayCounts {
 }
 /// An event of a subject's own event bus.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BusEvent {
+pub struct SubjectEvent {
     /// What it is about, such as `tool` or `text`.
     pub kind: String,
     /// Where that stands: `start` or `result` of a tool.
@@ -144,7 +144,7 @@ pub const ARGUMENTS_REFUSED: &str = "claude refuses its arguments: ";
 
 /// How a run of a subject ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RunEnding {
+pub enum ObservedEnding {
     /// The stand-in printed its last byte and the chat was quiet for the time that the subject names.
     Over,
     /// The stand-in was never started, or never got the line that it waits for, for this number of seconds.
@@ -172,7 +172,7 @@ pub enum RunEnding {
 }
 
 /// Writes the ending in words, such as "it came to its end".
-impl fmt::Display for RunEnding {
+impl fmt::Display for ObservedEnding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Over => f.write_str("it came to its end"),

@@ -36,7 +36,7 @@ use crate::case::{Case, Derived, is_text};
 use crate::observation::Observation;
 use clitape_recording::trace::Entry;
 pub use stake::Stake;
-pub use table::{Needs, RULES, Rule, Subjects};
+pub use table::{Needs, RULES, Rule, RuleScope};
 pub use violation::Violation;
 
 /// The rules about the words of the model in an editor.

@@ -3,9 +3,10 @@
 use std::io;
 use std::path::PathBuf;
 
+use nix::errno::Errno;
+
 use super::confine::NotConfined;
 use super::isolation::NoIsolation;
-use crate::threads::{NoMoreThreads, ThreadDied};
 
 /// The reason why a program was not run to a good end.
 #[derive(Debug, thiserror::Error)]
@@ -82,4 +83,36 @@ impl From<io::Error> for ProcessError {
     fn from(error: io::Error) -> Self {
         NoMoreThreads::of(&error).map_or(Self::Io(error), Self::NoMoreThreads)
     }
+}
+
+/// The system lets no more threads or processes start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "this system lets no more threads or processes start; raise `ulimit -u`, or the limit of pids of the container"
+)]
+pub struct NoMoreThreads;
+
+/// The error with which the system answered.
+impl From<NoMoreThreads> for io::Error {
+    fn from(_: NoMoreThreads) -> Self {
+        Self::from_raw_os_error(Errno::EAGAIN as i32)
+    }
+}
+
+impl NoMoreThreads {
+    /// Returns this if the start of a thread or a process failed because of it.
+    pub fn of(error: &io::Error) -> Option<Self> {
+        (error.raw_os_error() == Some(Errno::EAGAIN as i32)).then_some(Self)
+    }
+}
+
+/// A thread has ended although its owner still needs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "clitape's own thread `{name}` has ended, so that the command can't go on; this is a bug of clitape: please report \
+     it with the lines above"
+)]
+pub struct ThreadDied {
+    /// The name of the thread.
+    pub name: &'static str,
 }

@@ -3,38 +3,16 @@
 //! No caller waits for the end of a server or a reader on a thread of its own. When it panics, the command would wait for
 //! ever for the thread's next act. The owner of such a [`HelperThread`] asks [`HelperThread::check`] wherever it waits.
 
-use std::io;
 use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
-use nix::errno::Errno;
 use tokio::runtime::Runtime;
 
 use crate::error::ProcessError;
+pub use crate::error::{NoMoreThreads, ThreadDied};
 
 /// How long the thread that looks up names is kept: longer than any command runs.
 const FOR_EVER: Duration = Duration::from_secs(1_000_000_000);
-
-/// The system lets no more threads or processes start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "this system lets no more threads or processes start; raise `ulimit -u`, or the limit of pids of the container"
-)]
-pub struct NoMoreThreads;
-
-/// The error with which the system answered.
-impl From<NoMoreThreads> for io::Error {
-    fn from(_: NoMoreThreads) -> Self {
-        Self::from_raw_os_error(Errno::EAGAIN as i32)
-    }
-}
-
-impl NoMoreThreads {
-    /// Returns this if the start of a thread or a process failed because of it.
-    pub fn of(error: &io::Error) -> Option<Self> {
-        (error.raw_os_error() == Some(Errno::EAGAIN as i32)).then_some(Self)
-    }
-}
 
 /// Starts a thread. Its owner need not wait for it.
 ///
@@ -91,17 +69,6 @@ pub fn client_runtime() -> Result<Runtime, ProcessError> {
 pub struct HelperThread {
     name: &'static str,
     thread: Option<JoinHandle<()>>,
-}
-
-/// A thread has ended although its owner still needs it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "clitape's own thread `{name}` has ended, so that the command can't go on; this is a bug of clitape: please report \
-     it with the lines above"
-)]
-pub struct ThreadDied {
-    /// The name of the thread.
-    pub name: &'static str,
 }
 
 impl HelperThread {

@@ -3,7 +3,7 @@
 use clitape_recording::chat::{MessageHistory, SeenMessage};
 
 use super::violation::{Broken, by_index, whole};
-use crate::case::{Answer, Case};
+use crate::case::{Case, DueAnswer};
 use crate::words::{FEW_LETTERS, Piece, contains, count, letters, quoted, seconds};
 
 /// An answer may be out of the chat for this long while it is replaced, in ms.
@@ -13,7 +13,7 @@ const TWICE_PERCENT: usize = 80;
 
 /// How much of an answer stays in the chat.
 struct Left<'c> {
-    answer: &'c Answer,
+    answer: &'c DueAnswer,
     missing: Vec<&'c Piece>,
 }
 
@@ -149,7 +149,7 @@ fn sent_twice(case: Case<'_>) -> Option<Broken<'_>> {
 }
 
 /// Whether the words of an answer are long enough to know them again, and the recording has them once.
-fn is_said_once(case: Case<'_>, answer: &Answer) -> bool {
+fn is_said_once(case: Case<'_>, answer: &DueAnswer) -> bool {
     !answer.is_short()
         && answer.pieces.iter().all(|piece| count(&case.words().recorded, &piece.letters) <= 1)
 }

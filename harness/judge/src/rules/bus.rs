@@ -9,20 +9,20 @@ use super::violation::{Broken, by, whole};
 use crate::case::Case;
 
 /// What the bus has of an event: the word for it, the field with the id, and the conversation.
-type Key<'r> = (&'static str, &'r str, Option<&'r str>);
+type BusKey<'r> = (&'static str, &'r str, Option<&'r str>);
 
 /// B1, T3, U5: what the parser says is on the bus, as often, and with the parent of a subagent.
 pub(crate) fn bus_differs(case: Case<'_>) -> Option<Broken<'_>> {
     if case.facts.objects == 0 {
         return None;
     }
-    let mut told: BTreeMap<Key<'_>, Vec<&Entry>> = BTreeMap::new();
+    let mut told: BTreeMap<BusKey<'_>, Vec<&Entry>> = BTreeMap::new();
     for entry in case.lane(Lane::Bus) {
         if let Some(key) = on_bus(entry) {
             told.entry(key).or_default().push(entry);
         }
     }
-    let mut parsed: BTreeMap<Key<'_>, usize> = BTreeMap::new();
+    let mut parsed: BTreeMap<BusKey<'_>, usize> = BTreeMap::new();
     for entry in case.lane(Lane::Lifecycle) {
         if let Some(key) = of_parser(entry) {
             *parsed.entry(key).or_default() += 1;
@@ -40,7 +40,7 @@ pub(crate) fn bus_differs(case: Case<'_>) -> Option<Broken<'_>> {
     }
 }
 
-fn name((what, id, parent): Key<'_>) -> String {
+fn name((what, id, parent): BusKey<'_>) -> String {
     match parent {
         Some(parent) => format!("{what} {id} of the subagent {parent}"),
         None => format!("{what} {id}"),
@@ -51,7 +51,7 @@ fn parent(entry: &Entry) -> Option<&str> {
     entry.field("parent").and_then(Value::as_str)
 }
 
-fn of_parser(entry: &Entry) -> Option<Key<'_>> {
+fn of_parser(entry: &Entry) -> Option<BusKey<'_>> {
     let is_folded = entry.field("folded") == Some(&Value::Bool(true));
     let (what, field) = match entry.kind.as_ref() {
         "text" => ("text of", "message_id"),
@@ -64,7 +64,7 @@ fn of_parser(entry: &Entry) -> Option<Key<'_>> {
     Some((what, entry.text(field), parent(entry)))
 }
 
-fn on_bus(entry: &Entry) -> Option<Key<'_>> {
+fn on_bus(entry: &Entry) -> Option<BusKey<'_>> {
     let is_retraction = entry.field("retract").is_some();
     let (what, field) = match (entry.kind.as_ref(), entry.text("phase")) {
         ("assistant", _) if !is_retraction => ("text of", "message_id"),

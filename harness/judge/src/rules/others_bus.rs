@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::violation::{Broken, whole};
 use crate::case::Case;
-use crate::observation::BusEvent;
+use crate::observation::SubjectEvent;
 use crate::words::quoted;
 
 /// A bus that is connected says something of every run.
@@ -49,7 +49,7 @@ pub(crate) fn tools_untold(case: Case<'_>) -> Option<Broken<'_>> {
 }
 
 /// A start on the bus that has arguments has those of the call.
-fn arguments_lost<'c>(bus: &[BusEvent], calls: &[&ToolFacts]) -> Option<Broken<'c>> {
+fn arguments_lost<'c>(bus: &[SubjectEvent], calls: &[&ToolFacts]) -> Option<Broken<'c>> {
     let is_empty =
         |args: &Value| args.is_null() || args.as_object().is_some_and(|map| map.is_empty());
     let call = calls.iter().find(|call| {
@@ -65,7 +65,7 @@ fn arguments_lost<'c>(bus: &[BusEvent], calls: &[&ToolFacts]) -> Option<Broken<'
 
 /// The start of a call: by its id, else by the tool and what it works on, because a process that goes on with a session
 /// has ids of its own.
-fn start_of<'b>(bus: &'b [BusEvent], call: &ToolFacts) -> Option<&'b BusEvent> {
+fn start_of<'b>(bus: &'b [SubjectEvent], call: &ToolFacts) -> Option<&'b SubjectEvent> {
     let mut starts = of_phase(bus, "start");
     starts.clone().find(|event| event.id.as_ref() == Some(&call.id)).or_else(|| {
         starts.find(|event| is_named(event, call) && (event.id.is_none() || works_on(event, call)))
@@ -73,7 +73,7 @@ fn start_of<'b>(bus: &'b [BusEvent], call: &ToolFacts) -> Option<&'b BusEvent> {
 }
 
 /// Whether the result of a call is there: by the id of its start, else by the tool.
-fn has_result(bus: &[BusEvent], call: &ToolFacts) -> bool {
+fn has_result(bus: &[SubjectEvent], call: &ToolFacts) -> bool {
     let id = start_of(bus, call).and_then(|start| start.id.as_ref());
     of_phase(bus, "result").any(|event| match &event.id {
         Some(known) => *known == call.id || id == Some(known),
@@ -82,18 +82,18 @@ fn has_result(bus: &[BusEvent], call: &ToolFacts) -> bool {
 }
 
 fn of_phase<'b>(
-    bus: &'b [BusEvent],
+    bus: &'b [SubjectEvent],
     phase: &'static str,
-) -> impl Iterator<Item = &'b BusEvent> + Clone {
+) -> impl Iterator<Item = &'b SubjectEvent> + Clone {
     bus.iter().filter(move |event| event.kind == "tool" && event.phase.as_deref() == Some(phase))
 }
 
-fn is_named(event: &BusEvent, call: &ToolFacts) -> bool {
+fn is_named(event: &SubjectEvent, call: &ToolFacts) -> bool {
     event.name.as_ref().is_some_and(|name| name.eq_ignore_ascii_case(&call.name))
 }
 
 /// Whether the arguments of an event say what the call works on.
-fn works_on(event: &BusEvent, call: &ToolFacts) -> bool {
+fn works_on(event: &SubjectEvent, call: &ToolFacts) -> bool {
     match (&call.main_argument, &event.args) {
         (Some(argument), Some(args)) => {
             args.to_string().contains(Value::from(argument.as_str()).to_string().trim_matches('"'))

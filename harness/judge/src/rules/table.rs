@@ -13,10 +13,10 @@ use super::{
 };
 use crate::FindingKind;
 use crate::case::{Case, Derived};
-use crate::observation::{Observation, RunEnding};
+use crate::observation::{Observation, ObservedEnding};
 
 /// A check of a case: the first in time that breaks a rule.
-type Check = fn(Case<'_>) -> Option<Broken<'_>>;
+type RuleCheck = fn(Case<'_>) -> Option<Broken<'_>>;
 
 /// A rule about what was seen of a run, which needs no golden.
 #[derive(Debug, Clone, Copy)]
@@ -34,16 +34,16 @@ pub struct Rule {
     /// What it reads of a replay.
     reads: Reads,
     /// How a subject breaks it.
-    check: Check,
+    check: RuleCheck,
     /// How clitape's own gateway breaks it, where it is held to more than others.
-    strictly: Option<Check>,
+    strictly: Option<RuleCheck>,
 }
 
 /// The cases to which a rule applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Needs {
     /// Whose runs are judged.
-    pub subjects: Subjects,
+    pub scope: RuleScope,
     /// The lane that must be there: that of a chat, of an editor or of a session.
     pub lane: Option<Lane>,
     /// Whether the run must have come to its end.
@@ -52,7 +52,7 @@ pub struct Needs {
 
 /// Whose runs a rule judges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Subjects {
+pub enum RuleScope {
     /// Those of clitape's own gateway, which reports its events, its bus and its event stream.
     Own,
     /// Those of a gateway or an agent of others.
@@ -71,15 +71,15 @@ enum Reads {
     Everything,
 }
 
-const ALL: Needs = Needs { subjects: Subjects::All, lane: None, end: false };
+const ALL: Needs = Needs { scope: RuleScope::All, lane: None, end: false };
 const BUS: Needs = Needs { end: true, ..ALL };
 const CHAT: Needs = Needs { lane: Some(Lane::Telegram), ..ALL };
 const EDITOR: Needs = Needs { lane: Some(Lane::Acp), ..ALL };
-const OWN: Needs = Needs { subjects: Subjects::Own, ..ALL };
+const OWN: Needs = Needs { scope: RuleScope::Own, ..ALL };
 const SESSION: Needs = Needs { lane: Some(Lane::Session), ..OWN };
-const OTHERS: Needs = Needs { subjects: Subjects::Others, ..ALL };
-const OTHERS_CHAT: Needs = Needs { subjects: Subjects::Others, ..CHAT };
-const OTHERS_EDITOR: Needs = Needs { subjects: Subjects::Others, ..EDITOR };
+const OTHERS: Needs = Needs { scope: RuleScope::Others, ..ALL };
+const OTHERS_CHAT: Needs = Needs { scope: RuleScope::Others, ..CHAT };
+const OTHERS_EDITOR: Needs = Needs { scope: RuleScope::Others, ..EDITOR };
 
 impl Needs {
     /// The same, of a run that came to its end.
@@ -89,10 +89,10 @@ impl Needs {
 
     /// Whether a case has what the rule needs.
     fn are_met(self, case: Case<'_>) -> bool {
-        let is_of_subject = match self.subjects {
-            Subjects::Own => case.own.is_some(),
-            Subjects::Others => case.own.is_none(),
-            Subjects::All => true,
+        let is_of_subject = match self.scope {
+            RuleScope::Own => case.own.is_some(),
+            RuleScope::Others => case.own.is_none(),
+            RuleScope::All => true,
         };
         let has_lane = match self.lane {
             Some(Lane::Telegram) => case.setup.channel.is_some(),
@@ -100,7 +100,7 @@ impl Needs {
             Some(Lane::Session) => case.own.is_some_and(|own| !own.transcripts.is_empty()),
             _ => true,
         };
-        is_of_subject && has_lane && (!self.end || *case.ending == RunEnding::Over)
+        is_of_subject && has_lane && (!self.end || *case.ending == ObservedEnding::Over)
     }
 }
 

@@ -2,19 +2,19 @@
 
 use super::violation::{Broken, whole};
 use crate::case::Case;
-use crate::observation::{ARGUMENTS_REFUSED, RunEnding};
+use crate::observation::{ARGUMENTS_REFUSED, ObservedEnding};
 use crate::words::{seconds, told};
 
 /// The subject does not end by itself.
 pub(crate) fn died(case: Case<'_>) -> Option<Broken<'_>> {
-    let RunEnding::Died { how, last_words } = case.ending else { return None };
+    let ObservedEnding::Died { how, last_words } = case.ending else { return None };
     let subject = case.subject();
     whole(format!("the {subject} ended during the run ({how}); {}", told(last_words)))
 }
 
 /// The subject starts `claude`, goes on talking to it, and answers.
 pub(crate) fn hung(case: Case<'_>) -> Option<Broken<'_>> {
-    let RunEnding::Hung { waited_s, waited_for, last_words } = case.ending else {
+    let ObservedEnding::Hung { waited_s, waited_for, last_words } = case.ending else {
         return None;
     };
     let subject = case.subject();
@@ -28,7 +28,7 @@ pub(crate) fn hung(case: Case<'_>) -> Option<Broken<'_>> {
 
 /// The subject writes to `claude` what `claude` reads.
 pub(crate) fn refused(case: Case<'_>) -> Option<Broken<'_>> {
-    let RunEnding::Refused(sentence) = case.ending else { return None };
+    let ObservedEnding::Refused(sentence) = case.ending else { return None };
     let subject = case.subject();
     match sentence.strip_prefix(ARGUMENTS_REFUSED) {
         Some(words) => whole(format!(
@@ -40,7 +40,7 @@ pub(crate) fn refused(case: Case<'_>) -> Option<Broken<'_>> {
 
 /// The subject stays within the bounds of a run.
 pub(crate) fn flooded(case: Case<'_>) -> Option<Broken<'_>> {
-    let RunEnding::Flooded(what) = case.ending else { return None };
+    let ObservedEnding::Flooded(what) = case.ending else { return None };
     let subject = case.subject();
     whole(format!("the {subject} was stopped because it did too much: {what}"))
 }

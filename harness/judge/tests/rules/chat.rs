@@ -1,7 +1,9 @@
 //! Each rule convicts an observation that breaks it and passes one that does not; and no rule convicts
 //! clitape's own gateway, whatever the cassette and however its bytes are cut.
 
-use clitape_judge::observation::{BusEvent, Observation, PlayedTurn, RunEnding, SubjectTraits};
+use clitape_judge::observation::{
+    Observation, ObservedEnding, PlayedTurn, SubjectEvent, SubjectTraits,
+};
 use clitape_judge::{Violation, finally_read, judge, says_the_same};
 use clitape_recording::cassette::Cassette;
 use clitape_recording::facts::Facts;

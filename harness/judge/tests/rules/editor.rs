@@ -1,6 +1,6 @@
 //! Each rule convicts a planted run and passes a right one; and no rule convicts clitape's own ACP bridge.
 
-use clitape_judge::observation::{Observation, RunEnding};
+use clitape_judge::observation::{Observation, ObservedEnding};
 use clitape_judge::{FindingKind as K, Violation, judge};
 use clitape_recording::cassette::Cassette;
 use clitape_recording::facts::Facts;
@@ -16,7 +16,7 @@ fn entry(kind: &str, data: Value) -> Entry {
     Entry::new(0, Lane::Acp, kind.to_owned(), data)
 }
 
-fn judged(cassette: &Cassette, entries: Vec<Entry>, ending: RunEnding) -> Vec<Violation> {
+fn judged(cassette: &Cassette, entries: Vec<Entry>, ending: ObservedEnding) -> Vec<Violation> {
     let seen = Observation::of_editor(facts_of(cassette), entries);
     judge(&Observation { ending, ..seen })
 }
@@ -42,7 +42,7 @@ fn check(name: &str, change: impl FnOnce(&mut Vec<Entry>), expect: &[K]) -> Vec<
     let cassette = Cassette::load(&root().join("cassettes").join(name)).unwrap();
     let mut entries = right(name, &cassette).unwrap();
     change(&mut entries);
-    let found = judged(&cassette, entries, RunEnding::Over);
+    let found = judged(&cassette, entries, ObservedEnding::Over);
     let kinds: Vec<K> = found.iter().map(|violation| violation.kind).collect();
     assert_eq!(kinds, expect, "{found:#?}");
     found
@@ -78,7 +78,7 @@ fn no_rule_convicts_our_own_bridge() {
             let turns = Facts::of(&cassette).turn_facts();
             let is_plain = turns.len() == 1 && turns[0].questions.is_empty();
             let Some(entries) = right(&name, &cassette).filter(|_| is_plain) else { continue };
-            for found in judged(&cassette, entries, RunEnding::Over) {
+            for found in judged(&cassette, entries, ObservedEnding::Over) {
                 convicted.push(format!("{name}: {}: {}", found.kind, found.sentence));
             }
         }
@@ -317,19 +317,20 @@ fn nothing_comes_after_the_end_and_all_is_valid() {
 #[test]
 fn the_agent_lives_and_goes_on() {
     let cassette = Cassette::load(&root().join("cassettes").join(TOOLS)).unwrap();
-    let died = RunEnding::Died { how: "ended with code 1".to_owned(), last_words: String::new() };
+    let died =
+        ObservedEnding::Died { how: "ended with code 1".to_owned(), last_words: String::new() };
     for (ending, kind) in [
         (died, K::SubjectDied),
         (
-            RunEnding::Hung {
+            ObservedEnding::Hung {
                 waited_s: 9,
                 waited_for: "it waits".to_owned(),
                 last_words: String::new(),
             },
             K::SubjectHung,
         ),
-        (RunEnding::Refused("expected nothing more".to_owned()), K::SubjectRefused),
-        (RunEnding::Flooded("100 messages".to_owned()), K::SubjectFlooded),
+        (ObservedEnding::Refused("expected nothing more".to_owned()), K::SubjectRefused),
+        (ObservedEnding::Flooded("100 messages".to_owned()), K::SubjectFlooded),
     ] {
         let found = judged(&cassette, Vec::new(), ending);
         let kinds: Vec<K> = found.iter().map(|violation| violation.kind).collect();

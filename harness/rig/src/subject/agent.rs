@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use clitape_judge::observation::RunEnding;
+use clitape_judge::observation::ObservedEnding;
 use clitape_recording::trace::Entry;
 
 use super::answers::RecordedAnswers;
@@ -106,7 +106,11 @@ pub(crate) fn drive(
 }
 
 /// How a run ends whose session can't be opened; `None` if the caller stops it.
-fn no_session(error: &EditorError, begin: Instant, shared: &RunContext<'_>) -> Option<RunEnding> {
+fn no_session(
+    error: &EditorError,
+    begin: Instant,
+    shared: &RunContext<'_>,
+) -> Option<ObservedEnding> {
     let is_refused = matches!(
         error,
         EditorError::Late { .. }
@@ -125,8 +129,12 @@ fn no_session(error: &EditorError, begin: Instant, shared: &RunContext<'_>) -> O
     })
 }
 
-fn hung(begin: Instant, waited_for: String) -> RunEnding {
-    RunEnding::Hung { waited_s: begin.elapsed().as_secs(), waited_for, last_words: String::new() }
+fn hung(begin: Instant, waited_for: String) -> ObservedEnding {
+    ObservedEnding::Hung {
+        waited_s: begin.elapsed().as_secs(),
+        waited_for,
+        last_words: String::new(),
+    }
 }
 
 impl AgentDrive<'_> {
@@ -141,13 +149,13 @@ impl AgentDrive<'_> {
     }
 
     /// Reads what came, does what is due, and says how the run ended, if it has.
-    fn step(&mut self, watch: &dyn Fn(&[Entry])) -> Option<RunEnding> {
+    fn step(&mut self, watch: &dyn Fn(&[Entry])) -> Option<ObservedEnding> {
         if self.session.is_over() {
             // The thread that watches the agent says how it ended.
             std::thread::sleep(LOOK);
         }
         if let Err(error) = self.session.read(LOOK) {
-            return Some(RunEnding::Flooded(error.to_string()));
+            return Some(ObservedEnding::Flooded(error.to_string()));
         }
         let entries = self.session.entries();
         if entries.len() > self.told {
@@ -229,20 +237,22 @@ impl AgentDrive<'_> {
     }
 
     /// How the run ended, if it has.
-    fn ending(&mut self, played: &Played) -> Option<RunEnding> {
+    fn ending(&mut self, played: &Played) -> Option<ObservedEnding> {
         let quiet = self.last_entry.elapsed();
         if self.is_done(played) {
             let done = self.done.get_or_insert_with(Instant::now).elapsed();
             let is_answered = self.session.unanswered() == 0;
             if is_answered && quiet.min(done) >= Duration::from_secs(self.spec.idle_s) {
                 return Some(match &played.refused {
-                    Some(sentence) if !self.is_cancelled => RunEnding::Refused(sentence.clone()),
-                    _ => RunEnding::Over,
+                    Some(sentence) if !self.is_cancelled => {
+                        ObservedEnding::Refused(sentence.clone())
+                    }
+                    _ => ObservedEnding::Over,
                 });
             }
             if quiet.min(done) >= AFTER_END {
                 return Some(match &played.refused {
-                    Some(sentence) => RunEnding::Refused(sentence.clone()),
+                    Some(sentence) => ObservedEnding::Refused(sentence.clone()),
                     None => self.hung("`claude` has printed its last byte, and the agent did not answer `session/prompt`"),
                 });
             }
@@ -268,7 +278,7 @@ impl AgentDrive<'_> {
         })
     }
 
-    fn hung(&self, waited_for: &str) -> RunEnding {
+    fn hung(&self, waited_for: &str) -> ObservedEnding {
         let waited_for = match self.editor.unread() {
             Some(unread) => format!(
                 "the agent does not read its stdin, where {} bytes wait for it",

@@ -10,7 +10,7 @@
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
-use clitape_judge::observation::BusEvent;
+use clitape_judge::observation::SubjectEvent;
 use clitape_recording::files;
 use clitape_recording::limits::OutputLimits;
 use serde::Deserialize;
@@ -21,7 +21,7 @@ use crate::kept::{Held, parsed_bytes};
 /// The longest argument that is kept of a call.
 const LONGEST_ARGUMENTS: usize = 64 * 1024;
 /// The bytes that an event takes, its texts and arguments aside.
-const EVENT: usize = size_of::<BusEvent>();
+const EVENT: usize = size_of::<SubjectEvent>();
 
 /// Why the events of a chat can't be read.
 #[derive(Debug, thiserror::Error)]
@@ -62,7 +62,7 @@ pub(crate) fn read(
     chat: i64,
     limits: OutputLimits,
     held: &mut Held,
-) -> Result<Vec<BusEvent>, BusError> {
+) -> Result<Vec<SubjectEvent>, BusError> {
     // The gateway may put anything in its place, such as a pipe that nobody writes to.
     let file = match files::open(path) {
         Err(error) if error.is_not_found() => return Ok(Vec::new()),
@@ -114,9 +114,9 @@ impl BusLine<'_> {
         texts.map(|text| text.get().len()).sum::<usize>() + arguments
     }
 
-    fn event(&self) -> Option<BusEvent> {
+    fn event(&self) -> Option<SubjectEvent> {
         let text = |raw: &RawValue| serde_json::from_str::<String>(raw.get()).ok();
-        Some(BusEvent {
+        Some(SubjectEvent {
             kind: text(self.kind)?,
             phase: self.phase.and_then(text),
             id: self.id.and_then(text),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use clitape_judge::observation::RunEnding;
+use clitape_judge::observation::ObservedEnding;
 use clitape_process::{Ending, Output, OutputReader, Program, ProgramStart, Scratch};
 use clitape_recording::cassette::Exit;
 use clitape_recording::limits::OutputLimits;
@@ -135,7 +135,7 @@ impl<'a> ProgramCaller<'a> {
         arguments: Vec<OsString>,
         stdin: Option<Vec<Vec<u8>>>,
         scratch: &Scratch,
-    ) -> Result<(RunEnding, Vec<u8>), SubjectError> {
+    ) -> Result<(ObservedEnding, Vec<u8>), SubjectError> {
         let mut program =
             self.start(arguments, stdin.is_some(), OutputReader::Attendant, scratch)?;
         // Dropped at once: the program reads its end after the last piece.
@@ -148,12 +148,12 @@ impl<'a> ProgramCaller<'a> {
         let ending = program.attend(&mut output, Duration::from_secs(waited_s), self.rig.stop)?;
         self.go_on()?;
         let ending = match (ending, program.poll()?) {
-            (Ending::Overflow(what), _) => RunEnding::Flooded(what.with_option()),
-            (_, Some(Exit::Code(0))) => RunEnding::Over,
+            (Ending::Overflow(what), _) => ObservedEnding::Flooded(what.with_option()),
+            (_, Some(Exit::Code(0))) => ObservedEnding::Over,
             (_, Some(exit)) => died(exit, last_words(&program)),
             (_, None) => {
                 let waited_for = "it had not ended".to_owned();
-                RunEnding::Hung { waited_s, waited_for, last_words: last_words(&program) }
+                ObservedEnding::Hung { waited_s, waited_for, last_words: last_words(&program) }
             }
         };
         Ok((ending, output.stdout))
@@ -166,8 +166,8 @@ pub(super) fn last_words(program: &Program) -> String {
 }
 
 /// The ending of a program that exited on its own, with an error or too early.
-pub(super) fn died(exit: Exit, last_words: String) -> RunEnding {
-    RunEnding::Died { how: ended(exit), last_words }
+pub(super) fn died(exit: Exit, last_words: String) -> ObservedEnding {
+    ObservedEnding::Died { how: ended(exit), last_words }
 }
 
 /// Entries that a program printed, and their part of the account.

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use clitape_judge::finally_read;
-use clitape_judge::observation::{ARGUMENTS_REFUSED, RunEnding};
+use clitape_judge::observation::{ARGUMENTS_REFUSED, ObservedEnding};
 use clitape_recording::chat::ChatView;
 use clitape_recording::scenario::Seeds;
 use clitape_recording::text::{Keep, truncate};
@@ -261,51 +261,53 @@ fn answer(name: &str, seen: &DriveResult, front: Front) -> CheckLine {
     let took = seconds(last.map_or(seen.took, |last| Duration::from_millis(last.at)));
     let chunks = seen.entries.iter().filter(|entry| entry.kind == "agent_message_chunk").count();
     match &seen.ending {
-        RunEnding::Over if front == Front::Editor && chunks == 0 => CheckLine::failed(
+        ObservedEnding::Over if front == Front::Editor && chunks == 0 => CheckLine::failed(
             format!("{name} was played to its end in {took}, and the editor got no text"),
             "send what claude prints to the editor, with session/update",
         ),
-        RunEnding::Over if front == Front::Editor => {
+        ObservedEnding::Over if front == Front::Editor => {
             let chunks = clitape_recording::text::plural(chunks, "piece");
             CheckLine::ok(format!("{name} is answered in {took}: {chunks} of text in the editor"))
         }
-        RunEnding::Over if view.final_text().is_empty() => CheckLine::failed(
+        ObservedEnding::Over if view.final_text().is_empty() => CheckLine::failed(
             format!("{name} was played to its end in {took}, and the chat has no message"),
             "send what claude prints to the chat, with sendMessage and editMessageText",
         ),
-        RunEnding::Over => {
+        ObservedEnding::Over => {
             let messages = clitape_recording::text::plural(view.final_text().len(), "message");
             CheckLine::ok(format!("{name} is answered in {took}: {messages} in the chat"))
         }
-        RunEnding::Hung { waited_s, waited_for, .. } if finally_read(&seen.entries).is_empty() => {
+        ObservedEnding::Hung { waited_s, waited_for, .. }
+            if finally_read(&seen.entries).is_empty() =>
+        {
             CheckLine::failed(
                 format!("{name} hangs: for {waited_s} s, {waited_for}"),
                 "start the program `{claude}` for a person's message; does it know this person (`{person}` in the variable \
                  that lists who may write), or wait for a command first (`first = [\"/start\"]`)?",
             )
         }
-        RunEnding::Hung { waited_s, waited_for, .. } => CheckLine::failed(
+        ObservedEnding::Hung { waited_s, waited_for, .. } => CheckLine::failed(
             format!("{name} hangs: for {waited_s} s, {waited_for}"),
             "start the program `{claude}` for a person's message, and pass the message on as it is",
         ),
-        RunEnding::Refused(sentence) if sentence.starts_with(ARGUMENTS_REFUSED) => {
+        ObservedEnding::Refused(sentence) if sentence.starts_with(ARGUMENTS_REFUSED) => {
             CheckLine::failed(
                 format!("{name}: {sentence}"),
                 "start `claude` with arguments that this version of it takes: the sentence is its own",
             )
         }
-        RunEnding::Refused(sentence) => CheckLine::failed(
+        ObservedEnding::Refused(sentence) => CheckLine::failed(
             format!("{name}: claude was given something else than recorded: {sentence}"),
             "compare what the gateway writes to claude with `host`",
         ),
-        RunEnding::Died { how, .. } => {
+        ObservedEnding::Died { how, .. } => {
             CheckLine::failed(format!("{name}: the gateway {how}"), "look at its output")
         }
-        RunEnding::NotServed(sentence) => CheckLine::failed(
+        ObservedEnding::NotServed(sentence) => CheckLine::failed(
             format!("{name}: {sentence}"),
             "give it the persons that it knows: `{persons}` or `{person}`",
         ),
-        RunEnding::Flooded(what) => CheckLine::failed(
+        ObservedEnding::Flooded(what) => CheckLine::failed(
             format!("{name}: {what}"),
             "call the chat less often, and send it less",
         ),

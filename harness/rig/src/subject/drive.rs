@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use clitape_judge::observation::{BusEvent, PlayedTurn, RunEnding};
+use clitape_judge::observation::{ObservedEnding, PlayedTurn, SubjectEvent};
 use clitape_recording::cassette::Cassette;
 use clitape_recording::chat::ChatView;
 use clitape_recording::facts::LazyFacts;
@@ -83,7 +83,7 @@ pub struct DriveResult {
     /// The entries of its chat.
     pub entries: Vec<Entry>,
     /// How the run ended.
-    pub ending: RunEnding,
+    pub ending: ObservedEnding,
     /// The turns that the stand-in played, on the clock of the entries.
     pub turns: Vec<PlayedTurn>,
     /// Whether its `claude` asked nobody, because it was started without a tool for that.
@@ -91,14 +91,14 @@ pub struct DriveResult {
     /// When each line of stdout was printed, as far as it was, on the same clock.
     pub reads: Vec<u64>,
     /// The events of the gateway's bus in this chat; none if it has no bus.
-    pub bus: Option<Vec<BusEvent>>,
+    pub bus: Option<Vec<SubjectEvent>>,
     /// How long it took.
     pub took: Duration,
 }
 
 impl DriveResult {
     /// What was seen of a cassette that was not played.
-    pub(crate) fn nothing(ending: RunEnding) -> Self {
+    pub(crate) fn nothing(ending: ObservedEnding) -> Self {
         let (entries, turns, reads) = (Vec::new(), Vec::new(), Vec::new());
         let (bus, took) = (None, Duration::ZERO);
         Self { entries, ending, turns, asks_nobody: false, reads, bus, took }
@@ -106,11 +106,11 @@ impl DriveResult {
 
     /// The bytes of memory that it takes.
     pub(crate) fn bytes(&self) -> usize {
-        let event = |event: &BusEvent| {
+        let event = |event: &SubjectEvent| {
             let texts = [event.phase.as_ref(), event.id.as_ref(), event.name.as_ref()];
             let texts = texts.into_iter().flatten().chain([&event.kind]);
             let args = event.args.as_ref().map_or(0, json_bytes);
-            size_of::<BusEvent>() + texts.map(String::len).sum::<usize>() + args
+            size_of::<SubjectEvent>() + texts.map(String::len).sum::<usize>() + args
         };
         let bus = self.bus.iter().flatten().map(event).sum::<usize>();
         self.entries.iter().map(entry_bytes).sum::<usize>() + bus + size_of_val(&*self.reads)
@@ -124,7 +124,7 @@ pub(crate) struct RunContext<'a> {
     pub(crate) places: &'a Places,
     pub(crate) log: Mutex<StandInLog>,
     /// How the gateway ended, or what it flooded with; the runs end then.
-    pub(crate) over: Mutex<Option<RunEnding>>,
+    pub(crate) over: Mutex<Option<ObservedEnding>>,
     pub(crate) stop: &'a AtomicBool,
     /// The file of the gateway's bus, if it has one.
     pub(crate) bus: Option<&'a Path>,
@@ -142,7 +142,7 @@ pub(crate) struct RunContext<'a> {
 impl RunContext<'_> {
     /// The events of the bus in a chat, or the limit that it reached. A file that can't be read has none, which a rule
     /// reports.
-    fn bus_of(&self, chat: i64) -> Result<Option<Vec<BusEvent>>, String> {
+    fn bus_of(&self, chat: i64) -> Result<Option<Vec<SubjectEvent>>, String> {
         let Some(path) = self.bus else { return Ok(None) };
         let mut held = Held::of(self.kept);
         match bus::read(path, chat, self.limits.subject.output, &mut held) {
@@ -157,7 +157,7 @@ impl RunContext<'_> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn over(&self) -> Option<RunEnding> {
+    pub(crate) fn over(&self) -> Option<ObservedEnding> {
         // Setting a value does not panic.
         self.over.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -165,8 +165,8 @@ impl RunContext<'_> {
     /// Calls `step` until it says how the run ended, or the gateway itself has ended; `None` if the caller stops it.
     pub(crate) fn until_over(
         &self,
-        mut step: impl FnMut() -> Option<RunEnding>,
-    ) -> Option<RunEnding> {
+        mut step: impl FnMut() -> Option<ObservedEnding>,
+    ) -> Option<ObservedEnding> {
         loop {
             if self.stop.load(Ordering::Relaxed) {
                 return None;
@@ -177,7 +177,7 @@ impl RunContext<'_> {
         }
     }
 
-    pub(crate) fn end(&self, ending: RunEnding) {
+    pub(crate) fn end(&self, ending: ObservedEnding) {
         // As above.
         self.over.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(ending);
     }
@@ -299,7 +299,7 @@ pub(crate) fn drive(
     let (turns, reads) = played.since(drive.begin_ms, &job.cassette.stdout);
     let (bus, ending) = match shared.bus_of(seat.chat) {
         Ok(bus) => (bus.map(|events| events.into_iter().skip(known_events).collect()), ending),
-        Err(what) => (None, RunEnding::Flooded(what)),
+        Err(what) => (None, ObservedEnding::Flooded(what)),
     };
     let asks_nobody = played.asks_nobody(&job.cassette);
     let took = drive.begin.elapsed();
@@ -342,12 +342,12 @@ impl Drive<'_> {
     }
 
     /// Does what is due, and says how the run ended, if it has.
-    fn step(&mut self) -> Option<RunEnding> {
+    fn step(&mut self) -> Option<ObservedEnding> {
         let most = self.shared.limits.subject.calls;
         if self.entries.len() > most {
             let what =
                 format!("more than {most} calls in one chat; raise the limit with `--max-calls`");
-            return Some(RunEnding::Flooded(what));
+            return Some(ObservedEnding::Flooded(what));
         }
         let played = self.shared.log().played(&self.job.name());
         self.queue(&played);
@@ -357,12 +357,12 @@ impl Drive<'_> {
             if !self.stopped {
                 return self
                     .is_quiet_since_done(&played, AFTER_REFUSAL)
-                    .then(|| RunEnding::Refused(sentence.clone()));
+                    .then(|| ObservedEnding::Refused(sentence.clone()));
             }
         }
         if self.is_done(&played) {
             if self.is_over(&played) {
-                return Some(RunEnding::Over);
+                return Some(ObservedEnding::Over);
             }
         } else {
             self.done = None;

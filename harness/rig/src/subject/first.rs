@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use clitape_judge::observation::RunEnding;
+use clitape_judge::observation::ObservedEnding;
 use clitape_recording::chat::ChatView;
 use clitape_recording::trace::Entry;
 
@@ -36,7 +36,7 @@ struct FirstStepsResult {
     /// The last words of the chat after them, in quotes.
     words: Option<String>,
     /// Their ending, where they could not be done.
-    failed: Option<RunEnding>,
+    failed: Option<ObservedEnding>,
 }
 
 impl OpenedChats {
@@ -54,19 +54,19 @@ impl OpenedChats {
 #[derive(Debug)]
 pub(crate) struct NotOpened {
     /// The ending of the run; `None` if the caller stops it.
-    pub(crate) ending: Option<RunEnding>,
+    pub(crate) ending: Option<ObservedEnding>,
     /// The entries of the chat.
     pub(crate) entries: Vec<Entry>,
 }
 
-impl From<Option<RunEnding>> for NotOpened {
-    fn from(ending: Option<RunEnding>) -> Self {
+impl From<Option<ObservedEnding>> for NotOpened {
+    fn from(ending: Option<ObservedEnding>) -> Self {
         Self { ending, entries: Vec::new() }
     }
 }
 
 /// Fails when all runs of a start end: with how the gateway ended, or `None` if the caller stops them.
-pub(crate) type GoesOn<'a> = &'a dyn Fn() -> Result<(), Option<RunEnding>>;
+pub(crate) type GoesOn<'a> = &'a dyn Fn() -> Result<(), Option<ObservedEnding>>;
 
 /// A chat in which a recording can begin.
 #[derive(Debug)]
@@ -107,7 +107,7 @@ pub(crate) fn open<'a>(
             let done = steps.map(|step| take(step, &whole, &written, goes_on));
             let failed = match done.collect::<Result<Vec<()>, _>>() {
                 Ok(_) => None,
-                Err(ending) => ending.map(Some).ok_or(None::<RunEnding>)?,
+                Err(ending) => ending.map(Some).ok_or(None::<ObservedEnding>)?,
             };
             let topic = whole.new_topics().pop().filter(|_| topic.is_some()).or(topic);
             let opened = FirstStepsResult { topic, words: last_words(&whole.entries()), failed };
@@ -128,7 +128,11 @@ pub(crate) fn open<'a>(
 }
 
 /// Waits until no call of the chat is under way, and none but a typing signal was made a moment ago.
-fn settle(server: &ChatServer, seat: Seat, goes_on: GoesOn<'_>) -> Result<(), Option<RunEnding>> {
+fn settle(
+    server: &ChatServer,
+    seat: Seat,
+    goes_on: GoesOn<'_>,
+) -> Result<(), Option<ObservedEnding>> {
     let (quiet, most) = SETTLED;
     let quiet = u64::try_from(quiet.as_millis()).unwrap_or(u64::MAX);
     let is_quiet = || {
@@ -146,7 +150,7 @@ fn take(
     whole: &ChatPart<'_>,
     written: &ChatPart<'_>,
     goes_on: GoesOn<'_>,
-) -> Result<(), Option<RunEnding>> {
+) -> Result<(), Option<ObservedEnding>> {
     let known = match step {
         FirstStep::Say(text) => {
             let known = whole.entries().len();
@@ -168,7 +172,7 @@ fn take(
                     Some(words) => format!("it says {words}"),
                     None => "it has no message".to_owned(),
                 };
-                return Err(Some(RunEnding::Hung {
+                return Err(Some(ObservedEnding::Hung {
                     waited_s: BUTTON.as_secs(),
                     waited_for: format!(
                         "no button in the chat matches `{label}` of `first`; {says}"
@@ -206,7 +210,7 @@ fn wait<T>(
     goes_on: GoesOn<'_>,
     most: Duration,
     mut find: impl FnMut() -> Option<T>,
-) -> Result<Option<T>, Option<RunEnding>> {
+) -> Result<Option<T>, Option<ObservedEnding>> {
     let begin = Instant::now();
     loop {
         goes_on()?;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 
-use clitape_judge::observation::RunEnding;
+use clitape_judge::observation::ObservedEnding;
 use clitape_judge::{Finding, FindingKind, Golden, Times, TraceDiff};
 use clitape_recording::chat::CALL_HTML;
 use clitape_recording::names::SubjectName;
@@ -32,7 +32,7 @@ pub(super) struct GoldenChat<'a> {
     /// What the chat showed.
     pub(super) entries: &'a [Entry],
     /// How the run ended.
-    pub(super) ending: &'a RunEnding,
+    pub(super) ending: &'a ObservedEnding,
 }
 
 /// What came of a comparison.
@@ -53,7 +53,7 @@ pub(super) fn compare(
     kept: &KeptBytes,
 ) -> io::Result<GoldenComparison> {
     // What a run left that did not come to its end is no outcome to accept.
-    if *chat.ending != RunEnding::Over {
+    if *chat.ending != ObservedEnding::Over {
         return Ok(GoldenComparison::default());
     }
     let GoldenChat { subject, shown, scenario, .. } = chat;

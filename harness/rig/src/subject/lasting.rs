@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use clitape_judge::observation::RunEnding;
+use clitape_judge::observation::ObservedEnding;
 use clitape_process::{Attendant, Ending, OutputPiece, OutputReader, Program, Scratch, StdinPipe};
 
 use super::call::{ProgramCaller, died, last_words};
@@ -73,7 +73,7 @@ impl Lasting {
         caller: &ProgramCaller<'_>,
         pieces: Vec<Vec<u8>>,
         within: Duration,
-    ) -> Result<(RunEnding, Vec<u8>, Option<Self>), SubjectError> {
+    ) -> Result<(ObservedEnding, Vec<u8>, Option<Self>), SubjectError> {
         // The last one is dropped first: the program ends before its folder is removed.
         let Self { scratch, unread: printed, stdin, mut program } = self;
         program.count_anew();
@@ -89,11 +89,11 @@ impl Lasting {
                 let unread = printed.split_off(after);
                 printed.truncate(begin);
                 let parser = Self { program, stdin, unread, scratch };
-                return Ok((RunEnding::Over, printed, Some(parser)));
+                return Ok((ObservedEnding::Over, printed, Some(parser)));
             }
-            (Ending::Overflow(what), _) => RunEnding::Flooded(what.with_option()),
+            (Ending::Overflow(what), _) => ObservedEnding::Flooded(what.with_option()),
             (_, Some(exit)) => died(exit, last_words(&program)),
-            (_, None) => RunEnding::Hung {
+            (_, None) => ObservedEnding::Hung {
                 waited_s: within.as_secs(),
                 waited_for: "it had not answered the line `clitape_end` with an empty line".into(),
                 last_words: last_words(&program),

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
-use clitape_judge::observation::RunEnding;
+use clitape_judge::observation::ObservedEnding;
 use clitape_judge::{Finding, FindingKind, Times, TraceDiff};
 use clitape_recording::cassette::Cassette;
 use clitape_recording::names::SubjectName;
@@ -116,18 +116,18 @@ fn run(
         _ => caller.call(Vec::new(), Some(pieces), &caller.scratch()?)?,
     };
     Ok(match ending {
-        RunEnding::Over => {
+        ObservedEnding::Over => {
             read(&stdout, Lane::Lifecycle, &caller.kept).map_err(|error| error.to_string())
         }
-        RunEnding::Died { how, last_words } => {
+        ObservedEnding::Died { how, last_words } => {
             Err(format!("the parser {how}; its last words: {last_words}"))
         }
-        RunEnding::Hung { waited_s, waited_for, last_words } => Err(format!(
+        ObservedEnding::Hung { waited_s, waited_for, last_words } => Err(format!(
             "the parser was given {waited_s} s: {waited_for}; its last words: {last_words}"
         )),
-        RunEnding::Flooded(what) | RunEnding::Refused(what) | RunEnding::NotServed(what) => {
-            Err(format!("the parser: {what}"))
-        }
+        ObservedEnding::Flooded(what)
+        | ObservedEnding::Refused(what)
+        | ObservedEnding::NotServed(what) => Err(format!("the parser: {what}")),
     })
 }
 

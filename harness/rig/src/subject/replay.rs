@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use clitape_judge::observation::{Observation, RunEnding};
+use clitape_judge::observation::{Observation, ObservedEnding};
 use clitape_judge::{Finding, FindingKind, judge};
 use clitape_recording::cassette::Cassette;
 use clitape_recording::facts::LazyFacts;
@@ -103,7 +103,7 @@ struct ReplayCase<'a> {
 /// What a program printed of the chat, and how it ended.
 struct ReplayedChat {
     read: CountedEntries,
-    ending: RunEnding,
+    ending: ObservedEnding,
 }
 
 impl ReplayCase<'_> {
@@ -182,11 +182,11 @@ impl ReplayCase<'_> {
         let (read, ending) = match (read(&stdout, Lane::Telegram, &caller.kept), ending) {
             (Ok(read), ending) => (read, ending),
             (Err(ReadError::Full(full)), _) => {
-                (CountedEntries::default(), RunEnding::Flooded(full.to_string()))
+                (CountedEntries::default(), ObservedEnding::Flooded(full.to_string()))
             }
-            (Err(error), RunEnding::Over) => {
+            (Err(error), ObservedEnding::Over) => {
                 let how = error.to_string();
-                let died = RunEnding::Died { how, last_words: String::new() };
+                let died = ObservedEnding::Died { how, last_words: String::new() };
                 (CountedEntries::default(), died)
             }
             (Err(_), ending) => (CountedEntries::default(), ending),

@@ -8,7 +8,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use clitape_judge::observation::RunEnding;
+use clitape_judge::observation::ObservedEnding;
 use clitape_process::threads::{NoMoreThreads, start_in, start_some};
 use clitape_process::{Overflow, ProcessError, Program};
 use clitape_recording::trace::Entry;
@@ -172,7 +172,7 @@ pub(crate) fn play(
     }
     let lost = || {
         let (waited_for, last_words) = ("it was not played".to_owned(), String::new());
-        DriveResult::nothing(RunEnding::Hung { waited_s: 0, waited_for, last_words })
+        DriveResult::nothing(ObservedEnding::Hung { waited_s: 0, waited_for, last_words })
     };
     Ok(queue.seen.into_iter().map(|seen| seen.unwrap_or_else(lost)).collect())
 }
@@ -182,13 +182,13 @@ impl CassetteQueue<'_> {
     fn give_up(&mut self, how: &str, report: &mut dyn FnMut(RunEvent<'_>)) {
         let left: Vec<usize> = self.alone.drain(..).chain(self.open.drain(..)).collect();
         for index in left {
-            let ending = RunEnding::Died { how: how.to_owned(), last_words: String::new() };
+            let ending = ObservedEnding::Died { how: how.to_owned(), last_words: String::new() };
             self.end(index, DriveResult::nothing(ending), report);
         }
     }
 
     fn end(&mut self, index: usize, mut seen: DriveResult, report: &mut dyn FnMut(RunEvent<'_>)) {
-        if matches!(seen.ending, RunEnding::Flooded(_)) {
+        if matches!(seen.ending, ObservedEnding::Flooded(_)) {
             let mut room = LEFT_OF_FLOOD;
             let fits = |entry: &Entry| {
                 let rest = room.checked_sub(entry_bytes(entry));
@@ -319,7 +319,7 @@ impl CassetteQueue<'_> {
                                 self.alone.push_back(index);
                             }
                             Some(mut seen) => {
-                                if let RunEnding::Hung { last_words, .. } = &mut seen.ending {
+                                if let ObservedEnding::Hung { last_words, .. } = &mut seen.ending {
                                     *last_words = words(&shared, program);
                                 }
                                 let before = self.kept;
@@ -358,7 +358,7 @@ impl CassetteQueue<'_> {
             for index in std::mem::take(&mut self.open) {
                 self.end(
                     index,
-                    DriveResult::nothing(RunEnding::NotServed(sentence.clone())),
+                    DriveResult::nothing(ObservedEnding::NotServed(sentence.clone())),
                     report,
                 );
             }
@@ -399,7 +399,7 @@ fn claude_starts(jobs: &[Job], log: &StandInLog) -> ClaudeStarts {
 
 /// Whether a run ended with the gateway, which another run may have ended.
 fn is_innocent(seen: &DriveResult) -> bool {
-    matches!(seen.ending, RunEnding::Died { .. } | RunEnding::Flooded(_))
+    matches!(seen.ending, ObservedEnding::Died { .. } | ObservedEnding::Flooded(_))
 }
 
 /// Reads the log, and notes that the gateway has ended, or printed or sent too much.
@@ -409,12 +409,14 @@ fn is_innocent(seen: &DriveResult) -> bool {
 /// [`SubjectError::Thread`] when clitape itself can't go on; the runs end then.
 fn watch(program: &mut Program, shared: &RunContext<'_>) -> Result<(), SubjectError> {
     if let Err(died) = shared.person.check() {
-        shared.end(RunEnding::Died { how: died.to_string(), last_words: String::new() });
+        shared.end(ObservedEnding::Died { how: died.to_string(), last_words: String::new() });
         return Err(died.into());
     }
     let ending = match look(program, shared) {
         Ok(ending) => ending,
-        Err(error) => Some(RunEnding::Died { how: error.to_string(), last_words: String::new() }),
+        Err(error) => {
+            Some(ObservedEnding::Died { how: error.to_string(), last_words: String::new() })
+        }
     };
     if let Some(ending) = ending {
         shared.end(ending);
@@ -422,7 +424,10 @@ fn watch(program: &mut Program, shared: &RunContext<'_>) -> Result<(), SubjectEr
     Ok(())
 }
 
-fn look(program: &mut Program, shared: &RunContext<'_>) -> Result<Option<RunEnding>, SubjectError> {
+fn look(
+    program: &mut Program,
+    shared: &RunContext<'_>,
+) -> Result<Option<ObservedEnding>, SubjectError> {
     let of_log = {
         let mut log = shared.log();
         log.update()?;
@@ -438,12 +443,12 @@ fn look(program: &mut Program, shared: &RunContext<'_>) -> Result<Option<RunEndi
         .or_else(of_editor)
         .or_else(of_all);
     if let Some(what) = overflow {
-        return Ok(Some(RunEnding::Flooded(what)));
+        return Ok(Some(ObservedEnding::Flooded(what)));
     }
     let is_known = shared.over().is_some();
     let Some(exit) = program.poll()?.filter(|_| !is_known) else { return Ok(None) };
     program.wait(Duration::from_secs(1), shared.stop)?;
-    Ok(Some(RunEnding::Died { how: ended(exit), last_words: words(shared, program) }))
+    Ok(Some(ObservedEnding::Died { how: ended(exit), last_words: words(shared, program) }))
 }
 
 /// The last lines that a gateway printed, as one.
@@ -462,12 +467,12 @@ fn next(shared: &RunContext<'_>, waiting: &Mutex<VecDeque<usize>>) -> Option<usi
 
 /// Returns whether a run ended before the gateway could be known to serve no other person.
 fn is_put_off(seen: &DriveResult) -> bool {
-    matches!(&seen.ending, RunEnding::NotServed(sentence) if sentence.is_empty())
+    matches!(&seen.ending, ObservedEnding::NotServed(sentence) if sentence.is_empty())
 }
 
 /// Returns whether a run did not come to its end, so that the next one in the same chat would wait for it.
 fn is_stuck(seen: &DriveResult) -> bool {
-    matches!(seen.ending, RunEnding::Hung { .. } | RunEnding::Refused(_))
+    matches!(seen.ending, ObservedEnding::Hung { .. } | ObservedEnding::Refused(_))
 }
 
 /// Plays one cassette in its place, or in a session of its own.

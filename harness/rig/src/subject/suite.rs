@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clitape_judge::known::KnownDifferences;
-use clitape_judge::observation::{Observation, RunEnding, SubjectTraits};
+use clitape_judge::observation::{Observation, ObservedEnding, SubjectTraits};
 use clitape_judge::{
     ContextMoment, Finding, FindingKind, Violation, finally_read, judge, says_the_same,
 };
@@ -296,7 +296,7 @@ impl SubjectSuite {
     ) -> (Vec<Job>, Vec<DriveResult>) {
         let mut sentence = None;
         let served = jobs.into_iter().zip(seen).filter(|(job, seen)| {
-            let RunEnding::NotServed(why) = &seen.ending else { return true };
+            let ObservedEnding::NotServed(why) = &seen.ending else { return true };
             self.left_out.push(LeftOut { name: job.name(), why: Misfit::NotServed });
             sentence.get_or_insert_with(|| why.clone());
             false
@@ -408,8 +408,8 @@ impl FindingPlace<'_> {
 /// What a person read under a plan, if it is something else than without.
 pub(super) fn differs_under_plan(
     seed: u64,
-    plain: (&[Entry], &RunEnding),
-    planned: (&[Entry], &RunEnding),
+    plain: (&[Entry], &ObservedEnding),
+    planned: (&[Entry], &ObservedEnding),
 ) -> Option<String> {
     let cut = format!("with the output cut and delayed by seed {seed}");
     if planned.1 != plain.1 {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use clitape_judge::{FindingKind, RULES, Subjects};
+use clitape_judge::{FindingKind, RULES, RuleScope};
 use clitape_recording::trace::Lane;
 use clitape_stream::DiagnosticCode;
 
@@ -63,7 +63,7 @@ impl Mark {
     pub fn all() -> impl Iterator<Item = Self> {
         let is_own = |kind: &&FindingKind| {
             let id = kind.to_string();
-            let mut rules = RULES.iter().filter(|rule| rule.needs.subjects != Subjects::Others);
+            let mut rules = RULES.iter().filter(|rule| rule.needs.scope != RuleScope::Others);
             let is_of_others = OF_SUBJECTS.iter().any(|subject| id.starts_with(subject));
             !is_of_others || rules.any(|rule| rule.kind == **kind)
         };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use clitape_recording::text::{Keep, truncate};
 
-use super::model::{Change, ChangeKind, Part};
+use super::model::{ChangeKind, DriftChange, Part};
 
 /// The columns of a text that is shown as an example.
 const LONGEST: usize = 160;
@@ -13,9 +13,9 @@ const LONGEST: usize = 160;
 type HelpEntries = BTreeMap<String, (String, String)>;
 
 /// The flags and commands that are new, gone or described in other words.
-pub(super) fn command_line(from: &str, to: &str) -> Vec<Change> {
+pub(super) fn command_line(from: &str, to: &str) -> Vec<DriftChange> {
     let [from, to] = [entries(from), entries(to)];
-    let change = |kind, place: &str, what: String, example: &str| Change {
+    let change = |kind, place: &str, what: String, example: &str| DriftChange {
         part: Part::CommandLine,
         kind,
         place: place.to_owned(),

@@ -24,7 +24,7 @@ use std::sync::atomic::AtomicBool;
 
 use clitape_recording::scenario::Scenario;
 pub use cost::Cost;
-pub use model::{About, Change, ChangeKind, Drift, NotCompared, Part};
+pub use model::{About, ChangeKind, Drift, DriftChange, NotCompared, Part};
 use pairs::{PairChanges, of_recordings};
 pub use side::{Recorded, Recorder, Side, committed};
 

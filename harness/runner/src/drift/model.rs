@@ -100,8 +100,9 @@ pub enum ChangeKind {
 
 /// A change, with every recording that shows it.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Change"))]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Change {
+pub struct DriftChange {
     /// The part to which it belongs.
     pub part: Part,
     /// What kind of change it is.
@@ -152,10 +153,10 @@ pub struct Drift {
     /// Scenarios that are not for both versions, with the reason; hand-written captures are among them.
     pub left_out: Vec<NotCompared>,
     /// The changes, by part.
-    pub changes: Vec<Change>,
+    pub changes: Vec<DriftChange>,
     /// Lanes that differ only because the gateway uses what is new in the records: without that, the recording of the
     /// newer version becomes what that of the older one becomes.
-    pub follows: Vec<Change>,
+    pub follows: Vec<DriftChange>,
     /// Time and size, which are told and decide nothing.
     pub cost: [Cost; 2],
     /// The lanes of both versions side by side.
@@ -169,7 +170,7 @@ impl Drift {
     }
 
     /// The changes of a part.
-    pub fn of(&self, part: Part) -> impl Iterator<Item = &Change> {
+    pub fn of(&self, part: Part) -> impl Iterator<Item = &DriftChange> {
         self.changes.iter().filter(move |change| change.part == part)
     }
 }

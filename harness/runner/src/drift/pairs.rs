@@ -7,7 +7,7 @@ use clitape_recording::cassette::Cassette;
 
 use super::facts::RecordFacts;
 use super::known::without_news;
-use super::model::{About, Change, ChangeKind};
+use super::model::{About, ChangeKind, DriftChange};
 use super::replays::{differing, replays};
 use super::schema::schema;
 use super::sequence::Sequences;
@@ -16,9 +16,9 @@ use crate::compare::{self, CompareError, Comparison, compare_versions};
 
 /// What pairs of recordings show.
 pub(super) struct PairChanges {
-    pub(super) changes: Vec<Change>,
+    pub(super) changes: Vec<DriftChange>,
     /// Lanes that differ only because of what is new in the records.
-    pub(super) follows: Vec<Change>,
+    pub(super) follows: Vec<DriftChange>,
     pub(super) lanes: Comparison,
 }
 
@@ -60,7 +60,7 @@ pub(super) fn of_recordings(
 }
 
 /// The changes of records, dialogue, transcripts and exits in pairs of recordings.
-pub(super) fn of_records(pairs: &[[&Cassette; 2]], facts: &[RecordFacts; 2]) -> Vec<Change> {
+pub(super) fn of_records(pairs: &[[&Cassette; 2]], facts: &[RecordFacts; 2]) -> Vec<DriftChange> {
     let mut sequences = Sequences::default();
     for pair in pairs {
         sequences.add(&pair[0].manifest.scenario, *pair);
@@ -72,8 +72,8 @@ pub(super) fn of_records(pairs: &[[&Cassette; 2]], facts: &[RecordFacts; 2]) -> 
 }
 
 /// The places under which `sequence` would tell once more of kinds of records that are new or gone.
-fn of_kinds(changes: &[Change]) -> Vec<String> {
+fn of_kinds(changes: &[DriftChange]) -> Vec<String> {
     let of_kind =
-        |change: &&Change| matches!(change.kind, ChangeKind::KindNew | ChangeKind::KindGone);
+        |change: &&DriftChange| matches!(change.kind, ChangeKind::KindNew | ChangeKind::KindGone);
     changes.iter().filter(of_kind).map(|change| format!("records: {}", change.place)).collect()
 }

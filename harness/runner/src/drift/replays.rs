@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use clitape_judge::Class;
 use clitape_recording::names::ScenarioName;
 
-use super::model::{Change, ChangeKind, Part};
+use super::model::{ChangeKind, DriftChange, Part};
 use crate::compare::{Compared, Comparison, DiffRow, LaneDiff};
 
 /// The scenarios with a lane that differs in more than times.
@@ -16,7 +16,7 @@ pub(super) fn differing(lanes: &Comparison) -> impl Iterator<Item = &str> {
 }
 
 /// The lanes of these scenarios that differ in more than times, those with the same first difference as one change.
-pub(super) fn replays(lanes: &Comparison, of: &[ScenarioName]) -> Vec<Change> {
+pub(super) fn replays(lanes: &Comparison, of: &[ScenarioName]) -> Vec<DriftChange> {
     let mut seen: BTreeMap<(Part, String, String), (BTreeSet<ScenarioName>, String)> =
         BTreeMap::new();
     for compared in lanes.differing() {
@@ -28,7 +28,7 @@ pub(super) fn replays(lanes: &Comparison, of: &[ScenarioName]) -> Vec<Change> {
             scenarios.insert(name.clone());
         }
     }
-    let changes = seen.into_iter().map(|((part, place, what), (scenarios, example))| Change {
+    let changes = seen.into_iter().map(|((part, place, what), (scenarios, example))| DriftChange {
         part,
         kind: ChangeKind::Lane,
         place,

@@ -7,14 +7,14 @@ use clitape_recording::text::plural;
 use clitape_recording::wire::is_control;
 
 use super::facts::{Field, Object, RecordFacts};
-use super::model::{Change, ChangeKind, Part};
+use super::model::{ChangeKind, DriftChange, Part};
 use crate::observed::JsonType;
 
 /// The words that a sentence names; more are counted.
 const NAMED: usize = 12;
 
 /// The changes of the records, those of equal form in several kinds of one record as one.
-pub(super) fn schema(from: &RecordFacts, to: &RecordFacts) -> Vec<Change> {
+pub(super) fn schema(from: &RecordFacts, to: &RecordFacts) -> Vec<DriftChange> {
     let mut changes = Gathered::default();
     for (place, object) in &to.objects {
         if !from.objects.contains_key(place) && is_of_known(place, object, from) {
@@ -227,7 +227,7 @@ impl Gathered {
         }
     }
 
-    fn into_changes(self) -> Vec<Change> {
+    fn into_changes(self) -> Vec<DriftChange> {
         let change =
             |(form, (tops, scenarios, example)): (ChangeForm, (BTreeSet<String>, _, String))| {
                 let tops: Vec<String> = tops.into_iter().collect();
@@ -239,7 +239,7 @@ impl Gathered {
                     if tops.len() > 1 { format!(" in {}", tops.join(", ")) } else { String::new() };
                 let is_of_dialogue = is_control(&form.head);
                 let set: BTreeSet<ScenarioName> = scenarios;
-                Change {
+                DriftChange {
                     part: if is_of_dialogue { Part::Dialogue } else { Part::Schema },
                     kind: form.kind,
                     place,

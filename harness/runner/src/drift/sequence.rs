@@ -9,7 +9,7 @@ use clitape_recording::text::plural;
 use clitape_recording::wire::is_control;
 use serde_json::Value;
 
-use super::model::{Change, ChangeKind, Part};
+use super::model::{ChangeKind, DriftChange, Part};
 use crate::replay::stdin_lines;
 
 /// The kinds of one run's records, in order.
@@ -111,8 +111,8 @@ impl Sequences {
     }
 
     /// The changes, by part.
-    pub(super) fn into_changes(self) -> impl Iterator<Item = Change> {
-        self.0.into_iter().map(|((part, kind, place, what), (scenarios, example))| Change {
+    pub(super) fn into_changes(self) -> impl Iterator<Item = DriftChange> {
+        self.0.into_iter().map(|((part, kind, place, what), (scenarios, example))| DriftChange {
             part,
             kind,
             place,

@@ -12,7 +12,7 @@ use clitape_recording::scenario::{Scenario, Workspace};
 use clitape_recording::secrets::redact;
 use fs_err as fs;
 
-use super::model::{About, Change, ChangeKind, NotCompared};
+use super::model::{About, ChangeKind, DriftChange, NotCompared};
 use super::pairs::of_recordings;
 use crate::check::Recording;
 use crate::record::{Claude, RecordError, RecordSettings, digest, record};
@@ -167,7 +167,7 @@ impl Recorder<'_> {
         });
         let found = of_recordings(&[pair], about.each_ref(), self.stop, |_| ())
             .map_err(|_| RecordError::Stopped)?;
-        let is_of_race = |change: &Change| {
+        let is_of_race = |change: &DriftChange| {
             matches!(change.kind, ChangeKind::Count | ChangeKind::Order | ChangeKind::Lane)
         };
         Ok(found.changes.iter().any(is_of_race))

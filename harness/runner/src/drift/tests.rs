@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 
 use super::facts::RecordFacts;
 use super::pairs::of_records;
-use super::{Change, ChangeKind as K, Part};
+use super::{ChangeKind as K, DriftChange, Part};
 
 fn cassette(name: &str) -> Cassette {
     let workspace = Workspace::at(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));
     Cassette::find(&workspace, &name.parse().unwrap(), &"2.1.329".parse().unwrap()).unwrap()
 }
 
-fn changes(before: &Cassette, after: &Cassette) -> Vec<Change> {
+fn changes(before: &Cassette, after: &Cassette) -> Vec<DriftChange> {
     let facts = [before, after].map(|one| RecordFacts::of([one].into_iter()));
     of_records(&[[before, after]], &facts)
 }

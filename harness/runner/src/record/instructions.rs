@@ -138,7 +138,7 @@ fn of_file(path: &Path, inside: &Path, place: &str, is_read: bool) -> Vec<String
             true => vec![format!("the CLI reads {shown}")],
         };
     };
-    let settings = Settings::of(&value);
+    let settings = CliSettings::of(&value);
     if !is_read && !settings.runs {
         return Vec::new();
     }
@@ -169,7 +169,7 @@ fn may_run(bytes: &[u8]) -> bool {
 
 /// The settings in a value of JSON, each with the path of its key.
 #[derive(Default)]
-struct Settings {
+struct CliSettings {
     /// Whether one of them runs a program.
     runs: bool,
     /// Those that decide what runs.
@@ -177,7 +177,7 @@ struct Settings {
     others: Vec<String>,
 }
 
-impl Settings {
+impl CliSettings {
     fn of(value: &Value) -> Self {
         let mut settings = Self::default();
         settings.add("", value, false);
@@ -298,7 +298,7 @@ mod tests {
             "more": filler,
             "last": "end",
         });
-        let settings = Settings::of(&value);
+        let settings = CliSettings::of(&value);
         assert_eq!(settings.deciding[1].0, "env.NODE_OPTIONS");
         assert!(settings.others.last().unwrap().ends_with("last: end"));
     }

@@ -1,6 +1,6 @@
 //! What one scenario with one CLI version shows: the run, the checks, and what came of them.
 
-use clitape_judge::{CheckResult, Finding, FindingKind, Golden, RULES, Rule, Subjects, View};
+use clitape_judge::{CheckResult, Finding, FindingKind, Golden, RULES, Rule, RuleScope, View};
 use clitape_recording::cassette::{CassetteError, Manifest};
 use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::{Chat, Proof, Scenario, Workspace};
@@ -13,7 +13,7 @@ use crate::check::{Check, ScenarioChecks};
 
 /// A scenario with one CLI version, run and judged.
 #[derive(Debug, Clone)]
-pub struct Case {
+pub struct ProofCase {
     /// The scenario's name.
     pub name: String,
     /// One line for people.
@@ -53,7 +53,7 @@ pub struct ComparedGolden {
     pub finding: Option<Finding>,
 }
 
-impl Case {
+impl ProofCase {
     /// Runs and judges a scenario with the recording of one CLI version.
     ///
     /// # Errors
@@ -129,7 +129,7 @@ impl Case {
     /// The invariants, each with what breaks it.
     pub(crate) fn invariants(&self) -> Vec<(&'static Rule, Option<&Finding>)> {
         let broken = |kind| self.findings().find(|finding| finding.id == kind);
-        let own = RULES.iter().filter(|rule| rule.needs.subjects != Subjects::Others);
+        let own = RULES.iter().filter(|rule| rule.needs.scope != RuleScope::Others);
         own.map(|rule| (rule, broken(rule.kind))).collect()
     }
 

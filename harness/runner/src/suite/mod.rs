@@ -13,7 +13,7 @@ mod seed_search;
 pub mod select;
 mod watch;
 
-pub use case::{Case, ComparedGolden};
+pub use case::{ComparedGolden, ProofCase};
 pub use case_run::CaseRun;
 pub(crate) use pool::{Progress, in_order};
 pub use result::{Cause, CheckRun, JudgedShard, ScenarioRun, Tally, Trouble};

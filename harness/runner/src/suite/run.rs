@@ -11,7 +11,7 @@ use clitape_recording::limits::{CHECK_TIME, ReplayLimits};
 use clitape_recording::names::{CliVersion, ScenarioName};
 use clitape_recording::scenario::{ScenarioError, Seeds, Workspace};
 
-use super::case::Case;
+use super::case::ProofCase;
 use super::pool::{Progress, in_order_noting};
 use super::result::{CheckRun, ScenarioRun, UNUSABLE};
 use super::select::Selection;
@@ -27,7 +27,7 @@ pub struct SuiteOptions<'a> {
     pub selection: &'a Selection,
     /// Whether what differs is written as a pending golden.
     pub update: bool,
-    /// Whether a [`Case`] is gathered of every recording of which a check finds something.
+    /// Whether a [`ProofCase`] is gathered of every recording of which a check finds something.
     pub gather_cases: bool,
     /// The most plans and channels that a scenario may have.
     pub limits: ReplayLimits,
@@ -77,7 +77,7 @@ pub struct SuiteRun {
     /// The checks of the workspace as a whole.
     pub workspace: Vec<CheckRun>,
     /// The recordings of which a check finds something, where they were asked for.
-    pub cases: Vec<Case>,
+    pub cases: Vec<ProofCase>,
     /// The number of scenarios that were not judged, because one before them has a finding.
     pub unchecked: usize,
     /// What was at stake, where it was asked for.
@@ -256,7 +256,7 @@ pub fn run(
 /// What came of a scenario.
 struct Judgement {
     run: ScenarioRun,
-    cases: Vec<Case>,
+    cases: Vec<ProofCase>,
     marks: Marks,
 }
 
@@ -328,7 +328,7 @@ fn cases(
     hanging: &[&Check],
     asked: &[&Check],
     judged: &[Judged],
-) -> Result<Vec<Case>, CassetteError> {
+) -> Result<Vec<ProofCase>, CassetteError> {
     let judged: Vec<_> = asked
         .iter()
         .zip(judged)
@@ -339,7 +339,11 @@ fn cases(
         !hanging.iter().any(|check| is_of_it(check))
             && judged.iter().any(|(check, result)| is_of_it(check) && !result.findings.is_empty())
     };
-    checks.versions().filter(failed).map(|version| Case::gather(checks, version, &judged)).collect()
+    checks
+        .versions()
+        .filter(failed)
+        .map(|version| ProofCase::gather(checks, version, &judged))
+        .collect()
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ pub(super) struct AskedMessage {
 
 /// A message as a chat shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Face {
+pub(super) struct QuestionFace {
     pub(super) html: String,
     pub(super) file: Option<String>,
     pub(super) buttons: Vec<Vec<Button>>,
@@ -86,16 +86,16 @@ impl AskedMessage {
     }
 
     /// Makes the message that goes ahead with this number, from 0.
-    pub(super) fn face_ahead(&self, number: usize, profile: &Profile) -> Option<Face> {
+    pub(super) fn face_ahead(&self, number: usize, profile: &Profile) -> Option<QuestionFace> {
         let (html, file) = self.ahead.message(number, profile)?;
-        Some(Face { html, file, buttons: Vec::new() })
+        Some(QuestionFace { html, file, buttons: Vec::new() })
     }
 
     /// Makes the message as `profile` writes it. Without all of what is asked there is no button.
-    pub(super) fn face(&self, profile: &Profile) -> Face {
+    pub(super) fn face(&self, profile: &Profile) -> QuestionFace {
         if let Some(closed) = &self.closed {
             let html = shortened(&[self.verdict(closed), self.name()].concat(), profile);
-            return Face { html, ..Face::default() };
+            return QuestionFace { html, ..QuestionFace::default() };
         }
         let subject = match (&self.unshown, &self.ahead) {
             (Some(why), _) => unshown(why),
@@ -107,7 +107,7 @@ impl AskedMessage {
         let (html, is_whole) = first_page(&pieces, profile, profile.limit).unwrap_or_default();
         let has_buttons = is_whole || planted(Plant::QuestionCut);
         let buttons = if has_buttons { self.buttons() } else { Vec::new() };
-        Face { html, file: None, buttons }
+        QuestionFace { html, file: None, buttons }
     }
 
     /// Who asks for what.

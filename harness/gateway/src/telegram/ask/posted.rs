@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::super::api::{BotApiError, backoff};
-use super::message::{AskedMessage, Face};
+use super::message::{AskedMessage, QuestionFace};
 use crate::question::Closing;
 
 /// New messages of one question whose answer may be lost.
@@ -18,7 +18,7 @@ pub(super) struct PostedMessage {
     /// The messages that are there ahead of it.
     pub(super) ahead: Vec<i64>,
     pub(super) message_id: Option<i64>,
-    pub(super) shown: Option<Face>,
+    pub(super) shown: Option<QuestionFace>,
     /// Whether it may have something else to show than it shows.
     pub(super) may_differ: bool,
     /// New messages whose answer was lost.
@@ -33,7 +33,7 @@ pub(super) struct PostedMessage {
 pub(super) struct DueCall {
     pub(super) index: usize,
     pub(super) message_id: Option<i64>,
-    pub(super) face: Face,
+    pub(super) face: QuestionFace,
     /// Id of the question.
     pub(super) question: String,
     /// Whether it is one of those that go ahead.
@@ -68,7 +68,7 @@ impl PostedMessage {
     }
 
     /// Whether there is something to show.
-    pub(super) fn is_due(&self, face: &Face) -> bool {
+    pub(super) fn is_due(&self, face: &QuestionFace) -> bool {
         let was_shown = self.shown.is_some() || self.lost > 0 || !self.ahead.is_empty();
         let closing = self.asked.closed.as_ref().map(|closed| &closed.closing);
         // A question that nobody saw leaves nothing behind, unless nobody could answer it.

@@ -9,7 +9,7 @@ use clitape_recording::trace::Entry;
 use serde_json::Value;
 
 use super::super::violation::{Broken, by_index, whole};
-use super::{entries, of_call, played, text};
+use super::entries::{entries, of_call, played, text};
 use crate::case::{Case, is_text};
 use crate::words::quoted;
 

@@ -3,7 +3,7 @@
 use clitape_recording::facts::{TurnEnding, TurnFacts};
 
 use super::super::violation::{Broken, by_index};
-use super::{answered, entries, played, text};
+use super::entries::{answered, entries, played, text};
 use crate::case::Case;
 use crate::words::{letters, pieces_of_plain, quoted, seconds};
 

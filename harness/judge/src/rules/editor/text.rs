@@ -3,7 +3,7 @@
 use clitape_recording::facts::TurnFacts;
 
 use super::super::violation::{Broken, by_index, whole};
-use super::{entries, played};
+use super::entries::{entries, played};
 use crate::case::Case;
 use crate::words::{FEW_LETTERS, letters, pieces_of_plain, quoted};
 

@@ -85,11 +85,11 @@ pub(in crate::rules) fn empty_delta(case: Case<'_>) -> Option<Broken<'_>> {
 }
 
 /// A message's conversation and id.
-type Key<'r> = (Option<&'r str>, &'r str);
+type MessageKey<'r> = (Option<&'r str>, &'r str);
 
 /// The messages of stdout by conversation and id.
-fn messages(case: Case<'_>) -> BTreeMap<Key<'_>, Vec<&RecordedMessage>> {
-    let mut messages: BTreeMap<Key<'_>, Vec<&RecordedMessage>> = BTreeMap::new();
+fn messages(case: Case<'_>) -> BTreeMap<MessageKey<'_>, Vec<&RecordedMessage>> {
+    let mut messages: BTreeMap<MessageKey<'_>, Vec<&RecordedMessage>> = BTreeMap::new();
     for message in &case.facts.messages {
         messages.entry((message.parent.as_deref(), &message.id)).or_default().push(message);
     }
@@ -100,10 +100,11 @@ fn messages(case: Case<'_>) -> BTreeMap<Key<'_>, Vec<&RecordedMessage>> {
 ///
 /// A result may come when the next turn has begun: what has come of that turn is retracted, and said again after the
 /// outcome. It counts once.
-fn told<'r>(case: Case<'r>, kind: &str) -> BTreeMap<Key<'r>, (Option<&'r Entry>, String)> {
-    let mut told: BTreeMap<Key<'_>, (Option<&Entry>, String)> = BTreeMap::new();
+fn told<'r>(case: Case<'r>, kind: &str) -> BTreeMap<MessageKey<'r>, (Option<&'r Entry>, String)> {
+    let mut told: BTreeMap<MessageKey<'_>, (Option<&Entry>, String)> = BTreeMap::new();
     // The messages whose text was retracted, and those of them whose turn is over.
-    let (mut retracted, mut over): (HashSet<Key<'_>>, HashSet<Key<'_>>) = Default::default();
+    let (mut retracted, mut over): (HashSet<MessageKey<'_>>, HashSet<MessageKey<'_>>) =
+        Default::default();
     for entry in case.lane(Lane::Lifecycle) {
         let parent = entry.field("parent").and_then(Value::as_str);
         let key = (parent, entry.text("message_id"));

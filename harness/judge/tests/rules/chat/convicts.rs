@@ -20,9 +20,9 @@ struct Seen<'s> {
     cassette: &'s str,
     lines: &'s [Entry],
     turns: Vec<PlayedTurn>,
-    ending: RunEnding,
+    ending: ObservedEnding,
     traits: SubjectTraits,
-    bus: Option<Vec<BusEvent>>,
+    bus: Option<Vec<SubjectEvent>>,
 }
 
 impl Default for Seen<'_> {
@@ -31,7 +31,7 @@ impl Default for Seen<'_> {
             cassette: "three-tools/2.1.329",
             lines: &[],
             turns: Vec::new(),
-            ending: RunEnding::Over,
+            ending: ObservedEnding::Over,
             traits: SubjectTraits::default(),
             bus: None,
         }
@@ -372,21 +372,21 @@ fn sb024_sb025_the_server_is_left_in_peace() {
 
 #[test]
 fn sb026_to_sb029_a_run_that_does_not_end_says_why() {
-    let ended = |ending: RunEnding, kind: K, words: &str| {
+    let ended = |ending: ObservedEnding, kind: K, words: &str| {
         let found = check_seen(Seen { ending, lines: &good()[..2], ..Seen::default() }, &[kind]);
         assert!(found[0].sentence.contains(words), "{found:?}");
     };
-    let hung = RunEnding::Hung {
+    let hung = ObservedEnding::Hung {
         waited_s: 60,
         waited_for: "claude was never started".to_owned(),
         last_words: "no route".to_owned(),
     };
     ended(hung.clone(), K::SubjectHung, "for 60 s, claude was never");
     ended(hung, K::SubjectHung, "its last words are “no route”");
-    ended(RunEnding::Refused("expected q1".to_owned()), K::SubjectRefused, "expected q1");
+    ended(ObservedEnding::Refused("expected q1".to_owned()), K::SubjectRefused, "expected q1");
     let (how, last_words) = ("exit code 1".to_owned(), "TypeError: x is undefined".to_owned());
-    ended(RunEnding::Died { how, last_words }, K::SubjectDied, "TypeError");
-    ended(RunEnding::Flooded("2,000 calls".to_owned()), K::SubjectFlooded, "2,000 calls");
+    ended(ObservedEnding::Died { how, last_words }, K::SubjectDied, "TypeError");
+    ended(ObservedEnding::Flooded("2,000 calls".to_owned()), K::SubjectFlooded, "2,000 calls");
 }
 
 #[test]

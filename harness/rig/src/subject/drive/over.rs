@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use clitape_judge::observation::{Observation, RunEnding};
+use clitape_judge::observation::{Observation, ObservedEnding};
 use clitape_judge::{FindingKind, judge};
 use clitape_recording::trace::Entry;
 use regex::Regex;
@@ -154,9 +154,9 @@ impl Drive<'_> {
     }
 
     /// Says that the run hangs, once it has lasted too long.
-    pub(super) fn hung(&self, played: &Played) -> Option<RunEnding> {
+    pub(super) fn hung(&self, played: &Played) -> Option<ObservedEnding> {
         if let Some(sentence) = self.refused_start(played) {
-            return Some(RunEnding::Refused(sentence));
+            return Some(ObservedEnding::Refused(sentence));
         }
         let waits: Duration = self.entries.iter().map(wait_of).sum();
         let limit = Duration::from_secs(self.spec.within_s)
@@ -165,7 +165,7 @@ impl Drive<'_> {
         let waited = self.clock.elapsed();
         if played.starts == 0 {
             if let Some(sentence) = self.shared.queue.verdict() {
-                return Some(RunEnding::NotServed(sentence));
+                return Some(ObservedEnding::NotServed(sentence));
             }
             let quiet = Duration::from_secs(self.spec.idle_s) + SEARCH;
             let is_silent =
@@ -175,7 +175,7 @@ impl Drive<'_> {
                 if waited >= patience {
                     self.ticket.leave(words);
                     let sentence = self.shared.queue.verdict().unwrap_or_default();
-                    return Some(RunEnding::NotServed(sentence));
+                    return Some(ObservedEnding::NotServed(sentence));
                 }
             } else if is_silent && words.is_some() {
                 // A gateway that has answered without the CLI does not start it later.
@@ -196,7 +196,11 @@ impl Drive<'_> {
             None => "the chat is never quiet, or `claude` does not come to its end".to_owned(),
         };
         waited_for.push_str(&self.stillness());
-        Some(RunEnding::Hung { waited_s: waited.as_secs(), waited_for, last_words: String::new() })
+        Some(ObservedEnding::Hung {
+            waited_s: waited.as_secs(),
+            waited_for,
+            last_words: String::new(),
+        })
     }
 
     /// Returns what `claude` said of arguments that it refused, once the gateway had time to start it in another way and
@@ -212,7 +216,7 @@ impl Drive<'_> {
     }
 
     /// Returns how a run ends in which `claude` was not started, with what the chat says.
-    fn not_started(&self, words: Option<String>, waited: Duration) -> RunEnding {
+    fn not_started(&self, words: Option<String>, waited: Duration) -> ObservedEnding {
         let log = self.shared.log();
         let mut waited_for = match (log.stray(), words, log.unheard(self.begin_ms).is_some()) {
             (Some(sentence), ..) => format!("`claude` played nothing; it said: {sentence}"),
@@ -241,7 +245,7 @@ impl Drive<'_> {
             waited_for.push_str(&format!("; after the steps of `first`, the chat said {words}"));
         }
         waited_for.push_str(&self.stillness());
-        RunEnding::Hung { waited_s: waited.as_secs(), waited_for, last_words: String::new() }
+        ObservedEnding::Hung { waited_s: waited.as_secs(), waited_for, last_words: String::new() }
     }
 
     /// Returns whether a check gives the gateway up, which has done nothing since the person wrote.

@@ -4,7 +4,7 @@ use clitape_recording::names::ScenarioName;
 use serde::Serialize;
 
 use super::words::verdict;
-use crate::drift::{About, Change, Cost, Drift, NotCompared, Part};
+use crate::drift::{About, Cost, Drift, DriftChange, NotCompared, Part};
 
 /// The format of the report, raised when a reader of the old one would go wrong.
 const FORMAT: u32 = 1;
@@ -28,9 +28,9 @@ pub struct DriftReport<'a> {
     /// Whether a person sees something else in a chat.
     person_sees: bool,
     /// The changes, by part.
-    changes: &'a [Change],
+    changes: &'a [DriftChange],
     /// Lanes that differ only because the gateway uses what is new in the records.
-    follows: &'a [Change],
+    follows: &'a [DriftChange],
     /// What was not compared, though it should have been.
     not_compared: &'a [NotCompared],
     /// Scenarios that are not for both versions, with the reason.

@@ -6,7 +6,7 @@ use clitape_recording::text::markdown::{code, inline};
 use clitape_recording::text::{Keep, truncate};
 
 use super::words::{cost, counted, follows, shown_by, verdict};
-use crate::drift::{Change, Drift, NotCompared, Part};
+use crate::drift::{Drift, DriftChange, NotCompared, Part};
 
 /// The changes of a part that are listed; the JSON has all of them.
 const LISTED: usize = 60;
@@ -19,7 +19,7 @@ pub fn drift_text(drift: &Drift) -> String {
     let mut out = format!("# claude {} → {}\n\n", inline(&from.version), inline(&to.version));
     let _ = writeln!(out, "**{}** {}\n", inline(&verdict(drift)), inline(&counted(drift)));
     for part in Part::ALL {
-        let changes: Vec<&Change> = drift.of(part).collect();
+        let changes: Vec<&DriftChange> = drift.of(part).collect();
         if changes.is_empty() {
             let _ = writeln!(out, "- {}: nothing", part.title());
         } else {
@@ -27,7 +27,7 @@ pub fn drift_text(drift: &Drift) -> String {
         }
     }
     for part in Part::ALL {
-        let changes: Vec<&Change> = drift.of(part).collect();
+        let changes: Vec<&DriftChange> = drift.of(part).collect();
         if changes.is_empty() {
             continue;
         }
@@ -50,8 +50,8 @@ pub fn drift_text(drift: &Drift) -> String {
 }
 
 /// A change: its place, the sentence, the recordings, and an example.
-fn line(out: &mut String, change: &Change) {
-    let Change { place, what, example, .. } = change;
+fn line(out: &mut String, change: &DriftChange) {
+    let DriftChange { place, what, example, .. } = change;
     let _ = write!(out, "- {} {}", code(place), inline(what));
     let seen = shown_by(change);
     if !seen.is_empty() {

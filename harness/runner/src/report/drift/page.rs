@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 
 use super::words::{cost, counted, follows, shown_by, verdict};
-use crate::drift::{Change, Drift, NotCompared, Part};
+use crate::drift::{Drift, DriftChange, NotCompared, Part};
 use crate::report::compare::{STYLE, sections};
 use crate::report::page::{PageFrame, badge};
 
@@ -61,7 +61,7 @@ pub fn drift_page(drift: &Drift) -> String {
 }
 
 /// The changes of a part.
-fn changes(part: Part, changes: &[&Change]) -> Markup {
+fn changes(part: Part, changes: &[&DriftChange]) -> Markup {
     if changes.is_empty() {
         return html! {};
     }
@@ -76,7 +76,7 @@ fn changes(part: Part, changes: &[&Change]) -> Markup {
     }
 }
 
-fn line(change: &Change) -> Markup {
+fn line(change: &DriftChange) -> Markup {
     html! {
         li {
             code { (change.place) } " " (change.what) " "

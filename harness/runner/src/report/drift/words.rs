@@ -3,7 +3,7 @@
 use clitape_recording::names::ScenarioName;
 use clitape_recording::text::plural;
 
-use crate::drift::{Change, Drift, Part};
+use crate::drift::{Drift, DriftChange, Part};
 
 /// The scenarios that a sentence names; more are counted.
 const NAMED: usize = 3;
@@ -65,7 +65,7 @@ pub(super) fn follows(drift: &Drift) -> Option<String> {
 }
 
 /// The recordings that show a change: `in 69 scenarios, such as api-400`.
-pub(super) fn shown_by(change: &Change) -> String {
+pub(super) fn shown_by(change: &DriftChange) -> String {
     let names: Vec<&str> = change.scenarios.iter().map(|name| name.as_str()).collect();
     if names.is_empty() { String::new() } else { format!("in {}", named(&names)) }
 }

@@ -20,7 +20,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::text::verdict;
-use crate::suite::{Case, CaseRun};
+use crate::suite::{CaseRun, ProofCase};
 use clitape_judge::Finding;
 pub(crate) use found::found;
 use frame::ScriptData;
@@ -59,7 +59,7 @@ struct EntryData<'a> {
 }
 
 /// Writes the page.
-pub fn page(cases: &[Case]) -> String {
+pub fn page(cases: &[ProofCase]) -> String {
     let runs = cases.iter().flat_map(|case| case.runs.iter().map(|run| (run, case.chat.profile)));
     let data = PageData { runs: runs.map(|(run, profile)| data(run, profile)).collect() };
     let names: Vec<&str> = cases.iter().map(|case| case.title.as_str()).collect();

@@ -5,10 +5,10 @@ use clitape_recording::names::{CassetteFile, CassettePart};
 use clitape_recording::text::plural;
 use maud::{Markup, html};
 
-use crate::suite::{Case, CaseRun};
+use crate::suite::{CaseRun, ProofCase};
 
 /// Returns the provenance of the case, then that of each of its runs.
-pub(super) fn provenance(case: &Case) -> Markup {
+pub(super) fn provenance(case: &ProofCase) -> Markup {
     html! {
         h3 { "Provenance" } "\n"
         (list(&of_case(case)))
@@ -33,7 +33,7 @@ fn list(rows: &[(String, String)]) -> Markup {
     }
 }
 
-fn of_case(case: &Case) -> Vec<(String, String)> {
+fn of_case(case: &ProofCase) -> Vec<(String, String)> {
     let manifest = &case.manifest;
     let cli = &manifest.cli;
     let replaced: Vec<String> =
@@ -50,7 +50,7 @@ fn of_case(case: &Case) -> Vec<(String, String)> {
     ]
 }
 
-fn of_run(case: &Case, run: &CaseRun) -> Vec<(String, String)> {
+fn of_run(case: &ProofCase, run: &CaseRun) -> Vec<(String, String)> {
     let hash = |file: &CassetteFile| case.manifest.sha256.get(file).cloned().unwrap_or_default();
     let kept = CassetteFile::new(CassettePart::Stdout, run.number);
     let counts = run.counts;

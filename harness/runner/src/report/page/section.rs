@@ -15,7 +15,7 @@ use super::provenance::{origin, provenance};
 use super::waterfall::{seconds, waterfall};
 use crate::report::groups::nearest;
 use crate::report::two_sided::{PersonAct, STOP, act};
-use crate::suite::{Case, CaseRun, ComparedGolden};
+use crate::suite::{CaseRun, ComparedGolden, ProofCase};
 
 /// The most lines of a golden that are shown; further ones are counted.
 const GOLDEN_LINES: usize = 200;
@@ -24,7 +24,7 @@ const EVENTS: usize = 1_000;
 
 /// Returns the section of a case; `place` is the place of its first run among all runs of the page, from 0, and `data`
 /// is what the script draws of the runs from there on.
-pub(super) fn section(place: usize, case: &Case, data: &[RunData<'_>]) -> Markup {
+pub(super) fn section(place: usize, case: &ProofCase, data: &[RunData<'_>]) -> Markup {
     html! {
         section.case {
             h2 { (case.title) " " small { (case.name) " · claude " (case.version()) } } "\n"
@@ -47,11 +47,11 @@ pub(super) fn section(place: usize, case: &Case, data: &[RunData<'_>]) -> Markup
 }
 
 /// The goldens that do not hold, each with its lane.
-fn failed(case: &Case) -> impl Iterator<Item = (&str, &Finding)> {
+fn failed(case: &ProofCase) -> impl Iterator<Item = (&str, &Finding)> {
     case.goldens.iter().filter_map(|golden| Some((golden.view.as_str(), golden.finding.as_ref()?)))
 }
 
-fn verdicts(case: &Case) -> Markup {
+fn verdicts(case: &ProofCase) -> Markup {
     let invariants = case.invariants();
     let held = invariants.iter().filter(|(_, broken)| broken.is_none()).count();
     let all_goldens = case.goldens.iter().all(|golden| golden.finding.is_none());
@@ -198,7 +198,7 @@ fn goldens(goldens: &[ComparedGolden]) -> Markup {
     }
 }
 
-fn invariants(case: &Case) -> Markup {
+fn invariants(case: &ProofCase) -> Markup {
     let further = if case.runs.len() == 1 { "" } else { "; further runs paced, in one chat" };
     html! {
         h3 { "Invariants" } "\n"

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::picture::moments;
 use crate::report::page::chat::{StyledRun, columns};
-use crate::suite::Case;
+use crate::suite::ProofCase;
 
 /// Columns and rows of the terminal.
 const COLUMNS: usize = 72;
@@ -21,7 +21,7 @@ const SGR: [(&str, u8); 7] =
     [("b", 1), ("i", 3), ("u", 4), ("link", 4), ("s", 9), ("code", 36), (BUTTON, 1)];
 
 /// Writes it. The text has no control characters but its own.
-pub fn cast(cases: &[Case]) -> String {
+pub fn cast(cases: &[ProofCase]) -> String {
     let names: Vec<String> = cases.iter().map(|case| plain(&case.title)).collect();
     let header = json!({
         "version": 3, "term": { "cols": COLUMNS, "rows": ROWS }, "title": names.join(", "),

@@ -11,7 +11,7 @@ use crate::report::page::document;
 use crate::report::page::frames::{ChatFrames, ChatMessage, MESSAGES};
 use crate::report::page::key_frames::key_frames;
 use crate::report::page::waterfall::seconds;
-use crate::suite::Case;
+use crate::suite::ProofCase;
 
 /// Columns of a line, and lines of a picture.
 const COLUMNS: usize = 64;
@@ -60,7 +60,7 @@ impl WrappedMessage {
 }
 
 /// The moments of all cases one after another, and when the last one has been seen.
-pub(super) fn moments(cases: &[Case], columns: usize) -> (Vec<PictureMoment>, u64) {
+pub(super) fn moments(cases: &[ProofCase], columns: usize) -> (Vec<PictureMoment>, u64) {
     let mut moments = Vec::new();
     let mut began = 0;
     for case in cases {
@@ -102,7 +102,7 @@ fn drawn(frames: usize, keys: &BTreeSet<usize>) -> impl Iterator<Item = usize> {
 }
 
 /// Draws it: animated, and as four key frames for a viewer that does not animate.
-pub fn picture(cases: &[Case]) -> String {
+pub fn picture(cases: &[ProofCase]) -> String {
     let (moments, end) = moments(cases, COLUMNS);
     let tallest = moments.iter().map(|moment| taken(&moment.messages)).max().unwrap_or(0);
     let height = (tallest + 34).min(LINES * LINE + 60);

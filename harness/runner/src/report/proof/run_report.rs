@@ -4,7 +4,7 @@ use clitape_recording::text::plural;
 use serde::{Deserialize, Serialize};
 
 use super::text::observed_line;
-use crate::suite::Case;
+use crate::suite::ProofCase;
 
 /// The format that is written and read.
 const FORMAT: u32 = 1;
@@ -33,8 +33,8 @@ struct ReportedCase {
 
 impl ProofRunReport {
     /// The report of these recordings.
-    pub fn of(cases: &[Case]) -> Self {
-        let case = |case: &Case| ReportedCase {
+    pub fn of(cases: &[ProofCase]) -> Self {
+        let case = |case: &ProofCase| ReportedCase {
             name: format!("{}/{}", case.name, case.version()),
             observed: observed_line(case),
             findings: case.findings().map(|one| format!("{} {}", one.id, one.sentence)).collect(),

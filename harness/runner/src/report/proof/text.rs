@@ -16,16 +16,16 @@ use crate::report::page::waterfall::seconds;
 use crate::report::page::{confinement, origin};
 use crate::report::two_sided::{PersonAct, STOP, act};
 use crate::report::{footer, write_entry};
-use crate::suite::Case;
+use crate::suite::ProofCase;
 
 /// What no replay can test.
 const NEVER_TESTED: &str = "delivery over the network of a chat service (the Bot API's calls were \
                             answered in memory), and answers of a live model (the model was scripted)";
 
 /// Writes it.
-pub fn text(cases: &[Case]) -> String {
+pub fn text(cases: &[ProofCase]) -> String {
     let mut out = String::from("## Real behavior proof\n\n");
-    let each = |of: &dyn Fn(&Case) -> String| -> String {
+    let each = |of: &dyn Fn(&ProofCase) -> String| -> String {
         let mut parts: Vec<String> = Vec::new();
         for part in cases.iter().map(|case| one_line(&of(case))) {
             if !part.is_empty() && !parts.contains(&part) {
@@ -79,7 +79,7 @@ pub fn text(cases: &[Case]) -> String {
     out
 }
 
-fn behaviour(case: &Case) -> String {
+fn behaviour(case: &ProofCase) -> String {
     let what = case.proof.behaviour.as_ref().unwrap_or(&case.about);
     let tracks = if case.tracks.is_empty() {
         String::new()
@@ -90,7 +90,7 @@ fn behaviour(case: &Case) -> String {
     format!("{}{tracks}", inline(what.trim_end_matches('.')))
 }
 
-fn environment(case: &Case) -> String {
+fn environment(case: &ProofCase) -> String {
     let cli = &case.manifest.cli;
     let platform = if cli.platform.is_empty() { "a platform not known" } else { &cli.platform };
     let origin = origin(case.manifest.origin);
@@ -105,7 +105,7 @@ fn environment(case: &Case) -> String {
     )
 }
 
-fn steps(case: &Case) -> String {
+fn steps(case: &ProofCase) -> String {
     let name = shell_quote(&case.name);
     let record = match case.manifest.origin {
         Origin::Recorded => {
@@ -119,11 +119,11 @@ fn steps(case: &Case) -> String {
 }
 
 /// What is observed of a recording, as the text has it.
-pub(super) fn observed_line(case: &Case) -> String {
+pub(super) fn observed_line(case: &ProofCase) -> String {
     one_line(&observed(case))
 }
 
-fn observed(case: &Case) -> String {
+fn observed(case: &ProofCase) -> String {
     let invariants = case.invariants();
     let held = invariants.iter().filter(|(_, broken)| broken.is_none()).count();
     let seen = case.runs.iter().map(|run| {
@@ -146,7 +146,7 @@ fn observed(case: &Case) -> String {
     )
 }
 
-fn not_tested(case: &Case) -> String {
+fn not_tested(case: &ProofCase) -> String {
     let own = case.proof.not_tested.as_deref().map(inline);
     let further = (case.runs.len() > 1).then(|| {
         "cuts and delays of the further runs of a session (they were replayed line by line)"

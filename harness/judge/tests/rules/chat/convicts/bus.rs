@@ -3,13 +3,14 @@
 use super::*;
 
 /// The events of a bus with the calls of `three-tools`, without the last `missing` of them.
-fn bus_of_three_tools(missing: usize) -> Vec<BusEvent> {
+fn bus_of_three_tools(missing: usize) -> Vec<SubjectEvent> {
     let cassette = Cassette::load(&root().join("cassettes/three-tools/2.1.329")).unwrap();
-    let text = BusEvent { kind: "text".to_owned(), phase: None, id: None, name: None, args: None };
+    let text =
+        SubjectEvent { kind: "text".to_owned(), phase: None, id: None, name: None, args: None };
     let mut bus = vec![text];
     for tool in &Facts::of(&cassette).turn_facts()[0].tools {
         for phase in ["start", "result"] {
-            bus.push(BusEvent {
+            bus.push(SubjectEvent {
                 kind: "tool".to_owned(),
                 phase: Some(phase.to_owned()),
                 id: Some(tool.id.clone()),
@@ -26,7 +27,7 @@ fn bus_of_three_tools(missing: usize) -> Vec<BusEvent> {
 #[test]
 fn sb032_the_bus_has_every_call() {
     let lines = good();
-    let check_bus = |bus: Vec<BusEvent>, expect: &[K]| {
+    let check_bus = |bus: Vec<SubjectEvent>, expect: &[K]| {
         check_seen(
             Seen { lines: &lines, bus: Some(bus), turns: played(9_000), ..Seen::default() },
             expect,
@@ -39,22 +40,24 @@ fn sb032_the_bus_has_every_call() {
     let found = check_bus(bus_of_three_tools(1), &[K::BusUntold]);
     assert!(found[0].sentence.contains("the first result that is missing is of Bash"), "{found:?}");
     // A bus without ids is known by the names of the tools.
-    let nameless = |event: BusEvent| BusEvent { id: None, ..event };
+    let nameless = |event: SubjectEvent| SubjectEvent { id: None, ..event };
     check_bus(bus_of_three_tools(0).into_iter().map(nameless).collect(), &[]);
     // A process that goes on with the session has ids of its own.
     let cassette = Cassette::load(&root().join("cassettes/three-tools/2.1.329")).unwrap();
     let tools = Facts::of(&cassette).turn_facts().remove(0).tools;
-    let other = |event: BusEvent| {
+    let other = |event: SubjectEvent| {
         let call = tools.iter().find(|tool| Some(&tool.id) == event.id.as_ref());
         let args = call.map(|tool| serde_json::json!({ "on": tool.main_argument }));
         let id = event.id.map(|id| format!("{id}-again"));
-        BusEvent { id, args: event.args.and(args), ..event }
+        SubjectEvent { id, args: event.args.and(args), ..event }
     };
     check_bus(bus_of_three_tools(0).into_iter().map(other).collect(), &[]);
     let found = check_bus(bus_of_three_tools(1).into_iter().map(other).collect(), &[K::BusUntold]);
     assert!(found[0].sentence.contains("the first result that is missing"), "{found:?}");
-    let empty =
-        |event: BusEvent| BusEvent { args: event.args.map(|_| serde_json::json!({})), ..event };
+    let empty = |event: SubjectEvent| SubjectEvent {
+        args: event.args.map(|_| serde_json::json!({})),
+        ..event
+    };
     let found = check_bus(bus_of_three_tools(0).into_iter().map(empty).collect(), &[K::BusUntold]);
     assert!(found[0].sentence.contains("without its arguments"), "{found:?}");
 }
