@@ -21,6 +21,7 @@ use serde_json::Value;
 mod asked;
 mod chat;
 mod editor;
+mod own_chat;
 mod stdout;
 
 /// The root of the repository.

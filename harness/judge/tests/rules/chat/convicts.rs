@@ -348,6 +348,19 @@ fn sb022_sb023_what_the_server_refuses_is_sent_again() {
 }
 
 #[test]
+fn gw014_two_edits_of_one_message_are_not_under_way_at_a_time() {
+    let slow = |id: i64| {
+        let data = serde_json::json!({ "message_id": id, "text": TOOLS, "took_ms": 900 });
+        call(5_000, "editMessageText", data)
+    };
+    check(&good_but(1, &[slow(7), edit(5_900, 7, ANSWER)]), &[]);
+    check(&good_but(1, &[slow(7), edit(5_500, 7, ANSWER)]), &[K::CallsOverlap]);
+    // Of two messages, none takes the place of the other.
+    let other = [send(4_000, 8, TOOLS), slow(8), edit(5_500, 7, ANSWER)];
+    check(&good_but(1, &other), &[]);
+}
+
+#[test]
 fn sb024_sb025_the_server_is_left_in_peace() {
     let limited = call(
         5_000,
