@@ -312,8 +312,9 @@ pub(crate) fn taken_back(case: Case<'_>) -> Option<Broken<'_>> {
         case.words().recorded.iter().filter(|other| other.contains(&text)).count() == 1
     };
     let segments = case.turns().iter().flat_map(|turn| &turn.segments).filter(is_unique);
-    // A longer one goes on in another message.
-    let segments = segments.filter(|segment| segment.text.chars().count() <= ONE_PAGE);
+    // clitape's own draft of a longer one becomes the first page of several, which ends before.
+    let is_paged = |segment: &&TextSegment| segment.text.chars().count() > ONE_PAGE;
+    let segments = segments.filter(|segment| case.own.is_none() || !is_paged(segment));
     let segments: Vec<_> = segments.map(|segment| letters_of_markdown(&segment.text)).collect();
     // How much of each piece of text each message has shown.
     let mut most: BTreeMap<(u64, usize), usize> = BTreeMap::new();

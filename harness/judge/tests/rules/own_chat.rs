@@ -38,26 +38,26 @@ fn check(number: usize, change: impl Fn(&str) -> String, kind: FindingKind) {
 #[test]
 fn sb014_texts_of_the_own_chat_are_not_glued() {
     let glued = "I look at both of the files that you named.They differ in their last line.";
-    check(2, |_| glued.to_owned(), FindingKind::TextGlued);
+    check(3, |_| glued.to_owned(), FindingKind::TextGlued);
 }
 
 #[test]
 fn sb015_no_text_of_the_own_chat_is_taken_back() {
-    let shorter = |text: &str| text.replace(" files that you named.", "");
+    let shorter = |text: &str| text.replace(" you named.", "");
     check(1, shorter, FindingKind::TextTakenBack);
 }
 
 #[test]
 fn sb010_nothing_runs_in_the_own_chat_when_the_run_is_over() {
-    check(2, |text| format!("{text}\n\nRunning…"), FindingKind::RunningLeft);
+    check(3, |text| format!("{text}\n\nRunning…"), FindingKind::RunningLeft);
 }
 
 #[test]
 fn sb017_a_line_of_the_own_chat_has_its_argument() {
-    check(1, |text| text.replace("a.txt", "{}"), FindingKind::ArgumentsEmpty);
+    check(1, |text| text.replace("from a.txt", "{}"), FindingKind::ArgumentsEmpty);
 }
 
 #[test]
 fn sb003_the_own_chat_shows_no_markup() {
-    check(2, |text| format!("{text} &amp;lt;b&amp;gt;"), FindingKind::AnswerAltered);
+    check(3, |text| format!("{text} &amp;lt;b&amp;gt;"), FindingKind::AnswerAltered);
 }
