@@ -25,6 +25,18 @@ pub(crate) struct Letter {
     is_text: bool,
 }
 
+impl Letter {
+    /// The letter in lower case.
+    pub(crate) fn letter(&self) -> char {
+        self.letter
+    }
+
+    /// Whether every renderer shows it.
+    pub(crate) fn is_text(&self) -> bool {
+        self.is_text
+    }
+}
+
 /// The letters and digits of Markdown, in lower case.
 pub(crate) fn letters_of_markdown(markdown: &str) -> Vec<Letter> {
     let mut is_text = vec![false; markdown.len()];

@@ -134,7 +134,14 @@ pub(crate) fn arguments_empty(case: Case<'_>) -> Option<Broken<'_>> {
         .filter(|tool| tool.main_argument.is_some())
         .map(|tool| tool.name.to_lowercase())
         .collect();
-    case.chat().versions().find_map(|version| {
+    let has_nothing = |text: &str| {
+        let is_in = |nothing: &&str| {
+            let (text, nothing) = (text.as_bytes(), nothing.as_bytes());
+            text.windows(nothing.len()).any(|part| part.eq_ignore_ascii_case(nothing))
+        };
+        NOTHING.iter().any(is_in)
+    };
+    case.chat().versions().filter(|version| has_nothing(version.plain_text())).find_map(|version| {
         let is_empty = |line: &&str| is_empty_call(&line.to_lowercase(), &names);
         let is_own = |line: &&str| !case.own_lines(line).is_empty();
         let line = version.plain_text().lines().filter(is_empty).find(is_own)?;

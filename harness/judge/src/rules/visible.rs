@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use clitape_recording::chat::{Deletion, MessageHistory};
+use clitape_recording::chat::{Deletion, MessageHistory, SeenMessage};
 use clitape_recording::facts::{QuestionFacts, TextSegment, TurnFacts};
 use clitape_recording::text::asked::AskedText;
 use clitape_recording::trace::Entry;
@@ -10,8 +10,8 @@ use clitape_recording::trace::Entry;
 use super::violation::{Broken, by_index, whole};
 use crate::case::{Case, PERSON};
 use crate::words::{
-    FEW_LETTERS, Piece, contains, letters, letters_of_markdown, pieces_of_plain, quoted, seconds,
-    shown_letters,
+    FEW_LETTERS, Letter, Piece, contains, letters, letters_of_markdown, pieces_of_plain, quoted,
+    seconds, shown_letters,
 };
 
 /// A screen may be blank for this long while a message is replaced, in ms.
@@ -301,6 +301,30 @@ pub(crate) fn glued(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
+/// A text of the model that grows in a chat.
+struct GrowingText {
+    /// The number of its turn, from 1.
+    turn: u64,
+    letters: Vec<Letter>,
+    /// The first letters, without which a page shows nothing of it for sure; `None` where a page may leave some out.
+    start: Option<String>,
+}
+
+impl GrowingText {
+    fn new(turn: u64, markdown: &str) -> Self {
+        let letters = letters_of_markdown(markdown);
+        let start =
+            letters.get(..2 * FEW_LETTERS).filter(|start| start.iter().all(Letter::is_text));
+        let start = start.map(|start| start.iter().map(Letter::letter).collect());
+        Self { turn, letters, start }
+    }
+
+    /// Whether a page may show so much of it that this is not by chance.
+    fn may_be_in(&self, page: &SeenMessage) -> bool {
+        self.start.as_ref().is_none_or(|start| page.letters().contains(start))
+    }
+}
+
 /// A text that grows in the chat does not become shorter, unless the model took it back. What a renderer may leave
 /// out does not count: an address is there until its link is closed.
 pub(crate) fn taken_back(case: Case<'_>) -> Option<Broken<'_>> {
@@ -311,11 +335,21 @@ pub(crate) fn taken_back(case: Case<'_>) -> Option<Broken<'_>> {
         let text = letters(&segment.text);
         case.words().recorded.iter().filter(|other| other.contains(&text)).count() == 1
     };
-    let segments = case.turns().iter().flat_map(|turn| &turn.segments).filter(is_unique);
     // clitape's own draft of a longer one becomes the first page of several, which ends before.
     let is_paged = |segment: &&TextSegment| segment.text.chars().count() > ONE_PAGE;
-    let segments = segments.filter(|segment| case.own.is_none() || !is_paged(segment));
-    let segments: Vec<_> = segments.map(|segment| letters_of_markdown(&segment.text)).collect();
+    let segments: Vec<GrowingText> = (1..)
+        .zip(case.turns())
+        .flat_map(|(turn, facts)| facts.segments.iter().map(move |segment| (turn, segment)))
+        .filter(|(_, segment)| is_unique(segment))
+        .filter(|(_, segment)| case.own.is_none() || !is_paged(segment))
+        .map(|(turn, segment)| GrowingText::new(turn, &segment.text))
+        // A shorter one may be on a page by chance.
+        .filter(|text| text.letters.len() >= 2 * FEW_LETTERS)
+        .collect();
+    // An entry of clitape's own chat says of which turn it is.
+    let turn_of = |version: &SeenMessage| {
+        case.own.and_then(|_| case.entries.get(version.entry)).map(Entry::turn)
+    };
     // How much of each piece of text each message has shown.
     let mut most: BTreeMap<(u64, usize), usize> = BTreeMap::new();
     case.chat().messages().find_map(|message| {
@@ -323,8 +357,11 @@ pub(crate) fn taken_back(case: Case<'_>) -> Option<Broken<'_>> {
             if version.plain_text().chars().count() > ONE_PAGE {
                 return None;
             }
-            segments.iter().enumerate().find_map(|(number, segment)| {
-                let shown = shown_letters(segment, version.letters());
+            let turn = turn_of(version);
+            let of_turn = |segment: &GrowingText| turn.is_none_or(|turn| segment.turn == turn);
+            let shown_in = |segment: &GrowingText| of_turn(segment) && segment.may_be_in(version);
+            segments.iter().enumerate().filter(|(_, one)| shown_in(one)).find_map(|(number, segment)| {
+                let shown = shown_letters(&segment.letters, version.letters());
                 let most = most.entry((message.id, number)).or_default();
                 let before = std::mem::replace(most, shown.at_least.max(*most));
                 (shown.at_most > 0 && shown.at_most < before).then(|| {

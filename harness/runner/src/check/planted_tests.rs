@@ -46,6 +46,8 @@ fn tn001_a_gateway_with_one_run_for_all_turns_is_convicted() {
         PlantedFault::OneRun,
         "live-multi-turn",
         [
+            "SB014 text-glued: at 10.2 s the person reads “…iles here.Now…”: two messages of the model are joined without a space \
+             or a line break",
             broken,
             r"GD001 golden-differs: expected edit #1 “I'll count the files.\n\nThere are two files here.”, got sendChatAction typing",
         ],
