@@ -412,6 +412,26 @@ fn a_type_name_stands_for_one_concept() {
 }
 
 #[test]
+fn no_test_is_named_after_a_tracker() {
+    let mut tests = 0;
+    for path in sources() {
+        let text = read(&path);
+        for name in text.lines().filter_map(|line| line.trim_start().strip_prefix("fn ")) {
+            let is_number =
+                |part: &str| part.bytes().next().is_some_and(|byte| byte.is_ascii_digit());
+            let names_issue = name.split("issue_").skip(1).any(is_number);
+            assert!(
+                !names_issue,
+                "{}: say what {name} shows, not where it was asked for",
+                path.display()
+            );
+            tests += 1;
+        }
+    }
+    assert!(tests > 1_000, "only {tests} functions were read");
+}
+
+#[test]
 fn no_parameter_is_a_tuple_without_a_name() {
     let mut found = Vec::new();
     for src in

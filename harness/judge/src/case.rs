@@ -18,25 +18,25 @@ pub(crate) const PERSON: [&str; 2] = ["(user)", "(press)"];
 /// An observation with what follows from it, which is found out when a rule first asks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Case<'c> {
-    /// How it was run.
+    /// The setup of the run.
     pub(crate) setup: Setup,
-    /// What was seen, on every lane.
+    /// The entries that were seen, on every lane.
     pub(crate) entries: &'c Entries,
     /// The facts of the recording that was played.
     pub(crate) facts: &'c LazyFacts,
-    /// How the run ended.
+    /// The end of the run.
     pub(crate) ending: &'c ObservedEnding,
-    /// What the subject is known to show.
+    /// The promises of the subject.
     pub(crate) traits: SubjectTraits,
     /// The events of its bus; `None` if the subject has none of its own.
     pub(crate) bus: Option<&'c [SubjectEvent]>,
-    /// What clitape's own gateway reports of itself; `None` of a subject of others.
+    /// The reports of clitape's own gateway; `None` of a subject of others.
     pub(crate) own: Option<&'c OwnReports>,
     played: &'c [PlayedTurn],
     derived: &'c Derived,
 }
 
-/// What follows from an observation.
+/// The results that follow from an observation, each found out once.
 #[derive(Debug, Default)]
 pub(crate) struct Derived {
     chat: OnceCell<ChatHistory>,
@@ -80,7 +80,7 @@ impl<'c> Case<'c> {
         if self.setup.acp.is_some() { "agent" } else { "gateway" }
     }
 
-    /// Whether the times of turns are known.
+    /// Returns whether the times of turns are known.
     pub(crate) fn has_times(self) -> bool {
         !self.played.is_empty()
     }
@@ -90,7 +90,7 @@ impl<'c> Case<'c> {
         self.derived.chat.get_or_init(|| ChatHistory::of(self.entries))
     }
 
-    /// What a person must see of each turn, in order.
+    /// Returns what a person must see of each turn, in order.
     pub(crate) fn turns(self) -> &'c [TurnFacts] {
         self.facts.turn_facts()
     }
@@ -130,7 +130,7 @@ impl<'c> Case<'c> {
         self.turns().iter().enumerate().take(played)
     }
 
-    /// When the stand-in played the turn, if anybody knows.
+    /// Returns when the stand-in played the turn; `None` if that is not known.
     pub(crate) fn times(self, turn: usize) -> Option<PlayedTurn> {
         self.played.get(turn).copied()
     }
@@ -155,7 +155,7 @@ impl<'c> Case<'c> {
         self.entries.iter().enumerate().filter(move |(_, entry)| is_call(entry))
     }
 
-    /// Whether the chat has the whole answer once the entry with this index has happened.
+    /// Returns whether the chat has the whole answer once the entry with this index has happened.
     pub(crate) fn has_answer(self, answer: &DueAnswer, entry: usize) -> bool {
         let pages: Vec<&str> = self.chat().after(entry).map(SeenMessage::letters).collect();
         answer.pieces.iter().all(|piece| contains(&pages, &piece.letters))
@@ -166,12 +166,12 @@ impl<'c> Case<'c> {
         self.shown().map(|(index, _)| index).find(|index| self.has_answer(answer, *index))
     }
 
-    /// How often the cassette itself has these words, at least once.
+    /// Counts these words in the recording, at least once.
     pub(crate) fn times_recorded(self, letters: &str) -> usize {
         count(&self.words().recorded, letters).max(1)
     }
 
-    /// Whether the cassette has these words, so that a gateway shows what was recorded.
+    /// Returns whether the recording has these words, so that a gateway shows what was recorded.
     pub(crate) fn is_recorded(self, letters: &str) -> bool {
         self.words().recorded.iter().any(|text| text.contains(letters))
     }
@@ -197,13 +197,13 @@ impl DueAnswer {
         self.pieces.iter().map(|piece| piece.letters.len()).sum()
     }
 
-    /// Whether the words are too few to know them again.
+    /// Returns whether the words are too few to know them again.
     pub(crate) fn is_short(&self) -> bool {
         self.length() < FEW_LETTERS
     }
 }
 
-/// Whether an entry is text of the model.
+/// Returns whether an entry is text of the model.
 pub(crate) fn is_text(entry: &Entry) -> bool {
     entry.kind == "agent_message_chunk"
 }

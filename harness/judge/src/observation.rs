@@ -10,10 +10,10 @@ use clitape_recording::trace::{Entries, Entry, Lane};
 use clitape_stream::Stats;
 use serde_json::Value;
 
-/// What was seen of one recording at one subject.
+/// The entries of one recording at one subject, and how the run ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observation {
-    /// How it was run.
+    /// The setup of the run.
     pub setup: Setup,
     /// The entries of every lane that was seen, in order: of a gateway of others the calls of the Bot API and the acts of the
     /// person, of an agent the updates of the editor; `at` counts milliseconds, from the person's first message.
@@ -23,18 +23,18 @@ pub struct Observation {
     /// The turns that the stand-in played, in order, on the clock of the entries. If it is empty, their times are not
     /// known: the rules that need them report nothing, and all turns of the recording count as played.
     pub turns: Vec<PlayedTurn>,
-    /// How the run ended.
+    /// The end of the run.
     pub ending: ObservedEnding,
-    /// What the subject is known to show.
+    /// The promises of the subject.
     pub traits: SubjectTraits,
     /// The events of its bus that belong to this chat, in order; `None` if the subject has no bus of its own.
     pub bus: Option<Vec<SubjectEvent>>,
-    /// What clitape's own gateway reports of itself; `None` of a subject of others.
+    /// The reports of clitape's own gateway; `None` of a subject of others.
     pub own: Option<OwnReports>,
 }
 
 impl Observation {
-    /// What was seen of a run that came to its end, of a subject that promises what most do.
+    /// Makes the observation of a run that came to its end, of a subject that promises what most do.
     pub fn new(setup: Setup, entries: impl Into<Entries>, facts: Arc<LazyFacts>) -> Self {
         Self {
             setup,
@@ -48,14 +48,14 @@ impl Observation {
         }
     }
 
-    /// What was seen in the chat of a gateway of others.
+    /// Makes the observation of the chat of a gateway of others.
     pub fn of_chat(facts: Arc<LazyFacts>, entries: impl Into<Entries>) -> Self {
         let chat = Some(Chat::of(ChatMode::Partial));
         let setup = Setup { run: RunSpec::default(), channel: chat, acp: None };
         Self::new(setup, entries, facts)
     }
 
-    /// What was seen in the editor of an agent of others.
+    /// Makes the observation of the editor of an agent of others.
     pub fn of_editor(facts: Arc<LazyFacts>, entries: impl Into<Entries>) -> Self {
         let acp = Some(AcpClient { terminal: false });
         let setup = Setup { run: RunSpec::default(), channel: None, acp };
@@ -68,24 +68,24 @@ impl Observation {
     }
 }
 
-/// What clitape's own gateway, and the replay that drives it, report of themselves.
+/// The reports of clitape's own gateway, and of the replay that drives it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct OwnReports {
     /// The parser's counts of the lines.
     pub stats: Stats,
-    /// What the replay counted itself, so that a check need not believe the parser or the gateway.
+    /// The replay's own counts, so that a check need not believe the parser or the gateway.
     pub counted: ReplayCounts,
     /// The gateway's reports of the runs, one for each turn.
     pub reports: Vec<RunReport>,
-    /// Whether the host's side is as it was recorded; a plan may change its answers.
+    /// True if the host's side is as it was recorded; a plan may change its answers.
     pub is_faithful: bool,
-    /// How long the replay's chat server takes to answer a call, in ms.
+    /// The time that the replay's chat server takes to answer a call, in ms.
     pub latency_ms: u64,
     /// The transcripts of the session after each run; empty where none is judged.
     pub transcripts: Vec<Vec<u8>>,
 }
 
-/// What a replay counted itself.
+/// The counts that a replay makes itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReplayCounts {
     /// Bytes of stdout that were handed to the parser.

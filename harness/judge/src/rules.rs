@@ -12,7 +12,6 @@ mod chat;
 mod editor;
 mod ending;
 mod event_stream;
-mod others_bus;
 mod person;
 mod questions;
 mod run;

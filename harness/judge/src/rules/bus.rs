@@ -1,12 +1,17 @@
-//! The bus against the parser: it has each event of text, reasoning, a call or a person, under the same conversation.
+//! The bus: clitape's own against the parser, of which it has each event of text, reasoning, a call or a person under the same
+//! conversation; and that of another gateway, which says which tools run.
 
 use std::collections::BTreeMap;
 
+use clitape_recording::facts::{ToolFacts, TurnEnding};
+use clitape_recording::text::plural;
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
 use super::violation::{Broken, by, whole};
 use crate::case::Case;
+use crate::observation::SubjectEvent;
+use crate::words::quoted;
 
 /// What the bus has of an event: the word for it, the field with the id, and the conversation.
 type BusKey<'r> = (&'static str, &'r str, Option<&'r str>);
@@ -75,4 +80,106 @@ fn on_bus(entry: &Entry) -> Option<BusKey<'_>> {
         _ => return None,
     };
     Some((what, entry.text(field), parent(entry)))
+}
+
+/// A bus that is connected says something of every run.
+pub(crate) fn bus_silent(case: Case<'_>) -> Option<Broken<'_>> {
+    let bus = case.bus?;
+    let has_played = case.has_times();
+    (has_played && bus.is_empty()).then(|| {
+        let sentence = "claude played, and the bus has no event of this chat: is the hook loaded, and does it write \
+                        to `{bus}` with the number of the chat?";
+        whole(sentence.to_owned())
+    })?
+}
+
+/// Every call of a tool on the main thread is on the bus, with its start, and with its result if it has one.
+pub(crate) fn tools_untold(case: Case<'_>) -> Option<Broken<'_>> {
+    let bus = case.bus.filter(|bus| !bus.is_empty())?;
+    // A gateway may end `claude` where the person interrupts it, so that the rest is never printed.
+    let turns = case.played().filter(|(_, turn)| turn.ending != TurnEnding::Interrupted);
+    let calls: Vec<&ToolFacts> =
+        turns.flat_map(|(_, turn)| &turn.tools).filter(|tool| tool.input.is_some()).collect();
+    let unstarted: Vec<&&ToolFacts> =
+        calls.iter().filter(|call| start_of(bus, call).is_none()).collect();
+    let ended = || calls.iter().filter(|call| call.outcome.is_some());
+    let unended: Vec<&&ToolFacts> = ended().filter(|call| !has_result(bus, call)).collect();
+    let (first, what) = match (unstarted.first(), unended.first()) {
+        (Some(first), _) => (first, "start"),
+        (None, Some(first)) => (first, "result"),
+        (None, None) => return arguments_lost(bus, &calls),
+    };
+    let on = first.main_argument.as_deref().map(quoted).unwrap_or_default();
+    whole(format!(
+        "claude called {} and got {}; the bus has {} events of this chat, the starts of {} calls and the results of {}; \
+         the first {what} that is missing is of {} {on}",
+        tools(calls.len()),
+        results(ended().count()),
+        bus.len(),
+        calls.len() - unstarted.len(),
+        ended().count() - unended.len(),
+        first.name,
+    ))
+}
+
+/// A start on the bus that has arguments has those of the call.
+fn arguments_lost<'c>(bus: &[SubjectEvent], calls: &[&ToolFacts]) -> Option<Broken<'c>> {
+    let is_empty =
+        |args: &Value| args.is_null() || args.as_object().is_some_and(|map| map.is_empty());
+    let call = calls.iter().find(|call| {
+        let args = start_of(bus, call).and_then(|event| event.args.as_ref());
+        call.main_argument.is_some() && args.is_some_and(is_empty)
+    })?;
+    let on = call.main_argument.as_deref().map(quoted).unwrap_or_default();
+    whole(format!(
+        "the bus has the start of {} without its arguments, and claude called it on {on}",
+        call.name
+    ))
+}
+
+/// The start of a call: by its id, else by the tool and what it works on, because a process that goes on with a session
+/// has ids of its own.
+fn start_of<'b>(bus: &'b [SubjectEvent], call: &ToolFacts) -> Option<&'b SubjectEvent> {
+    let mut starts = of_phase(bus, "start");
+    starts.clone().find(|event| event.id.as_ref() == Some(&call.id)).or_else(|| {
+        starts.find(|event| is_named(event, call) && (event.id.is_none() || works_on(event, call)))
+    })
+}
+
+/// Whether the result of a call is there: by the id of its start, else by the tool.
+fn has_result(bus: &[SubjectEvent], call: &ToolFacts) -> bool {
+    let id = start_of(bus, call).and_then(|start| start.id.as_ref());
+    of_phase(bus, "result").any(|event| match &event.id {
+        Some(known) => *known == call.id || id == Some(known),
+        None => is_named(event, call),
+    })
+}
+
+fn of_phase<'b>(
+    bus: &'b [SubjectEvent],
+    phase: &'static str,
+) -> impl Iterator<Item = &'b SubjectEvent> + Clone {
+    bus.iter().filter(move |event| event.kind == "tool" && event.phase.as_deref() == Some(phase))
+}
+
+fn is_named(event: &SubjectEvent, call: &ToolFacts) -> bool {
+    event.name.as_ref().is_some_and(|name| name.eq_ignore_ascii_case(&call.name))
+}
+
+/// Whether the arguments of an event say what the call works on.
+fn works_on(event: &SubjectEvent, call: &ToolFacts) -> bool {
+    match (&call.main_argument, &event.args) {
+        (Some(argument), Some(args)) => {
+            args.to_string().contains(Value::from(argument.as_str()).to_string().trim_matches('"'))
+        }
+        _ => true,
+    }
+}
+
+fn tools(count: usize) -> String {
+    plural(count, "tool")
+}
+
+fn results(count: usize) -> String {
+    plural(count, "result")
 }

@@ -8,8 +8,8 @@ use clitape_recording::trace::Lane;
 use super::stake::Stake;
 use super::violation::Broken;
 use super::{
-    answer, asked, bus, chat, editor, ending, event_stream, others_bus, person, questions, run,
-    secrets, server, session, shown, stdout, tools, turns, unfinished, visible, watchdog,
+    answer, asked, bus, chat, editor, ending, event_stream, person, questions, run, secrets,
+    server, session, shown, stdout, tools, turns, unfinished, visible, watchdog,
 };
 use crate::FindingKind;
 use crate::case::{Case, Derived};
@@ -25,32 +25,32 @@ pub struct Rule {
     pub kind: FindingKind,
     /// The finding about a subject of others, where it has another name or is not as strict.
     pub of_others: Option<FindingKind>,
-    /// What it demands, in a sentence.
+    /// The demand, in a sentence.
     pub demand: &'static str,
-    /// Where it can be broken at all: the recordings or runs that have what it is about.
+    /// The recordings or runs in which it can be broken at all, because they have what it is about.
     pub stake: Stake,
     /// The cases to which it applies.
     pub needs: Needs,
-    /// What it reads of a replay.
+    /// The part of a replay that it reads.
     reads: Reads,
-    /// How a subject breaks it.
+    /// The check of any subject.
     check: RuleCheck,
-    /// How clitape's own gateway breaks it, where it is held to more than others.
+    /// The check of clitape's own gateway, where that is held to more than others.
     strictly: Option<RuleCheck>,
 }
 
 /// The cases to which a rule applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Needs {
-    /// Whose runs are judged.
+    /// The subjects whose runs are judged.
     pub scope: RuleScope,
     /// The lane that must be there: that of a chat, of an editor or of a session.
     pub lane: Option<Lane>,
-    /// Whether the run must have come to its end.
+    /// True if the run must have come to its end.
     pub end: bool,
 }
 
-/// Whose runs a rule judges.
+/// The subjects whose runs a rule judges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleScope {
     /// Those of clitape's own gateway, which reports its events, its bus and its event stream.
@@ -61,7 +61,7 @@ pub enum RuleScope {
     All,
 }
 
-/// What a rule reads of a replay.
+/// The part of a replay that a rule reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reads {
     /// What stdout states, and the events of the lanes `lifecycle`, `bus`, `acp` and `sse`, each lane by itself: neither
@@ -82,12 +82,12 @@ const OTHERS_CHAT: Needs = Needs { scope: RuleScope::Others, ..CHAT };
 const OTHERS_EDITOR: Needs = Needs { scope: RuleScope::Others, ..EDITOR };
 
 impl Needs {
-    /// The same, of a run that came to its end.
+    /// Returns the same needs, of a run that came to its end.
     const fn at_end(self) -> Self {
         Self { end: true, ..self }
     }
 
-    /// Whether a case has what the rule needs.
+    /// Returns whether a case has what the rule needs.
     fn are_met(self, case: Case<'_>) -> bool {
         let is_of_subject = match self.scope {
             RuleScope::Own => case.own.is_some(),
@@ -105,29 +105,29 @@ impl Needs {
 }
 
 impl Rule {
-    /// The finding about a case that breaks the rule.
+    /// Returns the finding about a case that breaks the rule.
     pub fn kind_of(&self, is_own: bool) -> FindingKind {
         self.of_others.filter(|_| !is_own).unwrap_or(self.kind)
     }
 
-    /// Whether clitape's own gateway is held to more than others.
+    /// Returns whether clitape's own gateway is held to more than others.
     pub fn is_stricter(&self) -> bool {
         self.strictly.is_some()
     }
 
-    /// Whether an observation has what the rule is about.
+    /// Returns whether an observation has what the rule is about.
     pub fn is_at_stake(&self, observation: &Observation) -> bool {
         let derived = Derived::default();
         let case = Case::new(observation, &derived);
         self.needs.are_met(case) && self.stake.is_in(case)
     }
 
-    /// Whether two replays whose events are the same keep the rule alike.
+    /// Returns whether two replays whose events are the same keep the rule alike.
     pub(super) fn reads_events_alone(&self) -> bool {
         self.reads == Reads::Events
     }
 
-    /// How a case breaks the rule; `None` if it keeps it, or has not what the rule needs.
+    /// Applies the rule to a case; `None` if the case keeps it, or lacks what the rule needs.
     pub(super) fn broken_by<'c>(&self, case: Case<'c>) -> Option<Broken<'c>> {
         if !self.needs.are_met(case) {
             return None;
@@ -217,10 +217,10 @@ rules! {
     BusBroken, run::bus_broken,
         "The bus counts without gaps; the run starts first and ends once, last.",
         Every, OWN, Events;
-    BusDiffers / BusUntold, [bus::bus_differs] others_bus::tools_untold,
+    BusDiffers / BusUntold, [bus::bus_differs] bus::tools_untold,
         "What the parser says of texts, calls and messages is on the bus, under the same conversation.",
         Messages, BUS, Events;
-    BusSilent, others_bus::silent,
+    BusSilent, bus::bus_silent,
         "A bus that is connected says something of every run.",
         Every, OTHERS.at_end(), Everything;
     SecretTold / SecretShown, [secrets::secret_told] secrets::secret_shown,
@@ -263,7 +263,7 @@ rules! {
         "Once a message of a turn was shown, one is there until its end.",
         Chats, CHAT, Everything;
     TooFast / TooManyCalls, [chat::too_fast] chat::too_many_edits,
-        "Calls of the draft keep a second apart.",
+        "Calls of a chat keep about a second apart.",
         Chats, CHAT, Everything;
     ToldAfterSend, chat::told_after_send,
         "Once the agent has sent its message with a tool, the draft shows nothing more.",
