@@ -295,6 +295,12 @@ fn a_parser_that_is_started_once_reads_each_recording() {
             "the parser was given 6 s: it had not answered the line `clitape_end`",
         ),
         ("print('x' * 300_000_000)", 2, 3, "the parser: a line of more than 32MiB"),
+        (
+            "print('\\n'.join(['x' * 1_000_000] * 300))",
+            2,
+            3,
+            "the parser: more than 256MiB on stdout",
+        ),
         ("say('more')", 1, 3, "of the kind `text` clitape reads"),
     ] {
         let dir = workspace(&["plain-text", "three-tools", "tool-error"]);
