@@ -10,6 +10,7 @@ use clitape_recording::trace::{Entries, Entry, Lane};
 use crate::observation::{
     Observation, ObservedEnding, OwnReports, PlayedTurn, SubjectEvent, SubjectTraits,
 };
+use crate::transcript::RawTranscript;
 use crate::words::{FEW_LETTERS, Piece, contains, count, letters, pieces};
 
 /// The kinds of the person's acts.
@@ -42,6 +43,7 @@ pub(crate) struct Derived {
     chat: OnceCell<ChatHistory>,
     answers: OnceCell<Vec<DueAnswer>>,
     told: OnceCell<String>,
+    transcripts: OnceCell<Vec<RawTranscript>>,
 }
 
 /// An answer that must be in the chat.
@@ -102,9 +104,14 @@ impl<'c> Case<'c> {
 
     /// The text that came to an editor as the model's, message after message.
     pub(crate) fn told(self) -> &'c str {
-        self.derived.told.get_or_init(|| {
-            let chunks = self.lane(Lane::Acp).filter(|entry| is_text(entry));
-            chunks.filter_map(|entry| entry.data.get("content")?["text"].as_str()).collect()
+        self.derived.told.get_or_init(|| self.lane(Lane::Acp).filter_map(model_text).collect())
+    }
+
+    /// Returns what the transcript after each run of a session says of itself.
+    pub(crate) fn transcripts(self) -> &'c [RawTranscript] {
+        self.derived.transcripts.get_or_init(|| {
+            let all = self.own.into_iter().flat_map(|own| &own.transcripts);
+            all.map(|bytes| RawTranscript::read(bytes)).collect()
         })
     }
 
@@ -206,4 +213,9 @@ impl DueAnswer {
 /// Returns whether an entry is text of the model.
 pub(crate) fn is_text(entry: &Entry) -> bool {
     entry.kind == "agent_message_chunk"
+}
+
+/// Returns the text of the model that an entry of an editor has.
+pub(crate) fn model_text(entry: &Entry) -> Option<&str> {
+    if is_text(entry) { entry.data.get("content")?["text"].as_str() } else { None }
 }

@@ -3,7 +3,7 @@
 use clitape_recording::chat::ChatView;
 use clitape_recording::trace::Entry;
 
-use crate::case::is_text;
+use crate::case::model_text;
 use crate::words::letters;
 
 /// What a person finally reads: the text of each message that is left in the chat, without its markup, or the text of
@@ -11,9 +11,7 @@ use crate::words::letters;
 pub fn finally_read(entries: &[Entry]) -> Vec<String> {
     let view = ChatView::after(entries);
     let messages = view.messages().map(|message| message.plain_text().trim().to_owned());
-    let chunks = entries.iter().filter(|entry| is_text(entry));
-    let text = |entry: &Entry| Some(entry.data.get("content")?["text"].as_str()?.to_owned());
-    let told: String = chunks.filter_map(text).collect();
+    let told: String = entries.iter().filter_map(model_text).collect();
     messages.chain((!told.is_empty()).then_some(told)).collect()
 }
 

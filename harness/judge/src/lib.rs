@@ -11,6 +11,7 @@ mod golden;
 pub mod known;
 pub mod observation;
 mod rules;
+mod transcript;
 mod words;
 
 pub use diff::change::{Change, Class, between, entry_mark};

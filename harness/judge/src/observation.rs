@@ -107,14 +107,8 @@ impl ReplayCounts {
     pub fn lines(&self) -> u64 {
         self.line_feeds + u64::from(self.is_line_open)
     }
-
-    /// Counts a piece that is handed to the parser.
-    pub fn add(&mut self, piece: &[u8]) {
-        self.bytes += piece.len() as u64;
-        self.line_feeds += piece.iter().filter(|byte| **byte == b'\n').count() as u64;
-        self.is_line_open = piece.last().map_or(self.is_line_open, |&last| last != b'\n');
-    }
 }
+
 /// An event of a subject's own event bus.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubjectEvent {

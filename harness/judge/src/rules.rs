@@ -30,13 +30,15 @@ mod violation;
 mod visible;
 mod watchdog;
 
-use crate::FindingKind;
-use crate::case::{Case, Derived, is_text};
-use crate::observation::Observation;
 use clitape_recording::trace::Entry;
+
 pub use stake::Stake;
 pub use table::{Needs, RULES, Rule, RuleScope};
 pub use violation::Violation;
+
+use crate::FindingKind;
+use crate::case::{Case, Derived, is_text};
+use crate::observation::Observation;
 
 /// The rules about the words of the model in an editor.
 const EDITOR_TEXTS: [FindingKind; 4] = [

@@ -183,9 +183,18 @@ pub(crate) fn wait_kept(case: Case<'_>) -> Option<Broken<'_>> {
         let until = answered + wait_s * 1_000;
         let is_early = |call: &&&Entry| call.at > answered + slack && call.at + slack < until;
         let early = calls.iter().find(is_early)?;
-        let after = early.at - answered;
-        let asked = format!("{after} ms after it was asked to wait {wait_s} s");
-        by(early, format!("{} came {asked}", early.headline()))
+        let sentence = match case.own {
+            Some(_) => {
+                let after = early.at - answered;
+                let asked = format!("{after} ms after it was asked to wait {wait_s} s");
+                format!("{} came {asked}", early.headline())
+            }
+            None => {
+                let asked = format!("at {} the server asked to wait {wait_s} s", seconds(answered));
+                format!("{asked}, and {} came at {}", early.kind, seconds(early.at))
+            }
+        };
+        by(early, sentence)
     })
 }
 

@@ -16,12 +16,11 @@ use clitape_recording::text::plural;
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::{Value, json};
 
+use entries::PLANS;
+
 use super::texts::{beginning, missing, repeated, whole_texts};
 use super::violation::{Broken, by, is_run_end, whole};
-use crate::case::Case;
-
-/// Tools whose calls an agent may show as a plan.
-const PLANS: [&str; 5] = ["TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet"];
+use crate::case::{Case, model_text};
 
 /// A1: a call is announced once, before anything else is said of it.
 pub(crate) fn unannounced_update(case: Case<'_>) -> Option<Broken<'_>> {
@@ -136,10 +135,7 @@ pub(crate) fn editor_text_lost(case: Case<'_>) -> Option<Broken<'_>> {
         let meta = entry.field("_meta");
         meta.is_none_or(|meta| meta["claudeCode"]["parentToolCallId"].is_null())
     };
-    let chunks = case.lane(Lane::Acp).filter(|entry| entry.kind == "agent_message_chunk");
-    let chunks = chunks.filter(is_main);
-    let text = |entry: &Entry| entry.field("content")?["text"].as_str().map(str::to_owned);
-    let shown: String = chunks.filter_map(text).collect();
+    let shown: String = case.lane(Lane::Acp).filter(is_main).filter_map(model_text).collect();
     let texts = whole_texts(case.facts);
     if let Some(text) = missing(&texts, &shown) {
         return whole(format!("the editor does not have the text “{}”", beginning(text)));

@@ -3,10 +3,11 @@
 
 use clitape_gateway::sanitise;
 use clitape_recording::facts::texts_in;
-use clitape_recording::trace::{Entry, Lane};
+use clitape_recording::trace::Lane;
 
-use super::violation::{Broken, by};
+use super::violation::{Broken, by, by_index};
 use crate::case::Case;
+use crate::words::seconds;
 
 /// The characters of a secret with which a mask may begin.
 const MASK_START: usize = 6;
@@ -24,22 +25,21 @@ pub(crate) fn secret_told(case: Case<'_>) -> Option<Broken<'_>> {
                 .iter()
                 .any(|text| text.contains(secret.as_str()) || is_open && begins(text, secret))
         };
-        found(entry, secrets.iter().find(is_in)?)
+        let excerpt = sanitise::mask(secrets.iter().find(is_in)?);
+        by(entry, format!("a secret that only a tool has seen is here: {excerpt}"))
     })
 }
 
 /// No secret of a call is ever shown in the chat.
 pub(crate) fn secret_shown(case: Case<'_>) -> Option<Broken<'_>> {
-    let secrets = case.facts.secrets();
-    case.shown().filter(|_| !secrets.is_empty()).find_map(|(_, entry)| {
-        let text = entry.plain_text();
-        found(entry, secrets.iter().find(|secret| text.contains(secret.as_str()))?)
+    case.facts.secrets().iter().find_map(|secret| {
+        let mut versions = case.chat().versions();
+        let version = versions.find(|version| version.plain_text().contains(secret))?;
+        let kept: String = secret.chars().take(4).collect();
+        let (at, length) = (seconds(version.at), secret.chars().count());
+        let what = format!("the secret {kept}… ({length} characters), which only a tool has seen");
+        by_index(case, version.entry, format!("at {at} the person reads {what}"))
     })
-}
-
-fn found<'c>(entry: &'c Entry, secret: &str) -> Option<Broken<'c>> {
-    let excerpt = sanitise::mask(secret);
-    by(entry, format!("a secret that only a tool has seen is here: {excerpt}"))
 }
 
 /// Whether a text ends with more of the beginning of a secret than its mask shows.

@@ -1,11 +1,9 @@
 //! The rules of sessions: the verdict on a transcript is true of the transcript, and of what the CLI then did.
 //!
-//! They read the transcript with `serde_json` alone, and what the CLI did is in the lane `session`
+//! `transcript` reads the transcript with `serde_json` alone, and what the CLI did is in the lane `session`
 //! (`replay/session.rs`). The verdict is careful: it gives a session up whose last message has a call without a result,
 //! although the CLI goes on with what it can use of it. So it may give up what the CLI resumes, but for a reason that
 //! is in the transcript; what it lets pass must be resumed.
-
-use std::collections::HashSet;
 
 use clitape_recording::text::plural;
 use clitape_recording::trace::{Entry, Lane};
@@ -13,6 +11,7 @@ use serde_json::Value;
 
 use super::violation::{Broken, whole};
 use crate::case::Case;
+use crate::transcript::RawTranscript;
 
 /// The first run whose verdict breaks a rule.
 fn any_verdict(
@@ -20,76 +19,10 @@ fn any_verdict(
     rule: fn(&Entry, &RawTranscript) -> Option<String>,
 ) -> Option<Broken<'_>> {
     let verdicts = case.lane(Lane::Session).filter(|entry| entry.kind == "verdict");
-    verdicts.zip(&case.own?.transcripts).find_map(|(verdict, transcript)| {
-        let what = rule(verdict, &read(transcript))?;
+    verdicts.zip(case.transcripts()).find_map(|(verdict, transcript)| {
+        let what = rule(verdict, transcript)?;
         whole(format!("run {}: {what}", number(verdict, "run")))
     })
-}
-
-/// What a transcript says of itself.
-#[derive(Debug, Default)]
-struct RawTranscript {
-    /// Whether it has the model's words, or a call, of the main conversation.
-    has_answer: bool,
-    /// The calls of its last message that have no result.
-    open: Vec<String>,
-    /// The lines of subagents.
-    sidechain: u64,
-}
-
-fn read(bytes: &[u8]) -> RawTranscript {
-    let lines = bytes.split(|byte| *byte == b'\n');
-    let lines: Vec<Value> = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
-    let is_sidechain = |line: &&Value| line["isSidechain"] == true;
-    let main: Vec<&Value> =
-        lines.iter().filter(|line| !is_sidechain(line) && is_said(line)).collect();
-    RawTranscript {
-        has_answer: main.iter().any(|line| line["type"] == "assistant"),
-        open: open_calls(&main),
-        sidechain: lines.iter().filter(is_sidechain).count() as u64,
-    }
-}
-
-/// Whether a line is of the conversation.
-fn is_said(line: &Value) -> bool {
-    let said = &line["message"]["role"];
-    ["assistant", "user"].iter().any(|role| line["type"] == *role && said == role)
-}
-
-/// The calls without a result of the last message, which may have a line for each of its blocks.
-fn open_calls(main: &[&Value]) -> Vec<String> {
-    let Some(last) = main.iter().rposition(|line| line["type"] == "assistant") else {
-        return Vec::new();
-    };
-    let id = &main[last]["message"]["id"];
-    let is_prompt =
-        |line: &Value| line["type"] == "user" && blocks(line).all(|block| !is_result(block));
-    let first = (0..=last).rev().take_while(|place| !is_prompt(main[*place]));
-    let is_of_it =
-        |place: &usize| *place == last || !id.is_null() && main[*place]["message"]["id"] == *id;
-    let first = first.filter(is_of_it).last().unwrap_or(last);
-    let answered: HashSet<&str> = main[first..]
-        .iter()
-        .flat_map(|line| blocks(line))
-        .filter(|block| is_result(block))
-        .filter_map(|block| block["tool_use_id"].as_str())
-        .collect();
-    let lines = main[first..=last].iter().filter(|line| line["message"]["id"] == *id);
-    let calls = lines.flat_map(|line| blocks(line)).filter(|block| is_call(block));
-    let ids = calls.filter_map(|call| call["id"].as_str());
-    ids.filter(|id| !answered.contains(id)).map(str::to_owned).collect()
-}
-
-fn blocks(line: &Value) -> impl Iterator<Item = &Value> {
-    line["message"]["content"].as_array().into_iter().flatten()
-}
-
-fn is_call(block: &Value) -> bool {
-    block["type"].as_str().is_some_and(|kind| kind.ends_with("tool_use"))
-}
-
-fn is_result(block: &Value) -> bool {
-    block["type"].as_str().is_some_and(|kind| kind.ends_with("tool_result"))
 }
 
 /// X2, H11, H12: the open calls of the transcript, and no others, are in the verdict, which gives the session up for
@@ -220,7 +153,7 @@ mod tests {
     #[test]
     fn sn002_to_sn005_a_verdict_is_true_of_its_transcript() {
         let check = |lines: &[&str], verdict: Entry, expect: &[(FindingKind, &str)]| {
-            let transcript = read(lines.join("\n").as_bytes());
+            let transcript = RawTranscript::read(lines.join("\n").as_bytes());
             let broken = VERDICT_RULES.iter().filter_map(|(kind, rule)| {
                 rule(&verdict, &transcript).map(|sentence| (*kind, sentence))
             });

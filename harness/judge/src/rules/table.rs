@@ -72,7 +72,6 @@ enum Reads {
 }
 
 const ALL: Needs = Needs { scope: RuleScope::All, lane: None, end: false };
-const BUS: Needs = Needs { end: true, ..ALL };
 const CHAT: Needs = Needs { lane: Some(Lane::Telegram), ..ALL };
 const EDITOR: Needs = Needs { lane: Some(Lane::Acp), ..ALL };
 const OWN: Needs = Needs { scope: RuleScope::Own, ..ALL };
@@ -219,7 +218,7 @@ rules! {
         Every, OWN, Events;
     BusDiffers / BusUntold, [bus::bus_differs] bus::tools_untold,
         "What the parser says of texts, calls and messages is on the bus, under the same conversation.",
-        Messages, BUS, Events;
+        Messages, ALL.at_end(), Events;
     BusSilent, bus::bus_silent,
         "A bus that is connected says something of every run.",
         Every, OTHERS.at_end(), Everything;

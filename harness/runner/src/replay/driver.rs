@@ -21,6 +21,7 @@ use super::heard::{Came, EntryParts, EventEntries, Heard, HeardEvent, HeardRun, 
 use super::listener::Listeners;
 use super::log::TraceLog;
 use super::person::Person;
+use super::pieces::line_feeds;
 use super::plan::Plan;
 use super::turns::{Outside, conversation, given_up};
 use super::virtual_time::nothing_is_due;
@@ -28,6 +29,13 @@ use super::wiring::{OnEvent, Wiring};
 
 /// How long a replay goes on after the end of the last run, in virtual time: no call may come any more.
 const AFTERMATH: Duration = Duration::from_secs(60);
+
+/// Counts a piece that is handed to the parser.
+fn count(counted: &mut ReplayCounts, piece: &[u8]) {
+    counted.bytes += piece.len() as u64;
+    counted.line_feeds += line_feeds(piece);
+    counted.is_line_open = piece.last().map_or(counted.is_line_open, |&last| last != b'\n');
+}
 
 /// A replay whose input still comes. It works on the current tokio runtime, whose time is paused.
 pub(super) struct ReplayDriver {
@@ -110,7 +118,7 @@ impl ReplayDriver {
         let from = counted.bytes;
         match action {
             Action::Print(piece) => {
-                counted.add(piece);
+                count(counted, piece);
                 runs.iter_mut().for_each(|run| run.conversation.on_bytes());
                 let came = Came::Printed(from, counted.bytes);
                 parser.feed_with(piece, &mut |event| {

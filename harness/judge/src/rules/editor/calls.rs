@@ -9,12 +9,10 @@ use clitape_recording::trace::Entry;
 use serde_json::Value;
 
 use super::super::violation::{Broken, by_index, whole};
-use super::entries::{entries, of_call, played, text};
+use super::entries::{PLANS, entries, of_call, played};
 use crate::case::{Case, is_text};
 use crate::words::quoted;
 
-/// Tools that an agent may show as a plan.
-const PLANS: [&str; 5] = ["TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet"];
 /// The states of a call that runs, or has run.
 const RAN: [&str; 2] = ["in_progress", "completed"];
 
@@ -133,7 +131,7 @@ fn has(value: &Value, text: &str) -> bool {
 fn state<'a>(case: Case<'a>, call: &str) -> Option<(usize, &'a str)> {
     let mut entries = of_call(case, call).peekable();
     entries.peek()?;
-    let states = entries.map(|(index, entry)| (index, text(entry, "status")));
+    let states = entries.map(|(index, entry)| (index, entry.text("status")));
     Some(states.filter(|(_, state)| !state.is_empty()).last().unwrap_or((0, "pending")))
 }
 
@@ -244,13 +242,13 @@ pub(crate) fn ran_before_answer(case: Case<'_>) -> Option<Broken<'_>> {
     asked(case).find_map(|(call, name)| {
         let asked = entries(case).find(|(_, entry)| asks(entry, call))?.0;
         let is_answer =
-            |entry: &Entry| entry.kind == "(answer)" && text(entry, "toolCallId") == call;
+            |entry: &Entry| entry.kind == "(answer)" && entry.text("toolCallId") == call;
         let answer = entries(case).find(|(index, entry)| *index > asked && is_answer(entry));
         let until = answer.map_or(usize::MAX, |(index, _)| index);
         let mut entries = of_call(case, call);
-        let (index, entry) = entries
-            .find(|(index, entry)| *index < until && RAN.contains(&text(entry, "status")))?;
-        let state = text(entry, "status");
+        let (index, entry) =
+            entries.find(|(index, entry)| *index < until && RAN.contains(&entry.text("status")))?;
+        let state = entry.text("status");
         by_index(case, index, format!("{name} ({call}) is {state} before the person has answered"))
     })
 }

@@ -3,7 +3,7 @@
 use clitape_recording::facts::{TurnEnding, TurnFacts};
 
 use super::super::violation::{Broken, by_index};
-use super::entries::{answered, entries, played, text};
+use super::entries::{answered, entries, played};
 use crate::case::Case;
 use crate::words::{letters, pieces_of_plain, quoted, seconds};
 
@@ -14,7 +14,7 @@ const OF_TURN: [&str; 5] =
 /// The official types accept each message.
 pub(crate) fn invalid(case: Case<'_>) -> Option<Broken<'_>> {
     let (index, entry) = entries(case).find(|(_, entry)| entry.data.contains_key("refused"))?;
-    let why = quoted(text(entry, "refused"));
+    let why = quoted(entry.text("refused"));
     by_index(
         case,
         index,
@@ -40,8 +40,7 @@ pub(crate) fn failure_untold(case: Case<'_>) -> Option<Broken<'_>> {
         };
         let entry = &case.entries[index];
         let has_words = pieces_of_plain(words).iter().any(|piece| told.contains(&piece.letters));
-        if entry.data.contains_key("error") || text(entry, "stopReason") != "end_turn" || has_words
-        {
+        if entry.data.contains_key("error") || entry.text("stopReason") != "end_turn" || has_words {
             return None;
         }
         let what = match words {
@@ -70,14 +69,14 @@ fn wrong_stop(
     entry: &clitape_recording::trace::Entry,
     is_cancelled: bool,
 ) -> Option<String> {
-    let reason = text(entry, "stopReason");
+    let reason = entry.text("stopReason");
     match (is_cancelled, reason) {
         // A turn may end by itself before the cancel comes.
         (true, "cancelled") => None,
         (true, _) if turn.ending != TurnEnding::Interrupted => None,
         (true, "") => Some(format!(
             "the person cancelled the turn, and the prompt is answered with the error {}",
-            quoted(text(entry, "error"))
+            quoted(entry.text("error"))
         )),
         (true, other) => {
             Some(format!("the person cancelled the turn, and the stop reason is {other}"))
@@ -87,7 +86,7 @@ fn wrong_stop(
         }
         (false, "") if turn.ending == TurnEnding::Answered => Some(format!(
             "the model answered, and the prompt is answered with the error {}",
-            quoted(text(entry, "error"))
+            quoted(entry.text("error"))
         )),
         (false, _) => None,
     }

@@ -2,9 +2,12 @@
 
 use clitape_recording::facts::TurnFacts;
 use clitape_recording::trace::{Entry, Lane};
-use serde_json::Value;
 
 use crate::case::Case;
+
+/// Tools whose calls an agent may show as a plan.
+pub(in super::super) const PLANS: [&str; 5] =
+    ["TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet"];
 
 /// The turns that the stand-in played.
 pub(super) fn played(case: Case<'_>) -> impl Iterator<Item = &TurnFacts> {
@@ -35,9 +38,4 @@ pub(super) fn answered(case: Case<'_>) -> Vec<(&TurnFacts, usize)> {
         true => turns.into_iter().zip(responses).collect(),
         false => Vec::new(),
     }
-}
-
-/// A field of an entry as text.
-pub(super) fn text<'e>(entry: &'e Entry, field: &str) -> &'e str {
-    entry.data.get(field).and_then(Value::as_str).unwrap_or_default()
 }
