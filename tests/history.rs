@@ -11,8 +11,6 @@
 mod invariants;
 #[path = "history/page.rs"]
 mod page;
-#[path = "history/plans.rs"]
-mod plans;
 #[path = "history/rules.rs"]
 mod rules;
 #[path = "history/table.rs"]
@@ -31,12 +29,13 @@ use clitape_runner::check::{Check, ScenarioChecks};
 use clitape_stream::plant::{Plant, plant};
 use libtest_mimic::{Arguments, Failed, Trial};
 use page::{Conviction, Found, PAGE, page, row};
-use plans::checks_of;
 use rules::Shown;
 use table::{ROWS, Row};
 
 /// The scenarios that a row names.
 const BEST: usize = 2;
+/// Seeded plans of a scenario.
+const PLANS: u64 = 2;
 
 fn workspace() -> Workspace {
     Workspace::at(Path::new(env!("CARGO_MANIFEST_DIR")))
@@ -86,9 +85,6 @@ fn trials() -> Vec<Trial> {
     };
     trials.push(Trial::test("the page is up to date", move || {
         held(PAGE, &page(&ROWS.iter().map(convicted).collect::<Vec<_>>()))
-    }));
-    trials.push(Trial::test("plans_that_share_replays_find_the_same", || {
-        plans::find_the_same(&workspace()).map(drop).map_err(Failed::from)
     }));
     trials.push(Trial::test("the rules for subjects are those of the table", move || {
         let page = invariants::subject_page(&page_of(invariants::SUBJECT_PAGE)?)?;
@@ -156,6 +152,13 @@ fn with(bug: Option<Plant>, scenarios: &[&'static str], most: usize) -> Found {
     let found = found.into_iter().map(all).collect();
     plant(None);
     found
+}
+
+/// The checks of a scenario, with few plans.
+fn checks_of(workspace: &Workspace, name: &str) -> ScenarioChecks {
+    let mut scenario = workspace.load(name).expect("the scenario can be used");
+    scenario.sweep.plans = scenario.sweep.plans.min(PLANS);
+    ScenarioChecks::new(workspace, scenario).expect("its folders can be read")
 }
 
 /// What the checks of each scenario find, and what its chats show, on two threads.

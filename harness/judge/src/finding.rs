@@ -236,8 +236,10 @@ pub struct CheckResult {
     pub findings: Vec<Finding>,
     /// Goldens compared.
     pub goldens: u64,
-    /// Plans replayed.
+    /// Seeded plans, whose cuts the parser gets.
     pub plans: u64,
+    /// Seeded plans that were replayed; the lines of the others end at the times of one of these.
+    pub replayed: u64,
     /// What is to be said of the plans that are kept, in sentences.
     pub notes: Vec<String>,
 }

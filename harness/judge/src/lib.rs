@@ -27,4 +27,4 @@ pub use finding::{CheckResult, Finding, FindingCommand, FindingId, FindingKind, 
 pub use golden::snap_file::body;
 pub use golden::view::View;
 pub use golden::{Golden, GoldenChange, UnreadableLine, parse};
-pub use rules::{Needs, RULES, Rule, RuleScope, Stake, Violation, judge, judge_beside_events};
+pub use rules::{Needs, RULES, Rule, RuleScope, Stake, Violation, judge};

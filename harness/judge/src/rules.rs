@@ -48,30 +48,18 @@ const EDITOR_TEXTS: [FindingKind; 4] = [
     FindingKind::TextUntold,
 ];
 
-/// The rules that an observation breaks, in the order of the table, each once.
+/// Returns the rules that an observation breaks, in the order of the table, each once.
 ///
 /// If the run did not come to its end, the rules about what is left are not applied, because everything that they would
 /// report follows from that.
 pub fn judge(observation: &Observation) -> Vec<Violation> {
-    violations(observation, RULES.iter())
-}
-
-/// The same for an observation that has the same events as another one that breaks no rule.
-pub fn judge_beside_events(observation: &Observation) -> Vec<Violation> {
-    violations(observation, RULES.iter().filter(|rule| !rule.reads_events_alone()))
-}
-
-fn violations<'r>(
-    observation: &Observation,
-    rules: impl Iterator<Item = &'r Rule>,
-) -> Vec<Violation> {
     let derived = Derived::default();
     let case = Case::new(observation, &derived);
     // What an editor can't read is lost, and the words that are missing then follow from that.
     let is_lost = |entry: &Entry| is_text(entry) && entry.data.contains_key("refused");
     let lacks_text = case.setup.acp.is_some() && case.entries.iter().any(is_lost);
     let mut found: Vec<Violation> = Vec::new();
-    for rule in rules {
+    for rule in RULES {
         let kind = rule.kind_of(case.own.is_some());
         let is_known = found.iter().any(|violation| violation.kind == kind);
         if is_known || lacks_text && EDITOR_TEXTS.contains(&kind) {

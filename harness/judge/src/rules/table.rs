@@ -31,8 +31,6 @@ pub struct Rule {
     pub stake: Stake,
     /// The cases to which it applies.
     pub needs: Needs,
-    /// The part of a replay that it reads.
-    reads: Reads,
     /// The check of any subject.
     check: RuleCheck,
     /// The check of clitape's own gateway, where that is held to more than others.
@@ -59,16 +57,6 @@ pub enum RuleScope {
     Others,
     /// All.
     All,
-}
-
-/// The part of a replay that a rule reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reads {
-    /// What stdout states, and the events of the lanes `lifecycle`, `bus`, `acp` and `sse`, each lane by itself: neither
-    /// their times nor a chat. The rule holds for two replays alike whose events are the same.
-    Events,
-    /// More than that.
-    Everything,
 }
 
 const ALL: Needs = Needs { scope: RuleScope::All, lane: None, end: false };
@@ -121,11 +109,6 @@ impl Rule {
         self.needs.are_met(case) && self.stake.is_in(case)
     }
 
-    /// Returns whether two replays whose events are the same keep the rule alike.
-    pub(super) fn reads_events_alone(&self) -> bool {
-        self.reads == Reads::Events
-    }
-
     /// Applies the rule to a case; `None` if the case keeps it, or lacks what the rule needs.
     pub(super) fn broken_by<'c>(&self, case: Case<'c>) -> Option<Broken<'c>> {
         if !self.needs.are_met(case) {
@@ -137,7 +120,7 @@ impl Rule {
 }
 
 macro_rules! rules {
-    ($($kind:ident $(/ $other:ident)?, $([$strictly:path])? $check:path, $demand:literal, $stake:ident, $needs:expr, $reads:ident;)+) => {
+    ($($kind:ident $(/ $other:ident)?, $([$strictly:path])? $check:path, $demand:literal, $stake:ident, $needs:expr;)+) => {
         /// All rules. For each subject the gravest come first.
         pub const RULES: &[Rule] = &[$(Rule {
             kind: FindingKind::$kind,
@@ -145,7 +128,6 @@ macro_rules! rules {
             demand: $demand,
             stake: Stake::$stake,
             needs: $needs,
-            reads: Reads::$reads,
             check: $check,
             strictly: rules!(@check $($strictly)?),
         }),+];
@@ -157,291 +139,291 @@ macro_rules! rules {
 }
 
 // A kind, and after the stroke that of a subject of others; in brackets the stricter check of clitape's own gateway, before the
-// check of all others; what is demanded; where it is at stake; what it needs; what it reads.
+// check of all others; what is demanded; where it is at stake; what it needs.
 rules! {
     SubjectDied, unfinished::died,
         "The subject does not end by itself.",
-        Every, OTHERS, Everything;
+        Every, OTHERS;
     SubjectHung, unfinished::hung,
         "The subject starts `claude`, goes on talking to it, and answers.",
-        Every, OTHERS, Everything;
+        Every, OTHERS;
     SubjectRefused, unfinished::refused,
         "The subject writes to `claude` what `claude` reads.",
-        Every, OTHERS, Everything;
+        Every, OTHERS;
     SubjectFlooded, unfinished::flooded,
         "The subject stays within the bounds of a run.",
-        Every, OTHERS, Everything;
+        Every, OTHERS;
     LineLost, run::line_lost,
         "Every line of stdout is accounted for.",
-        Every, OWN, Everything;
+        Every, OWN;
     RecordRefused, stdout::record_refused,
         "A line of stdout that is a JSON object is a record.",
-        Every, OWN, Everything;
+        Every, OWN;
     CallNotStated, stdout::calls::call_not_stated,
         "Each call of stdout starts once, and no other call does.",
-        Calls, OWN, Events;
+        Calls, OWN;
     CallMisread, stdout::calls::call_misread,
         "A call starts with the name, the arguments and the parent that stdout states.",
-        Calls, OWN, Events;
+        Calls, OWN;
     ResultMisread, stdout::calls::result_misread,
         "A call ends with the result that stdout states, well or with an error.",
-        Calls, OWN, Events;
+        Calls, OWN;
     InputMisread, stdout::growth::input_misread,
         "What is reported of a growing input is a beginning of the input.",
-        StreamedCalls, OWN, Events;
+        StreamedCalls, OWN;
     FieldUnreported, stdout::growth::field_unreported,
         "A field that is whole before its input is has been reported.",
-        StreamedCalls, OWN, Events;
+        StreamedCalls, OWN;
     FieldRepeated, stdout::growth::field_repeated,
         "An open field is reported again only when it has grown.",
-        StreamedCalls, OWN, Events;
+        StreamedCalls, OWN;
     TextMisread, stdout::texts::text_misread,
         "The text and the reasoning of each message are those of stdout.",
-        Messages, OWN, Events;
+        Messages, OWN;
     TextKept, stdout::texts::text_kept,
         "What a message said that broke off is retracted once another one follows.",
-        BrokenMessages, OWN, Events;
+        BrokenMessages, OWN;
     EmptyDelta, stdout::texts::empty_delta,
         "No event of text or of reasoning is empty.",
-        Messages, OWN, Events;
+        Messages, OWN;
     EndingMisread, stdout::endings::ending_misread,
         "Each result of stdout ends a turn, as a failure if it says so, and only then.",
-        Results, OWN, Events;
+        Results, OWN;
     AnswerMisread, stdout::endings::answer_misread,
         "The answer is all that the model said in the turn, once and in order.",
-        Answers, OWN, Events;
+        Answers, OWN;
     ToolUnbalanced, run::tool_unbalanced,
         "Every tool call starts once and ends once, in this order.",
-        Calls, OWN, Events;
+        Calls, OWN;
     BusBroken, run::bus_broken,
         "The bus counts without gaps; the run starts first and ends once, last.",
-        Every, OWN, Events;
+        Every, OWN;
     BusDiffers / BusUntold, [bus::bus_differs] bus::tools_untold,
         "What the parser says of texts, calls and messages is on the bus, under the same conversation.",
-        Messages, ALL.at_end(), Events;
+        Messages, ALL.at_end();
     BusSilent, bus::bus_silent,
         "A bus that is connected says something of every run.",
-        Every, OTHERS.at_end(), Everything;
+        Every, OTHERS.at_end();
     SecretTold / SecretShown, [secrets::secret_told] secrets::secret_shown,
         "No secret that only a tool has seen is on the bus or in a channel.",
-        Secrets, ALL, Everything;
+        Secrets, ALL;
     AnswerMissing, answer::missing,
         "The answer stays in the chat when the run is over.",
-        Answers, OTHERS_CHAT.at_end(), Everything;
+        Answers, OTHERS_CHAT.at_end();
     AnswerNotWhole, answer::not_whole,
         "Every part of the answer stays in the chat.",
-        Answers, OTHERS_CHAT.at_end(), Everything;
+        Answers, OTHERS_CHAT.at_end();
     AnswerAltered, answer::altered,
         "The chat obeys the markup of the answer, and does not show it.",
-        Answers, CHAT.at_end(), Everything;
+        Answers, CHAT.at_end();
     FinalNotOnce / AnswerTwice, [chat::final_not_once] answer::twice,
         "The answer reaches the chat exactly once; never in a silent run.",
-        Chats, CHAT.at_end(), Everything;
+        Chats, CHAT.at_end();
     EditAfterFinal / AnswerOverwritten, [chat::edit_after_final] answer::overwritten,
         "No edit comes once the answer is in the chat, or none takes it away.",
-        Chats, CHAT.at_end(), Everything;
+        Chats, CHAT.at_end();
     PagesOutOfOrder, answer::out_of_order,
         "The pages of a long answer stand in their order.",
-        LongTexts, OTHERS_CHAT.at_end(), Everything;
+        LongTexts, OTHERS_CHAT.at_end();
     FailureUntold, ending::failure_untold,
         "A person reads that a turn failed or broke off.",
-        Results, OTHERS_CHAT.at_end(), Everything;
+        Results, OTHERS_CHAT.at_end();
     DraftLeft, visible::draft_left,
         "No draft is left beside the answer that it became.",
-        Messages, OTHERS_CHAT.at_end(), Everything;
+        Messages, OTHERS_CHAT.at_end();
     SecondMessage / SeveralMessages, [chat::second_message] visible::several_messages,
         "A turn has one message, which is edited forward.",
-        Chats, CHAT.at_end(), Everything;
+        Chats, CHAT.at_end();
     RunningLeft, visible::running_left,
         "No message says that the agent works when the run is over.",
-        Calls, CHAT.at_end(), Everything;
+        Calls, CHAT.at_end();
     TypingLeft, visible::typing_left,
         "The sign for typing stops with the answer.",
-        Answers, OTHERS_CHAT.at_end(), Everything;
+        Answers, OTHERS_CHAT.at_end();
     BlankScreen, visible::blank_screen,
         "Once a message of a turn was shown, one is there until its end.",
-        Chats, CHAT, Everything;
+        Chats, CHAT;
     TooFast / TooManyCalls, [chat::too_fast] chat::too_many_edits,
         "Calls of a chat keep about a second apart.",
-        Chats, CHAT, Everything;
+        Chats, CHAT;
     ToldAfterSend, chat::told_after_send,
         "Once the agent has sent its message with a tool, the draft shows nothing more.",
-        SendingTools, OWN, Everything;
+        SendingTools, OWN;
     SilentRunTold / SilenceBroken, [chat::silent_run_told] person::silence_broken,
         "Nothing of a silent run reaches the chat.",
-        SilentRuns, CHAT.at_end(), Everything;
+        SilentRuns, CHAT.at_end();
     CallbackFailed, run::callback_failed,
         "No callback of the channel fails or is given up.",
-        Chats, OWN, Everything;
+        Chats, OWN;
     CalledTooEarly / WaitIgnored, chat::wait_kept,
         "No call comes before the time that the chat's server asked to wait is over.",
-        Waits, CHAT, Everything;
+        Waits, CHAT;
     ListenerPanicked, run::listener_panicked,
         "No listener of the bus panics.",
-        Every, OWN, Everything;
+        Every, OWN;
     ListenerLeft, run::listener_left,
         "Nothing of the gateway listens on the bus after the run.",
-        Every, OWN, Everything;
+        Every, OWN;
     EndedEarly, chat::ended_early,
         "The bus says that a run is over only after the last call of its chat.",
-        Chats, OWN, Everything;
+        Chats, OWN;
     CallsOverlap, [chat::calls_overlap] chat::edits_overlap,
         "Two calls of a chat, or of others about one message, are never under way at a time.",
-        Chats, CHAT, Everything;
+        Chats, CHAT;
     ReasoningShown, shown::reasoning_shown,
         "No reasoning is in a chat that does not show it.",
-        Reasoning, OWN, Everything;
+        Reasoning, OWN;
     SubagentShown, shown::subagent_shown,
         "What a subagent says is not in the main chat.",
-        Subagents, OWN, Everything;
+        Subagents, OWN;
     TextGlued, visible::glued,
         "Two messages of the model are not joined without a space or a line break.",
-        Messages, CHAT, Everything;
+        Messages, CHAT;
     TextTakenBack, visible::taken_back,
         "A text that grows in the chat becomes shorter only if the model took it back.",
-        Messages, CHAT, Everything;
+        Messages, CHAT;
     LinesMiscounted / ToolsUntold, [shown::lines_miscounted] tools::untold,
         "A person reads which calls were made: the lines of a draft, folded ones included, are those of its turn.",
-        Calls, CHAT.at_end(), Everything;
+        Calls, CHAT.at_end();
     ArgumentsEmpty, tools::arguments_empty,
         "A line of a tool shows the argument that there is.",
-        Calls, CHAT, Everything;
+        Calls, CHAT;
     PauseUnshown, shown::pause_unshown,
         "While the conversation is compacted, the chat says so.",
-        Compactions, OWN, Everything;
+        Compactions, OWN;
     MarkupRefused, server::markup_refused,
         "A text whose markup the server refuses is sent again.",
-        Chats, CHAT.at_end(), Everything;
+        Chats, CHAT.at_end();
     PageTooLong / MessageTooLong, [shown::page_too_long] server::too_long,
         "No page is longer than the service takes.",
-        LongTexts, CHAT.at_end(), Everything;
+        LongTexts, CHAT.at_end();
     ToolBeforeYes / RanBeforeAnswer, [questions::tool_before_yes] editor::calls::ran_before_answer,
         "No tool that a person is asked about runs before the yes, or after a no.",
-        Questions, ALL, Everything;
+        Questions, ALL;
     QuestionLeft / QuestionUntold, [questions::never_shown] person::question_untold,
         "Every question is shown.",
-        Questions, CHAT.at_end(), Everything;
+        Questions, CHAT.at_end();
     QuestionLeft, questions::never_closed,
         "Every question is closed.",
-        Questions, OWN, Everything;
+        Questions, OWN;
     QuestionLeft / ButtonsLeft, [questions::buttons_stay] person::buttons_left,
         "The buttons of a question leave the chat with its answer.",
-        Questions, CHAT.at_end(), Everything;
+        Questions, CHAT.at_end();
     AnsweredTwice, questions::answered_twice,
         "Every question is closed once, and not asked again.",
-        Questions, OWN, Everything;
+        Questions, OWN;
     WrongAsker, questions::wrong_asker,
         "A question has the name of the agent whose call waits.",
-        Questions, OWN, Events;
+        Questions, OWN;
     WithdrawnLeft, questions::withdrawn_left,
         "A question that the CLI takes back is closed as withdrawn.",
-        Withdrawals, OWN, Events;
+        Withdrawals, OWN;
     AnswerMisunderstood, questions::answer_misunderstood,
         "A button of a question, or a reply to it, makes the answer that was recorded.",
-        Questions, OWN, Everything;
+        Questions, OWN;
     InputUnshown, asked::input_unshown,
         "All of what a question asks about is shown before it has a button, and is in the request to a client.",
-        Questions, OWN, Everything;
+        Questions, OWN;
     QuestionUnshown, person::question_unshown,
         "Before a button of a question is pressed, the chat has shown all that it is about.",
-        Questions, OTHERS_CHAT, Everything;
+        Questions, OTHERS_CHAT;
     EndedByOther, turns::ended_by_other,
         "A turn ends with its own outcome, and its text is of messages that began in it.",
-        Turns, OWN, Events;
+        Turns, OWN;
     NotAnsweredOnce, turns::not_answered_once,
         "Every message of the host is answered by one turn, or folded into one.",
-        HostMessages, OWN, Events;
+        HostMessages, OWN;
     EditAfterTurn, turns::edit_after_turn,
         "No message of a turn that is over is edited.",
-        Turns, OWN, Everything;
+        Turns, OWN;
     SilentStart / NoSignOfLife, [turns::silent_start] visible::no_sign_of_life,
         "The person sees a sign of life while the agent works.",
-        LongCalls, CHAT, Everything;
+        LongCalls, CHAT;
     EventAfterComplete, event_stream::event_after_complete,
         "The last event of a turn in the event stream is its one `complete`.",
-        Every, OWN, Events;
+        Every, OWN;
     TextAfterCall, event_stream::text_after_call,
         "The text before a call is in the event stream before the call.",
-        Calls, OWN, Events;
+        Calls, OWN;
     StreamedCallNotOnce, event_stream::streamed_call_not_once,
         "Each call that started is one `tool_use` of the event stream.",
-        Calls, OWN, Events;
+        Calls, OWN;
     StreamedCallAltered, event_stream::streamed_call_altered,
         "A `tool_use` has the name and the input of its start, and says whether it failed.",
-        Calls, OWN, Events;
+        Calls, OWN;
     CallUncollected, event_stream::call_uncollected,
         "What is collected of an event stream has each of its calls.",
-        Calls, OWN, Events;
+        Calls, OWN;
     HitLost, event_stream::hit_lost,
         "The summary of a search names each hit of its result.",
-        Searches, OWN, Events;
+        Searches, OWN;
     StreamedTextLost, event_stream::streamed_text_lost,
         "Each text of stdout is in the event stream, once and in order.",
-        Messages, OWN, Events;
+        Messages, OWN;
     MessageInvalid, editor::ending::invalid,
         "The official types accept each message of an agent.",
-        Editors, OTHERS_EDITOR, Events;
+        Editors, OTHERS_EDITOR;
     AnswerMissing, editor::text::missing,
         "Something of each answer comes to the editor.",
-        Editors, OTHERS_EDITOR.at_end(), Events;
+        Editors, OTHERS_EDITOR.at_end();
     AnswerNotWhole, editor::text::not_whole,
         "Each answer comes to the editor whole.",
-        Editors, OTHERS_EDITOR.at_end(), Events;
+        Editors, OTHERS_EDITOR.at_end();
     AnswerTwice, editor::text::twice,
         "No answer comes to the editor more often than the model gave it.",
-        Editors, OTHERS_EDITOR.at_end(), Events;
+        Editors, OTHERS_EDITOR.at_end();
     EditorTextLost / TextUntold, [editor::editor_text_lost] editor::text::untold,
         "Each text of the model is in the editor, once and in order.",
-        Editors, EDITOR.at_end(), Events;
+        Editors, EDITOR.at_end();
     FailureUntold, editor::ending::failure_untold,
         "The editor learns that a turn failed.",
-        Editors, OTHERS_EDITOR.at_end(), Events;
+        Editors, OTHERS_EDITOR.at_end();
     StopReasonWrong, editor::ending::stop_reason,
         "The stop reason of a turn is true.",
-        Editors, OTHERS_EDITOR.at_end(), Events;
+        Editors, OTHERS_EDITOR.at_end();
     ResponseNotOnce / ToldAfterEnd, [editor::response_not_once] editor::ending::told_after_end,
         "Each turn that is over has one response to the editor, and nothing comes after the last.",
-        Editors, EDITOR.at_end(), Events;
+        Editors, EDITOR.at_end();
     EditorCallMissing / CallUntold, [editor::editor_call_missing] editor::calls::untold,
         "Each call of stdout that has a result is in the editor.",
-        EditorCalls, EDITOR.at_end(), Events;
+        EditorCalls, EDITOR.at_end();
     InputUntold, editor::calls::input_untold,
         "The input of each call comes to the editor.",
-        EditorCalls, OTHERS_EDITOR.at_end(), Events;
+        EditorCalls, OTHERS_EDITOR.at_end();
     UnannouncedUpdate / CallNotOnce, [editor::unannounced_update] editor::calls::not_once,
         "The editor learns of a call once, before anything else is said of it.",
-        EditorCalls, EDITOR, Events;
+        EditorCalls, EDITOR;
     CallEndNotOnce / CallLeftOpen, [editor::call_end_not_once] editor::calls::left_open,
         "Each call that the editor knows ends once, before its turn is answered.",
-        EditorCalls, EDITOR.at_end(), Events;
+        EditorCalls, EDITOR.at_end();
     ResultAltered / OutcomeWrong, [editor::result_altered] editor::calls::outcome_wrong,
         "The result of a call in the editor is that of stdout.",
-        EditorCalls, EDITOR.at_end(), Events;
+        EditorCalls, EDITOR.at_end();
     InProgressWhileAsked, editor::in_progress_while_asked,
         "A call about which the person is asked is not in progress in the editor.",
-        EditorQuestions, OWN, Events;
+        EditorQuestions, OWN;
     QuestionUntold, editor::calls::question_untold,
         "The person at the editor is asked what the CLI asks.",
-        EditorQuestions, OTHERS_EDITOR.at_end(), Events;
+        EditorQuestions, OTHERS_EDITOR.at_end();
     RequestCut, editor::calls::request_cut,
         "A request to the editor has all that is asked about.",
-        EditorQuestions, OTHERS_EDITOR, Events;
+        EditorQuestions, OTHERS_EDITOR;
     SilenceEndured, watchdog::silence_endured,
         "A run does not outlast a silence of the agent that is longer than its limit.",
-        Silences, OWN, Everything;
+        Silences, OWN;
     ResumeFailed, session::resume_failed,
         "The CLI resumes a session that the verdict lets pass.",
-        Resumes, SESSION, Everything;
+        Resumes, SESSION;
     OpenCallUntold, session::open_call_untold,
         "The verdict names the open calls of the transcript, and no others.",
-        Sessions, SESSION, Everything;
+        Sessions, SESSION;
     AnswerAssumed, session::answer_assumed,
         "A session without an answer is not let pass.",
-        Sessions, SESSION, Everything;
+        Sessions, SESSION;
     GivenUpWithoutCause, session::given_up_without_cause,
         "A session is given up only for a reason that its transcript has.",
-        Sessions, SESSION, Everything;
+        Sessions, SESSION;
     SidechainCounted, session::sidechain_counted,
         "The lines of subagents are counted as such, and as nothing else.",
-        Sessions, SESSION, Everything;
+        Sessions, SESSION;
 }

@@ -104,7 +104,9 @@ mod tests {
             assert_eq!(near.local_addr().unwrap(), far.peer_addr().unwrap());
         }
         // A port that is bound and not listened on refuses, and stays so whatever the processes of other tests inherit.
-        let closed = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+        let closed =
+            socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)
+                .unwrap();
         rustix::net::bind(&closed, &SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
         let unheard = SocketAddr::try_from(rustix::net::getsockname(&closed).unwrap()).unwrap();
         let refused = door.connect(unheard, limit).unwrap_err();

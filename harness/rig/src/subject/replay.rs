@@ -147,7 +147,8 @@ impl ReplayCase<'_> {
         let check =
             CheckRun::of(&format!("{}::subject {}", self.cassette.version(), self.shown), findings);
         let took = Some(begun.elapsed());
-        Ok(CheckRun { cassettes: 1, goldens: compared.goldens, plans: seeds.count, took, ..check })
+        let (goldens, plans) = (compared.goldens, seeds.count);
+        Ok(CheckRun { cassettes: 1, goldens, plans, replayed: plans, took, ..check })
     }
 
     /// The request for the chat of the scenario, or for one in mode partial if it has none.

@@ -265,6 +265,7 @@ pub fn test(
             cassettes: 1,
             goldens,
             plans: options.seeds.count,
+            replayed: options.seeds.count,
             took: Some(took),
             ..CheckRun::of(&format!("{}::subject {}", job.version(), gateway.shown()), findings)
         };

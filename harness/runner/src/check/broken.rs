@@ -1,12 +1,8 @@
 //! The rules that a replay breaks, each with its time and with what came in up to then.
 
 use clitape_judge::observation::Observation;
-use clitape_judge::{
-    ContextMoment, FindingKind, RULES, Violation, context, judge, judge_beside_events, moment,
-};
+use clitape_judge::{ContextMoment, FindingKind, RULES, Violation, context, judge, moment};
 use clitape_recording::trace::{Entry, Lane};
-
-use crate::replay::Replay;
 
 /// A rule that a replay breaks.
 #[derive(Debug)]
@@ -26,17 +22,8 @@ impl BrokenRule {
     }
 }
 
-/// The rules that `replay` breaks.
-pub(super) fn broken(replay: &Replay) -> Vec<BrokenRule> {
-    placed(replay, judge(replay))
-}
-
-/// The rules that `replay` breaks, which has the same events as another replay that breaks none.
-pub(super) fn broken_beside_events(replay: &Replay) -> Vec<BrokenRule> {
-    placed(replay, judge_beside_events(replay))
-}
-
-fn placed(replay: &Observation, violations: Vec<Violation>) -> Vec<BrokenRule> {
+/// Returns the rules that a replay breaks.
+pub(super) fn broken(replay: &Observation) -> Vec<BrokenRule> {
     let place = |Violation { kind, sentence, entry }: Violation| {
         let Some(index) = entry else {
             return BrokenRule { kind, sentence, context: Vec::new() };
@@ -45,7 +32,7 @@ fn placed(replay: &Observation, violations: Vec<Violation>) -> Vec<BrokenRule> {
         let sentence = format!("{}: {sentence}", moment(&replay.entries, index));
         BrokenRule { kind, sentence, context: context(&replay.entries, lane, Some(at)) }
     };
-    violations.into_iter().map(place).collect()
+    judge(replay).into_iter().map(place).collect()
 }
 
 #[cfg(test)]
@@ -89,7 +76,7 @@ mod tests {
         };
         let own = Some(OwnReports { reports: vec![report], ..OwnReports::default() });
         let seen = Observation { own, ..Observation::new(setup, entries, Arc::default()) };
-        let broken = placed(&seen, judge(&seen));
+        let broken = broken(&seen);
         let [BrokenRule { kind, sentence, context }] = &broken[..] else { panic!("{broken:?}") };
         assert_eq!(*kind, FindingKind::EditAfterFinal);
         assert_eq!(

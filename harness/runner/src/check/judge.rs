@@ -19,11 +19,9 @@ use clitape_recording::trace::Lane;
 use super::broken::{BrokenRule, broken};
 use super::checks::Check;
 use super::complete::complete;
-use super::idle_cores::IdleCores;
 use super::kept::FailureMemory;
 use super::marks::Marks;
 use super::recording::{Recording, Recordings, setup};
-use super::sweep::PlanSharing;
 use super::{recorded, variant};
 use crate::replay::{Replay, ReplayRequest};
 
@@ -34,10 +32,6 @@ pub struct ScenarioChecks {
     pub(super) recordings: Recordings,
     /// What is done with plans that fail.
     pub(super) memory: FailureMemory,
-    /// The cores that the plans of a recording may use beside that of their check.
-    pub(super) cores: IdleCores,
-    /// What the replays of a plan share.
-    pub(super) sharing: PlanSharing,
     /// What was at stake so far, if somebody asks.
     marks: Option<Mutex<Marks>>,
 }
@@ -71,32 +65,13 @@ impl ScenarioChecks {
         };
         let versions: Vec<_> = versions.into_iter().map(uses).collect();
         let recordings = Recordings::new(workspace, scenario, versions);
-        Ok(Self {
-            checks,
-            recordings,
-            memory: FailureMemory::Off,
-            cores: IdleCores::default(),
-            sharing: PlanSharing::default(),
-            marks: None,
-        })
+        Ok(Self { checks, recordings, memory: FailureMemory::Off, marks: None })
     }
 
     /// The same checks, which do this with plans that fail.
     #[must_use]
     pub fn remembering(self, memory: FailureMemory) -> Self {
         Self { memory, ..self }
-    }
-
-    /// The same checks, which also use the idle ones of these cores.
-    #[must_use]
-    pub fn on_idle(self, cores: IdleCores) -> Self {
-        Self { cores, ..self }
-    }
-
-    /// The same checks, whose replays of a plan share this.
-    #[must_use]
-    pub fn sharing(self, sharing: PlanSharing) -> Self {
-        Self { sharing, ..self }
     }
 
     /// The same checks, which also say what was at stake.
@@ -113,11 +88,6 @@ impl ScenarioChecks {
             std::mem::take(&mut *marks.lock().unwrap_or_else(PoisonError::into_inner))
         };
         marks.map(lock).unwrap_or_default()
-    }
-
-    /// Whether somebody asks what was at stake.
-    pub(super) fn is_marking(&self) -> bool {
-        self.marks.is_some()
     }
 
     /// Adds to what was at stake, if somebody asks.
@@ -314,11 +284,6 @@ impl ScenarioChecks {
 
 #[cfg(test)]
 impl ScenarioChecks {
-    /// Lets the checks judge a gateway that has `fault`.
-    pub(super) fn plant(&self, fault: crate::replay::PlantedFault) -> Result<(), CassetteError> {
-        self.recordings.plant(fault)
-    }
-
     /// Lets the checks treat every recording as a long one.
     pub(super) fn make_long(&self) -> Result<(), CassetteError> {
         self.recordings.make_long()

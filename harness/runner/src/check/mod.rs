@@ -7,13 +7,10 @@ mod checks;
 mod complete;
 #[cfg(test)]
 mod final_text_tests;
-mod idle_cores;
 mod judge;
 mod kept;
 mod marks;
 mod planned;
-#[cfg(test)]
-mod planted_tests;
 mod recorded;
 mod recording;
 mod secrets;
@@ -26,12 +23,10 @@ mod workspace;
 
 pub use bytes::first_difference;
 pub use checks::Check;
-pub use idle_cores::IdleCores;
 pub use judge::ScenarioChecks;
 pub use kept::FailureMemory;
 pub use marks::{AtStake, Mark, Marks};
 pub use recording::Recording;
 pub(crate) use recording::setups;
 pub use shrink::{Shrunk, shrink};
-pub use sweep::PlanSharing;
 pub use workspace::{check_workspace, unusable};

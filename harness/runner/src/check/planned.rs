@@ -7,11 +7,10 @@ use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::{FaultKind, Setup};
 use clitape_recording::trace::Lane;
 
-use super::idle_cores::IdleCores;
 use super::judge::ScenarioChecks;
 use super::kept::{FailureMemory, KeptPlan, KeptPlans};
 use super::recording::{Recording, setup, setups};
-use super::sweep::{FailedPlan, ParsedPlans, PlanSharing, PlanSweep};
+use super::sweep::{FailedPlan, PlanSweep, SweptPlans};
 use super::unmet;
 use crate::replay::{Plan, ReplayRequest};
 
@@ -59,9 +58,7 @@ impl ScenarioChecks {
             let told = format!("{} (kept)", plan.name);
             let all = setups(self.scenario());
             let found = all.chunks(recording.at_once()).find_map(|setups| {
-                self.with_sweep(recording, &[], &ParsedPlans::default(), setups, |sweep| {
-                    sweep.finding_of(&told, &plan.plan)
-                })
+                self.with_sweep(recording, &[], setups, |sweep| sweep.finding_of(&told, &plan.plan))
             });
             match found {
                 Some((_, finding)) => {
@@ -88,10 +85,9 @@ impl ScenarioChecks {
     ) -> CheckResult {
         let (scenario, version) = (self.scenario(), recording.version());
         let place = place(recording);
-        let mut met = Vec::new();
-        let parsed = ParsedPlans::default();
+        let mut swept = SweptPlans::default();
         let run = |setups: &[Setup]| {
-            self.with_sweep(recording, pinned, &parsed, setups, |sweep| sweep.run(&mut met))
+            self.with_sweep(recording, pinned, setups, |sweep| sweep.run(&mut swept))
         };
         // What diverges before the channels would be found in each of them.
         let found = setups(scenario).chunks(recording.at_once()).find_map(run);
@@ -107,17 +103,15 @@ impl ScenarioChecks {
             findings.push(finding);
         }
         let again = |(kind, what)| Finding::new(kind, &place, what, self.recordings.test());
-        findings.extend(self.unmet(recording, is_swept, &met).into_iter().map(again));
-        CheckResult { findings, ..CheckResult::default() }
+        findings.extend(self.unmet(recording, is_swept, &swept.faults_met).into_iter().map(again));
+        CheckResult { findings, replayed: swept.replayed, ..CheckResult::default() }
     }
 
-    /// Uses the sweep of a recording with these pinned plans in these setups, with what the parser said of the plans in
-    /// others.
+    /// Uses the sweep of a recording with these pinned plans in these setups.
     fn with_sweep<T>(
         &self,
         recording: &Recording,
         pinned: &[(String, Plan)],
-        parsed: &ParsedPlans,
         setups: &[Setup],
         use_it: impl FnOnce(&PlanSweep<'_>) -> T,
     ) -> T {
@@ -129,10 +123,6 @@ impl ScenarioChecks {
                 None => request,
             })
         };
-        // The first place at which something was at stake is known only where one plan is replayed after another.
-        let alone = IdleCores::default();
-        let is_alone = self.is_marking() || self.sharing == PlanSharing::Nothing;
-        let cores = if is_alone { &alone } else { &self.cores };
         use_it(&PlanSweep {
             capture: recording.capture(),
             pace_ms: scenario.run.pace_ms,
@@ -152,9 +142,6 @@ impl ScenarioChecks {
                     }
                 });
             },
-            cores,
-            sharing: self.sharing,
-            parsed,
         })
     }
 

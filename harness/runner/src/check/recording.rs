@@ -15,10 +15,8 @@ use clitape_recording::scenario::{
 use super::sweep::seeded;
 use crate::replay::{
     Capture, Plan, PlanArg, Replay, ReplayRequest, RequestError, StdinLine, replay, replay_all,
-    replay_heard, stdin_lines,
+    stdin_lines,
 };
-#[cfg(test)]
-use crate::replay::{PlantedFault, replay_planted};
 use clitape_judge::View;
 use shared::SharedReplays;
 
@@ -138,7 +136,7 @@ impl Recording {
         let capture = self.capture();
         let plan = || canonical_plan(&self.scenario, capture, faults);
         let replayed = |setups: &[Setup]| {
-            let replays = replay_heard(capture, &plan(), setups).into_iter();
+            let replays = replay_all(capture, &plan(), setups).into_iter();
             replays.map(|replay| Arc::new(self.with_shared_facts(replay))).collect()
         };
         let all = || Some(all_setups(&self.scenario)).filter(|all| all.len() <= self.at_once());
@@ -194,15 +192,6 @@ impl Recording {
 
 #[cfg(test)]
 impl Recording {
-    /// The same recording, replayed with a gateway that has `fault`.
-    fn planted(self, fault: PlantedFault) -> Self {
-        let capture = self.capture();
-        let plan = canonical_plan(&self.scenario, capture, &self.scenario.chat.faults);
-        let replays = replay_planted(capture, &plan, &all_setups(&self.scenario), fault);
-        let all = replays.into_iter().map(Arc::new).collect();
-        Self { canonical: SharedReplays::of_all(all), ..self }
-    }
-
     /// The same recording, whose replays are made one at a time, as those of a long one are.
     fn made_long(self) -> Self {
         Self { most_at_once: (1, 0), ..self }
@@ -264,11 +253,6 @@ pub(super) struct Recordings {
 
 #[cfg(test)]
 impl Recordings {
-    /// Lets the checks of every version judge a gateway that has `fault`.
-    pub(super) fn plant(&self, fault: PlantedFault) -> Result<(), CassetteError> {
-        self.prepare(|recording| recording.planted(fault))
-    }
-
     /// Lets the checks of every version treat the recording as a long one.
     pub(super) fn make_long(&self) -> Result<(), CassetteError> {
         self.prepare(Recording::made_long)

@@ -6,9 +6,8 @@ use std::sync::Arc;
 use clitape_judge::Finding;
 use clitape_recording::scenario::{Scenario, Setup};
 
-use super::idle_cores::IdleCores;
 use super::recording::{Recording, setups};
-use super::sweep::{ParsedPlans, PlanSharing, PlanSweep, smallest};
+use super::sweep::{PlanSweep, SweptPlans, smallest};
 use crate::replay::{AgentFaultKind, Capture, HostStep, Plan, PlanStep, Replay, StdinLine, replay};
 
 /// The most recordings that are tried with some of their records left out.
@@ -42,7 +41,7 @@ pub fn shrink(recording: &Recording, plan: Option<Plan>) -> Option<Shrunk> {
             Some((plan, setup, finding))
         }
         None => {
-            let (name, plan, setup) = sweep.first(&mut Vec::new())?;
+            let (name, plan, setup) = sweep.first(&mut SweptPlans::default())?;
             let (_, finding) = sweep.finding_of(&name, &plan)?;
             Some((plan, setup, finding))
         }
@@ -86,9 +85,6 @@ fn sweep<T>(
         place: scenario.name.to_string(),
         reproduce: &|plan: &Plan, _: Setup, _| plan.to_line(),
         replayed: &|_, _, _| (),
-        cores: &IdleCores::default(),
-        sharing: PlanSharing::default(),
-        parsed: &ParsedPlans::default(),
     })
 }
 

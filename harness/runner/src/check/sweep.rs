@@ -1,42 +1,31 @@
-//! Equivalence of plans: however the bytes are cut and delayed, the trace is that of the uncut
-//! replay.
+//! Plans of a recording: cuts are the parser's business, times are the gateway's.
 //!
-//! For every seed the cut replay is compared with two uncut ones. In the canonical one, the lifecycle,
-//! the bus, the ACP updates and the event stream are the same, times aside, and the person ends up
-//! reading the same. In its own twin, every line comes whole at the moment at which the plan completes
-//! it, and every lane is the same, times included.
+//! *Cuts*: under the cuts of each plan the parser has the events that it has of whole lines, each with the piece that ends
+//! its line. *Times*: at the times of each plan, with its faults and the host's answers, whole lines are replayed; the
+//! lifecycle, the bus, the ACP updates and the event stream are those of the canonical replay, times aside, and the person
+//! ends up reading the same. Plans whose lines end at the same times are replayed once.
 //!
-//! Some further plans have a fault of the agent's side each. The replay is compared with its twin, which has the
-//! same fault, and a person must see what `check/agent.rs` says.
+//! One seeded plan, and each pinned one, is also replayed with its cuts; every lane is that of the whole lines then, times
+//! included. Some further plans have a fault of the agent's side each, and a person must see what `check/agent.rs` says.
 
-mod same_times;
 mod smallest;
 
 use std::sync::Arc;
 
+use clitape_judge::{
+    Divergence, FinalTextDiff, Finding, FindingKind, Times, TraceDiff, context, wrong_final_text,
+};
 use clitape_recording::scenario::{Fault, FaultKind, Seeds, Setup};
 use clitape_recording::trace::{Entry, Lane, sort_by_turn};
 
 use super::agent::{self, FaultyRun, Unseen};
-use super::broken::{BrokenRule, broken, broken_beside_events};
-use super::idle_cores::IdleCores;
+use super::broken::{BrokenRule, broken};
 use super::unmet;
-use crate::replay::{
-    AgentFault, Capture, Plan, PlayedPlan, Replay, replay_following, replay_played,
-};
-use clitape_judge::{
-    Divergence, FinalTextDiff, Finding, FindingKind, Times, TraceDiff, context, wrong_final_text,
-};
-pub(super) use same_times::ParsedPlans;
-use same_times::{Groups, NamedPlan, Twin};
+use crate::replay::{AgentFault, Capture, ParserReport, Plan, PlayedPlan, Replay, replay_played};
 pub(super) use smallest::smallest;
 
 /// The number of seeds for each plan with a fault of the agent's side.
 const SEEDS_PER_AGENT_FAULT: u64 = 16;
-
-/// Of this number of groups of plans, the first plan of one is replayed although its twin stands for it. The recording says
-/// which one, so that it is another one in each.
-const GROUPS_PER_REPLAY: usize = 16;
 
 /// One sweep: a cassette under its seeded plans, in every channel.
 pub(super) struct PlanSweep<'a> {
@@ -58,32 +47,53 @@ pub(super) struct PlanSweep<'a> {
     pub(super) place: String,
     /// The line that replays the cassette under a plan in a setup and shows a lane.
     pub(super) reproduce: &'a (dyn Fn(&Plan, Setup, Option<Lane>) -> String + Sync),
-    /// Gets the name, the plan and the replays of every plan that is judged, but not of one whose twin has been judged for
-    /// another plan; in their order if there are no `cores`.
+    /// Called with the name, the plan and the replays of every plan that is replayed, in their order.
     pub(super) replayed: &'a (dyn Fn(&str, &Plan, &[Replay]) + Sync),
-    /// The cores that may be used beside this thread's.
-    pub(super) cores: &'a IdleCores,
-    /// What the replays of a plan share.
-    pub(super) sharing: PlanSharing,
-    /// What the parser said of the plans in other setups.
-    pub(super) parsed: &'a ParsedPlans,
 }
 
-/// What the replays of a plan in several setups share. It changes how long a sweep takes and nothing else.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum PlanSharing {
-    /// One parse for all setups, what the bytes state, which is read once for all plans, what a plan has in common with the
-    /// canonical replay, and the twin of plans with the same times. Such a plan is not replayed where the parser says that it
-    /// must be the same. Plans are replayed on several cores.
-    #[default]
-    Shared,
-    /// Nothing: each plan is parsed and read anew in each setup, and one replay comes after another.
-    Nothing,
+/// The work of a sweep so far.
+#[derive(Debug, Default)]
+pub(super) struct SweptPlans {
+    /// The number of seeded plans that were replayed; the others end their lines at the times of one of these.
+    pub(super) replayed: u64,
+    /// The kinds of faults of the chat's server that a call got.
+    pub(super) faults_met: Vec<FaultKind>,
+}
+
+/// The source of a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PlanOrigin {
+    /// The scenario names it.
+    Pinned,
+    /// A seed draws its cuts, its times and its faults.
+    Seeded,
+    /// A seed draws them, and the plan is also replayed with its cuts.
+    SeededAndCut,
+    /// It has a fault of an answer of the host.
+    Answer,
+    /// It has a fault of the agent's side.
+    Agent,
+}
+
+/// A plan of a sweep.
+struct NamedPlan {
+    /// The name in a finding: `seed 7`.
+    name: String,
+    plan: Plan,
+    origin: PlanOrigin,
+}
+
+/// Whole lines at the times of a plan.
+struct WholeLines {
+    plan: Plan,
+    events: ParserReport,
+    /// The replays, one for each setup.
+    replays: Vec<Replay>,
 }
 
 /// A plan that fails, made as small as it gets.
 pub(super) struct FailedPlan {
-    /// What it was made from: `seed 7`.
+    /// The name of the plan that it was made from: `seed 7`.
     pub(super) name: String,
     pub(super) plan: Plan,
     pub(super) finding: Finding,
@@ -99,30 +109,14 @@ enum Mismatch<'a> {
     FinalText(String, FinalTextDiff, &'a Replay),
     /// With a fault of the agent's side, a person does not see what they must.
     Unseen(AgentFault, Unseen<'a>, &'a Replay),
-}
-
-/// The canonical replay of the recorded bytes in one setup.
-#[derive(Clone, Copy)]
-struct Base<'a> {
-    replay: &'a Arc<Replay>,
-    /// Whether it is known to break no invariant.
-    holds: bool,
-}
-
-/// The replays of a plan in one setup.
-struct PlannedReplays<'a> {
-    base: Base<'a>,
-    /// The replay of the plan.
-    cut: &'a Replay,
-    /// The replay of its uncut twin; none where `cut` is that one.
-    twin: Option<&'a Replay>,
+    /// The parser reports something else than of whole lines, and no lane shows it.
+    Cuts(String),
 }
 
 impl PlanSweep<'_> {
-    /// Replays every plan, and adds the kinds of faults that a call got to `met`; the first mismatch is reported
-    /// with the smallest plan that shows it.
-    pub(super) fn run(&self, met: &mut Vec<FaultKind>) -> Option<FailedPlan> {
-        let (name, plan, setup) = self.first(met)?;
+    /// Judges every plan; the first one that fails is reported as the smallest plan that shows it.
+    pub(super) fn run(&self, swept: &mut SweptPlans) -> Option<FailedPlan> {
+        let (name, plan, setup) = self.first(swept)?;
         let base = self.bases.iter().find(|base| base.setup == setup)?;
         let plan = smallest(plan, |plan| self.judge(base, plan, |_| ()).is_some());
         let report = |mismatch: Mismatch<'_>| self.finding(&name, &plan, setup, mismatch);
@@ -130,109 +124,73 @@ impl PlanSweep<'_> {
         Some(FailedPlan { name, plan, finding })
     }
 
-    /// The first plan that fails, with its name and the setup in which it does.
-    pub(super) fn first(&self, met: &mut Vec<FaultKind>) -> Option<(String, Plan, Setup)> {
-        let is_shared = self.sharing == PlanSharing::Shared;
-        let holds = |replay: &Replay| is_shared && broken(replay).is_empty();
-        let bases = self.bases.iter().map(|replay| Base { replay, holds: holds(replay) });
-        let bases: Vec<_> = bases.collect();
-        let mut groups = Groups::of(self.all_plans()).enumerate();
-        loop {
-            let cores = self.cores.take();
-            let batch: Vec<_> = groups.by_ref().take(cores.batch()).collect();
-            if batch.is_empty() {
-                return None;
-            }
-            let judged =
-                cores.map(&batch, |(number, plans)| self.judge_group(&bases, *number, plans));
-            for ((_, plans), (kinds, failing)) in batch.into_iter().zip(judged) {
-                for kind in kinds {
-                    if !met.contains(&kind) {
-                        met.push(kind);
-                    }
-                }
-                if let Some((index, setup)) = failing {
-                    let failed = plans.into_iter().nth(index);
-                    return failed.map(|(name, plan)| (name, plan, setup));
-                }
-            }
-        }
-    }
-
-    /// Judges the plans of a group, which has a number, in all setups. Returns the kinds of their faults that a call got, and
-    /// the index of the first plan that fails, with the setup in which it does.
-    fn judge_group(
-        &self,
-        bases: &[Base<'_>],
-        number: usize,
-        plans: &[NamedPlan],
-    ) -> (Vec<FaultKind>, Option<(usize, Setup)>) {
-        let mut met = Vec::new();
-        let is_shared = self.sharing == PlanSharing::Shared;
-        // The twin of the plans so far, and whether one holds that it stands for.
-        let mut known: Option<(Twin, bool)> = None;
-        for (index, (name, plan)) in plans.iter().enumerate() {
+    /// Returns the first plan that fails, with its name and a setup in which it does.
+    pub(super) fn first(&self, swept: &mut SweptPlans) -> Option<(String, Plan, Setup)> {
+        let mut last: Option<WholeLines> = None;
+        for NamedPlan { name, plan, origin } in self.all_plans() {
             let played = plan.played(self.capture);
             let uncut = played.uncut();
-            let (twin, holds) = match known.take() {
-                Some((twin, holds)) if is_shared && twin.is_of(&uncut) => (twin, holds),
-                _ => (self.twin(bases, &uncut), false),
+            let is_whole = uncut.plan == played.plan;
+            // Those of the plan before are given back before others are made.
+            drop(last.take_if(|last| !last.plan.is_replayed_as(&uncut.plan)));
+            let whole = match last.take() {
+                Some(known) => known,
+                None => {
+                    let replays = self.replays(&uncut);
+                    swept.add(origin, &plan, &replays);
+                    (self.replayed)(&name, &plan, &replays);
+                    if let Some(setup) = self.failing(&uncut, &replays, None) {
+                        return Some((name, plan, setup));
+                    }
+                    let events = ParserReport::of(&uncut);
+                    WholeLines { plan: uncut.plan.into_owned(), events, replays }
+                }
             };
-            let stands_for = || twin.stands_for(&played);
-            let is_twin = is_shared && self.parsed.known_or((number, index), stands_for);
-            let is_sample = (number + self.capture.stdout.len()).is_multiple_of(GROUPS_PER_REPLAY);
-            let is_replayed = is_sample && index == 0;
-            let is_alone = !is_twin || is_replayed;
-            let own = is_alone.then(|| self.replays(bases, &played).0);
-            if let Some(cuts) = own.as_ref().or_else(|| (!holds).then_some(&twin.replays)) {
-                (self.replayed)(name, plan, cuts);
-                let kinds = cuts.iter().flat_map(|cut| unmet::met(cut, &plan.faults));
-                met.extend(kinds.map(|fault| fault.kind));
-                let twins = own.as_ref().map(|_| &twin.replays[..]);
-                if let Some(setup) = self.failing(bases, &played, cuts, twins) {
-                    return (met, Some((index, setup)));
+            let whole = last.insert(whole);
+            if !is_whole && whole.events.difference(&played).is_some() {
+                let fails = |base: &&Arc<Replay>| self.judge(base, &plan, |_| ()).is_some();
+                let setup = self.bases.iter().find(fails)?.setup;
+                return Some((name, plan, setup));
+            }
+            let is_cut = matches!(origin, PlanOrigin::Pinned | PlanOrigin::SeededAndCut);
+            if is_cut && !is_whole {
+                let cut = self.replays(&played);
+                (self.replayed)(&name, &plan, &cut);
+                if let Some(setup) = self.failing(&played, &cut, Some(&whole.replays)) {
+                    return Some((name, plan, setup));
                 }
             }
-            known = Some((twin, holds || is_twin));
         }
-        (met, None)
+        None
     }
 
-    /// The first setup in which a plan fails whose replays are `cuts`. There are no `twins` where these are those of the twin.
+    /// Replays a plan in all setups.
+    fn replays(&self, played: &PlayedPlan<'_>) -> Vec<Replay> {
+        let setups: Vec<Setup> = self.bases.iter().map(|base| base.setup).collect();
+        let mut replays = replay_played(played, &setups);
+        for (replay, base) in replays.iter_mut().zip(&self.bases) {
+            replay.share_facts(&base.facts);
+        }
+        replays
+    }
+
+    /// Returns the first setup in which the replays of a plan are wrong. Those of whole lines at the same times are given
+    /// for a plan that cuts them.
     fn failing(
         &self,
-        bases: &[Base<'_>],
         played: &PlayedPlan<'_>,
-        cuts: &[Replay],
-        twins: Option<&[Replay]>,
+        replays: &[Replay],
+        whole: Option<&[Replay]>,
     ) -> Option<Setup> {
-        let replays = bases.iter().zip(cuts).enumerate().map(|(index, (&base, cut))| {
-            PlannedReplays { base, cut, twin: twins.map(|twins| &twins[index]) }
-        });
-        let mut wrong = replays.filter(|replays| self.mismatch(played, replays).is_some());
-        wrong.next().map(|replays| replays.base.replay.setup)
+        let mut all = self.bases.iter().zip(replays).enumerate();
+        let is_wrong = |&(index, (base, replay)): &(usize, (&Arc<Replay>, &Replay))| {
+            let whole = whole.map(|whole| &whole[index]);
+            self.mismatch(played, base, replay, whole).is_some()
+        };
+        all.find(is_wrong).map(|(_, (base, _))| base.setup)
     }
 
-    /// Replays the twin of a plan in all setups.
-    fn twin(&self, bases: &[Base<'_>], uncut: &PlayedPlan<'_>) -> Twin {
-        let (replays, is_in_step) = self.replays(bases, uncut);
-        let followed = bases.first().filter(|_| is_in_step);
-        Twin::new(uncut, replays, followed.map(|base| base.replay.heard.clone()))
-    }
-
-    /// Replays a plan in all setups. Says also whether the parser's events are those of the canonical replays, with the same
-    /// lines.
-    fn replays(&self, bases: &[Base<'_>], played: &PlayedPlan<'_>) -> (Vec<Replay>, bool) {
-        if self.sharing == PlanSharing::Nothing {
-            let each =
-                bases.iter().filter_map(|base| replay_played(played, &[base.replay.setup]).pop());
-            return (each.collect(), false);
-        }
-        let followed: Vec<&Replay> = bases.iter().map(|base| &**base.replay).collect();
-        replay_following(played, &followed)
-    }
-
-    /// The first setup in which the replay of a plan is wrong, and what is wrong with it.
+    /// Returns the first setup in which a plan fails, and its finding.
     pub(super) fn finding_of(&self, name: &str, plan: &Plan) -> Option<(Setup, Finding)> {
         self.bases.iter().find_map(|base| {
             let report = |mismatch: Mismatch<'_>| self.finding(name, plan, base.setup, mismatch);
@@ -240,30 +198,42 @@ impl PlanSweep<'_> {
         })
     }
 
-    /// The plans with their names: those that the scenario names, one for each seed, one for each fault of each answer of the host, and some with
-    /// a fault of the agent's side.
-    fn all_plans(&self) -> impl Iterator<Item = (String, Plan)> {
-        let seeded = move |seed| {
-            let plan = seeded(self.capture, self.faults, self.drawn, seed);
-            (format!("seed {seed}"), plan)
+    /// Returns the plans: those that the scenario names, one for each seed, one for each fault of each answer of the host,
+    /// and some with a fault of the agent's side.
+    fn all_plans(&self) -> impl Iterator<Item = NamedPlan> {
+        // The size of the recording chooses the seed, so that recordings are cut in different ways.
+        let cut_seed = (self.capture.stdout.len() as u64).checked_rem(self.seeds.count);
+        let cut_seed = cut_seed.map(|index| self.seeds.first.wrapping_add(index));
+        let seeded = move |seed| NamedPlan {
+            name: format!("seed {seed}"),
+            plan: seeded(self.capture, self.faults, self.drawn, seed),
+            origin: match cut_seed == Some(seed) {
+                true => PlanOrigin::SeededAndCut,
+                false => PlanOrigin::Seeded,
+            },
         };
         let plan = Plan::canonical(self.capture, self.pace_ms);
         let plan = plan.with_faults(self.faults.iter().copied());
         // A sweep without seeds is a sweep that its scenario turned off.
         let faulty = (self.seeds.count > 0).then(|| plan.faulty_dialogues(self.capture));
+        let answer = |(name, plan)| NamedPlan { name, plan, origin: PlanOrigin::Answer };
         let agent = move |seed| {
             let plan = Plan::seeded_agent_fault(self.capture, seed, self.pace_ms);
             let words: Vec<String> = plan.agent.iter().map(AgentFault::to_string).collect();
             let name = format!("seed {seed} with {}", words.join(" "));
-            (name, plan.with_faults(self.faults.iter().copied()))
+            let plan = plan.with_faults(self.faults.iter().copied());
+            NamedPlan { name, plan, origin: PlanOrigin::Agent }
         };
         let agents = self.seeds.one_of(SEEDS_PER_AGENT_FAULT).each().map(agent);
         let pinned = self.pinned.iter().cloned();
-        let faulty = faulty.into_iter().flatten();
+        let pinned =
+            pinned.map(|(name, plan)| NamedPlan { name, plan, origin: PlanOrigin::Pinned });
+        let faulty = faulty.into_iter().flatten().map(answer);
         pinned.chain(self.seeds.each().map(seeded)).chain(faulty).chain(agents)
     }
 
-    /// Replays a plan in the setup of `base`, and gives what `report` makes of the first mismatch.
+    /// Judges a plan with its cuts and without them in the setup of `base`, and returns what `report` makes of the first
+    /// mismatch.
     fn judge<T>(
         &self,
         base: &Arc<Replay>,
@@ -271,53 +241,54 @@ impl PlanSweep<'_> {
         report: impl FnOnce(Mismatch<'_>) -> T,
     ) -> Option<T> {
         let played = plan.played(self.capture);
-        let replay = |played: &PlayedPlan<'_>| replay_played(played, &[base.setup]).pop();
-        let (mut cut, twin) = (replay(&played)?, replay(&played.uncut())?);
-        cut.share_facts(&base.facts);
-        let base = Base { replay: base, holds: false };
-        let replays = PlannedReplays { base, cut: &cut, twin: Some(&twin) };
-        self.mismatch(&played, &replays).map(report)
+        let replay = |played: &PlayedPlan<'_>| {
+            let mut replay = replay_played(played, &[base.setup]).pop()?;
+            replay.share_facts(&base.facts);
+            Some(replay)
+        };
+        let uncut = played.uncut();
+        let (cut, whole) = (replay(&played)?, replay(&uncut)?);
+        let mismatch = self.mismatch(&played, base, &cut, Some(&whole));
+        let by_cuts = || ParserReport::of(&uncut).difference(&played).map(Mismatch::Cuts);
+        mismatch.or_else(by_cuts).map(report)
     }
 
-    /// The first thing that is wrong with the replay of a plan.
+    /// Returns the first thing that is wrong with the replay of a plan. A replay with cuts is also held against the one of
+    /// `whole` lines at the same times.
     fn mismatch<'r>(
         &'r self,
         played: &'r PlayedPlan<'_>,
-        replays: &PlannedReplays<'r>,
+        base: &'r Replay,
+        replay: &'r Replay,
+        whole: Option<&'r Replay>,
     ) -> Option<Mismatch<'r>> {
-        let &PlannedReplays { base: Base { replay: base, holds }, cut, twin } = replays;
-        let has_events_of_base = holds && cut.has_events_of(base);
         let agent = &played.plan.agent;
         let run = &base.setup.run;
         let is_exempt = |rule| agent.iter().any(|fault| agent::is_exempt(*fault, rule, run));
-        let broken = match has_events_of_base {
-            true => broken_beside_events(cut),
-            false => broken(cut),
-        };
-        let mut broken = broken.into_iter().filter(|it| !is_exempt(it.kind));
+        let mut broken = broken(replay).into_iter().filter(|it| !is_exempt(it.kind));
         if let Some(broken) = broken.next() {
             return Some(Mismatch::Broken(broken));
         }
         let all = Lane::ALL.into_iter().filter(|lane| *lane != Lane::Read);
-        let other_than_twin = || other_lane(twin?, cut, all, Times::Compared);
+        let other_than_whole = || other_lane(whole?, replay, all, Times::Compared);
         match agent[..] {
             [] => {}
             // What a person must see is known of one fault alone.
             [fault] => {
                 let (recorded, came) = (self.capture.stdout, &*played.stdout);
-                let run = FaultyRun { fault, recorded, came, base, faulty: cut };
-                let unseen = || Some(Mismatch::Unseen(fault, run.unseen()?, cut));
-                return other_than_twin().or_else(unseen);
+                let run = FaultyRun { fault, recorded, came, base, faulty: replay };
+                let unseen = || Some(Mismatch::Unseen(fault, run.unseen()?, replay));
+                return other_than_whole().or_else(unseen);
             }
-            [..] => return other_than_twin(),
+            [..] => return other_than_whole(),
         }
         // Where the plan is not faithful to the host's side, the gateway hears something else than in `base`, so
         // that only what a person ends up reading is compared with it.
         let inner = [Lane::Lifecycle, Lane::Bus, Lane::Acp, Lane::Sse].into_iter();
-        let inner = inner.filter(|_| cut.own().is_faithful && !has_events_of_base);
-        other_lane(base, cut, inner, Times::Ignored).or_else(other_than_twin).or_else(|| {
-            let (sentence, diff) = wrong_final_text(&base.entries, &cut.entries)?;
-            Some(Mismatch::FinalText(sentence, diff, cut))
+        let inner = inner.filter(|_| replay.own().is_faithful);
+        other_lane(base, replay, inner, Times::Ignored).or_else(other_than_whole).or_else(|| {
+            let (sentence, diff) = wrong_final_text(&base.entries, &replay.entries)?;
+            Some(Mismatch::FinalText(sentence, diff, replay))
         })
     }
 
@@ -336,6 +307,7 @@ impl PlanSweep<'_> {
                     .with_difference(diff.change(), diff.lines())
                     .with_context(context(&cut.entries, lane, at))
             }
+            Mismatch::Cuts(sentence) => new(kind, Some(Lane::Lifecycle), &sentence),
             Mismatch::FinalText(sentence, diff, cut) => {
                 let (change, lines) = diff.difference();
                 new(kind, Some(Lane::Telegram), &sentence)
@@ -357,6 +329,19 @@ impl PlanSweep<'_> {
                 new(kind, Some(lane), &format!("with the fault {fault}: {sentence}"))
                     .with_difference(change, lines)
                     .with_context(context(&cut.entries, lane, at))
+            }
+        }
+    }
+}
+
+impl SweptPlans {
+    /// Counts a plan that was replayed.
+    fn add(&mut self, origin: PlanOrigin, plan: &Plan, replays: &[Replay]) {
+        let is_seeded = matches!(origin, PlanOrigin::Seeded | PlanOrigin::SeededAndCut);
+        self.replayed += u64::from(is_seeded);
+        for fault in replays.iter().flat_map(|replay| unmet::met(replay, &plan.faults)) {
+            if !self.faults_met.contains(&fault.kind) {
+                self.faults_met.push(fault.kind);
             }
         }
     }

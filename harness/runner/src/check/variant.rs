@@ -57,7 +57,8 @@ pub(super) fn variants(
     let mut findings: Vec<Finding> = unnamed.transpose()?.into_iter().collect();
     findings.extend(outcomes.named.iter().filter_map(|named| outcomes.unseen(named)));
     let goldens = outcomes.named.iter().filter(|named| named.entries().is_some()).count() as u64;
-    Ok(CheckResult { findings, goldens, plans: outcomes.plans, notes: Vec::new() })
+    let plans = outcomes.plans;
+    Ok(CheckResult { findings, goldens, plans, replayed: plans, notes: Vec::new() })
 }
 
 /// Goldens of variants that no replay gave; none as long as nothing is recorded.

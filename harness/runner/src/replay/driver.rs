@@ -17,15 +17,14 @@ use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
 
 use super::dialogue::Action;
-use super::heard::{Came, EntryParts, EventEntries, Heard, HeardEvent, HeardRun, Hearing};
+use super::lanes::lifecycle_entry;
 use super::listener::Listeners;
-use super::log::TraceLog;
+use super::log::{EntryParts, TraceLog};
 use super::person::Person;
 use super::pieces::line_feeds;
 use super::plan::Plan;
 use super::turns::{Outside, conversation, given_up};
 use super::virtual_time::nothing_is_due;
-use super::wiring::{OnEvent, Wiring};
 
 /// How long a replay goes on after the end of the last run, in virtual time: no call may come any more.
 const AFTERMATH: Duration = Duration::from_secs(60);
@@ -42,9 +41,6 @@ pub(super) struct ReplayDriver {
     runs: Vec<ObservedConversation>,
     parser: Parser,
     counted: ReplayCounts,
-    /// The lines of the host that were written.
-    written: u64,
-    events: EventEntries,
     /// The particulars of the entries of the lane `read`, by the bytes that they say.
     read: HashMap<usize, Arc<Map<String, Value>>>,
 }
@@ -54,10 +50,6 @@ pub(super) struct ReplayDriver {
 pub(super) struct ReplayInput {
     pub(super) stats: Stats,
     pub(super) counted: ReplayCounts,
-    /// Whether every event was the one that is followed, and came in step.
-    pub(super) has_kept_step: bool,
-    /// The events, if they are kept.
-    pub(super) heard: Option<Arc<[HeardEvent]>>,
 }
 
 /// A replay that is over: the fields of [`Replay`](super::Replay) with these names.
@@ -66,28 +58,16 @@ pub(super) struct OverReplay {
     pub(super) stats: Stats,
     pub(super) counted: ReplayCounts,
     pub(super) reports: Vec<RunReport>,
-    pub(super) heard: Heard,
 }
 
 impl ReplayDriver {
     /// Starts a conversation in each of `setups`, whose chats and agents have the faults of `plan`.
-    pub(super) fn start(
-        setups: &[Setup],
-        plan: &Plan,
-        limits: ParserLimits,
-        wiring: impl Fn() -> Wiring,
-        hearing: Hearing<'_>,
-    ) -> Self {
-        let start = |(index, setup): (usize, &Setup)| {
-            ObservedConversation::start(*setup, plan, wiring(), hearing, index)
-        };
-        let runs = setups.iter().enumerate().map(start).collect();
+    pub(super) fn start(setups: &[Setup], plan: &Plan, limits: ParserLimits) -> Self {
+        let runs = setups.iter().map(|setup| ObservedConversation::start(*setup, plan)).collect();
         Self {
             runs,
             parser: Parser::with_limits(limits),
             counted: ReplayCounts::default(),
-            written: 0,
-            events: EventEntries::new(hearing),
             read: HashMap::new(),
         }
     }
@@ -95,7 +75,7 @@ impl ReplayDriver {
     /// Waits, and then does what comes next; breaks when the gateway has given the agent up, so that what it would
     /// print is never read.
     pub(super) async fn step(&mut self, after_ms: u64, action: &Action<'_>) -> ControlFlow<()> {
-        let Self { runs, parser, counted, written, events, read } = self;
+        let Self { runs, parser, counted, read } = self;
         if after_ms > 0 {
             tokio::select! {
                 biased;
@@ -115,23 +95,15 @@ impl ReplayDriver {
         for run in runs.iter() {
             run.log.add(Lane::Read, kind, said.clone());
         }
-        let from = counted.bytes;
         match action {
             Action::Print(piece) => {
                 count(counted, piece);
                 runs.iter_mut().for_each(|run| run.conversation.on_bytes());
-                let came = Came::Printed(from, counted.bytes);
-                parser.feed_with(piece, &mut |event| {
-                    dispatch(runs, events.entry(&event, came).as_ref(), &event);
-                });
+                parser.feed_with(piece, &mut |event| dispatch(runs, &event));
             }
             Action::Write(line) => {
                 runs.iter_mut().for_each(|run| run.answer(line));
-                *written += 1;
-                let came = Came::Written(*written);
-                parser.feed_stdin_with(line, &mut |event| {
-                    dispatch(runs, events.entry(&event, came).as_ref(), &event);
-                });
+                parser.feed_stdin_with(line, &mut |event| dispatch(runs, &event));
             }
         }
         ControlFlow::Continue(())
@@ -152,12 +124,9 @@ impl ReplayDriver {
 
     /// Says that nothing more comes; the runs are to be finished.
     pub(super) fn end_of_input(mut self) -> (ReplayInput, Vec<ObservedConversation>) {
-        let (runs, mut events) = (&mut self.runs, self.events);
-        let stats = self.parser.finish_with(&mut |event| {
-            dispatch(runs, events.entry(&event, Came::AtTheEnd).as_ref(), &event);
-        });
-        let (has_kept_step, heard) = (events.has_kept_step(), events.kept());
-        (ReplayInput { stats, counted: self.counted, has_kept_step, heard }, self.runs)
+        let runs = &mut self.runs;
+        let stats = self.parser.finish_with(&mut |event| dispatch(runs, &event));
+        (ReplayInput { stats, counted: self.counted }, self.runs)
     }
 }
 
@@ -167,14 +136,16 @@ async fn all_given_up(runs: &mut [ObservedConversation]) {
     join_all(runs.iter_mut().map(|run| given_up(&mut run.conversation))).await;
 }
 
-/// Hands an event of the parser to every run, with its entry.
-fn dispatch(runs: &mut [ObservedConversation], entry: Option<&EntryParts>, event: &Event<'_>) {
+/// Hands an event of the parser to every run. They share its entry.
+fn dispatch(runs: &mut [ObservedConversation], event: &Event<'_>) {
+    let entry: Option<EntryParts> =
+        lifecycle_entry(event).map(|(kind, data)| (kind.into(), data.into()));
     for run in runs {
-        if let Some((kind, data)) = entry {
+        if let Some((kind, data)) = &entry {
             run.log.add(Lane::Lifecycle, kind.clone(), data.clone());
         }
         run.person.on_event(event);
-        (run.on_event)(&mut run.conversation, event);
+        run.conversation.on_event(event);
     }
 }
 
@@ -182,31 +153,20 @@ fn dispatch(runs: &mut [ObservedConversation], entry: Option<&EntryParts>, event
 pub(super) struct ObservedConversation {
     log: TraceLog,
     conversation: Conversation,
-    on_event: OnEvent,
     outside: Outside,
     person: Person,
-    listeners: Listeners,
 }
 
 impl ObservedConversation {
-    /// Starts the conversation of the setup with an index among those that hear.
-    fn start(
-        setup: Setup,
-        plan: &Plan,
-        wiring: Wiring,
-        hearing: Hearing<'_>,
-        index: usize,
-    ) -> Self {
+    /// Starts the conversation of a setup, whose chat and agent have the faults of `plan`.
+    fn start(setup: Setup, plan: &Plan) -> Self {
         let log = TraceLog::new();
-        let Wiring { on_event, open_chat, on_bus } = wiring;
         let outside = Outside::new(setup, plan, log.clone());
         let client = setup.acp.filter(|_| !setup.run.silent);
-        let keeps = matches!(hearing, Hearing::Kept);
-        let listeners = Listeners::new(log.clone(), client, hearing.followed(index), keeps);
-        let conversation =
-            conversation(setup, log.clone(), open_chat, on_bus, outside.clone(), listeners.clone());
+        let listeners = Listeners::new(log.clone(), client);
+        let conversation = conversation(setup, log.clone(), outside.clone(), listeners);
         let person = Person::new(outside.keyboards.clone());
-        Self { log, conversation, on_event, outside, person, listeners }
+        Self { log, conversation, outside, person }
     }
 
     /// The host writes a line; if it is an answer, the person gives it in the chat.
@@ -217,21 +177,18 @@ impl ObservedConversation {
 
     /// Ends the conversation, and waits for calls that come too late.
     pub(super) async fn finish(self, input: ReplayInput) -> OverReplay {
-        let Self { log, conversation, on_event: _, outside, person, listeners } = self;
+        let Self { log, conversation, outside, person } = self;
         let reports = conversation.finish().await;
         outside.end_of_stream();
         tokio::time::sleep(AFTERMATH).await;
-        let ReplayInput { stats, counted, has_kept_step: _, heard } = input;
+        let ReplayInput { stats, counted } = input;
         let counted = ReplayCounts {
             listeners_left: outside.listeners_left(),
             overlapping_calls: outside.chat.overlapping_calls(),
             misunderstood: person.misunderstood,
             ..counted
         };
-        let heard = heard.zip(listeners.kept());
-        let heard = heard.map(|(events, turns)| Heard::of(HeardRun { events, turns }));
-        let heard = heard.unwrap_or_default();
-        OverReplay { entries: log.take(), stats, counted, reports, heard }
+        OverReplay { entries: log.take(), stats, counted, reports }
     }
 }
 

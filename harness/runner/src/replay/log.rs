@@ -9,6 +9,9 @@ use clitape_recording::trace::{Entry, Lane, millis, object};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
+/// The kind and the particulars of an entry, which traces share.
+pub(super) type EntryParts = (Cow<'static, str>, Arc<Map<String, Value>>);
+
 /// The trace as it is written; clones write to the same one.
 #[derive(Clone)]
 pub(super) struct TraceLog {

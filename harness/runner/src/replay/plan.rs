@@ -284,6 +284,12 @@ impl Plan {
         Self { steps, ..self.clone() }
     }
 
+    /// Returns whether another plan prints and writes the same at the same times, with the same faults.
+    pub(crate) fn is_replayed_as(&self, other: &Self) -> bool {
+        let Self { format: _, seed: _, steps, host, faults, agent } = self;
+        (steps, host, faults, agent) == (&other.steps, &other.host, &other.faults, &other.agent)
+    }
+
     /// The number of its pieces and of the host's lines, each of which is a step of the replay.
     pub(super) fn pieces_and_lines(&self) -> u64 {
         self.steps.len() as u64 + self.host.len() as u64

@@ -6,7 +6,6 @@ use clitape_recording::capture::{Capture, StdinLine};
 use clitape_stream::ParserLimits;
 
 use super::agent_fault::{AgentFault, AgentFaultKind};
-use super::dialogue::Action;
 use super::host_step::HostStep;
 use super::plan::{Plan, PlanError, PlanStep, line_ends};
 
@@ -87,23 +86,6 @@ impl PlayedPlan<'_> {
         let mut limits = ParserLimits::default();
         limits.line = self.line_limit.unwrap_or(limits.line);
         limits
-    }
-
-    /// Whether a line of stdout ends at least once in every `patience_ms`.
-    pub(crate) fn ends_lines_within(&self, patience_ms: u64) -> bool {
-        let plan = &*self.plan;
-        let pauses = plan.steps.iter().map(|step| step.after_ms);
-        let all: u64 = pauses.chain(plan.host.iter().map(|step| step.after_ms)).sum();
-        if all < patience_ms {
-            return true;
-        }
-        let whole = self.plan.uncut(&self.stdout);
-        let mut silence = 0;
-        whole.actions(self.capture()).into_iter().all(|(after_ms, action)| {
-            let is_heard = silence + after_ms < patience_ms;
-            silence = if matches!(action, Action::Print(_)) { 0 } else { silence + after_ms };
-            is_heard
-        })
     }
 
     /// The same bytes without the cuts: every line comes whole, at the moment the plan brings its last byte.

@@ -14,11 +14,6 @@ pub(crate) fn count_replays(count: Arc<AtomicU64>) {
     COUNT.set(Some(count));
 }
 
-/// The count to which replays that end on this thread add, if somebody watches it.
-pub(crate) fn count_of_this_thread() -> Option<Arc<AtomicU64>> {
-    COUNT.with_borrow(Clone::clone)
-}
-
 /// A replay has ended on this thread.
 pub(crate) fn replay_ended() {
     COUNT.with_borrow(|count| {

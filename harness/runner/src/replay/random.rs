@@ -1,9 +1,8 @@
 //! Random cuts, times and faults from a seed: ChaCha8 with raw draws and our own arithmetic, so that a
 //! seed means the same plan on every machine and with every version of the generator's crate.
 //!
-//! [`SEEDS_PER_TIMES`] seeds that follow each other have the times of their lines and their host in common, and differ in
-//! where they cut, and in the faults of the chat's server where those are drawn. The gateway hears whole lines, so that
-//! what it does at these times need not be replayed for every cut.
+//! Cuts have a generator apart from times, because the parser alone is concerned with cuts. [`SEEDS_PER_TIMES`] seeds draw
+//! the same times of lines and the same host, so that few replays show many cuts.
 
 use std::convert::Infallible;
 
@@ -217,7 +216,7 @@ impl TimeDraw {
 }
 
 /// The first of the seeds that have the same times as this one.
-pub(crate) fn first_of_times(seed: u64) -> u64 {
+fn first_of_times(seed: u64) -> u64 {
     seed - seed % SEEDS_PER_TIMES
 }
 

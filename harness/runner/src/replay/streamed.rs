@@ -13,11 +13,9 @@ use clitape_stream::{ParserLimits, Stats};
 use super::builtin::Replay;
 use super::dialogue::Action;
 use super::driver::{OverReplay, ReplayDriver};
-use super::heard::Hearing;
 use super::pieces::CapturePieces;
 use super::plan::Plan;
 use super::virtual_time::in_virtual_time;
-use super::wiring::Wiring;
 
 /// What is said of a replay in short.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,8 +69,7 @@ pub fn replay_streamed(
     };
     let (read, stats) = in_virtual_time(async {
         let limits = ParserLimits::default();
-        let mut driver =
-            ReplayDriver::start(&[setup], &plan, limits, Wiring::built_in, Hearing::Alone);
+        let mut driver = ReplayDriver::start(&[setup], &plan, limits);
         let mut read = Ok(());
         for piece in pieces {
             let (after_ms, piece) = match piece {

@@ -8,7 +8,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use clitape_gateway::{Bus, BusEvent, Conversation, RunReport, Subscription, Turn, Waited};
+use clitape_gateway::telegram::Telegram;
+use clitape_gateway::{
+    Bus, BusEvent, Channel, Conversation, RunReport, Subscription, Turn, Waited,
+};
 use clitape_recording::scenario::Setup;
 
 use super::chat::{ReplayChatServer, TurnChat};
@@ -19,7 +22,6 @@ use super::plan::Plan;
 use super::setup::{chat_settings, run_id, settings};
 use super::stream_reading::StreamReading;
 use super::stuck::{Stuck, StuckCallback};
-use super::wiring::{OnBus, OpenChat};
 
 /// The buses of the turns, and who listens to them.
 #[derive(Default)]
@@ -86,22 +88,18 @@ struct TurnOpener {
     setup: Setup,
     log: TraceLog,
     outside: Outside,
-    open_chat: OpenChat,
-    on_bus: OnBus,
     listeners: Listeners,
 }
 
-/// Starts the conversation of a replay in `setup`; its entries go to `log`. The first of `wired` makes its chats, the
-/// second prepares its buses, and the last keeps them. `listeners` write what comes on the buses.
+/// Starts the conversation of a replay in `setup`; its entries go to `log`. `outside` has its chats and keeps its buses,
+/// and `listeners` write what comes on the buses.
 pub(super) fn conversation(
     setup: Setup,
     log: TraceLog,
-    open_chat: OpenChat,
-    on_bus: OnBus,
     outside: Outside,
     listeners: Listeners,
 ) -> Conversation {
-    let opener = TurnOpener { setup, outside, open_chat, on_bus, listeners, log };
+    let opener = TurnOpener { setup, outside, listeners, log };
     Conversation::new(settings(setup), move |turn| opener.open(turn))
 }
 
@@ -116,7 +114,6 @@ impl TurnOpener {
     fn open(&self, turn: u64) -> Turn {
         let Self { setup, log, .. } = self;
         let bus = Bus::new(run_id(turn));
-        (self.on_bus)(&bus);
         // A silent run has no stream.
         let listener = Arc::new(Mutex::new(self.listeners.of_turn(turn, setup.run.silent)));
         let heard = listener.clone();
@@ -130,8 +127,9 @@ impl TurnOpener {
         lock(&self.outside.buses).open.insert(turn, (bus.clone(), listeners));
         let channel = setup.channel.map(|chat| {
             let api = Arc::new(TurnChat::new(self.outside.chat.clone(), turn));
-            let (chat, keyboard) = (self.open_chat)(chat_settings(chat), api);
-            self.outside.keyboards.add(keyboard);
+            let chat = Telegram::new(chat_settings(chat), api);
+            self.outside.keyboards.add(chat.keyboard());
+            let chat: Box<dyn Channel> = Box::new(chat);
             let never = setup.run.stuck_callback.map(StuckCallback::hangs).into_iter();
             let callbacks: Vec<_> = never.chain(self.outside.callbacks.iter().copied()).collect();
             match callbacks.is_empty() || turn > 1 {

@@ -286,6 +286,7 @@ mod tests {
             cassettes,
             goldens,
             plans,
+            replayed: plans / 4,
             ..CheckRun::of(name, Vec::new())
         };
         let checks = vec![check("1.0::bus", 0, 8, 0), check("1.0::plans", 2, 0, 128)];
@@ -294,7 +295,7 @@ mod tests {
         summary(&Report::new("1.0", vec![run], Vec::new()), &mut out).unwrap();
         assert_eq!(
             strip(&out),
-            "\n1 scenario: 2 cassettes, 8 goldens, 128 seeded plans replayed; all held\n"
+            "\n1 scenario: 2 cassettes, 8 goldens, 128 seeded plans parsed and 32 of them replayed; all held\n"
         );
     }
 }

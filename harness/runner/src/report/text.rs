@@ -17,12 +17,17 @@ const CONSEQUENCES: usize = 4;
 
 /// What was run.
 pub(super) fn ran(totals: &Tally) -> String {
+    let plans = plural(totals.plans, "seeded plan");
+    let plans = match totals.replayed == totals.plans {
+        true => format!("{plans} replayed"),
+        // The lines of the others end at the times of one that was replayed.
+        false => format!("{plans} parsed and {} of them replayed", totals.replayed),
+    };
     format!(
-        "{}: {}, {}, {} replayed",
+        "{}: {}, {}, {plans}",
         plural(totals.scenarios, "scenario"),
         plural(totals.cassettes, "cassette"),
         plural(totals.goldens, "golden"),
-        plural(totals.plans, "seeded plan"),
     )
 }
 

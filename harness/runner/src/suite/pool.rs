@@ -9,8 +9,6 @@ use std::thread;
 
 use clitape_process::threads::start_some;
 
-use crate::check::IdleCores;
-
 /// The items that a worker takes at a time where jobs are short.
 const SHORT: usize = 64;
 
@@ -39,7 +37,7 @@ pub(crate) fn in_order<T: Sync, R: Send, E>(
     job: impl Fn(&T) -> R + Sync,
     take: impl FnMut(Progress<R>) -> Result<(), E>,
 ) -> Result<(), E> {
-    in_order_noting(items, None, &IdleCores::default(), || true, |item, _| job(item), take)
+    in_order_noting(items, None, || true, |item, _| job(item), take)
 }
 
 /// The results of jobs that are so short that to hand each on by itself would cost as much as the job, in the order of the items;
@@ -60,24 +58,20 @@ pub(crate) fn short_jobs<T: Sync, R: Send, E: Send>(
     Ok(results)
 }
 
-/// Like [`in_order`], on `workers` threads if it is a number. Those for which there is no item are added to `idle`. A job
-/// also gets a function that passes what it says to `take`, at once and in no order.
+/// Like [`in_order`], on `workers` threads if it is a number. A job also gets a function that passes what it says to `take`, at once and in no order.
 ///
 /// Where the system lets fewer threads start, and where `is_ready` says on one of them that it can't work, the others do
 /// its work. Where there are none, this thread does it, and passes on what a job says when the job is over.
 pub(crate) fn in_order_noting<T: Sync, R: Send, N: Send, E>(
     items: &[T],
     workers: Option<usize>,
-    idle: &IdleCores,
     is_ready: impl Fn() -> bool + Sync,
     job: impl Fn(&T, &dyn Fn(N)) -> R + Sync,
     mut take: impl FnMut(Progress<R, N>) -> Result<(), E>,
 ) -> Result<(), E> {
     let next = AtomicUsize::new(0);
     let cores = || thread::available_parallelism().map_or(1, usize::from);
-    let allowed = workers.unwrap_or_else(cores).max(1);
-    let workers = allowed.min(items.len().max(1));
-    idle.add(allowed - workers);
+    let workers = workers.unwrap_or_else(cores).clamp(1, items.len().max(1));
     // Does one job; false if there is none, or nothing is received any more.
     let work = |sender: &Sender<Sent<R, N>>| {
         let index = next.fetch_add(1, Ordering::Relaxed);
@@ -109,7 +103,6 @@ pub(crate) fn in_order_noting<T: Sync, R: Send, N: Send, E>(
                 if is_ready() {
                     while work(&sender) {}
                 }
-                idle.add(1);
             }
         });
         drop(sender);
@@ -161,11 +154,9 @@ mod tests {
         };
         for (workers, expect) in [(1, 1), (3, 3)] {
             let (items, mut notes) = ((0..30).collect::<Vec<_>>(), Vec::new());
-            let idle = IdleCores::default();
             let taken = in_order_noting(
                 &items,
                 Some(workers),
-                &idle,
                 || true,
                 job,
                 |progress| {
@@ -185,14 +176,14 @@ mod tests {
     fn the_thread_that_waits_does_what_no_other_can_do() {
         let items: Vec<usize> = (0..9).collect();
         for can_work in [0, 1] {
-            let (ready, idle) = (AtomicUsize::new(0), IdleCores::default());
+            let ready = AtomicUsize::new(0);
             let is_ready = || ready.fetch_add(1, Ordering::Relaxed) < can_work;
             let (mut results, mut notes) = (Vec::new(), Vec::new());
             let job = |item: &usize, note: &dyn Fn(usize)| {
                 note(*item);
                 (*item, thread::current().id())
             };
-            let taken = in_order_noting(&items, Some(3), &idle, is_ready, job, |progress| {
+            let taken = in_order_noting(&items, Some(3), is_ready, job, |progress| {
                 match progress {
                     Progress::Note(item) => notes.push(item),
                     Progress::Result(result) => results.push(result),

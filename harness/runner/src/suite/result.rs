@@ -50,8 +50,11 @@ pub struct CheckRun {
     pub cassettes: u64,
     /// Goldens compared.
     pub goldens: u64,
-    /// Plans replayed.
+    /// Seeded plans, whose cuts the parser gets.
     pub plans: u64,
+    /// Seeded plans that were replayed; the lines of the others end at the times of one of these.
+    #[serde(default)]
+    pub replayed: u64,
     /// What is wrong; empty when all held.
     pub findings: Vec<Finding>,
     /// Why the check could not be run.
@@ -103,8 +106,11 @@ pub struct Tally {
     pub cassettes: u64,
     /// Goldens compared.
     pub goldens: u64,
-    /// Plans replayed.
+    /// Seeded plans, whose cuts the parser gets.
     pub plans: u64,
+    /// Seeded plans that were replayed; the lines of the others end at the times of one of these.
+    #[serde(default)]
+    pub replayed: u64,
     /// Findings.
     pub findings: u64,
     /// Checks that could not be run.
@@ -142,10 +148,11 @@ impl CheckRun {
     pub fn new(check: &Check, judged: Result<CheckResult, CassetteError>) -> Self {
         let name = check.to_string();
         match judged {
-            Ok(CheckResult { findings, goldens, plans, notes }) => Self {
+            Ok(CheckResult { findings, goldens, plans, replayed, notes }) => Self {
                 cassettes: u64::from(matches!(check, Check::Plans { .. })),
                 goldens,
                 plans,
+                replayed,
                 notes,
                 ..Self::of(&name, findings)
             },
@@ -176,6 +183,7 @@ impl CheckRun {
             cassettes: self.cassettes,
             goldens: self.goldens,
             plans: self.plans,
+            replayed: self.replayed,
             findings: self.findings.len() as u64,
             errors: u64::from(self.error.is_some()),
             ..Tally::default()
@@ -201,6 +209,7 @@ impl Tally {
         self.cassettes += other.cassettes;
         self.goldens += other.goldens;
         self.plans += other.plans;
+        self.replayed += other.replayed;
         self.findings += other.findings;
         self.errors += other.errors;
         self.pending += other.pending;

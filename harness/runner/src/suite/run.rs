@@ -16,9 +16,7 @@ use super::pool::{Progress, in_order_noting};
 use super::result::{CheckRun, ScenarioRun, UNUSABLE};
 use super::select::Selection;
 use super::watch::{Deadline, TimeLimits, can_watch, hangs, judge_with_limits};
-use crate::check::{
-    Check, FailureMemory, IdleCores, Marks, ScenarioChecks, check_workspace, unusable,
-};
+use crate::check::{Check, FailureMemory, Marks, ScenarioChecks, check_workspace, unusable};
 
 /// Which scenarios are judged, and how.
 #[derive(Debug, Clone, Copy)]
@@ -168,7 +166,6 @@ pub fn run(
 ) -> Result<SuiteRun, CassetteError> {
     let mut run = SuiteRun::default();
     let mut scenarios = Vec::new();
-    let idle = IdleCores::default();
     let selected = &options.selection.scenarios;
     let names = selected.iter().map(|one| one.name.clone());
     for ((name, checks), one) in
@@ -176,7 +173,7 @@ pub fn run(
     {
         match checks {
             Ok(checks) => {
-                let checks = checks.remembering(options.memory).on_idle(idle.clone());
+                let checks = checks.remembering(options.memory);
                 let checks = if options.marks { checks.marking() } else { checks };
                 scenarios.push((Arc::new(checks), one.versions.as_deref()));
             }
@@ -213,7 +210,7 @@ pub fn run(
         run.unchecked = of;
     }
     let before = run.scenarios.len();
-    let judged = in_order_noting(&scenarios, options.jobs, &idle, can_watch, judge, |progress| {
+    let judged = in_order_noting(&scenarios, options.jobs, can_watch, judge, |progress| {
         match progress {
             Progress::Ended(done) => report(SuiteEvent::Judged { done, of })?,
             Progress::Note(Note { scenario, check, replays }) => {

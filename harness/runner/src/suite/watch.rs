@@ -216,10 +216,10 @@ fn watched<R: Send + 'static>(
 mod tests {
     use std::path::Path;
 
-    use clitape_recording::scenario::Workspace;
+    use clitape_recording::scenario::{RunSpec, Setup, Workspace};
 
     use super::*;
-    use crate::replay::replay_ended;
+    use crate::replay::{Plan, replay};
 
     /// Short for a check, and long for a thread that only counts.
     const LIMIT: Duration = Duration::from_secs(1);
@@ -287,7 +287,8 @@ mod tests {
             let began = Instant::now();
             while began.elapsed() < 3 * LIMIT {
                 thread::sleep(Duration::from_millis(1));
-                replay_ended();
+                let setup = Setup { run: RunSpec::default(), channel: None, acp: None };
+                replay(&b""[..], &Plan::at_once(0), setup);
             }
             7
         };

@@ -6,9 +6,8 @@ use clitape_recording::cassette::Cassette;
 use clitape_recording::scenario::{Chat, ChatMode, RunSpec, Seeds, Setup, Workspace};
 
 use super::*;
-use crate::check::idle_cores::IdleCores;
 use crate::check::recording::{Recording, setups};
-use crate::check::sweep::{ParsedPlans, PlanSharing, PlanSweep};
+use crate::check::sweep::PlanSweep;
 use crate::replay::{AGENT_FAULTS, Capture, Plan, PlanStep, replay, stdin_lines};
 
 fn workspace() -> Workspace {
@@ -100,9 +99,6 @@ fn check(scenario: &str, faults: &[&str]) {
         place: "x".into(),
         reproduce: &|plan, _, _| plan.to_line(),
         replayed: &|_, _, _| (),
-        cores: &IdleCores::default(),
-        sharing: PlanSharing::default(),
-        parsed: &ParsedPlans::default(),
     };
     let found: Vec<String> = faults
         .iter()

@@ -39,14 +39,6 @@ impl SharedReplays {
 }
 
 #[cfg(test)]
-impl SharedReplays {
-    /// Replays that were made before.
-    pub(super) fn of_all(all: Vec<Arc<Replay>>) -> Self {
-        Self { all: all.into(), last: Mutex::default() }
-    }
-}
-
-#[cfg(test)]
 mod tests {
     use std::cell::RefCell;
 

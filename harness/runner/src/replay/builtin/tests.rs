@@ -1,7 +1,7 @@
 //! Replays whose plan has a stall, or whose agent sends its message with a tool; and what replays share.
 
 use clitape_recording::scenario::{self, Chat, ChatMode};
-use clitape_recording::trace::Entry;
+use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
 use super::*;
