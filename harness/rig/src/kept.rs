@@ -1,5 +1,5 @@
-//! An account of the memory that other programs make a run keep, with a limit: the runner's, and how much memory JSON and
-//! the entries of a trace take.
+//! The account of the memory that other programs make a run keep, with its limit; and the memory that JSON and the
+//! entries of a trace take.
 
 pub use clitape_process::kept::{Full, Held, KeptBytes};
 pub use clitape_recording::json_size::{json_bytes, map_bytes, parsed_bytes};

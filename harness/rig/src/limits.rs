@@ -1,7 +1,7 @@
-//! Every limit on what a gateway, an agent, a bot or a web page sends to clitape, with its default.
+//! Every limit on the data that a gateway, an agent, a bot or a web page sends to clitape, with its default.
 //!
-//! `docs/limits.md` lists them with what happens at each; `tests/commands/limits.rs` compares the page with
-//! these values.
+//! `docs/limits.md` lists the limits and the effect of each; `tests/commands/limits.rs` compares that page with these
+//! values.
 
 use std::time::Duration;
 
@@ -12,9 +12,9 @@ use clitape_recording::limits::OutputLimits;
 /// The limits of a run of a gateway or an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RigLimits {
-    /// Bytes of memory that other programs can make clitape keep; `--max-kept`.
+    /// Bytes of memory that other programs can make clitape keep, over all parts of a run; `--max-kept`.
     pub kept: ByteSize,
-    /// The limits of the program.
+    /// The limits of the program under test.
     pub subject: SubjectLimits,
     /// The limits of the chat server.
     pub chat: ChatServerLimits,
@@ -29,10 +29,10 @@ impl Default for RigLimits {
 /// The limits of a gateway, an agent or a parser. Each field is an option of the commands that start one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SubjectLimits {
-    /// What it prints, on stdout and on stderr each; `--max-output`, `--max-line` and `--max-lines`. The file of its
-    /// event bus and the log of the stand-in have the same limits of bytes.
+    /// The output of stdout and of stderr, each; `--max-output`, `--max-line` and `--max-lines`. The same limits of
+    /// bytes apply to the file of its event bus and to the log of the stand-in.
     pub output: OutputLimits,
-    /// The memory that it and its descendants may use; `--max-memory`.
+    /// The memory of the program and its descendants together; `--max-memory`.
     pub memory: ByteSize,
     /// Calls of a chat in one run, and acts of the person; `--max-calls`.
     pub calls: usize,
@@ -41,7 +41,7 @@ pub struct SubjectLimits {
 }
 
 impl SubjectLimits {
-    /// The limits where no others are named.
+    /// The limits of a run that sets none of its own.
     pub const DEFAULT: Self = Self {
         output: OutputLimits {
             bytes: ByteSize::mib(256),
@@ -54,9 +54,9 @@ impl SubjectLimits {
     };
 }
 
-/// How long the stand-in waits for a line of its host; `CLITAPE_WAIT_S`.
+/// The time that the stand-in waits for a line of its host; `CLITAPE_WAIT_S`.
 pub const HOST_WAIT: Duration = Duration::from_secs(30);
-/// Bytes of a line of the host of the stand-in; `CLITAPE_MAX_LINE`.
+/// Bytes of one line that the host writes to the stand-in; `CLITAPE_MAX_LINE`.
 pub const HOST_LINE: ByteSize = ByteSize::mib(32);
 
 /// The limits of a chat server. Each field is an option of the commands that start one.
@@ -64,7 +64,7 @@ pub const HOST_LINE: ByteSize = ByteSize::mib(32);
 pub struct ChatServerLimits {
     /// Connections at a time; `--max-connections`.
     pub connections: usize,
-    /// The time until the head of a connection's first request has come; `--head-timeout`.
+    /// The time until the head of a connection's first request is complete; `--head-timeout`.
     pub head_time: Duration,
     /// The time that an open connection may wait for its next request; `--idle-timeout`.
     pub idle_time: Duration,
@@ -74,19 +74,19 @@ pub struct ChatServerLimits {
     pub request: ByteSize,
     /// Bytes of an act of the person by HTTP; `--max-act`.
     pub act: ByteSize,
-    /// Chats; `--max-chats`.
+    /// Chats that the server keeps at a time; `--max-chats`.
     pub chats: usize,
-    /// Messages of a chat; `--max-messages`.
+    /// Messages that the server keeps of a chat; `--max-messages`.
     pub messages: usize,
-    /// Calls and acts of a chat that are kept, and calls of no chat; `--max-entries`.
+    /// Calls and acts that the server keeps of a chat, and calls that name no chat; `--max-entries`.
     pub entries: usize,
-    /// Updates that wait for the bot; `--max-updates`.
+    /// Updates that wait for the bot to fetch them; `--max-updates`.
     pub updates: usize,
-    /// Scopes and languages with commands of the bot; `--max-scopes`.
+    /// Pairs of a scope and a language for which the bot has set commands; `--max-scopes`.
     pub scopes: usize,
     /// Bytes of all files that the bot has sent; `--max-files`.
     pub files: ByteSize,
-    /// Lines of the log; `--max-log`.
+    /// Lines that the log keeps; `--max-log`.
     pub log: usize,
     /// The time that the bot's webhook may take to answer; `--webhook-timeout`.
     pub webhook_time: Duration,
@@ -95,7 +95,7 @@ pub struct ChatServerLimits {
 }
 
 impl ChatServerLimits {
-    /// The limits where the command line names no others.
+    /// The limits of a command line that sets none of its own.
     pub const DEFAULT: Self = Self {
         connections: 512,
         head_time: Duration::from_secs(3),

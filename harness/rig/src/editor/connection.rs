@@ -1,6 +1,6 @@
-//! The pipes to an agent: messages of JSON-RPC, one a line, and the way of each to the session that it is for.
+//! The pipes to an agent: reads one message of JSON-RPC a line, and hands each to the session that it is for.
 //!
-//! Each message is counted in the account of the run before it is parsed, and as long as a reader has it.
+//! A message counts in the account of the run from before it is parsed until its last reader drops it.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead as _, BufReader, Read};
@@ -15,16 +15,16 @@ use serde_json::{Map, Value, json};
 use super::error::EditorError;
 use crate::kept::{Full, Held, KeptBytes, parsed_bytes};
 
-/// The characters of a line that is no message which are kept.
+/// The characters that are kept of a line that is no message.
 const SHOWN: usize = 200;
-/// The bytes that a message takes on its way, whatever is in it.
+/// The bytes that a message counts for, beside its contents.
 const MESSAGE: usize = 512;
 
-/// What came of the agent for one session; the readers of a message share it.
+/// A message of the agent for one session or several, which share it.
 #[derive(Debug, Clone)]
 pub(super) struct Incoming(Arc<Counted<AgentMessage>>);
 
-/// What is kept, and its part of the account.
+/// A value with its part of the account of memory.
 #[derive(Debug)]
 struct Counted<T> {
     what: T,
@@ -44,7 +44,7 @@ pub(super) enum AgentMessage {
     Call(AgentCall),
     /// The answer to the editor's request of this number: the result, or the error.
     Answer(u64, Result<Value, Value>),
-    /// A line that is no message.
+    /// A line that is no message, or an answer without a request, in words.
     Wrong(String),
     /// The end of the agent's output.
     End,
@@ -53,20 +53,20 @@ pub(super) enum AgentMessage {
 /// A notification or a request.
 #[derive(Debug, Clone)]
 pub(super) struct AgentCall {
-    /// The method.
+    /// The name of the method.
     pub(super) method: String,
-    /// The id of a request.
+    /// The id, if it is a request.
     pub(super) id: Option<Value>,
-    /// The parameters.
+    /// The parameters; null if it has none.
     pub(super) params: Value,
-    /// Whether it names a session that the editor has not opened.
+    /// True if it names a session that the editor has not opened.
     pub(super) is_stray: bool,
-    /// Why an editor that uses the official crate can't read the line.
+    /// The reason why an editor that uses the official crate can't read the line.
     pub(super) unreadable: Option<String>,
 }
 
 impl Incoming {
-    /// Takes the message, which is copied if another reader has it too.
+    /// Returns the message; copies it if another reader has it too.
     pub(super) fn take(self) -> AgentMessage {
         match Arc::try_unwrap(self.0) {
             Ok(own) => own.what,
@@ -75,35 +75,35 @@ impl Incoming {
     }
 }
 
-/// Where messages go.
+/// The receivers of messages: the sessions, and the requests that wait for an answer.
 struct Routes {
-    /// The sessions by id; a closed one has no reader.
+    /// The sessions by id; `None` for a closed one.
     sessions: HashMap<String, Option<Sender<Incoming>>>,
     pending: HashMap<u64, Pending>,
     next_id: u64,
     is_over: bool,
     failure: Option<ReadFailure>,
-    /// The account of the ids of the sessions.
+    /// The account of the sessions' ids.
     held: Held,
 }
 
-/// A request of the editor whose answer is still to come.
+/// A request of the editor that the agent has not answered yet.
 struct Pending {
     inbox: Sender<Incoming>,
-    /// Whether it is made in a session, which reads what is for all sessions anyway.
+    /// True for a request within a session, which gets the messages for all sessions anyway.
     is_in_session: bool,
 }
 
-/// Why no more is read of an agent.
+/// The reasons why the editor has stopped reading an agent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ReadFailure {
-    /// It printed too much.
+    /// The agent printed more than a limit of its output allows.
     #[error("{}", .0.with_option())]
     Output(Overflow),
     /// The account of the run is full.
     #[error(transparent)]
     Full(#[from] Full),
-    /// The thread that reads panicked.
+    /// The reading thread panicked.
     #[error(
         "a message at which clitape panicked, which is a bug of clitape: please report it with the lines above"
     )]
@@ -119,7 +119,7 @@ impl From<ReadFailure> for EditorError {
     }
 }
 
-/// The pipes to an agent.
+/// The pipes to an agent, and the thread that reads its stdout.
 pub(super) struct AgentConnection {
     stdin: Mutex<StdinPipe>,
     routes: Arc<Mutex<Routes>>,
@@ -127,7 +127,7 @@ pub(super) struct AgentConnection {
 }
 
 impl AgentConnection {
-    /// Reads the agent's stdout on a thread of its own, within these limits.
+    /// Starts a thread that reads the agent's stdout within these limits.
     pub(super) fn new(
         stdin: StdinPipe,
         stdout: impl Read + Send + 'static,
@@ -147,8 +147,8 @@ impl AgentConnection {
         Ok(Self { stdin: Mutex::new(stdin), routes, kept })
     }
 
-    /// Makes a request; its answer, and what comes for the session that it opens, goes to the sender. Returns the
-    /// request's number.
+    /// Sends a request and returns its number. The sender gets the answer, and the messages of the session that it
+    /// opens.
     pub(super) fn ask(
         &self,
         method: &str,
@@ -176,56 +176,56 @@ impl AgentConnection {
         sent.map(|()| id)
     }
 
-    /// Sends a message, which waits in the account of the run until the agent reads it.
+    /// Sends a message, which counts in the account of the run until the agent reads it.
     pub(super) fn send(&self, message: &Value) -> Result<(), EditorError> {
         let line = format!("{message}\n");
         let mut held = Held::of(&self.kept);
         held.try_keep(line.len())?;
-        // Writing to a queue does not panic.
+        // A poisoned lock is safe: writing to the queue can't panic.
         let stdin = self.stdin.lock().unwrap_or_else(PoisonError::into_inner);
         stdin.write(Counted { what: line, _held: held }).map_err(|_| EditorError::Closed)
     }
 
     /// Closes the agent's stdin, which asks it to end.
     pub(super) fn close(&self) {
-        // As above.
+        // A poisoned lock is safe: closing the queue can't panic.
         self.stdin.lock().unwrap_or_else(PoisonError::into_inner).close();
     }
 
-    /// What the agent has not read of its stdin.
+    /// Returns the bytes that the agent has not read of its stdin.
     pub(super) fn unread(&self) -> Option<Unread> {
-        // As above.
+        // A poisoned lock is safe: looking at the queue can't panic.
         self.stdin.lock().unwrap_or_else(PoisonError::into_inner).unread()
     }
 
-    /// Why no more is read of the agent.
+    /// Returns the reason why the editor has stopped reading, `None` while it reads.
     pub(super) fn failure(&self) -> Option<ReadFailure> {
         let failure = lock(&self.routes).failure.clone();
         failure.or_else(|| self.kept.overflow().map(ReadFailure::Full))
     }
 
-    /// The account of the run.
+    /// Returns the account of the run.
     pub(super) fn kept(&self) -> &Arc<KeptBytes> {
         &self.kept
     }
 
-    /// Forgets a session, whose messages nobody reads any more.
+    /// Forgets a session that is dropped; later messages for it are ignored.
     pub(super) fn forget(&self, session: &str) {
         lock(&self.routes).sessions.insert(session.to_owned(), None);
     }
 }
 
-/// A channel for the messages of a session.
+/// Returns a channel for the messages of a session.
 pub(super) fn inbox() -> (Sender<Incoming>, Receiver<Incoming>) {
     channel()
 }
 
 fn lock(routes: &Mutex<Routes>) -> MutexGuard<'_, Routes> {
-    // After a panic of the reader, the routes are still those of whole messages.
+    // A poisoned lock is safe: a panic of the reader leaves routes that are made of whole messages.
     routes.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The thread that reads. Its end is the end of the agent's output for all sessions, also when it panics.
+/// The reading side of a connection, for its thread. Dropping it ends all sessions, after a panic too.
 struct AgentReader {
     routes: Arc<Mutex<Routes>>,
     kept: Arc<KeptBytes>,
@@ -252,13 +252,13 @@ impl AgentReader {
         }
     }
 
-    /// Counts a line and hands it on.
+    /// Counts a line in the account and hands it to its session.
     fn take(&self, line: &[u8]) -> Result<(), Full> {
         if line.trim_ascii().is_empty() {
             return Ok(());
         }
         let mut held = Held::of(&self.kept);
-        // The official types are checked with a second copy.
+        // Counted twice, because the check against the official types makes a copy.
         held.try_keep(MESSAGE + 2 * parsed_bytes(line))?;
         lock(&self.routes).route(line, held)
     }
@@ -276,8 +276,8 @@ impl Drop for AgentReader {
     }
 }
 
-/// The message of a line, and why the official crate's reader of JSON refuses the line. Half of a character, such as
-/// `\ud83d`, is valid JSON, and no text that Rust can keep: it becomes U+FFFD here.
+/// Returns the message of a line, and the reason why the official crate's reader of JSON refuses the line. A lone half
+/// of a surrogate pair, such as `\ud83d`, is valid JSON that a Rust string can't have: it becomes U+FFFD.
 fn parsed(line: &[u8]) -> (Option<Map<String, Value>>, Option<String>) {
     let error = match serde_json::from_slice(line) {
         Ok(Value::Object(message)) => return (Some(message), None),
@@ -291,7 +291,7 @@ fn parsed(line: &[u8]) -> (Option<Map<String, Value>>, Option<String>) {
     }
 }
 
-/// A text of JSON with U+FFFD in the place of each escaped half of a character.
+/// Returns a JSON text in which each escaped half of a character is U+FFFD.
 fn without_halves(json: &str) -> String {
     let unit = |at: usize| {
         let digits = json.get(at..at + 6)?.strip_prefix("\\u")?;
@@ -310,7 +310,7 @@ fn without_halves(json: &str) -> String {
                 continue;
             }
             Some(_) => 6,
-            // A backslash and what it escapes, which may be of several bytes where the text is no JSON.
+            // The backslash and the character after it, which may take several bytes where the text is no JSON.
             None => 1 + json[at + 1..].chars().next().map_or(0, char::len_utf8),
         };
         out.push_str(&json[at..at + length]);
@@ -320,7 +320,7 @@ fn without_halves(json: &str) -> String {
 }
 
 impl Routes {
-    /// Hands a line to the session that it is for. A reader that is gone needs no message.
+    /// Hands a line to the session that it is for. A message for a dropped receiver is ignored.
     fn route(&mut self, line: &[u8], held: Held) -> Result<(), Full> {
         let incoming = |what| Incoming(Arc::new(Counted { what, _held: held }));
         let (parsed, unreadable) = parsed(line);
@@ -365,7 +365,7 @@ impl Routes {
             Some(error) => Err(error),
             None => Ok(message.remove("result").unwrap_or_default()),
         };
-        // What comes next may be for the session that this answer opens.
+        // Opens the session before the next line is read, which may be for it already.
         if let Some(session) = answer.as_ref().ok().and_then(|result| result["sessionId"].as_str())
         {
             self.held.try_keep(MESSAGE + session.len())?;
@@ -375,7 +375,8 @@ impl Routes {
         Ok(())
     }
 
-    /// Hands a message to each session, and to each request that waits outside of one.
+    /// Hands a message to each session, and, if it ends or breaks the stream, to each request that waits outside of
+    /// one.
     fn tell_all(&self, message: &Incoming) {
         let is_for_requests = matches!(message.0.what, AgentMessage::End | AgentMessage::Wrong(_));
         let waiting = self.pending.values().filter(|one| is_for_requests && !one.is_in_session);

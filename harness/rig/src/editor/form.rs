@@ -1,9 +1,9 @@
-//! A form that an agent sends, filled in with the choices of a person.
+//! Fills in a form of an agent with the choices of a person.
 
 use serde_json::{Map, Value, json};
 
-/// The result of `elicitation/create`: each field gets the choices of its own that have one of the labels. A form
-/// with no such choice is declined.
+/// Returns the result of `elicitation/create`: each field gets those of its choices that have one of the labels. A form
+/// without any such choice is declined.
 pub(super) fn filled(params: &Value, labels: &[String]) -> Value {
     let fields = params["requestedSchema"]["properties"].as_object();
     let mut content = Map::new();
@@ -32,7 +32,7 @@ pub(super) fn filled(params: &Value, labels: &[String]) -> Value {
     }
 }
 
-/// The choices of a field: each with its label and its value.
+/// Returns the choices of a field, each as its label and its value.
 fn choices(field: &Value) -> Vec<(&str, &Value)> {
     let named = ["oneOf", "anyOf"].into_iter().filter_map(|key| field[key].as_array()).flatten();
     let named =

@@ -1,10 +1,10 @@
 //! An editor for an agent of the Agent Client Protocol: a client on the agent's stdin and stdout.
 //!
-//! An [`Editor`] talks to one agent, in as many sessions as the caller opens. Each update is an entry of the lane
-//! `acp`, as a replay of a cassette has it: the update's `sessionUpdate` is the kind; `request_permission` and
-//! `elicitation/create` are questions of the agent, and `response` is the answer to a prompt. What the person does is
-//! an entry too: `(user)`, `(answer)` and `(cancel)`. A message that the official crate's types refuse has the reason
-//! in `refused`. [`run`] plays some prompts to an agent, as `clitape editor` does.
+//! An [`Editor`] talks to one agent, in as many sessions as the caller opens. Each update becomes an entry of the lane
+//! `acp`, in the form that a replay of a cassette gives it: the update's `sessionUpdate` is the kind;
+//! `request_permission` and `elicitation/create` are questions of the agent, and `response` is the answer to a prompt.
+//! The acts of the person are entries too: `(user)`, `(answer)` and `(cancel)`. If the official crate's types refuse a
+//! message, its entry has the reason in `refused`. [`run`] plays some prompts to an agent, as `clitape editor` does.
 
 mod connection;
 mod error;
@@ -33,25 +33,25 @@ use connection::{AgentConnection, AgentMessage, Incoming, inbox};
 pub use error::EditorError;
 pub use session::{OpenQuestion, PermissionChoice, Session};
 
-/// The time between two looks at what an agent sent.
+/// The time between two looks at the agent's messages.
 const LOOK: Duration = Duration::from_millis(20);
-/// How long an agent may take to end once its stdin is closed, and again after SIGTERM.
+/// The time that an agent has to end once its stdin is closed, and again after SIGTERM.
 const GRACE: Duration = Duration::from_secs(2);
-/// How long the last words of an agent that has ended may take.
+/// The time that is spent on the last lines of stderr of an agent that has ended.
 const LAST_WORDS_TIME: Duration = Duration::from_millis(200);
-/// The lines of its last words.
+/// The number of these lines.
 const LAST_WORDS: usize = 8;
-/// How long an agent that is given up must have read nothing, so that this is why.
+/// The time without a read of stdin after which an agent that is late counts as one that does not read.
 const DEAF: Duration = Duration::from_secs(1);
 
-/// An editor, and the agent to which it talks.
+/// A client that talks to one agent.
 pub struct Editor {
     connection: AgentConnection,
-    /// The answer to `initialize`, until it is read.
+    /// The channel of the answer to `initialize`, until that is read.
     greeting: Mutex<Option<(Sender<Incoming>, Receiver<Incoming>)>>,
-    /// Why the official types refuse the agent's answer to `initialize`.
+    /// The reason why the official types refuse the agent's answer to `initialize`; the first session reports it.
     refused: Mutex<Option<String>>,
-    /// The most entries of a session.
+    /// The most entries of a session; more are an error.
     messages: usize,
 }
 
@@ -62,12 +62,13 @@ impl std::fmt::Debug for Editor {
 }
 
 impl Editor {
-    /// An editor on the pipes of an agent, to which it says hello. What it keeps counts for the account of its run.
+    /// Starts an editor on the pipes of an agent and sends `initialize`. The memory of its messages counts in the
+    /// account of the run.
     ///
     /// # Errors
     ///
-    /// [`EditorError::Closed`] when the agent reads nothing, [`EditorError::Start`] when there is no thread for what it
-    /// writes.
+    /// [`EditorError::Closed`] if the agent does not read, [`EditorError::Start`] if no thread can be started for a
+    /// pipe.
     pub fn new(
         stdin: StdinPipe,
         stdout: impl Read + Send + 'static,
@@ -95,18 +96,18 @@ impl Editor {
         })
     }
 
-    /// Whether the agent has answered the hello; waits for it at most `within`.
+    /// Waits at most `within` for the answer to `initialize`, and returns whether it is there.
     ///
     /// # Errors
     ///
-    /// [`EditorError`] when it will not, or the caller stops.
+    /// [`EditorError`] if the agent refuses or ends, or if the caller stops.
     pub fn is_greeted(
         &self,
         within: Duration,
         is_stopped: &dyn Fn() -> bool,
     ) -> Result<bool, EditorError> {
         const METHOD: &str = "initialize";
-        // Taking a value does not panic.
+        // A poisoned lock is safe: taking a value can't panic.
         let mut greeting = self.greeting.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((_, receiver)) = greeting.as_ref() else { return Ok(true) };
         let Some(result) = self.answer(METHOD, receiver, within, is_stopped)? else {
@@ -118,11 +119,11 @@ impl Editor {
         Ok(true)
     }
 
-    /// Opens a session in a folder, which takes at most `within`.
+    /// Opens a session in a folder, and waits at most `within` for it.
     ///
     /// # Errors
     ///
-    /// [`EditorError`] when the agent refuses, ends, reads nothing or is late, or the caller stops.
+    /// [`EditorError`] if the agent refuses, ends, does not read or is late, or if the caller stops.
     pub fn open(
         &self,
         folder: &Path,
@@ -138,7 +139,7 @@ impl Editor {
         let result = result.ok_or_else(|| self.late(METHOD, within))?;
         let mut session =
             Session::new(&self.connection, sender, receiver, begin, &result, self.messages);
-        // As above. The first session reports it.
+        // A poisoned lock is safe: taking a value can't panic. The first session reports the refusal.
         if let Some(refused) = self.refused.lock().unwrap_or_else(PoisonError::into_inner).take() {
             session.enter("initialize", json!({}), Some(refused));
         }
@@ -150,17 +151,17 @@ impl Editor {
         self.connection.close();
     }
 
-    /// Why no more is read of the agent, such as a limit of its output that was reached, in words.
+    /// Returns the reason why the editor has stopped reading, such as a limit of output that the agent reached.
     pub fn overflow(&self) -> Option<String> {
         self.connection.failure().map(|failure| failure.to_string())
     }
 
-    /// What the agent has not read for a while, although it was written to it.
+    /// Returns the bytes on the agent's stdin if it has read none of them for [`DEAF`].
     pub fn unread(&self) -> Option<Unread> {
         self.connection.unread().filter(|unread| unread.stuck >= DEAF)
     }
 
-    /// The error for an agent that did not answer in time.
+    /// Returns the error for an agent that did not answer in time.
     fn late(&self, method: &str, within: Duration) -> EditorError {
         match self.unread() {
             Some(Unread { bytes, stuck }) => EditorError::Unread { bytes, for_s: stuck.as_secs() },
@@ -168,7 +169,7 @@ impl Editor {
         }
     }
 
-    /// The error for an agent whose output has ended before it answered.
+    /// Returns the error for an agent whose output ended before it answered.
     fn ended(&self, method: &str) -> EditorError {
         match self.connection.failure() {
             Some(failure) => failure.into(),
@@ -176,7 +177,7 @@ impl Editor {
         }
     }
 
-    /// Waits for the answer to the only request of an inbox. `None` if it does not come in time.
+    /// Waits for the answer to the only request of an inbox; `None` if it is late.
     fn answer(
         &self,
         method: &str,
@@ -209,12 +210,12 @@ impl Editor {
     }
 }
 
-/// What an editor does.
+/// The settings of [`run`].
 #[derive(Debug, Clone)]
 pub struct EditorSettings {
     /// The agent: a program and its arguments.
     pub command: Vec<OsString>,
-    /// All variables of its environment.
+    /// All variables of the agent's environment.
     pub environment: Vec<(OsString, OsString)>,
     /// The folder of the session, as an absolute path.
     pub folder: PathBuf,
@@ -222,19 +223,19 @@ pub struct EditorSettings {
     pub prompts: Vec<String>,
     /// The answers to the agent's questions; the last one serves all further questions.
     pub choices: Vec<PermissionChoice>,
-    /// How long the run may take.
+    /// The time that the whole run may take.
     pub within: Duration,
     /// The limits on what the agent sends and uses.
     pub limits: RigLimits,
 }
 
-/// Runs an agent through the prompts; `on_entry` gets each entry as it comes. The agent is ended with its group. Setting
-/// `stop` ends the run.
+/// Runs an agent through the prompts and calls `on_entry` with each entry as it comes. At the end, the agent's whole
+/// process group is ended. Setting `stop` ends the run early.
 ///
 /// # Errors
 ///
-/// [`EditorError`] when the agent does not start, ends early, is late, refuses, does not read or sends too much, and
-/// [`EditorError::Stopped`].
+/// [`EditorError`] if the agent does not start, ends early, is late, refuses, does not read or sends too much;
+/// [`EditorError::Stopped`] once `stop` is set.
 pub fn run(
     settings: &EditorSettings,
     host: &HostPaths,
@@ -271,7 +272,7 @@ pub fn run(
     }
 }
 
-/// Greets the agent, opens a session and plays the prompts one after another.
+/// Greets the agent, opens a session and sends the prompts one after another.
 fn play(
     editor: &Editor,
     program: &mut Program,
@@ -300,7 +301,7 @@ fn play(
                 asked += 1;
                 session.answer(0, choice.unwrap_or(&PermissionChoice::Cancel))?;
             }
-            // Its memory is looked at as well.
+            // Looks at the agent's output and memory, and returns an error once one is over its limit.
             program.poll()?;
             if let Some(what) = program.overflow().map(Overflow::with_option) {
                 return Err(EditorError::Flood(format!("or used too much: {what}")));
@@ -324,7 +325,7 @@ fn play(
     Ok(())
 }
 
-/// The error with what the agent printed last, where it has ended.
+/// Adds the last lines of the agent's stderr to an error that says that it ended.
 fn with_last_words(
     error: EditorError,
     settings: &EditorSettings,
@@ -340,7 +341,7 @@ fn with_last_words(
             };
             EditorError::Ended { method, last_words }
         }
-        // The seconds of the whole run, which the caller set.
+        // The message names the time of the whole run, because that is what the caller set.
         EditorError::Late { method, .. } => {
             EditorError::Late { method, within_s: settings.within.as_secs() }
         }

@@ -1,4 +1,4 @@
-//! What the official crate of the Agent Client Protocol says of an agent's messages.
+//! Checks an agent's messages against the types of the official crate of the Agent Client Protocol.
 
 use agent_client_protocol_schema::v1::{
     CreateElicitationRequest, Error, InitializeResponse, NewSessionResponse, PromptResponse,
@@ -7,10 +7,10 @@ use agent_client_protocol_schema::v1::{
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// A check of a message's parameters or its result.
+/// A check of a message's parameters or of its result; returns the reason of a refusal.
 type MessageCheck = fn(&Value) -> Option<String>;
 
-/// The messages of an agent that are checked, by the method to which they belong.
+/// The messages of an agent that are checked, by their methods.
 const MESSAGES: [(&str, MessageCheck); 7] = [
     ("initialize", refusal_of::<InitializeResponse>),
     ("session/new", refusal_of::<NewSessionResponse>),
@@ -25,7 +25,8 @@ fn refusal_of<T: DeserializeOwned>(value: &Value) -> Option<String> {
     T::deserialize(value).err().map(|error| error.to_string())
 }
 
-/// Returns why the official type of a method's message refuses it; none when it accepts it or is not known.
+/// Returns the reason why the official type of a method's message refuses it; `None` if it accepts the message or does
+/// not know the method.
 pub(super) fn refusal(method: &str, value: &Value) -> Option<String> {
     let row = MESSAGES.iter().find(|(known, _)| *known == method);
     row.and_then(|(_, check)| check(value))

@@ -1,4 +1,4 @@
-//! A session of an editor with an agent: prompts, what the agent sends, and the questions that are open.
+//! A session of an editor with an agent: its prompts, its entries and its open questions.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
@@ -12,43 +12,43 @@ use super::form;
 use super::official;
 use crate::kept::{Full, Held, entry_bytes, json_bytes};
 
-/// The error of JSON-RPC for a method that the editor does not have.
+/// The error code of JSON-RPC for a method that the editor does not have.
 const NO_METHOD: i64 = -32_601;
-/// The error for a request that the agent has taken back.
+/// The error code for a request that the agent has taken back.
 const TAKEN_BACK: i64 = -32_800;
 
-/// What the person answers when the agent asks.
+/// The answer of a person to a question of the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PermissionChoice {
     /// The option of this kind, name or id, such as `allow_once`; in a form, the choice with this label.
     Option(String),
-    /// In a form, the choices with these labels.
+    /// The choices with these labels, in a form.
     Labels(Vec<String>),
-    /// None: the question is cancelled.
+    /// No choice: the question is cancelled.
     Cancel,
 }
 
-/// What the agent asks.
+/// The kind of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AgentQuestionKind {
-    /// Whether a tool may run.
+    /// A request for permission to run a tool.
     Permission,
     /// A form to fill in.
     Form,
 }
 
-/// A question of the agent that is open.
+/// A question of the agent that is still open.
 #[derive(Debug)]
 pub struct OpenQuestion {
     kind: AgentQuestionKind,
     id: Value,
     params: Value,
-    /// When it came.
+    /// The time at which it came.
     pub since: Instant,
 }
 
 impl OpenQuestion {
-    /// The call of a tool that it is about, if it says so.
+    /// Returns the id of the tool call that it is about, if it names one.
     pub fn tool_call(&self) -> Option<&str> {
         let id = match self.kind {
             AgentQuestionKind::Permission => &self.params["toolCall"]["toolCallId"],
@@ -57,7 +57,7 @@ impl OpenQuestion {
         id.as_str()
     }
 
-    /// The result of the request.
+    /// Returns the result that answers the request.
     fn outcome(&self, choice: &PermissionChoice) -> Value {
         if self.kind == AgentQuestionKind::Form {
             return match choice {
@@ -95,14 +95,14 @@ pub struct Session<'e> {
     id: String,
     begin: Instant,
     entries: Vec<Entry>,
-    /// The numbers of the prompts' requests, and the answers that are still to come.
+    /// The numbers of the prompts' requests, in their order.
     prompts: Vec<u64>,
     unanswered: usize,
     questions: Vec<OpenQuestion>,
     is_over: bool,
-    /// The most entries.
+    /// The most entries; more are an error.
     most: usize,
-    /// The account of the entries and the questions, and its limit once it was reached.
+    /// The account of the entries and the questions.
     held: Held,
     full: Option<Full>,
 }
@@ -114,7 +114,7 @@ impl std::fmt::Debug for Session<'_> {
 }
 
 impl<'e> Session<'e> {
-    /// A session whose `session/new` is answered with `result`.
+    /// Creates a session from `result`, the answer to `session/new`.
     pub(super) fn new(
         connection: &'e AgentConnection,
         sender: Sender<Incoming>,
@@ -145,31 +145,32 @@ impl<'e> Session<'e> {
         session
     }
 
-    /// What happened so far.
+    /// Returns the entries so far.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// The questions that are open, the oldest first.
+    /// Returns the open questions, the oldest first.
     pub fn questions(&self) -> &[OpenQuestion] {
         &self.questions
     }
 
-    /// The number of prompts that are not answered yet.
+    /// Returns the number of prompts that the agent has not answered yet.
     pub fn unanswered(&self) -> usize {
         self.unanswered
     }
 
-    /// Whether the agent's output has ended.
+    /// Returns whether the agent's output has ended.
     pub fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// Sends a prompt. Its answer is an entry `response`.
+    /// Sends a prompt. The answer becomes an entry `response`.
     ///
     /// # Errors
     ///
-    /// [`EditorError::Closed`] when the agent reads no more, [`EditorError::Kept`] when too much waits for it to read.
+    /// [`EditorError::Closed`] if the agent does not read any more, [`EditorError::Kept`] if too much waits for it to
+    /// read.
     pub fn prompt(&mut self, text: &str) -> Result<(), EditorError> {
         let number = self.prompts.len() + 1;
         self.enter("(user)", json!({ "prompt": number, "text": text }), None);
@@ -184,7 +185,8 @@ impl<'e> Session<'e> {
     ///
     /// # Errors
     ///
-    /// [`EditorError::Closed`] when the agent reads no more, [`EditorError::Kept`] when too much waits for it to read.
+    /// [`EditorError::Closed`] if the agent does not read any more, [`EditorError::Kept`] if too much waits for it to
+    /// read.
     pub fn cancel(&mut self) -> Result<(), EditorError> {
         self.enter("(cancel)", json!({}), None);
         let params = json!({ "sessionId": self.id });
@@ -196,15 +198,16 @@ impl<'e> Session<'e> {
         Ok(())
     }
 
-    /// Answers the open question with this index.
+    /// Answers the open question at this index of [`Self::questions`].
     ///
     /// # Errors
     ///
-    /// [`EditorError::Closed`] when the agent reads no more, [`EditorError::Kept`] when too much waits for it to read.
+    /// [`EditorError::Closed`] if the agent does not read any more, [`EditorError::Kept`] if too much waits for it to
+    /// read.
     ///
     /// # Panics
     ///
-    /// If there is no such question.
+    /// Panics if the index is out of range.
     pub fn answer(&mut self, index: usize, choice: &PermissionChoice) -> Result<(), EditorError> {
         let question = self.questions.remove(index);
         let result = question.outcome(choice);
@@ -224,12 +227,11 @@ impl<'e> Session<'e> {
         self.connection.send(&message)
     }
 
-    /// Handles what comes, and returns once something came or the time is over.
+    /// Handles the agent's messages; returns after those that are there, or after `within` if none comes.
     ///
     /// # Errors
     ///
-    /// [`EditorError::Flood`] when the agent sent too many messages, [`EditorError::Kept`] when they take too much
-    /// memory.
+    /// [`EditorError::Flood`] if the agent sent too many messages, [`EditorError::Kept`] if they take too much memory.
     pub fn read(&mut self, within: Duration) -> Result<(), EditorError> {
         let (begin, mut wait) = (Instant::now(), within);
         loop {
@@ -247,7 +249,7 @@ impl<'e> Session<'e> {
                     "more than {most} messages in a session; raise the limit with `--max-agent-messages`"
                 )));
             }
-            // The caller has a limit of time, which large messages may take.
+            // Returns at the caller's limit, because a stream of large messages may take longer.
             if self.is_over || begin.elapsed() > within {
                 return Ok(());
             }
@@ -273,7 +275,7 @@ impl<'e> Session<'e> {
         }
     }
 
-    /// Takes the answer to a prompt.
+    /// Enters the answer to a prompt.
     fn answered(&mut self, request: u64, answer: Result<Value, Value>) {
         let Some(index) = self.prompts.iter().position(|prompt| *prompt == request) else { return };
         self.unanswered = self.unanswered.saturating_sub(1);
@@ -293,7 +295,7 @@ impl<'e> Session<'e> {
         }
     }
 
-    /// Handles a notification or a request of the agent.
+    /// Enters a notification or a request, and answers or opens the request.
     fn call(&mut self, call: AgentCall, refused: Option<String>) {
         let AgentCall { method, id, mut params, is_stray, .. } = call;
         let (method, id) = (&*method, id.filter(|_| !is_stray));
@@ -327,13 +329,13 @@ impl<'e> Session<'e> {
             None => {
                 let words = "the editor does not have this method";
                 let error = json!({ "error": { "code": NO_METHOD, "message": words } });
-                // An agent that reads no more ends, which is seen next.
+                // An agent that does not read ends, which the next read reports.
                 let _ = self.reply(&id, &error);
             }
         }
     }
 
-    /// Closes a question that the agent has taken back; it may be another session's.
+    /// Closes a question that the agent has taken back. The id may be that of another session's question.
     fn take_back(&mut self, id: &Value) {
         let Some(index) = self.questions.iter().position(|question| question.id == *id) else {
             return;
@@ -341,17 +343,18 @@ impl<'e> Session<'e> {
         let question = self.questions.remove(index);
         self.enter("$/cancel_request", json!({ "toolCallId": question.tool_call() }), None);
         let error = json!({ "code": TAKEN_BACK, "message": "the request was cancelled" });
-        // An agent that reads no more ends, which is seen next.
+        // An agent that does not read ends, which the next read reports.
         let _ = self.reply(&question.id, &json!({ "error": error }));
     }
 
-    /// Counts bytes that are about to be kept. Once there was no room, [`Self::read`] ends the session with an error.
+    /// Counts bytes that are about to be kept, and returns whether there is room for them. Without room, [`Self::read`]
+    /// ends the session with an error.
     fn has_room(&mut self, bytes: usize) -> bool {
         self.full = self.full.or(self.held.try_keep(bytes).err());
         self.full.is_none()
     }
 
-    /// Adds an entry, if the account has room for it.
+    /// Adds an entry if the account has room for it.
     pub(super) fn enter(&mut self, kind: &str, data: Value, refused: Option<String>) {
         let mut data = match data {
             Value::Object(data) => data,

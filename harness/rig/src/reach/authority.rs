@@ -1,7 +1,8 @@
-//! An authority that is made for one run, so that a gateway trusts the chat server under the name of the Bot API.
+//! A certificate authority that is made for one run, so that a gateway trusts the chat server under the name of the Bot
+//! API.
 //!
-//! Its key never leaves the memory of this process and is gone with it. The certificates are written into the folder
-//! of the run, and only the gateway is told to trust them.
+//! Its key stays in the memory of this process. The certificates are written into the folder of the run, and the
+//! gateway is the only program that gets variables which name them.
 
 use std::ffi::OsString;
 use std::io;
@@ -18,7 +19,7 @@ use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
-/// Where systems keep the authorities that they trust, as one file: Debian, Fedora, SUSE, Alpine and macOS.
+/// The files in which systems keep the authorities that they trust: Debian, Fedora, SUSE, Alpine and macOS.
 pub(super) const BUNDLES: [&str; 4] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
@@ -26,7 +27,7 @@ pub(super) const BUNDLES: [&str; 4] = [
     "/etc/ssl/cert.pem",
 ];
 
-/// An authority for one run.
+/// A certificate authority for one run.
 pub struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
 }
@@ -37,18 +38,18 @@ impl std::fmt::Debug for Authority {
     }
 }
 
-/// The files with which a program trusts an authority.
+/// The files that make a program trust an authority.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthorityFiles {
-    /// The certificate of the authority alone, for variables that add one.
+    /// The certificate of the authority alone, for variables that add one authority.
     pub ca: PathBuf,
-    /// The machine's own authorities and this one, for variables that name all of them.
+    /// The machine's authorities and this one, for variables that replace the whole list.
     pub bundle: PathBuf,
 }
 
 impl AuthorityFiles {
-    /// Returns the variables by which programs trust the authority: those of OpenSSL and Python, of requests, of curl, and
-    /// of Node, Bun and Deno.
+    /// Returns the variables that make programs trust the authority: those of OpenSSL and Python, of requests, of curl,
+    /// and of Node, Bun and Deno.
     pub fn variables(&self) -> Vec<(OsString, OsString)> {
         let all = ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO"];
         let all = all.into_iter().map(|name| (name.into(), self.bundle.clone().into()));
@@ -62,7 +63,7 @@ impl Authority {
     ///
     /// # Errors
     ///
-    /// The system has no random bytes for its key.
+    /// An error if the system has no random bytes for its key.
     pub fn new() -> io::Result<Self> {
         let mut params = CertificateParams::default();
         params.distinguished_name = name("clitape, an authority for one run of a test");
@@ -73,11 +74,11 @@ impl Authority {
         Ok(Self { issuer })
     }
 
-    /// Returns the settings of a server that has a certificate for these names of hosts and speaks HTTP/1.1.
+    /// Returns the settings of a TLS server that has a certificate for these host names and speaks HTTP/1.1.
     ///
     /// # Errors
     ///
-    /// A name can't be in a certificate, or the system has no random bytes for the key.
+    /// An error if a name can't be in a certificate, or if the system has no random bytes for the key.
     pub fn server_config(&self, names: &[&str]) -> io::Result<Arc<ServerConfig>> {
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
         let first = names.first().cloned().unwrap_or_default();
@@ -85,7 +86,7 @@ impl Authority {
         params.distinguished_name = name(&first);
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-        // Python 3.13 and later refuse a certificate without it.
+        // Python 3.13 and later refuse a certificate without this field.
         params.use_authority_key_identifier_extension = true;
         let key = KeyPair::generate().map_err(io::Error::other)?;
         let certificate = params.signed_by(&key, &self.issuer).map_err(io::Error::other)?;
@@ -100,12 +101,11 @@ impl Authority {
         Ok(Arc::new(config))
     }
 
-    /// Writes `ca.pem` and `bundle.pem` into a folder. A machine that has no authorities of its own gets a bundle
-    /// with this one alone.
+    /// Writes `ca.pem` and `bundle.pem` into a folder. On a machine without authorities, the bundle has this one alone.
     ///
     /// # Errors
     ///
-    /// A file can't be written.
+    /// An error if a file can't be written.
     pub fn write(&self, folder: &Path) -> io::Result<AuthorityFiles> {
         let own = self.issuer.pem();
         let machine = BUNDLES.iter().find_map(|path| files::read_named(Path::new(path)).ok());
@@ -121,7 +121,7 @@ impl Authority {
     }
 }
 
-/// A distinguished name with a common name alone.
+/// Returns a distinguished name that has a common name only.
 fn name(common: &str) -> DistinguishedName {
     let mut name = DistinguishedName::new();
     name.push(DnType::CommonName, common);

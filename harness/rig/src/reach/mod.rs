@@ -1,7 +1,7 @@
-//! Ways in which a gateway reaches the chat server under the address that is written into it.
+//! The ways in which a gateway reaches the chat server under the address that is written into its code.
 //!
-//! Published gateways call `https://api.telegram.org` and have no setting for another address. Here is what makes the
-//! chat server answer for that name.
+//! Published gateways call `https://api.telegram.org` and have no setting for another address. The modules here make
+//! the chat server answer under that name.
 //!
 //! | module | what it has |
 //! |---|---|

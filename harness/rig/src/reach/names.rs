@@ -1,5 +1,5 @@
-//! Answers the look-ups of names in a gateway's own network: the Bot API's name leads to the chat server, this machine's
-//! name to itself, and no other name leads anywhere.
+//! The name server of a gateway's own network: the names of the Bot API and of this machine lead to loopback, and every
+//! other name does not exist.
 
 use std::net::{Ipv4Addr, UdpSocket};
 use std::sync::Arc;
@@ -11,27 +11,28 @@ use clitape_process::threads::HelperThread;
 use simple_dns::rdata::{A, RData};
 use simple_dns::{CLASS, Packet, QTYPE, RCODE, ResourceRecord, TYPE};
 
-/// The time between two looks whether the answers are over.
+/// The time between two looks at whether the server shall end.
 const LOOK: Duration = Duration::from_millis(50);
-/// The longest question that is read; questions about one name are far shorter.
+/// The bytes that are read of a question; a question about one name is far shorter.
 const LONGEST: usize = 4096;
-/// The seconds for which an answer may be kept.
+/// The seconds for which a program may keep an answer.
 const KEPT_S: u32 = 60;
 
-/// A thread that answers. Dropping this ends it.
+/// A name server on a thread of its own. Dropping it ends the thread.
 #[derive(Debug)]
 pub(super) struct NameServer {
     is_over: Arc<AtomicBool>,
-    /// Waited for after the drop of this.
+    /// Joins the thread when it is dropped, which is after `drop` has set `is_over`.
     _thread: HelperThread,
 }
 
 impl NameServer {
-    /// Answers the questions that come to a socket: `known` names lead to 127.0.0.1, and `refused` gets each other name.
+    /// Starts to answer the questions that come to a socket. Names in `known` lead to 127.0.0.1; `refused` is called
+    /// with every other name.
     ///
     /// # Errors
     ///
-    /// When no more threads can be started.
+    /// An error if no more threads can be started.
     pub(super) fn start(
         socket: UdpSocket,
         known: Vec<String>,
@@ -43,10 +44,10 @@ impl NameServer {
         let thread = HelperThread::start("names", move || {
             let mut question = [0; LONGEST];
             while !ends.load(Ordering::Relaxed) {
-                // The time is up, or a program that had asked is gone.
+                // Ends the round if the time is up, or if a program that had asked is gone.
                 let Ok((length, from)) = socket.recv_from(&mut question) else { continue };
                 if let Some(answer) = answer(&question[..length], &known, &refused) {
-                    // A program without an answer asks again.
+                    // A failure needs no handling: a program without an answer asks again.
                     let _ = socket.send_to(&answer, from);
                 }
             }
@@ -61,7 +62,7 @@ impl Drop for NameServer {
     }
 }
 
-/// The answer to a question; `None` for bytes that ask nothing.
+/// Returns the answer to a question; `None` for bytes that contain no question.
 fn answer(question: &[u8], known: &[String], refused: &impl Fn(&str)) -> Option<Vec<u8>> {
     let asked = Packet::parse(question).ok()?;
     let about = asked.questions.first()?.clone();
@@ -73,7 +74,7 @@ fn answer(question: &[u8], known: &[String], refused: &impl Fn(&str)) -> Option<
         reply.answers.push(ResourceRecord::new(about.qname.clone(), CLASS::IN, KEPT_S, address));
     }
     if !is_known {
-        // Programs ask for both kinds of addresses of a name.
+        // Programs ask for both kinds of addresses of a name, so one of the two is reported.
         if about.qtype != QTYPE::TYPE(TYPE::AAAA) {
             refused(&name);
         }

@@ -1,7 +1,7 @@
-//! A proxy on loopback that leads to the chat server under the name of the Bot API, and to no other machine.
+//! A proxy on loopback that leads to the chat server under the name of the Bot API, and to this machine.
 //!
-//! It takes `CONNECT` for connections with TLS and whole URLs for those without. This machine is reached through it as
-//! well, because a program may send all of its requests to its proxy. Every other host is refused with 403 and noted.
+//! It takes `CONNECT` for connections with TLS, and whole URLs for those without. It serves this machine as well,
+//! because a program may send all of its requests to its proxy. Every other host is refused with 403 and noted.
 
 use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -29,14 +29,14 @@ use super::refused::Refused;
 use crate::chat_server::{BOT_API, http};
 use crate::limits::ChatServerLimits;
 
-/// The port of the Bot API.
+/// The port on which the Bot API serves HTTPS.
 const TLS: u16 = 443;
-/// The headers that are for the proxy alone.
+/// The headers that are meant for the proxy, and are removed before a request goes on.
 const OF_PROXY: [&str; 2] = ["proxy-connection", "proxy-authorization"];
 
 type Body = BoxBody<Bytes, hyper::Error>;
 
-/// A proxy that runs. Dropping it stops it.
+/// A running proxy. Dropping it stops it.
 #[derive(Debug)]
 pub struct Proxy {
     address: SocketAddr,
@@ -47,18 +47,18 @@ pub struct Proxy {
 /// The state that the connections of a proxy share.
 #[derive(Debug, Clone)]
 struct Ways {
-    /// Where the chat server speaks TLS.
+    /// The address at which the chat server speaks TLS.
     bot_api: SocketAddr,
     refused: Refused,
 }
 
 impl Proxy {
-    /// Starts a proxy on a thread of its own. `bot_api` is where the chat server speaks TLS, and `refused` gets the
-    /// other hosts. The limits are those of the chat server.
+    /// Starts a proxy on a thread of its own. Requests for the Bot API go to `bot_api`, where the chat server speaks
+    /// TLS; other hosts are added to `refused`. The limits are those of the chat server.
     ///
     /// # Errors
     ///
-    /// The system lets no more threads start, or has no port for it.
+    /// An error if the system has no thread or no port for it.
     pub fn start(
         bot_api: SocketAddr,
         refused: Refused,
@@ -72,7 +72,7 @@ impl Proxy {
         let thread = HelperThread::start("proxy", move || {
             runtime.block_on(async {
                 tokio::select! {
-                    // A handle that is gone stops the proxy too.
+                    // A dropped `Proxy` closes this channel too.
                     _ = stopped => {}
                     () = accept(listener, ways, limits) => {}
                 }
@@ -82,12 +82,12 @@ impl Proxy {
         Ok(Self { address, stop: Some(stop), thread })
     }
 
-    /// Returns where it listens.
+    /// Returns the address on which the proxy listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Checks that the proxy still works.
+    /// Checks that the proxy is still running.
     ///
     /// # Errors
     ///
@@ -99,12 +99,12 @@ impl Proxy {
 
 impl Drop for Proxy {
     fn drop(&mut self) {
-        // The thread is waited for after that.
+        // Stops the thread, which the field `thread` then joins.
         drop(self.stop.take());
     }
 }
 
-/// Accepts connections until the proxy stops. What comes when too many are open is closed.
+/// Accepts connections until the proxy stops. A connection beyond the limit is closed at once.
 async fn accept(listener: TcpListener, ways: Ways, limits: ChatServerLimits) {
     let slots = Arc::new(Semaphore::new(limits.connections));
     loop {
@@ -114,7 +114,7 @@ async fn accept(listener: TcpListener, ways: Ways, limits: ChatServerLimits) {
                     tokio::spawn(serve(socket, ways.clone(), Arc::new(slot), limits));
                 }
             }
-            // Too many open files, most likely: some will be closed.
+            // Too many files are open, most likely; waits until some are closed.
             Err(_) => sleep(Duration::from_millis(50)).await,
         }
     }
@@ -127,15 +127,15 @@ async fn serve(
     slot: Arc<OwnedSemaphorePermit>,
     limits: ChatServerLimits,
 ) {
-    // Without the option bytes may come later, but they come.
+    // Without this option bytes may arrive later, which is harmless.
     let _ = socket.set_nodelay(true);
     let service = service_fn(move |request| answer(request, ways.clone(), slot.clone()));
     let served = http(limits).serve_connection(TokioIo::new(socket), service).with_upgrades();
-    // A program that hangs up is no failure.
+    // A program may hang up at any time.
     let _ = served.await;
 }
 
-/// Answers a request: with a tunnel, with the answer of a server of this machine, or with a refusal.
+/// Answers a request with a tunnel, with the answer of a server of this machine, or with a refusal.
 async fn answer(
     request: Request<Incoming>,
     ways: Ways,
@@ -166,7 +166,7 @@ async fn answer(
         Ok(socket) => socket,
         Err(error) => return Ok(said(StatusCode::BAD_GATEWAY, &format!("{to}: {error}"))),
     };
-    // Without the option bytes may come later, but they come.
+    // Without this option bytes may arrive later, which is harmless.
     let _ = socket.set_nodelay(true);
     if is_tunnel {
         tokio::spawn(async move {
@@ -181,13 +181,13 @@ async fn answer(
     Ok(passed.unwrap_or_else(|error| said(StatusCode::BAD_GATEWAY, &format!("{to}: {error}"))))
 }
 
-/// Returns whether a host is this machine.
+/// Returns whether a host name or address means this machine.
 fn is_loopback(name: &str) -> bool {
     name.eq_ignore_ascii_case("localhost")
         || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Passes bytes in both directions until both ends are done. A connection that one end resets is reset at the other.
+/// Passes bytes in both directions until both ends are done. A reset by one end is passed on as a reset.
 async fn pass(from: Upgraded, mut to: TcpStream) {
     let Ok(Parts { io, read_buf, .. }) = from.downcast::<TokioIo<TcpStream>>() else { return };
     let mut from = io.into_inner();
@@ -197,7 +197,7 @@ async fn pass(from: Upgraded, mut to: TcpStream) {
     };
     if passed.await.is_err() {
         for socket in [&from, &to] {
-            // Without the option the connection ends as well, with a plain end of the stream.
+            // Without this option the connection ends as well, but with a plain end of the stream.
             let _ = socket.set_zero_linger();
         }
     }
@@ -223,7 +223,7 @@ async fn forward(
     Ok(sender.send_request(request).await?.map(BodyExt::boxed))
 }
 
-/// An answer of the proxy's own.
+/// Builds a response that the proxy itself gives.
 fn said(status: StatusCode, words: &str) -> Response<Body> {
     let words = Full::new(Bytes::from(format!("clitape: {words}\n")));
     let mut response = Response::new(words.map_err(|never| match never {}).boxed());
@@ -231,7 +231,7 @@ fn said(status: StatusCode, words: &str) -> Response<Body> {
     response
 }
 
-/// A body without bytes.
+/// Builds a body without bytes.
 fn empty() -> Body {
     Empty::new().map_err(|never| match never {}).boxed()
 }

@@ -1,8 +1,8 @@
-//! The way to the chat server through a proxy, for systems without networks of their own for a program.
+//! The way to the chat server through a proxy, for systems that can't give a program a network of its own.
 //!
-//! The gateway gets variables: for the proxy, for the authority of the run, and for shims that are loaded into Python
-//! and Node, because some of their libraries take neither from the environment. A program that reads none of them
-//! reaches the real network. A network of its own keeps it from that, and this way can't.
+//! The gateway gets variables for the proxy, for the authority of the run, and for shims that are loaded into Python
+//! and Node, because some of their libraries read neither proxy nor authority from the environment. A program that
+//! ignores all of these variables reaches the real network; only a network of its own prevents that.
 
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, TcpListener};
@@ -19,16 +19,16 @@ use super::refused::Refused;
 use crate::chat_server::{BOT_API, ChatServer, Serve};
 use crate::limits::ChatServerLimits;
 
-/// The files that are loaded into a Python and a Node.
+/// The shims for Python and for Node, by file name.
 const SHIMS: [(&str, &str); 2] = [
     ("sitecustomize.py", include_str!("shims/sitecustomize.py")),
     ("preload.cjs", include_str!("shims/preload.cjs")),
 ];
-/// The hosts that are reached without the proxy. Some versions of httpx can't read an address of IPv6 there, so that
-/// `[::1]` goes through the proxy.
+/// The hosts that programs reach without the proxy. `[::1]` is left out, because some versions of httpx can't read an
+/// IPv6 address in this variable.
 const NO_PROXY: &str = "127.0.0.1,localhost";
 
-/// A proxy, an authority and shims for one start of a gateway. Dropping this stops the proxy.
+/// A proxy, an authority and shims for one start of a gateway. Dropping it stops the proxy.
 #[derive(Debug)]
 pub struct ProxyWay {
     proxy: Proxy,
@@ -37,12 +37,12 @@ pub struct ProxyWay {
 }
 
 impl ProxyWay {
-    /// Lets a chat server speak TLS, starts a proxy that leads there, and writes what the gateway needs into `folder`, which
-    /// has nothing else. `refused` gets the hosts that it asks for.
+    /// Lets a chat server speak TLS, starts a proxy that leads to it, and writes the files that the gateway needs into
+    /// `folder`, which must be empty. Hosts that the gateway asks for in vain are added to `refused`.
     ///
     /// # Errors
     ///
-    /// A file can't be written, or the system has no port, no thread or no random bytes for it.
+    /// An error if a file can't be written, or if the system has no port, thread or random bytes.
     pub fn start(
         folder: &Path,
         chat: &ChatServer,
@@ -70,8 +70,8 @@ impl ProxyWay {
         Ok(Self { proxy, authority, shims })
     }
 
-    /// Returns the variables of the gateway, which come behind those of its `environment`: what that has for Python and
-    /// Node stays, behind the shims.
+    /// Returns the variables to add to the gateway's `environment`. Values that it has for Python and Node are kept,
+    /// behind the shims.
     pub fn variables(&self, environment: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
         let own = |name: &str| {
             let found = environment.iter().rfind(|(own, value)| own == name && !value.is_empty());
@@ -100,7 +100,7 @@ impl ProxyWay {
         variables
     }
 
-    /// Checks that the proxy still works.
+    /// Checks that the proxy is still running.
     ///
     /// # Errors
     ///
@@ -110,7 +110,7 @@ impl ProxyWay {
     }
 }
 
-/// The option that loads the shim into Node, as `NODE_OPTIONS` has it.
+/// Returns the option that loads the shim into Node, escaped for `NODE_OPTIONS`.
 fn required(shims: &Path) -> OsString {
     let file =
         shims.join("preload.cjs").to_string_lossy().replace('\\', "\\\\").replace('"', "\\\"");

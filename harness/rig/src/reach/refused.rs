@@ -1,18 +1,18 @@
-//! The hosts that a gateway under test asked for and did not get.
+//! The hosts that a gateway under test asked for in vain.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clitape_recording::text::{Keep, plain, plural, truncate};
 
-/// The most hosts that are listed; further ones are counted together.
+/// The most hosts that are listed by name; the requests for further ones are counted together.
 const HOSTS: usize = 100;
-/// The most bytes of a name that are read; those of hosts have at most 253.
+/// The most bytes that are read of a name; a valid host name has at most 253.
 const NAME: usize = 253;
-/// The most columns of a name.
+/// The most columns that a name takes in a report.
 const COLUMNS: usize = 100;
 
-/// A list of refused hosts, in which each host has the number of times that it was asked for. Clones are the same list.
+/// A list of refused hosts, each with the number of requests for it. Clones share the list.
 #[derive(Debug, Clone, Default)]
 pub struct Refused {
     hosts: Arc<Mutex<Hosts>>,
@@ -21,12 +21,12 @@ pub struct Refused {
 #[derive(Debug, Default)]
 struct Hosts {
     by_name: BTreeMap<String, u64>,
-    /// The times that a host was asked for that is not listed.
+    /// The number of requests for hosts that are not listed.
     others: u64,
 }
 
 impl Refused {
-    /// Adds a host, by its name or its address, that was asked for and refused. The name is cut and made safe to print.
+    /// Adds a request for a host, by its name or its address. The name is cut and made safe to print.
     pub fn note(&self, host: &str) {
         let read = host.char_indices().take_while(|(at, c)| at + c.len_utf8() <= NAME);
         let name: String = read.map(|(_, c)| c.to_ascii_lowercase()).collect();
@@ -43,7 +43,7 @@ impl Refused {
         }
     }
 
-    /// Returns the hosts in the order of their names, each with the number of times that it was asked for.
+    /// Returns the hosts in the order of their names, each with the number of requests for it.
     pub fn hosts(&self) -> Vec<(String, u64)> {
         let hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
         hosts.by_name.iter().map(|(name, count)| (name.clone(), *count)).collect()
@@ -63,7 +63,7 @@ impl Refused {
     }
 }
 
-/// The sentence about a host that was refused.
+/// Returns the sentence about a refused host.
 pub(crate) fn refused_host(name: &str, count: u64) -> String {
     match count {
         1 => format!("it asked for {name}: refused"),

@@ -1,9 +1,9 @@
-//! A network for a gateway that has the chat server as `api.telegram.org`, and nothing else.
+//! A network of a gateway's own, in which the chat server is `api.telegram.org` and the only other host.
 //!
-//! The gateway is started in namespaces of its own ([`Isolation`]). There the chat server listens on port 443 of loopback
-//! with a certificate of the run's authority, and on the port of its own address without TLS; a name server answers all
-//! look-ups (`names`). The files from which programs read names and authorities are covered: `/etc/hosts`, and the lists
-//! of authorities of the system and of certifi.
+//! The gateway starts in namespaces of its own ([`Isolation`]). There the chat server listens on port 443 of loopback
+//! with a certificate of the run's authority, and on the port of its own address without TLS; a name server (`names`)
+//! answers all look-ups. Files from which programs read names and authorities are covered by others: `/etc/hosts`, and
+//! the lists of authorities of the system and of certifi.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -19,9 +19,10 @@ use super::names::NameServer;
 use super::{BOT_API, Refused};
 use crate::chat_server::{ChatServer, Serve};
 
-/// The authorities that certifi brings, in a folder of Python packages. pip has a copy of its own.
+/// The lists of authorities that certifi brings, in a folder of Python packages. pip has a copy of its own.
 const CERTIFI: [&str; 2] = ["certifi/cacert.pem", "pip/_vendor/certifi/cacert.pem"];
-/// Sockets of programs that look names up, or start other programs, in the machine's network for whoever asks.
+/// The sockets of services that look names up or start programs on request. They are covered, because they work in the
+/// machine's network.
 const SERVICES: [&str; 9] = [
     "/run/nscd/socket",
     "/run/systemd/resolve/io.systemd.Resolve",
@@ -34,32 +35,32 @@ const SERVICES: [&str; 9] = [
     "/run/snapd.socket",
 ];
 
-/// The network of a gateway, before the gateway starts.
+/// The network of a gateway that has not started yet.
 #[derive(Debug)]
 pub(crate) struct NetworkSandbox {
-    /// The namespaces.
+    /// The namespaces and the covered files.
     pub(crate) isolation: Isolation,
-    /// The files of the authority.
+    /// The files that make a program trust the run's authority.
     pub(crate) authority: AuthorityFiles,
     certificate: Arc<ServerConfig>,
-    /// The names that lead to loopback.
+    /// The host names that lead to loopback.
     known: Vec<String>,
 }
 
-/// The servers in a gateway's own network. Dropping this ends the name server.
+/// The servers in a gateway's own network. Dropping it ends the name server.
 #[derive(Debug)]
 pub(crate) struct InsideServers {
-    /// The way to what the gateway serves itself.
+    /// The way from outside to the ports on which the gateway itself listens.
     pub(crate) door: Option<Arc<NetworkDoor>>,
     _names: Option<NameServer>,
 }
 
 impl NetworkSandbox {
-    /// Writes the files of a network into `folder`. The chat server is at `plain` there too, without TLS.
+    /// Writes the files of a network into `folder`. Inside, the chat server has the address `plain` too, without TLS.
     ///
     /// # Errors
     ///
-    /// A file can't be written, or the system has no random bytes for the authority.
+    /// An error if a file can't be written, or if the system has no random bytes for the authority.
     pub(crate) fn new(folder: &Path, plain: SocketAddr) -> io::Result<Self> {
         let made = Authority::new()?;
         let certificate = made.server_config(&[BOT_API])?;
@@ -92,18 +93,19 @@ impl NetworkSandbox {
         Ok(Self { isolation, authority, certificate, known })
     }
 
-    /// Lets the Pythons that import from these folders trust the authority.
+    /// Makes the Pythons that import from these folders trust the authority.
     pub(crate) fn trust_in(&mut self, python: &[PathBuf]) {
         let lists = python.iter().flat_map(|folder| CERTIFI.map(|list| folder.join(list)));
         let lists = lists.map(|path| Cover { path, by: self.authority.bundle.clone() });
         self.isolation.covers.extend(lists);
     }
 
-    /// Lets the chat server and a name server serve the gateway's network; `refused` gets the names that lead nowhere.
+    /// Lets the chat server and a name server serve the gateway's network. Names that lead nowhere are added to
+    /// `refused`.
     ///
     /// # Errors
     ///
-    /// When no more threads can be started, or that of the chat server has ended.
+    /// An error if no more threads can be started, or if the thread of the chat server has ended.
     pub(crate) fn serve(
         &self,
         sockets: NetworkSockets,
@@ -126,15 +128,15 @@ impl NetworkSandbox {
     }
 }
 
-/// Writes a file of the network.
+/// Writes a file of the network and returns its path.
 fn written(folder: &Path, name: &str, text: &str) -> io::Result<PathBuf> {
     let path = folder.join(name);
     files::replace(&path, text).map_err(io::Error::from)?;
     Ok(path)
 }
 
-/// The machine's `nsswitch.conf`, with hosts that are looked up in `/etc/hosts` and by the name server alone: other ways
-/// ask a program of the machine, which asks the machine's network.
+/// Returns the machine's `nsswitch.conf`, changed so that hosts are looked up in `/etc/hosts` and by the name server
+/// alone. Other sources ask a service of the machine, which uses the machine's network.
 fn look_ups(machine: &str) -> String {
     let others = machine.lines().filter(|line| !line.trim_start().starts_with("hosts:"));
     others.chain(["hosts: files dns"]).flat_map(|line| [line, "\n"]).collect()
