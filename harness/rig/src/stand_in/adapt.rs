@@ -1,5 +1,5 @@
-//! What differs between the recorded host and this one: lines that the CLI prints for this host only, and lines
-//! that it printed for the recorded one only.
+//! Adapts a recording to a host that differs from the recorded one: adds the lines that the CLI prints for this host
+//! only, and leaves out those that it printed for the recorded one only.
 
 use clitape_recording::cassette::Cassette;
 use clitape_recording::wire::{RegisteredHook, UserMessage, WireLine};
@@ -11,22 +11,22 @@ use super::dialogue::Dialogue;
 use super::options::numbers;
 use super::printed::{Role, contains};
 
-/// The host of a process.
+/// The properties of a host on which the CLI's output depends.
 #[derive(Debug, Default)]
 pub(super) struct HostFacts {
-    /// Whether it is a host that writes lines to stdin.
+    /// True for a host that writes lines to stdin.
     pub(super) is_live: bool,
-    /// Whether it began with an `initialize`.
+    /// True once it has sent an `initialize`.
     pub(super) is_initialized: bool,
     /// The hooks that it registered.
     pub(super) hooks: Vec<RegisteredHook>,
-    /// Whether it wants its messages back.
+    /// True if it asks for its messages to be printed again.
     pub(super) wants_replay: bool,
-    /// Is true if it wants messages of the model in pieces.
+    /// True if it asks for the model's messages in pieces.
     pub(super) wants_pieces: bool,
-    /// Whom the CLI asks for a permission.
+    /// The side that the CLI asks for permissions.
     pub(super) asks: Asks,
-    /// The session's id.
+    /// The id of the live session.
     pub(super) session_id: String,
 }
 
@@ -35,27 +35,27 @@ pub(super) struct HostFacts {
 pub(super) struct HostTurn {
     /// The message as the host wrote it.
     pub(super) message: UserMessage,
-    /// Its uuid: the host's, or one of the CLI.
+    /// The uuid that the host gave it, or else a fresh one, as the CLI would give it.
     pub(super) uuid: String,
-    /// Whether the lines that say what the CLI works on were added.
+    /// True once the lines that announce the start of its work were added.
     pub(super) is_announced: bool,
-    /// Whether the line that repeats the message was added.
+    /// True once the line that repeats the message was added.
     pub(super) is_replayed: bool,
 }
 
-/// What becomes of a line.
+/// The change of a recorded line for this host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LineChange {
-    /// It is left out.
+    /// The line is not printed.
     LeaveOut,
-    /// It is printed, with lines before and after it.
+    /// The line is printed, with these lines before and after it.
     Around(Vec<u8>, Vec<u8>),
 }
 
-/// Why a cassette can't be played in this form, and what to do.
+/// Returns the reason why a cassette can't be played in this form, and what to do; `None` if it can.
 pub(super) fn unfit(dialogue: &Dialogue, host: &HostFacts) -> Option<String> {
     match (dialogue.is_live, host.is_live) {
-        // The tool of an MCP server answers what the recorded host answered.
+        // Playable, because the tool of an MCP server gives the answers of the recorded host.
         (true, false) if matches!(host.asks, Asks::Tool { .. }) && dialogue.has_one_prompt() => {
             None
         }
@@ -100,7 +100,7 @@ impl HostTurn {
     }
 }
 
-/// What becomes of the line of this number for this host.
+/// Returns the change of the line at this index of the dialogue.
 pub(super) fn change(
     cassette: &Cassette,
     dialogue: &Dialogue,
@@ -124,7 +124,7 @@ pub(super) fn change(
             return LineChange::LeaveOut;
         }
         Role::Piece if !host.wants_pieces => return LineChange::LeaveOut,
-        // A tool of an MCP server is asked without a line on stdout.
+        // The CLI asks such a tool without a line on stdout.
         Role::Question(question) if question.asks_permission && host.asks != Asks::Host => {
             return LineChange::LeaveOut;
         }
@@ -172,7 +172,7 @@ pub(super) fn change(
     LineChange::Around(before.into_bytes(), after.into_bytes())
 }
 
-/// The id by which this host knows the hook that the line calls.
+/// Returns the replacement of a hook's id by the one under which this host registered the hook that the line calls.
 pub(super) fn hook_id(line: &[u8], role: &Role, host: &HostFacts) -> Option<Splice> {
     let Role::Hook { event, tool, callback_id, .. } = role else { return None };
     let hook = host.hooks.iter().find(|hook| hook.is_for(event, tool.as_deref()))?;
@@ -182,7 +182,7 @@ pub(super) fn hook_id(line: &[u8], role: &Role, host: &HostFacts) -> Option<Spli
     Some((at..at + recorded.len(), live.into_bytes()))
 }
 
-/// The CLI's own reason for a call that it denies because it may ask nobody.
+/// Returns the CLI's words for a call that it denies because it has no side to ask.
 fn own_reason(tool: &str) -> String {
     match tool {
         "Bash" => "This command requires approval".to_owned(),
@@ -192,8 +192,8 @@ fn own_reason(tool: &str) -> String {
     }
 }
 
-/// The changes of a line about a call that the recorded host denied, and this host is not asked about: the CLI denies it
-/// with a reason of its own, and says so in a record before the result of the call.
+/// Returns the changes of a line about a call that the recorded host denied, for a host that is not asked about it: the
+/// CLI denies the call with words of its own, and prints a record of that before the call's result.
 pub(super) fn denied_unasked(
     cassette: &Cassette,
     dialogue: &Dialogue,
@@ -207,7 +207,7 @@ pub(super) fn denied_unasked(
     }
     for (question, reason) in dialogue.denied() {
         let words = reason.filter(|reason| !reason.is_empty()).map(json_escaped);
-        // The versions before 2 ask without the id of the call.
+        // Versions before 2 ask without the id of the call.
         let part = match (&question.tool_use_id, &words) {
             (Some(id), _) => format!("\"tool_use_id\":\"{id}\"").into_bytes(),
             (None, Some(words)) => words.clone(),
@@ -222,7 +222,7 @@ pub(super) fn denied_unasked(
             let starts = (0..line.len()).filter(|&at| line[at..].starts_with(&recorded));
             splices.extend(starts.map(|at| (at..at + recorded.len(), live.clone())));
         }
-        // The versions before do not print it.
+        // Earlier versions do not print this record.
         if numbers(cassette.version()) >= numbers("2.1.329") {
             let record = json!({
                 "type": "system", "subtype": "permission_denied", "tool_name": question.about,

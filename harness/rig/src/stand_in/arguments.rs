@@ -1,22 +1,22 @@
-//! Reads the arguments of `claude` as far as they change what the stand-in does.
+//! Reads the arguments of `claude` as far as they change the stand-in's behaviour.
 
 use super::options::{Argument, CliOptions, Takes};
 
-/// What the arguments ask for.
+/// The kind of run that the arguments ask for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Form {
     /// One run; the prompt is an argument or on stdin.
     OneShot,
     /// A process that reads the host's lines from stdin.
     Live,
-    /// A question about the CLI itself.
+    /// A side call: it plays no cassette.
     SideCall(SideCall),
     /// A session in a terminal, which the stand-in does not have.
     Interactive,
 }
 
 impl Form {
-    /// Its name in the log.
+    /// Returns the name of the form in the log.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::OneShot => "one-shot",
@@ -27,7 +27,7 @@ impl Form {
     }
 }
 
-/// A question about the CLI itself, or one that plays no cassette.
+/// A call that plays no cassette: a question about the CLI itself, or a prompt of the host's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum SideCall {
     /// `--version`.
@@ -36,16 +36,16 @@ pub(super) enum SideCall {
     Help,
     /// `auth status`.
     AuthStatus,
-    /// A completion of a host's own, such as a title: `--safe-mode`.
+    /// A completion for the host's own use, such as a title: `--safe-mode`.
     Completion,
-    /// Another command, which does nothing here.
+    /// Another command of the CLI, which the stand-in accepts without effect.
     Other(String),
 }
 
-/// How stdout is written.
+/// The format of stdout: `--output-format`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum OutputFormat {
-    /// The answer alone.
+    /// The text of the answer alone.
     #[default]
     Text,
     /// The `result` record alone.
@@ -54,13 +54,13 @@ pub(super) enum OutputFormat {
     StreamJson,
 }
 
-/// Whom the CLI asks for a permission: `--permission-prompt-tool`.
+/// The side that the CLI asks for permissions: `--permission-prompt-tool`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) enum Asks {
-    /// Nobody: it decides by its rules.
+    /// No side: the CLI decides by its rules.
     #[default]
     Nobody,
-    /// The host, on stdout.
+    /// The host, by a line on stdout.
     Host,
     /// A tool of an MCP server.
     Tool {
@@ -81,34 +81,34 @@ impl Asks {
     }
 }
 
-/// An option that was given, with its values.
+/// An option with the values that the command line gives it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct GivenOption {
     /// The option's long name, or the argument as it is written if the CLI has no such option.
     pub(super) name: String,
-    /// Its names and value as the help writes them; absent if the CLI has no such option.
+    /// The names and the value as the help writes them; `None` if the CLI has no such option.
     pub(super) flags: Option<String>,
-    /// Is true if it needs a value.
+    /// True if it needs a value.
     pub(super) needs_value: bool,
-    /// The values that it takes; empty if it takes any.
+    /// The values that it accepts; empty if it accepts any.
     pub(super) choices: Vec<String>,
-    /// Its values.
+    /// The values on the command line.
     pub(super) values: Vec<String>,
 }
 
-/// The arguments that change what the stand-in does.
+/// The arguments that change the stand-in's behaviour.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an option of the CLI")]
 pub(super) struct Arguments {
-    /// What is asked for.
+    /// The kind of run.
     pub(super) form: Form,
-    /// All options in order.
+    /// All options, in their order on the command line.
     pub(super) options: Vec<GivenOption>,
     /// The prompt, where it is an argument.
     pub(super) prompt: Option<String>,
     /// `--output-format`.
     pub(super) output: OutputFormat,
-    /// Whether stdin is read as lines, in a side call too.
+    /// True if stdin is read as lines, in a side call too.
     pub(super) reads_lines: bool,
     /// `--session-id`.
     pub(super) session_id: Option<String>,
@@ -122,11 +122,11 @@ pub(super) struct Arguments {
     pub(super) wants_partials: bool,
     /// `--permission-prompt-tool`.
     pub(super) asks: Asks,
-    /// What the log should say of the arguments.
+    /// Notes about the arguments, for the log.
     pub(super) notes: Vec<String>,
 }
 
-/// The commands of the CLI, which are no prompts.
+/// The commands of the CLI: a first word that is one of them is not a prompt.
 const COMMANDS: &[&str] = &[
     "auth",
     "mcp",
@@ -143,8 +143,8 @@ const COMMANDS: &[&str] = &[
 ];
 
 impl Arguments {
-    /// Reads the arguments, the name of the program left out. An option that the CLI does not have takes no value.
-    /// `has_terminal` says whether stdout is a terminal: without one the CLI prints as with `--print`.
+    /// Reads the arguments behind the name of the program. An option that the CLI does not have takes no value.
+    /// `has_terminal` is true if stdout is a terminal: without one, the CLI prints as with `--print`.
     pub(super) fn parse(args: &[String], options: &CliOptions, has_terminal: bool) -> Self {
         let mut read = Self {
             form: Form::Interactive,
@@ -186,7 +186,7 @@ impl Arguments {
                     });
                     break;
                 }
-                // The prompt follows `-p`; a later word may be the value of an option that is not known.
+                // The prompt follows `-p`; a later word may be the value of an unknown option.
                 Argument::Word(word) => _ = read.prompt.get_or_insert(word),
                 Argument::Rest(rest) => {
                     read.prompt = rest.into_iter().next().or_else(|| read.prompt.take());
@@ -205,7 +205,7 @@ impl Arguments {
         read
     }
 
-    /// Takes what the options say.
+    /// Sets the fields that follow from the options.
     fn take_options(&mut self) {
         for option in &self.options {
             let value = option.values.first();
@@ -240,7 +240,8 @@ impl Arguments {
         }
     }
 
-    /// Returns whom it asks in a recording. `asks_person` is true of one with a question that comes in every mode.
+    /// Returns the side that the CLI asks in a recording. `asks_person` is true of a recording with a question that
+    /// comes in every mode.
     pub(super) fn asks_in(&self, asks_person: bool) -> Asks {
         match self.bypasses_permissions() && !asks_person {
             true => Asks::Nobody,
@@ -248,19 +249,19 @@ impl Arguments {
         }
     }
 
-    /// Returns whether it asks for no permission of a tool, whoever could be asked. Measured with 2.1.332: the question
-    /// of `AskUserQuestion` comes nevertheless.
+    /// Returns whether the CLI runs tools without asking for permission. The question of `AskUserQuestion` comes
+    /// nevertheless (measured with 2.1.332).
     pub(super) fn bypasses_permissions(&self) -> bool {
         self.has("--dangerously-skip-permissions")
             || self.values("--permission-mode").last() == Some("bypassPermissions")
     }
 
-    /// Returns whether an option of this long name is given.
+    /// Returns whether the command line has an option of this long name.
     pub(super) fn has(&self, name: &str) -> bool {
         self.options.iter().any(|option| option.name == name)
     }
 
-    /// The values of an option, of all places at which it is given.
+    /// Returns the values of an option, from every place where the command line has it.
     pub(super) fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         let given = self.options.iter().filter(move |option| option.name == name);
         given.flat_map(|option| &option.values).map(String::as_str)

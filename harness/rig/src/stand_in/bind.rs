@@ -1,25 +1,25 @@
-//! Puts the ids of the live session into recorded lines. Bytes are replaced where the ids are; everything else
-//! stays as it was recorded.
+//! Puts the ids of the live session into recorded lines. Only the bytes of the ids change.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::Range;
 
-/// How the ids begin that a cassette has in place of random ones.
+/// The beginning of the canonical uuids that a cassette has in place of random ones.
 const CANONICAL: &[u8] = b"00000000-0000-4000-8";
-/// The length of a uuid.
+/// The length of a uuid in bytes.
 const UUID: usize = 36;
-/// How the ids of messages and calls begin in a cassette.
+/// The beginnings of the ids of messages and calls in a cassette.
 const NAMED: [&[u8]; 2] = [b"msg_clitape_", b"toolu_clitape_"];
 
-/// The ids of a cassette, and what takes their place.
+/// The ids of a cassette and their replacements.
 #[derive(Debug, Clone)]
 pub(super) struct LiveIds {
     /// The live id by the recorded one.
     bound: BTreeMap<Vec<u8>, Vec<u8>>,
-    /// How often a cassette began in this session, from 1: the CLI never uses an id twice.
+    /// The number of cassettes that began in this session, this one included: it makes the ids of each differ, because
+    /// the CLI never uses an id twice.
     round: u64,
-    /// The beginning of the uuids; absent if they are as recorded.
+    /// The beginning of the uuids; `None` if they stay as recorded.
     start: Option<String>,
 }
 
@@ -32,8 +32,8 @@ impl LiveIds {
         Self { bound: BTreeMap::new(), round, start }
     }
 
-    /// Gives the uuids a start of the session's own: two processes at once never use the same id, so that a gateway may
-    /// know a question by it.
+    /// Gives the uuids a beginning that depends on the session, so that two processes never print the same id, and a
+    /// gateway may identify a question by it.
     pub(super) fn of_session(mut self, session_id: &str) -> Self {
         let mut hasher = DefaultHasher::new();
         (session_id, self.round).hash(&mut hasher);
@@ -41,12 +41,12 @@ impl LiveIds {
         self
     }
 
-    /// Puts `live` in the place of `recorded`.
+    /// Replaces `recorded` by `live` from now on.
     pub(super) fn bind(&mut self, recorded: &str, live: &str) {
         self.bound.insert(recorded.as_bytes().to_vec(), json_escaped(live));
     }
 
-    /// The id that the cassette has for one that the host read.
+    /// Returns the cassette's id for a live one, and the id itself if it is not a replaced one.
     pub(super) fn recorded(&self, live: &str) -> String {
         let escaped = json_escaped(live);
         if let Some((recorded, _)) = self.bound.iter().find(|(_, live)| **live == escaped) {
@@ -58,7 +58,7 @@ impl LiveIds {
         }
     }
 
-    /// The replacements in a line, in order.
+    /// Returns the replacements in a line, in order.
     pub(super) fn splices(&self, line: &[u8]) -> Vec<Splice> {
         let mut splices = Vec::new();
         let mut at = 0;
@@ -74,7 +74,7 @@ impl LiveIds {
         splices
     }
 
-    /// The id that begins here, with what takes its place.
+    /// Returns the length of the id that begins at `at`, and its replacement; `None` if no id begins there.
     fn at(&self, line: &[u8], at: usize) -> Option<(usize, Vec<u8>)> {
         let is_inner = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'-' || *byte == b'_';
         if at > 0 && line.get(at - 1).is_some_and(is_inner) {
@@ -98,22 +98,22 @@ impl LiveIds {
         Some((8, start.clone().into_bytes()))
     }
 
-    /// A text of several lines with its ids bound.
+    /// Returns a text of several lines with its ids replaced.
     pub(super) fn bind_text(&self, text: &[u8]) -> Vec<u8> {
         Rendered::new(text, Vec::new(), self.splices(text), b"").bytes
     }
 }
 
-/// `id` as it is within a string of JSON.
+/// Returns `id` escaped for a JSON string, without the quotes.
 pub(super) fn json_escaped(id: &str) -> Vec<u8> {
     let quoted = serde_json::Value::from(id).to_string();
     quoted.as_bytes()[1..quoted.len() - 1].to_vec()
 }
 
-/// A line as it is printed, and where its recorded bytes are in it.
+/// A line as it is printed, with the place of each recorded byte in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Rendered {
-    /// What is printed.
+    /// The bytes to print.
     pub(super) bytes: Vec<u8>,
     before: usize,
     length: usize,
@@ -121,7 +121,7 @@ pub(super) struct Rendered {
 }
 
 impl Rendered {
-    /// A recorded line with lines before and after it, and with parts replaced.
+    /// Renders a recorded line with lines before and after it, and with parts replaced.
     pub(super) fn new(line: &[u8], before: Vec<u8>, splices: Vec<Splice>, after: &[u8]) -> Self {
         let mut bytes = before;
         let (from, mut at, mut sizes) = (bytes.len(), 0, Vec::with_capacity(splices.len()));
@@ -136,13 +136,13 @@ impl Rendered {
         Self { bytes, before: from, length: line.len(), splices: sizes }
     }
 
-    /// A line that is left out.
+    /// Renders a line of `length` bytes that is left out.
     pub(super) fn nothing(length: usize) -> Self {
         Self { length, ..Self::default() }
     }
 
-    /// Where the recorded byte `at` is in what is printed: lines before it come with the first byte, lines after
-    /// it with the last.
+    /// Returns the place in `bytes` of the recorded byte `at`. The lines before it come with the first byte, the lines
+    /// after it with the last.
     pub(super) fn position(&self, at: usize) -> usize {
         if at == 0 || self.bytes.is_empty() {
             return 0;
@@ -165,10 +165,10 @@ impl Rendered {
     }
 }
 
-/// A random uuid of version 4.
+/// Returns a random uuid of version 4.
 pub(super) fn fresh_uuid() -> String {
     use std::hash::{BuildHasher as _, RandomState};
-    // The keys of a `RandomState` are random, and differ each time.
+    // The keys of a `RandomState` are random and differ each time.
     let draw = || RandomState::new().build_hasher().finish();
     let (high, low) = (draw(), draw());
     format!(

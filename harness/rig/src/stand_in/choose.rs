@@ -1,5 +1,5 @@
-//! Chooses the cassette of a turn: the one that the environment names, the next one of a queue, the one that a
-//! marker in the prompt names, or the one whose scenario has this prompt.
+//! Chooses the cassette of a turn: the one that the environment names, the next of a queue, the one that a marker in
+//! the prompt names, or the one whose scenario has this prompt.
 
 use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -18,16 +18,16 @@ use super::sessions::{PlayedSession, played};
 use super::settings::Settings;
 use super::turn::messages;
 
-/// The characters that an error quotes of a prompt.
+/// The characters of a prompt that an error quotes.
 const PROMPT: usize = 160;
 
-/// A cassette in the place of one whose session is resumed: its second run, where it has one.
+/// Returns the second run of a cassette, if it has one, because that run resumed the session of the first.
 pub(super) fn resumed(mut cassette: Cassette) -> Cassette {
     if cassette.further.is_empty() {
         return cassette;
     }
     let run = cassette.further.remove(0);
-    // The transcript after a run contains the lines of the runs before it.
+    // The transcript after a run begins with the lines of the runs before it, which another process has written.
     let before = &cassette.transcript;
     let lines = run.transcript.strip_prefix(&before[..]).unwrap_or(&run.transcript).to_vec();
     cassette.manifest.exit = Some(run.facts.exit);
@@ -42,10 +42,10 @@ pub(super) fn resumed(mut cassette: Cassette) -> Cassette {
     }
 }
 
-/// How a marker in a prompt begins and ends.
+/// The beginning and the end of a marker in a prompt.
 const MARKER: (&str, &str) = ("[[clitape:", "]]");
 
-/// The workspace that the environment names, or the nearest one.
+/// Returns the workspace that the environment names, or else the nearest one.
 pub(super) fn workspace(settings: &Settings) -> Result<Workspace, StandInError> {
     if let Some(root) = &settings.root {
         return Ok(Workspace::named(root));
@@ -54,31 +54,34 @@ pub(super) fn workspace(settings: &Settings) -> Result<Workspace, StandInError> 
     Workspace::above(&here).ok_or(StandInError::NoWorkspace(here))
 }
 
-/// The name in the last marker of a prompt, `NAME` or `NAME/VERSION`: gateways put what was said before in front.
+/// Returns the name in the last marker of a prompt, `NAME` or `NAME/VERSION`. The last one counts, because gateways put
+/// earlier messages in front of a prompt.
 pub(super) fn marker(prompt: &str) -> Option<&str> {
     whole_marker(prompt).map(|marker| marker.split_once('#').map_or(marker, |(name, _)| name))
 }
 
-/// The turn that the last marker of a prompt names, such as the second of `[[clitape:NAME#2]]`; the first without it.
+/// Returns the number of the turn in the last marker of a prompt, such as 2 for `[[clitape:NAME#2]]`; 1 if it names
+/// none.
 pub(super) fn marked_turn(prompt: &str) -> usize {
     let turn = whole_marker(prompt).and_then(|marker| marker.split_once('#')?.1.parse().ok());
     turn.unwrap_or(1)
 }
 
-/// The text of the last marker of a prompt.
+/// Returns the text within the last marker of a prompt.
 fn whole_marker(prompt: &str) -> Option<&str> {
     let (_, after) = prompt.rsplit_once(MARKER.0)?;
     after.split_once(MARKER.1).map(|(marker, _)| marker.trim())
 }
 
-/// Whether a marker names this cassette.
+/// Returns whether a marker names this cassette.
 pub(super) fn names(marker: &str, cassette: &Cassette) -> bool {
     let (name, version) = marker.split_once('/').map_or((marker, None), |(n, v)| (n, Some(v)));
     cassette.manifest.scenario == *name
         && version.is_none_or(|version| *cassette.version() == *version)
 }
 
-/// The cassette for a prompt, and the turn of it that is next. `resumed` is the session that the process goes on with.
+/// Returns the cassette for a prompt, and the number of its turn that comes next. `resumed` is the session that the
+/// process continues.
 pub(super) fn choose(
     settings: &Settings,
     prompt: &str,
@@ -103,7 +106,7 @@ pub(super) fn choose(
     Ok((by_name(settings, &name)?, turn))
 }
 
-/// The cassette that a session of this run has played, and its next turn, if it has one.
+/// Returns the cassette that a session of this run has played, and its next turn, if it has one.
 fn of_session(settings: &Settings, session_id: &str) -> Option<(Cassette, usize)> {
     let PlayedSession { cassette, turns } = played(settings.log.as_deref()?, session_id)?;
     let cassette = by_name(settings, &cassette).ok()?;
@@ -111,7 +114,7 @@ fn of_session(settings: &Settings, session_id: &str) -> Option<(Cassette, usize)
     goes_on.then_some((cassette, turns + 1))
 }
 
-/// A cassette by its folder or its name.
+/// Finds a cassette by its folder or its name.
 fn named_cassette(settings: &Settings, named: &str) -> Result<Cassette, StandInError> {
     let folder = Path::new(named);
     match folder.join("cassette.toml").is_file() {
@@ -120,7 +123,7 @@ fn named_cassette(settings: &Settings, named: &str) -> Result<Cassette, StandInE
     }
 }
 
-/// A cassette by `NAME` or `NAME/VERSION`.
+/// Finds a cassette by `NAME` or `NAME/VERSION`.
 fn by_name(settings: &Settings, named: &str) -> Result<Cassette, StandInError> {
     let (name, version) = match named.split_once('/') {
         Some((name, version)) => (name, Some(version)),
@@ -150,7 +153,7 @@ fn by_name(settings: &Settings, named: &str) -> Result<Cassette, StandInError> {
     Ok(Cassette::find(&workspace, &scenario, version)?)
 }
 
-/// The prompt of a scenario.
+/// A scenario with its prompt.
 #[derive(Deserialize)]
 struct Prompt {
     record: Option<Record>,
@@ -161,8 +164,8 @@ struct Record {
     prompt: Option<String>,
 }
 
-/// The scenario whose prompt this prompt contains: the longest one, and of several the one that was recorded as
-/// this host runs the CLI.
+/// Finds the scenario whose prompt is contained in this prompt. The longest one wins; of equal ones, the one that was
+/// recorded in the form in which this host runs the CLI.
 fn by_prompt(
     settings: &Settings,
     workspace: &Workspace,
@@ -196,7 +199,7 @@ fn by_prompt(
     })
 }
 
-/// Takes the first line of a queue, which several processes may read at once.
+/// Removes the first line of a queue and returns it, under a lock, because several processes may do so at once.
 fn take(queue: &Path) -> Result<String, StandInError> {
     let file = fs::OpenOptions::new().read(true).write(true).open(queue)?;
     let (file, _) = file.into_parts();
@@ -214,8 +217,8 @@ fn take(queue: &Path) -> Result<String, StandInError> {
     Ok(first.trim().to_owned())
 }
 
-/// The version of the CLI where no cassette is chosen yet: the one that the environment names, else the newest one
-/// that is recorded.
+/// Returns the version of the CLI for a start without a cassette: the one that the environment names, or else the
+/// newest that is recorded.
 pub(super) fn version(settings: &Settings) -> Option<String> {
     if let Some(version) = &settings.version {
         return Some(version.clone());
@@ -233,7 +236,7 @@ pub(super) fn version(settings: &Settings) -> Option<String> {
     versions.max_by(CliVersion::by_number).map(|version| version.to_string())
 }
 
-/// What the recorded CLI answered to `initialize`: the first line of the first live cassette of this version.
+/// Returns the recorded CLI's answer to `initialize`, from the first live cassette of this version.
 pub(super) fn initialize_answer(settings: &Settings) -> Option<serde_json::Value> {
     let workspace = workspace(settings).ok()?;
     let version: CliVersion = version(settings)?.parse().ok()?;

@@ -1,4 +1,4 @@
-//! Cuts a cassette into what the CLI printed and what it waited for.
+//! Cuts a cassette into steps: output of the CLI, and lines of the host for which it waited.
 
 use std::ops::Range;
 
@@ -11,42 +11,42 @@ use serde_json::Value;
 use super::host_line::HostAct;
 use super::printed::{CliQuestion, OutLine, Role, Roles, contains};
 
-/// Milliseconds without output after which a recording closes stdin: an exit that came sooner was the CLI's own.
+/// The milliseconds without output after which a recording closes stdin: the CLI itself caused an earlier exit.
 const QUIET_MS: u64 = 1_000;
-/// The tools whose question is about what the person wants.
+/// The tools with questions about the wishes of the person, which the CLI asks in every permission mode.
 const ASKED_IN_EVERY_MODE: [&str; 2] = ["AskUserQuestion", "ExitPlanMode"];
 
 /// A cassette as a list of steps.
 #[derive(Debug, Default)]
 pub(super) struct Dialogue {
-    /// The lines of stdout.
+    /// The lines of stdout, in order.
     pub(super) lines: Vec<OutLine>,
-    /// The steps in order.
+    /// The steps, in order.
     pub(super) steps: Vec<Step>,
-    /// The lines that the CLI waits for.
+    /// The lines of the host for which the CLI waits; steps refer to them by index.
     pub(super) awaits: Vec<ExpectedLine>,
-    /// The session id, as it is in the cassette.
+    /// The session id in the cassette.
     pub(super) session_id: Option<String>,
-    /// Whether the host wrote lines to stdin.
+    /// True if the recorded host wrote lines to stdin.
     pub(super) is_live: bool,
-    /// Whether the CLI says that it tells which message it works on (`msg_lifecycle_v1`).
+    /// True if the CLI announces that it prints a line for each change of a message's state (`msg_lifecycle_v1`).
     pub(super) announces_lifecycle: bool,
-    /// Whether a line tells which message it works on.
+    /// True if stdout has such a line.
     pub(super) has_lifecycle: bool,
-    /// Whether a line replays a message of the host.
+    /// True if stdout repeats a message of the host.
     pub(super) has_replay: bool,
-    /// Whether the CLI ended before stdin was closed.
+    /// True if the CLI ended before stdin was closed.
     pub(super) ends_itself: bool,
-    /// Whether the CLI ended before it read a line.
+    /// True if the CLI ended before it read a line.
     pub(super) is_deaf: bool,
-    /// Whether the recording sent it an interrupt by signal.
+    /// True if the recording interrupted the CLI by SIGINT.
     pub(super) heeds_interrupt: bool,
 }
 
 /// One step of a cassette.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
-    /// The CLI prints these bytes, which end with a line.
+    /// The CLI prints these bytes of stdout, up to the end of a line.
     Print(Range<usize>),
     /// The CLI prints these bytes of stderr.
     Stderr(Range<usize>),
@@ -54,57 +54,57 @@ pub(super) enum Step {
     Await(usize),
 }
 
-/// A line that the CLI waits for.
+/// A line of the host for which the CLI waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ExpectedLine {
-    /// How many bytes the host had read when it had a reason to write the line.
+    /// The bytes of stdout that the host had read when it had a reason to write the line.
     pub(super) opens: usize,
-    /// What is waited for.
+    /// The kind of the line.
     pub(super) kind: ExpectedKind,
 }
 
-/// What is waited for.
+/// The kind of a line for which the CLI waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ExpectedKind {
     /// The request `initialize`.
     Initialize {
-        /// Its id in the cassette.
+        /// The id of the request in the cassette.
         request_id: String,
     },
     /// A message of a person.
     Message {
-        /// The uuid by which the cassette knows it.
+        /// The uuid of the message in the cassette.
         uuid: Option<String>,
-        /// Whether the host gave it that uuid.
+        /// True if the host gave it that uuid.
         has_uuid: bool,
-        /// Its text in the cassette.
+        /// The text of the message in the cassette.
         text: String,
     },
     /// The answer to a question.
     Answer {
         /// The question.
         question: CliQuestion,
-        /// What was answered.
+        /// The recorded answer.
         decision: AnswerDecision,
-        /// The reason that was given with a no.
+        /// The reason that the recorded host gave with a denial.
         reason: Option<String>,
     },
     /// The answer to the call of a hook.
     HookAnswer {
-        /// The id of the request.
+        /// The id of the request in the cassette.
         request_id: String,
-        /// The event.
+        /// The event of the hook.
         event: String,
-        /// The tool, where the event is about one.
+        /// The tool, if the event is about one.
         tool: Option<String>,
-        /// What was answered.
+        /// The recorded answer.
         decision: AnswerDecision,
     },
     /// Another request of the host, such as `interrupt`.
     Request {
-        /// Its id in the cassette.
+        /// The id of the request in the cassette.
         request_id: String,
-        /// Its kind.
+        /// The `subtype` of the request.
         subtype: String,
     },
     /// A line that is not JSON.
@@ -114,7 +114,7 @@ pub(super) enum ExpectedKind {
 }
 
 impl ExpectedKind {
-    /// What is waited for, in words.
+    /// Returns a description of the line, such as `question q1 (Bash)`.
     pub(super) fn words(&self) -> String {
         match self {
             Self::Initialize { .. } => "the request `initialize`".to_owned(),
@@ -133,14 +133,14 @@ impl ExpectedKind {
 }
 
 impl Dialogue {
-    /// Cuts a cassette.
+    /// Cuts the run of a cassette.
     pub(super) fn cut(cassette: &Cassette) -> Self {
         let mut dialogue = Self::of(&cassette.stdout, &cassette.stdin, &cassette.timeline);
         dialogue.ends_itself = ends_itself(&cassette.timeline, cassette.manifest.exit);
         dialogue
     }
 
-    /// Cuts the two sides of a process.
+    /// Cuts the two sides of a process, without looking at how it ended.
     pub(super) fn of(stdout: &[u8], stdin: &[u8], timeline: &[Tick]) -> Self {
         let mut dialogue = Self { is_live: !stdin.is_empty(), ..Self::default() };
         dialogue.read_lines(stdout);
@@ -150,18 +150,18 @@ impl Dialogue {
         dialogue
     }
 
-    /// How many turns end.
+    /// Returns the number of turns that ended.
     pub(super) fn results(&self) -> usize {
         self.lines.iter().filter(|line| line.role == Role::Result).count()
     }
 
-    /// Whether it is a run for one prompt whose end the CLI held back until background tasks were done.
+    /// Returns whether it is a run of one prompt whose end the CLI held back until its background tasks were done.
     pub(super) fn is_held_back(&self) -> bool {
         let inits = self.lines.iter().filter(|line| line.role == Role::Init).count();
         !self.is_live && (self.results() > 1 || inits > 1)
     }
 
-    /// The messages of the host in order: the uuid and the text.
+    /// Returns the messages of the host in order, each as its uuid and its text.
     pub(super) fn messages(&self) -> impl Iterator<Item = (Option<&str>, &str)> {
         self.awaits.iter().filter_map(|expected| match &expected.kind {
             ExpectedKind::Message { uuid, text, .. } => Some((uuid.as_deref(), text.as_str())),
@@ -169,7 +169,7 @@ impl Dialogue {
         })
     }
 
-    /// The questions for a permission that were answered with no, each with the reason that was given.
+    /// Returns the permission questions that the recorded host denied, each with the reason that it gave.
     pub(super) fn denied(&self) -> impl Iterator<Item = (&CliQuestion, Option<&str>)> {
         self.awaits.iter().filter_map(|expected| match &expected.kind {
             ExpectedKind::Answer { question, decision: AnswerDecision::Deny, reason }
@@ -181,8 +181,8 @@ impl Dialogue {
         })
     }
 
-    /// Returns whether one of the questions for a permission is asked in every mode, because it is about what the person
-    /// wants and not about what a tool may do.
+    /// Returns whether one of the permission questions comes in every mode, because it is about the wishes of the
+    /// person.
     pub(super) fn asks_person(&self) -> bool {
         let is_for_person = |line: &OutLine| match &line.role {
             Role::Question(question) => ASKED_IN_EVERY_MODE.contains(&question.about.as_str()),
@@ -191,14 +191,15 @@ impl Dialogue {
         self.lines.iter().any(is_for_person)
     }
 
-    /// Returns whether a request of this id asks for a permission.
+    /// Returns whether the request with this id asks for a permission.
     pub(super) fn is_permission(&self, id: &str) -> bool {
         self.lines.iter().any(|line| {
             matches!(&line.role, Role::Question(question) if question.request_id == id && question.asks_permission)
         })
     }
 
-    /// Returns whether the host wrote nothing but one message and answers, so that the message can be the prompt of a run.
+    /// Returns whether the host wrote only one message and answers to permission questions and hooks, so that the
+    /// message can be the prompt of a one-shot run.
     pub(super) fn has_one_prompt(&self) -> bool {
         let is_answer = |expected: &ExpectedLine| match &expected.kind {
             ExpectedKind::Initialize { .. } | ExpectedKind::HookAnswer { .. } => true,
@@ -214,7 +215,7 @@ impl Dialogue {
         self.lines.iter().any(|line| line.role == Role::Piece)
     }
 
-    /// Whether this is the id of the request `initialize`.
+    /// Returns whether this is the id of the request `initialize`.
     pub(super) fn is_initialize(&self, id: &str) -> bool {
         let is_it = |kind: &ExpectedKind| matches!(kind, ExpectedKind::Initialize { request_id } if request_id == id);
         self.awaits.iter().any(|expected| is_it(&expected.kind))
@@ -279,8 +280,8 @@ impl Dialogue {
         self.leave_out_unheard();
     }
 
-    /// The end of the line that contains the byte before `offset`: a CLI that had begun a line has written it
-    /// whole before it reads another.
+    /// Returns the end of the line that contains the byte before `offset`: the CLI writes a line whole before it reads
+    /// another.
     fn line_end(&self, offset: usize) -> usize {
         if offset == 0 {
             return 0;
@@ -289,7 +290,7 @@ impl Dialogue {
         self.lines.get(index).map_or(0, |line| line.range.end).max(offset)
     }
 
-    /// What a line of the recorded host is; absent if the CLI does not wait for it.
+    /// Returns the kind of a line of the recorded host; `None` if the CLI does not wait for such lines.
     fn expected(&self, line: &[u8]) -> Option<ExpectedKind> {
         match HostAct::read(line) {
             HostAct::Message(message) => Some(ExpectedKind::Message {
@@ -327,8 +328,8 @@ impl Dialogue {
         }
     }
 
-    /// Leaves out the lines that had no effect: answers to questions that the CLI had taken back, and all lines
-    /// where the CLI answers not even an `initialize`.
+    /// Leaves out the lines that had no effect: answers to questions that the CLI had taken back, and all lines if the
+    /// CLI did not answer even an `initialize`.
     fn leave_out_unheard(&mut self) {
         let answers = |id: &str| {
             self.lines
@@ -361,14 +362,15 @@ impl Dialogue {
         self.steps = steps;
     }
 
-    /// Where the line ends that takes a request back.
+    /// Returns the end of the line that takes the request with this id back.
     fn cancelled_at(&self, id: &str) -> Option<usize> {
         let cancels =
             |line: &&OutLine| matches!(&line.role, Role::Cancel { request_id } if request_id == id);
         self.lines.iter().find(cancels).map(|line| line.range.end)
     }
 
-    /// Waits for the end of stdin where a question got neither an answer nor was taken back, and its call failed.
+    /// Adds a step that waits for the end of stdin, where a question was neither answered nor taken back and its call
+    /// failed.
     fn wait_for_close(&mut self, stdout: &[u8]) {
         let answered = |question: &CliQuestion| {
             self.awaits.iter().any(|expected| {
@@ -403,7 +405,7 @@ impl Dialogue {
         self.steps.splice(index..=index, split);
     }
 
-    /// Finds the uuids by which the cassette knows messages whose host gave none: those of the replays.
+    /// Finds the cassette's uuids of messages that the host sent without one, in the lines that repeat them.
     fn name_messages(&mut self, stdout: &[u8]) {
         let given: Vec<String> =
             self.messages().filter_map(|(uuid, _)| uuid.map(str::to_owned)).collect();
@@ -425,7 +427,7 @@ impl Dialogue {
     }
 }
 
-/// The reason that a host gives with a no.
+/// Returns the reason that a host gives with a denial.
 fn reason(answer: &ControlResponse) -> Option<String> {
     match answer.permission()?.decision {
         PermissionDecision::Deny { message, .. } => message,
@@ -433,7 +435,7 @@ fn reason(answer: &ControlResponse) -> Option<String> {
     }
 }
 
-/// Whether the CLI ended without the end of stdin: a signal, or an error at once.
+/// Returns whether the CLI ended before stdin did: by a signal, or with an error at once.
 fn ends_itself(timeline: &[Tick], exit: Option<Exit>) -> bool {
     let waited = match timeline.last() {
         Some(Tick { after_ms, kind: TickKind::Exit(_) }) => *after_ms,

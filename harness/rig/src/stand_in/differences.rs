@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use super::options::{Argument, CliOptions};
 
-/// Options that differ from run to run: sessions, and texts that are the gateway's own.
+/// The options that differ from run to run: sessions, and texts of the gateway itself.
 const IGNORED: [&str; 6] =
     ["--session-id", "--resume", "--continue", "--fork-session", "--name", "--debug-file"];
-/// Options whose value is a path, a text, or a list that depends on the gateway's machine: only their presence counts.
+/// The options whose value is a path, a text, or a list that depends on the gateway's machine. Only their presence is
+/// compared.
 const FREE_VALUES: [&str; 15] = [
     "--add-dir",
     "--agent",
@@ -25,18 +26,18 @@ const FREE_VALUES: [&str; 15] = [
     "--worktree",
     "--debug",
 ];
-/// The behaviour of `claude` for a gateway that does not pass an option of the recording.
+/// The behaviour of `claude` if a gateway does not pass an option of the recording.
 const MISSING: [(&str, &str); 3] = [
     ("--include-partial-messages", "it prints no pieces of a text (`stream_event`)"),
     ("--permission-prompt-tool", "it asks nobody for a permission"),
     ("--replay-user-messages", "it repeats no message"),
 ];
-/// The behaviour of `claude` for a gateway that passes an option that the recording does not have.
+/// The behaviour of `claude` if a gateway passes an option that the recording does not have.
 const ADDED: [(&str, &str); 1] =
     [("--include-partial-messages", "the recording has no pieces of a text (`stream_event`)")];
 
-/// Returns a sentence for each difference between the options of a recording, as its manifest has them, and those of a
-/// start, as the log of the stand-in has them. Prompts, session ids, paths and texts are not compared.
+/// Returns a sentence for each difference between the options of a recording, from its manifest, and those of a start,
+/// from the stand-in's log. Prompts, session ids, paths and texts are not compared.
 pub(crate) fn argument_differences(recorded: &[String], actual: &[String]) -> Vec<String> {
     let cli = CliOptions::of(None);
     let (recorded, actual) = (options(&cli, recorded), options(&cli, actual));
@@ -70,9 +71,9 @@ pub(crate) fn argument_differences(recorded: &[String], actual: &[String]) -> Ve
     sentences
 }
 
-/// The options by their long names, with their values in order where they count.
+/// Returns the options by their long names, each with its values in order, if its values are compared.
 fn options(cli: &CliOptions, args: &[String]) -> BTreeMap<String, Vec<String>> {
-    // A manifest has the name of the program in front.
+    // A manifest begins with the name of the program.
     let args = match args.split_first() {
         Some((program, rest)) if program == "claude" => rest,
         _ => args,
@@ -87,7 +88,7 @@ fn options(cli: &CliOptions, args: &[String]) -> BTreeMap<String, Vec<String>> {
         let is_free = FREE_VALUES.contains(&name.as_str());
         let known = options.entry(name).or_default();
         if !is_free {
-            // Lists of tools are written with commas or as several arguments.
+            // A list of tools is written with commas or as several arguments.
             let values = values.iter().flat_map(|value| value.split(','));
             known.extend(values.map(|value| value.trim().to_owned()));
             known.sort_unstable();
@@ -96,7 +97,7 @@ fn options(cli: &CliOptions, args: &[String]) -> BTreeMap<String, Vec<String>> {
     options
 }
 
-/// An option as it is written.
+/// Returns an option as it is written on a command line.
 fn written(name: &str, values: &[String]) -> String {
     match values.is_empty() {
         true => name.to_owned(),

@@ -1,4 +1,4 @@
-//! How the process ends.
+//! The end of the process: its exit code, and the words about it.
 
 use clitape_recording::cassette::Exit;
 
@@ -6,14 +6,14 @@ use super::error::{StandInError, USAGE};
 use super::log::Log;
 use super::pipes::{end_by, tell};
 
-/// How the process ends.
+/// A way in which the process ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ProcessEnding {
-    /// As the CLI ended.
+    /// It ends as the recorded CLI did.
     Recorded(Option<Exit>),
-    /// With this code, for a reason of its own.
+    /// It ends with this code, for a reason that is not in the recording.
     Code(i32),
-    /// It can't play; the exit code and a sentence.
+    /// It can't play, and ends with this exit code and sentence.
     Refused(u8, String),
 }
 
@@ -24,7 +24,8 @@ impl From<StandInError> for ProcessEnding {
 }
 
 impl ProcessEnding {
-    /// Writes the ending to the log and to stderr; returns the exit code. A recorded signal ends the process here.
+    /// Writes the ending to the log and to stderr, and returns the exit code. A recorded signal ends the process in
+    /// here.
     pub(super) fn tell(&self, log: &mut Log) -> u8 {
         match self {
             Self::Recorded(Some(Exit::Signal(signal))) => {

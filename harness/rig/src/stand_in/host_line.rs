@@ -1,22 +1,22 @@
-//! Says what a line of the host is to a cassette.
+//! Reads a line of the host, and classes it by its effect on the CLI.
 
 use clitape_recording::wire::{ControlRequest, ControlResponse, UserMessage, WireLine};
 
-/// The act of a host that writes a line.
+/// The meaning of a line of the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum HostAct {
     /// A message of a person.
     Message(UserMessage),
     /// The answer to a request of the CLI.
     Answer {
-        /// The answer.
+        /// The response.
         answer: ControlResponse,
         /// The line itself, without its LF.
         line: Vec<u8>,
     },
     /// A request of the host.
     Request(ControlRequest),
-    /// A record that needs no reaction, such as `keep_alive`; its type.
+    /// A record that the CLI ignores, such as `keep_alive`; its type.
     Other(String),
     /// A line that is not a JSON object.
     Unusable,

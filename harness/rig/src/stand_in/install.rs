@@ -1,18 +1,18 @@
-//! Puts the stand-in into a folder under the name `claude`.
+//! Copies the stand-in into a folder under the name `claude`.
 
 use std::path::{Path, PathBuf};
 
 use clitape_recording::files;
 use fs_err as fs;
 
-/// The name of the program that it stands in for.
+/// The name of the program that the stand-in replaces.
 const NAME: &str = "claude";
 
-/// Why the stand-in could not be installed.
+/// An error of the installation.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InstallError {
-    /// Something else is there.
+    /// The folder has a `claude` that is not the stand-in.
     #[error("{0} is there already and is not the stand-in; choose another folder, or remove it")]
     Taken(PathBuf),
     /// The file system returned an error.
@@ -20,12 +20,12 @@ pub enum InstallError {
     Io(#[from] std::io::Error),
 }
 
-/// Copies `program` into `dir` as `claude`. Returns the path. A link would be the same file, so that another `claude` that
-/// is written there later would replace the program itself.
+/// Copies `program` into `dir` as `claude` and returns the path. It is a copy and not a link, because whoever
+/// overwrites that `claude` later would overwrite the program itself through a link.
 ///
 /// # Errors
 ///
-/// [`InstallError`] when the folder can't be made, or has another `claude`.
+/// [`InstallError`] if the folder can't be made, or has another `claude`.
 pub fn install(program: &Path, dir: &Path) -> Result<PathBuf, InstallError> {
     files::make_folder(dir).map_err(std::io::Error::from)?;
     let place = dir.join(NAME);
@@ -52,7 +52,7 @@ mod tests {
         let place = install(&program, &bin).unwrap();
         assert_eq!(place, bin.join("claude"));
         assert_eq!(install(&program, &bin).unwrap(), place);
-        // As `cp` and an update of the CLI write it.
+        // Writes in place, as `cp` and an update of the CLI do.
         fs::write(&place, "b").unwrap();
         assert_eq!(fs::read(&program).unwrap(), b"a", "the program is whole");
         assert!(matches!(install(&program, &bin), Err(InstallError::Taken(_))));

@@ -1,5 +1,5 @@
-//! How the player listens: it waits for lines of the host, signals and the end of stdin, and hands the lines to the
-//! cassette that is played.
+//! The listening side of the player: it waits for lines of the host, signals and the end of stdin, and hands the lines
+//! to the cassette.
 
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
@@ -18,17 +18,17 @@ use super::refusal::{NO_INPUT, REFUSED, Refusal};
 use super::replies;
 use crate::kept::{Held, parsed_bytes};
 
-/// The copies of a line that may be kept at a time: the line, its texts, what is heard of it, the turn that it begins.
+/// The most copies of a line that exist at a time: the line, its texts, the parsed act, and the turn that it begins.
 const COPIES: usize = 6;
 
 impl Player<'_> {
-    /// Begins to read stdin.
+    /// Starts to read stdin.
     pub(super) fn read_stdin(&self) -> Result<(), ProcessEnding> {
         let started = self.queue.read_stdin(self.settings.max_line, &self.kept);
         started.map_err(|error| ProcessEnding::Refused(WRONG_LINE, error.to_string()))
     }
 
-    /// The prompt of a one-shot run.
+    /// Returns the prompt of a one-shot run, from the arguments or from stdin.
     pub(super) fn prompt(&mut self) -> Result<String, ProcessEnding> {
         if let Some(prompt) = self.arguments.prompt.as_ref().filter(|prompt| !prompt.is_empty()) {
             return Ok(prompt.clone());
@@ -67,7 +67,7 @@ impl Player<'_> {
         Ok(prompt)
     }
 
-    /// Waits for one event, at most as long as the host may take.
+    /// Waits for one event and handles it; an error if it is limited and the host takes too long.
     pub(super) fn listen(&mut self, expected: &str, is_limited: bool) -> Result<(), ProcessEnding> {
         let is_new = self
             .wait
@@ -95,14 +95,14 @@ impl Player<'_> {
         }
     }
 
-    /// Takes what happened until `due`.
+    /// Handles the events until `due`.
     pub(super) fn listen_until(&mut self, due: Instant) -> Result<(), ProcessEnding> {
         loop {
             let left = due.saturating_duration_since(Instant::now());
             match self.queue.events.recv_timeout(left) {
                 Ok(event) => self.take(event)?,
                 Err(RecvTimeoutError::Timeout) => return Ok(()),
-                // The queue has a sender of its own.
+                // Can't happen: the queue keeps a sender itself.
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             }
         }
@@ -151,7 +151,7 @@ impl Player<'_> {
         }
     }
 
-    /// Hands a line of the host, which counts as kept, to the cassette.
+    /// Hands a line of the host to the cassette; `held` is its part of the account.
     pub(super) fn hear(&mut self, act: HostAct, held: Held) -> Result<(), ProcessEnding> {
         if let HostAct::Message(message) = &act
             && self.leaves_cassette(message)
@@ -181,7 +181,7 @@ impl Player<'_> {
             }
         }
         match (heard, act) {
-            // Only a line that was waited for begins another wait: one that the CLI ignores gives no more time.
+            // A line that was waited for starts the next wait; one that the CLI ignores does not extend the time.
             (LineFit::Taken(_), _) => {
                 self.wait = None;
                 self.keep(held);
@@ -205,14 +205,15 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Counts a line as kept until the end of the cassette.
+    /// Keeps a line's part of the account until the end of the cassette.
     pub(super) fn keep(&mut self, held: Held) {
         if let Some(running) = &mut self.running {
             running.held.push(held);
         }
     }
 
-    /// Whether a message asks for another cassette than the one that is played. Between two turns that one ends.
+    /// Returns whether a message asks for another cassette than the present one. Between two turns, the present one
+    /// ends at once.
     pub(super) fn leaves_cassette(&mut self, message: &UserMessage) -> bool {
         let Some(running) = &self.running else { return false };
         let is_named = self.settings.cassette.is_some() || self.settings.queue.is_some();

@@ -1,5 +1,5 @@
-//! The state machine of a cassette that is played to a live host: what may be printed now, and whether a line of
-//! the host is one that the recorded CLI got. It does no IO and reads no clock.
+//! The state machine of a cassette that is played to a live host. It decides which bytes may be printed now, and
+//! whether a line of the host is one that the recorded CLI got. It does no IO and reads no clock.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -12,31 +12,31 @@ use super::dialogue::{Dialogue, ExpectedKind, Step};
 use super::host_line::HostAct;
 use super::printed::{CliQuestion, Role};
 
-/// What happens next.
+/// The next action of the CLI.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Next {
-    /// The CLI prints these bytes.
+    /// Print these bytes of stdout.
     Print(Range<usize>),
-    /// The CLI prints these bytes of stderr.
+    /// Print these bytes of stderr.
     Stderr(Range<usize>),
-    /// The CLI waits for a line of the host.
+    /// Wait for a line of the host.
     Wait,
-    /// Stdin ended where the CLI waits for a line.
+    /// End, because stdin ended where the CLI waits for a line.
     Closed,
-    /// Everything was printed.
+    /// End, because everything is printed.
     End,
 }
 
-/// What a line of the host is to the cassette.
+/// The place of a live host's line in the cassette.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LineFit {
-    /// The CLI waits for it, or will; which of the lines that it waits for this is.
+    /// The CLI waits for it now or later; with its index in [`Dialogue::awaits`].
     Taken(usize),
-    /// The cassette does not have it, and the CLI takes it at any time.
+    /// The cassette does not have it, but the CLI accepts it at any time.
     Unrecorded,
-    /// The CLI ignores it; why.
+    /// The CLI ignores it, for this reason.
     Ignored(String),
-    /// The recorded CLI did not get it; a sentence.
+    /// The recorded CLI did not get it; with a sentence for the host.
     Wrong(String),
 }
 
@@ -46,20 +46,20 @@ pub(super) struct Lockstep {
     dialogue: Rc<Dialogue>,
     /// The number of steps that are over.
     step: usize,
-    /// The number of bytes of stdout that are printed.
+    /// The bytes of stdout that are printed.
     printed: usize,
-    /// The lines of the host that came, by what they are.
+    /// The lines of the live host, by index in [`Dialogue::awaits`].
     heard: Vec<Option<HostAct>>,
-    /// The lines that this host does not write.
+    /// True, by the same index, for a line that this host does not write.
     skipped: Vec<bool>,
     is_closed: bool,
-    /// Is true if permissions are not asked for on stdout, so that the end of stdin ends no question.
+    /// True if a tool is asked for permissions: then the end of stdin does not end a question.
     asks_elsewhere: bool,
-    /// Whether the CLI works on a message.
+    /// True while the CLI works on a message.
     is_in_turn: bool,
     /// The number of turns that began.
     turns: u64,
-    /// The last message that the CLI read.
+    /// The index of the last message that the CLI has read.
     message: Option<usize>,
 }
 
@@ -78,15 +78,15 @@ impl Lockstep {
             turns: 0,
             message: None,
         };
-        // A one-shot run has its prompt from the start.
+        // A one-shot run begins with its prompt.
         if !lockstep.dialogue.is_live {
             lockstep.begin_turn();
         }
         lockstep
     }
 
-    /// Skips what this host does not do: an `initialize` that is over, and the calls of hooks that it did not
-    /// register.
+    /// Skips the lines that this host does not write: an `initialize` if `is_initialized`, and answers to hooks that it
+    /// did not register.
     pub(super) fn fit(&mut self, is_initialized: bool, hooks: &[RegisteredHook]) {
         for (expected, skipped) in self.dialogue.awaits.iter().zip(&mut self.skipped) {
             *skipped |= match &expected.kind {
@@ -99,12 +99,12 @@ impl Lockstep {
         }
     }
 
-    /// Says that a tool answers the questions for a permission, and not the host.
+    /// Makes the end of stdin keep permission questions open, because a tool answers them in place of the host.
     pub(super) fn ask_elsewhere(&mut self) {
         self.asks_elsewhere = true;
     }
 
-    /// Skips the answers to questions for a permission, because this host is asked none.
+    /// Skips the answers to permission questions, for a host that is not asked for permissions.
     pub(super) fn ask_nobody(&mut self) {
         let dialogue = Rc::clone(&self.dialogue);
         let is_asked = dialogue.lines.iter().any(
@@ -113,14 +113,14 @@ impl Lockstep {
         for (expected, skipped) in dialogue.awaits.iter().zip(&mut self.skipped) {
             *skipped |= match &expected.kind {
                 ExpectedKind::Answer { question, .. } => question.asks_permission,
-                // It ended a question that got no answer.
+                // The end of stdin belonged to a question without an answer.
                 ExpectedKind::Close => !is_asked,
                 _ => false,
             };
         }
     }
 
-    /// What happens next.
+    /// Advances past the finished steps and returns the next action.
     pub(super) fn next(&mut self) -> Next {
         let dialogue = Rc::clone(&self.dialogue);
         while let Some(step) = dialogue.steps.get(self.step) {
@@ -151,7 +151,7 @@ impl Lockstep {
         Next::End
     }
 
-    /// Says that stdout is printed up to here.
+    /// Records that stdout is printed up to this byte.
     pub(super) fn printed(&mut self, to: usize) {
         let dialogue = Rc::clone(&self.dialogue);
         for line in &dialogue.lines {
@@ -171,39 +171,39 @@ impl Lockstep {
         self.is_in_turn = true;
     }
 
-    /// The number of turns that began.
+    /// Returns the number of turns that began.
     pub(super) fn turns(&self) -> u64 {
         self.turns
     }
 
-    /// The last message that the CLI read, by its number among the lines that it waits for.
+    /// Returns the index of the last message that the CLI has read.
     pub(super) fn message(&self) -> Option<usize> {
         self.message
     }
 
-    /// Says that the bytes of stderr of the present step are printed.
+    /// Records that the stderr of the present step is printed.
     pub(super) fn told(&mut self) {
         self.step += 1;
     }
 
-    /// Says that stdin is at its end.
+    /// Records that stdin has ended.
     pub(super) fn close(&mut self) {
         self.is_closed = true;
     }
 
-    /// Whether the CLI works on a message, so that another one waits.
+    /// Returns whether the CLI works on a message, so that a further one waits.
     pub(super) fn is_in_turn(&self) -> bool {
         self.is_in_turn
     }
 
-    /// Whether the next thing that the CLI waits for is a message.
+    /// Returns whether the next line for which the CLI waits is a message.
     pub(super) fn awaits_message(&self) -> bool {
         self.due().is_some_and(|index| {
             matches!(self.dialogue.awaits[index].kind, ExpectedKind::Message { .. })
         })
     }
 
-    /// What the CLI waits for, now or next, in words.
+    /// Returns a description of the line for which the CLI waits, now or next.
     pub(super) fn expected(&self) -> String {
         match self.due() {
             Some(index) => self.dialogue.awaits[index].kind.words(),
@@ -211,12 +211,12 @@ impl Lockstep {
         }
     }
 
-    /// The line of the host that came in the place of this one.
+    /// Returns the live host's line for this index of [`Dialogue::awaits`].
     pub(super) fn heard(&self, index: usize) -> Option<&HostAct> {
         self.heard.get(index)?.as_ref()
     }
 
-    /// The line of the recorded host that is still to come and that is the next one.
+    /// Returns the index of the next line that is still to come.
     fn due(&self) -> Option<usize> {
         self.dialogue.steps[self.step..].iter().find_map(|step| match step {
             Step::Await(index) if self.is_open(*index) => Some(*index),
@@ -228,7 +228,7 @@ impl Lockstep {
         self.heard[index].is_none() && !self.skipped[index]
     }
 
-    /// The first open line of which this holds.
+    /// Returns the index of the first line still to come whose kind matches.
     fn find(&self, is_it: impl Fn(&ExpectedKind) -> bool) -> Option<usize> {
         let steps = self.dialogue.steps[self.step..].iter();
         let mut indexes = steps.filter_map(|step| match step {
@@ -238,7 +238,7 @@ impl Lockstep {
         indexes.find(|&index| self.is_open(index) && is_it(&self.dialogue.awaits[index].kind))
     }
 
-    /// Takes a line of the host.
+    /// Matches a line of the host with the cassette, and records it if it fits.
     pub(super) fn hear(&mut self, act: &HostAct) -> LineFit {
         if self.dialogue.is_deaf {
             return LineFit::Ignored("the CLI ended before it read a line".to_owned());
@@ -277,7 +277,7 @@ impl Lockstep {
         if let Some(index) = blocked
             && matches!(self.dialogue.awaits[index].kind, ExpectedKind::Initialize { .. })
         {
-            // This host begins without one, and so without hooks.
+            // This host sends no `initialize`, and so registers no hooks.
             self.skipped[index] = true;
             self.fit(true, &[]);
         }
@@ -292,7 +292,7 @@ impl Lockstep {
         }
     }
 
-    /// Whether a question of the CLI is printed, and its answer is still to come.
+    /// Returns whether a question of the CLI is printed and not answered yet.
     fn is_asking(&self) -> bool {
         let open = self.find(|kind| matches!(kind, ExpectedKind::Answer { .. }));
         open.is_some_and(|index| self.dialogue.awaits[index].opens <= self.printed)
@@ -342,7 +342,7 @@ impl Lockstep {
         Err(LineFit::Wrong(format!("expected `{recorded}` as {expected}, got `{own}`")))
     }
 
-    /// Whether a request of the CLI was answered or taken back.
+    /// Returns whether a request of the CLI was answered or taken back.
     fn is_over(&self, id: &str) -> bool {
         let is_answered = self.dialogue.awaits.iter().zip(&self.heard).any(|(expected, heard)| {
             let own = match &expected.kind {
@@ -368,7 +368,7 @@ impl Lockstep {
             _ => false,
         });
         match found {
-            // A person who stops the run in place of an answer will not answer.
+            // The recorded request comes only after the answer to the open question, so this one replaces that answer.
             Some(index) if self.is_asking() && self.dialogue.awaits[index].opens > self.printed => {
                 Err(self.wrong(&ExpectedKind::words(&self.dialogue.awaits[index].kind)))
             }

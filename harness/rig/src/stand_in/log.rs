@@ -1,4 +1,4 @@
-//! The log: one JSON object a line, with the time, the process and the event.
+//! The log of the stand-in: one JSON object a line, with the time, the process and the event.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -9,17 +9,17 @@ use serde_json::{Value, json};
 
 use crate::clock::now_ms;
 
-/// The most bytes of a host's line that the log contains.
+/// The most bytes of a host's line that go into the log.
 const LONGEST_LINE: usize = 64 * 1024;
 
-/// The log; without a file it keeps nothing.
+/// The log; without a file it discards its lines.
 #[derive(Debug)]
 pub(super) struct Log {
     file: Option<File>,
 }
 
 impl Log {
-    /// Opens the log for appending. A log that can't be written is reported on stderr.
+    /// Opens the log for appending. An error goes to stderr and is otherwise ignored.
     pub(super) fn open(path: Option<&Path>) -> Self {
         let file = path.and_then(|path| {
             let open = OpenOptions::new().create(true).append(true).open(path);
@@ -38,17 +38,17 @@ impl Log {
         for (name, value) in fields.as_object().into_iter().flatten() {
             line[name] = value.clone();
         }
-        // One write for each line, so that lines of several processes do not mix. A log that can't be written
-        // must not change what the host sees.
+        // One write for each line keeps lines of several processes apart. A failure is ignored, because the log must
+        // not change the behaviour towards the host.
         let _ = file.write_all(format!("{line}\n").as_bytes());
     }
 
-    /// A start, with its arguments and the kind of run that they ask for.
+    /// Writes a start, with its arguments and the kind of run that they ask for.
     pub(super) fn start(&mut self, args: &[String], form: &str, version: Option<&str>) {
         if self.file.is_none() {
             return;
         }
-        // The names only: a host passes secrets to the CLI in its environment.
+        // Names without values, because a host passes secrets to the CLI in its environment.
         let mut names: Vec<String> =
             std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
         names.sort();
@@ -69,7 +69,7 @@ impl Log {
         self.write("stdin", &json!({"line": null}));
     }
 
-    /// A turn of a cassette whose first `left_out` bytes another process has printed.
+    /// Writes the start of a turn; another process has printed the first `left_out` bytes of its cassette.
     pub(super) fn turn(&mut self, cassette: &str, turn: u64, session_id: &str, left_out: u64) {
         let mut turn = json!({"cassette": cassette, "turn": turn, "session_id": session_id});
         if left_out > 0 {
@@ -78,7 +78,7 @@ impl Log {
         self.write("turn", &turn);
     }
 
-    /// Bytes that were printed for those of the cassette from `offset` up to `to`.
+    /// Writes the number of bytes that were printed in place of the cassette's bytes `offset..to`.
     pub(super) fn print(&mut self, bytes: usize, offset: u64, to: u64) {
         self.write("print", &json!({"bytes": bytes, "offset": offset, "to": to}));
     }

@@ -1,5 +1,6 @@
-//! Asks a tool of an MCP server for a permission, as `--permission-prompt-tool mcp__SERVER__TOOL` wants it: it starts
-//! the server of that name in `--mcp-config`, or connects to it, and calls the tool with what the CLI would ask the host.
+//! Asks a tool of an MCP server for permissions, as `--permission-prompt-tool mcp__SERVER__TOOL` wants it. It starts
+//! the server of that name in `--mcp-config`, or connects to it, and calls the tool with the question that the CLI
+//! would put to the host.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -25,16 +26,16 @@ use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
 
-/// The version of the protocol that the CLI speaks.
+/// The version of the protocol that the CLI uses.
 const PROTOCOL: &str = "2025-11-25";
-/// The most bytes of a message of a server.
+/// The most bytes of a server's message.
 const LONGEST_MESSAGE: u64 = 32 << 20;
-/// The header that has a connection's session.
+/// The header with the session of a connection.
 const SESSION: &str = "mcp-session-id";
 /// The code of JSON-RPC for a method that a side does not have.
 const NO_METHOD: i64 = -32601;
 
-/// The reason why a server gives no result.
+/// A reason why a server gives no result.
 #[derive(Debug, thiserror::Error)]
 enum McpError {
     #[error("the stand-in speaks only with MCP servers that have a `command` or a `url`")]
@@ -61,14 +62,14 @@ enum McpError {
     Io(#[from] io::Error),
 }
 
-/// A value of `--mcp-config`.
+/// A value of `--mcp-config`, parsed.
 #[derive(Deserialize)]
 struct McpConfig {
     #[serde(rename = "mcpServers", default)]
     servers: BTreeMap<String, Server>,
 }
 
-/// A server of a configuration.
+/// A server of `--mcp-config`.
 #[derive(Deserialize, Clone)]
 struct Server {
     command: Option<String>,
@@ -81,26 +82,27 @@ struct Server {
     headers: BTreeMap<String, String>,
 }
 
-/// A question of the CLI, as the tool gets it.
+/// A question of the CLI for the tool.
 #[derive(Debug)]
 pub(super) struct Ask {
-    /// The id of the request that the recorded CLI wrote to its host.
+    /// The id of the request in the recording.
     pub(super) request_id: String,
-    /// The question.
+    /// The question with the live ids.
     pub(super) question: PermissionQuestion,
 }
 
-/// A line in the place of the host's answer, or why there is none.
+/// A line in place of the host's answer, or the reason why none comes.
 pub(super) type Answered = Result<Vec<u8>, String>;
 
-/// A tool that is asked in a thread of its own, one question after the other.
+/// A tool, called on a thread of its own, one question after another.
 #[derive(Debug)]
 pub(super) struct PermissionTool {
     asks: Sender<Ask>,
 }
 
 impl PermissionTool {
-    /// Looks the server up in the values of `--mcp-config`. `answered` gets each answer.
+    /// Looks the server up in the values of `--mcp-config` and starts the thread, which calls `answered` with each
+    /// answer.
     pub(super) fn start(
         configs: &[String],
         server: &str,
@@ -122,14 +124,14 @@ impl PermissionTool {
         Ok(Self { asks })
     }
 
-    /// Asks the tool; the answer comes later.
+    /// Passes a question to the thread.
     pub(super) fn ask(&self, ask: Ask) {
-        // A worker that is gone has reported why.
+        // A thread that has ended has reported the reason.
         let _ = self.asks.send(ask);
     }
 }
 
-/// The servers of a configuration, which is JSON or the path of a file with it; none if it can't be read.
+/// Returns the servers of a configuration, given as JSON or as the path of a JSON file; none if it can't be read.
 fn read(config: &str) -> BTreeMap<String, Server> {
     let text = match config.trim_start().starts_with('{') {
         true => Some(config.as_bytes().to_vec()),
@@ -139,7 +141,7 @@ fn read(config: &str) -> BTreeMap<String, Server> {
     config.map(|config| config.servers).unwrap_or_default()
 }
 
-/// Answers the questions until no more can come.
+/// Answers questions until the sender is dropped.
 fn serve(
     server: &Server,
     name: &str,
@@ -161,7 +163,7 @@ fn serve(
     }
 }
 
-/// Asks the tool once, and starts the server before the first question.
+/// Calls the tool once; starts the server before the first question.
 fn answer(
     connection: &mut Option<McpConnection>,
     server: &Server,
@@ -193,15 +195,15 @@ fn answer(
     }
 }
 
-/// A connection to a server, which speaks JSON-RPC.
+/// A connection to a server that speaks JSON-RPC.
 struct McpConnection {
     wire: Wire,
     next_id: u64,
 }
 
-/// The way on which the messages of a connection go.
+/// The transport of a connection.
 enum Wire {
-    /// A program of the stand-in's own, with a message a line on its stdin and stdout.
+    /// A program that the stand-in started, with one message a line on its stdin and stdout.
     Pipes(Pipes),
     /// A server of this machine, by the protocol's "streamable HTTP".
     Http(Box<Http>),
@@ -226,7 +228,7 @@ impl McpConnection {
         Ok(connection)
     }
 
-    /// Calls a method, and waits for its result.
+    /// Calls a method and waits for its result.
     fn call(&mut self, method: &str, params: &Value) -> Result<Value, McpError> {
         let id = self.next_id;
         self.next_id += 1;
@@ -248,11 +250,11 @@ impl McpConnection {
     }
 }
 
-/// The pipes of a server that the stand-in started.
+/// The pipes to a server that the stand-in started.
 struct Pipes {
     stdin: ChildStdin,
     stdout: BufReader<io::Take<ChildStdout>>,
-    /// The server ends when its stdin does.
+    /// Kept for its life time: the server ends when its stdin is closed.
     _child: Child,
 }
 
@@ -274,7 +276,8 @@ impl Pipes {
         self.stdin.flush()
     }
 
-    /// Writes a call and reads its answer; `None` if the server ends. What it asks meanwhile is answered.
+    /// Writes a call and reads its answer; `None` if the server ends. Requests of the server in the meantime are
+    /// answered.
     fn call(
         &mut self,
         call: &Value,
@@ -288,7 +291,7 @@ impl Pipes {
             if self.stdout.read_line(&mut line)? == 0 {
                 return Ok(None);
             }
-            // A server may print other lines.
+            // A server may print lines that are not messages.
             let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
             if is_answer(&message) {
                 return Ok(Some(message));
@@ -307,13 +310,13 @@ impl Pipes {
     }
 }
 
-/// A server of this machine that is reached by HTTP: each message is a request of its own.
+/// A server of this machine that is reached by HTTP: each message is a request by itself.
 struct Http {
     runtime: Runtime,
     address: SocketAddr,
     uri: Uri,
     headers: BTreeMap<String, String>,
-    /// The session that the server gave the connection.
+    /// The session id that the server assigned.
     session: Option<HeaderValue>,
 }
 
@@ -331,8 +334,8 @@ impl Http {
         Ok(Self { runtime, address, uri, headers: server.headers.clone(), session: None })
     }
 
-    /// Posts a message, and returns the first message of the answer that `take` takes. The answer is one message of
-    /// JSON, a stream of events, or nothing.
+    /// Posts a message and returns the first message of the answer that `take` accepts. The body of the answer is one
+    /// JSON message, a stream of events, or empty.
     fn post(
         &mut self,
         message: &Value,
@@ -342,7 +345,7 @@ impl Http {
         runtime.block_on(async {
             let socket = TcpStream::connect(*address).await?;
             let (mut sender, connection) = client::handshake(TokioIo::new(socket)).await?;
-            // How the connection ends is seen by the request on it.
+            // The request on the connection reports its failure.
             tokio::spawn(async move { drop(connection.await) });
             let path = uri.path_and_query().map_or("/", |path| path.as_str());
             let mut request = Request::post(path)

@@ -1,12 +1,12 @@
 //! The program that a gateway starts in place of `claude`: it replays a cassette on real pipes.
 //!
 //! [`run`] reads the arguments as `claude` would and does one of three things: it answers a side call such as
-//! `--version`, prints one run (`-p PROMPT`), or keeps running and reads the host's lines from stdin
-//! (`--input-format stream-json`). In the third form it is in lockstep with its host: it prints only what the
-//! recorded CLI printed before the line that it waits for, and a line that the recorded CLI did not get ends it.
+//! `--version`, prints one run (`-p PROMPT`), or stays and reads the host's lines from stdin (`--input-format
+//! stream-json`). In the third form it is in lockstep with its host: it prints only the bytes that the recorded CLI
+//! printed before the line for which it waits, and it ends at a line that the recorded CLI did not get.
 //!
-//! `arguments`, `options`, `dialogue`, `host_line`, `lockstep`, `bind` and `adapt` do no IO and read no clock; `play` has the
-//! pipes, the signals and the clock.
+//! `arguments`, `options`, `dialogue`, `host_line`, `lockstep`, `bind` and `adapt` do no IO and read no clock; `play`
+//! has the pipes, the signals and the clock.
 
 mod adapt;
 mod arguments;
@@ -60,10 +60,10 @@ use play::Player;
 use refusal::StandInStart;
 use settings::Settings;
 
-/// Plays the part of `claude` with these arguments, the name of the program left out, in this environment. A setting
-/// that the environment does not have is read from the file beside `program`, the running one.
+/// Runs the stand-in with the arguments behind the program's name, and returns the exit code. Settings that the
+/// environment does not have are read from the file beside `program`, the running one.
 ///
-/// The process may also end in here, when the recorded CLI was ended by a signal.
+/// If a signal ended the recorded CLI, the process ends in here by the same signal.
 pub fn run(
     args: Vec<OsString>,
     env: &dyn Fn(&str) -> Option<OsString>,
@@ -112,20 +112,20 @@ pub fn run(
     ExitCode::from(code)
 }
 
-/// The cassette that the last marker in a text names, `NAME` or `NAME/VERSION`.
+/// Returns the name in the last marker of a text, `NAME` or `NAME/VERSION`.
 pub(crate) fn marked(text: &str) -> Option<&str> {
     choose::marker(text)
 }
 
-/// Returns whether `claude` asks nobody in a recording if it is started with these arguments, the name of the program left
-/// out.
+/// Returns whether `claude`, started with the arguments behind its name, asks neither host nor tool for permissions in
+/// a recording.
 pub(crate) fn asks_nobody(args: &[String], cassette: &Cassette) -> bool {
     let arguments = Arguments::parse(args, &CliOptions::of(None), false);
     arguments.asks_in(Dialogue::cut(cassette).asks_person()) == Asks::Nobody
 }
 
-/// Whether a host that writes to stdin can't be given this recording of one prompt: the CLI held its end back until
-/// background tasks were done, which it does not do for such a host.
+/// Returns whether a recording of one prompt can't be played to a host that writes to stdin: for the recorded host, the
+/// CLI held its end back until background tasks were done, which it does not do for a live one.
 pub(crate) fn is_held_back(cassette: &Cassette) -> bool {
     Dialogue::cut(cassette).is_held_back()
 }

@@ -1,11 +1,11 @@
 //! The options of `claude` by its version: those that its `--help` shows, which `versions/` has, and those that it
-//! takes without showing them.
+//! accepts without showing them.
 
 use std::collections::VecDeque;
 
 use clitape_recording::text::distance;
 
-/// The versions whose help is known, the oldest first.
+/// The versions with a stored help, the oldest first.
 const HELPS: [(&str, &str); 4] = [
     ("1.0.128", include_str!("../../../../versions/1.0.128/help.txt")),
     ("2.1.148", include_str!("../../../../versions/2.1.148/help.txt")),
@@ -13,8 +13,8 @@ const HELPS: [(&str, &str); 4] = [
     ("2.1.330", include_str!("../../../../versions/2.1.330/help.txt")),
 ];
 
-/// The options that the help does not show, by the first version of [`HELPS`] that takes them; measured by starting each
-/// version with each name.
+/// The options that the help does not show, by the first version of [`HELPS`] that accepts them; measured by starting
+/// each version with each name.
 const HIDDEN: [(&str, &[&str]); 3] = [
     (
         "1.0.128",
@@ -112,24 +112,24 @@ const HIDDEN: [(&str, &[&str]); 3] = [
 pub(super) enum Takes {
     None,
     One,
-    /// One if the next argument is no option.
+    /// One, if the next argument is not an option.
     Maybe,
-    /// All arguments up to the next option, at least one.
+    /// All arguments up to the next option, and at least one.
     Many,
 }
 
 /// An option of the CLI.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CliOption {
-    /// Its names and its value as the help writes them: `-r, --resume [value]`.
+    /// The names and the value as the help writes them: `-r, --resume [value]`.
     pub(super) flags: String,
-    /// Its names.
+    /// The names alone.
     names: Vec<String>,
     /// The number of values that it takes.
     pub(super) takes: Takes,
-    /// The values that it takes; empty if it takes any.
+    /// The values that it accepts; empty if it accepts any.
     pub(super) choices: Vec<String>,
-    /// Is true if the help shows it.
+    /// True if the help shows it.
     is_shown: bool,
 }
 
@@ -137,9 +137,9 @@ pub(super) struct CliOption {
 #[derive(Debug, Clone)]
 pub(super) struct CliOptions {
     all: Vec<CliOption>,
-    /// The version as numbers.
+    /// The version, as three numbers.
     pub(super) version: [u64; 3],
-    /// Is true if the version is newer than all whose help is known, so that it may have options that are not here.
+    /// True if the version is newer than all with a stored help, so that it may have more options than these.
     pub(super) is_newer: bool,
 }
 
@@ -148,25 +148,25 @@ pub(super) struct CliOptions {
 pub(super) enum Argument<'a> {
     /// An option, with the values that belong to it.
     Option {
-        /// The option; absent if the CLI does not have it.
+        /// The option; `None` if the CLI does not have it.
         option: Option<&'a CliOption>,
-        /// The argument as it is written.
+        /// The argument as written.
         written: String,
-        /// Its values.
+        /// The values of the option.
         values: Vec<String>,
     },
-    /// An argument that is no option and no value.
+    /// An argument that is neither an option nor a value.
     Word(String),
-    /// The arguments behind `--`, none of which is an option.
+    /// The arguments behind `--`, which the CLI does not read as options.
     Rest(Vec<String>),
 }
 
 impl CliOption {
-    /// Reads the entry of a help, its lines joined: the flags, and the text behind two spaces.
+    /// Reads the entry of a help, its lines joined: the flags, two spaces, and the text.
     fn read(entry: &str, is_shown: bool) -> Self {
         let words = entry.find('<').into_iter().chain(entry.find('[')).min();
         let end = match (words, entry.find("  ")) {
-            // A value may have spaces in it.
+            // A value may contain spaces.
             (Some(value), gap) if gap.is_none_or(|gap| value < gap) => {
                 let close = |c: char| c == '>' || c == ']';
                 entry[value..].find(close).map_or(entry.len(), |end| value + end + 1)
@@ -185,33 +185,33 @@ impl CliOption {
         let names = names.map(str::to_owned).collect();
         let choices = entry[end..].split_once("(choices: ").map(|(_, rest)| rest);
         let choices = choices.unwrap_or_default().split(')').next().unwrap_or_default();
-        // What follows a name without quotes is the default.
+        // The part after the last quoted name is the default.
         let choices = choices.split(", ").take_while(|choice| choice.starts_with('"'));
         let choices = choices.map(|choice| choice.trim_matches('"').to_owned()).collect();
         Self { flags, names, takes, choices, is_shown }
     }
 
-    /// Its last name, which is the long one.
+    /// Returns the last name, which is the long one.
     pub(super) fn name(&self) -> &str {
-        // The name that commander counts as the long one is the last.
+        // The last name is the one that commander takes for the long one.
         self.names.last().map_or("", String::as_str)
     }
 
-    /// Returns whether it has this name.
+    /// Returns whether the option has this name.
     pub(super) fn is(&self, name: &str) -> bool {
         self.names.iter().any(|own| own == name)
     }
 }
 
-/// The numbers of a version; a part that is no number counts as 0.
+/// Returns the numbers of a version; a part that is not a number counts as 0.
 pub(super) fn numbers(version: &str) -> [u64; 3] {
     let mut parts = version.split(['.', '-', '+']).map(|part| part.parse().unwrap_or(0));
     std::array::from_fn(|_| parts.next().unwrap_or(0))
 }
 
 impl CliOptions {
-    /// The options of a version: those of the nearest one before it whose help is known, else of the oldest. Without a
-    /// version, those of the newest.
+    /// Returns the options of a version: those of the nearest earlier version with a stored help, or else of the
+    /// oldest; without a version, those of the newest.
     pub(super) fn of(version: Option<&str>) -> Self {
         let newest = HELPS.last().map_or("", |(version, _)| version);
         let version = numbers(version.unwrap_or(newest));
@@ -222,7 +222,7 @@ impl CliOptions {
         for (since, hidden) in HIDDEN {
             if numbers(since) <= numbers(known) {
                 let hidden = hidden.iter().map(|entry| CliOption::read(entry, false));
-                // A later version may show what an earlier one hid.
+                // A later version may show an option that an earlier one hid.
                 let hidden =
                     hidden.filter(|option| !all.iter().any(|known| known.is(option.name())));
                 let hidden: Vec<CliOption> = hidden.collect();
@@ -232,12 +232,12 @@ impl CliOptions {
         Self { all, version, is_newer: version > numbers(newest) }
     }
 
-    /// The option of this name.
+    /// Returns the option of this name.
     pub(super) fn find(&self, name: &str) -> Option<&CliOption> {
         self.all.iter().find(|option| option.is(name))
     }
 
-    /// Reads the arguments one after the other: an option takes its values with it.
+    /// Reads the arguments one after another; an option takes its values with it.
     pub(super) fn read(&self, args: &[String]) -> Vec<Argument<'_>> {
         let mut read = Vec::new();
         let mut rest: VecDeque<String> = args.iter().cloned().collect();
@@ -257,7 +257,7 @@ impl CliOptions {
                 && option.is_some()
                 && takes == Takes::None
             {
-                // `-cp` is `-c -p`.
+                // Reads `-cp` as `-c -p`.
                 rest.push_front(format!("-{letters}"));
                 read.push(Argument::Option { option, written, values: Vec::new() });
                 continue;
@@ -267,13 +267,13 @@ impl CliOptions {
                 Takes::None => 0,
                 Takes::One => rest.len().min(1),
                 Takes::Maybe => rest.iter().take(1).filter(|value| !is_option(value)).count(),
-                // The first one is a value whatever it is.
+                // The first argument is a value even if it looks like an option.
                 Takes::Many => {
                     let more = rest.iter().skip(1).take_while(|value| !is_option(value));
                     rest.len().min(1) + more.count()
                 }
             };
-            // An option that takes no value is unknown with one.
+            // An option that takes no value is unknown if one is attached.
             let option = option.filter(|_| attached.is_none() || takes != Takes::None);
             let values = attached.into_iter().chain(rest.drain(..count)).collect();
             let written = if option.is_some() { written } else { arg };
@@ -282,7 +282,7 @@ impl CliOptions {
         read
     }
 
-    /// Takes `--name=VALUE` and `-nVALUE` apart.
+    /// Splits `--name=VALUE` and `-nVALUE`.
     fn name_and_value(&self, arg: &str) -> (String, Option<String>) {
         if self.find(arg).is_some() {
             return (arg.to_owned(), None);
@@ -302,14 +302,15 @@ impl CliOptions {
         }
     }
 
-    /// The line that the CLI adds to the refusal of an unknown option: the options that it may mean.
+    /// Returns the line that the CLI adds when it refuses an unknown option: the names that were perhaps meant.
     pub(super) fn suggestion(&self, written: &str) -> String {
         let Some(word) = written.strip_prefix("--") else { return String::new() };
         let shown = self.all.iter().filter(|option| option.is_shown);
         let mut near: Vec<(usize, &str)> = Vec::new();
         for name in shown.filter_map(|option| option.name().strip_prefix("--")) {
             let (letters, longest) = (distance(word, name), word.len().max(name.len()));
-            // As commander, which reads the arguments of `claude`: at most 3 letters, and more than 0.4 of all alike.
+            // The rule of commander, which reads the arguments of `claude`: at most 3 letters differ, and more than 0.4
+            // of all are equal.
             if letters <= 3 && (longest - letters) * 10 > longest * 4 {
                 near.push((letters, name));
             }
@@ -325,12 +326,12 @@ impl CliOptions {
     }
 }
 
-/// Returns whether an argument is an option by its form.
+/// Returns whether an argument has the form of an option.
 fn is_option(arg: &str) -> bool {
     arg.len() > 1 && arg.starts_with('-')
 }
 
-/// The entries of the part `Options:` of a help, each as one line.
+/// Returns the entries of the part `Options:` of a help, each as one line.
 fn entries(help: &str) -> Vec<String> {
     let options = help.split("\nOptions:\n").nth(1).unwrap_or_default();
     let mut entries: Vec<String> = Vec::new();
@@ -338,7 +339,7 @@ fn entries(help: &str) -> Vec<String> {
         match (line.starts_with("  -"), entries.last_mut()) {
             (true, _) => entries.push(line.trim().to_owned()),
             (false, Some(entry)) => {
-                // The first line of a text that has no room beside its flags.
+                // The first line of a text that did not fit beside its flags.
                 entry.push_str(if entry.contains("  ") { " " } else { "  " });
                 entry.push_str(line.trim());
             }

@@ -1,4 +1,4 @@
-//! Another end than the recorded one: `CLITAPE_END`. The CLI can end too soon, with a code of its own, and while a
+//! `CLITAPE_END`: an end that differs from the recorded one. The CLI can end early, with another code, or while a
 //! command that it left in the background holds its stdout open.
 
 use std::process::{Command, Stdio};
@@ -8,22 +8,22 @@ use clitape_recording::cassette::Exit;
 
 use super::error::StandInError;
 
-/// The argument of a process that does nothing but hold the stdout that it got.
+/// The argument that makes a process only hold the stdout that it inherited.
 pub(super) const HOLD: &str = "--hold-stdout-ms";
 
-/// How the process ends where it is not as recorded.
+/// The end of the process where it differs from the recorded one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct OtherEnd {
-    /// `at:BYTES`: it ends when it has printed so many bytes.
+    /// `at:BYTES`: the number of printed bytes after which the process ends.
     at: Option<usize>,
-    /// `code:N` or `signal:N`: how it ends.
+    /// `code:N` or `signal:N`: the exit.
     exit: Option<Exit>,
-    /// `eof:MS`: how long another process holds stdout open then.
+    /// `eof:MS`: the time for which another process holds stdout open after the exit.
     eof_ms: u64,
 }
 
 impl OtherEnd {
-    /// Reads `CLITAPE_END`: words with commas between them.
+    /// Reads `CLITAPE_END`: words, separated by commas.
     pub(super) fn parse(text: Option<&str>) -> Result<Self, StandInError> {
         let mut end = Self::default();
         for word in text.into_iter().flat_map(|text| text.split(',')) {
@@ -41,39 +41,41 @@ impl OtherEnd {
         Ok(end)
     }
 
-    /// How many of `bytes` are printed before the process ends, if it ends within them. `printed` came before.
+    /// Returns how many of `bytes` are printed before the process ends, or `None` if it does not end within them.
+    /// `printed` is the number of bytes before them.
     pub(super) fn cut(self, printed: usize, bytes: &[u8]) -> Option<usize> {
         let left = self.at?.saturating_sub(printed);
         (left <= bytes.len()).then_some(left)
     }
 
-    /// How the process ends too soon: the CLI's output can be cut short with exit code 0.
+    /// Returns the exit of a process that ends early: 0 by default, because the CLI's output can be cut short with exit
+    /// code 0.
     pub(super) fn early(self) -> Exit {
         self.exit.unwrap_or(Exit::Code(0))
     }
 
-    /// How the process ends that came to its recorded end.
+    /// Returns the exit of a process that has reached its recorded end.
     pub(super) fn instead_of(self, recorded: Option<Exit>) -> Option<Exit> {
         self.exit.or(recorded)
     }
 
-    /// Lets another process hold stdout open for the time that is wanted.
+    /// Starts another process that holds stdout open for `eof_ms`.
     ///
     /// # Errors
     ///
-    /// The error of the system when the process can't be started.
+    /// The system's error if the process can't be started.
     pub(super) fn hold_stdout(self) -> std::io::Result<()> {
         if self.eof_ms == 0 {
             return Ok(());
         }
         let mut holder = Command::new(std::env::current_exe()?);
         holder.args(["stand-in", HOLD, &self.eof_ms.to_string()]);
-        // Nobody waits for it: that is what the host has to live with.
+        // The process is not waited for, which is the situation that the host has to handle.
         holder.stdin(Stdio::null()).stderr(Stdio::null()).spawn().map(drop)
     }
 }
 
-/// Holds stdout open for as long as the arguments say, if they say so.
+/// Holds stdout open if the arguments say so, for the time that they name; returns whether they do.
 pub(super) fn hold(args: &[String]) -> bool {
     let [name, ms] = args else { return false };
     let ms = ms.parse().ok().filter(|_| name == HOLD);

@@ -1,33 +1,33 @@
-//! The pieces of messages (`stream_event`) for a host that asks for them, where the recording has none: each block of a
-//! message comes as one piece.
+//! Makes the pieces of messages (`stream_event`) for a host that asks for them, if the recording has none. Each block
+//! of a message becomes one piece.
 
 use clitape_recording::wire::WireLine;
 use serde_json::{Value, json};
 
 use super::bind::fresh_uuid;
 
-/// The model of a message that the CLI wrote itself, such as one about an error.
+/// The model of a message that the CLI wrote itself, such as a message about an error.
 const SYNTHETIC: &str = "<synthetic>";
 
-/// The message whose pieces were begun.
+/// The message whose pieces have begun.
 #[derive(Debug, Default)]
 pub(super) struct MessagePieces {
-    /// The id of the message; absent between two messages.
+    /// The id of the message; `None` between two messages.
     open: Option<String>,
-    /// The number of its blocks.
+    /// The number of its blocks so far.
     blocks: u64,
-    /// Why it stops, as far as it is known.
+    /// The reason why it stops, as far as the lines so far show it.
     stop_reason: &'static str,
 }
 
 impl MessagePieces {
-    /// Returns the lines that come before and after a line of stdout.
+    /// Returns the lines before and after a line of stdout.
     pub(super) fn around(&mut self, line: &[u8], session_id: &str) -> (String, String) {
         let is_message = WireLine::read(line).is_some_and(|line| line.kind() == "assistant");
         let value: Value =
             if is_message { serde_json::from_slice(line).unwrap_or_default() } else { Value::Null };
         let message = &value["message"];
-        // The CLI streams no message that it wrote itself, and none of a subagent.
+        // The CLI makes no pieces of messages that it wrote itself, nor of those of a subagent.
         let is_streamed = value["parent_tool_use_id"].is_null() && message["model"] != SYNTHETIC;
         let id = message["id"].as_str().filter(|_| is_streamed);
         let (mut before, mut after) = (String::new(), String::new());
@@ -92,7 +92,7 @@ impl MessagePieces {
 mod tests {
     use super::*;
 
-    /// The kinds of the records that a host reads for these lines.
+    /// Compares the kinds of the records that a host reads for these lines.
     #[track_caller]
     fn check(lines: &[Value], expect: &str) {
         let mut pieces = MessagePieces::default();
@@ -111,7 +111,7 @@ mod tests {
     }
 
     fn message(id: &str, parent: &Value, block: &Value) -> Value {
-        // The order in which the CLI writes them.
+        // Keys in the order in which the CLI writes them.
         let message = json!({"id": id, "content": [block]});
         let line =
             format!(r#"{{"type":"assistant","message":{message},"parent_tool_use_id":{parent}}}"#);

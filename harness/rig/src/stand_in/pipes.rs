@@ -1,4 +1,4 @@
-//! Stdin, stderr and the signals of the process, each as events of one queue.
+//! Stdin, stderr and the signals of the process, as events of one queue.
 
 use std::io::{self, BufRead as _, Read as _, Write as _};
 use std::sync::Arc;
@@ -13,38 +13,40 @@ use nix::sys::signal::{SigSet, Signal, raise};
 use super::mcp::Answered;
 use crate::kept::{Full, Held, KeptBytes};
 
-/// How long a signal waits for the process to take notice, which it does not while nobody reads its stdout.
+/// The time that a signal gives the process to handle it; the process can't while it is blocked on a stdout that the
+/// host does not read.
 const SIGNAL_GRACE: Duration = Duration::from_millis(300);
 
 /// Something that happened to the process.
 #[derive(Debug)]
 pub(super) enum ProcessEvent {
-    /// The host wrote a line, which counts as kept until it is dropped.
+    /// A line of the host, with its part of the account.
     Line(Vec<u8>, Held),
-    /// The host wrote more than it may, in words; no more is read.
+    /// An excess of input: the host reached a limit, described in words, and is not read any further.
     TooMuch(String),
-    /// A permission can't be asked for, in words.
+    /// A failure of the permission tool, in words.
     NoAnswer(String),
-    /// Stdin is at its end.
+    /// The end of stdin.
     Close,
-    /// The process got a signal that ends it.
+    /// A signal that ends the process.
     Signal(Signal),
 }
 
-/// The events of the process; stdin is read from [`EventQueue::read_stdin`] on.
+/// The events of the process. Those of stdin begin with [`EventQueue::read_stdin`].
 #[derive(Debug)]
 pub(super) struct EventQueue {
     sender: Sender<ProcessEvent>,
     pub(super) events: Receiver<ProcessEvent>,
 }
 
-/// The bytes that a line takes on its way, whatever is in it.
+/// The bytes that a line counts for, beside its contents.
 const LINE: usize = 256;
-/// The signals that a host sends to end the CLI.
+/// The signals with which a host ends the CLI.
 const ENDING: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
 
 impl EventQueue {
-    /// Begins to wait for signals. To be called before the process has other threads.
+    /// Starts to wait for signals. Must be called before the process starts other threads, because a thread inherits
+    /// the set of blocked signals.
     pub(super) fn new() -> Self {
         let (sender, events) = channel();
         let mut ending = SigSet::empty();
@@ -65,14 +67,14 @@ impl EventQueue {
                 }
             };
             if start("signals", wait).is_err() {
-                // Each of them ends the process at once, as it does a process that waits for none.
+                // Without that thread, a signal ends the process at once, as it ends a process without a handler.
                 let _ = ending.thread_unblock();
             }
         }
         queue
     }
 
-    /// Returns what hands an answer to the queue as a line of the host, which counts for the account.
+    /// Returns a function that puts an answer into the queue as a line of the host, counted in the account.
     pub(super) fn answers(&self, kept: &Arc<KeptBytes>) -> impl FnMut(Answered) + Send + 'static {
         let (sender, kept) = (self.sender.clone(), kept.clone());
         move |answered| {
@@ -84,12 +86,12 @@ impl EventQueue {
                 },
                 Err(why) => ProcessEvent::NoAnswer(why),
             };
-            // The receiver is gone when the process ends.
+            // Fails only when the process is ending.
             let _ = sender.send(event);
         }
     }
 
-    /// Begins to read stdin: lines of at most `most` bytes, which count for the account.
+    /// Starts to read lines of at most `most` bytes from stdin, counted in the account.
     pub(super) fn read_stdin(
         &self,
         most: ByteSize,
@@ -100,7 +102,7 @@ impl EventQueue {
     }
 }
 
-/// The thread that reads stdin. Its end is the end of stdin for the process, whatever ends it.
+/// The thread that reads stdin. Dropping it reports the end of stdin, whatever ended the thread.
 struct StdinReader {
     sender: Sender<ProcessEvent>,
 }
@@ -131,41 +133,41 @@ impl StdinReader {
 
 impl Drop for StdinReader {
     fn drop(&mut self) {
-        // The receiver is gone when the process ends.
+        // Fails only when the process is ending.
         let _ = self.sender.send(ProcessEvent::Close);
     }
 }
 
-/// Says that the lines of the host take too much memory.
+/// Returns the sentence about lines of the host that take too much memory.
 pub(super) fn too_much(Full { limit }: Full) -> String {
     format!(
         "the host wrote lines that take more than {limit} of memory; raise the limit with CLITAPE_MAX_KEPT"
     )
 }
 
-/// The exit code of the CLI after a signal.
+/// Returns the CLI's exit code after a signal.
 pub(super) fn exit_code(signal: Signal) -> i32 {
     match signal {
-        // An interrupted CLI ends its turn and exits with 0.
+        // The CLI ends its turn at an interrupt, and exits with 0.
         Signal::SIGINT => 0,
         other => 128 + other as i32,
     }
 }
 
-/// Ends the process by a signal, as the recorded CLI was ended.
+/// Ends the process by the signal that ended the recorded CLI.
 pub(super) fn end_by(signal: i32) {
     if let Ok(signal) = Signal::try_from(signal) {
         let mut all = SigSet::empty();
         all.add(signal);
         if all.thread_unblock().is_ok() {
-            // What can't be raised becomes an exit code.
+            // A signal that can't be raised becomes an exit code.
             let _ = raise(signal);
         }
     }
 }
 
-/// Prints a sentence of the stand-in's own on stderr.
+/// Prints a sentence of the stand-in on stderr.
 pub(super) fn tell(sentence: &str) {
-    // A host that closed stderr gets the exit code and the log.
+    // A host that closed stderr still gets the exit code and the log.
     let _ = writeln!(io::stderr(), "clitape stand-in: {sentence}");
 }

@@ -1,4 +1,4 @@
-//! How the bytes are cut and delayed: `CLITAPE_PLAY`.
+//! `CLITAPE_PLAY`: the cuts and the delays of the bytes.
 
 use std::path::Path;
 
@@ -9,19 +9,19 @@ use clitape_runner::replay::Plan;
 
 use super::error::StandInError;
 
-/// The pieces of a cassette, and how long the CLI takes to end.
+/// The pieces of a cassette, and the time that the CLI takes to end after them.
 #[derive(Debug)]
 pub(super) struct Schedule {
-    /// Milliseconds since the piece before, and where the piece ends.
+    /// The milliseconds since the piece before, and the end of the piece.
     pieces: Vec<(u64, usize)>,
-    /// The piece that is next.
+    /// The index of the next piece.
     next: usize,
-    /// Milliseconds between the last byte and the end of the process.
+    /// The milliseconds between the last byte and the end of the process.
     pub(super) exit_ms: u64,
 }
 
 impl Schedule {
-    /// The schedule of a cassette as `CLITAPE_PLAY` says.
+    /// Makes the schedule of a cassette from the value of `CLITAPE_PLAY`.
     pub(super) fn new(cassette: &Cassette, play: Option<&str>) -> Result<Self, StandInError> {
         let total = cassette.stdout.len() as u64;
         let play = play.unwrap_or("recorded");
@@ -57,12 +57,11 @@ impl Schedule {
         Ok(Self { pieces: pieces.collect(), next: 0, exit_ms })
     }
 
-    /// The piece that begins at `from`, at most up to `limit`: how long after the one before it comes, and where
-    /// it ends.
+    /// Returns the delay and the end of the piece that begins at `from`; the end is at most `limit`.
     pub(super) fn piece(&mut self, from: usize, limit: usize) -> (u64, usize) {
         let mut after_ms = 0;
         while let Some((wait, end)) = self.pieces.get_mut(self.next) {
-            // A piece that was cut at a line of the host has no delay of its own any more.
+            // The delay counts once: the rest of a piece that was cut at a line of the host comes without one.
             after_ms += std::mem::take(wait);
             if *end > from {
                 return (after_ms, (*end).min(limit));
@@ -72,7 +71,7 @@ impl Schedule {
         (after_ms, limit)
     }
 
-    /// The delays behind the last byte.
+    /// Returns the sum of the delays behind the last byte.
     pub(super) fn rest_ms(&mut self) -> u64 {
         let rest = self.pieces.iter_mut().skip(self.next);
         rest.map(|(wait, _)| std::mem::take(wait)).sum()

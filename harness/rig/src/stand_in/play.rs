@@ -1,5 +1,5 @@
-//! Plays cassettes on the pipes of the process: writes each piece when it is due, and hands the lines of the host
-//! to the lockstep.
+//! The player of cassettes on the pipes of the process: it writes each piece when it is due, and hands the lines of the
+//! host to the lockstep.
 
 use std::collections::VecDeque;
 use std::io::{self, Write as _};
@@ -33,7 +33,8 @@ use super::transcript_file::KeptTranscript;
 use super::turn::from_turn;
 use crate::kept::{Held, KeptBytes};
 
-/// How long a recording was quiet before it closed stdin; it is no part of how long the CLI took to end.
+/// The milliseconds without output after which a recording closed stdin. They are subtracted from the time that the CLI
+/// took to end.
 const QUIET_MS: u64 = 1_000;
 
 /// Plays cassettes to one host.
@@ -45,33 +46,33 @@ pub(super) struct Player<'a> {
     pub(super) queue: EventQueue,
     pub(super) host: HostFacts,
     pub(super) running: Option<PlayedCassette>,
-    /// The account of what the host wrote.
+    /// The account of memory of the host's lines.
     pub(super) kept: Arc<KeptBytes>,
     /// Messages that wait for the end of the present turn.
     pub(super) waiting: VecDeque<(UserMessage, Held)>,
-    /// Lines of the stand-in's own that are due at the next end of a line.
+    /// Lines that are not in the recording, to be written at the next end of a line.
     pub(super) replies: Vec<u8>,
     pub(super) replies_held: Held,
     pub(super) is_closed: bool,
     pub(super) was_heard: bool,
-    /// What the process waits for, and until when; absent if it does not.
+    /// The line for which the process waits, and until when; `None` while it prints.
     pub(super) wait: Option<(String, Option<Instant>)>,
-    /// When the last piece was due, or the line came for which it waited.
+    /// The time at which the last piece was due, or at which the line came for which it waited.
     pub(super) clock: Instant,
-    /// The end of the piece that is next, and when it is due.
+    /// The due time and the end of the next piece.
     pub(super) piece: Option<(Instant, usize)>,
-    /// The bytes of the present cassette that a process before has printed.
+    /// The bytes of the present cassette that an earlier process has printed.
     left_out: u64,
-    /// The number of turns that began, and how many of the present cassette are counted.
+    /// The number of turns in the process, and of those in the present cassette, that are logged.
     pub(super) turns: (u64, u64),
     pub(super) is_turn_open: bool,
     pub(super) cassettes: u64,
     pub(super) transcript: KeptTranscript,
-    /// The tool that is asked for permissions, from the first question on.
+    /// The tool that is asked for permissions; started at the first question.
     permission_tool: Option<PermissionTool>,
-    /// How the last cassette ended, and how long that took.
+    /// The exit of the last cassette, and the milliseconds that it took.
     pub(super) ending: (Option<Exit>, u64),
-    /// How the process ends where it is not as recorded, and the bytes of cassettes that it has printed.
+    /// The end that differs from the recorded one, and the bytes of cassettes that are printed.
     other_end: (OtherEnd, usize),
 }
 
@@ -118,7 +119,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Plays until the process ends; returns its exit code.
+    /// Plays until the process ends, and returns its exit code.
     pub(super) fn play(mut self) -> u8 {
         let ending = self.begin_process().and_then(|()| self.serve());
         let ending = match ending {
@@ -134,7 +135,7 @@ impl<'a> Player<'a> {
         ending.tell(self.log)
     }
 
-    /// Does what comes before the first line of the host.
+    /// Prepares the process up to the first line of the host.
     fn begin_process(&mut self) -> Result<(), ProcessEnding> {
         let end = OtherEnd::parse(self.settings.end.as_deref());
         self.other_end.0 = end?;
@@ -143,7 +144,7 @@ impl<'a> Player<'a> {
             return self.begin(UserMessage::prompt(&prompt), Held::of(&self.kept));
         }
         self.read_stdin()?;
-        // A cassette that is known from the start answers the `initialize` itself.
+        // A cassette that is chosen from the start answers the `initialize` itself.
         if self.settings.cassette.is_some() {
             let (cassette, dialogue) = self.choose("")?;
             if dialogue.is_live {
@@ -155,7 +156,7 @@ impl<'a> Player<'a> {
 
     fn choose(&mut self, prompt: &str) -> Result<(Cassette, Dialogue), StandInError> {
         let session = self.arguments.resume.as_deref().filter(|_| self.cassettes == 0);
-        // A session of the host's own prompts has played no recording yet.
+        // A session with nothing but prompts of the host's own has played no recording yet.
         let is_resumed = session.is_some_and(|session| !self.settings.has_own_prompts(session));
         let (cassette, turn) = choose::choose(self.settings, prompt, self.host.is_live, session)?;
         let cassette = if is_resumed { choose::resumed(cassette) } else { cassette };
@@ -178,7 +179,7 @@ impl<'a> Player<'a> {
         Ok((cassette, dialogue))
     }
 
-    /// Begins the cassette that a message, which counts as kept, asks for.
+    /// Begins the cassette that a message asks for; `held` is the message's part of the account.
     pub(super) fn begin(&mut self, message: UserMessage, held: Held) -> Result<(), ProcessEnding> {
         let (cassette, dialogue) = match self.choose(&message.text()) {
             Err(StandInError::NoCassette(_)) if self.settings.answers_own_prompts => {
@@ -195,7 +196,7 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    /// Answers a prompt that the host makes itself, such as one for a title.
+    /// Answers a prompt that the host makes for itself, such as one for a title.
     fn answer_own(&mut self, message: &UserMessage) -> Result<(), ProcessEnding> {
         self.log.note("a prompt of the host's own plays no cassette");
         let (output, session) = (self.arguments.output, &self.host.session_id);
@@ -222,7 +223,7 @@ impl<'a> Player<'a> {
         let running = PlayedCassette::new(cassette, dialogue, play, round, &self.host, message);
         let mut running = running?;
         if self.left_out > 0 {
-            // The first line of this cassette is a message: no `initialize` comes any more.
+            // The first line of this cassette is a message; its `initialize` is over.
             running.lockstep.fit(true, &self.host.hooks);
         }
         for hook in &self.host.hooks {
@@ -260,7 +261,8 @@ impl<'a> Player<'a> {
                     self.flush()?;
                     let expected = self.running.as_ref().map(|running| running.lockstep.expected());
                     let expected = expected.unwrap_or_default();
-                    // Between two turns a host may keep the process for hours, as in `idle`.
+                    // Waits without a limit between two turns, where a host may keep the process for hours, as in
+                    // `idle`.
                     let is_between = self.running.as_ref().is_some_and(|running| {
                         running.lockstep.turns() > 0
                             && !running.lockstep.is_in_turn()
@@ -291,11 +293,11 @@ impl<'a> Player<'a> {
             self.pause(delay)?;
             return Err(ProcessEnding::Recorded(exit));
         }
-        // A host may keep a process for hours that has nothing to do.
+        // Waits without a limit once the host has written, because it may keep an idle process for hours.
         self.listen("a user message", !self.was_heard)
     }
 
-    /// Logs the turns that began since the last time.
+    /// Logs the turns that began since the last call.
     fn count_turns(&mut self) {
         let Some(running) = &self.running else { return };
         while self.turns.1 < running.lockstep.turns() {
@@ -306,7 +308,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Prints the next piece of a range when it is due.
+    /// Waits until the next piece of a range is due, and prints it.
     fn print(&mut self, range: Range<usize>) -> Result<(), ProcessEnding> {
         let Some(running) = &mut self.running else { return Ok(()) };
         let (due, end) = *self.piece.get_or_insert_with(|| {
@@ -332,7 +334,7 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    /// Asks the tool of `--permission-prompt-tool`.
+    /// Puts a question to the tool of `--permission-prompt-tool`.
     fn ask(&mut self, ask: Ask) -> Result<(), ProcessEnding> {
         let Asks::Tool { server, tool } = &self.arguments.asks else { return Ok(()) };
         let about = Value::from(ask.question.tool_name.as_str());
@@ -359,7 +361,8 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Writes bytes to stdout. A one-shot run prints only its end where the host asks for no records.
+    /// Writes bytes to stdout, unless it is a one-shot run whose format is not `stream-json`: that prints its answer at
+    /// the end.
     fn write(&mut self, bytes: &[u8], offset: usize, to: usize) -> Result<(), ProcessEnding> {
         if self.arguments.output != OutputFormat::StreamJson && !self.host.is_live {
             return Ok(());
@@ -367,7 +370,7 @@ impl<'a> Player<'a> {
         let (end, printed) = self.other_end;
         let cut = end.cut(printed, bytes);
         let bytes = &bytes[..cut.unwrap_or(bytes.len())];
-        // A line that this host does not read counts as printed too.
+        // A line that is left out for this host is logged as printed too.
         if !bytes.is_empty() {
             self.write_now(bytes)?;
         }
@@ -387,7 +390,7 @@ impl<'a> Player<'a> {
         })
     }
 
-    /// Writes the lines of the stand-in's own.
+    /// Writes the lines that are not in the recording.
     fn flush(&mut self) -> Result<(), ProcessEnding> {
         let replies = std::mem::take(&mut self.replies);
         self.replies_held = Held::of(&self.kept);
@@ -397,7 +400,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Writes the lines of the stand-in's own, if no line is half printed.
+    /// Writes the lines that are not in the recording, unless a recorded line is half printed.
     fn flush_between(&mut self, offset: usize) -> Result<(), ProcessEnding> {
         let is_between = self.running.as_ref().is_none_or(|running| {
             offset == 0 || running.cassette.stdout.get(offset - 1) == Some(&b'\n')
@@ -410,11 +413,11 @@ impl<'a> Player<'a> {
         let stderr = running.cassette.stderr.get(range).unwrap_or_default();
         let text = running.ids.bind_text(stderr);
         running.lockstep.told();
-        // A host that closed stderr loses it.
+        // A host that closed stderr does not get the text.
         let _ = io::stderr().write_all(&text);
     }
 
-    /// Ends a cassette, and the process if the CLI ended there.
+    /// Ends the cassette, and the process if the CLI ended there.
     fn finish(&mut self) -> Result<(), ProcessEnding> {
         self.keep_transcript(true);
         self.end_turn();

@@ -1,4 +1,4 @@
-//! Reads a line that the CLI printed, and says what it is to the host.
+//! Reads a line that the CLI printed, and classes it by its role for the host.
 
 use std::ops::Range;
 
@@ -7,26 +7,26 @@ use clitape_recording::wire::{ControlRequest, RequestKind, WireLine};
 /// A line of stdout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OutLine {
-    /// Its bytes, with the LF.
+    /// The bytes of the line, with its LF.
     pub(super) range: Range<usize>,
-    /// What it is to the host.
+    /// The role of the line.
     pub(super) role: Role,
 }
 
-/// What a line of stdout is to the host.
+/// The role of a line of stdout for the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Role {
     /// The start of a turn.
     Init,
-    /// A status.
+    /// A status of the CLI.
     Status,
     /// The end of a turn.
     Result,
-    /// Says which message is queued, worked on or done.
+    /// The state of a message: queued, worked on or done.
     Lifecycle,
-    /// The message of the host, printed again.
+    /// A message of the host, printed again.
     Replay,
-    /// A piece of a message of the model, which only a host reads that asks for them (`stream_event`).
+    /// A piece of a message of the model (`stream_event`), printed only for a host that asks for pieces.
     Piece,
     /// The answer to a request of the host.
     Response {
@@ -37,62 +37,62 @@ pub(super) enum Role {
     Hook {
         /// The id of the request.
         request_id: String,
-        /// The event.
+        /// The event of the hook.
         event: String,
-        /// The tool, where the event is about one.
+        /// The tool, if the event is about one.
         tool: Option<String>,
-        /// The hook's id.
+        /// The id under which the host registered the hook.
         callback_id: String,
     },
     /// Another request to the host, such as a permission question.
     Question(CliQuestion),
-    /// Takes a request back.
+    /// The end of a request that the CLI takes back.
     Cancel {
         /// The id of the request.
         request_id: String,
     },
-    /// The answer of the host, printed again.
+    /// An answer of the host, printed again.
     Echo {
         /// The id of the request.
         request_id: String,
     },
-    /// Anything else.
+    /// A line of any other kind.
     Other,
 }
 
-/// A request of the CLI that is not the call of a hook.
+/// A request of the CLI that does not call a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CliQuestion {
     /// The id of the request.
     pub(super) request_id: String,
-    /// Which one it is, from 1.
+    /// The number of the question in the run, from 1.
     pub(super) number: usize,
-    /// The tool that it is about, or what is asked for.
+    /// The tool that it is about, or else the `subtype` of the request.
     pub(super) about: String,
-    /// The call that it is about.
+    /// The id of the call that it is about.
     pub(super) tool_use_id: Option<String>,
-    /// Is true if it asks for a permission, so that it comes only with `--permission-prompt-tool`.
+    /// True if it asks for a permission, so that it comes only with `--permission-prompt-tool`.
     pub(super) asks_permission: bool,
 }
 
 impl CliQuestion {
-    /// Its name in a sentence: `question q1 (Bash)`.
+    /// Returns the name of the question in a sentence: `question q1 (Bash)`.
     pub(super) fn words(&self) -> String {
         format!("question q{} ({})", self.number, self.about)
     }
 }
 
-/// Whether `text` contains `part`.
+/// Returns whether `text` contains `part`.
 pub(super) fn contains(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len()).any(|window| window == part)
 }
 
-/// Tells the roles of the lines of a process, one line after the other.
+/// The state for finding the roles of the lines of a process, one after another.
 #[derive(Debug, Default)]
 pub(super) struct Roles {
     /// The number of questions so far.
     questions: usize,
-    /// The ids of the CLI's requests.
+    /// The ids of the CLI's requests so far.
     asked: Vec<String>,
 }
 

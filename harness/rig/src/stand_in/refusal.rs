@@ -1,5 +1,5 @@
-//! The arguments that `claude` refuses, with its words, by its version. Each sentence was measured by starting the
-//! versions 1.0.128, 2.1.148 and 2.1.330; 2.1.332 says the same as 2.1.330.
+//! The arguments that `claude` refuses, with its words, by its version. Each sentence was measured with the versions
+//! 1.0.128, 2.1.148 and 2.1.330; 2.1.332 prints the same as 2.1.330.
 
 use std::io::{self, Write as _};
 use std::path::{Path, absolute};
@@ -13,14 +13,14 @@ use super::bind::fresh_uuid;
 use super::log::Log;
 use super::options::CliOptions;
 
-/// The exit code of the CLI when it refuses its arguments.
+/// The exit code of the CLI if it refuses its arguments.
 pub(super) const REFUSED: u8 = 1;
 
 /// The words of the CLI for a run without a prompt.
 pub(super) const NO_INPUT: &str =
     "Error: Input must be provided either through stdin or as a prompt argument when using --print";
 
-/// A version of the CLI as numbers.
+/// A version of the CLI, as three numbers.
 type Version = [u64; 3];
 /// The versions from which on a sentence was measured.
 const V1: Version = [0, 0, 0];
@@ -33,26 +33,26 @@ const NEVER: Version = [u64::MAX; 3];
 pub(super) struct Refusal {
     /// The text on stderr.
     pub(super) text: String,
-    /// The text on stdout: a `result` record where a session can't be resumed.
+    /// The text on stdout: a `result` record if a session can't be resumed, else empty.
     pub(super) stdout: String,
 }
 
 impl Refusal {
-    /// A refusal with nothing on stdout.
+    /// Creates a refusal whose stdout is empty.
     pub(super) fn of(text: &str) -> Self {
         Self { text: text.to_owned(), stdout: String::new() }
     }
 
-    /// Prints it and logs it.
+    /// Prints the refusal and logs it.
     pub(super) fn report(&self, log: &mut Log) {
         log.refused(&format!("{ARGUMENTS_REFUSED}{}", self.text));
-        // A host that closed stdout or stderr gets the exit code and the log.
+        // A host that closed stdout or stderr still gets the exit code and the log.
         let _ = io::stdout().write_all(self.stdout.as_bytes());
         let _ = writeln!(io::stderr(), "{}", self.text);
     }
 }
 
-/// The arguments of a start, and what is there where it is.
+/// A start of the CLI: its arguments and its surroundings.
 pub(super) struct StandInStart<'a> {
     pub(super) arguments: &'a Arguments,
     /// The working folder.
@@ -61,14 +61,15 @@ pub(super) struct StandInStart<'a> {
     pub(super) has_session: &'a dyn Fn(&str) -> bool,
 }
 
-/// A reason to refuse a start: from which version on, up to which, and the words if it applies.
+/// A rule by which the CLI refuses a start: its first and its last version, and a function that returns the words if
+/// the rule applies.
 struct RefusalRule {
     since: Version,
     until: Version,
     words: fn(&StandInStart<'_>) -> Option<String>,
 }
 
-/// The rules in the order in which the CLI looks.
+/// The rules, in the order in which the CLI applies them.
 const RULES: [RefusalRule; 18] = [
     RefusalRule { since: V1, until: V2_1_329, words: |start| settings_missing(start, false) },
     RefusalRule { since: V2_1_329, until: NEVER, words: |start| settings_missing(start, true) },
@@ -199,10 +200,10 @@ const RULES: [RefusalRule; 18] = [
     },
 ];
 
-/// The words of the CLI for a session that it does not have; the id comes after them.
+/// The words of the CLI about an unknown session; the id follows.
 const NO_SESSION: &str = "No conversation found with session ID: ";
 
-/// The options that need a number, from which version on they are checked, and what the CLI says of another value.
+/// The options that need a number, each with the words of the CLI about another value.
 const NUMBERS: [(&str, &str); 4] = [
     ("--max-turns", "must be a number"),
     ("--max-thinking-tokens", "must be a number"),
@@ -210,11 +211,11 @@ const NUMBERS: [(&str, &str); 4] = [
     ("--task-budget", "--task-budget must be a positive integer"),
 ];
 
-/// Values that an option takes beside those that its help shows.
+/// The values that an option accepts beside those in its help.
 const MORE_CHOICES: [(&str, &str); 1] = [("--permission-mode", "default")];
 
-/// Returns what the CLI prints if it refuses a start. A version that is newer than those whose options are known takes
-/// options that are not.
+/// Returns the output of the CLI if it refuses a start. Unknown options are accepted for a version that is newer than
+/// those with a stored help.
 pub(super) fn refusal(start: &StandInStart<'_>, cli: &CliOptions) -> Option<Refusal> {
     let arguments = start.arguments;
     let is_run = match &arguments.form {
@@ -237,7 +238,8 @@ pub(super) fn refusal(start: &StandInStart<'_>, cli: &CliOptions) -> Option<Refu
     Some(Refusal { text, stdout })
 }
 
-/// Returns what commander says, which reads the arguments: it looks at each option in turn, and at the names last.
+/// Returns the words of commander, which reads the arguments: it checks the value of each option in turn, and unknown
+/// names last.
 fn wrong_option(arguments: &Arguments, cli: &CliOptions) -> Option<String> {
     let wrong = arguments.options.iter().find_map(|option| wrong_value(option, cli));
     wrong.or_else(|| {
@@ -247,7 +249,7 @@ fn wrong_option(arguments: &Arguments, cli: &CliOptions) -> Option<String> {
     })
 }
 
-/// Returns what commander says of the values of an option.
+/// Returns the words of commander about a wrong value of an option.
 fn wrong_value(option: &GivenOption, cli: &CliOptions) -> Option<String> {
     let flags = option.flags.as_ref()?;
     let Some(value) = option.values.first() else {
@@ -277,19 +279,19 @@ fn wrong_value(option: &GivenOption, cli: &CliOptions) -> Option<String> {
     None
 }
 
-/// Returns whether a session id comes with a session to go on with.
+/// Returns whether the arguments have both a session id and a session to continue.
 fn is_other_session(start: &StandInStart<'_>) -> bool {
     let goes_on = start.arguments.has("--resume") || start.arguments.has("--continue");
     start.arguments.session_id.is_some() && goes_on
 }
 
-/// The value of `--resume` if it is not one of a session; no value if there is none.
+/// Returns the value of `--resume` if it can't be a session; the inner `None` is an option without a value.
 fn wrong_resume<'a>(start: &'a StandInStart<'_>) -> Option<Option<&'a str>> {
     if !start.arguments.has("--resume") {
         return None;
     }
     match start.arguments.resume.as_deref() {
-        // A transcript can be named too.
+        // The path of a transcript is accepted too.
         Some(value) if is_uuid(value.as_bytes()) || value.ends_with(".jsonl") => None,
         value => Some(value),
     }
@@ -352,14 +354,14 @@ fn servers_missing(start: &StandInStart<'_>) -> Option<String> {
     Some(format!("Error: Invalid MCP configuration:\nMCP config file not found: {path}"))
 }
 
-/// The absolute path of a file that is not there.
+/// Returns the absolute path of a file if it does not exist.
 fn missing(start: &StandInStart<'_>, file: &str) -> Option<String> {
     let path = start.folder.join(file);
     let path = absolute(&path).unwrap_or(path);
     (!path.exists()).then(|| path.display().to_string())
 }
 
-/// The record that the CLI prints where it can't go on with a session.
+/// Returns the record that the CLI prints if it can't continue a session.
 fn no_session(text: &str) -> String {
     let record = json!({
         "type": "result", "subtype": "error_during_execution", "duration_ms": 0, "duration_api_ms": 0,

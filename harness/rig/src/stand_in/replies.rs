@@ -1,5 +1,5 @@
-//! Answers requests of the host that the cassette does not have, and prints what a one-shot run prints where no
-//! records are asked for.
+//! Answers requests of the host that the cassette does not have, and makes the output of a one-shot run in the formats
+//! `text` and `json`.
 
 use clitape_recording::wire::{ControlRequest, ControlResponse};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use super::printed::Role;
 use super::running::PlayedCassette;
 use super::settings::Settings;
 
-/// The line that answers a request with a plain success.
+/// Returns the line that answers a request with a plain success.
 pub(super) fn plain_success(request: &ControlRequest, settings: &Settings) -> String {
     let response = match request.subtype() {
         "initialize" => choose::initialize_answer(settings).unwrap_or_else(|| {
@@ -26,7 +26,7 @@ pub(super) fn plain_success(request: &ControlRequest, settings: &Settings) -> St
     format!("{}\n", ControlResponse::success(&request.request_id, &response))
 }
 
-/// The answer of a one-shot run, or its `result` record; nothing if it has none.
+/// Returns the answer of a one-shot run, or its `result` record; empty if it has none.
 pub(super) fn answer(running: &PlayedCassette, format: OutputFormat) -> Vec<u8> {
     let result = running.dialogue.lines.iter().rfind(|line| line.role == Role::Result);
     let Some(result) = result else { return Vec::new() };

@@ -1,4 +1,5 @@
-//! The settings of a run in a file beside the program: gateways start `claude` with an environment of their own.
+//! The file beside the program with the settings of a run, for gateways that start `claude` with an environment of
+//! their own.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -8,26 +9,26 @@ use std::path::{Path, PathBuf};
 use clitape_recording::files;
 use fs_err as fs;
 
-/// The end of the name of the file, behind that of the program.
+/// The end of the file's name, behind the name of the program.
 const SUFFIX: &str = ".run.json";
 /// The beginning of the names of the settings.
 const PREFIX: &str = "CLITAPE_";
-/// Another variable that the stand-in reads: where the transcripts are.
+/// A further variable that the stand-in reads: the folder of the transcripts is in it.
 const HOME: &str = "HOME";
 
-/// The file beside a program.
+/// Returns the path of the file beside a program.
 fn beside(program: &Path) -> PathBuf {
     let mut name = program.file_name().unwrap_or_default().to_owned();
     name.push(SUFFIX);
     program.with_file_name(name)
 }
 
-/// Writes the settings among these variables beside an installed stand-in. It reads each that its environment does not
-/// have from there.
+/// Writes the settings among these variables into the file beside an installed stand-in, which reads from there every
+/// setting that its environment does not have.
 ///
 /// # Errors
 ///
-/// Returns what the file system says.
+/// The system's error if the file can't be written.
 pub fn write_run_file<'a>(
     claude: &Path,
     variables: impl IntoIterator<Item = (&'a OsStr, &'a OsStr)>,
@@ -41,7 +42,7 @@ pub fn write_run_file<'a>(
     fs::write(beside(claude), serde_json::to_string_pretty(&settings)?)
 }
 
-/// The settings beside a program; none without a file that can be read.
+/// Returns the settings in the file beside a program; none if it can't be read.
 pub(super) fn read(program: Option<&Path>) -> BTreeMap<String, OsString> {
     let text = program.and_then(|program| files::read(&beside(program)).ok());
     let settings = text.and_then(|text| serde_json::from_slice(&text).ok());

@@ -1,4 +1,4 @@
-//! A cassette that is being played: its bytes, with the ids of the live session and what is different for this host.
+//! A cassette that is being played: its bytes, with the ids of the live session and the changes for this host.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -20,7 +20,7 @@ use super::plan::Schedule;
 use super::printed::Role;
 use crate::kept::Held;
 
-/// The option with which a message comes in pieces.
+/// The option that makes messages come in pieces.
 const PIECES: &str = "--include-partial-messages";
 
 /// A cassette that is being played.
@@ -31,33 +31,33 @@ pub(super) struct PlayedCassette {
     pub(super) lockstep: Lockstep,
     pub(super) schedule: Schedule,
     pub(super) ids: LiveIds,
-    /// The messages of the host by their numbers among the lines that the CLI waits for.
+    /// The messages of the host, by index in [`Dialogue::awaits`].
     turns: BTreeMap<usize, HostTurn>,
-    /// The message that a one-shot cassette is played for.
+    /// The message for which a one-shot cassette is played.
     first: Option<HostTurn>,
-    /// The line that is being printed, as it is printed.
+    /// The index of the line that is being printed, with its rendered form.
     rendered: Option<(usize, Rendered)>,
-    /// The pieces of messages for a host that asks for them, where the recording has none.
+    /// The maker of pieces of messages, for a host that asks for them if the recording has none.
     pieces: Option<MessagePieces>,
-    /// The account of the lines of the host that were taken.
+    /// The parts of the account that belong to the accepted lines of the host.
     pub(super) held: Vec<Held>,
 }
 
-/// What is printed for a range of the recorded bytes.
+/// The bytes that are printed for a range of the recorded ones.
 #[derive(Debug, Default)]
 pub(super) struct PlayedBytes {
-    /// The bytes.
+    /// The bytes to print.
     pub(super) bytes: Vec<u8>,
-    /// Whether the end of a turn begins in it.
+    /// True if the first byte of a `result` line is in the range.
     pub(super) begins_result: bool,
-    /// Whether the end of a turn ends in it.
+    /// True if the last byte of a `result` line is in the range.
     pub(super) ends_result: bool,
-    /// The questions for a permission that end in it, for a host that has a tool for them.
+    /// The permission questions that end in the range, for a host that has a tool for them.
     pub(super) asks: Vec<Ask>,
 }
 
 impl PlayedCassette {
-    /// A cassette at its start. A one-shot cassette that is played to a live host has a message.
+    /// Starts a cassette. A one-shot cassette gets `message`, the message of the host for which it is played.
     pub(super) fn new(
         cassette: Cassette,
         dialogue: Dialogue,
@@ -102,12 +102,12 @@ impl PlayedCassette {
         })
     }
 
-    /// The cassette's name and version.
+    /// Returns the name and the version, `NAME/VERSION`.
     pub(super) fn name(&self) -> String {
         format!("{}/{}", self.cassette.manifest.scenario, self.cassette.version())
     }
 
-    /// Takes a line of the host.
+    /// Matches a line of the host with the cassette, and binds its ids if it fits.
     pub(super) fn hear(&mut self, act: HostAct) -> LineFit {
         let act = match act {
             HostAct::Answer { mut answer, line } => {
@@ -124,7 +124,7 @@ impl PlayedCassette {
         heard
     }
 
-    /// Binds the ids of a line that the host wrote.
+    /// Binds the recorded ids to those of a line of the host.
     fn bind(&mut self, index: usize, kind: &ExpectedKind, act: HostAct) {
         match (kind, act) {
             (ExpectedKind::Message { uuid, .. }, HostAct::Message(message)) => {
@@ -142,20 +142,21 @@ impl PlayedCassette {
         }
     }
 
-    /// The number of messages that the CLI has read.
+    /// Returns the number of messages that the CLI has read.
     pub(super) fn messages_read(&self) -> usize {
         let Some(last) = self.lockstep.message() else { return 0 };
         let read = self.dialogue.awaits[..=last].iter();
         read.filter(|expected| matches!(expected.kind, ExpectedKind::Message { .. })).count()
     }
 
-    /// What the host wrote to begin the present turn.
+    /// Returns the message that began the present turn.
     pub(super) fn message(&self) -> Option<&UserMessage> {
         let turn = self.lockstep.message().and_then(|index| self.turns.get(&index));
         turn.or(self.first.as_ref()).map(|turn| &turn.message)
     }
 
-    /// The bytes that are printed for a range of the recorded ones, which are the next ones.
+    /// Returns the bytes to print for a range of the recorded ones, and advances the lockstep to its end. Ranges must
+    /// follow one another.
     pub(super) fn print(&mut self, range: Range<usize>, host: &HostFacts) -> PlayedBytes {
         let mut printed = PlayedBytes::default();
         let mut index = self.dialogue.lines.partition_point(|line| line.range.end <= range.start);
@@ -195,7 +196,7 @@ impl PlayedCassette {
         printed
     }
 
-    /// A line as this host reads it.
+    /// Renders a line for this host.
     fn render(&mut self, index: usize, host: &HostFacts) -> Rendered {
         let line = &self.dialogue.lines[index];
         let bytes = &self.cassette.stdout[line.range.clone()];
@@ -242,7 +243,7 @@ impl PlayedCassette {
         Rendered::new(bytes, before, splices, &after)
     }
 
-    /// The line of the host that the CLI prints again.
+    /// Returns the host's line that the CLI prints again, if this is such a line.
     fn echoed(&self, role: &Role) -> Option<Vec<u8>> {
         let Role::Echo { request_id } = role else { return None };
         let mut heard =

@@ -1,4 +1,5 @@
-//! Finds the cassette that began a session: a gateway that goes on with it may pass a message without a marker.
+//! Finds the cassette that began a session, because a gateway that continues a session may pass a message without a
+//! marker.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -6,12 +7,12 @@ use std::path::Path;
 use clitape_recording::files;
 use serde::Deserialize;
 
-/// The part of a session that was played so far.
+/// The part of a session that is played so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PlayedSession {
-    /// The cassette that it played last, `NAME/VERSION`.
+    /// The cassette that was played last, `NAME/VERSION`.
     pub(super) cassette: String,
-    /// The number of its turns that began.
+    /// The number of its turns that have begun.
     pub(super) turns: usize,
 }
 
@@ -23,7 +24,7 @@ struct TurnLine {
     session_id: String,
 }
 
-/// Looks a session up in the log, which all processes of a run write. None without a log that knows it.
+/// Looks a session up in the log, into which all processes of a run write; `None` if the log does not have it.
 pub(super) fn played(log: &Path, session_id: &str) -> Option<PlayedSession> {
     let mut lines = BufReader::new(files::open(log).ok()?);
     let (mut found, mut line): (Option<PlayedSession>, _) = (None, Vec::new());

@@ -1,4 +1,4 @@
-//! What the environment says: which cassette to play, how, and where to write the log.
+//! The settings of the stand-in, from the environment: the cassette, the manner of playing, and the log.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -11,32 +11,32 @@ use super::sessions;
 use super::transcript::place;
 use crate::limits::{HOST_LINE, HOST_WAIT, KEPT};
 
-/// What the environment says.
+/// The settings of the stand-in.
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
     /// `CLITAPE_ROOT`: the workspace.
     pub(super) root: Option<PathBuf>,
     /// `CLITAPE_CASSETTE`: a name, a name and a version, or a cassette's folder.
     pub(super) cassette: Option<String>,
-    /// `CLITAPE_QUEUE`: a file with one name a line, one of which is taken a turn.
+    /// `CLITAPE_QUEUE`: a file with one name a line; each turn takes one.
     pub(super) queue: Option<PathBuf>,
     /// `CLITAPE_VERSION`: the version of the CLI.
     pub(super) version: Option<String>,
-    /// `CLITAPE_PLAY`: how the bytes are cut and delayed.
+    /// `CLITAPE_PLAY`: the cuts and the delays of the bytes.
     pub(super) play: Option<String>,
-    /// `CLITAPE_END`: how the process ends where it is not as recorded.
+    /// `CLITAPE_END`: the end of the process, if it is not the recorded one.
     pub(super) end: Option<String>,
     /// `CLITAPE_OWN_PROMPTS=answer`: a prompt that names no recording gets a short answer.
     pub(super) answers_own_prompts: bool,
     /// `CLITAPE_LOG`: the log file.
     pub(super) log: Option<PathBuf>,
-    /// `CLITAPE_WAIT_S`: how long it waits for a line of the host.
+    /// `CLITAPE_WAIT_S`: the time that it waits for a line of the host.
     pub(super) wait: Duration,
     /// `CLITAPE_MAX_LINE`: the most bytes of a line of the host.
     pub(super) max_line: ByteSize,
     /// `CLITAPE_MAX_KEPT`: the most bytes of memory that the lines of the host may take.
     pub(super) max_kept: ByteSize,
-    /// The folder of the transcripts; absent with `CLITAPE_TRANSCRIPT=off`, and when there is no home.
+    /// The folder of the transcripts; `None` with `CLITAPE_TRANSCRIPT=off`, and without a home folder.
     pub(super) config_dir: Option<PathBuf>,
 }
 
@@ -66,14 +66,14 @@ impl Settings {
         }
     }
 
-    /// Returns whether a session has had prompts of the host's own alone, which play no cassette.
+    /// Returns whether a session has had only prompts of the host's own, which play no cassette.
     pub(super) fn has_own_prompts(&self, session_id: &str) -> bool {
         let log = self.log.as_ref().filter(|_| self.answers_own_prompts);
         log.is_some_and(|log| sessions::played(log, session_id).is_none())
     }
 
-    /// Returns whether a session can be resumed in a folder: a transcript is there, as the CLI wants it, or the run has
-    /// played it. Also true where neither is kept, and where a setting names the cassette whatever the session.
+    /// Returns whether a session can be resumed in a folder: the CLI's transcript is there, or the run has played the
+    /// session. Also true if neither is stored, and if a setting names the cassette for every session.
     pub(super) fn has_session(&self, folder: &Path, session_id: &str) -> bool {
         let Some(config) = &self.config_dir else { return true };
         let has_played = |log: &PathBuf| sessions::played(log, session_id).is_some();

@@ -1,4 +1,4 @@
-//! Answers the calls that play no cassette: the version, the help, the login, and completions of a host's own.
+//! Answers the calls that play no cassette: the version, the help, the login, and completions for the host's own use.
 
 use std::io::{self, BufRead as _, Write as _};
 
@@ -12,7 +12,7 @@ use super::host_line::HostAct;
 use super::log::Log;
 use super::settings::Settings;
 
-/// The answer to a completion of a host's own.
+/// The answer to every such completion.
 const COMPLETION: &str = "A short answer.";
 
 const HELP: &str = "\
@@ -34,7 +34,7 @@ Options:
   -h, --help                     Display help for command
 ";
 
-/// Answers a side call; returns the exit code.
+/// Answers a side call and returns the exit code.
 pub(super) fn answer(
     call: &SideCall,
     arguments: &Arguments,
@@ -70,7 +70,7 @@ fn print(text: &str) -> u8 {
     u8::from(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).is_err())
 }
 
-/// Returns what the CLI prints for a prompt of the host's own: the same short answer for each.
+/// Returns the output of the CLI for a prompt of the host's own: always the same short answer.
 pub(super) fn completion(output: OutputFormat, session: &str) -> String {
     let result = json!({
         "type": "result", "subtype": "success", "is_error": false, "duration_ms": 0, "duration_api_ms": 0,
@@ -100,7 +100,7 @@ pub(super) fn completion(output: OutputFormat, session: &str) -> String {
     }
 }
 
-/// Answers each prompt of a process.
+/// Answers each prompt of a process and returns the exit code.
 fn complete(arguments: &Arguments, log: &mut Log) -> u8 {
     let session = arguments.session_id.clone().unwrap_or_else(fresh_uuid);
     let answer = || completion(arguments.output, &session);

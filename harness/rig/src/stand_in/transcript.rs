@@ -1,4 +1,5 @@
-//! The session's transcript, where the CLI would write it: gateways look there before they resume a session.
+//! The session's transcript, at the place where the CLI would write it, because gateways look there before they resume
+//! a session.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,9 +13,9 @@ use std::io::Write as _;
 use super::bind::{LiveIds, fresh_uuid};
 use super::dialogue::Dialogue;
 
-/// The transcript file of a session whose working folder is `cwd`.
+/// Returns the path of a session's transcript; `cwd` is the working folder of the session.
 pub(super) fn place(config_dir: &Path, cwd: &Path, session_id: &str) -> Option<PathBuf> {
-    // An id with a slash would lead to another folder.
+    // An id with a slash would lead into another folder.
     if session_id.is_empty() || session_id.contains(['/', '\\']) {
         return None;
     }
@@ -23,14 +24,14 @@ pub(super) fn place(config_dir: &Path, cwd: &Path, session_id: &str) -> Option<P
     Some(folder.join(format!("{session_id}.jsonl")))
 }
 
-/// The number of lines of a transcript, which is 0 when there is none.
+/// Returns the number of lines of a transcript; 0 if the file does not exist.
 pub(super) fn lines(path: &Path) -> u64 {
     let text = fs::read(path).unwrap_or_default();
     text.iter().filter(|&&byte| byte == b'\n').count() as u64
 }
 
-/// The lines of a recorded transcript from `from` up to the prompt of a message that the CLI has not read; where
-/// they end.
+/// Returns the end of a turn in a recorded transcript: the lines from `from` up to the prompt of the first message that
+/// the CLI has not read.
 pub(super) fn turn_end(transcript: &[u8], from: usize, dialogue: &Dialogue, read: usize) -> usize {
     let unread: Vec<(Option<&str>, &str)> = dialogue.messages().skip(read).collect();
     let mut at = from;
@@ -53,7 +54,7 @@ pub(super) fn turn_end(transcript: &[u8], from: usize, dialogue: &Dialogue, read
     at
 }
 
-/// Lines for a turn without a recorded transcript: the message, and the last message of the model.
+/// Makes the lines of a turn without a recorded transcript: the message, and the last message of the model.
 pub(super) fn made(
     stdout: &[u8],
     message: Option<&UserMessage>,
@@ -81,7 +82,7 @@ pub(super) fn made(
     text.into_bytes()
 }
 
-/// Appends lines, with the ids of the session, below those that are there.
+/// Appends lines to a transcript, with the ids of the session.
 pub(super) fn append(path: &Path, lines: &[u8], ids: &LiveIds) -> std::io::Result<()> {
     if lines.is_empty() {
         return Ok(());
@@ -98,7 +99,7 @@ pub(super) fn append(path: &Path, lines: &[u8], ids: &LiveIds) -> std::io::Resul
     file.write_all(&lines)
 }
 
-/// The uuid of the last record that has one.
+/// Returns the uuid of the last record that has one.
 fn last_uuid(transcript: &[u8]) -> Option<String> {
     transcript.rsplit(|&byte| byte == b'\n').find_map(|line| {
         let value: Value = serde_json::from_slice(line).ok()?;
@@ -106,7 +107,7 @@ fn last_uuid(transcript: &[u8]) -> Option<String> {
     })
 }
 
-/// Makes the first record without a parent go on after `parent`.
+/// Makes `parent` the parent of the first record that has none.
 fn chain(lines: &mut Vec<u8>, parent: &str) {
     const ROOT: &[u8] = br#""parentUuid":null"#;
     if let Some(at) = lines.windows(ROOT.len()).position(|part| part == ROOT) {

@@ -1,4 +1,4 @@
-//! Keeps the session's transcript: which lines of a cassette are written, and when.
+//! Writes the session's transcript: chooses the lines of a cassette that are due, turn by turn.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,19 +9,19 @@ use super::bind::LiveIds;
 use super::running::PlayedCassette;
 use super::transcript::{append, lines, made, place, turn_end};
 
-/// The session's transcript.
+/// The transcript of the session, and how far it is written.
 #[derive(Debug)]
 pub(super) struct KeptTranscript {
-    /// The file; absent if none is kept.
+    /// The path of the file; `None` if no transcript is written.
     path: Option<PathBuf>,
-    /// How much of the present cassette's transcript is written.
+    /// The bytes of the present cassette's transcript that are written.
     written: usize,
-    /// The number of lines that were there when the process began.
+    /// The number of lines in the file when the process began.
     pub(super) lines_before: u64,
 }
 
 impl KeptTranscript {
-    /// The transcript of a session in the present folder.
+    /// Opens the transcript of a session in the present folder.
     pub(super) fn of(config_dir: Option<&Path>, session_id: &str) -> Self {
         let cwd = std::env::current_dir().unwrap_or_default();
         let path = config_dir.and_then(|folder| place(folder, &cwd, session_id));
@@ -34,7 +34,7 @@ impl KeptTranscript {
         self.written = 0;
     }
 
-    /// Appends the lines of a prompt of the host's own, and of its answer.
+    /// Appends the lines of a prompt of the host's own and of its answer.
     pub(super) fn keep_own(
         &self,
         stdout: &str,
@@ -46,7 +46,7 @@ impl KeptTranscript {
         append(path, &made(stdout.as_bytes(), Some(message), session_id, &cwd), &LiveIds::new(1))
     }
 
-    /// Appends the lines of a turn, or at the end of a cassette those that are left.
+    /// Appends the lines of a turn; at the end of a cassette, all lines that are left.
     pub(super) fn keep(
         &mut self,
         running: &PlayedCassette,
@@ -56,7 +56,7 @@ impl KeptTranscript {
         let Some(path) = &self.path else { return Ok(()) };
         let transcript = &running.cassette.transcript;
         if transcript.is_empty() {
-            // A run that was ended early has none in a recording either.
+            // A run that was ended early has no transcript in its recording either.
             if is_end || running.cassette.stdout.is_empty() {
                 return Ok(());
             }

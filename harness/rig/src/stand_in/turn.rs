@@ -1,13 +1,12 @@
-//! A cassette from a later turn on: what a host that ended the process, and started another one for the same session, is
-//! played next.
+//! Cuts a cassette at a later turn, for a host that ended the process and started another one for the same session.
 
 use clitape_recording::cassette::{Cassette, Tick, TickKind};
 use clitape_recording::wire::WireLine;
 
-/// The cassette from its message of the host with the number `turn` on, from 1, and the bytes of stdout before it; as it
-/// is if there is no such message.
+/// Returns the cassette from the host's message number `turn` on, counted from 1, and the bytes of stdout before it;
+/// the whole cassette if it has no such message.
 ///
-/// The transcript is left out, because the process before has written what came before.
+/// The transcript is empty, because the earlier process has written the lines before.
 pub(super) fn from_turn(cassette: Cassette, turn: usize) -> (Cassette, u64) {
     let lines: Vec<&[u8]> = cassette.stdin.split_inclusive(|&byte| byte == b'\n').collect();
     let messages = (1_u64..).zip(&lines).filter(|(_, line)| is_message(line));
@@ -30,7 +29,7 @@ pub(super) fn from_turn(cassette: Cassette, turn: usize) -> (Cassette, u64) {
     (cassette, from)
 }
 
-/// The number of messages that a host wrote.
+/// Returns the number of messages in the lines of a host.
 pub(super) fn messages(stdin: &[u8]) -> usize {
     stdin.split(|&byte| byte == b'\n').filter(is_message).count()
 }
@@ -40,7 +39,7 @@ fn is_message(line: &&[u8]) -> bool {
     matches!(WireLine::read(line), Some(WireLine::Message(_)))
 }
 
-/// The bytes of stdout that came before a line of stdin, and the timeline from that line on.
+/// Returns the bytes of stdout before a line of stdin, and the timeline from that line on.
 fn timeline_from(timeline: &[Tick], first: u64) -> Option<(u64, Vec<Tick>)> {
     let mut read = 0;
     let mut from = None;
@@ -59,7 +58,7 @@ fn timeline_from(timeline: &[Tick], first: u64) -> Option<(u64, Vec<Tick>)> {
                     rest.push(Tick { after_ms: 0, kind: TickKind::Out(before - offset) });
                 }
             }
-            // The bytes of stderr that came before are not in the cassette any more.
+            // The cassette has no earlier stderr any more.
             (None, _) | (Some(_), TickKind::Err(_)) => {}
             (Some(from), TickKind::In { line, offset }) => {
                 let offset = offset.map(|offset| offset.saturating_sub(from));
@@ -78,8 +77,8 @@ mod tests {
 
     use super::*;
 
-    /// Cuts `live-multi-turn` at a turn; compares the lines of the host and the results that are left, and whether the
-    /// timeline has every byte.
+    /// Cuts `live-multi-turn` at a turn, and compares the lines of the host and the results that are left; also checks
+    /// that the timeline covers every byte.
     fn check(turn: usize, lines: usize, results: usize) {
         let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
         let whole = Cassette::load(&root.join("cassettes/live-multi-turn/2.1.330")).unwrap();

@@ -2,7 +2,7 @@ use std::path::Path;
 
 use super::*;
 
-/// Cuts a recorded cassette.
+/// Loads a recorded cassette and cuts it.
 fn cut(name: &str) -> (Cassette, Dialogue) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cassettes");
     let cassette = Cassette::load(&root.join(name)).unwrap();
@@ -10,7 +10,7 @@ fn cut(name: &str) -> (Cassette, Dialogue) {
     (cassette, dialogue)
 }
 
-/// What the CLI waits for, in order.
+/// Compares the lines for which the CLI waits, in order.
 #[track_caller]
 fn check(name: &str, expect: &[&str]) {
     let (cassette, dialogue) = cut(name);

@@ -13,7 +13,7 @@ const STOP: &str =
 const MODEL: &str =
     r#"{"type":"control_request","request_id":"r-3","request":{"subtype":"set_model"}}"#;
 
-/// What the CLI printed: the line, and which line of the host it waited for before it printed it.
+/// The lines that the CLI printed, each with the line of the host for which it waited before.
 const PRINTED: [(&str, Option<&str>); 9] = [
     (
         r#"{"type":"control_response","response":{"subtype":"success","request_id":"r-1"}}"#,
@@ -59,7 +59,7 @@ fn dialogue() -> Dialogue {
     Dialogue::of(stdout.as_bytes(), stdin.as_bytes(), &parse_timeline(&timeline).unwrap())
 }
 
-/// Prints what may be printed; the number of lines so far.
+/// Prints every line that may be printed, and returns the number of lines so far.
 fn print(lockstep: &mut Lockstep) -> usize {
     while let Next::Print(range) = lockstep.next() {
         lockstep.printed(range.end);
@@ -67,8 +67,8 @@ fn print(lockstep: &mut Lockstep) -> usize {
     lockstep.dialogue.lines.iter().filter(|line| line.range.end <= lockstep.printed).count()
 }
 
-/// Hands over the lines, each once everything before it is printed; what the last one is, and the number of lines
-/// that are printed after it. A line that begins with `!` comes at once.
+/// Hands over the lines, each once everything before it is printed, and compares the fit of the last one and the number
+/// of lines that are printed after it. A line that begins with `!` comes at once.
 #[track_caller]
 fn check(lines: &[&str], expect: &str) {
     let mut lockstep = Lockstep::new(Rc::new(dialogue()));

@@ -2,7 +2,7 @@ use super::*;
 
 const UUID: &str = "11111111-2222-4333-8444-555555555555";
 
-/// Returns what a version says of these arguments, without the newline.
+/// Returns the refusal of these arguments by a version, without the newline.
 fn says(version: &str, line: &str) -> Option<Refusal> {
     let cli = CliOptions::of(Some(version));
     let line =
@@ -14,7 +14,7 @@ fn says(version: &str, line: &str) -> Option<Refusal> {
     refusal(&StandInStart { arguments: &arguments, folder, has_session: &has_session }, &cli)
 }
 
-/// Compares what 1.0.128, 2.1.148 and 2.1.330 say of the same arguments; an empty text means that they run.
+/// Compares the refusals of 1.0.128, 2.1.148 and 2.1.330 of the same arguments; an empty text means that they run.
 #[track_caller]
 fn check(line: &str, expect: [&str; 3]) {
     for (version, expect) in ["1.0.128", "2.1.148", "2.1.330"].into_iter().zip(expect) {
