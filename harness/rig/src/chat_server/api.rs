@@ -1,4 +1,4 @@
-//! The table of the Bot API's methods that the server knows.
+//! The table of the Bot API's methods, as far as the server has them.
 
 use serde_json::{Map, Value, json};
 
@@ -16,43 +16,43 @@ const MAX_COMMANDS: usize = 100;
 /// The most characters of a webhook's secret.
 const MAX_SECRET: usize = 256;
 
-/// What a method does.
+/// The kind of a method, with the function that runs it.
 #[derive(Clone, Copy)]
 pub(super) enum MethodEffect {
-    /// It waits for updates.
+    /// A method that waits for updates.
     Poll,
-    /// It belongs to no chat.
+    /// A method that is about the bot, and not about a chat.
     Bot(fn(&mut ServerState, &Params) -> ApiResult),
-    /// It belongs to a chat.
+    /// A method that is about a chat.
     Chat(ChatMethod),
 }
 
-/// A method that belongs to a chat.
+/// A method that is about a chat.
 #[derive(Clone, Copy)]
 pub(super) struct ChatMethod {
-    /// Whether its calls have numbers, so that faults can fall on them.
+    /// True if its calls are numbered, so that a fault can hit them.
     pub(super) is_numbered: bool,
-    /// Whether it counts as a message in the limits on how often a bot writes.
+    /// True if its calls count towards the pace of messages.
     pub(super) is_paced: bool,
     pub(super) run: fn(&mut ChatCall<'_>) -> ApiResult,
 }
 
-/// A method that writes.
+/// Makes a method that sends or edits a message.
 const fn writes(run: fn(&mut ChatCall<'_>) -> ApiResult) -> MethodEffect {
     MethodEffect::Chat(ChatMethod { is_numbered: true, is_paced: true, run })
 }
 
-/// A method that changes the chat without writing.
+/// Makes a method that changes the chat without writing to it.
 const fn changes(run: fn(&mut ChatCall<'_>) -> ApiResult) -> MethodEffect {
     MethodEffect::Chat(ChatMethod { is_numbered: true, is_paced: false, run })
 }
 
-/// A method that changes no message.
+/// Makes a method that leaves the messages as they are.
 const fn signals(run: fn(&mut ChatCall<'_>) -> ApiResult) -> MethodEffect {
     MethodEffect::Chat(ChatMethod { is_numbered: false, is_paced: false, run })
 }
 
-/// Each method by its name; Telegram does not care for small and capital letters.
+/// The methods by name; the case of letters does not matter, as with Telegram.
 pub(super) const METHODS: [(&str, MethodEffect); 48] = [
     ("getMe", MethodEffect::Bot(get_me)),
     ("getUpdates", MethodEffect::Poll),
@@ -104,7 +104,7 @@ pub(super) const METHODS: [(&str, MethodEffect); 48] = [
     ("getForumTopicIconStickers", MethodEffect::Bot(topics::get_forum_topic_icon_stickers)),
 ];
 
-/// The method that answers a press; its chat is that of the press.
+/// The method that answers a press; its chat is the one with the pressed button.
 pub(super) const ANSWER_PRESS: (&str, ChatMethod) = (
     "answerCallbackQuery",
     ChatMethod { is_numbered: false, is_paced: false, run: other_methods::answer_callback_query },
@@ -220,7 +220,7 @@ fn get_webhook_info(state: &mut ServerState, _: &Params) -> ApiResult {
     Ok(info)
 }
 
-/// Returns the key of the commands of a scope and a language.
+/// Returns the key under which the commands of a scope and a language are stored.
 fn scope(params: &Params) -> String {
     let scope = params.json("scope").unwrap_or_else(|| json!({ "type": "default" }));
     format!("{scope} {}", params.text("language_code").unwrap_or_default())
@@ -268,7 +268,7 @@ fn get_file(state: &mut ServerState, params: &Params) -> ApiResult {
         "file_size": file.bytes.len(), "file_path": format!("documents/{id}") }))
 }
 
-/// Returns the data of the entry of a call that belongs to no chat: its parameters without a secret.
+/// Returns the entry's data for a call that is about no chat: its parameters without a secret.
 pub(super) fn bot_data(params: &Params) -> Map<String, Value> {
     let mut data = Map::new();
     for name in ["url", "drop_pending_updates", "allowed_updates", "scope", "file_id"] {

@@ -1,7 +1,7 @@
-//! One call of the bot, from the moment at which it comes to its answer.
+//! A call of the bot, from its arrival to its answer.
 //!
-//! A call is under way for the server's latency. Its effect comes at the end of that time, so that a bot whose
-//! calls overlap is seen to overlap them. A call is done even when the bot hangs up, as with Telegram.
+//! A call is under way for the server's latency, and takes effect at the end of that time, so that the calls of a bot
+//! that does not wait for answers overlap. A call is done even if the bot hangs up, as with Telegram.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,32 +23,32 @@ use super::updates::Polled;
 use super::words::{WORD, cut, noted, shorten};
 use crate::kept::Held;
 
-/// How long a call of a fault `hang` has no answer, if the bot does not hang up.
+/// The time that a call with the fault `hang` stays without an answer, unless the bot hangs up.
 const HANG: Duration = Duration::from_secs(600);
-/// How long the server takes no connection at a fault `restart`.
+/// The time that the server accepts no connection after the fault `restart`.
 const RESTART: Duration = Duration::from_secs(1);
 /// The most characters of a text in the log.
 const LOG_TEXT: usize = 60;
 
-/// What the connection of a call does at its end.
+/// The end of a call on its connection.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) enum Reply {
-    /// It answers with this status, kind of content and body.
+    /// An answer: its status, type of content and body.
     Answer(u16, &'static str, String),
-    /// It is reset.
+    /// A reset of the connection.
     #[default]
     Cut,
 }
 
 impl Reply {
-    /// Makes the reply of a result.
+    /// Creates the reply for a result.
     pub(super) fn of(result: &ApiResult) -> Self {
         let (status, body) = wire(result);
         Self::Answer(status, "application/json", body)
     }
 }
 
-/// Makes a call and returns its reply. `held` counts what the call takes until it is done.
+/// Makes a call and returns its reply. `held` is the call's part of the account until it is done.
 pub(super) async fn make(shared: Arc<Shared>, name: String, params: Params, held: Held) -> Reply {
     let latency = shared.read(|state| state.settings.latency);
     match api::method(&name) {
@@ -77,7 +77,7 @@ pub(super) async fn make(shared: Arc<Shared>, name: String, params: Params, held
                     sleep(latency).await;
                     Reply::of(&Err(error))
                 }
-                // The call goes on when the bot hangs up.
+                // A task of its own, because the call goes on if the bot hangs up.
                 Ok(begun) => {
                     let task = tokio::spawn(async move {
                         let reply = finish(shared, begun, params, latency).await;
@@ -91,7 +91,7 @@ pub(super) async fn make(shared: Arc<Shared>, name: String, params: Params, held
     }
 }
 
-/// Answers a call of a method that the server does not know, and reports it.
+/// Answers a call of an unknown method with 404, and reports it.
 fn unknown(shared: &Shared, name: &str, params: &Params) -> ApiResult {
     let error = ApiError::new(404, "Not Found");
     shared.change(|state| {
@@ -114,7 +114,7 @@ fn unknown(shared: &Shared, name: &str, params: &Params) -> ApiResult {
     Err(error)
 }
 
-/// Waits for updates.
+/// Answers a poll: waits for updates, at most as long as the poll wants.
 async fn poll(shared: &Shared, params: &Params) -> ApiResult {
     let mut changes = shared.changes();
     let poll = shared.change(|state| state.updates.accept(params))?;
@@ -132,7 +132,7 @@ async fn poll(shared: &Shared, params: &Params) -> ApiResult {
     }
 }
 
-/// A call of a chat that is under way.
+/// A call about a chat that is under way.
 struct BegunCall {
     name: &'static str,
     method: ChatMethod,
@@ -141,7 +141,7 @@ struct BegunCall {
     fault: Option<CallFault>,
 }
 
-/// Finds the chat of a call and the call's fault.
+/// Finds the chat of a call, numbers the call and finds its fault.
 fn begin(
     state: &mut ServerState,
     name: &'static str,
@@ -178,7 +178,7 @@ fn begin(
     Ok(BegunCall { name, method, chat, asked_at, fault })
 }
 
-/// Waits, does the call, and waits as its fault says.
+/// Waits for the latency, does the call, and replies as its fault says.
 async fn finish(shared: Arc<Shared>, call: BegunCall, params: Params, latency: Duration) -> Reply {
     sleep(latency).await;
     let (result, entry) = shared.change(|state| act(state, &call, &params));
@@ -227,7 +227,7 @@ fn act(state: &mut ServerState, call: &BegunCall, params: &Params) -> (ApiResult
         return (Err(ApiError::bad("chat not found")), usize::MAX);
     };
     let is_group = chat.is_group();
-    // A call that comes before the end of a wait is refused again.
+    // A call before the end of an earlier wait is refused again.
     let asked_wait = chat.pace.asked_wait(now).filter(|_| call.method.is_numbered);
     let mut paced = || chat.pace.wait(now, is_group, pace).filter(|_| call.method.is_paced);
     let wait = asked_wait.or_else(&mut paced);
@@ -260,7 +260,7 @@ fn act(state: &mut ServerState, call: &BegunCall, params: &Params) -> (ApiResult
                 }
                 _ => {
                     answer = fault.map(CallFault::answer).filter(|answer| {
-                        // The server never answers this to a new message.
+                        // The server never gives this answer to a new message.
                         answer != FaultKind::NotModified.as_str()
                     });
                     result
@@ -293,7 +293,7 @@ fn act(state: &mut ServerState, call: &BegunCall, params: &Params) -> (ApiResult
     (result, index)
 }
 
-/// Puts into the entry of a refused call what it asked for. Nothing of it is done: the chat stays as it is.
+/// Puts the request of a refused call into its entry. The chat stays as it is.
 fn describe(call: &mut ChatCall<'_>) {
     for (name, parameter) in
         [("message_id", "message_id"), ("draft_id", "draft_id"), ("topic", "message_thread_id")]
@@ -309,14 +309,14 @@ fn describe(call: &mut ChatCall<'_>) {
     }
 }
 
-/// Returns whether a fault calls an edit not modified although it is done.
+/// Returns whether the call's fault answers an edit as not modified although it is done.
 fn is_called_not_modified(call: &BegunCall) -> bool {
     let kind =
         |fault| matches!(fault, CallFault::Known(fault) if fault.kind == FaultKind::NotModified);
     call.name.starts_with("edit") && call.fault.is_some_and(kind)
 }
 
-/// The error of a fault at which nothing is done.
+/// Returns the error of a fault that prevents the call.
 fn refusal(call: &mut ChatCall<'_>, fault: CallFault) -> ApiError {
     match fault {
         CallFault::Known(fault) if fault.kind == FaultKind::RateLimit => {
@@ -327,7 +327,7 @@ fn refusal(call: &mut ChatCall<'_>, fault: CallFault) -> ApiError {
     }
 }
 
-/// The line of the log of a call.
+/// Returns the line of the log about a call.
 fn line(call: &BegunCall, data: &Map<String, Value>) -> String {
     let text = |name: &str| data.get(name).and_then(Value::as_str);
     let number = data.get("message_id").map(|id| format!(" #{id}")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A chat: its messages, its entries, and the bytes of memory that they take.
+//! A chat of the bot: its messages, its entries, and the memory that they take.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,15 +13,15 @@ use super::settings::BOT_ID;
 use crate::kept::{Held, KeptBytes, entry_bytes, json_bytes};
 use crate::limits::ChatServerLimits;
 
-/// The number of the person who writes in a group of which nobody said who is in it.
+/// The number of the person who writes in a group without a named person.
 const PERSON_ID: i64 = 1_001;
 
 /// A message of a chat.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Message {
-    /// The `message_id` of the Bot API.
+    /// The message's `message_id` in the Bot API.
     pub(super) id: i64,
-    /// Seconds since 1970.
+    /// The seconds since 1970 at which it was sent.
     pub(super) date: u64,
     pub(super) edited: Option<u64>,
     pub(super) is_bot: bool,
@@ -35,13 +35,13 @@ pub(super) struct Message {
     pub(super) keyboard: Option<Value>,
     pub(super) topic: Option<i64>,
     pub(super) reply_to: Option<i64>,
-    /// The file, as the Bot API describes it: the field's name and its value.
+    /// The file, as the field's name and its value in the Bot API.
     pub(super) file: Option<(&'static str, Value)>,
     pub(super) reactions: Vec<String>,
 }
 
 impl Message {
-    /// Returns the bytes of memory that it takes, but for its reactions, which are short.
+    /// Returns the bytes of memory that it takes, without its reactions, which are short.
     fn bytes(&self) -> usize {
         let json = |value: Option<&Value>| value.map_or(0, json_bytes);
         let mode = self.parse_mode.as_ref().map_or(0, String::capacity);
@@ -55,41 +55,41 @@ impl Message {
     }
 }
 
-/// A chat.
+/// A chat of the bot.
 #[derive(Debug, Default)]
 pub(super) struct BotChat {
     pub(super) id: i64,
     messages: BTreeMap<i64, Message>,
-    /// The ids of all messages that there ever were, the oldest first.
+    /// The ids of all messages, deleted ones too, the oldest first.
     ids: Vec<i64>,
-    /// The person who writes in it, if that is another one than usual.
+    /// The person who writes in it, if it is not the usual one.
     pub(super) person: Option<i64>,
-    /// The topics that the bot made, and those that the person made or has written in.
+    /// The topics that the bot or the person made, and those in which the person wrote.
     pub(super) topics: Vec<i64>,
-    /// Is true if it has topics before there is one.
+    /// True if it can have topics, even before there is one.
     pub(super) has_topics: bool,
     pub(super) pace: Pace,
-    /// The numbered calls so far.
+    /// The number of numbered calls so far.
     pub(super) calls: u64,
-    /// The numbered calls of each method so far.
+    /// The number of numbered calls so far, by method.
     pub(super) calls_of: BTreeMap<&'static str, u64>,
-    /// When the person wrote first.
+    /// The server's clock at the person's first message.
     pub(super) said_at: Option<u64>,
-    /// In the order in which they took effect; `at` is of the server's clock.
+    /// The entries in the order in which they took effect; `at` is of the server's clock.
     entries: Vec<Entry>,
     pub(super) last_call: Option<(u64, String)>,
     pub(super) under_way: usize,
-    /// The faults of this chat, if it has its own.
+    /// The faults of this chat, if it has other ones than the server.
     pub(super) faults: Option<Faults>,
-    /// The text of the bot's draft, until a message comes.
+    /// The text of the bot's draft, until the next message.
     draft: Option<String>,
-    /// Until when the chat shows that the bot types.
+    /// The server's clock until which the chat shows that the bot types.
     pub(super) typing_until: u64,
     held: Held,
 }
 
 impl BotChat {
-    /// Makes an empty chat, whose messages and entries count for an account.
+    /// Creates an empty chat, whose messages and entries count in an account.
     pub(super) fn new(id: i64, kept: &Arc<KeptBytes>) -> Self {
         let mut held = Held::of(kept);
         held.keep(size_of::<Self>());
@@ -110,26 +110,26 @@ impl BotChat {
         &self.messages
     }
 
-    /// Checks that there is room for one more message.
+    /// Returns an error if there is no room for a further message.
     pub(super) fn check_messages(&self, limits: &ChatServerLimits) -> Result<(), ApiError> {
         within(self.messages.len(), limits.messages, "messages")
     }
 
-    /// Returns the number of a message in this chat, from 1. An id counts the messages of all chats of the bot, so that
-    /// people and goldens are shown this number.
+    /// Returns the number of a message in this chat, from 1. People and goldens get this number, because the ids count
+    /// the messages of all chats of the bot.
     pub(super) fn number_of(&self, id: i64) -> Option<i64> {
         let index = self.ids.binary_search(&id).ok()?;
         i64::try_from(index).ok().map(|index| index + 1)
     }
 
-    /// Returns the id of the message that has this number in the chat.
+    /// Returns the id of the message with this number in the chat.
     pub(super) fn id_of(&self, number: i64) -> Option<i64> {
         let index = usize::try_from(number).ok()?.checked_sub(1)?;
         self.ids.get(index).copied()
     }
 
-    /// Replaces the ids in the data of an entry by the numbers of the messages. An id of no message of the chat is left
-    /// out, because it would be taken for a number.
+    /// Replaces the ids in an entry's data by the numbers of the messages. An id that belongs to no message of the chat
+    /// is removed, because it would look like a number.
     pub(super) fn count_from_one(&self, data: &mut Map<String, Value>) {
         let number = |id: &Value| id.as_i64().and_then(|id| self.number_of(id));
         for name in ["message_id", "user_message_id", "reply_to"] {
@@ -144,12 +144,12 @@ impl BotChat {
         }
     }
 
-    /// Checks that there is room for one more entry.
+    /// Returns an error if there is no room for a further entry.
     pub(super) fn check_entries(&self, limits: &ChatServerLimits) -> Result<(), ApiError> {
         within(self.entries.len(), limits.entries, "entries")
     }
 
-    /// Adds a message, or replaces the one of its id. A new one has a greater id than all before it.
+    /// Adds a message, or replaces the one with its id. A new one must have a greater id than all before it.
     pub(super) fn put(&mut self, message: Message) {
         self.held.keep(message.bytes());
         if self.ids.last().is_none_or(|last| *last < message.id) {
@@ -161,25 +161,25 @@ impl BotChat {
         }
     }
 
-    /// Removes a message.
+    /// Removes a message, if the chat has it.
     pub(super) fn remove(&mut self, id: i64) {
         if let Some(message) = self.messages.remove(&id) {
             self.held.release(message.bytes());
         }
     }
 
-    /// Sets the bot's reactions to a message, and returns whether there is one.
+    /// Sets the bot's reactions to a message, and returns whether the chat has the message.
     pub(super) fn react(&mut self, id: i64, reactions: Vec<String>) -> bool {
         let message = self.messages.get_mut(&id);
         message.map(|message| message.reactions = reactions).is_some()
     }
 
-    /// Returns what the bot's draft shows.
+    /// Returns the text of the bot's draft.
     pub(super) fn draft(&self) -> Option<&str> {
         self.draft.as_deref()
     }
 
-    /// Sets what the bot's draft shows.
+    /// Sets the text of the bot's draft.
     pub(super) fn set_draft(&mut self, draft: Option<String>) {
         let bytes = |draft: &Option<String>| draft.as_ref().map_or(0, String::capacity);
         self.held.keep(bytes(&draft));
@@ -187,7 +187,7 @@ impl BotChat {
         self.draft = draft;
     }
 
-    /// Returns what happened.
+    /// Returns the entries so far.
     pub(super) fn entries(&self) -> &[Entry] {
         &self.entries
     }
@@ -200,7 +200,7 @@ impl BotChat {
         self.entries.len() - 1
     }
 
-    /// Notes how long the call of an entry took until its answer.
+    /// Sets the time between the call of an entry and its answer.
     pub(super) fn took(&mut self, index: usize, ms: u64) {
         let Some(entry) = self.entries.get_mut(index) else { return };
         let before = entry_bytes(entry);
@@ -208,7 +208,7 @@ impl BotChat {
         self.held.keep(entry_bytes(entry).saturating_sub(before));
     }
 
-    /// Returns the chat as the Bot API has it.
+    /// Returns the chat as an object of the Bot API.
     pub(super) fn json(&self) -> Value {
         match self.is_group() {
             false => json!({ "id": self.id, "type": "private",
@@ -229,7 +229,7 @@ impl BotChat {
         if self.is_group() { format!("Group {}", self.id) } else { format!("Chat {}", self.id) }
     }
 
-    /// Returns the person as the Bot API has them.
+    /// Returns the person as an object of the Bot API.
     pub(super) fn person(&self) -> Value {
         let usual = if self.is_group() { PERSON_ID } else { self.id };
         let id = self.person.unwrap_or(usual);
@@ -237,7 +237,7 @@ impl BotChat {
             "username": username(id), "language_code": "en" })
     }
 
-    /// Returns a message as the Bot API has it.
+    /// Returns a message as an object of the Bot API.
     pub(super) fn message_json(&self, message: &Message, bot: &Bot) -> Value {
         let mut json = self.bare_json(message, bot);
         let answered = message.reply_to.and_then(|id| self.messages.get(&id));
@@ -247,7 +247,7 @@ impl BotChat {
         json
     }
 
-    /// Returns a message without the one that it answers.
+    /// Returns the object of a message without the message that it answers.
     fn bare_json(&self, message: &Message, bot: &Bot) -> Value {
         let from = if message.is_bot { bot.json() } else { self.person() };
         let mut json = json!({ "message_id": message.id, "from": from, "chat": self.json(),
@@ -289,7 +289,7 @@ fn first_name(person: i64) -> String {
     format!("Person {person}")
 }
 
-/// Checks that one more of them is kept of a chat.
+/// Returns an error if the chat has the most of them already.
 fn within(count: usize, most: usize, what: &str) -> Result<(), ApiError> {
     if count < most {
         return Ok(());
@@ -299,7 +299,7 @@ fn within(count: usize, most: usize, what: &str) -> Result<(), ApiError> {
     )))
 }
 
-/// The bot that is under test.
+/// The bot under test.
 #[derive(Debug, Clone)]
 pub(super) struct Bot {
     pub(super) username: String,
@@ -307,7 +307,7 @@ pub(super) struct Bot {
 }
 
 impl Bot {
-    /// Returns the bot as a sender.
+    /// Returns the bot as the sender of a message.
     pub(super) fn json(&self) -> Value {
         json!({ "id": BOT_ID, "is_bot": true, "first_name": "Bot under test",
             "username": self.username })
@@ -334,7 +334,7 @@ mod tests {
         check(&|chat| chat.put(message(&"a".repeat(10_000))), 10_000, 11_000);
         check(&|chat| chat.put(message(&"b".repeat(20_000))), 20_000, 21_000);
         check(&|chat| chat.put(message("c")), 1, 1_000);
-        // Its number is not given again.
+        // The number of a removed message stays taken.
         let number = size_of::<i64>() as u64;
         check(&|chat| chat.remove(1), number, number);
         check(&|chat| chat.set_draft(Some("d".repeat(5_000))), 5_000, 5_010);

@@ -1,9 +1,8 @@
-//! The server's connections: which are open, which one makes room for a new one, and what ends them.
+//! The open connections of the server: which of them makes room for a new one, and when each ends.
 //!
-//! Every program on this machine can connect, and may then say nothing. A connection whose first request does not come
-//! within a few seconds is closed. When there are too many, the oldest one that has made no call with the bot's token
-//! makes room, so that a bot keeps its own, also while they are idle. All sockets on which the server listens share the
-//! limit.
+//! Every program on this machine can connect and then stay silent. A connection without a first request within a few
+//! seconds is closed. When too many are open, the oldest one that has made no call with the bot's token is closed, so
+//! that a bot keeps its connections even while they are idle. All sockets on which the server listens share the limit.
 
 use std::collections::BTreeMap;
 use std::panic::resume_unwind;
@@ -28,32 +27,32 @@ use tokio_rustls::server::TlsStream;
 use super::shared::Shared;
 use crate::limits::ChatServerLimits;
 
-/// The least bytes of a head that hyper can limit.
+/// The smallest buffer for the head of a request that hyper accepts, in bytes.
 const LEAST_HEAD: usize = 8 << 10;
 
-/// A connection, as its requests and the others see it.
+/// The state of a connection that its requests and the list of connections share.
 #[derive(Debug, Default)]
 pub(super) struct Connection {
-    /// Becomes true when the head of its first request has come.
+    /// Set once the head of its first request is complete.
     has_request: AtomicBool,
-    /// Becomes true with the first request that has the bot's token.
+    /// Set at the first request with the bot's token.
     is_of_bot: AtomicBool,
     is_tls: bool,
     end: Notify,
 }
 
 impl Connection {
-    /// Says that a request of it has the bot's token.
+    /// Marks the connection as the bot's, because a request has the bot's token.
     pub(super) fn mark_as_bot(&self) {
         self.is_of_bot.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether it is encrypted.
+    /// Returns whether the connection is encrypted.
     pub(super) fn is_tls(&self) -> bool {
         self.is_tls
     }
 
-    /// Resets it.
+    /// Resets the connection.
     pub(super) fn cut(&self) {
         self.end.notify_one();
     }
@@ -64,18 +63,18 @@ impl Connection {
 pub enum Serve {
     /// HTTP.
     Plain,
-    /// HTTP in TLS, for the name of the Bot API too.
+    /// HTTP over TLS, which serves the name of the Bot API too.
     Tls(Arc<ServerConfig>),
 }
 
-/// The state by which a connection that is served ends.
+/// The signals and the limits that end a connection.
 struct ServedConnection {
     connection: Arc<Connection>,
     closed: watch::Receiver<Instant>,
     limits: ChatServerLimits,
 }
 
-/// The connections that are open, the oldest first.
+/// The open connections, the oldest first.
 #[derive(Debug, Default)]
 pub(super) struct OpenConnections {
     last: u64,
@@ -83,7 +82,7 @@ pub(super) struct OpenConnections {
 }
 
 impl OpenConnections {
-    /// Adds a connection and returns its number, if one of `most` is free or makes room.
+    /// Adds a connection and returns its number; `None` if `most` are open and none of them can make room.
     fn add(&mut self, most: usize, is_tls: bool) -> Option<(u64, Arc<Connection>)> {
         if self.open.len() >= most {
             let makes_room = |one: &Arc<Connection>| !one.is_of_bot.load(Ordering::Relaxed);
@@ -102,7 +101,7 @@ impl OpenConnections {
     }
 }
 
-/// A socket on which the server listens, and what it speaks there.
+/// A socket on which the server listens, with its protocol.
 #[derive(Debug)]
 pub(super) struct Listening {
     pub(super) listener: TcpListener,
@@ -129,7 +128,7 @@ pub(super) async fn accept(
                 continue;
             }
             _ = closed.changed() => {
-                // The server restarts: what comes now is reset.
+                // Resets the connections that come while the server restarts.
                 let until = *closed.borrow_and_update();
                 refuse_until(&listener, until).await;
                 continue;
@@ -137,7 +136,7 @@ pub(super) async fn accept(
         };
         match accepted {
             Ok((socket, from)) if from.ip().is_loopback() => {
-                // Without the option answers may come later, but they come.
+                // Without this option answers may arrive later, which is harmless.
                 let _ = socket.set_nodelay(true);
                 let Some((number, connection)) = open().add(limits.connections, is_tls) else {
                     shared.change(|state| {
@@ -164,22 +163,22 @@ pub(super) async fn accept(
                 });
             }
             Ok(_) => {}
-            // Too many open files, most likely: some will be closed.
+            // Too many files are open, most likely; waits until some are closed.
             Err(_) => sleep(Duration::from_millis(50)).await,
         }
     }
 }
 
-/// Returns what a task returned. A panic in it goes on here: the server ends, and its owner learns of it.
+/// Returns the result of a task. A panic in it continues here, so that the server ends and its owner notices.
 pub(super) fn without_panic<T: Default>(ended: Result<T, JoinError>) -> T {
     ended.unwrap_or_else(|error| match error.try_into_panic() {
         Ok(panic) => resume_unwind(panic),
-        // It was aborted, because the server stops.
+        // The task was aborted, because the server stops.
         Err(_) => T::default(),
     })
 }
 
-/// Resets connections until a moment.
+/// Resets new connections until this time.
 async fn refuse_until(listener: &TcpListener, until: Instant) {
     loop {
         tokio::select! {
@@ -193,15 +192,15 @@ async fn refuse_until(listener: &TcpListener, until: Instant) {
     }
 }
 
-/// Ends a connection without an answer.
+/// Ends a connection by a reset, without an answer.
 fn reset(socket: TcpStream) {
-    // Without the option the connection ends as well, with a plain end of the stream.
+    // Without this option the connection ends as well, but with a plain end of the stream.
     let _ = socket.set_zero_linger();
     drop(socket);
 }
 
-/// Begins TLS on a connection. The log says why a client ends it: one that has a list of authorities of its own does not
-/// know the one of the run.
+/// Begins TLS on a connection. A failure goes to the log, because its usual cause is a client with its own list of
+/// authorities, in which the run's authority is missing.
 async fn shake(
     socket: TcpStream,
     config: Arc<ServerConfig>,
@@ -226,11 +225,11 @@ async fn shake(
     }
 }
 
-/// Returns HTTP within the limits of a server.
+/// Returns the settings of HTTP with the limits of a server.
 pub(crate) fn http(limits: ChatServerLimits) -> http1::Builder {
     let head = usize::try_from(limits.head.get()).unwrap_or(usize::MAX);
     let mut http = http1::Builder::new();
-    // The wait for a further request counts as one for its head.
+    // In hyper, the wait for a further request counts as one for its head.
     http.timer(TokioTimer::new())
         .header_read_timeout(limits.idle_time)
         .max_buf_size(head.max(LEAST_HEAD));
@@ -259,7 +258,7 @@ async fn talk<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         }
     };
     tokio::select! {
-        // A bot that hangs up is no failure.
+        // A bot may hang up at any time.
         _ = &mut served => return,
         () = connection.end.notified() => {}
         () = stays_silent => {}

@@ -1,10 +1,10 @@
-//! Faults of the server: which call of a chat goes wrong, and how.
+//! The faults of the server: which calls of a chat fail, and in which way.
 //!
-//! The words are those of a scenario's faults, such as `2:rate-limit:30s`. A real connection can fail in
-//! further ways, which have words of their own: `reset`, `bad-gateway` and `restart`. The calls of each chat
-//! are numbered from 1, so that a list or a seed means the same for a chat whatever other chats do. Typing
-//! signals and calls that only read have no number. With a method before it, as in `sendMessage:2:lost-reply`, the
-//! number counts the calls of this method alone: which call of all is the final message depends on the time.
+//! The words are those of a scenario's faults, such as `2:rate-limit:30s`; `reset`, `bad-gateway` and `restart` are
+//! further ways, which only a real connection has. The calls of each chat are numbered from 1, so that a list or a seed
+//! means the same for a chat whatever other chats do. Typing signals and calls that only read have no number. With a
+//! method in front, as in `sendMessage:2:lost-reply`, the number counts the calls of this method alone, because the
+//! place of the final message among all calls depends on the time.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,34 +13,34 @@ use clitape_recording::scenario::{Fault, FaultError, FaultKind};
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng as _, SeedableRng as _};
 
-/// A way in which a call fails that only a server with real connections has.
+/// A way to fail that only a server with real connections has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConnectionFault {
-    /// Nothing is done, and the connection is reset.
+    /// The call is not done, and the connection is reset.
     Reset,
-    /// Nothing is done, and a proxy answers 502 with a page of HTML.
+    /// The call is not done, and a proxy answers 502 with a page of HTML.
     BadGateway,
-    /// Nothing is done; the server closes all its connections and takes none for a second.
+    /// The call is not done; the server closes all its connections and accepts none for a second.
     Restart,
 }
 
-/// Each way with its word.
+/// The word for each way.
 const WORDS: [(ConnectionFault, &str); 3] = [
     (ConnectionFault::Reset, "reset"),
     (ConnectionFault::BadGateway, "bad-gateway"),
     (ConnectionFault::Restart, "restart"),
 ];
 
-/// How a call fails.
+/// A way in which a call fails, with the number of the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallFault {
-    /// As a replay's chat fails.
+    /// A fault that a replay's chat has too.
     Known(Fault),
-    /// As only a real connection fails, with the number of the call.
+    /// A fault that only a real connection has, with the number of the call.
     Connection(u64, ConnectionFault),
 }
 
-/// A word that is no fault of a call.
+/// An error: a word that is not the name of a fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{word}` is no fault of a call: {reason}; a chat server also knows N:reset, N:bad-gateway \
@@ -60,13 +60,13 @@ impl CallFault {
         }
     }
 
-    /// Returns the answer in an entry: the fault without the number of its call.
+    /// Returns the words of the fault in an entry, which are those of a list without the number.
     pub(super) fn answer(self) -> String {
         let word = self.to_string();
         word.split_once(':').map_or(word.clone(), |(_, answer)| answer.to_owned())
     }
 
-    /// Returns whether nothing is done.
+    /// Returns whether the fault prevents the call.
     pub(super) fn is_refusal(self) -> bool {
         match self {
             Self::Known(fault) => {
@@ -118,9 +118,9 @@ pub(super) const COUNTED: [&str; 7] = [
 /// A fault of a list, written `4:lost-reply`, or `sendMessage:2:lost-reply` for the second call of a method.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedFault {
-    /// The method whose calls are counted; all numbered calls of the chat when absent.
+    /// The method whose calls are counted; `None` counts all numbered calls of the chat.
     pub method: Option<&'static str>,
-    /// How the call fails, with its number.
+    /// The fault, with its number.
     pub fault: CallFault,
 }
 
@@ -154,24 +154,24 @@ impl FromStr for ListedFault {
     }
 }
 
-/// Which calls fail.
+/// The calls that fail.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Faults {
-    /// None.
+    /// No calls.
     #[default]
     None,
     /// These calls of every chat.
     Listed(Vec<ListedFault>),
     /// Calls of every chat at random.
     Seeded {
-        /// The seed; the same seed fails the same calls of a chat.
+        /// The seed; the same seed hits the same calls of a chat.
         seed: u64,
-        /// How many calls of a hundred fail.
+        /// The percentage of calls that fail.
         percent: u8,
     },
 }
 
-/// The kinds of faults that a seed draws, and how many of 64 draws fall on each.
+/// The kinds of faults that a seed draws, each with its share of 64 draws.
 const DRAWN: [(Drawn, u32); 8] = [
     (Drawn::Known(FaultKind::RateLimit), 24),
     (Drawn::Known(FaultKind::ServerError), 6),
@@ -189,16 +189,16 @@ enum Drawn {
     Connection(ConnectionFault),
 }
 
-/// The seconds that a 429 asks to wait, least and most, and how many of 64 draws fall between them. What
-/// gateways have reported is mostly short, and has a long tail.
+/// The seconds that a 429 asks to wait, as ranges (least, most), each with its share of 64 draws. The waits that
+/// gateways have reported are mostly short, with a long tail.
 const WAITS: [(u32, u32, u32); 5] =
     [(1, 3, 26), (4, 10, 16), (11, 30, 12), (31, 60, 6), (61, 150, 4)];
 
-/// The milliseconds of a slow answer, least and most.
+/// The range of a slow answer in milliseconds.
 const SLOW_MS: (u32, u32) = (500, 12_000);
 
 impl Faults {
-    /// Returns the fault of a call of a chat.
+    /// Returns the fault of a call in a chat, if it has one.
     pub(super) fn of(&self, chat: i64, call: NumberedCall) -> Option<CallFault> {
         match self {
             Self::None => None,
@@ -213,11 +213,11 @@ impl Faults {
         }
     }
 
-    /// Returns the same faults for the first `calls` calls of a chat that is known by `key` and not by its number,
-    /// so that a seed means the same for what is played there, whichever chat it is played in.
+    /// Returns the faults for the first `calls` calls of a chat that is identified by `key` in place of its number, so
+    /// that a seed means the same for a recording in whichever chat it is played.
     pub fn for_key(&self, key: &str, calls: u64) -> Self {
         let Self::Seeded { seed, percent } = self else { return self.clone() };
-        // FNV-1a, which is the same on every machine.
+        // FNV-1a, because its result is the same on every machine.
         let hash = key.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
         });
@@ -242,14 +242,14 @@ impl fmt::Display for Faults {
     }
 }
 
-/// A call with its numbers, each from 1.
+/// A call with its two numbers, each from 1.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NumberedCall {
-    /// Among all numbered calls of the chat.
+    /// The number among all numbered calls of the chat.
     pub(super) of_chat: u64,
-    /// The method.
+    /// The name of the method.
     pub(super) method: &'static str,
-    /// Among the calls of the method in the chat.
+    /// The number among the calls of the method in the chat.
     pub(super) of_method: u64,
 }
 
@@ -282,7 +282,7 @@ fn drawn(seed: u64, percent: u8, chat: i64, call: u64) -> Option<CallFault> {
     })
 }
 
-/// Returns the row on which a draw falls.
+/// Returns the row that a draw selects.
 fn weighted<T: Copy>(mut draw: u32, rows: &[(T, u32)]) -> Option<T> {
     for (value, weight) in rows {
         if draw < *weight {
@@ -297,7 +297,7 @@ fn between(rng: &mut ChaCha8Rng, least: u32, most: u32) -> u32 {
     least + below(rng, most - least + 1)
 }
 
-/// A draw from `0..n`: multiply and shift, one raw draw each.
+/// Draws a number from `0..n` by multiply and shift, one raw draw each.
 fn below(rng: &mut ChaCha8Rng, n: u32) -> u32 {
     ((u64::from(rng.next_u32()) * u64::from(n)) >> 32) as u32
 }
@@ -326,7 +326,7 @@ mod tests {
         assert_eq!("2:slow:7ms".parse::<CallFault>().unwrap().answer(), "slow:7ms");
     }
 
-    /// The call `of_chat` of a chat, which is the call `of_method` of `sendMessage`.
+    /// Makes the call `of_chat` of a chat, which is its call `of_method` of `sendMessage`.
     fn call(of_chat: u64, of_method: u64) -> NumberedCall {
         NumberedCall { of_chat, method: "sendMessage", of_method }
     }

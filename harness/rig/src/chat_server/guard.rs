@@ -1,12 +1,10 @@
-//! Which requests are refused before anything of them is done: those that a web page of another site makes a browser
-//! send.
+//! The guard in front of all paths: it refuses requests that a web page of another site makes a browser send.
 //!
-//! A browser on this machine reaches the server, and a page on it can be of any site. It gives itself away by what the
-//! browser adds to its requests: an `Origin`, or `Sec-Fetch-Site` where it sends no `Origin`. A site whose name leads to
-//! 127.0.0.1 (DNS rebinding) gives itself away by its name in `Host`. The rule holds for every path, so that a new path
-//! needs no check of its own.
+//! A browser on this machine reaches the server, and may show a page of any site. The browser's own headers give such a
+//! request away: `Origin`, or `Sec-Fetch-Site` if it sends no `Origin`. A site whose name leads to 127.0.0.1 (DNS
+//! rebinding) gives itself away by its name in `Host`. The guard covers every path, so that a new one needs no check.
 //!
-//! The name of the Bot API itself is accepted on connections with TLS alone: no browser trusts their certificate.
+//! The name of the Bot API is accepted on connections with TLS only, whose certificate no browser trusts.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -40,7 +38,7 @@ pub(super) async fn guard(
     answered(Reply::of(&Err(ApiError::new(403, format!("Forbidden: {words}")))))
 }
 
-/// Checks where a request is for and where it comes from; the error says what to do.
+/// Checks the target and the origin of a request; the error says what to do.
 fn check(uri: &Uri, headers: &HeaderMap, is_tls: bool) -> Result<(), String> {
     let texts = |name| headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("?"));
     let hosts: Vec<&str> =
@@ -66,8 +64,8 @@ fn check(uri: &Uri, headers: &HeaderMap, is_tls: bool) -> Result<(), String> {
             cut(foreign, WORD)
         ));
     }
-    // Browsers send it with every request to this machine, also with those that have no `Origin`, such as links and
-    // images. Programs send none.
+    // Browsers send this header with every request to this machine, even with those without an `Origin`, such as links
+    // and images. Other programs do not send it.
     let sites = &mut headers.get_all("sec-fetch-site").iter();
     if sites.any(|site| site != "same-origin" && site != "none") {
         return Err("the request comes from another web page; call the chat server from a program, or type its \
@@ -77,7 +75,7 @@ fn check(uri: &Uri, headers: &HeaderMap, is_tls: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns whether a host with or without a port is this machine.
+/// Returns whether a host, with or without a port, is this machine.
 fn is_local(host: &str) -> bool {
     let Ok(authority) = host.parse::<Authority>() else { return false };
     let name = authority.host();
@@ -87,7 +85,7 @@ fn is_local(host: &str) -> bool {
         && (name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|ip| ip.is_loopback()))
 }
 
-/// Returns whether a host with or without a port is the one of the Bot API.
+/// Returns whether a host, with or without a port, is that of the Bot API.
 fn is_bot_api(host: &str) -> bool {
     let name = host.strip_suffix(":443").unwrap_or(host);
     name.eq_ignore_ascii_case(BOT_API)

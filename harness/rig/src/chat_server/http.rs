@@ -1,6 +1,6 @@
 //! The server's HTTP: the Bot API, the files, a person's acts, and the page.
 //!
-//! It listens on this machine alone, and `guard` refuses what a page of another site sends.
+//! It listens on this machine only, and `guard` refuses requests from pages of other sites.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -26,14 +26,14 @@ use super::words::{WORD, cut};
 use super::{page, posted};
 use crate::kept::Held;
 
-/// The bytes of memory that a call takes at least while it is under way.
+/// The least bytes of memory that a call counts for while it is under way.
 const CALL: usize = 1 << 10;
-/// The bytes of a compressed body that are read at a time.
+/// The bytes of a compressed body that are unpacked at a time.
 const PART: usize = 16 << 10;
-/// The first bytes of gzip.
+/// The first bytes of gzip data.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Returns the paths of a server.
+/// Returns the routes of a server.
 pub(super) fn router(shared: &Arc<Shared>) -> Router {
     let mut router = Router::new();
     if shared.read(|state| state.settings.serves_person) {
@@ -61,7 +61,8 @@ async fn nowhere(State(shared): State<Arc<Shared>>, uri: Uri) -> Response {
     not_found()
 }
 
-/// Checks the token in a path such as `bot4242:TEST`, and notes that the connection is the bot's.
+/// Checks the token in a path such as `bot4242:TEST`, and marks the connection as the bot's. Returns the refusal of a
+/// wrong token.
 fn refused_token(
     shared: &Shared,
     bot: &str,
@@ -77,7 +78,7 @@ fn refused_token(
     None
 }
 
-/// A call of the Bot API.
+/// Answers a call of the Bot API.
 async fn bot_call(
     State(shared): State<Arc<Shared>>,
     Path((bot, method)): Path<(String, String)>,
@@ -115,7 +116,7 @@ async fn bot_call(
     }
 }
 
-/// Reads the parameters of a call, and counts them as kept.
+/// Reads the parameters of a call, and counts them in `held`.
 async fn read(shared: &Shared, request: Request, held: &mut Held) -> Result<Params, ApiError> {
     let (head, mut body) = request.into_parts();
     let most = shared.read(|state| state.settings.limits.request);
@@ -136,14 +137,14 @@ async fn read(shared: &Shared, request: Request, held: &mut Held) -> Result<Para
     Params::read(query, kind.unwrap_or_default(), &bytes, held)
 }
 
-/// Makes the error of a request that is longer than it may be.
+/// Returns the error for a request that is longer than the limit.
 fn too_large(most: ByteSize) -> ApiError {
     let words = format!("it is longer than {most}; raise the limit with `--max-request`");
     ApiError::new(413, format!("Request Entity Too Large: {words}"))
 }
 
-/// Returns a body as it was before the bot compressed it: grammY does so where it runs on Bun. As with Telegram, both
-/// names stand for gzip and for zlib, and the first bytes say which of the two it is. The result counts as kept.
+/// Returns a body as it was before the bot compressed it, as grammY does on Bun. As with Telegram, both names of an
+/// encoding stand for gzip and for zlib, and the first bytes decide. The result counts in `held`.
 fn decompressed(
     headers: &HeaderMap,
     body: Vec<u8>,
@@ -183,7 +184,7 @@ fn decompressed(
     }
 }
 
-/// A file that the bot sent.
+/// Answers with a file that the bot sent.
 async fn file(
     State(shared): State<Arc<Shared>>,
     Path((bot, id)): Path<(String, String)>,

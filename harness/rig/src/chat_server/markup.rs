@@ -1,7 +1,7 @@
-//! The text of a message without its markup, or the words in which Telegram refuses it.
+//! Reads the text of a message with its markup, as Telegram does, or returns Telegram's words of refusal.
 //!
-//! The rules are those of Telegram's own parser: which tags and characters are markup, how they nest,
-//! and what an error says. Byte offsets count from the start of the text as it was sent.
+//! The rules are those of Telegram's own parser: the tags and characters of markup, their nesting, and the words of the
+//! errors. Byte offsets count from the start of the text as it was sent.
 
 mod html;
 mod legacy;
@@ -17,7 +17,7 @@ pub(super) use output::FormattedText;
 use output::ReadMarkup;
 pub(super) use written::html;
 
-/// The parse modes by their names in small letters.
+/// The parse modes by their names in lower case.
 const MODES: [(&str, ReadMarkup); 3] =
     [("html", html::parse), ("markdownv2", markdown::parse), ("markdown", legacy::parse)];
 
@@ -35,7 +35,7 @@ pub(super) fn parse(text: &str, mode: Option<&str>) -> Result<FormattedText, Str
     Ok(parsed)
 }
 
-/// Returns a call of a golden with the HTML that a person read, as the entries of a server have it.
+/// Returns a call of a golden with its text as HTML, in the form that the entries of a server have.
 pub fn drawn(entry: &Entry) -> Entry {
     let mut drawn = entry.clone();
     let text = entry.text("text");

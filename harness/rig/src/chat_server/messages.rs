@@ -1,7 +1,7 @@
-//! The methods of the Bot API that belong to a chat.
+//! The methods of the Bot API that are about a chat and write to it.
 //!
-//! A method checks its parameters in Telegram's order, changes the chat, and puts what the entry says of it
-//! into the entry's data.
+//! A method checks its parameters in Telegram's order, changes the chat, and puts the facts about the call into the
+//! entry's data.
 
 use clitape_recording::chat::CALL_HTML;
 use serde_json::{Map, Value, json};
@@ -23,10 +23,10 @@ const MAX_BUTTON_DATA: usize = 64;
 const MAX_ENTITIES: usize = 100;
 /// The most buttons of a message.
 const MAX_BUTTONS: usize = 100;
-/// How long a chat shows that the bot types.
+/// The milliseconds for which a chat shows that the bot types.
 const TYPING_MS: u64 = 5_000;
 
-/// What a bot can be seen doing.
+/// The actions that a bot can show.
 const ACTIONS: [&str; 12] = [
     "typing",
     "upload_photo",
@@ -47,7 +47,7 @@ const REACTIONS: &str = "❤ 👍 👎 🔥 🥰 👏 😁 🤔 🤯 😱 🤬 �
     🏆 💔 🤨 😐 🍓 🍾 💋 🖕 😈 😴 😭 🤓 👻 👨‍💻 👀 🎃 🙈 😇 😨 🤝 ✍ 🤗 🫡 🎅 🎄 ☃ 💅 🤪 🗿 🆒 💘 🙉 🦄 😘 💊 🙊 😎 👾 \
     🤷‍♂ 🤷 🤷‍♀ 😡";
 
-/// A call that belongs to a chat, at the moment at which the server does it.
+/// A call about a chat, at the moment at which the server does it.
 pub(super) struct ChatCall<'a> {
     pub(super) chat: &'a mut BotChat,
     pub(super) bot: &'a Bot,
@@ -56,9 +56,9 @@ pub(super) struct ChatCall<'a> {
     pub(super) last_message: &'a mut i64,
     pub(super) limits: ChatServerLimits,
     pub(super) params: &'a Params,
-    /// Milliseconds of the server's clock.
+    /// The server's clock in milliseconds.
     pub(super) now: u64,
-    /// The data of the entry.
+    /// The data of the entry of this call.
     pub(super) data: Map<String, Value>,
 }
 
@@ -67,7 +67,7 @@ impl ChatCall<'_> {
         self.data.insert(name.to_owned(), value.into());
     }
 
-    /// Reads a text with its markup.
+    /// Reads the text or caption of a message with its markup.
     pub(super) fn formatted(&mut self, name: &str, most: usize) -> Result<FormattedText, ApiError> {
         let is_caption = name == "caption";
         let source = self.params.text(name).unwrap_or_default();
@@ -87,7 +87,7 @@ impl ChatCall<'_> {
             parsed.entities = given;
         }
         parsed.entities.truncate(MAX_ENTITIES);
-        // Telegram drops blanks at the end. It keeps those at the start only within an entity.
+        // Telegram drops blanks at the end; it keeps those at the start only within an entity.
         parsed.text.truncate(parsed.text.trim_end().len());
         if parsed.text.is_empty() && !is_caption {
             return Err(ApiError::bad("text must be non-empty"));
@@ -101,7 +101,7 @@ impl ChatCall<'_> {
         Ok(parsed)
     }
 
-    /// Puts into the entry what a person reads, where that differs from the text as it was sent.
+    /// Puts the HTML of the text that a person reads into the entry, if it differs from the text as it was sent.
     fn draw(&mut self, source: &str, read: &FormattedText) {
         let html = markup::html(read);
         if html != source {
@@ -109,7 +109,7 @@ impl ChatCall<'_> {
         }
     }
 
-    /// Reads the rows of buttons below a message. Keyboards of other kinds have no buttons in the message.
+    /// Reads the rows of buttons below a message. Keyboards of other kinds are not part of the message.
     fn keyboard(&mut self) -> Result<Option<Value>, ApiError> {
         if self.params.raw("reply_markup").is_none() {
             return Ok(None);
@@ -155,7 +155,7 @@ impl ChatCall<'_> {
         Ok(Some(full.cloned().collect()))
     }
 
-    /// Reads which message the new one answers.
+    /// Reads the id of the message that the new one answers.
     fn reply(&mut self) -> Result<Option<i64>, ApiError> {
         let parameters = self.params.json("reply_parameters").unwrap_or_default();
         let id = integer(&parameters["message_id"]);
@@ -188,7 +188,7 @@ impl ChatCall<'_> {
         Ok(Some(topic))
     }
 
-    /// Returns the id of a new message.
+    /// Returns the id for a new message.
     pub(super) fn next_id(&mut self) -> Result<i64, ApiError> {
         self.chat.check_messages(&self.limits)?;
         *self.last_message += 1;
@@ -224,7 +224,7 @@ impl ChatCall<'_> {
         Ok(json)
     }
 
-    /// Returns the id of the message that an edit or another call is about.
+    /// Returns the id of the message to edit, delete or otherwise handle.
     pub(super) fn message_id(&mut self) -> Result<i64, ApiError> {
         let id = self.params.integer("message_id").filter(|id| *id != 0);
         let id = id.ok_or_else(|| ApiError::bad("message identifier is not specified"))?;
@@ -232,7 +232,7 @@ impl ChatCall<'_> {
         Ok(id)
     }
 
-    /// Returns a message of the bot that can be edited.
+    /// Returns a message of the bot that can be edited, or Telegram's error.
     fn editable(&self, id: i64) -> Result<Message, ApiError> {
         match self.chat.messages().get(&id) {
             None => Err(ApiError::bad("message to edit not found")),
@@ -241,7 +241,7 @@ impl ChatCall<'_> {
         }
     }
 
-    /// Puts an edited message in its place, if it differs.
+    /// Replaces a message by its edited form, or returns Telegram's error if they are equal.
     fn replace(&mut self, mut edited: Message) -> ApiResult {
         let same = self.chat.messages().get(&edited.id).is_some_and(|before| {
             before.text == edited.text
@@ -293,7 +293,7 @@ pub(super) fn edit_message_reply_markup(call: &mut ChatCall<'_>) -> ApiResult {
     let id = call.message_id()?;
     let keyboard = call.keyboard()?;
     let mut message = call.editable(id)?;
-    // The text stays, and whoever reads the entries sees it with its new buttons.
+    // Enters the unchanged text, so that a reader of the entries sees it with its new buttons.
     call.set("text", message.source.as_str());
     if let Some(mode) = message.parse_mode.clone() {
         call.set("parse_mode", mode);
@@ -316,7 +316,7 @@ pub(super) fn delete_message(call: &mut ChatCall<'_>) -> ApiResult {
     Ok(true.into())
 }
 
-/// Deletes several messages; those that are not there are left out, as Telegram does.
+/// Deletes several messages; ids that do not exist are skipped, as with Telegram.
 pub(super) fn delete_messages(call: &mut ChatCall<'_>) -> ApiResult {
     let ids = call.params.json("message_ids");
     let ids = ids.as_ref().and_then(Value::as_array).filter(|ids| !ids.is_empty());
@@ -353,7 +353,7 @@ pub(super) fn set_message_reaction(call: &mut ChatCall<'_>) -> ApiResult {
     let of = |reaction: &Value| reaction["emoji"].as_str().unwrap_or_default().to_owned();
     let emoji: Vec<String> = reactions.iter().map(of).collect();
     call.set("reaction", json!(emoji));
-    // Telegram knows a few of them with and without the selector of their coloured form.
+    // Telegram accepts a few of them with and without the variation selector of their coloured form.
     let bare = |emoji: &str| emoji.replace('\u{fe0f}', "");
     let is_known = |emoji: &String| REACTIONS.split(' ').any(|known| known == bare(emoji));
     if emoji.len() > 1 {

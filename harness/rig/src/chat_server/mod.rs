@@ -1,22 +1,22 @@
 //! The Bot API on loopback, with the limits and the faults of the field.
 //!
-//! [`ChatServer::start`] starts a server for one bot. The bot is given the server's address in place of
+//! [`ChatServer::start`] starts a server for one bot. The bot gets the server's address in place of
 //! `https://api.telegram.org`, and the token. A person's acts are calls of this library ([`ChatServer::say`],
-//! [`ChatServer::press`]), requests by HTTP, or the steps of a [`PersonScript`]. What happened in a chat are
-//! the entries of a trace ([`ChatServer::entries`]).
+//! [`ChatServer::press`]), requests by HTTP, or the steps of a [`PersonScript`]. Calls and acts become the entries of a
+//! trace, chat by chat ([`ChatServer::entries`]).
 //!
-//! | module | what it has |
+//! | module | contents |
 //! |---|---|
 //! | `api`, `messages`, `other_methods`, `topics` | the methods, as a table |
 //! | `call` | one call: its latency, its fault, its entry |
 //! | `markup` | HTML and Markdown as Telegram reads them, with its errors |
-//! | `pace`, `faults` | how often a bot may write, and what goes wrong |
-//! | `updates`, `webhook` | what the bot is told |
-//! | `person`, `posted`, `script`, `script_file` | what a person does |
-//! | `connections`, `guard` | which connections are open, and which requests are refused |
+//! | `pace`, `faults` | the limits on how often a bot may write, and the failing calls |
+//! | `updates`, `webhook` | the updates for the bot, and the ways to deliver them |
+//! | `person`, `posted`, `script`, `script_file` | the acts of a person |
+//! | `connections`, `guard` | the open connections, and the refusal of requests from web pages |
 //! | `http`, `response`, `page` | the paths of the server, and its page |
-//! | `settings`, `token` | how it is set up |
-//! | `state`, `chat`, `shared`, `words` | what it knows, and how much of it is kept |
+//! | `settings`, `token` | the settings of a server, and the bot's token |
+//! | `state`, `chat`, `shared`, `words` | the stored state, and the limits on its size |
 
 mod answer;
 mod api;
@@ -90,21 +90,21 @@ const THREAD: &str = "chat-server";
 pub struct ChatServer {
     shared: Arc<Shared>,
     address: SocketAddr,
-    /// The runtime of the thread.
+    /// The runtime of the server's thread.
     runtime: Handle,
-    /// The sockets on which it listens.
+    /// The sender of further sockets to listen on.
     listen: mpsc::UnboundedSender<Listening>,
     stop: Option<oneshot::Sender<()>>,
     thread: HelperThread,
 }
 
 impl ChatServer {
-    /// Starts a server on a thread of its own. What it keeps counts for the account of its run.
+    /// Starts a server on a thread of its own. The memory of its chats counts in the account of the run.
     ///
     /// # Errors
     ///
-    /// The address is not one of this machine alone, is in use, the token can't be part of a path, or the system has no
-    /// random bytes for one, or its clock has no date of HTTP.
+    /// An error if the address is not of this machine alone or is in use, if the token can't be part of a path, if the
+    /// system has no random bytes for a token, or if its clock is outside the dates of HTTP.
     pub fn start(settings: ChatServerSettings, kept: Arc<KeptBytes>) -> Result<Self, ProcessError> {
         if !settings.address.ip().is_loopback() {
             let words = "a chat server listens on this machine alone: 127.0.0.1 or ::1";
@@ -147,7 +147,7 @@ impl ChatServer {
                     }
                 };
                 tokio::select! {
-                    // A handle that is gone stops the server too.
+                    // A dropped `ChatServer` closes this channel too.
                     _ = stopped => {}
                     () = all_end => {}
                 }
@@ -157,12 +157,12 @@ impl ChatServer {
         Ok(Self { shared, address, runtime: handle, listen, stop: Some(stop), thread })
     }
 
-    /// Serves on a further socket, which may belong to another network of this machine: a gateway in a network of its
-    /// own reaches the server there. Only connections from the loopback of that network are taken.
+    /// Serves on a further socket, which may belong to another network of this machine: there, a gateway in a network
+    /// of its own reaches the server. Only connections from the loopback of that network are accepted.
     ///
     /// # Errors
     ///
-    /// The socket can't be waited for, or the server has ended.
+    /// An error if the socket can't be waited for, or if the server has ended.
     pub fn listen(
         &self,
         listener: std::net::TcpListener,
@@ -180,7 +180,7 @@ impl ChatServer {
         self.shared.change(|state| state.door = Some(door));
     }
 
-    /// Checks that the server still works.
+    /// Checks that the server is still running.
     ///
     /// # Errors
     ///
@@ -189,54 +189,54 @@ impl ChatServer {
         self.thread.check()
     }
 
-    /// The address at which it listens.
+    /// Returns the address on which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The address that the bot is given in place of `https://api.telegram.org`.
+    /// Returns the URL that the bot uses in place of `https://api.telegram.org`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// The bot's token.
+    /// Returns the bot's token.
     pub fn token(&self) -> String {
         self.shared.read(|state| state.token.as_str().to_owned())
     }
 
-    /// The bot's username, without `@`.
+    /// Returns the bot's username, without `@`.
     pub fn bot_username(&self) -> String {
         self.shared.read(|state| state.bot.username.clone())
     }
 
-    /// Returns a text of the bot without the random part of its token, which differs in each run.
+    /// Returns a text of the bot with the random part of its token masked, because that differs in each run.
     pub fn masked(&self, text: &str) -> String {
         self.shared.read(|state| state.token.masked(text).into_owned())
     }
 
-    /// Returns a function that masks as [`Self::masked`] does, for another thread.
+    /// Returns a function that masks like [`Self::masked`], for another thread.
     pub fn mask(&self) -> impl Fn(&str) -> String + Send + 'static {
         let shared = self.shared.clone();
         move |text| shared.read(|state| state.token.masked(text).into_owned())
     }
 
-    /// Returns whether the bot is ready to be written to: a poll that waits has come, several that do not, or a
+    /// Returns whether the bot is ready for a message: it has sent one long poll or several short ones, or has set a
     /// webhook.
     pub fn polled(&self) -> bool {
         self.shared.read(|state| state.updates.is_ready())
     }
 
-    /// Writes a message of the person and returns its id in the Bot API. A chat begins with its first message; a
-    /// negative number is a group's.
+    /// Writes a message as the person and returns its id in the Bot API. The first message creates the chat; a negative
+    /// number is a group.
     ///
     /// # Errors
     ///
-    /// [`PersonError`] when there are too many chats or messages, or the text is empty.
+    /// [`PersonError`] if there are too many chats or messages, or if the text is empty.
     pub fn say(&self, chat: i64, text: &str) -> Result<i64, PersonError> {
         self.shared.change(|state| person::say(state, chat, None, text))
     }
 
-    /// Writes a message of the person in a topic, as [`say`](Self::say) does.
+    /// Writes a message as the person in a topic, like [`say`](Self::say).
     ///
     /// # Errors
     ///
@@ -245,20 +245,20 @@ impl ChatServer {
         self.shared.change(|state| person::say(state, chat, Some(topic), text))
     }
 
-    /// Presses the button with this label.
+    /// Presses the button with this label as the person.
     ///
     /// # Errors
     ///
-    /// [`PersonError`] when there is no such chat, message or button.
+    /// [`PersonError`] if the chat, the message or the button does not exist.
     pub fn press(&self, chat: i64, target: PressTarget, label: &str) -> Result<(), PersonError> {
         self.shared.change(|state| person::press(state, chat, target, label))
     }
 
-    /// Makes a chat in which the person has not written yet.
+    /// Creates a chat in which the person has not written yet.
     ///
     /// # Errors
     ///
-    /// [`PersonError::TooManyChats`].
+    /// [`PersonError::TooManyChats`] if there is no room for it.
     pub fn open(&self, chat: i64) -> Result<(), PersonError> {
         self.shared.change(|state| {
             let most = state.settings.limits.chats;
@@ -266,11 +266,11 @@ impl ChatServer {
         })
     }
 
-    /// Makes a group in which a person writes; a forum has topics.
+    /// Creates a group in which a person writes; a forum has topics.
     ///
     /// # Errors
     ///
-    /// [`PersonError::TooManyChats`].
+    /// [`PersonError::TooManyChats`] if there is no room for it.
     pub fn open_group(&self, chat: i64, person: i64, is_forum: bool) -> Result<(), PersonError> {
         self.shared.change(|state| {
             let most = state.settings.limits.chats;
@@ -280,21 +280,21 @@ impl ChatServer {
         })
     }
 
-    /// Makes a topic of a group as its person does, and returns its number.
+    /// Creates a topic of a group as its person, and returns its number.
     ///
     /// # Errors
     ///
-    /// [`PersonError`] when there is no such chat, or it is full.
+    /// [`PersonError`] if the chat does not exist or is full.
     pub fn make_topic(&self, chat: i64, name: &str) -> Result<i64, PersonError> {
         self.shared.change(|state| topics::make(state, chat, name))
     }
 
-    /// Gives a chat faults of its own, in place of those of the server, and counts its calls from here on: for the next
-    /// recording it is as a new chat.
+    /// Gives a chat faults of its own in place of the server's, and starts to count its calls anew, as in a new chat,
+    /// because the next recording is played in it.
     ///
     /// # Errors
     ///
-    /// [`PersonError::TooManyChats`] when the chat is new.
+    /// [`PersonError::TooManyChats`] if the chat is new and there is no room for it.
     pub fn set_faults(&self, chat: i64, faults: Faults) -> Result<(), PersonError> {
         self.shared.change(|state| {
             let most = state.settings.limits.chats;
@@ -311,18 +311,18 @@ impl ChatServer {
         self.shared.read(|state| state.chats.keys().copied().collect())
     }
 
-    /// Returns what happened in a chat, in the order in which it took effect, in the lane `telegram`.
+    /// Returns the entries of a chat in the order in which they took effect, in the lane `telegram`.
     ///
-    /// `at` counts milliseconds from the chat's first message of the person to the moment at which a call came;
-    /// `took_ms` in the data is the time until its answer, and is missing while the call is under way. The
-    /// person's acts are the kinds `(user)` and `(press)`. Messages have the numbers that they have in the chat, from
-    /// 1: ids of the Bot API count the messages of all chats, and would differ from run to run.
+    /// `at` is the milliseconds from the person's first message in the chat to the arrival of a call; `took_ms` in the
+    /// data is the time until its answer, and is missing while the call is under way. The person's acts are the kinds
+    /// `(user)` and `(press)`. Messages have their numbers in the chat, from 1, because the ids of the Bot API count
+    /// the messages of all chats, and would differ from run to run.
     pub fn entries(&self, chat: i64) -> Vec<Entry> {
         self.entries_after(chat, 0)
     }
 
-    /// Returns what happened in a chat after its first `known` entries, as [`entries`](Self::entries) does; `at` counts
-    /// from the person's first message among them.
+    /// Returns the entries of a chat behind the first `known` ones, like [`entries`](Self::entries); `at` counts from
+    /// the person's first message among them.
     pub fn entries_after(&self, chat: i64, known: usize) -> Vec<Entry> {
         self.shared.read(|state| {
             let entries = state.chats.get(&chat).map_or(&[][..], BotChat::entries);
@@ -333,17 +333,17 @@ impl ChatServer {
         })
     }
 
-    /// Returns the calls that belong to no chat, polls aside; `at` counts from the start of the server.
+    /// Returns the calls that are about no chat, without polls; `at` counts from the start of the server.
     pub fn bot_entries(&self) -> Vec<Entry> {
         self.shared.read(|state| state.bot_entries.clone())
     }
 
-    /// Returns how often the bot called each method that the server does not know, and answered with 404.
+    /// Returns the number of calls of each method that the server does not have; it answers them with 404.
     pub fn unknown_methods(&self) -> BTreeMap<String, u64> {
         self.shared.read(|state| state.unknown_methods.clone())
     }
 
-    /// Returns the last call of a chat; its time is of [`now_ms`](Self::now_ms).
+    /// Returns the last call in a chat; its time is of [`now_ms`](Self::now_ms).
     pub fn last_call(&self, chat: i64) -> Option<LastCall> {
         self.shared.read(|state| {
             let chat = state.chats.get(&chat)?;
@@ -352,23 +352,24 @@ impl ChatServer {
         })
     }
 
-    /// Milliseconds since the start of the server.
+    /// Returns the milliseconds since the start of the server.
     pub fn now_ms(&self) -> u64 {
         self.shared.read(ServerState::now)
     }
 
-    /// Returns the lines of the log after the first `read` lines.
+    /// Returns the lines of the log behind the first `read` ones.
     pub fn log(&self, read: usize) -> Vec<String> {
         self.shared.read(|state| state.log(read).to_vec())
     }
 
-    /// Returns the line about the last request that was refused whoever sent it, such as one with another token.
+    /// Returns the line about the last request that was refused regardless of its sender, such as one with a wrong
+    /// token.
     pub fn last_refusal(&self) -> Option<String> {
         self.shared.read(|state| state.last_refusal.clone())
     }
 
-    /// Closes all connections and takes none for a time, as a server that restarts. Messages and updates that the
-    /// bot has not acknowledged are kept.
+    /// Closes all connections and accepts none for a time, like a server that restarts. Messages and unacknowledged
+    /// updates are kept.
     pub fn restart(&self, time: Duration) {
         self.shared.restart(time);
     }
@@ -381,7 +382,7 @@ impl ChatServer {
 
 impl Drop for ChatServer {
     fn drop(&mut self) {
-        // The thread is waited for after that.
+        // Stops the thread, which the field `thread` then joins.
         drop(self.stop.take());
     }
 }

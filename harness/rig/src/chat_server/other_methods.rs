@@ -1,4 +1,5 @@
-//! The methods of the Bot API that belong to a chat and write no text: files, pins, presses, and what a chat is.
+//! The methods of the Bot API that are about a chat and write no text: files, pins, presses, and the properties of a
+//! chat.
 
 use serde_json::{Value, json};
 
@@ -14,7 +15,7 @@ pub(super) fn send_photo(call: &mut ChatCall<'_>) -> ApiResult {
     send_file(call, "photo")
 }
 
-/// Sends a file that the request brings, one that is known by its id, or one of an address.
+/// Sends a file: one in the request, one that is known by its id, or one at an address.
 fn send_file(call: &mut ChatCall<'_>, field: &'static str) -> ApiResult {
     let text = call.formatted("caption", MAX_CAPTION)?;
     let (id, name, size) = match (call.params.file(field), call.params.text(field)) {
@@ -54,7 +55,7 @@ fn send_file(call: &mut ChatCall<'_>, field: &'static str) -> ApiResult {
     call.add(text, Some((field, file)))
 }
 
-/// Answers a press; whether it is known was checked with its chat.
+/// Answers a press. It exists, because its chat was found by it.
 pub(super) fn answer_callback_query(call: &mut ChatCall<'_>) -> ApiResult {
     if let Some(text) = call.params.text("text") {
         if markup::length(&text) > 200 {
@@ -65,7 +66,7 @@ pub(super) fn answer_callback_query(call: &mut ChatCall<'_>) -> ApiResult {
     Ok(true.into())
 }
 
-/// Returns what the Bot API says of a chat.
+/// Returns the chat as the Bot API describes it.
 pub(super) fn get_chat(call: &mut ChatCall<'_>) -> ApiResult {
     let mut chat = call.chat.json();
     chat["accent_color_id"] = 0.into();

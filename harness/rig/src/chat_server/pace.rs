@@ -1,8 +1,8 @@
-//! How often a bot may write to a chat, as Telegram limits it.
+//! The limits on how often a bot may write to a chat, as Telegram has them.
 
 use std::collections::VecDeque;
 
-/// Which limits a server has on how often a bot writes.
+/// The limits on how often a bot may write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, strum::EnumString, strum::Display)]
 #[strum(serialize_all = "lowercase")]
 pub enum PaceLimits {
@@ -11,7 +11,7 @@ pub enum PaceLimits {
     Telegram,
     /// The same without bursts.
     Strict,
-    /// None but the waits of faults.
+    /// No limits; only faults ask for waits.
     None,
 }
 
@@ -24,29 +24,29 @@ const GROUP_MESSAGES: usize = 20;
 /// The window of the limit of groups.
 const GROUP_WINDOW_MS: u64 = 60_000;
 
-/// How often a bot wrote to one chat. Times are milliseconds of the server's clock.
+/// The messages of a bot to one chat, over time. Times are milliseconds of the server's clock.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pace {
-    /// The moment at which the messages so far are worked off, one a window.
+    /// The time up to which the messages so far have used up the windows, one each.
     paid_until: u64,
-    /// The messages of the last minute.
+    /// The times of the messages of the last minute.
     recent: VecDeque<u64>,
     /// The end of the wait that a fault asked for.
     wait_until: u64,
 }
 
 impl Pace {
-    /// Asks for a wait of `seconds`.
+    /// Begins a wait of `seconds`, which a fault asks for.
     pub(super) fn ask_wait(&mut self, now: u64, seconds: u64) {
         self.wait_until = self.wait_until.max(now + seconds * 1_000);
     }
 
-    /// Returns the seconds to wait until the end of a wait that was asked for.
+    /// Returns the seconds that are left of such a wait, if one is going on.
     pub(super) fn asked_wait(&self, now: u64) -> Option<u64> {
         (self.wait_until > now).then(|| (self.wait_until - now).div_ceil(1_000))
     }
 
-    /// Returns the seconds to wait before one more message.
+    /// Returns the seconds to wait before a further message; `None` if it may come now.
     pub(super) fn wait(&mut self, now: u64, is_group: bool, limits: PaceLimits) -> Option<u64> {
         let burst = match limits {
             PaceLimits::None => return None,
@@ -63,7 +63,7 @@ impl Pace {
         (wait > 0).then(|| wait.div_ceil(1_000))
     }
 
-    /// Counts a message.
+    /// Counts a message that was sent.
     pub(super) fn count(&mut self, now: u64) {
         self.paid_until = self.paid_until.max(now) + WINDOW_MS;
         self.recent.push_back(now);
@@ -74,7 +74,7 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// Sends at these moments and returns the waits that were asked for.
+    /// Sends messages at these times and returns the wait that each was answered with, 0 for none.
     fn waits(limits: PaceLimits, is_group: bool, at: impl IntoIterator<Item = u64>) -> Vec<u64> {
         let mut pace = Pace::default();
         at.into_iter()

@@ -1,8 +1,8 @@
-//! The page that shows the chats live.
+//! The page that shows the chats as they change.
 //!
-//! The page has the state in an attribute. Its script draws it, waits for the next one, and sets
-//! `textContent` alone, so that what a bot writes stays text. The policy allows the server's own style, script
-//! and requests, and nothing else.
+//! The page has the state in an attribute. Its script draws the state, waits for the next one, and sets `textContent`
+//! only, so that a bot's text stays text. The policy allows the server's own style, script and requests, and forbids
+//! all else.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,23 +22,23 @@ use super::response::answer;
 use super::shared::Shared;
 use super::words::{WORD, cut};
 
-/// What the page may load and run.
+/// The policy for the page's content.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
     img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-/// How long a request for the next state waits.
+/// The time that a request for the next state waits.
 const WAIT: Duration = Duration::from_secs(20);
-/// The calls that the page lists.
+/// The number of calls that the page lists.
 const CALLS: usize = 60;
-/// The messages that the page shows.
+/// The number of messages that the page shows.
 const MESSAGES: usize = 200;
 
-/// The bytes of the messages that the page shows; a person reads the newest. Requests for the page need no token, so
-/// that what they make the server do has a limit of its own.
+/// The bytes of messages that the page shows, the newest first. They have a limit of their own, because requests for
+/// the page need no token.
 const MESSAGES_BYTES: usize = 256 << 10;
 /// The most bytes of a label, of a link and of the text of a call on the page.
 const LABEL: usize = 200;
 
-/// The page itself.
+/// Answers with the page.
 pub(super) async fn page(State(shared): State<Arc<Shared>>) -> Response {
     let page = html! {
         (DOCTYPE)
@@ -92,7 +92,7 @@ pub(super) async fn script() -> Response {
     answer(200, "text/javascript; charset=utf-8", include_str!("page.js"))
 }
 
-/// The chats, and what one of them shows; the answer waits until there is another state than `since`.
+/// Answers with the chats and the contents of one of them, once the state is another one than `since`.
 pub(super) async fn state(
     State(shared): State<Arc<Shared>>,
     RawQuery(query): RawQuery,
@@ -106,7 +106,7 @@ pub(super) async fn state(
     answer(200, "application/json", snapshot(&shared, asked).to_string())
 }
 
-/// The chats, and what one of them shows: the one that is asked for, or the one that began last.
+/// Returns the chats and the contents of one of them: the one that is asked for, or the newest.
 fn snapshot(shared: &Shared, asked: Option<i64>) -> Value {
     let revision = *shared.changes().borrow();
     shared.read(|state| {
@@ -122,7 +122,7 @@ fn snapshot(shared: &Shared, asked: Option<i64>) -> Value {
     })
 }
 
-/// What a person sees in a chat now, and the newest calls.
+/// Returns the messages that a person sees in a chat now, and the newest calls.
 pub(super) fn screen(chat: &BotChat, now: u64) -> Value {
     let mut room = MESSAGES_BYTES;
     let newest =
@@ -149,7 +149,7 @@ pub(super) fn screen(chat: &BotChat, now: u64) -> Value {
     })
 }
 
-/// A message as the page shows it.
+/// Returns a message as the page shows it.
 fn shown_message(chat: &BotChat, message: &Message) -> Value {
     json!({
         "message_id": message.id,
@@ -168,7 +168,7 @@ fn shown_message(chat: &BotChat, message: &Message) -> Value {
     })
 }
 
-/// What the page says of a call.
+/// Returns a call as the page lists it.
 fn call(entry: &Entry, start: u64) -> Value {
     let number = |name: &str| entry.data.get(name).and_then(Value::as_u64);
     let text = |name: &str| entry.data.get(name).and_then(Value::as_str);
@@ -178,7 +178,7 @@ fn call(entry: &Entry, start: u64) -> Value {
         "problem": text("refused").or(text("answer")), "shown": entry.is_shown() })
 }
 
-/// The labels of a message's buttons, row by row; those of links have an arrow.
+/// Returns the labels of a message's buttons, row by row; those of links have an arrow.
 fn labels(message: &Message) -> Vec<Vec<String>> {
     let rows = message.keyboard.as_ref().and_then(Value::as_array);
     let label = |button: &Value| cut(button["text"].as_str().unwrap_or_default(), LABEL).to_owned();
@@ -186,7 +186,7 @@ fn labels(message: &Message) -> Vec<Vec<String>> {
     rows.into_iter().flatten().map(row).collect()
 }
 
-/// The runs of a message's text, each with the kinds of its entities and where it leads.
+/// Returns the runs of a message's text, each with the kinds of its entities and the address of its link.
 fn spans(message: &Message) -> Vec<Value> {
     let number = |entity: &Value, name: &str| {
         entity[name].as_u64().and_then(|number| usize::try_from(number).ok()).unwrap_or(0)
@@ -228,7 +228,7 @@ fn spans(message: &Message) -> Vec<Value> {
     spans.map(of).collect()
 }
 
-/// Returns a text in which characters that no reader sees are signs; line breaks and tabs stay.
+/// Returns a text in which invisible characters are replaced by signs; line breaks and tabs stay.
 fn visible(text: &str) -> String {
     let mut visible = String::with_capacity(text.len());
     for (c, hides) in marked(text) {

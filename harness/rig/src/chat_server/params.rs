@@ -1,7 +1,7 @@
 //! The parameters of a call: from the query, and from a body that is JSON, a form or a multipart form.
 //!
-//! All four give one map. A form has texts only, so that a number may be a text and an object may be
-//! JSON in a text; Telegram reads both.
+//! All four become one map. A form has texts only, so that a number may be a text and an object may be JSON in a text;
+//! Telegram reads both.
 
 use std::borrow::Cow;
 
@@ -12,21 +12,22 @@ use serde_json::{Map, Value};
 use super::answer::ApiError;
 use crate::kept::{Full, Held, parsed_bytes};
 
-/// The times that the memory of a call's parameters is counted: the stored message and the entry are copies of them.
+/// The number of times that a call's parameters count in the account, because the stored message and the entry are
+/// copies of them.
 const COPIES: usize = 3;
 /// The most parameters and files of a call. The largest method of Telegram has about thirty.
 const MOST: usize = 200;
 /// The most characters of the boundary of a multipart form, as RFC 2046 has it.
 const BOUNDARY: usize = 70;
 
-/// A file that a multipart form brings.
+/// A file in a multipart form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct UploadedFile {
     /// The name of the form's field.
     pub(super) field: String,
     /// The file's name.
     pub(super) name: String,
-    /// The file's content.
+    /// The content of the file.
     pub(super) bytes: Vec<u8>,
 }
 
@@ -38,7 +39,7 @@ pub(super) struct Params {
 }
 
 impl Params {
-    /// Reads the parameters of a request. What they and their copies may take is counted in `held`.
+    /// Reads the parameters of a request. They and their copies count in `held`.
     pub(super) fn read(
         query: &str,
         content_type: &str,
@@ -74,16 +75,16 @@ impl Params {
         Ok(params)
     }
 
-    /// Counts what the texts take where they are parsed as JSON: a keyboard may come in a form.
+    /// Counts the memory that texts take once they are parsed as JSON, because a form may contain a keyboard.
     fn count_texts(&self, held: &mut Held) -> Result<(), Full> {
         let texts = self.values.values().filter_map(Value::as_str);
         held.try_keep(COPIES * texts.map(|text| parsed_bytes(text.as_bytes())).sum::<usize>())
     }
 
-    /// Reads the parameters of a query, as many as a call may have.
+    /// Reads the parameters of a query, up to the most that a call may have.
     pub(super) fn of_query(query: &str) -> Self {
         let mut params = Self::default();
-        // The person's pages need one or two of them.
+        // Ignores an excess: the person's pages need one or two parameters.
         let _ = params.add_pairs(query);
         params
     }
@@ -115,7 +116,7 @@ impl Params {
             return Err(ApiError::bad(words));
         }
         let end = format!("\r\n--{boundary}");
-        // The body may begin with its first boundary.
+        // The body may begin with its first boundary, without a line break.
         let first = &end.as_bytes()[2..];
         let mut rest = &body[memmem::find(body, first).ok_or_else(broken)? + first.len()..];
         let [ends, head_ends] = [end.as_bytes(), b"\r\n\r\n"].map(memmem::Finder::new);
@@ -140,14 +141,14 @@ impl Params {
         Ok(())
     }
 
-    /// Adds a parameter, or replaces the one of this name.
+    /// Adds a parameter, or replaces the one with this name.
     fn add(&mut self, name: String, value: Value) -> Result<(), ApiError> {
         self.check_room()?;
         self.values.insert(name, value);
         Ok(())
     }
 
-    /// Refuses a call that has as many parameters as it may have, and one more.
+    /// Returns an error if the call has the most parameters already.
     fn check_room(&self) -> Result<(), ApiError> {
         match self.values.len() + self.files.len() < MOST {
             true => Ok(()),
@@ -155,12 +156,12 @@ impl Params {
         }
     }
 
-    /// Returns a parameter as it came.
+    /// Returns a parameter as it came; `None` for null.
     pub(super) fn raw(&self, name: &str) -> Option<&Value> {
         self.values.get(name).filter(|value| !value.is_null())
     }
 
-    /// Returns a parameter as a text; a number is a text as well.
+    /// Returns a parameter as a text, if it is a text or a number.
     pub(super) fn text(&self, name: &str) -> Option<String> {
         match self.raw(name)? {
             Value::String(text) => Some(text.clone()),
@@ -169,12 +170,12 @@ impl Params {
         }
     }
 
-    /// Returns a parameter as a whole number.
+    /// Returns a parameter as a whole number, if it is one or its text.
     pub(super) fn integer(&self, name: &str) -> Option<i64> {
         integer(self.raw(name)?)
     }
 
-    /// Returns whether a parameter is true.
+    /// Returns whether a parameter is true, in any of the forms that Telegram accepts.
     pub(super) fn flag(&self, name: &str) -> bool {
         match self.raw(name) {
             Some(Value::Bool(flag)) => *flag,
@@ -192,7 +193,7 @@ impl Params {
         }
     }
 
-    /// Returns the file of a field, or of the field that `attach://NAME` in it names.
+    /// Returns the file of a field, or the one that its text `attach://NAME` names.
     pub(super) fn file(&self, name: &str) -> Option<&UploadedFile> {
         let text = self.text(name).unwrap_or_default();
         let field = text.strip_prefix("attach://").unwrap_or(name);
@@ -200,7 +201,7 @@ impl Params {
     }
 }
 
-/// Returns a whole number, which may be a text.
+/// Returns a whole number, from a number or its text.
 pub(super) fn integer(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| value.as_str()?.trim().parse().ok())
 }
@@ -214,7 +215,7 @@ fn option(header: &str, name: &str) -> Option<String> {
     })
 }
 
-/// Returns bytes as a text. A byte that is no text becomes three, which are counted in `held`.
+/// Returns bytes as a text. Each invalid byte becomes three bytes, which count in `held`.
 fn text_of<'b>(bytes: &'b [u8], held: &mut Held) -> Result<Cow<'b, str>, Full> {
     if let Ok(text) = std::str::from_utf8(bytes) {
         return Ok(text.into());
@@ -347,7 +348,7 @@ mod tests {
             ("application/json", &text, false),
             ("application/x-www-form-urlencoded", &format!("a={numbers}"), false),
             ("multipart/form-data; boundary=x", &part, false),
-            // A file is never parsed.
+            // A file is not parsed.
             ("multipart/form-data; boundary=x", &file, true),
         ] {
             let account = Arc::new(KeptBytes::within(ByteSize::bytes(20_000)));

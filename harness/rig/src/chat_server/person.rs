@@ -1,4 +1,4 @@
-//! What a person does in a chat: writes, and presses buttons.
+//! The acts of a person in a chat: writing, and pressing buttons.
 
 use serde_json::{Map, Value, json};
 
@@ -8,49 +8,49 @@ use super::state::{ServerState, unix_s};
 use super::words::{LINE, cut};
 use crate::kept::{Held, json_bytes};
 
-/// The bytes of memory that an act of a person takes at most, its text aside.
+/// The most bytes of memory that an act of a person takes, its text aside.
 const ACT: usize = 4 << 10;
 
-/// A thing that a person can't do.
+/// The reason why an act of a person fails.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PersonError {
-    /// There are too many chats.
+    /// The server has the most chats already.
     #[error(
         "the chat server keeps {0} chats at most; use one of them, or raise the limit with `--max-chats`"
     )]
     TooManyChats(usize),
-    /// The chat has too many messages or entries, or the server keeps too much.
+    /// The chat has too many messages or entries, or the account of memory is full.
     #[error("chat {0} is full: {1}")]
     Full(i64, String),
-    /// The number of a chat is 0, or its text is empty.
+    /// The number of the chat is 0, or the text is empty.
     #[error("{0}")]
     Wrong(&'static str),
-    /// There is no such chat.
+    /// The chat does not exist.
     #[error("there is no chat {0}; a chat begins with the person's first message")]
     NoChat(i64),
-    /// There is no such message.
+    /// The message does not exist.
     #[error("chat {chat} shows no message {message}")]
     NoMessage {
-        /// The chat.
+        /// The number of the chat.
         chat: i64,
-        /// The message's number, or `with buttons`.
+        /// The number of the message, or `with buttons`.
         message: String,
     },
-    /// The message has no such button.
+    /// The message has no button with this label.
     #[error("the message has no button `{label}`; it has {known}")]
     NoButton {
-        /// The label that was looked for.
+        /// The wanted label.
         label: String,
-        /// The labels that are there.
+        /// The labels of the message's buttons.
         known: String,
     },
-    /// The button leads elsewhere.
+    /// The button opens a link and sends no press.
     #[error("the button `{0}` sends nothing to the bot; it opens a link")]
     NoData(String),
 }
 
-/// Writes a message of the person and returns its id.
+/// Writes a message as the person and returns its id.
 pub(super) fn say(
     state: &mut ServerState,
     id: i64,
@@ -86,7 +86,7 @@ pub(super) fn say(
         source: text.to_owned(),
         entities: entities(text, &username),
         topic,
-        // A message of a topic answers the one with which the topic begins.
+        // A message in a topic answers the message with which the topic begins.
         reply_to: topic.filter(|topic| chat.messages().contains_key(topic)),
         ..Message::default()
     };
@@ -107,7 +107,7 @@ pub(super) fn say(
     Ok(message_id)
 }
 
-/// The entities that Telegram finds in what a person writes: commands, and mentions of the bot.
+/// Returns the entities that Telegram finds in a person's text: commands, and mentions of the bot.
 fn entities(text: &str, username: &str) -> Vec<Value> {
     let mut entities = Vec::new();
     let mut offset = 0;
@@ -127,12 +127,12 @@ fn entities(text: &str, username: &str) -> Vec<Value> {
     entities
 }
 
-/// The message that a press is about.
+/// The message with the button to press.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PressTarget {
     /// The message with this number in its chat, from 1.
     Message(i64),
-    /// The newest message that has a button of the label.
+    /// The newest message that has a button with the label.
     Last,
 }
 
@@ -195,13 +195,13 @@ pub(super) fn press(
     Ok(())
 }
 
-/// The buttons of a message.
+/// Returns the buttons of a message.
 fn buttons(message: &Message) -> impl Iterator<Item = &Value> {
     let rows = message.keyboard.iter().filter_map(Value::as_array).flatten();
     rows.filter_map(Value::as_array).flatten()
 }
 
-/// Returns whether a message of the bot in a chat contains a text now.
+/// Returns whether a message of the bot, as it is now, contains a text.
 pub(super) fn shows(state: &ServerState, id: i64, text: &str) -> bool {
     let contains = |message: &Message| {
         let on_button = buttons(message).any(|button| button["text"] == text);

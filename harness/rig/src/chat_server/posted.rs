@@ -1,4 +1,4 @@
-//! A person's acts by HTTP: `POST /person/say`, `POST /person/press`, `GET /person/chat`.
+//! The acts of a person by HTTP: `POST /person/say`, `POST /person/press`, `GET /person/chat`.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::person::{self, PersonError, PressTarget};
 use super::response::answer;
 use super::shared::Shared;
 
-/// What a person writes.
+/// The body of `/person/say`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SayBody {
@@ -25,12 +25,12 @@ struct SayBody {
     topic: Option<i64>,
 }
 
-/// Which button a person presses.
+/// The body of `/person/press`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PressBody {
     chat: i64,
-    /// A message's id, or `last`.
+    /// The id of a message, or `last`.
     #[serde(default)]
     message_id: MessageField,
     label: String,
@@ -58,7 +58,7 @@ fn refused(status: u16, words: &str) -> Response {
     json_answer(status, &json!({ "error": words }))
 }
 
-/// Reads a person's act.
+/// Reads the body of an act, or returns the response that refuses it.
 async fn read<T: DeserializeOwned>(
     shared: &Shared,
     headers: &HeaderMap,
@@ -75,7 +75,7 @@ async fn read<T: DeserializeOwned>(
     serde_json::from_slice(&body).map_err(|error| refused(400, &error.to_string()))
 }
 
-/// Answers an act.
+/// Answers an act with its result.
 fn acted(result: Result<Value, PersonError>) -> Response {
     match result {
         Ok(value) => json_answer(200, &value),
@@ -127,7 +127,7 @@ pub(super) async fn press(
     acted(pressed.map(|()| json!({})))
 }
 
-/// What a person sees in a chat now.
+/// Answers with the messages that a person sees in a chat now.
 pub(super) async fn chat(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) -> Response {
     let Some(chat) = Params::of_query(&query.unwrap_or_default()).integer("chat") else {
         return refused(400, "say which chat: /person/chat?chat=1000");

@@ -1,4 +1,4 @@
-//! Parts of responses that the paths of the server share.
+//! The responses that several paths of the server give.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -16,7 +16,7 @@ use crate::kept::Held;
 /// The bytes of a body that are handed to a connection at a time.
 const FRAME: usize = 64 << 10;
 
-/// Answers with a status, a kind of content and a text.
+/// Builds a response from a status, a type of content and a body.
 pub(super) fn answer(status: u16, kind: &'static str, body: impl Into<Body>) -> Response {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = [
@@ -27,7 +27,7 @@ pub(super) fn answer(status: u16, kind: &'static str, body: impl Into<Body>) -> 
     (status, headers, body.into()).into_response()
 }
 
-/// Makes the response of a reply that is no cut of the connection.
+/// Builds the response of a reply that is an answer.
 pub(super) fn answered(reply: Reply) -> Response {
     match reply {
         Reply::Answer(status, kind, body) => answer(status, kind, body),
@@ -35,12 +35,13 @@ pub(super) fn answered(reply: Reply) -> Response {
     }
 }
 
-/// Answers as Telegram does where there is nothing.
+/// Builds Telegram's response for a path or file that does not exist.
 pub(super) fn not_found() -> Response {
     answered(Reply::of(&Err(ApiError::new(404, "Not Found"))))
 }
 
-/// Answers with a body that counts as kept until the connection has taken it: a client may never read it.
+/// Builds a response whose body counts in the account until the connection has taken it, because a client may never
+/// read it.
 pub(super) fn counted(
     status: u16,
     kind: &'static str,
@@ -50,7 +51,7 @@ pub(super) fn counted(
     answer(status, kind, Body::new(CountedBody { rest: body.into(), _held: held }))
 }
 
-/// A body whose bytes are counted.
+/// A body that counts in an account.
 struct CountedBody {
     rest: Bytes,
     _held: Held,
@@ -65,7 +66,7 @@ impl HttpBody for CountedBody {
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let size = self.rest.len().min(FRAME);
-        // A copy, so that a connection that takes no more keeps one frame and not all of the body.
+        // A copy, so that a slow connection keeps one frame and not the whole body.
         let frame = Bytes::copy_from_slice(&self.rest.split_to(size));
         Poll::Ready((size > 0).then_some(Ok(Frame::data(frame))))
     }

@@ -1,4 +1,4 @@
-//! Plays the script of what a person does.
+//! Plays a script of a person's acts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use super::person::{self, PressTarget, shows};
 use super::script_file::PersonScript;
 use super::shared::Shared;
 
-/// Does what the script says once the bot is ready; a step that can't be done ends it with a line in the log.
+/// Does the steps of a script once the bot is ready. A step that fails ends the script with a line in the log.
 pub(super) async fn play(shared: Arc<Shared>, script: PersonScript) {
     wait_until(&shared, None, |shared| shared.read(|state| state.updates.is_ready())).await;
     for (index, step) in script.steps.into_iter().enumerate() {
@@ -44,14 +44,14 @@ pub(super) async fn play(shared: Arc<Shared>, script: PersonScript) {
     shared.change(|state| state.note("the script is done"));
 }
 
-/// Waits until something holds, and returns whether it did in time.
+/// Waits until a condition is true, and returns whether that came in time.
 async fn wait_until(
     shared: &Shared,
     within: Option<Duration>,
     holds: impl Fn(&Shared) -> bool,
 ) -> bool {
     let mut changes = shared.changes();
-    // A time that the clock can't say has no end.
+    // A time that is too large for the clock has no end.
     let end = within.and_then(|within| Instant::now().checked_add(within));
     loop {
         changes.borrow_and_update();

@@ -1,4 +1,4 @@
-//! A script of what a person does: a TOML file of `[[step]]`.
+//! A script of a person's acts: a TOML file of `[[step]]`.
 //!
 //! ```toml
 //! [[step]]
@@ -15,14 +15,14 @@ use std::time::Duration;
 use clitape_recording::toml_text::{TomlMistake, parse_toml};
 use serde::Deserialize;
 
-/// The chat of a step that names none.
+/// The chat of a step that does not name one.
 pub const SCRIPT_CHAT: i64 = 1_000;
 /// The most steps of a script.
 pub const MOST_STEPS: usize = 10_000;
-/// How many seconds a step waits for what it names, if it says nothing else.
+/// The seconds that a step waits for its condition by default.
 const WITHIN_S: u64 = 60;
 
-/// What a person does, step by step.
+/// A script: the acts of a person, step by step.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PersonScript {
@@ -30,7 +30,7 @@ pub struct PersonScript {
     pub(super) steps: Vec<ScriptStep>,
 }
 
-/// One step.
+/// A step: an act, and the condition for which it waits.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ScriptStep {
@@ -48,43 +48,43 @@ fn script_chat() -> i64 {
     SCRIPT_CHAT
 }
 
-/// What a step waits for.
+/// The condition for which a step waits.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StepCondition {
-    /// A text in a message of the bot, or on one of its buttons.
+    /// The text to wait for, in a message of the bot or on one of its buttons.
     pub(super) shows: String,
     within_s: Option<u64>,
 }
 
 impl StepCondition {
-    /// Returns how long the step waits.
+    /// Returns the time that the step waits for its condition.
     pub(super) fn within(&self) -> Duration {
         Duration::from_secs(self.within_s.unwrap_or(WITHIN_S))
     }
 }
 
-/// A script that can't be read.
+/// An error in a script.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScriptError {
-    /// It is no TOML, or has other keys.
+    /// It is not TOML, or has unknown keys.
     #[error(transparent)]
     Toml(#[from] TomlMistake),
-    /// A step does not say what it does.
+    /// The step with this number has both acts or neither.
     #[error("step {0} of the script needs `say` or `press`, and not both")]
     Act(usize),
-    /// There are too many steps.
+    /// It has this many steps, which is too many.
     #[error("the script has {0} steps; {MOST_STEPS} are allowed")]
     Long(usize),
 }
 
 impl PersonScript {
-    /// Reads a script.
+    /// Reads a script from its text.
     ///
     /// # Errors
     ///
-    /// [`ScriptError`] says what is wrong with it.
+    /// [`ScriptError`] says what is wrong with the script.
     pub fn read(text: &str) -> Result<Self, ScriptError> {
         let script: Self = parse_toml(text)?;
         if script.steps.len() > MOST_STEPS {

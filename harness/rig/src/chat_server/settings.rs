@@ -1,4 +1,4 @@
-//! How a server is set up.
+//! The settings of a chat server.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -11,34 +11,34 @@ use crate::limits::ChatServerLimits;
 /// The host of the Bot API, for which a server answers on connections with TLS.
 pub const BOT_API: &str = "api.telegram.org";
 
-/// The number of the bot.
+/// The id of the bot's user.
 pub(super) const BOT_ID: i64 = 4_242;
 
-/// How a server is set up.
+/// The settings of a chat server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatServerSettings {
-    /// Where it listens: an address of this machine alone; port 0 takes any that is free.
+    /// The address to listen on, which must be of this machine alone; port 0 takes a free port.
     pub address: SocketAddr,
-    /// The bot's token; a random one when absent, so that no other program knows it.
+    /// The bot's token; a random one if `None`, so that no other program knows it.
     pub token: Option<String>,
     /// The bot's name in mentions, without `@`.
     pub bot_username: String,
-    /// How long a call is under way.
+    /// The time between the arrival of a call and its effect.
     pub latency: Duration,
-    /// How often the bot may write.
+    /// The limits on how often the bot may write.
     pub pace: PaceLimits,
-    /// Which calls fail.
+    /// The calls that fail.
     pub faults: Faults,
-    /// The chats that are there from the start; others begin with the person's first message.
+    /// The chats that exist from the start; others begin with the person's first message.
     pub chats: Vec<i64>,
-    /// Whether private chats have topics.
+    /// True if private chats have topics.
     pub private_topics: bool,
-    /// What a person does once the bot is ready.
+    /// The acts of a person, played once the bot is ready.
     pub script: Option<PersonScript>,
-    /// Serves the page and the paths under `/person/`, with which a person reads and writes by HTTP. They need no token,
-    /// so that every program on this machine can use them.
+    /// True to serve the page and the paths under `/person/`, with which a person reads and writes by HTTP. They need
+    /// no token, so that every program on this machine can use them.
     pub serves_person: bool,
-    /// The limits on what it takes and keeps.
+    /// The limits on the data that the server accepts and keeps.
     pub limits: ChatServerLimits,
 }
 

@@ -1,4 +1,4 @@
-//! What the parts of a server share: its state, and signals that it has changed or closes.
+//! The state that the parts of a server share, and the signals that it has changed or that connections close.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -14,9 +14,9 @@ use crate::kept::{Held, KeptBytes};
 pub(super) struct Shared {
     state: Mutex<ServerState>,
     kept: Arc<KeptBytes>,
-    /// Counts the changes of the state.
+    /// The number of changes so far.
     changed: watch::Sender<u64>,
-    /// Until when the server takes no connection; each change closes all connections.
+    /// The time until which the server accepts no connection; each change of it closes all connections.
     closed: watch::Sender<Instant>,
 }
 
@@ -35,29 +35,29 @@ impl Shared {
         read(&self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Changes the state and wakes those who wait for a change.
+    /// Changes the state and wakes the tasks that wait for a change.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut ServerState) -> T) -> T {
         let changed = change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
         self.changed.send_modify(|revision| *revision += 1);
         changed
     }
 
-    /// Returns an empty part of the account of what is kept.
+    /// Returns an empty part of the account of memory.
     pub(super) fn held(&self) -> Held {
         Held::of(&self.kept)
     }
 
-    /// Returns a receiver of the number of the newest change.
+    /// Returns a receiver of the number of changes.
     pub(super) fn changes(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
     }
 
-    /// Returns a receiver of the moments until which the server takes no connection.
+    /// Returns a receiver of the time until which the server accepts no connection.
     pub(super) fn closings(&self) -> watch::Receiver<Instant> {
         self.closed.subscribe()
     }
 
-    /// Closes all connections and takes none for a time. Messages and updates are kept.
+    /// Closes all connections and accepts none for a time. Messages and updates are kept.
     pub(super) fn restart(&self, time: Duration) {
         self.change(|state| {
             state.note(&format!("the server restarts for {} ms", time.as_millis()));

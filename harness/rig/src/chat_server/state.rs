@@ -1,7 +1,7 @@
-//! What the server knows: its chats, the updates for the bot, and a log.
+//! The state of the server: its chats, the updates for the bot, and a log.
 //!
-//! Everything is bounded, by a number and by the bytes of memory that it takes. What goes past a bound is refused with a
-//! sentence that names its option.
+//! Each part has a limit on its number and counts in the account of memory. Data beyond a limit is refused with a
+//! sentence that names the option to raise it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,25 +21,25 @@ use super::updates::Updates;
 use super::words::{LINE, cut};
 use crate::kept::{Full, Held, KeptBytes, entry_bytes, json_bytes};
 
-/// The most methods that are counted although the server does not know them; Telegram has fewer than 200.
+/// The most unknown methods that are counted by name; Telegram has fewer than 200 methods.
 const UNKNOWN_METHODS: usize = 200;
-/// The most lines of the log about requests of strangers: those without the token, and those that are refused.
+/// The most lines of the log about requests without the token and requests that are refused, because any program can
+/// send them.
 const REFUSALS: usize = 100;
 
-/// When a chat was called last.
+/// The last call in a chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LastCall {
-    /// Milliseconds of the server's clock at which the call was answered, or at which it came when it is
-    /// under way.
+    /// The server's clock in milliseconds at the call's answer, or at its arrival while it is under way.
     pub at_ms: u64,
-    /// The method.
+    /// The name of the method.
     pub kind: String,
-    /// The calls of the chat that are under way.
+    /// The number of calls in the chat that are under way.
     pub under_way: usize,
 }
 
-/// A press of a button that the bot has not answered yet, or has.
+/// A press of a button, and whether the bot has answered it.
 #[derive(Debug)]
 pub(super) struct CallbackQuery {
     pub(super) chat: i64,
@@ -53,7 +53,7 @@ pub(super) struct StoredFile {
     pub(super) bytes: Bytes,
 }
 
-/// The files that the bot sent, by their ids.
+/// The files of the bot, by their ids.
 #[derive(Debug)]
 pub(super) struct Files {
     stored: Vec<StoredFile>,
@@ -63,7 +63,7 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// Keeps a file and returns its id.
+    /// Stores a file and returns its id.
     pub(super) fn keep(&mut self, name: &str, bytes: &[u8]) -> Result<String, ApiError> {
         if self.most.is_below(self.bytes + bytes.len()) {
             let most = self.most;
@@ -78,14 +78,14 @@ impl Files {
         Ok(format!("file-{}", self.stored.len()))
     }
 
-    /// Returns the file of an id.
+    /// Returns the file with this id.
     pub(super) fn get(&self, id: &str) -> Option<&StoredFile> {
         let number: usize = id.strip_prefix("file-")?.parse().ok()?;
         self.stored.get(number.checked_sub(1)?)
     }
 }
 
-/// Everything that the server knows.
+/// The whole state of a server.
 #[derive(Debug)]
 pub(super) struct ServerState {
     pub(super) settings: ChatServerSettings,
@@ -93,26 +93,26 @@ pub(super) struct ServerState {
     pub(super) token: Token,
     pub(super) bot: Bot,
     pub(super) chats: BTreeMap<i64, BotChat>,
-    /// The id of the newest message. All chats of the bot count together, as Telegram's private chats and groups do: a
-    /// bot may drop a message whose id it has seen.
+    /// The id of the newest message, counted over all chats, as Telegram does in private chats and groups. An id must
+    /// not repeat, because a bot may ignore a message whose id it has seen.
     pub(super) last_message: i64,
     pub(super) updates: Updates,
     pub(super) callbacks: BTreeMap<String, CallbackQuery>,
     commands: BTreeMap<String, Value>,
     pub(super) files: Files,
-    /// The bot's calls that belong to no chat, such as getMe; `at` is of the server's clock.
+    /// The bot's calls that are about no chat, such as getMe; `at` is of the server's clock.
     pub(super) bot_entries: Vec<Entry>,
-    /// The number of calls of each method that the server does not know.
+    /// The number of calls of each method that the server does not have.
     pub(super) unknown_methods: BTreeMap<String, u64>,
     log: Vec<String>,
     refusals: usize,
-    /// The way to webhooks of a bot in a network of its own.
+    /// The way to the webhook of a bot in a network of its own.
     pub(super) door: Option<Arc<NetworkDoor>>,
-    /// The line about the last of them.
+    /// The last line about a refused request.
     pub(super) last_refusal: Option<String>,
     started: Instant,
     pub(super) kept: Arc<KeptBytes>,
-    /// The part of it that no chat, no update and no file has.
+    /// The part of the account that belongs to no chat, update or file.
     held: Held,
 }
 
@@ -148,12 +148,12 @@ impl ServerState {
         state
     }
 
-    /// Milliseconds since the start of the server.
+    /// Returns the milliseconds since the start of the server.
     pub(super) fn now(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Makes a chat if there is none of this number, unless there are too many.
+    /// Returns the chat with this number, and creates it if need be; `None` if there are too many.
     pub(super) fn open(&mut self, id: i64) -> Option<&mut BotChat> {
         if !self.chats.contains_key(&id) && self.chats.len() >= self.settings.limits.chats {
             return None;
@@ -169,7 +169,7 @@ impl ServerState {
         id
     }
 
-    /// Adds an update for the bot; when too many wait, it is left out.
+    /// Adds an update for the bot; it is dropped, with a line in the log, if too many wait.
     pub(super) fn update(&mut self, kind: &str, content: Value) {
         if self.updates.push(kind, content).is_err() {
             let most = self.settings.limits.updates;
@@ -179,7 +179,7 @@ impl ServerState {
         }
     }
 
-    /// Adds a call that belongs to no chat.
+    /// Adds an entry for a call that is about no chat.
     pub(super) fn enter(&mut self, kind: &str, mut data: Map<String, Value>) {
         if self.bot_entries.len() < self.settings.limits.entries {
             data.values_mut().for_each(|value| self.token.mask(value));
@@ -189,7 +189,7 @@ impl ServerState {
         }
     }
 
-    /// Counts a call of a method that the server does not know.
+    /// Counts a call of a method that the server does not have.
     pub(super) fn count_unknown(&mut self, method: &str) {
         if let Some(count) = self.unknown_methods.get_mut(method) {
             *count += 1;
@@ -230,7 +230,7 @@ impl ServerState {
         Ok(())
     }
 
-    /// Adds a line to the log; past its end lines are left out.
+    /// Adds a line to the log, unless the log is full.
     pub(super) fn note(&mut self, line: &str) {
         let most = self.settings.limits.log;
         let end = format!(
@@ -245,8 +245,8 @@ impl ServerState {
         self.log.push(line);
     }
 
-    /// Adds a line about a request that was refused whoever sent it. There are few such lines, so that a stranger
-    /// can't fill the log.
+    /// Adds a line about a request that was refused regardless of its sender. Their number is small, so that other
+    /// programs can't fill the log.
     pub(super) fn note_refusal(&mut self, line: &str) {
         self.refusals += 1;
         self.last_refusal = Some(cut(&self.token.masked(line), LINE).to_owned());
@@ -261,7 +261,7 @@ impl ServerState {
         }
     }
 
-    /// Returns the lines of the log after the first `read`.
+    /// Returns the lines of the log behind the first `read` ones.
     pub(super) fn log(&self, read: usize) -> &[String] {
         self.log.get(read..).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! The bot's token: random for each start, so that no page and no other program knows it, and never shown.
+//! The bot's token: random at each start, so that no page and no other program knows it, and masked in all output.
 
 use std::borrow::Cow;
 use std::io;
@@ -10,16 +10,16 @@ use serde_json::Value;
 
 use super::settings::BOT_ID;
 
-/// The characters of a token after its colon.
+/// The characters of a token behind its colon.
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-/// The characters after the colon in a token of Telegram.
+/// The number of characters behind the colon of Telegram's tokens.
 const SECRET: usize = 35;
 
 /// A bot's token.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Token {
     text: String,
-    /// The mask of the part that is random; none of a token that the caller chose, which is the same in each run.
+    /// The mask of the random part; `None` for a token that the caller chose, which is the same in each run.
     mask: Option<SecretMask>,
 }
 
@@ -30,11 +30,11 @@ impl std::fmt::Debug for Token {
 }
 
 impl Token {
-    /// Takes the token that the caller chose.
+    /// Returns the token that the caller chose.
     ///
     /// # Errors
     ///
-    /// It can't be part of a path.
+    /// An error if it can't be part of a path.
     pub(super) fn chosen(text: &str) -> io::Result<Self> {
         let is_token_char = |c: char| c.is_ascii_alphanumeric() || "-_:".contains(c);
         if !text.contains(':') || !text.chars().all(is_token_char) {
@@ -44,11 +44,11 @@ impl Token {
         Ok(Self { text: text.to_owned(), mask: None })
     }
 
-    /// Makes a token that no other program can guess.
+    /// Returns a random token, which no other program can guess.
     ///
     /// # Errors
     ///
-    /// The operating system has no random bytes.
+    /// An error if the operating system has no random bytes.
     pub(super) fn random() -> io::Result<Self> {
         let mut random = [0; SECRET];
         SysRng.try_fill_bytes(&mut random).map_err(|error| {
@@ -64,12 +64,12 @@ impl Token {
         &self.text
     }
 
-    /// Returns a text without the random part of the token, in whatever encoding it has it.
+    /// Returns a text in which the random part of the token is masked, in any encoding.
     pub(super) fn masked<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.mask.as_ref().map_or(text.into(), |mask| mask.masked(text))
     }
 
-    /// Masks the random part of the token in the texts and names of a value.
+    /// Masks the random part of the token in the texts and the names of a value.
     pub(super) fn mask(&self, value: &mut Value) {
         match value {
             Value::String(text) => {

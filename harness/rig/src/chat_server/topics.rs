@@ -1,5 +1,4 @@
-//! The topics of a group that is a forum: those that a person makes, and the methods with which a bot makes and changes
-//! its own.
+//! The topics of a group that is a forum: a person makes them, or a bot by the methods in this file.
 
 use serde_json::json;
 
@@ -11,14 +10,15 @@ use super::person::PersonError;
 use super::state::{ServerState, unix_s};
 use crate::kept::Held;
 
-/// The colour of a topic's icon where a bot names none, as Telegram has it.
+/// The default colour of a topic's icon, from Telegram.
 const ICON_COLOR: i64 = 7_322_096;
 /// The most characters of a topic's name.
 const MAX_NAME: usize = 128;
-/// The bytes of memory that a topic takes at most.
+/// The most bytes of memory that a topic takes.
 const TOPIC: usize = 4 << 10;
 
-/// Makes a topic as a person does, tells the bot, and returns its number, which is that of the message that says so.
+/// Makes a topic as the person, reports it to the bot, and returns its number, which is the number of the message that
+/// announces it.
 pub(super) fn make(state: &mut ServerState, id: i64, name: &str) -> Result<i64, PersonError> {
     let (bot, limits) = (state.bot.clone(), state.settings.limits);
     let full = |error: ApiError| PersonError::Full(id, error.description);
@@ -37,7 +37,7 @@ pub(super) fn make(state: &mut ServerState, id: i64, name: &str) -> Result<i64, 
     Ok(number)
 }
 
-/// The message with which a topic begins.
+/// Makes the message with which a topic begins.
 fn root(number: i64, name: &str, icon_color: i64, is_bot: bool) -> Message {
     let made = json!({ "name": name, "icon_color": icon_color });
     Message {
@@ -50,7 +50,7 @@ fn root(number: i64, name: &str, icon_color: i64, is_bot: bool) -> Message {
     }
 }
 
-/// Checks that a chat has topics.
+/// Returns an error if a chat has no topics.
 fn check_forum(chat: &BotChat) -> Result<(), ApiError> {
     match chat.is_forum() {
         true => Ok(()),
@@ -58,7 +58,7 @@ fn check_forum(chat: &BotChat) -> Result<(), ApiError> {
     }
 }
 
-/// Reads which topic a call is about.
+/// Reads the topic of a call.
 fn topic_of(call: &mut ChatCall<'_>) -> Result<i64, ApiError> {
     check_forum(call.chat)?;
     let topic = call.params.integer("message_thread_id").unwrap_or_default();
@@ -84,13 +84,13 @@ pub(super) fn create_forum_topic(call: &mut ChatCall<'_>) -> ApiResult {
     Ok(json!({ "message_thread_id": number, "name": name, "icon_color": icon_color }))
 }
 
-/// Changes a topic in a way that no message shows: its name, or that it is closed or open.
+/// Changes a topic in a way that no message shows: its name, or whether it is open.
 pub(super) fn change_forum_topic(call: &mut ChatCall<'_>) -> ApiResult {
     topic_of(call)?;
     Ok(true.into())
 }
 
-/// Changes the topic of a forum that has no number.
+/// Changes the general topic of a forum, which has no number.
 pub(super) fn change_general_topic(call: &mut ChatCall<'_>) -> ApiResult {
     check_forum(call.chat)?;
     Ok(true.into())
@@ -107,7 +107,7 @@ pub(super) fn delete_forum_topic(call: &mut ChatCall<'_>) -> ApiResult {
     Ok(true.into())
 }
 
-/// Lists the icons of topics, of which there are none.
+/// Lists the icons of topics, which is an empty list.
 pub(super) fn get_forum_topic_icon_stickers(
     _: &mut ServerState,
     _: &super::params::Params,

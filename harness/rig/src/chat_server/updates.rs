@@ -1,4 +1,4 @@
-//! The updates for the bot: kept until the bot acknowledges them, handed out to a poll or to a webhook.
+//! The updates for the bot: stored until the bot acknowledges them, and handed out by polls or a webhook.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -10,18 +10,18 @@ use super::params::Params;
 use super::words::{WORD, cut};
 use crate::kept::{Held, json_bytes};
 
-/// The most kinds of updates that a bot can want; Telegram has fewer.
+/// The most kinds of updates that a bot can ask for; Telegram has fewer.
 const MAX_KINDS: usize = 100;
 /// The most bytes of a webhook's URL.
 const MAX_URL: usize = 2_048;
-/// The most updates of one answer.
+/// The most updates in one answer.
 const MAX_LIMIT: i64 = 100;
-/// The longest poll in seconds.
+/// The most seconds that a poll may ask to wait.
 const MAX_TIMEOUT_S: i64 = 50;
-/// The short polls after which a bot counts as one that polls.
+/// The number of short polls after which a bot counts as polling.
 const SHORT_POLLS: u64 = 3;
 
-/// Where updates are posted.
+/// The webhook of the bot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Webhook {
     pub(super) url: String,
@@ -29,14 +29,14 @@ pub(super) struct Webhook {
     pub(super) last_error: Option<String>,
 }
 
-/// The address and the path of a webhook.
+/// The address and the path in a webhook's URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct WebhookTarget {
     pub(super) address: SocketAddr,
     pub(super) path: String,
 }
 
-/// Reads a webhook's URL, which must lead to this machine.
+/// Parses a webhook's URL, which must lead to this machine.
 pub(super) fn webhook_target(url: &str) -> Result<WebhookTarget, String> {
     if url.len() > MAX_URL {
         return Err(format!("bad webhook: the URL is longer than {MAX_URL} bytes"));
@@ -57,7 +57,7 @@ pub(super) fn webhook_target(url: &str) -> Result<WebhookTarget, String> {
     })
 }
 
-/// An update that waits.
+/// An update that the bot has not acknowledged.
 #[derive(Debug)]
 struct PendingUpdate {
     id: i64,
@@ -65,17 +65,17 @@ struct PendingUpdate {
     bytes: usize,
 }
 
-/// The updates that the bot has not acknowledged.
+/// The updates that the bot has not acknowledged, and its wishes about them.
 #[derive(Debug)]
 pub(super) struct Updates {
     pending: VecDeque<PendingUpdate>,
     most: usize,
     held: Held,
     last_id: i64,
-    /// The kinds that the bot wants; all when it named none.
+    /// The kinds that the bot asked for; empty means all.
     allowed: Vec<String>,
     pub(super) webhook: Option<Webhook>,
-    /// The number of the newest poll, which ends those before it.
+    /// The number of the newest poll, which ends earlier ones.
     poll: u64,
     long_polls: u64,
 }
@@ -85,24 +85,24 @@ pub(super) struct Updates {
 pub(super) struct Poll {
     number: u64,
     limit: usize,
-    /// The seconds that it waits.
+    /// The seconds that it may wait.
     pub(super) timeout_s: u64,
 }
 
-/// More updates wait than are kept.
+/// An error: the most updates wait already.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TooManyUpdates;
 
-/// What a poll gets now.
+/// The present result of a poll.
 pub(super) enum Polled {
-    /// The answer.
+    /// The answer, because there are updates or the poll has failed.
     Answer(Result<Value, ApiError>),
-    /// Nothing yet.
+    /// No answer yet.
     Wait,
 }
 
 impl Updates {
-    /// Makes an empty queue of at most `most` updates, which count as kept.
+    /// Creates an empty queue of at most `most` updates, which count in `held`.
     pub(super) fn new(most: usize, held: Held) -> Self {
         Self {
             pending: VecDeque::new(),
@@ -116,7 +116,7 @@ impl Updates {
         }
     }
 
-    /// Adds an update of a kind such as `message`, and returns whether the bot wants this kind; others are left out.
+    /// Adds an update of a kind such as `message`, unless the bot does not want this kind; returns whether it does.
     pub(super) fn push(&mut self, kind: &str, content: Value) -> Result<bool, TooManyUpdates> {
         if !self.allowed.is_empty() && !self.allowed.iter().any(|known| known == kind) {
             return Ok(false);
@@ -133,7 +133,7 @@ impl Updates {
         Ok(true)
     }
 
-    /// Forgets the oldest updates, which are those before the first for which `stays` is true.
+    /// Removes the oldest updates, up to the first for which `stays` is true.
     fn forget_until(&mut self, stays: impl Fn(&PendingUpdate) -> bool) {
         while let Some(oldest) = self.pending.front()
             && !stays(oldest)
@@ -143,7 +143,7 @@ impl Updates {
         }
     }
 
-    /// Accepts a poll: acknowledges what it has read, and ends the poll before it.
+    /// Accepts a poll: removes the updates that it acknowledges, and ends the poll before it.
     pub(super) fn accept(&mut self, params: &Params) -> Result<Poll, ApiError> {
         if self.webhook.is_some() {
             return Err(ApiError::new(
@@ -153,7 +153,7 @@ impl Updates {
             ));
         }
         match params.integer("offset").unwrap_or(0) {
-            // The newest ones; those before them are forgotten.
+            // Counts from the newest update; those before are removed.
             offset if offset < 0 => {
                 let newest = self.last_id.saturating_add(offset);
                 self.forget_until(|update| update.id > newest);
@@ -172,7 +172,7 @@ impl Updates {
         })
     }
 
-    /// Returns what a poll gets now. An update is handed out until it is acknowledged.
+    /// Returns the present result of a poll. An update is handed out again until it is acknowledged.
     pub(super) fn answer(&self, poll: Poll) -> Polled {
         if self.webhook.is_some() {
             let words = "Conflict: terminated by setWebhook request";
@@ -192,34 +192,34 @@ impl Updates {
         Polled::Answer(Ok(found.collect()))
     }
 
-    /// Keeps the kinds of updates that the bot wants, if it names them.
+    /// Stores the kinds of updates that the bot wants, if the call names them.
     pub(super) fn allow(&mut self, params: &Params) {
         let Some(Value::Array(kinds)) = params.json("allowed_updates") else { return };
         let kinds = kinds.iter().filter_map(Value::as_str).take(MAX_KINDS);
         self.allowed = kinds.map(|kind| cut(kind, WORD).to_owned()).collect();
     }
 
-    /// Forgets the updates that wait.
+    /// Removes all updates.
     pub(super) fn drop_pending(&mut self) {
         self.forget_until(|_| false);
     }
 
-    /// Returns the number of updates that wait.
+    /// Returns the number of unacknowledged updates.
     pub(super) fn pending(&self) -> usize {
         self.pending.len()
     }
 
-    /// Returns the oldest update and its number.
+    /// Returns the oldest update and its id.
     pub(super) fn first(&self) -> Option<(i64, Value)> {
         self.pending.front().map(|oldest| (oldest.id, oldest.update.clone()))
     }
 
-    /// Forgets the updates up to `id`.
+    /// Removes the updates up to `id`.
     pub(super) fn acknowledge(&mut self, id: i64) {
         self.forget_until(|update| update.id > id);
     }
 
-    /// Returns whether the bot is ready to be written to: it waits for updates, or takes them by a webhook.
+    /// Returns whether the bot is ready for a message: it polls, or has set a webhook.
     pub(super) fn is_ready(&self) -> bool {
         self.webhook.is_some() || self.long_polls > 0 || self.poll >= SHORT_POLLS
     }

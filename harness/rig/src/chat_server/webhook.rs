@@ -22,10 +22,10 @@ use super::params::Params;
 use super::shared::Shared;
 use super::updates::{Webhook, WebhookTarget, webhook_target};
 
-/// How long an update waits after a webhook failed.
+/// The time between two attempts to post an update to a webhook that fails.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Posts updates, one after another, for as long as the server runs.
+/// Posts updates, one after another, until the server ends.
 pub(super) async fn deliver(shared: Arc<Shared>) {
     let mut changes = shared.changes();
     let limits = shared.read(|state| state.settings.limits);
@@ -79,7 +79,7 @@ pub(super) async fn deliver(shared: Arc<Shared>) {
     }
 }
 
-/// Connects to a webhook, which is behind the door if there is one.
+/// Connects to a webhook, through the door if there is one.
 async fn connect(address: SocketAddr, door: Option<Arc<NetworkDoor>>) -> io::Result<TcpStream> {
     let Some(door) = door else { return TcpStream::connect(address).await };
     let socket = spawn_blocking(move || door.connect(address, AGAIN)).await??;
@@ -87,7 +87,7 @@ async fn connect(address: SocketAddr, door: Option<Arc<NetworkDoor>>) -> io::Res
     TcpStream::from_std(socket)
 }
 
-/// Posts an update and returns the answer.
+/// Posts an update and returns the body of the answer.
 async fn post(
     webhook: &Webhook,
     update: &Value,

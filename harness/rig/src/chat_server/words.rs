@@ -1,35 +1,36 @@
-//! Cuts what other programs sent where it is noted, so that a long text takes the memory of a short one.
+//! Cuts texts of other programs before they are stored as notes, so that a long text takes little memory.
 
 use serde_json::{Map, Value};
 
 /// The most bytes of a word, such as the name of a method or of a host.
 pub(super) const WORD: usize = 64;
-/// The most bytes of a line of the log, and of what an error says.
+/// The most bytes of a line of the log, and of the words of an error.
 pub(super) const LINE: usize = 1_000;
-/// The most bytes of a parameter of a call that is refused.
+/// The most bytes of a parameter in the entry of a refused call.
 const PARAMETER: usize = 4 << 10;
-/// The most bytes of the text of a call that is refused. The judge looks for its words in later messages.
+/// The most bytes of the text in the entry of a refused call. It is longer, because the judge looks for its words in
+/// later messages.
 const REFUSED_TEXT: usize = 64 << 10;
 
-/// Returns the longest start of a text of at most `most` bytes.
+/// Returns the longest prefix of a text that has at most `most` bytes.
 pub(super) fn cut(text: &str, most: usize) -> &str {
     let end = (0..=most.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
     &text[..end.unwrap_or(0)]
 }
 
-/// Returns the start of a parameter.
+/// Returns a parameter cut to [`PARAMETER`] bytes.
 pub(super) fn noted(value: &Value) -> Value {
     start(value, &mut { PARAMETER })
 }
 
-/// Cuts the data of the entry of a refused call.
+/// Cuts the data in the entry of a refused call.
 pub(super) fn shorten(data: &mut Map<String, Value>) {
     for (name, value) in data {
         *value = start(value, &mut if name == "text" { REFUSED_TEXT } else { PARAMETER });
     }
 }
 
-/// Returns a value of the same kind with what fits into `room` bytes of its texts, its elements and its members.
+/// Returns a value of the same kind, cut to the texts, elements and members that fit into `room` bytes.
 fn start(value: &Value, room: &mut usize) -> Value {
     match value {
         Value::String(text) => {
@@ -54,7 +55,7 @@ fn start(value: &Value, room: &mut usize) -> Value {
     }
 }
 
-/// Takes bytes of what is left, if there are as many.
+/// Subtracts bytes from the room that is left, and returns whether they fit.
 fn take(room: &mut usize, bytes: usize) -> bool {
     let rest = room.checked_sub(bytes);
     *room = rest.unwrap_or(0);

@@ -1,10 +1,10 @@
-//! Telegram's HTML.
+//! Reads Telegram's HTML.
 
 use clitape_recording::text::markup::entity;
 
 use super::output::{EntityOutput, FormattedText, is_link};
 
-/// Each tag and the entity that it makes; `span` must be a spoiler.
+/// Each tag with the entity that it makes; a `span` must be a spoiler.
 const TAGS: [(&str, &str); 17] = [
     ("a", "text_link"),
     ("b", "bold"),
@@ -25,17 +25,17 @@ const TAGS: [(&str, &str); 17] = [
     ("blockquote", "blockquote"),
 ];
 
-/// A tag that is open.
+/// A tag that is still open.
 struct OpenTag {
     name: String,
     argument: String,
-    /// Where its text begins, in UTF-16 units.
+    /// The start of its text, in UTF-16 units.
     offset: usize,
-    /// Where its text begins, in bytes.
+    /// The start of its text, in bytes.
     start: usize,
 }
 
-/// The text and a position in it; past the end there is a zero byte.
+/// The text with a position in it; a read past the end returns a zero byte.
 struct HtmlReader<'t> {
     text: &'t str,
     at: usize,
@@ -102,7 +102,7 @@ pub(super) fn parse(text: &str) -> Result<FormattedText, String> {
     }
 }
 
-/// Reads a start tag: its name and what matters of its attributes.
+/// Reads a start tag; returns its name and the attribute that counts.
 fn start_tag(reader: &mut HtmlReader<'_>) -> Result<(String, String), String> {
     let begin = reader.at;
     reader.at += 1;
@@ -138,7 +138,7 @@ fn start_tag(reader: &mut HtmlReader<'_>) -> Result<(String, String), String> {
     Ok((name, argument))
 }
 
-/// Reads an attribute: its name, and its value where it has one.
+/// Reads an attribute: its name, and its value if it has one.
 fn attribute(
     reader: &mut HtmlReader<'_>,
     tag: &str,
@@ -185,7 +185,7 @@ fn attribute(
     }
 }
 
-/// Reads an end tag and adds the entity that it ends.
+/// Reads an end tag and adds the entity that ends there.
 fn end_tag(
     reader: &mut HtmlReader<'_>,
     output: &mut EntityOutput,
@@ -213,7 +213,7 @@ fn end_tag(
     Ok(())
 }
 
-/// Adds the entity of a tag that ends here.
+/// Adds the entity of a tag whose text ends here.
 fn close(output: &mut EntityOutput, tag: &OpenTag) {
     let row = TAGS.iter().find(|(name, _)| *name == tag.name);
     let kind = row.map_or("", |(_, kind)| kind);

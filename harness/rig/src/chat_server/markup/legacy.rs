@@ -1,8 +1,8 @@
-//! The first of Telegram's kinds of Markdown, whose entities do not nest.
+//! Reads the first version of Telegram's Markdown, whose entities do not nest.
 
 use super::output::{EntityOutput, FormattedText, is_link};
 
-/// Reads a text in the first kind of Markdown, whose entities do not nest.
+/// Reads a text in the first version of Markdown; the error is in Telegram's words.
 pub(super) fn parse(text: &str) -> Result<FormattedText, String> {
     let mut output = EntityOutput::default();
     let mut at = 0;

@@ -1,8 +1,8 @@
-//! MarkdownV2: the second of Telegram's kinds of Markdown.
+//! Reads MarkdownV2, the second version of Telegram's Markdown.
 
 use super::output::{EntityOutput, FormattedText, is_link};
 
-/// The characters that are markup in MarkdownV2, outside code.
+/// The characters that are markup outside code.
 const RESERVED: &[u8] = b"_*[]()~`>#+-=|{}.!\n";
 
 /// An entity of MarkdownV2.
@@ -20,7 +20,7 @@ enum Kind {
     BlockQuote,
 }
 
-/// Each entity with its name in the Bot API, its name in errors, and the length of its mark.
+/// The entities, each with its name in the Bot API, its name in errors, and the length of its mark.
 const KINDS: [(Kind, &str, &str, usize); 10] = [
     (Kind::Bold, "bold", "Bold", 1),
     (Kind::Italic, "italic", "Italic", 1),
@@ -34,14 +34,14 @@ const KINDS: [(Kind, &str, &str, usize); 10] = [
     (Kind::BlockQuote, "blockquote", "BlockQuote", 1),
 ];
 
-/// An entity that is open.
+/// An entity that is still open.
 struct OpenEntity {
     kind: Kind,
     /// The language of a `pre`.
     argument: String,
     offset: usize,
     start: usize,
-    /// Where its mark begins in the text as it was sent.
+    /// The start of its mark, in bytes of the text as it was sent.
     begin: usize,
 }
 
@@ -89,7 +89,7 @@ pub(super) fn parse(text: &str) -> Result<FormattedText, String> {
 }
 
 impl MarkdownV2Reader<'_> {
-    /// The byte `ahead` of the position; past the end there is a zero byte.
+    /// Returns the byte `ahead` of the position; zero past the end.
     fn byte(&self, ahead: usize) -> u8 {
         self.bytes.get(self.at + ahead).copied().unwrap_or(0)
     }
@@ -123,7 +123,7 @@ impl MarkdownV2Reader<'_> {
         if self.is_end() { self.end() } else { self.begin() }
     }
 
-    /// Returns whether the mark here ends the innermost entity.
+    /// Returns whether the mark at the position ends the innermost entity.
     fn is_end(&self) -> bool {
         let Some(open) = self.open.last() else { return false };
         let c = self.byte(0);
@@ -148,7 +148,7 @@ impl MarkdownV2Reader<'_> {
         format!("Character '{c}' is reserved and must be escaped with the preceding '\\'")
     }
 
-    /// Opens the entity whose mark is here.
+    /// Opens the entity whose mark is at the position.
     fn begin(&mut self) -> Result<(), String> {
         let begin = self.at;
         let mut argument = String::new();
@@ -206,7 +206,7 @@ impl MarkdownV2Reader<'_> {
         language.to_owned()
     }
 
-    /// Ends the innermost entity, whose mark is here.
+    /// Ends the innermost entity, whose mark is at the position.
     fn end(&mut self) -> Result<(), String> {
         let Some(mut open) = self.open.pop() else { return Ok(()) };
         let mut name = open.row().0;

@@ -1,20 +1,20 @@
-//! What the parsers of all parse modes make: a text without markup, which grows with its entities.
+//! The output of the parsers of all parse modes: a text without markup, which grows with its entities.
 
 use serde_json::{Map, Value, json};
 
-/// A text without markup, and its entities as the Bot API has them.
+/// A text without markup, and its entities as objects of the Bot API.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in crate::chat_server) struct FormattedText {
     /// The text that a person reads.
     pub(in crate::chat_server) text: String,
-    /// Its entities, ordered by their offsets.
+    /// The entities, ordered by their offsets.
     pub(in crate::chat_server) entities: Vec<Value>,
 }
 
-/// Reads a text with markup; the error is in Telegram's words.
+/// A parser of a text with markup; its error is in Telegram's words.
 pub(super) type ReadMarkup = fn(&str) -> Result<FormattedText, String>;
 
-/// Text that grows, with its length in UTF-16 units.
+/// A text that grows, with its length in UTF-16 units.
 #[derive(Debug, Default)]
 pub(super) struct EntityOutput {
     pub(super) text: String,
@@ -43,14 +43,14 @@ impl EntityOutput {
 
     pub(super) fn done(mut self) -> FormattedText {
         for entity in self.entities.iter_mut().filter_map(Value::as_object_mut) {
-            // Only a `pre` around the code takes the language.
+            // Only a `pre` around the code has the language.
             entity.remove("class");
         }
         FormattedText { text: self.text, entities: self.entities }
     }
 }
 
-/// Returns whether Telegram makes a link of this address.
+/// Returns whether Telegram makes a link from this address.
 pub(super) fn is_link(url: &str) -> bool {
     let known = ["http://", "https://", "tg://", "ton://", "mailto:", "tel:"];
     let has_scheme = known.iter().any(|scheme| url.starts_with(scheme));

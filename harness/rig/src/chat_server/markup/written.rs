@@ -1,4 +1,4 @@
-//! Writes a text and its entities as the Bot API's HTML, which is what chats are drawn from.
+//! Writes a text and its entities as the Bot API's HTML, from which all chats are drawn.
 //!
 //! A bot may send HTML with entities of any kind, Markdown, or a text without markup in which `&lt;` stands for itself.
 //! A person reads the same in all of them, so they are drawn from one form.
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::FormattedText;
 
-/// The tag of each kind of entity that has one, but for links.
+/// The tag of each kind of entity, links excepted.
 const TAGS: [(&str, &str); 9] = [
     ("bold", "b"),
     ("italic", "i"),
@@ -29,7 +29,7 @@ struct Tagged {
 }
 
 impl Tagged {
-    /// Reads an entity; `None` if it is not drawn in a way of its own.
+    /// Reads an entity; `None` if its kind looks like plain text.
     fn of(entity: &Value) -> Option<Self> {
         let number = |name: &str| usize::try_from(entity[name].as_u64()?).ok();
         let start = number("offset")?;
@@ -52,8 +52,8 @@ impl Tagged {
     }
 }
 
-/// Returns the HTML of a text. Where entities overlap without one in the other, the later one is closed and opened
-/// again, as Telegram splits them.
+/// Returns the HTML of a text. Of two entities that overlap without nesting, the later one is closed and opened again,
+/// as Telegram splits them.
 pub(in crate::chat_server) fn html(text: &FormattedText) -> String {
     let mut tagged: Vec<Tagged> = text.entities.iter().filter_map(Tagged::of).collect();
     tagged.sort_by_key(|one| (one.start, usize::MAX - one.end));
@@ -76,7 +76,7 @@ pub(in crate::chat_server) fn html(text: &FormattedText) -> String {
     html
 }
 
-/// Closes the entities that end at a place, and those within them, which are opened again where they go on.
+/// Closes the entities that end at a place, and those within them, which are opened again if they continue.
 fn close(open: &mut Vec<Tagged>, at: usize, html: &mut String) {
     let Some(first) = open.iter().position(|one| one.end <= at) else { return };
     let closed = open.split_off(first);
@@ -96,7 +96,7 @@ fn push(c: char, html: &mut String) {
     }
 }
 
-/// Returns the value of an attribute.
+/// Returns a text escaped for the value of an attribute.
 fn escaped(value: &str) -> String {
     let mut escaped = String::with_capacity(value.len());
     for c in value.chars() {
