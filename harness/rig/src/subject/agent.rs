@@ -1,5 +1,5 @@
-//! One cassette at an agent: the person writes the prompt in a session of its own, follows the recorded dialogue, and
-//! the run is watched until it is over.
+//! Plays one cassette at an agent: the person writes the prompt in a session of its own and follows the recorded
+//! dialogue, and the run is watched until it is over.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -17,11 +17,11 @@ use super::spec::GatewaySpec;
 use crate::clock::now_ms;
 use crate::editor::{Editor, EditorError, PermissionChoice, Session};
 
-/// The time that a person takes for an answer.
+/// The time that a person takes to answer.
 const REACTION: Duration = Duration::from_millis(300);
-/// How long the stand-in waits for a line that only a person can cause: agents answer hooks at once.
+/// The time of a wait for a line after which only a person can end it, because agents answer hooks at once.
 const LONG_WAIT: Duration = Duration::from_secs(1);
-/// How long an agent may take to answer a prompt once `claude` has printed its last byte, or refused a line.
+/// The time that an agent has to answer a prompt after the last byte of `claude`, or after its refusal of a line.
 const AFTER_END: Duration = Duration::from_secs(10);
 
 /// A run in progress.
@@ -33,25 +33,26 @@ struct AgentDrive<'a> {
     session: Session<'a>,
     begin: Instant,
     answers: RecordedAnswers,
-    /// The next step of the dialogue.
+    /// The index of the next step of the dialogue.
     next: usize,
-    /// The number of prompts.
+    /// The number of prompts so far.
     prompts: usize,
-    /// Since when the stand-in waits, what it had printed then, and what it waits for.
+    /// The begin of the stand-in's present wait, with the bytes printed by then and the line that it waits for.
     waiting: Option<(Instant, (u64, Option<String>))>,
-    /// When the next step could first be done.
+    /// The time at which the next step became possible.
     due_since: Option<Instant>,
-    /// Whether the person has cancelled a turn.
+    /// True once the person has cancelled a turn.
     is_cancelled: bool,
-    /// The entries that the caller knows of.
+    /// The number of entries that the caller has got.
     told: usize,
-    /// When the agent last sent something.
+    /// The time of the agent's last message.
     last_entry: Instant,
-    /// When the stand-in was first seen to be done.
+    /// The time at which the stand-in was first seen to be done.
     done: Option<Instant>,
 }
 
-/// Plays a cassette in a session of its own. `watch` gets the entries as they come; `None` if the caller stops it.
+/// Plays a cassette in a session of its own, and calls `watch` with the entries as they come. `None` if the caller
+/// stops it.
 pub(crate) fn drive(
     job: &Job,
     editor: &Editor,
@@ -105,7 +106,7 @@ pub(crate) fn drive(
     })
 }
 
-/// How a run ends whose session can't be opened; `None` if the caller stops it.
+/// Returns the ending of a run whose session can't be opened; `None` if the caller stops it.
 fn no_session(
     error: &EditorError,
     begin: Instant,
@@ -119,7 +120,7 @@ fn no_session(
             | EditorError::Line(_)
     );
     shared.until_over(|| {
-        // An agent that ends or floods is seen by the thread that watches it.
+        // The thread that watches the agent reports one that ends or floods.
         if is_refused || begin.elapsed() >= AFTER_END {
             let waited_for = format!("no session could be opened: {error}");
             return Some(hung(begin, waited_for));
@@ -138,20 +139,20 @@ fn hung(begin: Instant, waited_for: String) -> ObservedEnding {
 }
 
 impl AgentDrive<'_> {
-    /// Sends a prompt with the marker by which the stand-in finds its cassette, and, from the second one on, the turn:
-    /// an agent may start another process for it.
+    /// Sends a prompt with the marker by which the stand-in finds its cassette. From the second prompt on, the marker
+    /// names the turn, because an agent may start another process for it.
     fn say(&mut self, text: &str) {
         self.prompts += 1;
         let turn = if self.prompts > 1 { format!("#{}", self.prompts) } else { String::new() };
         let marked = format!("{text} [[clitape:{}{turn}]]", self.job.name());
-        // An agent that reads no more ends, which the thread that watches it sees.
+        // An agent that does not read ends, which the thread that watches it reports.
         let _ = self.session.prompt(&self.spec.say.replace("{prompt}", &marked));
     }
 
-    /// Reads what came, does what is due, and says how the run ended, if it has.
+    /// Reads the agent's messages, does the acts that are due, and returns the ending of the run once it has one.
     fn step(&mut self, watch: &dyn Fn(&[Entry])) -> Option<ObservedEnding> {
         if self.session.is_over() {
-            // The thread that watches the agent says how it ended.
+            // The thread that watches the agent reports the ending.
             std::thread::sleep(LOOK);
         }
         if let Err(error) = self.session.read(LOOK) {
@@ -169,7 +170,7 @@ impl AgentDrive<'_> {
         self.ending(&played)
     }
 
-    /// Answers a question of the agent as the recorded host did, once the stand-in has printed what the host had seen.
+    /// Answers a question of the agent as the recorded host did, once the stand-in has printed what that host had read.
     fn answer(&mut self, played: &Played) {
         let questions = self.session.questions().iter().enumerate();
         let due = questions.filter(|(_, question)| question.since.elapsed() > REACTION);
@@ -180,18 +181,18 @@ impl AgentDrive<'_> {
                     Some((index, call, answer.choice.clone()))
                 }
                 Some(_) => None,
-                // The CLI did not ask: this is a question of the agent's own.
+                // The recorded CLI did not ask this: the question is the agent's own.
                 None => Some((index, call, PermissionChoice::Option("allow_once".to_owned()))),
             }
         });
         if let Some((index, call, choice)) = answer {
             self.answers.take(call.as_deref());
-            // As in `say`.
+            // An agent that does not read ends, which the thread that watches it reports.
             let _ = self.session.answer(index, &choice);
         }
     }
 
-    /// Does the next step of the dialogue once the stand-in has printed what the recorded person had seen.
+    /// Does the next step of the dialogue once the stand-in has printed what the recorded person had read.
     fn act(&mut self, played: &Played) {
         let is_waiting = played.waits_for.is_some() && self.waits_since(played) > LONG_WAIT;
         let job = self.job;
@@ -200,7 +201,7 @@ impl AgentDrive<'_> {
             self.due_since = None;
             return;
         }
-        // What the stand-in has just printed is still on its way.
+        // Waits, because the bytes that the stand-in has just printed are still on their way.
         if self.due_since.get_or_insert_with(Instant::now).elapsed() < REACTION {
             return;
         }
@@ -214,17 +215,17 @@ impl AgentDrive<'_> {
             }
             Act::Stop => {
                 self.is_cancelled = true;
-                // As in `say`.
+                // An agent that does not read ends, which the thread that watches it reports.
                 let _ = self.session.cancel();
             }
-            // The questions are answered as they come.
+            // Questions are answered as they come.
             Act::Answer { .. } | Act::Choose(_) => {}
         }
         self.next += 1;
         self.due_since = None;
     }
 
-    /// How long the stand-in has waited for the same line.
+    /// Returns the time for which the stand-in has waited for the same line.
     fn waits_since(&mut self, played: &Played) -> Duration {
         let key = (played.printed, played.waits_for.clone());
         match &self.waiting {
@@ -236,7 +237,7 @@ impl AgentDrive<'_> {
         }
     }
 
-    /// How the run ended, if it has.
+    /// Returns the ending of the run, once it has one.
     fn ending(&mut self, played: &Played) -> Option<ObservedEnding> {
         let quiet = self.last_entry.elapsed();
         if self.is_done(played) {
@@ -289,12 +290,12 @@ impl AgentDrive<'_> {
         hung(self.begin, waited_for)
     }
 
-    /// Whether the stand-in has printed all that it will.
+    /// Returns whether the stand-in has printed everything that it will.
     fn is_done(&self, played: &Played) -> bool {
         let steps = self.job.dialogue.steps.get(self.next..).unwrap_or_default();
         let has_more = steps.iter().any(|step| matches!(step.act, Act::Say(_) | Act::Stop));
         let is_refused = played.refused.is_some();
-        // What the CLI does by itself after a turn, it prints before it waits for a line.
+        // The CLI's own acts after a turn are printed before it waits for a line.
         let is_waiting = played.waits_for.is_some() || played.exited;
         played.starts > 0
             && (played.turn_ended && is_waiting || is_refused)

@@ -1,4 +1,4 @@
-//! What the recorded host answered, by the call of a tool that waited for it.
+//! The answers of the recorded host, by the tool call that waited for each.
 
 use clitape_recording::cassette::Cassette;
 use clitape_recording::wire::{
@@ -12,20 +12,20 @@ use crate::editor::PermissionChoice;
 /// An answer of the recorded host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RecordedAnswer {
-    /// The call that waited; old CLIs do not name it.
+    /// The id of the call that waited; `None` in recordings of old CLIs, which do not name it.
     call: Option<String>,
-    /// The bytes of stdout that the CLI had printed when the host answered; none if it never did.
+    /// The bytes of stdout that the CLI had printed when the host answered; `None` if it never did.
     pub(crate) offset: Option<u64>,
-    /// The answer.
+    /// The answer, as a choice of a person.
     pub(crate) choice: PermissionChoice,
 }
 
-/// The answers that are still to be given, in the order of the questions.
+/// The answers that are not given yet, in the order of the questions.
 #[derive(Debug)]
 pub(crate) struct RecordedAnswers(Vec<RecordedAnswer>);
 
 impl RecordedAnswers {
-    /// The answers of a cassette. A question that the host never answered is there too.
+    /// Reads the answers of a cassette. A question without an answer is included.
     pub(crate) fn of(cassette: &Cassette) -> Self {
         let lines = stdin_lines(&cassette.stdin, &cassette.timeline);
         let answers: Vec<(u64, ControlResponse)> = lines
@@ -51,12 +51,12 @@ impl RecordedAnswers {
         Self(records(&cassette.stdout).filter_map(|(_, record)| question(record)).collect())
     }
 
-    /// The answer to a question about a call of a tool.
+    /// Returns the answer to a question about a tool call.
     pub(crate) fn find(&self, call: Option<&str>) -> Option<&RecordedAnswer> {
         self.place(call).map(|place| &self.0[place])
     }
 
-    /// Takes the answer to a question about a call of a tool, which is given now.
+    /// Removes the answer to a question about a tool call, once it is given.
     pub(crate) fn take(&mut self, call: Option<&str>) {
         if let Some(place) = self.place(call) {
             self.0.remove(place);
@@ -70,7 +70,7 @@ impl RecordedAnswers {
     }
 }
 
-/// What a person does to answer in this way.
+/// Returns the choice of a person that has the effect of this answer.
 fn choice(response: &ControlResponse) -> PermissionChoice {
     let answer = response.permission();
     if let Some(labels) = answer.as_ref().and_then(PermissionAnswer::chosen_labels) {

@@ -1,4 +1,4 @@
-//! One start of a gateway: its temporary folder, its files, its environment, and the wait until it is ready.
+//! Starts a gateway: makes its temporary folder, its files and its environment, and waits until it is ready.
 
 use std::ffi::OsString;
 use std::io;
@@ -31,34 +31,34 @@ use crate::kept::KeptBytes;
 use crate::reach::Refused;
 use crate::stand_in;
 
-/// How long a gateway may take to end after it was asked to.
+/// The time that a gateway has to end after it was asked to.
 pub(crate) const ENDING: Duration = Duration::from_secs(10);
-/// The time between two looks.
+/// The time between two looks at a gateway or its runs.
 pub(crate) const LOOK: Duration = Duration::from_millis(20);
-/// The lines that a message shows of what a gateway printed last.
+/// The number of the gateway's last lines that a message shows.
 pub(crate) const LAST_LINES: usize = 8;
 
-/// A gateway that runs. Dropping this ends it, and removes its folder.
+/// A running gateway. Dropping it ends the gateway and removes its folder.
 pub(crate) struct Boot {
-    /// What the person uses.
+    /// The chat server or the editor that the person uses.
     pub(crate) person: PersonSide,
-    /// The gateway.
+    /// The process of the gateway.
     pub(crate) program: Program,
-    /// The log of the stand-in.
+    /// The path of the stand-in's log.
     pub(crate) log: PathBuf,
-    /// The placeholders that its settings have.
+    /// The placeholders of the gateway's settings, with their values.
     pub(crate) places: Places,
-    /// The file for the gateway's event bus.
+    /// The path of the file for the gateway's event bus.
     pub(crate) bus: PathBuf,
-    /// How long it took until it was ready.
+    /// The time until it was ready.
     pub(crate) ready_after: Duration,
     /// The way by which it reaches the chat server.
     pub(crate) reach: ChatReach,
-    /// The hosts that it asked for and did not get.
+    /// The hosts that were refused to it.
     pub(crate) refused: Refused,
-    /// The servers on that way.
+    /// The servers on the way to the chat server.
     serving: Serving,
-    /// Removed last.
+    /// The temporary folder, last, so that it is removed after the rest has ended.
     _scratch: Scratch,
 }
 
@@ -68,43 +68,43 @@ impl std::fmt::Debug for Boot {
     }
 }
 
-/// What the person uses at one start of a gateway.
+/// The side of the person at one start of a gateway.
 pub(crate) enum PersonSide {
     /// A chat server.
     Chat(ChatServer),
-    /// An editor, and the folder in which it opens sessions.
+    /// An editor, with the folder in which it opens sessions.
     Editor(Editor, PathBuf),
 }
 
-/// How the stand-in plays in one start of a gateway.
+/// The manner in which the stand-in plays at one start of a gateway.
 #[derive(Debug, Clone)]
 pub(crate) struct Playing {
     /// The version that `claude --version` prints.
     pub(crate) cli: Option<CliVersion>,
-    /// When it prints.
+    /// The times at which it prints.
     pub(crate) printing: Printing,
-    /// The patience with a gateway that does nothing.
+    /// The patience with a gateway that does not work.
     pub(crate) patience: Patience,
 }
 
-/// The parts of which a start of a gateway is made.
+/// The parts of a start of a gateway.
 #[derive(Clone, Copy)]
 pub(crate) struct Start<'a> {
-    /// The gateway.
+    /// The settings of the gateway.
     pub(crate) spec: &'a GatewaySpec,
     /// The packages that were installed for it.
     pub(crate) prepared: &'a Prepared,
-    /// The way in which the stand-in plays.
+    /// The manner in which the stand-in plays.
     pub(crate) playing: &'a Playing,
-    /// Who writes to it.
+    /// The persons who write to the gateway.
     pub(crate) persons: &'a Persons,
     pub(crate) rig: RigHost<'a>,
-    /// The account of the run, for which counts what the gateway sends.
+    /// The account of the run, in which all data from the gateway counts.
     pub(crate) kept: &'a Arc<KeptBytes>,
 }
 
 impl Start<'_> {
-    /// Returns whether the settings, or the templates of files, have one of these placeholders.
+    /// Returns whether the settings, or the templates of files, contain one of these placeholders.
     fn has_place(&self, names: &[&str]) -> bool {
         self.spec.has_place(names, self.prepared.places(self.rig), self.rig.workspace.root())
     }
@@ -140,12 +140,12 @@ impl StartFolders {
 
 #[allow(clippy::expect_used, reason = "the state is impossible")]
 impl Boot {
-    /// Starts a gateway and waits until it is ready. Where the system does not have a way to the chat server, the next
-    /// one is taken.
+    /// Starts a gateway and waits until it is ready. If the system does not support a way to the chat server, the next
+    /// one is tried.
     ///
     /// # Errors
     ///
-    /// [`SubjectError`] when it can't be started, ends, or is not ready in time.
+    /// [`SubjectError`] if the gateway can't be started, ends, or is not ready in time.
     pub(crate) fn start(start: Start<'_>) -> Result<Self, SubjectError> {
         let ways = ways(start.spec, start.has_place(&["{bot_api}"]));
         let (last, others) = ways.split_last().expect("each gateway has a way");
@@ -165,7 +165,7 @@ impl Boot {
         let claude = stand_in::install(rig.program, &folders.bin)?;
         let chat = match spec.front {
             Front::Chat => {
-                // The person is clitape itself, and no other program.
+                // Other programs may not act as the person, because clitape itself does.
                 let (serves_person, limits) = (false, rig.limits.chat);
                 let settings =
                     ChatServerSettings { serves_person, limits, ..ChatServerSettings::default() };
@@ -238,7 +238,7 @@ impl Boot {
         let begin = Instant::now();
         let mut program = match Program::start(program) {
             Err(ProcessError::NoIsolation(_)) if reach != ChatReach::Sandbox => {
-                // No file can stand in the place of another here.
+                // On this way, a file can't be covered by another one.
                 match bundled::refusal(&bundled, start.has_place(&["{claude}", "{bin}"])) {
                     Some(refusal) => return Err(refusal),
                     None => Program::start(ProgramStart { isolation: None, ..program }),
@@ -286,7 +286,7 @@ impl Boot {
         Ok(boot)
     }
 
-    /// Waits until the gateway is ready.
+    /// Waits until the gateway is ready; an error if it ends, or if it is given up.
     fn wait(
         &mut self,
         spec: &GatewaySpec,
@@ -317,7 +317,7 @@ impl Boot {
                 (ReadySign::Poll | ReadySign::Greeting, PersonSide::Chat(chat)) => chat.polled(),
                 (ReadySign::Poll | ReadySign::Greeting, PersonSide::Editor(editor, _)) => {
                     match editor.is_greeted(Duration::ZERO, &is_stopped) {
-                        // That the program has ended is seen below.
+                        // The poll below reports a program that has ended.
                         Err(EditorError::Ended { .. }) => false,
                         Err(EditorError::Stopped) => return Err(SubjectError::Stopped),
                         greeted => greeted.map_err(|error| self.not_ready(error.to_string()))?,
@@ -328,9 +328,9 @@ impl Boot {
                 return Ok(());
             }
             if let Some(exit) = self.program.poll()? {
-                // The rest of its output may still come.
+                // The rest of its output may still be on its way.
                 self.program.wait(Duration::from_secs(1), rig.stop)?;
-                // A program that prints too much is cut off, and may end of that.
+                // A program that prints too much is cut off, which may be the cause of its end.
                 if let Some(what) = self.program.overflow().map(Overflow::with_option) {
                     return Err(self.not_ready(format!("it printed {what} before it was ready")));
                 }
@@ -373,7 +373,7 @@ impl Boot {
         }
     }
 
-    /// Returns what a gateway did not do that a check gave up.
+    /// Returns the sentence about a gateway that a check gave up.
     fn given_up(&self, given_up: GiveUpReason, spec: &GatewaySpec) -> String {
         let waits_for = match &spec.ready.sign {
             ReadySign::Greeting => "did not answer `initialize`".to_owned(),
@@ -396,7 +396,7 @@ impl Boot {
         }
     }
 
-    /// The name of the chat server under which this gateway reaches it.
+    /// Returns the name under which this gateway reaches the chat server.
     fn asked_host(&self) -> String {
         match (&self.person, self.reach) {
             (PersonSide::Chat(chat), ChatReach::Address) => chat.url(),
@@ -414,14 +414,14 @@ impl Boot {
 }
 
 impl PersonSide {
-    /// The last request that the chat server refused, as the end of a sentence.
+    /// Returns the last request that the chat server refused, as the end of a sentence.
     fn last_refusal(&self) -> String {
         let Self::Chat(chat) = self else { return String::new() };
         let line = chat.last_refusal();
         line.map(|line| format!("; the chat server said: {line}")).unwrap_or_default()
     }
 
-    /// Checks that clitape's own threads still work.
+    /// Checks that clitape's own threads are still running.
     pub(crate) fn check(&self) -> Result<(), ThreadDied> {
         match self {
             Self::Chat(chat) => chat.check(),
@@ -429,7 +429,7 @@ impl PersonSide {
         }
     }
 
-    /// Returns the last lines that the program printed, without the token.
+    /// Returns the program's last lines, with the token masked.
     pub(crate) fn last_lines(&self, program: &Program) -> Vec<String> {
         let lines = program.last_lines(LAST_LINES);
         match self {
@@ -439,12 +439,12 @@ impl PersonSide {
     }
 }
 
-/// The error of a gateway that is not ready, and has printed nothing that is known.
+/// Returns the error for a gateway that is not ready, without lines or hosts.
 fn not_ready(why: String) -> SubjectError {
     SubjectError::NotReady { why, printed: Vec::new(), refused: Vec::new() }
 }
 
-/// The error of a gateway that can't be started.
+/// Returns the error for a gateway that can't be started.
 fn not_started(error: ProcessError) -> SubjectError {
     match error {
         ProcessError::NoIsolation(missing) => SubjectError::NoIsolation(missing),
@@ -453,7 +453,7 @@ fn not_started(error: ProcessError) -> SubjectError {
     }
 }
 
-/// The environment of a gateway without the variables of its way to the chat server.
+/// Returns the environment of a gateway, without the variables of its way to the chat server.
 fn own_environment(
     start: Start<'_>,
     folders: &StartFolders,
@@ -485,7 +485,7 @@ fn own_environment(
     Ok(environment)
 }
 
-/// How a program ended, as the end of a sentence.
+/// Returns the ending of a program, as the end of a sentence.
 pub(crate) fn ended(exit: Exit) -> String {
     match exit {
         Exit::Code(code) => format!("ended with code {code}"),
@@ -493,12 +493,12 @@ pub(crate) fn ended(exit: Exit) -> String {
     }
 }
 
-/// The folder of `clitape.toml` as an absolute path, for programs that start in other folders.
+/// Returns the folder of `clitape.toml` as an absolute path, for programs that start in other folders.
 fn root(rig: RigHost<'_>) -> Result<PathBuf, SubjectError> {
     Ok(fs::canonicalize(rig.workspace.root())?)
 }
 
-/// Writes the files of a subject into its temporary folder.
+/// Writes the files of a subject into its temporary folder, with their placeholders filled.
 fn write_files(
     spec: &GatewaySpec,
     places: &Places,
@@ -518,7 +518,7 @@ fn write_files(
     Ok(())
 }
 
-/// A port of loopback that no program uses now.
+/// Returns a port of loopback that is free at the moment.
 fn free_port() -> std::io::Result<u16> {
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0))?;
     Ok(listener.local_addr()?.port())

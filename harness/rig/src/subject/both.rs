@@ -1,4 +1,4 @@
-//! Two gateways on the same cassettes, such as two versions of one: what was seen in their chats.
+//! Plays two gateways, such as two versions of one, on the same cassettes, and compares their chats.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ use super::suite::{SubjectOptions, test};
 ///
 /// # Errors
 ///
-/// [`SubjectError`] when a gateway can't be started, a cassette can't be read, or the caller stops it.
+/// [`SubjectError`] if a gateway can't be started, if a cassette can't be read, or if the caller stops it.
 pub fn compare_gateways(
     gateways: [NamedGateway<'_>; 2],
     selection: &Selection,

@@ -1,6 +1,6 @@
-//! The CLIs that the SDKs bring with them, and the files that take their places.
+//! The CLIs that SDKs bring with them, and the files that replace them.
 //!
-//! An SDK starts its own `claude` before it looks at `PATH`, so that the real CLI would run instead of the recordings.
+//! An SDK starts its own `claude` before it looks at `PATH`, so that without a replacement the real CLI would run.
 
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
@@ -13,24 +13,24 @@ use fs_err as fs;
 use super::error::SubjectError;
 use super::packages::Packages;
 
-/// The CLI in a folder of Python packages.
+/// The path of the CLI in a folder of Python packages.
 const PYTHON: &str = "claude_agent_sdk/_bundled/claude";
 /// The scope of the packages of npm.
 const SCOPE: &str = "@anthropic-ai";
-/// The packages of npm that have a CLI. Those for one system, such as `claude-agent-sdk-linux-x64`, begin with the same
-/// words.
+/// The packages of npm that have a CLI. Packages for one system, such as `claude-agent-sdk-linux-x64`, begin with the
+/// same words.
 const NODE: [&str; 2] = ["claude-agent-sdk", "claude-code"];
-/// The CLI in a package of npm: of older versions, of newer ones, and of those for one system.
+/// The path of the CLI in a package of npm: in older versions, in newer ones, and in packages for one system.
 const IN_NODE: [&str; 3] = ["cli.js", "bin/claude.exe", "claude"];
 
 /// A CLI that an SDK starts in place of the `claude` on `PATH`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BundledCli {
-    /// Its file, without links.
+    /// The path of its file, with links resolved.
     pub(crate) path: PathBuf,
     /// The option of the SDK that names another CLI.
     setting: &'static str,
-    /// Is true if only this gateway has it: a program that npm installed for all users is not started by a library.
+    /// True if it belongs to the gateway: a library does not start a program that npm installed for all users.
     is_own: bool,
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn find(packages: &Packages) -> Vec<BundledCli> {
     found
 }
 
-/// The `node_modules` folders of the packages in another one.
+/// Returns the `node_modules` folders within the packages of another one.
 fn nested(folder: &Path) -> Vec<PathBuf> {
     let packages = folders_of(folder).into_iter().flat_map(|package| {
         let name = package.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -73,7 +73,7 @@ fn nested(folder: &Path) -> Vec<PathBuf> {
     packages.map(|package| package.join("node_modules")).filter(|inner| inner.is_dir()).collect()
 }
 
-/// The folders in a folder, in the order of their names.
+/// Returns the folders in a folder, in the order of their names.
 fn folders_of(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let paths = entries.flatten().map(|entry| entry.path());
@@ -82,18 +82,18 @@ fn folders_of(folder: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Returns whether a `node_modules` is that of `npm install --global`, and not of a project.
+/// Returns whether a `node_modules` is that of `npm install --global` and not that of a project.
 fn is_global(folder: &Path) -> bool {
     folder.parent().is_some_and(|lib| lib.ends_with("lib") && !lib.join("package.json").exists())
 }
 
 impl BundledCli {
-    /// Writes the file that stands in for it into `folder`, and returns both. `claude` is the stand-in. The file is a
-    /// script that starts `claude`, so that the stand-in finds its run beside its own file.
+    /// Writes the replacement into `folder` and returns it with the path that it covers. It is a script that starts
+    /// `claude`, the stand-in, because the stand-in finds its run beside its own file.
     ///
     /// # Errors
     ///
-    /// When the file can't be written.
+    /// An error if the file can't be written.
     pub(crate) fn replacement(&self, claude: &Path, folder: &Path) -> io::Result<Cover> {
         let is_script = self.path.extension().is_some_and(|extension| extension == "js");
         let (name, text) = match is_script {
@@ -107,22 +107,22 @@ impl BundledCli {
     }
 }
 
-/// Returns why a gateway can't be run where no file can take the place of another: the first bundled CLI that it would
-/// start instead of the recordings. A gateway whose settings name `claude` starts that.
+/// Returns the reason why a gateway can't be run on a way where files can't be covered: the first bundled CLI that it
+/// would start. `None` if it has none, or if its settings name `claude`, which it then starts.
 pub(crate) fn refusal(found: &[BundledCli], is_named: bool) -> Option<SubjectError> {
     let bundled = found.iter().find(|bundled| bundled.is_own).filter(|_| !is_named)?;
     let BundledCli { path, setting, .. } = bundled.clone();
     Some(SubjectError::BundledClaude { path, setting })
 }
 
-/// A script of a shell that becomes `claude`.
+/// Returns a shell script that becomes `claude`.
 fn shell_script(claude: &Path) -> String {
     let quoted = claude.to_string_lossy().replace('\'', r"'\''");
     format!("#!/bin/sh\nexec '{quoted}' \"$@\"\n")
 }
 
-/// A script of Node that starts `claude` on its own stdin, stdout and stderr, passes signals on, and ends as it ends. It is
-/// read as a module or as a script of CommonJS, as the package around it says.
+/// Returns a script of Node that starts `claude` with its own stdin, stdout and stderr, passes signals on, and ends as
+/// it ends. It works as a module and as a script of CommonJS, because the package around it decides.
 fn node_script(claude: &Path) -> String {
     let claude = serde_json::Value::from(claude.to_string_lossy());
     format!(
@@ -161,7 +161,7 @@ mod tests {
     use crate::subject::placeholders::Places;
     use crate::subject::spec::Subject;
 
-    /// A folder with these files.
+    /// Makes a folder with these files.
     fn tree(files: &[&str]) -> (tempfile::TempDir, PathBuf) {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
@@ -221,7 +221,8 @@ mod tests {
         );
     }
 
-    /// A stand-in prints its arguments and its stdin, and ends with code 7, or waits and ends by a signal of its own.
+    /// A program in place of the stand-in: it prints its arguments and its stdin and ends with code 7, or waits and
+    /// ends by a signal.
     const CLAUDE: &str = "#!/bin/sh\n\
         trap 'echo stopped; exit 3' TERM\n\
         [ \"$1\" = wait ] && { echo up; while :; do sleep 0.05; done; }\n\

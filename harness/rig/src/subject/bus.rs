@@ -1,11 +1,11 @@
-//! The event bus of a gateway: the file `{bus}`, to which the gateway or a hook in it appends JSON lines.
+//! Reads the event bus of a gateway: the file `{bus}`, to which the gateway or a hook in it appends JSON lines.
 //!
 //! ```json
 //! {"chat":7000002,"kind":"tool","phase":"start","id":"toolu_01","name":"Read","args":{"file_path":"a.txt"}}
 //! {"chat":7000002,"kind":"tool","phase":"result","id":"toolu_01","name":"Read"}
 //! ```
 //!
-//! `chat` is the number of the chat, as a number or a string. Lines of other kinds show that the bus is connected.
+//! `chat` is the number of the chat, as a number or a string. Lines of other kinds only show that the bus is connected.
 
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::Path;
@@ -18,23 +18,23 @@ use serde_json::value::RawValue;
 
 use crate::kept::{Held, parsed_bytes};
 
-/// The longest argument that is kept of a call.
+/// The most bytes of a call's arguments; longer ones are dropped.
 const LONGEST_ARGUMENTS: usize = 64 * 1024;
-/// The bytes that an event takes, its texts and arguments aside.
+/// The bytes that an event counts for, beside its texts and arguments.
 const EVENT: usize = size_of::<SubjectEvent>();
 
-/// Why the events of a chat can't be read.
+/// The reason why the events of a chat can't be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BusError {
     /// The file can't be read.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// A limit was reached, in words.
+    /// A limit is reached, described in words.
     #[error("{0}")]
     Limit(String),
 }
 
-/// A line of the file. Only what is kept of it is parsed.
+/// A line of the file, with the fields that are used.
 #[derive(Deserialize)]
 struct BusLine<'a> {
     #[serde(borrow)]
@@ -51,19 +51,19 @@ struct BusLine<'a> {
     args: Option<&'a RawValue>,
 }
 
-/// Reads the events of a chat, which count as kept. A file that is not there has none; a line that is no object with a
-/// chat is left out.
+/// Reads the events of a chat, which count in the account. A missing file has none; a line that is not an object with a
+/// chat is skipped.
 ///
 /// # Errors
 ///
-/// [`BusError`] when the file can't be read, or has more than the limits allow.
+/// [`BusError`] if the file can't be read, or is larger than the limits allow.
 pub(crate) fn read(
     path: &Path,
     chat: i64,
     limits: OutputLimits,
     held: &mut Held,
 ) -> Result<Vec<SubjectEvent>, BusError> {
-    // The gateway may put anything in its place, such as a pipe that nobody writes to.
+    // Opened with care, because the gateway may put anything in its place, such as a pipe without a writer.
     let file = match files::open(path) {
         Err(error) if error.is_not_found() => return Ok(Vec::new()),
         file => file.map_err(io::Error::from)?,
@@ -97,17 +97,17 @@ pub(crate) fn read(
 }
 
 impl BusLine<'_> {
-    /// Whether the line is of this chat, which is a number or a string.
+    /// Returns whether the line is about this chat, given as a number or a string.
     fn is_of(&self, chat: i64) -> bool {
         self.chat.get().trim_matches('"').parse() == Ok(chat)
     }
 
-    /// The arguments, if they are kept.
+    /// Returns the arguments, unless they are too long.
     fn arguments(&self) -> Option<&RawValue> {
         self.args.filter(|args| args.get().len() <= LONGEST_ARGUMENTS)
     }
 
-    /// The bytes of its texts and arguments.
+    /// Returns the bytes of the line's texts and arguments.
     fn bytes(&self) -> usize {
         let texts = [Some(self.kind), self.phase, self.id, self.name].into_iter().flatten();
         let arguments = self.arguments().map_or(0, |args| parsed_bytes(args.get().as_bytes()));

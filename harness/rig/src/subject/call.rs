@@ -1,4 +1,4 @@
-//! A program that is given cassettes: which ones it gets, and how a call for one of them ends.
+//! Calls a program that gets cassettes: chooses the cassettes, starts the program for one of them, and reads its end.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -22,21 +22,21 @@ use super::prepare::{RigHost, environment, prepare};
 use super::spec::CallSpec;
 use crate::kept::{Full, Held, KeptBytes, entry_bytes, parsed_bytes};
 
-/// The characters of a line that a message shows.
+/// The characters of a line that a message quotes.
 const SHOWN: usize = 80;
 
-/// A program that is ready to be called.
+/// A program that is installed and ready to be called.
 pub(super) struct ProgramCaller<'a> {
     spec: &'a CallSpec,
     rig: RigHost<'a>,
     command: Vec<OsString>,
     environment: Vec<(OsString, OsString)>,
-    /// The account of what the program makes clitape keep.
+    /// The account of the memory that the program makes clitape keep.
     pub(super) kept: Arc<KeptBytes>,
 }
 
 impl<'a> ProgramCaller<'a> {
-    /// Installs what the program needs. `note` is called before slow steps.
+    /// Installs the packages of the program. `note` is called before slow steps.
     pub(super) fn new(
         spec: &'a CallSpec,
         version: Option<&str>,
@@ -54,7 +54,7 @@ impl<'a> ProgramCaller<'a> {
         Ok(Self { spec, rig, command, environment, kept })
     }
 
-    /// The selected scenarios that the program gets, each with the version of its cassette.
+    /// Returns the selected scenarios that the program gets, each with the version of its cassette.
     pub(super) fn cassettes(
         &self,
         selection: &Selection,
@@ -81,7 +81,7 @@ impl<'a> ProgramCaller<'a> {
         Ok(chosen)
     }
 
-    /// Whether the caller lets the test go on.
+    /// Returns an error if the caller has stopped the test.
     pub(super) fn go_on(&self) -> Result<(), SubjectError> {
         match self.rig.stop.load(Ordering::Relaxed) {
             true => Err(SubjectError::Stopped),
@@ -89,19 +89,19 @@ impl<'a> ProgramCaller<'a> {
         }
     }
 
-    /// What ends the test when it is set.
+    /// Returns the flag that ends the test.
     pub(super) fn stop(&self) -> &AtomicBool {
         self.rig.stop
     }
 
-    /// What the program may print of one cassette. All of it is kept.
+    /// Returns the limits on the program's output for one cassette, all of which is kept.
     pub(super) fn output(&self) -> OutputLimits {
         let limits = self.rig.limits;
         let output = limits.subject.output;
         OutputLimits { bytes: output.bytes.min(limits.kept), ..output }
     }
 
-    /// A temporary folder for a call.
+    /// Makes a temporary folder for a call.
     pub(super) fn scratch(&self) -> Result<Scratch, SubjectError> {
         Ok(Scratch::for_program(self.rig.host)?)
     }
@@ -128,8 +128,7 @@ impl<'a> ProgramCaller<'a> {
         })?)
     }
 
-    /// Calls the program with further arguments, and with these bytes on stdin, piece by piece. Returns how it ended,
-    /// and what it printed on stdout.
+    /// Calls the program with further arguments, and with these pieces on stdin. Returns its ending and its stdout.
     pub(super) fn call(
         &self,
         arguments: Vec<OsString>,
@@ -138,7 +137,7 @@ impl<'a> ProgramCaller<'a> {
     ) -> Result<(ObservedEnding, Vec<u8>), SubjectError> {
         let mut program =
             self.start(arguments, stdin.is_some(), OutputReader::Attendant, scratch)?;
-        // Dropped at once: the program reads its end after the last piece.
+        // The pipe is dropped at once, so that the program reads the end of stdin after the last piece.
         if let (Some(pipe), Some(pieces)) = (program.take_stdin(), stdin) {
             // A program that has ended does not read the rest.
             let _ = pieces.into_iter().try_for_each(|piece| pipe.write(piece));
@@ -160,34 +159,34 @@ impl<'a> ProgramCaller<'a> {
     }
 }
 
-/// The last lines that a program printed, as one.
+/// Returns the last lines of a program, joined to one.
 pub(super) fn last_words(program: &Program) -> String {
     truncate(&program.last_lines(LAST_LINES).join(" / "), 200, Keep::End).into_owned()
 }
 
-/// The ending of a program that exited on its own, with an error or too early.
+/// Returns the ending of a program that exited by itself, with an error or too early.
 pub(super) fn died(exit: Exit, last_words: String) -> ObservedEnding {
     ObservedEnding::Died { how: ended(exit), last_words }
 }
 
-/// Entries that a program printed, and their part of the account.
+/// The entries in a program's output, with their part of the account.
 #[derive(Debug, Default)]
 pub(super) struct CountedEntries {
     pub(super) entries: Vec<Entry>,
     _held: Held,
 }
 
-/// Why what a program printed can't be read, as a sentence.
+/// The reason why a program's output can't be read, as a sentence.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ReadError {
-    /// A line is no entry.
+    /// A line is not an entry.
     #[error("line {number} that it printed is no entry of a trace: {error}: {start}")]
     Line {
-        /// Its number.
+        /// The number of the line.
         number: usize,
-        /// What is wrong with it.
+        /// The error in it.
         error: serde_json::Error,
-        /// Its start.
+        /// The beginning of the line.
         start: String,
     },
     /// The entries take too much memory.
@@ -195,7 +194,7 @@ pub(super) enum ReadError {
     Full(#[from] Full),
 }
 
-/// Reads the entries of a lane in what a program printed, one JSON object on each line.
+/// Reads the entries of a lane from a program's output, one JSON object a line.
 pub(super) fn read(
     stdout: &[u8],
     lane: Lane,
@@ -203,7 +202,7 @@ pub(super) fn read(
 ) -> Result<CountedEntries, ReadError> {
     let (mut entries, mut held, mut text) = (Vec::new(), Held::of(kept), Held::of(kept));
     text.try_keep(stdout.len())?;
-    // A line of JSON may have other separators of lines in its texts.
+    // Split at LF only, because a JSON text may contain other line separators.
     for (number, line) in (1..).zip(stdout.split(|&byte| byte == b'\n')) {
         if line.trim_ascii().is_empty() {
             continue;

@@ -1,6 +1,6 @@
-//! `clitape subject check`: whether a subject starts, becomes ready, answers one scenario and ends when asked, in
-//! about ten seconds. Where it does not, what is known is shown: the chat, the log of `claude`, and the gateway's last
-//! lines; and what to do about it ([`super::hints`]).
+//! `clitape subject check`: finds out in about ten seconds whether a subject starts, becomes ready, answers one
+//! scenario and ends when asked. After a failure it shows the known facts (the chat, the log of `claude`, the gateway's
+//! last lines) and a proposal what to do ([`super::hints`]).
 
 use std::time::Duration;
 
@@ -24,28 +24,28 @@ use super::spec::{ChatReach, Front, HostKind, NamedGateway};
 use super::suite::{SubjectOptions, select};
 use crate::chat_server::Faults;
 
-/// The scenarios that are tried, the first that fits.
+/// The scenarios to try; the first one that fits is played.
 const TRIED: [&str; 3] = ["plain-text", "three-tools-live", "three-tools"];
-/// The seconds that one scenario may take here.
+/// The seconds that the scenario may take.
 const WITHIN_S: u64 = 60;
-/// The seconds that it may take where the first turn is known to be slow.
+/// The seconds that it may take at a gateway whose first turn is known to be slow.
 const WARM_UP_S: u64 = 120;
-/// The seconds without a call after which a run is over here.
+/// The seconds without a call after which the run is over.
 const IDLE_S: u64 = 2;
-/// The messages of the chat, the newest ones, and the columns of a line that a failed line shows.
+/// The number of messages of the chat, and the columns of a line, that a failed line shows.
 const MESSAGES: usize = 3;
 const COLUMNS: usize = 300;
 
 /// One line of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckLine {
-    /// Whether it holds.
+    /// True if the check passed.
     pub holds: bool,
-    /// What was checked, and what came of it.
+    /// The subject of the check and its result.
     pub what: String,
-    /// The lines about the reason, where it does not hold.
+    /// The facts about the reason, if it failed.
     pub details: Vec<String>,
-    /// What to do, where it does not hold.
+    /// A proposal what to do, if it failed.
     pub todo: Option<String>,
 }
 
@@ -58,7 +58,7 @@ impl CheckLine {
         Self { holds: false, what, details: Vec::new(), todo: Some(todo.to_owned()) }
     }
 
-    /// Adds the messages that stand in the chat at the end.
+    /// Adds the messages that the chat shows at the end.
     fn with_chat(mut self, messages: &[String]) -> Self {
         if messages.is_empty() {
             self.details.push("the chat has no message".to_owned());
@@ -68,7 +68,7 @@ impl CheckLine {
         self
     }
 
-    /// Adds what the log of `claude` has, and the hosts that the gateway did not get.
+    /// Adds the facts from the log of `claude`, and the hosts that were refused to the gateway.
     fn with_starts(mut self, claude: &ClaudeStarts, refused: &[String]) -> Self {
         self.details.extend(refused.iter().cloned());
         if let Some(sentence) = &claude.refused {
@@ -94,14 +94,14 @@ impl CheckLine {
         self
     }
 
-    /// Puts the first hint that fits in the place of what to do.
+    /// Replaces the proposal by the first hint that fits.
     fn with_hint(mut self, hints: &Hints) -> Self {
         self.todo = hints.best().or(self.todo);
         self
     }
 }
 
-/// A text of another program on one line.
+/// Returns a text of another program, made safe and on one line.
 fn shown(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     truncate(&line, COLUMNS, Keep::Start).into_owned()
@@ -111,18 +111,18 @@ fn seconds(time: Duration) -> String {
     format!("{:.1} s", time.as_secs_f64())
 }
 
-/// Checks a gateway; `line` gets each line as soon as it is known. Returns whether all of them hold.
+/// Checks a gateway and calls `line` with each line as soon as it is known. Returns whether all of them passed.
 ///
 /// # Errors
 ///
-/// [`SubjectError`] when it can't be installed, a scenario can't be read, or the caller stops it.
+/// [`SubjectError`] if the gateway can't be installed, if a scenario can't be read, or if the caller stops it.
 pub fn check(
     gateway: NamedGateway<'_>,
     rig: RigHost<'_>,
     note: &mut dyn FnMut(&str),
     line: &mut dyn FnMut(CheckLine),
 ) -> Result<bool, SubjectError> {
-    // A gateway that needs a warm-up is slow in its first turn.
+    // A gateway with a warm-up is slow in its first turn.
     let within_s = if gateway.spec.warm_up.is_some() { WARM_UP_S } else { WITHIN_S };
     let mut spec = gateway.spec.clone();
     (spec.within_s, spec.idle_s) = (spec.within_s.min(within_s), spec.idle_s.min(IDLE_S));
@@ -178,7 +178,7 @@ pub fn check(
         }
         RunEvent::Stopped { after, in_time, printed, in_vain, claude } => {
             let in_vain = in_vain.sentences();
-            // What a gateway prints says most about why it does not answer.
+            // A gateway's output explains best why it does not answer.
             if let Some(at) = lines.iter().position(|line| !line.holds) {
                 let failed = lines.remove(at).with_chat(&messages);
                 let known = failed.details.len();
@@ -226,9 +226,9 @@ pub fn check(
     Ok(holds)
 }
 
-/// The options for these scenarios.
+/// Returns the options that select these scenarios.
 fn only(selection: &Selection) -> SubjectOptions<'_> {
-    /// Nothing is played with them.
+    /// The plain conditions, under which the scenario is played.
     const CONDITIONS: &Conditions =
         &Conditions { printing: Printing::Recorded, faults: Faults::None };
     SubjectOptions {
@@ -240,7 +240,7 @@ fn only(selection: &Selection) -> SubjectOptions<'_> {
     }
 }
 
-/// The line about the way to the chat server.
+/// Returns the line about the way to the chat server.
 fn reached(front: Front, reach: ChatReach) -> Option<CheckLine> {
     let how = match reach {
         ChatReach::Sandbox => {
@@ -253,10 +253,10 @@ fn reached(front: Front, reach: ChatReach) -> Option<CheckLine> {
         .then(|| CheckLine::ok(format!("it reaches the chat server {how} (reach = \"{reach}\")")))
 }
 
-/// The line about the scenario that was played.
+/// Returns the line about the scenario that was played.
 fn answer(name: &str, seen: &DriveResult, front: Front) -> CheckLine {
     let view = ChatView::after(&seen.entries);
-    // A run goes on after the answer, to see whether more comes.
+    // The run goes on after the answer, to see whether more comes.
     let last = seen.entries.iter().rfind(|entry| entry.kind != TYPING);
     let took = seconds(last.map_or(seen.took, |last| Duration::from_millis(last.at)));
     let chunks = seen.entries.iter().filter(|entry| entry.kind == "agent_message_chunk").count();

@@ -1,21 +1,22 @@
-//! What is not as it was recorded in a run: the times at which `claude` prints, and what goes wrong in the chat.
+//! The conditions of a run that differ from the recorded ones: the times at which `claude` prints, and the faults of
+//! the chat.
 
 use crate::chat_server::Faults;
 
-/// When `claude` prints its bytes.
+/// The times at which `claude` prints its bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Printing {
-    /// As it was recorded.
+    /// The recorded times.
     #[default]
     Recorded,
-    /// A line each so many milliseconds.
+    /// One line in every so many milliseconds.
     Paced(u64),
-    /// Cut and delayed by a seed.
+    /// Pieces that a seed cuts and delays.
     Seeded(u64),
 }
 
 impl Printing {
-    /// The value of `CLITAPE_PLAY`.
+    /// Returns the value of `CLITAPE_PLAY`; `None` for the default.
     pub(crate) fn play(self) -> Option<String> {
         match self {
             Self::Recorded => None,
@@ -24,7 +25,7 @@ impl Printing {
         }
     }
 
-    /// The option of `clitape rig`.
+    /// Returns the option of `clitape rig`; `None` for the default.
     fn argument(self) -> Option<String> {
         match self {
             Self::Recorded => None,
@@ -37,19 +38,19 @@ impl Printing {
 /// The conditions of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Conditions {
-    /// When `claude` prints.
+    /// The times at which `claude` prints.
     pub printing: Printing,
-    /// Which calls of each chat fail.
+    /// The calls of each chat that fail.
     pub faults: Faults,
 }
 
 impl Conditions {
-    /// Whether all is as it was recorded, so that the chat can be compared with what was accepted.
+    /// Returns whether the conditions are the recorded ones, so that the chat can be compared with accepted goldens.
     pub fn are_recorded(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The options of `clitape rig` that make the same run again, each after a space.
+    /// Returns the options of `clitape rig` that repeat the run, each after a space.
     pub(crate) fn arguments(&self) -> String {
         let faults = match &self.faults {
             Faults::None => None,

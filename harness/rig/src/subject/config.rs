@@ -1,4 +1,4 @@
-//! `clitape.toml`: the subjects of a workspace.
+//! `clitape.toml`: reads the subjects of a workspace.
 //!
 //! ```toml
 //! [subject.mine]
@@ -7,8 +7,7 @@
 //! env = { TELEGRAM_API = "{bot_api}", TELEGRAM_TOKEN = "{token}", CLAUDE_BIN = "{claude}" }
 //! ```
 //!
-//! An unknown key is an error that names its line, because a misspelt key would be a setting that never
-//! applies.
+//! An unknown key is an error that names its line, because a misspelt key would be a setting without effect.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -39,7 +38,7 @@ pub const FILE: &str = "clitape.toml";
 /// The subjects of a workspace.
 #[derive(Debug)]
 pub struct Subjects {
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
     /// The subjects by name.
     pub subjects: BTreeMap<SubjectName, Subject>,
@@ -54,7 +53,7 @@ struct SubjectsFile {
     subject: BTreeMap<SubjectName, SubjectFile>,
 }
 
-/// All keys of a subject of any kind, so that a mistake has a line.
+/// All keys of a subject of any kind. One type for all kinds lets a mistake name its line.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SubjectFile {
@@ -117,7 +116,7 @@ struct ReadyFile {
     within_s: Option<u64>,
 }
 
-/// A text that the person writes, or a button that is pressed.
+/// A step of `first`: a text that the person writes, or a button that is pressed.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "write a text, or `{ press = \"LABEL\" }`")]
 enum FirstStepFile {
@@ -139,7 +138,7 @@ struct PressFile {
     done: Option<String>,
 }
 
-/// A key that can't be used, and why.
+/// A key with an unusable value, and the reason.
 struct Complaint {
     key: &'static str,
     what: String,
@@ -149,20 +148,20 @@ fn complain<T>(key: &'static str, what: impl Into<String>) -> Result<T, Complain
     Err(Complaint { key, what: what.into() })
 }
 
-/// The labels that mean yes, no, and that all is chosen, unless a subject says otherwise.
+/// The labels of buttons that mean yes, no, and that all is chosen, as a subject has them by default.
 const ALLOW: &str = "(?i)allow|approve|^yes";
 const DENY: &str = "(?i)deny|reject|^no";
 const DONE: &str = "(?i)done|submit|confirm|finish|continue|send|^ok";
 
-/// The numbers of a subject: the key, the default, the least and the most.
+/// The numeric keys of a subject, with the default, the least and the most.
 const IDLE_S: NumberKey = NumberKey { key: "idle_s", default: 5, range: 1..=600 };
-/// An agent says itself when a turn is over; what comes after that is waited for.
+/// Shorter, because an agent reports the end of a turn itself, and only later messages are waited for.
 const AGENT_IDLE_S: NumberKey = NumberKey { key: "idle_s", default: 2, range: 1..=600 };
 const WITHIN_S: NumberKey = NumberKey { key: "within_s", default: 120, range: 1..=86_400 };
 const AT_ONCE: NumberKey = NumberKey { key: "at_once", default: 4, range: 1..=64 };
 const READY_S: NumberKey = NumberKey { key: "ready", default: 60, range: 1..=3_600 };
 
-/// The numbers of a subject, each with the least and the most.
+/// The numeric keys of a subject, each with the least and the most.
 pub const RANGES: [(&str, RangeInclusive<u64>); 4] = [
     ("idle_s", IDLE_S.range),
     ("within_s", WITHIN_S.range),
@@ -178,7 +177,7 @@ struct NumberKey {
 }
 
 impl NumberKey {
-    /// Returns the value of a subject, or the default.
+    /// Returns the subject's value, or the default.
     fn of(&self, value: Option<u64>) -> Result<u64, Complaint> {
         match value {
             None => Ok(self.default),
@@ -196,7 +195,7 @@ impl Subjects {
     ///
     /// # Errors
     ///
-    /// [`SubjectError`] when there is none, or with the line of a mistake in it.
+    /// [`SubjectError`] if the file does not exist, or with the line of a mistake in it.
     pub fn load(root: &Path) -> Result<Self, SubjectError> {
         let path = root.join(FILE);
         let text = match files::read_text(&path) {
@@ -224,11 +223,11 @@ impl Subjects {
         Ok(Self { path, subjects })
     }
 
-    /// Returns the subject of this name, and its name.
+    /// Returns the subject of this name, with the name.
     ///
     /// # Errors
     ///
-    /// [`SubjectError::Unknown`], which names those that there are.
+    /// [`SubjectError::Unknown`], which names the subjects that exist.
     pub fn get(&self, name: &str) -> Result<(&SubjectName, &Subject), SubjectError> {
         self.subjects.get_key_value(name).ok_or_else(|| {
             let known = self.subjects.keys().map(SubjectName::as_str);
@@ -243,7 +242,8 @@ impl Subjects {
     }
 }
 
-/// The subject of this name, with what it has of others, and with its versions that have keys of their own.
+/// Returns the subject of this name, with the keys that it takes from others, and with the versions that have keys of
+/// their own.
 fn subject_of(tables: &toml::Table, name: &str) -> Result<Subject, Complaint> {
     let like = |what| Complaint { key: "like", what };
     let one = |version: Option<&str>| {
@@ -310,7 +310,7 @@ impl SubjectFile {
         })
     }
 
-    /// What it says of its design, and `usual` where it says nothing.
+    /// Returns the subject's traits by design, with those of `usual` where it sets none.
     fn traits(&self, usual: SubjectTraits) -> SubjectTraits {
         SubjectTraits {
             shows_tools: self.tools_shown.unwrap_or(usual.shows_tools),
@@ -393,7 +393,7 @@ impl SubjectFile {
 }
 
 impl FirstStepFile {
-    /// Returns what the person writes, if the step is no press.
+    /// Returns the text that the person writes, if the step is not a press.
     fn text(&self) -> Option<&String> {
         match self {
             Self::Say(text) => Some(text),
@@ -423,7 +423,7 @@ fn expression(key: &'static str, text: &str) -> Result<Regex, Complaint> {
     })
 }
 
-/// Whether a path stays in the folder it is joined to.
+/// Returns whether a path stays within the folder to which it is joined.
 fn is_inside(path: &str) -> bool {
     use std::path::Component;
 
@@ -450,7 +450,7 @@ impl ReadyFile {
     }
 }
 
-/// The line of a key of a subject, or of the subject's table.
+/// Returns the line of a subject's key, or of the subject's table if the key is not found.
 fn line_of(text: &str, subject: &SubjectName, key: &str) -> usize {
     let header = format!("[subject.{subject}]");
     let is_header = |line: &str| line.trim_start().starts_with(&header);

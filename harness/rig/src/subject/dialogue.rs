@@ -1,50 +1,50 @@
-//! What the recorded host did, as a person in a chat does it: writes, answers questions, interrupts.
+//! Translates the lines of the recorded host into acts of a person in a chat: messages, answers, interruptions.
 
 use clitape_recording::cassette::Cassette;
 use clitape_recording::scenario::{RecordSpec, SayAction, SayStep, SayTrigger};
 use clitape_recording::wire::{PermissionAnswer, PermissionDecision, RequestKind, WireLine};
 use clitape_runner::replay::{StdinLine, stdin_lines};
 
-/// The acts of the person of a cassette.
+/// The acts of a person in a cassette.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PersonDialogue {
     /// The first message.
     pub(crate) prompt: String,
-    /// What comes after it, in order.
+    /// The later acts, in order.
     pub(crate) steps: Vec<PersonStep>,
-    /// What the host did that no person can do.
+    /// The act of the host that no person can do, if there is one.
     pub(crate) impossible: Option<&'static str>,
-    /// Whether a message comes before the result of the turn before.
+    /// True if a message comes before the result of the turn before it.
     pub(crate) has_message_during_turn: bool,
 }
 
-/// An act, and when it takes place.
+/// An act with its time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PersonStep {
     /// The bytes of stdout that the CLI had printed when the host acted.
     pub(crate) offset: u64,
-    /// The act.
+    /// The act to do.
     pub(crate) act: Act,
 }
 
-/// What a person does.
+/// An act of a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Act {
-    /// Writes a message.
+    /// Writes this message.
     Say(String),
     /// Answers a permission question.
     Answer {
-        /// Yes or no.
+        /// True for yes, false for no.
         allows: bool,
     },
-    /// Chooses these labels of a question.
+    /// Chooses these labels in a question.
     Choose(Vec<String>),
     /// Interrupts the turn.
     Stop,
 }
 
 impl PersonDialogue {
-    /// The dialogue of a cassette of a scenario that is recorded as `record` says.
+    /// Reads the dialogue of a cassette; `record` is the recording part of its scenario.
     pub(crate) fn of(cassette: &Cassette, record: &RecordSpec) -> Self {
         let lines = stdin_lines(&cassette.stdin, &cassette.timeline);
         let mut impossible = None;
@@ -70,7 +70,8 @@ impl PersonDialogue {
     }
 }
 
-/// The act of a line that the host wrote. Lines that a gateway writes by itself are none.
+/// Returns the act in a line of the host; `None` for lines that a gateway writes by itself. The error is an act that no
+/// person can do.
 fn act(line: &StdinLine) -> Result<Option<Act>, &'static str> {
     match WireLine::read(&line.line) {
         None => Err("writes a line that is not JSON"),
@@ -81,7 +82,7 @@ fn act(line: &StdinLine) -> Result<Option<Act>, &'static str> {
         Some(WireLine::Request(request)) => {
             Ok((request.kind == RequestKind::Interrupt).then_some(Act::Stop))
         }
-        // A hook is answered by the gateway itself: its answer is none to a permission question.
+        // Answers to hooks come from the gateway, so only those to permission questions count.
         Some(WireLine::Response(response)) => {
             Ok(response.permission().map(|answer| answer_of(&answer)))
         }
@@ -89,7 +90,7 @@ fn act(line: &StdinLine) -> Result<Option<Act>, &'static str> {
     }
 }
 
-/// The act of a person who gives this answer.
+/// Returns the act of a person who gives this answer.
 fn answer_of(answer: &PermissionAnswer) -> Act {
     match answer.chosen_labels() {
         Some(labels) => Act::Choose(labels),
@@ -97,7 +98,7 @@ fn answer_of(answer: &PermissionAnswer) -> Act {
     }
 }
 
-/// Whether the host closed stdin at another moment than after the last result.
+/// Returns the reason if the host closed stdin at another time than after the last result.
 fn closes_early(steps: &[SayStep]) -> Option<&'static str> {
     let is_early = |step: &SayStep| {
         step.action == SayAction::Close && !matches!(step.when, Some(SayTrigger::Result(_)))
@@ -105,7 +106,7 @@ fn closes_early(steps: &[SayStep]) -> Option<&'static str> {
     steps.iter().any(is_early).then_some("closes stdin in the middle of a turn")
 }
 
-/// The records of stdout, each with the number of bytes up to its end.
+/// Iterates over the records of stdout, each with the number of bytes up to its end.
 pub(crate) fn records(stdout: &[u8]) -> impl Iterator<Item = (u64, WireLine)> + '_ {
     let mut end = 0;
     stdout.split_inclusive(|&byte| byte == b'\n').filter_map(move |line| {
@@ -114,7 +115,7 @@ pub(crate) fn records(stdout: &[u8]) -> impl Iterator<Item = (u64, WireLine)> + 
     })
 }
 
-/// Whether a message comes before the result of the turn before it.
+/// Returns whether a message comes before the result of the turn before it.
 fn is_during_turn(stdout: &[u8], steps: &[PersonStep]) -> bool {
     let results = records(stdout).filter(|(_, record)| record.kind() == "result");
     let results: Vec<u64> = results.map(|(end, _)| end).collect();

@@ -1,15 +1,15 @@
-//! The lines of a finding in which two traces differ, which a subject can make as long as what it prints.
+//! Adds the differing lines of two traces to a finding, within limits, because a subject decides their length.
 
 use clitape_judge::{DiffLine, Finding, TraceDiff};
 use clitape_recording::trace::Entry;
 
 use crate::kept::{KeptBytes, entry_bytes};
 
-/// The most bytes of entries whose lines are compared word by word, which takes a second or two.
+/// The most bytes of entries that are compared word by word, which takes a second or two.
 const COMPARED: usize = 4 << 20;
 
-/// Adds to a finding the lines in which two traces differ, unless they are too long or the account has no room for
-/// them; its sentence says where they differ first.
+/// Adds the lines in which two traces differ to a finding, unless they are too long or the account has no room for
+/// them. The finding's sentence names the first difference in any case.
 pub(super) fn with_difference(
     finding: Finding,
     diff: &TraceDiff<'_>,

@@ -1,5 +1,5 @@
-//! One cassette at a gateway: the person writes the prompt, follows the recorded dialogue, and the run is watched
-//! until it is over.
+//! Plays one cassette at a gateway: the person writes the prompt in a chat and follows the recorded dialogue, and the
+//! run is watched until it is over.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -32,19 +32,20 @@ use crate::limits::RigLimits;
 
 mod over;
 
-/// The time that a person takes for an act, from the moment at which it can be done.
+/// The time that a person takes for an act once it is possible.
 const REACTION: Duration = Duration::from_millis(400);
-/// How long the chat is quiet after a turn before a person writes the next message: the answer may still be on its way.
+/// The time without a call after a turn that a person waits before the next message, because the answer may still be on
+/// its way.
 const READING: Duration = Duration::from_secs(3);
-/// How long a person looks for a button before writing the label, or passing on.
+/// The time that a person looks for a button before writing its label or going on.
 const SEARCH: Duration = Duration::from_secs(3);
-/// How long the stand-in waits for a line that only a person can cause: gateways answer hooks at once.
+/// The time of a wait for a line after which only a person can end it, because gateways answer hooks at once.
 const LONG_WAIT: Duration = Duration::from_secs(1);
-/// How long a gateway may take to say something after the stand-in refused.
+/// The time that a gateway has to write something after the stand-in refused.
 const AFTER_REFUSAL: Duration = Duration::from_secs(2);
-/// The time between two looks at all of a chat.
+/// The time between two looks at the whole chat.
 const CHAT_LOOK: Duration = Duration::from_millis(100);
-/// The calls of a chat for which faults are drawn.
+/// The number of calls of a chat for which faults are drawn.
 const CALLS_WITH_FAULTS: u64 = 5_000;
 
 /// A cassette that is played at a gateway.
@@ -56,55 +57,55 @@ pub struct Job {
     pub cassette: Cassette,
     /// The facts of its cassette.
     pub facts: Arc<LazyFacts>,
-    /// What the person does.
+    /// The acts of the person.
     pub(crate) dialogue: PersonDialogue,
 }
 
 impl Job {
-    /// The CLI's version.
+    /// Returns the version of the recorded CLI.
     pub fn version(&self) -> &CliVersion {
         &self.cassette.manifest.cli.version
     }
 
-    /// `NAME/VERSION`.
+    /// Returns the name of the cassette, `NAME/VERSION`.
     pub fn name(&self) -> String {
         format!("{}/{}", self.scenario.name, self.version())
     }
 
-    /// The milliseconds that the recorded run took.
+    /// Returns the length of the recorded run in milliseconds.
     pub(crate) fn recorded_ms(&self) -> u64 {
         self.cassette.timeline.iter().map(|tick| tick.after_ms).sum()
     }
 }
 
-/// What came of a cassette at a gateway.
+/// The result of playing a cassette at a gateway.
 #[derive(Debug, Clone)]
 pub struct DriveResult {
-    /// The entries of its chat.
+    /// The entries of the chat or of the session.
     pub entries: Vec<Entry>,
-    /// How the run ended.
+    /// The ending of the run.
     pub ending: ObservedEnding,
     /// The turns that the stand-in played, on the clock of the entries.
     pub turns: Vec<PlayedTurn>,
-    /// Whether its `claude` asked nobody, because it was started without a tool for that.
+    /// True if `claude` asked for no permissions, because it was started without a tool or a host for them.
     pub asks_nobody: bool,
-    /// When each line of stdout was printed, as far as it was, on the same clock.
+    /// The time at which each line of stdout was printed, as far as they were, on the clock of the entries.
     pub reads: Vec<u64>,
-    /// The events of the gateway's bus in this chat; none if it has no bus.
+    /// The events of the gateway's bus in this chat; `None` if it has no bus.
     pub bus: Option<Vec<SubjectEvent>>,
-    /// How long it took.
+    /// The duration of the run.
     pub took: Duration,
 }
 
 impl DriveResult {
-    /// What was seen of a cassette that was not played.
+    /// Creates the result of a cassette that was not played.
     pub(crate) fn nothing(ending: ObservedEnding) -> Self {
         let (entries, turns, reads) = (Vec::new(), Vec::new(), Vec::new());
         let (bus, took) = (None, Duration::ZERO);
         Self { entries, ending, turns, asks_nobody: false, reads, bus, took }
     }
 
-    /// The bytes of memory that it takes.
+    /// Returns the bytes of memory that the result takes.
     pub(crate) fn bytes(&self) -> usize {
         let event = |event: &SubjectEvent| {
             let texts = [event.phase.as_ref(), event.id.as_ref(), event.name.as_ref()];
@@ -117,31 +118,31 @@ impl DriveResult {
     }
 }
 
-/// What the runs of one start share.
+/// The state that the runs of one start share.
 pub(crate) struct RunContext<'a> {
     pub(crate) person: &'a PersonSide,
-    /// The placeholders of the start.
+    /// The placeholders of the start, with their values.
     pub(crate) places: &'a Places,
     pub(crate) log: Mutex<StandInLog>,
-    /// How the gateway ended, or what it flooded with; the runs end then.
+    /// The ending of the gateway, by itself or by a flood; once it is set, all runs end.
     pub(crate) over: Mutex<Option<ObservedEnding>>,
     pub(crate) stop: &'a AtomicBool,
-    /// The file of the gateway's bus, if it has one.
+    /// The path of the gateway's bus, if it has one.
     pub(crate) bus: Option<&'a Path>,
-    /// Is true if a check gives the gateway up, because it does nothing.
+    /// True while a check gives the gateway up because it does not work.
     pub(crate) is_given_up: AtomicBool,
     pub(crate) limits: RigLimits,
-    /// The chats in which the person has done what comes first.
+    /// The chats in which the person has done the first steps.
     pub(crate) opened: OpenedChats,
-    /// The queue by which the runs know of each other.
+    /// The queue through which the runs know of each other.
     pub(crate) queue: RunQueue,
-    /// The account of what the gateway makes clitape keep.
+    /// The account of the memory that the gateway makes clitape keep.
     pub(crate) kept: &'a Arc<KeptBytes>,
 }
 
 impl RunContext<'_> {
-    /// The events of the bus in a chat, or the limit that it reached. A file that can't be read has none, which a rule
-    /// reports.
+    /// Returns the events of the bus in a chat, or the limit that they reach. An unreadable file counts as empty, which
+    /// a rule reports.
     fn bus_of(&self, chat: i64) -> Result<Option<Vec<SubjectEvent>>, String> {
         let Some(path) = self.bus else { return Ok(None) };
         let mut held = Held::of(self.kept);
@@ -153,16 +154,17 @@ impl RunContext<'_> {
     }
 
     pub(crate) fn log(&self) -> MutexGuard<'_, StandInLog> {
-        // Reading a log does not panic.
+        // A poisoned lock is safe: reading a log can't panic.
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn over(&self) -> Option<ObservedEnding> {
-        // Setting a value does not panic.
+        // A poisoned lock is safe: setting a value can't panic.
         self.over.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Calls `step` until it says how the run ended, or the gateway itself has ended; `None` if the caller stops it.
+    /// Calls `step` until it returns the ending of the run, or until the gateway itself has ended. `None` if the caller
+    /// stops it.
     pub(crate) fn until_over(
         &self,
         mut step: impl FnMut() -> Option<ObservedEnding>,
@@ -178,7 +180,7 @@ impl RunContext<'_> {
     }
 
     pub(crate) fn end(&self, ending: ObservedEnding) {
-        // As above.
+        // A poisoned lock is safe: setting a value can't panic.
         self.over.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(ending);
     }
 }
@@ -193,39 +195,39 @@ struct Drive<'a> {
     spec: &'a GatewaySpec,
     shared: &'a RunContext<'a>,
     begin: Instant,
-    /// The same moment, in ms since 1970.
+    /// The same time, in milliseconds since 1970.
     begin_ms: u64,
-    /// The next step of the dialogue.
+    /// The index of the next step of the dialogue.
     next: usize,
-    /// The number of messages that the person has written.
+    /// The number of messages of the person so far.
     turn: usize,
-    /// The starts and the turns that there were when the person wrote a message that begins a turn of its own.
+    /// The number of starts and of turns at the person's last message, if that message begins a turn.
     asked: Option<(u64, usize)>,
-    /// From when on the time of the run counts: it stands still while the gateway is busy with other runs.
+    /// The begin of the run's time, moved on while the gateway is busy with other runs.
     clock: Instant,
-    /// Is true if `claude` was started.
+    /// True once `claude` was started.
     is_started: bool,
-    /// When the next step could first be done.
+    /// The time at which the next step became possible.
     due_since: Option<Instant>,
-    /// Since when the stand-in waits, what it had printed then, and what it waits for.
+    /// The begin of the stand-in's present wait, with the bytes printed by then and the line that it waits for.
     waiting: Option<(Instant, (u64, Option<String>))>,
-    /// The buttons that were pressed: the message and the label.
+    /// The buttons that were pressed, by the message and the label.
     pressed: BTreeSet<(u64, String)>,
-    /// The labels of the present question that were chosen.
+    /// The labels of the present question that are chosen.
     chosen: Vec<String>,
-    /// Whether the person has interrupted.
+    /// True once the person has interrupted.
     stopped: bool,
-    /// When the stand-in was first seen to be done, and how often it had started then.
+    /// The time at which the stand-in was first seen to be done, and the number of its starts then.
     done: Option<(Instant, u64)>,
     entries: Vec<Entry>,
-    /// Whether nothing was missing in the chat when it had this number of entries.
+    /// The number of entries at the last check for completeness, and its result.
     complete: Option<(usize, bool)>,
     last_look: Option<Instant>,
-    /// When a call other than a typing signal came last.
+    /// The time of the last call that was not a typing signal.
     last_call: Instant,
 }
 
-/// Plays a cassette in its place. `watch` gets the entries as they come; `None` if the caller stops it.
+/// Plays a cassette in its seat, and calls `watch` with the entries as they come. `None` if the caller stops it.
 pub(crate) fn drive(
     job: &Job,
     server: &ChatServer,
@@ -252,11 +254,11 @@ pub(crate) fn drive(
             });
         }
     };
-    // A chat that can't be made has no message either, so that the run hangs.
+    // A chat that can't be made gets no message either, which ends the run as one that hangs.
     let _ = server.set_faults(seat.chat, faults.for_key(&job.name(), CALLS_WITH_FAULTS));
     // A warm-up may have played the same cassette.
     shared.log().forget(&job.name());
-    // An earlier recording in the same chat has events too.
+    // The events of an earlier recording in the same chat do not count.
     let known_events = shared.bus_of(seat.chat).ok().flatten().map_or(0, |events| events.len());
     chat.begin();
     let mut drive = Drive {
@@ -307,8 +309,8 @@ pub(crate) fn drive(
 }
 
 impl Drive<'_> {
-    /// Writes a message of the person, with the marker by which the stand-in finds its cassette, and, from the second
-    /// turn on, the turn: a gateway may start another process for it.
+    /// Writes a message of the person with the marker by which the stand-in finds its cassette. From the second turn
+    /// on, the marker names the turn, because a gateway may start another process for it.
     fn say(&mut self, text: &str) {
         self.turn += 1;
         let turn = if self.turn > 1 { format!("#{}", self.turn) } else { String::new() };
@@ -318,13 +320,13 @@ impl Drive<'_> {
 
     /// Writes a text of the person as it is.
     fn write(&mut self, text: &str) {
-        // A chat that is full has more calls than a run may, which ends it.
+        // A full chat has more calls than a run may have, which ends the run.
         let _ = self.chat.say(text);
-        // What the person writes ends the quiet of a chat.
+        // A message of the person ends the quiet of the chat.
         (self.last_call, self.done) = (Instant::now(), None);
     }
 
-    /// Reads the chat, from time to time.
+    /// Reads the chat, unless the last look was a moment ago.
     fn look(&mut self, watch: &dyn Fn(&[Entry])) {
         if self.last_look.is_some_and(|last| last.elapsed() < CHAT_LOOK) {
             return;
@@ -341,7 +343,7 @@ impl Drive<'_> {
         self.entries = entries;
     }
 
-    /// Does what is due, and says how the run ended, if it has.
+    /// Does the acts that are due, and returns the ending of the run once it has one.
     fn step(&mut self) -> Option<ObservedEnding> {
         let most = self.shared.limits.subject.calls;
         if self.entries.len() > most {
@@ -353,7 +355,8 @@ impl Drive<'_> {
         self.queue(&played);
         self.act(&played);
         if let Some(sentence) = &played.refused {
-            // Many gateways end the process where the recorded host asked it to stop.
+            // A refusal after an interruption is expected: many gateways end the process where the recorded host asked
+            // it to stop.
             if !self.stopped {
                 return self
                     .is_quiet_since_done(&played, AFTER_REFUSAL)
@@ -370,7 +373,7 @@ impl Drive<'_> {
         self.hung(&played)
     }
 
-    /// How long the stand-in has waited for the same line.
+    /// Returns the time for which the stand-in has waited for the same line.
     fn waits_since(&mut self, played: &Played) -> Duration {
         let key = (played.printed, played.waits_for.clone());
         match &self.waiting {
@@ -382,7 +385,7 @@ impl Drive<'_> {
         }
     }
 
-    /// Does the next step of the dialogue once the stand-in has printed what the recorded person had seen.
+    /// Does the next step of the dialogue once the stand-in has printed what the recorded person had read.
     fn act(&mut self, played: &Played) {
         let (job, spec) = (self.job, self.spec);
         let steps = &job.dialogue.steps;
@@ -416,7 +419,7 @@ impl Drive<'_> {
             }
             Act::Answer { allows } => {
                 let wanted = if *allows { &spec.press.allow } else { &spec.press.deny };
-                // A gateway may answer by itself; the stand-in then goes on.
+                // A gateway may answer by itself, and the stand-in then goes on.
                 let goes_on = steps
                     .get(self.next + 1)
                     .is_some_and(|next| next.offset > step.offset && next.offset <= played.printed);
@@ -432,8 +435,8 @@ impl Drive<'_> {
         }
     }
 
-    /// Chooses one label after the other, each once, and then says that it was all: some gateways mark a label and
-    /// wait for another button. Where no label is a button, they are written. Returns whether nothing is left to do.
+    /// Chooses the labels one after another, and then presses the button that ends the choice, because some gateways
+    /// mark a label and wait for another button. Labels without a button are written. Returns whether the act is done.
     fn choose(&mut self, labels: &[String], played: &Played, is_late: bool) -> bool {
         let open: Vec<&String> =
             labels.iter().filter(|label| !self.chosen.contains(label)).collect();
@@ -445,7 +448,7 @@ impl Drive<'_> {
             return false;
         }
         if !open.is_empty() {
-            // What was not asked is not answered.
+            // A question that was not asked gets no answer.
             if is_late && self.chosen.is_empty() && !played.asks_nobody(&self.job.cassette) {
                 open.iter().for_each(|label| self.write(label));
             }
@@ -459,8 +462,8 @@ impl Drive<'_> {
         played.waits_for.is_none() || is_late
     }
 
-    /// Presses the first button whose label is wanted, of the oldest message that has one; each only once.
-    /// Returns whether there was one.
+    /// Presses the first wanted button that was not pressed yet, from the oldest message on. Returns whether there was
+    /// one.
     fn press(&mut self, is_wanted: impl Fn(&str) -> bool) -> bool {
         let view = ChatView::after(&self.entries);
         let buttons = view.numbered().flat_map(|(id, message)| {

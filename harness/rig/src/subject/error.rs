@@ -1,4 +1,4 @@
-//! Why a subject can't be used, each with the place and what to do next.
+//! The errors of subjects, each with the place and what to do next.
 
 use std::io;
 use std::path::PathBuf;
@@ -18,14 +18,14 @@ use crate::stand_in::InstallError;
 /// The most columns of a line of a program in a message.
 const SHOWN: usize = 200;
 
-/// Why a subject can't be used.
+/// An error about a subject.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SubjectError {
     /// The operating system returned an error.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// A file is not there, is a link, or is too large.
+    /// A file does not exist, is a link, or is too large.
     #[error(transparent)]
     File(#[from] FileError),
     /// A scenario can't be loaded.
@@ -34,13 +34,13 @@ pub enum SubjectError {
     /// A cassette can't be read.
     #[error(transparent)]
     Cassette(#[from] CassetteError),
-    /// Something is selected that does not exist.
+    /// A selected scenario does not exist.
     #[error(transparent)]
     Select(#[from] SelectError),
     /// Two subjects can't be compared.
     #[error(transparent)]
     Compare(#[from] CompareError),
-    /// A program could not be run, or did not do what it was run for.
+    /// A program could not be run, or did not do its work.
     #[error(transparent)]
     Process(#[from] ProcessError),
     /// The stand-in can't be put into the temporary folder.
@@ -51,77 +51,77 @@ pub enum SubjectError {
     Known {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error in it.
         error: KnownError,
     },
-    /// A program that is not the stand-in would run as `claude`.
+    /// Another program than the stand-in would run as `claude`.
     #[error(
         "{0} is there, and the gateway would start it instead of the recordings: `claude_first` says that it looks there \
          before `PATH`; move it away for the run, or test on a machine without it"
     )]
     OtherClaude(PathBuf),
-    /// An SDK would run the CLI that it brings with it.
+    /// An SDK would run its bundled CLI.
     #[error(
         "{path} is there, and the SDK would start it instead of the recordings; set its option `{setting}` to `{{claude}}`, \
          with a variable or a file that your gateway reads, or move the file away for the run"
     )]
     BundledClaude {
-        /// The CLI.
+        /// The path of the CLI.
         path: PathBuf,
-        /// The option of the SDK that names another one.
+        /// The option of the SDK that names another CLI.
         setting: &'static str,
     },
-    /// The system does not let a gateway have a network of its own.
+    /// The system can't give a gateway a network of its own.
     #[error(
         "`reach = \"sandbox\"` can't be used: {0}; write `reach = \"proxy\"`, or let clitape choose"
     )]
     NoIsolation(NoIsolation),
-    /// There is no `clitape.toml`.
+    /// The workspace has no `clitape.toml`.
     #[error("there is no {0}; write one with a table `[subject.NAME]`, as docs/subjects.md shows")]
     NoFile(PathBuf),
-    /// A line of `clitape.toml`, or of a file that it names, can't be used.
+    /// A line of `clitape.toml`, or of a file that it names, is wrong.
     #[error("{path}:{line}: {what}")]
     Config {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is wrong there, and what to write.
+        /// The mistake, and what to write.
         what: String,
     },
-    /// `clitape.toml` has no such subject.
+    /// `clitape.toml` does not have the subject.
     #[error("there is no subject `{name}` in {path}; {hint}")]
     Unknown {
-        /// The name.
+        /// The wanted name.
         name: String,
         /// The file.
         path: PathBuf,
-        /// What there is.
+        /// The names that it has.
         hint: String,
     },
-    /// The subject is of a kind that can't do what is asked.
+    /// The kind of the subject does not support the request.
     #[error("{0}")]
     Kind(String),
-    /// The subject did not start, or was never ready.
+    /// The subject did not start, or did not become ready.
     #[error("{why}{}{}", asked(.refused), last_words(.printed))]
     NotReady {
-        /// What it did not do, and what to change.
+        /// The missing step, and what to change.
         why: String,
-        /// The last lines that it printed.
+        /// The last lines that the subject printed.
         printed: Vec<String>,
-        /// The hosts that it asked for and did not get, each as a sentence.
+        /// The hosts that were refused to it, each as a sentence.
         refused: Vec<String>,
     },
     /// A thread of clitape has ended.
     #[error(transparent)]
     Thread(#[from] ThreadDied),
-    /// The caller asked to stop.
+    /// The caller stopped the run.
     #[error("stopped before all was judged")]
     Stopped,
 }
 
 impl SubjectError {
-    /// Whether the caller asked to stop.
+    /// Returns whether the error means that the caller stopped the run.
     pub fn is_stop(&self) -> bool {
         matches!(
             self,
@@ -132,12 +132,12 @@ impl SubjectError {
     }
 }
 
-/// The hosts that a gateway did not get as the end of a message.
+/// Returns the refused hosts as the end of a message.
 fn asked(refused: &[String]) -> String {
     refused.iter().map(|sentence| format!("; {sentence}")).collect()
 }
 
-/// The last lines of a program as the end of a message.
+/// Returns the last lines of a program as the end of a message.
 pub(super) fn last_words(printed: &[String]) -> String {
     match printed {
         [] => "; it printed nothing".to_owned(),

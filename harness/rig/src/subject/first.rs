@@ -1,4 +1,4 @@
-//! What a person does in a chat before the first prompt: makes the topic, and does the steps of `first`.
+//! The acts of a person in a chat before the first prompt: makes the topic, and does the steps of `first`.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -14,18 +14,18 @@ use super::placeholders::Places;
 use super::spec::{ChatKind, FirstStep, GatewaySpec};
 use crate::chat_server::{ChatServer, PressTarget};
 
-/// The time for which a chat is quiet before the next step.
+/// The time without a call before the next step.
 const QUIET: Duration = Duration::from_secs(1);
-/// The longest wait for the answer to a step: some commands have none.
+/// The longest wait for the answer to a step; some commands have no answer.
 const ANSWER: Duration = Duration::from_secs(10);
 /// The longest wait for a button that a step presses.
 const BUTTON: Duration = Duration::from_secs(15);
-/// The time for which a chat has been quiet when a run begins, and the longest wait for that.
+/// The time without a call before a run begins, and the longest wait for it.
 const SETTLED: (Duration, Duration) = (Duration::from_secs(3), Duration::from_secs(30));
 /// The time between two looks at a chat.
 const CHAT_LOOK: Duration = Duration::from_millis(50);
 
-/// The chats of one start in which the person has done what comes first.
+/// The chats of one start in which the person has done the first steps.
 #[derive(Debug, Default)]
 pub(crate) struct OpenedChats(Mutex<BTreeMap<i64, FirstStepsResult>>);
 
@@ -33,15 +33,15 @@ pub(crate) struct OpenedChats(Mutex<BTreeMap<i64, FirstStepsResult>>);
 #[derive(Debug, Clone)]
 struct FirstStepsResult {
     topic: Option<i64>,
-    /// The last words of the chat after them, in quotes.
+    /// The last words of the chat after the steps, in quotes.
     words: Option<String>,
-    /// Their ending, where they could not be done.
+    /// The ending of the run, if a step could not be done.
     failed: Option<ObservedEnding>,
 }
 
 impl OpenedChats {
     fn get(&self, seat: Seat) -> Option<FirstStepsResult> {
-        // Reading and setting a value does not panic.
+        // A poisoned lock is safe: reading and setting a value can't panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&seat.number).cloned()
     }
 
@@ -65,7 +65,8 @@ impl From<Option<ObservedEnding>> for NotOpened {
     }
 }
 
-/// Fails when all runs of a start end: with how the gateway ended, or `None` if the caller stops them.
+/// A check that the start still goes on. The error is the ending of the gateway, or `None` if the caller stops the
+/// runs.
 pub(crate) type GoesOn<'a> = &'a dyn Fn() -> Result<(), Option<ObservedEnding>>;
 
 /// A chat in which a recording can begin.
@@ -77,11 +78,11 @@ pub(crate) struct OpenedChat<'a> {
     pub(crate) words: Option<String>,
 }
 
-/// Does what comes first in a chat, once for each start of the gateway, and waits until the chat is quiet.
+/// Does the first steps in a chat, once for each start of the gateway, and waits until the chat is quiet.
 ///
 /// # Errors
 ///
-/// [`NotOpened`] if a step can't be done, the gateway has ended, or the caller stops it.
+/// [`NotOpened`] if a step can't be done, if the gateway has ended, or if the caller stops it.
 pub(crate) fn open<'a>(
     server: &'a ChatServer,
     places: &'a Places,
@@ -100,7 +101,7 @@ pub(crate) fn open<'a>(
                 }
                 ChatKind::Private | ChatKind::Group => None,
             };
-            // The bot may answer in a topic that it makes.
+            // The whole chat is watched, because the bot may answer in a topic that it makes.
             let whole = ChatPart::new(server, places, seat, None);
             let written = ChatPart::new(server, places, seat, topic);
             let steps = spec.writers.first.iter();
@@ -127,7 +128,7 @@ pub(crate) fn open<'a>(
     }
 }
 
-/// Waits until no call of the chat is under way, and none but a typing signal was made a moment ago.
+/// Waits until no call of the chat is under way, and the last call, typing signals aside, is a moment ago.
 fn settle(
     server: &ChatServer,
     seat: Seat,
@@ -144,7 +145,7 @@ fn settle(
     wait(goes_on, most, || is_quiet().then_some(())).map(drop)
 }
 
-/// Does a step, and waits until the chat has answered it and is quiet.
+/// Does a step, and waits until the chat has an answer and is quiet.
 fn take(
     step: &FirstStep,
     whole: &ChatPart<'_>,
@@ -154,7 +155,7 @@ fn take(
     let known = match step {
         FirstStep::Say(text) => {
             let known = whole.entries().len();
-            // A chat that is full has no answer either.
+            // A full chat has no answer either.
             let _ = written.say(&written.fill(text));
             known
         }
@@ -205,7 +206,7 @@ fn is_answer(kind: &str) -> bool {
     kind != TYPING && !kind.starts_with('(')
 }
 
-/// Looks for something for a time. The error is how the gateway ended, or `None` if the caller stops it.
+/// Looks for something repeatedly for a time; `None` if it does not come. The error is that of [`GoesOn`].
 fn wait<T>(
     goes_on: GoesOn<'_>,
     most: Duration,

@@ -1,4 +1,4 @@
-//! Which cassettes a gateway can be given, and why the others are left out.
+//! Decides which cassettes a gateway can get, and gives the reason for the others.
 
 use std::fmt;
 
@@ -9,13 +9,13 @@ use super::dialogue::{Act, PersonDialogue, PersonStep};
 use super::spec::{Front, GatewaySpec, HostKind};
 use crate::stand_in;
 
-/// Why a cassette is not given to a subject.
+/// The reason why a subject does not get a cassette.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Misfit {
-    /// `except` of the subject names it, with this reason.
+    /// The subject's `except` names it, with this reason.
     Excepted(String),
-    /// The scenario has no recording of the wanted version; its name.
+    /// The scenario of this name has no recording of the wanted version.
     NotRecorded(String),
     /// The recorded host kept the CLI running, and the gateway does not.
     NeedsLiveHost,
@@ -25,19 +25,19 @@ pub enum Misfit {
     BreaksOff,
     /// The scenario runs the CLI several times.
     SeveralRuns,
-    /// The scenario sets something of clitape's own gateway that a foreign one is not told.
+    /// The scenario sets an option of clitape's own gateway that other gateways do not have.
     OwnGateway(&'static str),
     /// The recorded CLI was started with an argument that a gateway would not give.
     Argument(String),
-    /// The recorded host did something that a person in a chat can't do.
+    /// The recorded host did this, which a person in a chat can't do.
     NoPersonCan(&'static str),
-    /// The recorded host interrupted a turn, and the subject names no `stop`.
+    /// The recorded host interrupted a turn, and the subject sets no `stop`.
     NoStop,
     /// The recorded host wrote a message during a turn, and the gateway does not.
     DuringTurn,
     /// The recorded person said no or chose, and the gateway answers questions itself.
     AnswersItself,
-    /// The gateway served another person only, which is a finding of its own.
+    /// The gateway served only another person; a finding of its own reports that.
     NotServed,
 }
 
@@ -81,10 +81,10 @@ impl fmt::Display for Misfit {
     }
 }
 
-/// Arguments of a recorded CLI that a gateway gives only to go on with a session of its own.
+/// The arguments of a recorded CLI that a gateway passes only to continue a session.
 const SESSION_ARGUMENTS: [&str; 4] = ["--resume", "--continue", "--fork-session", "-c"];
 
-/// Returns why a cassette is not given to a gateway, if it is not.
+/// Returns the reason why a gateway does not get a cassette; `None` if it does.
 pub(crate) fn misfit(
     spec: &GatewaySpec,
     scenario: &Scenario,
@@ -126,7 +126,7 @@ pub(crate) fn misfit(
     (!spec.writes_during_turn && dialogue.has_message_during_turn).then_some(Misfit::DuringTurn)
 }
 
-/// What a scenario sets of clitape's own gateway, if it does.
+/// Returns the option of clitape's own gateway that a scenario sets, if it sets one.
 pub(crate) fn of_own_gateway(scenario: &Scenario) -> Option<&'static str> {
     let run = &scenario.run;
     let own = [

@@ -1,4 +1,4 @@
-//! The goldens of a subject: what its chat showed when a person last accepted it, times aside.
+//! The goldens of a subject: the chat at its last acceptance by a person, without times.
 
 use std::collections::HashMap;
 use std::io;
@@ -14,45 +14,45 @@ use super::difference::with_difference;
 use crate::chat_server::drawn;
 use crate::kept::KeptBytes;
 
-/// The keys of an entry that depend on the time or on the other chats of the run, and the one that follows from the text
+/// The keys of an entry that depend on the time or on other chats of the run, and the key that follows from the text
 /// and its parse mode.
 const LEFT_OUT: [&str; 5] = ["took_ms", "asked_ms", "answered_ms", "topic", CALL_HTML];
 
 /// The chat of a cassette at a subject.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct GoldenChat<'a> {
-    /// The subject.
+    /// The name of the subject.
     pub(super) subject: &'a SubjectName,
-    /// Its name as it was written.
+    /// The name as the command line has it.
     pub(super) shown: &'a str,
     /// The scenario.
     pub(super) scenario: &'a Scenario,
     /// The name of the cassette.
     pub(super) cassette: &'a str,
-    /// What the chat showed.
+    /// The entries of the chat.
     pub(super) entries: &'a [Entry],
-    /// How the run ended.
+    /// The ending of the run.
     pub(super) ending: &'a ObservedEnding,
 }
 
-/// What came of a comparison.
+/// The result of a comparison.
 #[derive(Debug, Default)]
 pub(super) struct GoldenComparison {
-    /// The goldens that were compared.
+    /// The number of goldens that were compared.
     pub(super) goldens: u64,
-    /// How the chat differs from all of them.
+    /// The difference from all of them, if there is one.
     pub(super) finding: Option<Finding>,
 }
 
-/// Compares a chat with the goldens of its subject, if there are any. With `update`, a chat that equals none is
-/// written as a pending golden.
+/// Compares a chat with the goldens of its subject. With `update`, a chat that equals none of them is written as a
+/// pending golden.
 pub(super) fn compare(
     chat: GoldenChat<'_>,
     update: bool,
     reproduce: &str,
     kept: &KeptBytes,
 ) -> io::Result<GoldenComparison> {
-    // What a run left that did not come to its end is no outcome to accept.
+    // The chat of a run that did not come to its end is not an outcome to accept.
     if *chat.ending != ObservedEnding::Over {
         return Ok(GoldenComparison::default());
     }
@@ -83,20 +83,20 @@ pub(super) fn compare(
     let profile = scenario.first_chat().profile;
     let compared = [&nearest.entries[..], &entries];
     let finding = with_difference(finding, &diff, compared, kept);
-    // The lines have what was sent, and the chat what a person read.
+    // The lines show the texts as sent, and the chat the texts as read.
     let read = compared.map(|entries| entries.iter().map(drawn).collect::<Vec<Entry>>());
     let chat = TraceDiff::new(&read[0], &read[1], Times::Ignored).chat(profile);
     let finding = finding.with_chat(chat);
     Ok(GoldenComparison { goldens: count, finding: Some(finding) })
 }
 
-/// The number of pending goldens of a scenario.
+/// Returns the number of pending goldens of a scenario.
 pub(super) fn pending(scenario: &Scenario) -> io::Result<u64> {
     Ok(Golden::pending(scenario)?.len() as u64)
 }
 
-/// The entries of a chat without what differs from run to run: times, typing signals, and the numbers of
-/// messages, which are counted anew.
+/// Returns the entries of a chat without the parts that differ from run to run: times, typing signals, and the numbers
+/// of messages, which are counted anew.
 pub(super) fn timeless(entries: &[Entry]) -> Vec<Entry> {
     let mut numbers: HashMap<u64, u64> = HashMap::new();
     let shown = entries.iter().filter(|entry| entry.kind != "sendChatAction");

@@ -1,4 +1,5 @@
-//! What to do about a gateway that is not ready or does not answer, from what stands in the chat and what it printed.
+//! Finds a hint what to do about a gateway that is not ready or does not answer, from the words in the chat and in its
+//! output.
 
 use std::sync::LazyLock;
 
@@ -6,20 +7,20 @@ use regex::{Captures, Regex};
 
 use super::spec::{FirstStep, GatewaySpec};
 
-/// The output of a gateway that does not do what it should, from which a hint follows.
+/// The facts about a gateway that does not work, from which a hint follows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Hints<'a> {
-    /// Its settings: no hint says to set what is set.
+    /// The gateway's settings, because a hint to set them would be useless where they are set.
     pub(crate) spec: &'a GatewaySpec,
-    /// Sentences about the hosts that it did not get, and about what `claude` said.
+    /// Sentences about refused hosts, and the words of `claude`.
     pub(crate) facts: &'a [String],
-    /// The messages that stand in the chat, or the sentence that says why it is not ready.
+    /// The messages in the chat, or the sentence why the gateway is not ready.
     pub(crate) chat: &'a [String],
-    /// The last lines that it printed.
+    /// The last lines that the gateway printed.
     pub(crate) printed: &'a [String],
 }
 
-/// Where the words of a row are looked for.
+/// The place in which the words of a row are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum In {
     Facts,
@@ -28,11 +29,11 @@ enum In {
     Both,
 }
 
-/// A row of the table: words, where they are looked for, and what to do. `{0}` is the first group of the words. Names of
-/// variables are not looked at if clitape sets them, and commands if `first` has them.
+/// A row of the table: the place, the words, and the hint, in which `{0}` is the first group of the words. A match that
+/// names a variable which clitape sets, or a command of `first`, is skipped.
 type Row = (In, &'static str, &'static str);
 
-/// The variables that clitape sets itself.
+/// The variables that clitape sets.
 const OURS: [&str; 9] = [
     "HTTPS_PROXY",
     "HTTP_PROXY",
@@ -45,7 +46,7 @@ const OURS: [&str; 9] = [
     "NODE_OPTIONS",
 ];
 
-/// The first row whose words are there counts; of texts, the newest.
+/// The rows, the most telling first; within a place, the newest text counts.
 const ROWS: [Row; 18] = [
     (
         In::Facts,
@@ -146,7 +147,7 @@ const ROWS: [Row; 18] = [
 ];
 
 impl Hints<'_> {
-    /// Returns what to do, as the first row says whose words are there.
+    /// Returns the hint of the first row whose words are found.
     pub(crate) fn best(&self) -> Option<String> {
         #[allow(clippy::expect_used, reason = "the expressions are constant")]
         static WORDS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
@@ -175,7 +176,7 @@ impl Hints<'_> {
         })
     }
 
-    /// Returns whether a word of a hint is a command that the person writes first, or a variable of clitape's own.
+    /// Returns whether a word is a command that the person writes first, or a variable that clitape sets.
     fn has(&self, word: &str) -> bool {
         let is_written = |step: &FirstStep| match step {
             FirstStep::Say(text) => text.split_whitespace().next() == Some(word),
@@ -193,7 +194,7 @@ mod tests {
     #[test]
     fn the_words_of_a_gateway_say_what_to_do() {
         let spec = gateway("env = { SET_ALREADY = 'x' }\nfirst = ['/open .']");
-        // Facts, a text of the chat, and what was printed; the part of the hint that says it.
+        // Compares the hint for some facts, a text of the chat, and an output, with a part of the expected one.
         let check = |[facts, chat, printed]: [&str; 3], expect: Option<&str>| {
             let texts = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
             let (all, chat, printed) = (texts(facts), texts(chat), texts(printed));
@@ -230,7 +231,7 @@ mod tests {
             ("No active session. Use /new <name> first.", Some(r#"first = ["/new test"]"#)),
             ("Send /start to begin", Some(r#"first = ["/start"]"#)),
             ("Pick one with /project [name]", Some(r#"first = ["/project test"]"#)),
-            // The person has written it.
+            // The person has written the command already.
             ("Choose a folder with /open", None),
             (&format!("{said}getMe: Unauthorized"), Some("`{token}`")),
             (&format!("{said}/bot/bot<token>/getMe: Not Found"), Some("`{bot_api}`")),

@@ -1,5 +1,5 @@
-//! What a gateway asked for in vain: hosts that it did not get, and methods that the chat server does not know. It is
-//! reported at the end of a run, and is no finding.
+//! The requests that a gateway made in vain: hosts that were refused, and methods that the chat server does not have.
+//! They are reported at the end of a run, and are not findings.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use clitape_recording::text::plain;
 use super::boot::PersonSide;
 use crate::reach::{Refused, refused_host};
 
-/// The methods that the sentence lists.
+/// The number of methods that the sentence lists.
 const LISTED: usize = 12;
 
-/// The hosts and methods that a gateway asked for in vain, each with the number of times.
+/// The hosts and methods that a gateway asked for in vain, each with the number of requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InVain {
     hosts: BTreeMap<String, u64>,
@@ -19,7 +19,7 @@ pub struct InVain {
 }
 
 impl InVain {
-    /// Returns what one start of a gateway asked for.
+    /// Returns the requests in vain of one start of a gateway.
     pub(super) fn of(refused: &Refused, person: &PersonSide) -> Self {
         let methods = match person {
             PersonSide::Chat(chat) => chat.unknown_methods(),
@@ -28,7 +28,7 @@ impl InVain {
         Self { hosts: refused.hosts().into_iter().collect(), methods }
     }
 
-    /// Adds what another start asked for.
+    /// Adds those of another start.
     pub(super) fn add(&mut self, other: &Self) {
         for (all, more) in [(&mut self.hosts, &other.hosts), (&mut self.methods, &other.methods)] {
             for (name, count) in more {

@@ -1,5 +1,5 @@
-//! A parser that is started once and reads one recording after the other: clitape writes a line of its own after
-//! each, which the parser answers with an empty line.
+//! A parser that is started once and reads one recording after another. clitape writes a line after each recording,
+//! which the parser answers with an empty line.
 
 use std::time::Duration;
 
@@ -9,32 +9,32 @@ use clitape_process::{Attendant, Ending, OutputPiece, OutputReader, Program, Scr
 use super::call::{ProgramCaller, died, last_words};
 use super::error::SubjectError;
 
-/// The line after a recording.
+/// The line that ends a recording.
 const END: &[u8] = b"{\"type\":\"clitape_end\"}\n";
 
-/// A parser that runs, and that has answered the end of each recording so far. Dropping this ends it.
+/// A running parser that has answered the end of each recording so far. Dropping it ends the parser.
 pub(super) struct Lasting {
     program: Program,
     stdin: StdinPipe,
-    /// What it printed after its last answer.
+    /// Its output after the last answer.
     unread: Vec<u8>,
-    /// The folder, which is removed after the parser has ended.
+    /// The temporary folder, which is removed after the parser has ended.
     scratch: Scratch,
 }
 
-/// Waits for the empty line that answers a recording.
+/// A reader of the output that stops at the empty line which answers a recording.
 struct AnswerReader<'a> {
     stdin: &'a StdinPipe,
     printed: Vec<u8>,
     looked: Looked,
 }
 
-/// The empty line in an output.
+/// The place of an empty line in the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct EmptyLine {
-    /// Where it begins.
+    /// The offset at which it begins.
     begin: usize,
-    /// Where the output goes on after it.
+    /// The offset behind it.
     after: usize,
 }
 
@@ -49,7 +49,7 @@ impl Attendant for AnswerReader<'_> {
     }
 
     fn act(&mut self, _program: &mut Program) -> Result<(), Ending<EmptyLine>> {
-        // What it prints before it has read all can't be its answer.
+        // Output before it has read the whole recording can't be its answer.
         let is_answer = self.stdin.unread().is_none();
         let answer = is_answer.then(|| blank_line(&self.printed, &mut self.looked)).flatten();
         answer.map_or(Ok(()), |answer| Err(Ending::Reason(answer)))
@@ -57,7 +57,7 @@ impl Attendant for AnswerReader<'_> {
 }
 
 impl Lasting {
-    /// Starts a parser.
+    /// Starts the parser.
     #[allow(clippy::expect_used, reason = "the state is impossible")]
     pub(super) fn start(caller: &ProgramCaller<'_>) -> Result<Self, SubjectError> {
         let scratch = caller.scratch()?;
@@ -66,15 +66,15 @@ impl Lasting {
         Ok(Self { program, stdin, unread: Vec::new(), scratch })
     }
 
-    /// Gives the parser a recording that ends with a LF, piece by piece. Returns how that ended, what the parser
-    /// printed of it, and the parser if it can go on.
+    /// Gives the parser a recording that ends with a LF, piece by piece. Returns the ending, the output for this
+    /// recording, and the parser if it can go on.
     pub(super) fn call(
         self,
         caller: &ProgramCaller<'_>,
         pieces: Vec<Vec<u8>>,
         within: Duration,
     ) -> Result<(ObservedEnding, Vec<u8>, Option<Self>), SubjectError> {
-        // The last one is dropped first: the program ends before its folder is removed.
+        // The last one of these is dropped first, so that the program ends before its folder is removed.
         let Self { scratch, unread: printed, stdin, mut program } = self;
         program.count_anew();
         let mut pieces = pieces.into_iter().chain([END.to_vec()]);
@@ -103,12 +103,12 @@ impl Lasting {
     }
 }
 
-/// How far an output was searched.
+/// The progress of a search in a growing output.
 #[derive(Default)]
 struct Looked {
-    /// Where the line begins that is not complete.
+    /// The begin of the line that is not complete.
     line: usize,
-    /// Where the search goes on.
+    /// The place at which the search continues.
     next: usize,
 }
 

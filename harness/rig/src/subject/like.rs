@@ -1,4 +1,4 @@
-//! `like` and `at`: a subject that has the keys of another, and keys that only one version has.
+//! `like` and `at`: lets a subject take the keys of another, and have keys for one version only.
 //!
 //! ```toml
 //! [subject.mine-quiet]
@@ -13,15 +13,15 @@ use std::collections::BTreeSet;
 
 use toml::{Table, Value};
 
-/// The keys whose tables are taken row by row; of all others the nearest value counts.
+/// The keys whose tables are merged row by row; for all others the nearest value counts.
 const BY_ROW: [&str; 4] = ["env", "files", "values", "except"];
 
-/// Returns all keys of a subject: those of the subject that it is like, its own over them, and those of the version
-/// over its own.
+/// Returns all keys of a subject: those of the subject that it is like, overridden by its own, and both by those of the
+/// version.
 ///
 /// # Errors
 ///
-/// A sentence when it is like a subject that does not exist, or like itself.
+/// A sentence if it is like itself, or like a subject that does not exist.
 pub(super) fn keys(subjects: &Table, name: &str, version: Option<&str>) -> Result<Table, String> {
     let mut keys = Table::new();
     for name in line(subjects, name)?.iter().rev() {
@@ -50,7 +50,7 @@ pub(super) fn versions(subjects: &Table, name: &str) -> Result<BTreeSet<String>,
     Ok(versions)
 }
 
-/// A subject, the one that it is like, and so on.
+/// Returns a subject, the one that it is like, and so on.
 fn line<'a>(subjects: &'a Table, name: &'a str) -> Result<Vec<&'a str>, String> {
     let mut line = vec![name];
     let mut last = name;
@@ -108,7 +108,7 @@ mod tests {
         check("a", Some("2"), ["partial", "off"], 9);
         check("b", Some("1"), ["progress", "first"], 5);
         check("b", Some("2"), ["partial", "first"], 9);
-        // What a subject says itself counts more than what another one says of a version.
+        // A subject's own key counts more than the key of another for a version.
         check("c", Some("2"), ["off", "first"], 9);
         assert_eq!(versions(&subjects, "c").unwrap().into_iter().collect::<Vec<_>>(), ["2"]);
     }

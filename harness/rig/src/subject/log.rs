@@ -1,7 +1,7 @@
-//! The log of the stand-in: what each cassette's process printed and waits for.
+//! Reads the log of the stand-in: the output and the waits of the processes of each cassette.
 //!
-//! All processes of one start of a gateway append to one file. A process belongs to the cassette that its last
-//! event `turn` names.
+//! All processes of one start of a gateway append to one file. A process belongs to the cassette of its last event
+//! `turn`.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -20,74 +20,74 @@ use crate::stand_in::{asks_nobody, marked};
 
 /// The bytes that are read at a time.
 const PART: usize = 256 * 1024;
-/// The characters of a sentence that are kept.
+/// The most characters that are kept of a sentence.
 const SENTENCE: usize = 4_096;
-/// The bytes that a process takes, the name of its cassette aside.
+/// The bytes that a process counts for, beside the name of its cassette.
 const PROCESS: usize = 128;
-/// The bytes that a cassette takes, its name, its turns and what it printed aside.
+/// The bytes that a cassette counts for, beside its name, its turns and its prints.
 const CASSETTE: usize = 512 + 2 * SENTENCE;
 
-/// The reader of a log. Another program can write there too: what is kept of it is counted.
+/// A reader of a log. Its memory counts in the account, because other programs can write to the log.
 #[derive(Debug)]
 pub(crate) struct StandInLog {
     path: PathBuf,
     limits: OutputLimits,
     read: u64,
-    /// The start of a line that is not whole yet.
+    /// The beginning of a line that is not complete.
     rest: Vec<u8>,
     held: Held,
-    /// The limit that was reached, in words.
+    /// The limit that is reached, in words.
     overflow: Option<String>,
-    /// The processes that are known, by their numbers.
+    /// The processes so far, by their ids.
     processes: HashMap<u64, Process>,
     seen: HashMap<String, Played>,
-    /// The last process that was started for a run, and no side call.
+    /// The last process that was started for a run, as opposed to a side call.
     last: Option<u64>,
-    /// The last sentence of a process without a cassette that refused, and when.
+    /// The time and the sentence of the last refusal by a process without a cassette.
     stray: Option<(u64, String)>,
 }
 
-/// A process of the log.
+/// A process in the log.
 #[derive(Debug, Default)]
 struct Process {
-    /// The arguments that it got.
+    /// The arguments of the process.
     arguments: Arc<[String]>,
     /// The cassette that it plays, `NAME/VERSION`.
     cassette: Option<String>,
-    /// The cassette that a marker names in its arguments, or in what it read.
+    /// The cassette that a marker in its arguments or its stdin names.
     named: Option<String>,
-    /// When it was started.
+    /// The time at which it was started.
     at: u64,
-    /// Is true if it read a line on stdin.
+    /// True if it read a line from stdin.
     was_heard: bool,
-    /// Is true if it refused.
+    /// True if it refused.
     refused: bool,
 }
 
-/// What the log says of one cassette.
+/// The state of one cassette in the log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Played {
-    /// How often a process began to play it.
+    /// The number of processes that began to play it.
     pub(crate) starts: u64,
     /// The arguments of the last process that began to play it, or that refused to.
     pub(crate) arguments: Arc<[String]>,
-    /// The bytes of the cassette that the last process has printed.
+    /// The bytes of the cassette that are printed.
     pub(crate) printed: u64,
-    /// What it waits for; absent while it prints.
+    /// The line for which it waits; `None` while it prints.
     pub(crate) waits_for: Option<String>,
-    /// The sentence of a process that got a wrong line.
+    /// The sentence of a process that refused a line.
     pub(crate) refused: Option<String>,
-    /// Whether its process has ended, or a turn of it.
+    /// True once its process, or the turn in it, has ended.
     pub(crate) turn_ended: bool,
-    /// Whether its process has ended.
+    /// True once its process has ended.
     pub(crate) exited: bool,
-    /// The turns, each with the times of its first and its last byte, in ms since 1970.
+    /// The turns, each with the times of its first and its last byte, in milliseconds since 1970.
     pub(crate) turns: Vec<(u64, Option<u64>)>,
-    /// What was printed: the time, and the number of bytes up to there. It never falls.
+    /// The prints: each time, with the number of bytes up to there, which never falls.
     pub(crate) prints: Arc<Vec<(u64, u64)>>,
 }
 
-/// A line of the log, as far as it is read.
+/// A line of the log, with the fields that are used.
 #[derive(Deserialize)]
 struct LogLine<'a> {
     pid: u64,
@@ -97,7 +97,7 @@ struct LogLine<'a> {
     at: u64,
     argv: Option<Vec<String>>,
     form: Option<Cow<'a, str>>,
-    /// The line that it read on stdin.
+    /// A line that the process read from stdin.
     line: Option<Cow<'a, str>>,
     cassette: Option<Cow<'a, str>>,
     #[serde(default)]
@@ -113,7 +113,7 @@ struct LogLine<'a> {
 }
 
 impl StandInLog {
-    /// The log in the file at `path`, which may not be there yet.
+    /// Creates the reader of the log at `path`, which may not exist yet.
     pub(crate) fn at(path: PathBuf, limits: OutputLimits, kept: &Arc<KeptBytes>) -> Self {
         Self {
             path,
@@ -129,9 +129,9 @@ impl StandInLog {
         }
     }
 
-    /// Reads what was appended since the last call, until a limit is reached.
+    /// Reads the lines that were appended since the last call, until a limit is reached.
     pub(crate) fn update(&mut self) -> io::Result<()> {
-        // A gateway may put anything in its place, such as a pipe that nobody writes to.
+        // Opened with care, because a gateway may put anything in its place, such as a pipe without a writer.
         let mut file = match files::open(&self.path) {
             Err(error) if error.is_not_found() => return Ok(()),
             file => file?,
@@ -149,7 +149,7 @@ impl StandInLog {
         Ok(())
     }
 
-    /// Takes a part of the log. The error is the limit that was reached.
+    /// Takes a part of the log. The error is the limit that it reaches.
     fn append(&mut self, part: &[u8]) -> Result<(), String> {
         let OutputLimits { bytes, line: longest, .. } = self.limits;
         let too_much = |what: String, option: &str| {
@@ -162,7 +162,7 @@ impl StandInLog {
             }
             if line.ends_with(b"\n") {
                 let whole = std::mem::take(&mut self.rest);
-                // Another program may write there too.
+                // Another program may have written other lines.
                 if let Ok(line) = serde_json::from_slice(&whole) {
                     self.take(&line).map_err(|full| full.to_string())?;
                 }
@@ -174,12 +174,12 @@ impl StandInLog {
         }
     }
 
-    /// The limit that was reached, in words; no more of the log is read then.
+    /// Returns the limit that is reached, in words; the log is not read any further then.
     pub(crate) fn overflow(&self) -> Option<&str> {
         self.overflow.as_deref()
     }
 
-    /// What is known of a cassette, `NAME/VERSION`; nothing if it was never played.
+    /// Returns the state of a cassette, `NAME/VERSION`; the default if it was never played.
     pub(crate) fn played(&self, cassette: &str) -> Played {
         self.seen.get(cassette).cloned().unwrap_or_default()
     }
@@ -196,13 +196,14 @@ impl StandInLog {
         self.processes.retain(|_, process| process.cassette.as_deref() != Some(cassette));
     }
 
-    /// Returns the arguments of the last process that began to play a cassette, or refused to, without the name of the program.
+    /// Returns the arguments, without the name of the program, of the last process that began to play a cassette or
+    /// refused to.
     pub(crate) fn arguments(&self, cassette: &str) -> Option<&[String]> {
         self.seen.get(cassette).map(|played| &*played.arguments)
     }
 
-    /// Returns the arguments of the last process that was started for a run, if that was since `begin_ms` and it got no
-    /// message: no line on stdin, and no prompt in its arguments. One that refused is none.
+    /// Returns the arguments of the last process for a run, if it was started since `begin_ms` and got no message:
+    /// neither a line on stdin nor a prompt in its arguments. A process that refused does not count.
     pub(crate) fn unheard(&self, begin_ms: u64) -> Option<&[String]> {
         let last = self.processes.get(&self.last?)?;
         let is_unheard =
@@ -210,13 +211,13 @@ impl StandInLog {
         is_unheard.then_some(&*last.arguments)
     }
 
-    /// The last sentence of a process that refused before it had a cassette.
+    /// Returns the last sentence of a process that refused before it had a cassette.
     pub(crate) fn stray(&self) -> Option<&str> {
         self.stray.as_ref().map(|(_, sentence)| sentence.as_str())
     }
 
-    /// The sentence of the last process that was started for a run since `begin_ms` and refused its arguments, when it
-    /// refused them. No process was started after it.
+    /// Returns the time and the sentence of a refusal of arguments, if the last process for a run was started since
+    /// `begin_ms` and refused its arguments.
     pub(crate) fn refused_start(&self, begin_ms: u64) -> Option<(u64, &str)> {
         let last = self.processes.get(&self.last?)?;
         let (at, sentence) = self.stray.as_ref()?;
@@ -230,7 +231,7 @@ impl StandInLog {
         if name == "start" {
             let arguments = line.argv.as_deref().unwrap_or_default();
             self.held.try_keep(PROCESS + arguments.iter().map(String::len).sum::<usize>())?;
-            // The system gives the number of an ended process again.
+            // A new entry, because the system may reuse the id of a process that has ended.
             let named = arguments.iter().rev().find_map(|argument| marked(argument));
             let process = Process {
                 arguments: arguments.into(),
@@ -264,7 +265,7 @@ impl StandInLog {
             if is_new {
                 process.cassette = Some(cassette.to_owned());
                 let arguments = process.arguments.clone();
-                // Another process may go on where the one before ended.
+                // Another process may continue where the one before ended.
                 let goes_on = line.left_out > 0;
                 let kept = if goes_on { std::mem::take(played) } else { Played::default() };
                 let starts = if goes_on { kept.starts } else { played.starts };
@@ -279,7 +280,7 @@ impl StandInLog {
             let words = line.sentence.as_deref().or(line.waits_for.as_deref()).unwrap_or(name);
             words.chars().take(SENTENCE).collect()
         };
-        // Another program may write of processes that were never started.
+        // Another program may write about processes that were never started.
         let mut process = self.processes.get_mut(&pid);
         if let Some(process) = &mut process {
             process.refused |= name == "refused";
@@ -288,7 +289,7 @@ impl StandInLog {
         let Some(played) = cassette.and_then(|cassette| self.seen.get_mut(cassette)) else {
             if name == "refused" {
                 self.stray = Some((at, sentence()));
-                // Of several chats, the one whose cassette was named is refused.
+                // The refusal belongs to the cassette that the process named, because several chats share the log.
                 if let Some((named, process)) = process.and_then(|it| Some((it.named.clone()?, it)))
                 {
                     self.held.try_keep(CASSETTE + named.len())?;
@@ -325,13 +326,13 @@ impl StandInLog {
 }
 
 impl Played {
-    /// Returns whether the last process that began to play this cassette asks nobody in it.
+    /// Returns whether the last process that began to play this cassette asks for no permissions in it.
     pub(crate) fn asks_nobody(&self, cassette: &Cassette) -> bool {
         self.starts > 0 && asks_nobody(&self.arguments, cassette)
     }
 
-    /// The turns of the stand-in, and the times at which the lines of stdout were printed, as far as they were; in ms
-    /// since `begin_ms`.
+    /// Returns the turns of the stand-in, and the times at which lines of stdout were printed, as far as they were, in
+    /// milliseconds since `begin_ms`.
     pub(crate) fn since(&self, begin_ms: u64, stdout: &[u8]) -> (Vec<PlayedTurn>, Vec<u64>) {
         let since = |at: u64| at.saturating_sub(begin_ms);
         let turns = self.turns.iter().map(|(began, ended)| PlayedTurn {
@@ -392,12 +393,12 @@ mod tests {
         assert_eq!((log.stray(), log.overflow()), (Some("no cassette"), None));
         assert_eq!(log.arguments("a/1.0.0"), Some(&["-p".to_owned()][..]));
         assert_eq!(log.arguments("b/1.0.0"), None);
-        // Lines about processes that were never started make nothing to keep.
+        // Lines about processes that were never started take no memory.
         assert_eq!(log.processes.keys().copied().collect::<Vec<_>>(), [1]);
     }
 
-    /// Reads a log of these lines; what a cassette is known to have got, what the last start was refused with, and whether
-    /// it got nothing.
+    /// Reads a log of these lines, and compares the arguments known for a cassette, the refusal of the last start, and
+    /// whether the last start got no message.
     #[track_caller]
     fn check_starts(
         lines: &[&str],

@@ -1,22 +1,22 @@
-//! The gateways of `clitape.toml`: how to start them, to talk to them, and to know that they are done.
+//! The subjects of `clitape.toml`: starts a gateway, talks to it, and finds out when it is done.
 //!
-//! 1. [`Subjects`] reads the file, `like` gives a subject the keys of another; [`GatewaySpec`] are the settings of a gateway.
-//!    [`Conditions`] are what is not as it was recorded.
-//! 2. `fit` says which cassettes a gateway can be given, `dialogue` what the recorded person did.
-//! 3. `review` lists what a subject runs, for the person who is asked. `prepare` installs what the gateway needs; `boot` starts the gateway in a temporary folder, with the
-//!    stand-in as its `claude` and a chat server, by a `way` to it. `packages` finds the folders of its libraries, and `bundled`
-//!    the CLIs in them; `ready_url` asks a URL whether it is ready, and `patience` gives up a gateway that does nothing.
-//! 4. `persons` says who writes and in which chats, `first` does what comes before the first prompt, and `part` is the
-//!    part of a chat that belongs to one run. `run` plays many cassettes at one start, `queue` is what they know of
-//!    each other, `drive` plays one of them in a chat, and `agent` one in an editor; `log`
-//!    reads what the stand-in did, `answers` what the recorded host answered, `bus` what the gateway's event bus said.
-//! 5. `suite` plays all that fit and makes findings of what was seen; `golden` compares it with what was accepted
-//!    before. `check` is a short look at a subject, with `hints` for the usual mistakes; `in_vain` is what a gateway asked for
-//!    and did not get.
-//!    `both` compares the chats of two gateways.
+//! 1. [`Subjects`] reads the file, and `like` gives a subject the keys of another. [`GatewaySpec`] has the settings of
+//!    a gateway, and [`Conditions`] the differences from a run as it was recorded.
+//! 2. `fit` decides which cassettes a gateway gets; `dialogue` has the acts of the recorded person.
+//! 3. `review` lists the programs that a subject runs, for the person who has to agree. `prepare` installs the packages
+//!    of the gateway; `boot` starts the gateway in a temporary folder, with the stand-in as its `claude` and a chat
+//!    server, by a `way` to it. `packages` finds the folders of its libraries, and `bundled` the CLIs in them;
+//!    `ready_url` asks a URL whether it is ready, and `patience` gives up a gateway that does not work.
+//! 4. `persons` has the persons and their chats, `first` does the acts before the first prompt, and `part` is the part
+//!    of a chat that belongs to one run. `run` plays many cassettes at one start, `queue` has the state that they
+//!    share, `drive` plays one of them in a chat, and `agent` one in an editor. `log` reads the log of the stand-in,
+//!    `answers` the answers of the recorded host, and `bus` the events of the gateway's event bus.
+//! 5. `suite` plays all cassettes that fit and makes findings; `golden` compares a chat with the accepted ones. `check`
+//!    is a short look at a subject, with `hints` for the usual mistakes; `in_vain` collects the requests that a gateway
+//!    made in vain. `both` compares the chats of two gateways.
 //! 6. `parser` compares the entries of a foreign parser with those of clitape's own; `replay` judges the chat that a
-//!    program prints of a cassette's files. `call` calls such programs for each cassette, `lasting` keeps a
-//!    parser that reads one after the other. `difference` adds to a finding what a subject makes as long as it likes.
+//!    program prints for a cassette's files. `call` calls such programs for each cassette, and `lasting` keeps a parser
+//!    that reads one after another. `difference` adds the differing lines of two traces to a finding.
 
 mod agent;
 mod answers;

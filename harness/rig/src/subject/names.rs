@@ -1,11 +1,11 @@
-//! The nearest of several names, for messages about a misspelt one.
+//! Finds the nearest of several names, for messages about a misspelt one.
 
 use clitape_recording::text::distance;
 
-/// The most letters that a misspelt name differs in.
+/// The most letters by which a misspelt name may differ.
 const MOST_WRONG: usize = 3;
 
-/// Returns `did you mean X?` for the known name that is most like `name`, if one is like it.
+/// Returns `did you mean X?` for the known name that is most like `name`, if one is near enough.
 pub(crate) fn suggestion<'a>(
     name: &str,
     known: impl IntoIterator<Item = &'a str>,

@@ -1,4 +1,4 @@
-//! The file of `--log`, which keeps all that a gateway prints, from its first start to its last.
+//! The file of `--log`, with the whole output of a gateway from its first start to its last.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use clitape_recording::files::{self, FileError};
 
-/// The most bytes of a line that are kept back until its end comes.
+/// The most bytes of a line that are held back until its end arrives.
 const LONGEST: usize = 64 * 1024;
 
-/// The file, and the first error of writing it.
+/// A log file, with the first error of writing it.
 #[derive(Debug)]
 pub struct OutputLog {
     file: Arc<Mutex<LogFile>>,
@@ -23,11 +23,11 @@ struct LogFile {
 }
 
 impl OutputLog {
-    /// Makes the file, or empties the one that is there.
+    /// Creates the file, or empties an existing one.
     ///
     /// # Errors
     ///
-    /// [`FileError`] when it can't be made.
+    /// [`FileError`] if it can't be created.
     pub fn create(path: &Path) -> Result<Self, FileError> {
         files::replace(path, "")?;
         let file = files::append(path)?;
@@ -38,12 +38,12 @@ impl OutputLog {
     ///
     /// # Errors
     ///
-    /// That error.
+    /// The error of the first write that failed.
     pub fn check(&self) -> io::Result<()> {
         lock(&self.file).failed.take().map_or(Ok(()), Err)
     }
 
-    /// A writer for one program. Each line is written through `mask`, which takes the token out of it.
+    /// Returns a writer for the output of one program. `mask` is applied to each line, to remove the token.
     pub(crate) fn sink(
         &self,
         mask: impl Fn(&str) -> String + Send + 'static,
@@ -54,11 +54,11 @@ impl OutputLog {
 }
 
 fn lock(file: &Mutex<LogFile>) -> std::sync::MutexGuard<'_, LogFile> {
-    // Writing does not panic.
+    // A poisoned lock is safe: writing can't panic.
     file.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The lines of one program. Dropping this writes a last line without an end.
+/// The lines of one program. Dropping it writes a last line that has no end.
 struct OutputLines<M: Fn(&str) -> String> {
     file: Arc<Mutex<LogFile>>,
     mask: M,

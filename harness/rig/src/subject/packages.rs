@@ -1,8 +1,9 @@
-//! The folders of packages that a gateway's command uses: `site-packages` of its Python, `node_modules` above its script.
+//! Finds the folders of packages that a gateway's command uses: the `site-packages` of its Python, and the
+//! `node_modules` above its script.
 //!
-//! The SDKs bring a CLI of their own in these folders, and certifi its authorities. A Python is asked for its
-//! `sys.path`, because a virtual environment, a shim of pyenv and a `.pth` file each change it; folders of Node follow
-//! from the path of the script, as Node looks for them itself.
+//! In these folders are the CLIs that SDKs bring, and the authorities of certifi. A Python is asked for its `sys.path`,
+//! because a virtual environment, a shim of pyenv and a `.pth` file each change it. Folders of Node follow from the
+//! path of the script, by the rules of Node.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Read as _;
@@ -14,17 +15,17 @@ use clitape_process::host::which;
 use clitape_process::{Output, OutputReader, ProcessError, Program, ProgramStart};
 use clitape_recording::files;
 
-/// The longest that a Python may take to say its `sys.path`.
+/// The time that a Python has to print its `sys.path`.
 const LONGEST: Duration = Duration::from_secs(10);
-/// The most bytes of the first line of a script, as the kernel reads it.
+/// The most bytes of a script's first line that the kernel reads.
 const FIRST_LINE: u64 = 256;
-/// The programs that run a script of JavaScript.
+/// The programs that run JavaScript.
 const NODES: [&str; 6] = ["node", "nodejs", "bun", "deno", "tsx", "ts-node"];
-/// The shells, whose scripts and `-c` name the programs that run the gateway.
+/// The shells: their scripts, and the text of `-c`, name the programs that run the gateway.
 const SHELLS: [&str; 6] = ["sh", "bash", "dash", "zsh", "ash", "ksh"];
-/// The most bytes of a shell's script that are read, and how many scripts may start each other.
+/// The most bytes that are read of a shell script, and the depth to which scripts that start scripts are followed.
 const SCRIPT: (u64, u8) = (64 << 10, 3);
-/// The folders in which a project keeps its own Python.
+/// The folders in which a project has its own Python.
 const VIRTUAL: [&str; 2] = [".venv", "venv"];
 
 /// Prints `sys.path`, and the folders of packages that an editable install leaves out of it.
@@ -49,13 +50,13 @@ pub(crate) struct Packages {
 }
 
 impl Packages {
-    /// Returns the folders of the command that `start` would start. It runs that command's Python, in the same folder
-    /// and environment, so that it is for commands to which a person has agreed. A Python that fails or does not answer
-    /// has no folders.
+    /// Returns the folders of packages of the command that `start` would start. It runs that command's Python in the
+    /// same folder and environment, so a person must have agreed to the command. A Python that fails or does not answer
+    /// contributes no folders.
     ///
     /// # Errors
     ///
-    /// When the supervisor of the Python was ended, or no more threads can be started.
+    /// An error if the supervisor of the Python was ended, or if no more threads can be started.
     pub(crate) fn of(start: ProgramStart<'_>, stop: &AtomicBool) -> Result<Self, ProcessError> {
         let mut found = Interpreters::default();
         found.read(start);
@@ -69,7 +70,7 @@ impl Packages {
     }
 }
 
-/// Adds a folder that is there and is not kept yet.
+/// Adds a folder, if it exists and is not in the list.
 fn keep(folders: &mut Vec<PathBuf>, folder: PathBuf) {
     if folder.is_dir() && !folders.contains(&folder) {
         folders.push(folder);
@@ -85,7 +86,7 @@ fn sys_path(
     let command = [python.into(), "-c".into(), ASK_PYTHON.into()];
     let reader = OutputReader::Attendant;
     let asked = ProgramStart { command: &command, with_stdin: false, reader, ..start };
-    // A Python that can't be started can't start the gateway either, which is reported there.
+    // A Python that can't be started can't start the gateway either, and that start reports it.
     let Ok(mut program) = Program::start(asked) else { return Ok(Vec::new()) };
     let mut output = Output::default();
     program.attend(&mut output, LONGEST, stop)?;
@@ -94,23 +95,23 @@ fn sys_path(
     Ok(folders.unwrap_or_default())
 }
 
-/// The programs that run the code of a gateway, as its command names them.
+/// The programs and scripts that run the code of a gateway, as its command names them.
 #[derive(Debug, Default)]
 struct Interpreters {
     pythons: Vec<PathBuf>,
-    /// The scripts of JavaScript.
+    /// The scripts in JavaScript.
     scripts: Vec<PathBuf>,
     /// The folders that the command names, as `npm --prefix` and `cd` do.
     folders: Vec<PathBuf>,
-    /// Is true if the command may run what the folder in which it starts has, as `npm start` and `uv run` do.
+    /// True if the command may run code of the folder in which it starts, as `npm start` and `uv run` do.
     uses_folder: bool,
-    /// The number of shell scripts that have started each other.
+    /// The depth of the present shell script, among scripts that start each other.
     depth: u8,
 }
 
 impl Interpreters {
-    /// Reads a command. Only its first word is looked at if it is an interpreter or a script; otherwise, as for `env`
-    /// or `uv run`, the others too. A folder that it names may be that of a project.
+    /// Reads a command. If its first word is an interpreter or a script, the others are its arguments; otherwise, as
+    /// for `env` or `uv run`, each of them may be a program. A folder that it names may be that of a project.
     fn read(&mut self, start: ProgramStart<'_>) {
         let [first, rest @ ..] = start.command else { return };
         let path = variable(start, "PATH").unwrap_or_default();
@@ -137,16 +138,16 @@ impl Interpreters {
         active.into_iter().for_each(|folder| self.python_in(&Path::new(folder).join("bin")));
     }
 
-    /// Takes a word of a command, `--option=` before it or not, if it is a folder.
+    /// Takes a word of a command, with or without `--option=` in front, if it is a folder.
     fn folder(&mut self, word: &str, start: ProgramStart<'_>) {
         let value = word.rsplit('=').next().filter(|value| !value.is_empty());
         let folder = value.map(|value| start.folder.join(value));
         self.folders.extend(folder.filter(|folder| folder.is_dir()));
     }
 
-    /// Reads the text of a shell's script: each word may be a program with its arguments, or a folder. `own` is the
-    /// folder of the script. A word is looked for there too, as `$(dirname "$0")/WORD` means, and in the folders named
-    /// before it, as `cd` means.
+    /// Reads the text of a shell script: each word may be a program with its arguments, or a folder. `own` is the
+    /// folder of the script. A word is looked up there too, for `$(dirname "$0")/WORD`, and in the folders that come
+    /// before it, for `cd`.
     fn script(&mut self, text: &str, own: Option<&Path>, start: ProgramStart<'_>) {
         if self.depth >= SCRIPT.1 {
             return;
@@ -177,7 +178,7 @@ impl Interpreters {
         self.depth -= 1;
     }
 
-    /// Takes a program and its arguments. Returns whether it is an interpreter or a script of one.
+    /// Takes a program and its arguments, and returns whether it is an interpreter or a script of one.
     fn take(&mut self, program: &Path, arguments: &[OsString], start: ProgramStart<'_>) -> bool {
         let name = program.file_name().unwrap_or_default().to_string_lossy();
         if is_python(&name) {
@@ -221,10 +222,10 @@ impl Interpreters {
         if is_python(&name) {
             self.python(interpreter);
         } else if NODES.contains(&name.as_str()) {
-            // What npm and the like start is in the folder of a project.
+            // Programs like npm start code from the folder of a project.
             self.scripts.extend([program.to_owned(), project(start)]);
         } else {
-            // A shim of pyenv, and a script whose Python has a long path, begin in a shell.
+            // A shim of pyenv, and a script whose Python has a long path, begin as shell scripts.
             let real = program.canonicalize().ok();
             for folder in [Some(program), real.as_deref()].into_iter().flatten() {
                 self.python_in(folder.parent().unwrap_or(Path::new("/")));
@@ -241,13 +242,14 @@ impl Interpreters {
         }
     }
 
-    /// Takes the Python of a folder of programs.
+    /// Takes the Python in a folder of programs.
     fn python_in(&mut self, folder: &Path) {
         let mut pythons = ["python3", "python"].map(|name| folder.join(name)).into_iter();
         pythons.find(|python| python.is_file()).into_iter().for_each(|python| self.python(python));
     }
 
-    /// The folders in which Node looks for packages: above each script, and above the file that a link to it names.
+    /// Returns the folders in which Node looks for packages: above each script, and above the file to which a link to
+    /// it leads.
     fn node_folders(&self, start: ProgramStart<'_>) -> Vec<PathBuf> {
         let mut folders = Vec::new();
         for script in &self.scripts {
@@ -255,7 +257,7 @@ impl Interpreters {
             for path in real.iter().chain([script]) {
                 above(path, &mut folders);
             }
-            // What npm installs for all users is beside the folder of its links.
+            // npm installs packages for all users beside the folder of its links.
             let prefix = script.parent().filter(|bin| bin.ends_with("bin")).and_then(Path::parent);
             prefix
                 .into_iter()
@@ -267,7 +269,7 @@ impl Interpreters {
     }
 }
 
-/// The file of a project of Node in the folder in which a command starts.
+/// Returns the path of `package.json` in the folder in which a command starts.
 fn project(start: ProgramStart<'_>) -> PathBuf {
     start.folder.join("package.json")
 }
@@ -282,13 +284,13 @@ fn above(file: &Path, folders: &mut Vec<PathBuf>) {
     }
 }
 
-/// A variable of the environment in which a program starts.
+/// Returns a variable of the environment in which a program starts.
 fn variable<'a>(start: ProgramStart<'a>, name: &str) -> Option<&'a OsStr> {
     let mut variables = start.environment.iter().rev();
     variables.find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
 }
 
-/// The file of a program: on `PATH`, or, with a `/`, from the folder in which it starts.
+/// Returns the file of a program: from `PATH`, or, if the word has a `/`, relative to the folder in which it starts.
 fn find(word: &OsStr, path: &OsStr, folder: &Path) -> Option<PathBuf> {
     let name = word.to_string_lossy();
     match name.contains('/') {
@@ -302,22 +304,22 @@ fn is_python(name: &str) -> bool {
     version.is_some_and(|version| version.chars().all(|c| c.is_ascii_digit() || c == '.'))
 }
 
-/// The first line of a script after `#!`.
+/// Returns the first line of a script behind `#!`.
 fn first_line(program: &Path) -> Option<String> {
     let text = start_of(program, FIRST_LINE);
     text.strip_prefix("#!")?.lines().next().map(str::to_owned)
 }
 
-/// The text of a shell's script; empty if it can't be read.
+/// Returns the text of a shell script; empty if it can't be read.
 fn text_of(script: &Path) -> String {
     start_of(script, SCRIPT.0)
 }
 
-/// The first bytes of a file as a text; empty if it can't be read.
+/// Returns the first bytes of a file as a text; empty if it can't be read.
 fn start_of(file: &Path, bytes: u64) -> String {
     let mut start = Vec::new();
     let opened = files::open_named(file).ok();
-    // What was read before an error is the start as well.
+    // The bytes before an error are a beginning as well.
     let _ = opened.map(|file| file.take(bytes).read_to_end(&mut start));
     String::from_utf8_lossy(&start).into_owned()
 }
@@ -334,7 +336,7 @@ mod tests {
 
     use super::*;
 
-    /// A program of these lines in `root`.
+    /// Makes a program in `root` with this text.
     fn put(root: &Path, file: &str, text: &str) {
         let path = root.join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -342,7 +344,8 @@ mod tests {
         fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// A tree with Pythons that say `python-packages` of their own folder, projects of Node, and programs that use them.
+    /// Makes a tree with Pythons that print `python-packages` of their own folder, projects of Node, and programs that
+    /// use them.
     fn tree() -> (tempfile::TempDir, PathBuf) {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
@@ -392,7 +395,7 @@ mod tests {
         (dir, root)
     }
 
-    /// The folders of a command that starts in `app`, relative to the tree.
+    /// Returns the folders of a command that starts in `app`, relative to the tree.
     fn folders(root: &Path, command: &[&str], variables: &[(&str, &str)]) -> Vec<String> {
         let scratch = Scratch::for_program(&HostPaths {
             path: OsString::new(),
@@ -418,7 +421,7 @@ mod tests {
         };
         let found = Packages::of(start, &AtomicBool::new(false)).unwrap();
         let all = found.python.iter().chain(&found.node);
-        // The temporary folder may itself be below a `node_modules`.
+        // Filters the folders of the tree, because the temporary folder may itself be below a `node_modules`.
         let own = all.filter_map(|folder| folder.strip_prefix(root).ok());
         own.map(|folder| folder.display().to_string()).collect()
     }

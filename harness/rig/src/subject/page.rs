@@ -1,4 +1,4 @@
-//! The page of one run at a gateway, which says which of its parts are recorded and which are real.
+//! Writes the page of one run at a gateway, which says of each of its parts whether it is recorded or real.
 
 use clitape_judge::Finding;
 use clitape_recording::trace::{Entry, Lane};
@@ -12,12 +12,12 @@ use super::spec::{Front, NamedGateway};
 use crate::chat_server::Faults;
 
 impl DriveResult {
-    /// How the run ended, in words.
+    /// Returns the ending of the run, in words.
     pub fn how(&self) -> String {
         self.ending.to_string()
     }
 
-    /// The parts of the run, each with what it was: recorded, real, or played by clitape.
+    /// Returns the parts of the run, each as recorded, real, or played by clitape.
     pub fn legs(
         &self,
         job: &Job,

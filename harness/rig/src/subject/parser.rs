@@ -1,4 +1,4 @@
-//! A parser as a subject: it reads the bytes of stdout on its stdin and prints lifecycle entries as JSON lines,
+//! Tests a parser as a subject: it reads the bytes of stdout on its stdin and prints lifecycle entries as JSON lines,
 //! which are compared with those of clitape's own parser, kind by kind.
 
 use std::collections::{BTreeMap, HashSet};
@@ -23,28 +23,28 @@ use super::lasting::Lasting;
 use super::prepare::RigHost;
 use super::spec::{ParserSpec, Started};
 
-/// The field whose texts of consecutive entries are one text: parsers cut it as they like.
+/// The field whose texts are joined over consecutive entries, because parsers may cut a text anywhere.
 const DELTA: &str = "delta";
-/// The kinds whose differences are shown; a parser can print an entry of very many.
+/// The most kinds whose differences are shown, because a parser can print entries of very many kinds.
 const SHOWN: usize = 20;
 
-/// A subject of kind parser, and how its name was written.
+/// A subject of kind parser, with its name as the command line has it.
 #[derive(Debug, Clone, Copy)]
 pub struct NamedParser<'a> {
-    /// Its name.
+    /// The name of the subject.
     pub name: &'a SubjectName,
     /// The version that the command line names.
     pub version: Option<&'a str>,
-    /// Its settings.
+    /// The settings of the subject.
     pub spec: &'a ParserSpec,
 }
 
-/// Gives a parser a cassette of every selected scenario, and compares the entries. `report` gets each scenario as soon
-/// as it is judged.
+/// Gives a parser a cassette of every selected scenario, compares the entries, and calls `report` with each scenario as
+/// soon as it is judged.
 ///
 /// # Errors
 ///
-/// [`SubjectError`] when the parser can't be installed or started, or the caller stops it.
+/// [`SubjectError`] if the parser can't be installed or started, or if the caller stops it.
 pub fn test_parser(
     parser: NamedParser<'_>,
     selection: &Selection,
@@ -92,7 +92,8 @@ pub fn test_parser(
     Ok(scenarios)
 }
 
-/// Gives a parser the bytes of a cassette, piece by piece as they were read. The error is a sentence for a finding.
+/// Gives a parser the bytes of a cassette, piece by piece as they were read. The inner error is a sentence for a
+/// finding.
 fn run(
     caller: &ProgramCaller<'_>,
     lasting: &mut Option<Lasting>,
@@ -101,7 +102,7 @@ fn run(
 ) -> Result<Result<CountedEntries, String>, SubjectError> {
     let plan = Plan::recorded(&cassette.timeline);
     let pieces = plan.pieces(&cassette.stdout).map(|(_, piece)| piece.to_vec()).collect();
-    // A line of clitape's own would complete a last line that has no end.
+    // A last line without an end needs a start of its own: the line that clitape adds would complete it.
     let (ending, stdout) = match spec.started {
         Started::Once if cassette.stdout.ends_with(b"\n") => {
             let parser = match lasting.take() {
@@ -131,7 +132,7 @@ fn run(
     })
 }
 
-/// The entries of clitape's own parser.
+/// Returns the entries of clitape's own parser.
 fn own(cassette: &Cassette) -> Vec<Entry> {
     let stdin = stdin_lines(&cassette.stdin, &cassette.timeline);
     let capture = Capture { stdout: &cassette.stdout, stdin: &stdin };
@@ -140,14 +141,14 @@ fn own(cassette: &Cassette) -> Vec<Entry> {
     replay(capture, &plan, setup).lane(Lane::Lifecycle).cloned().collect()
 }
 
-/// A difference: the sentence, and the entries on both sides.
+/// A difference: its sentence, and the entries on both sides.
 type ParserDifference = (String, Option<(Vec<Entry>, Vec<Entry>)>);
 
-/// Returns the kinds whose entries differ, and the number of those beyond the first few in one sentence.
+/// Returns the kinds whose entries differ; those beyond the first few are counted in one sentence.
 fn differences(spec: &ParserSpec, own: &[Entry], printed: &[Entry]) -> Vec<ParserDifference> {
     let (own, printed) = (by_kind(own), by_kind(printed));
     let kinds: Vec<&String> = match spec.kinds.is_empty() {
-        // Without a list, a parser is held to the kinds that it prints.
+        // Without a list, the kinds that a parser prints are compared.
         true => printed.keys().collect(),
         false => spec.kinds.iter().collect(),
     };
@@ -182,7 +183,7 @@ fn differences(spec: &ParserSpec, own: &[Entry], printed: &[Entry]) -> Vec<Parse
     differences
 }
 
-/// The entries with those fields only that an entry of the parser has: one that prints fewer is not wrong.
+/// Returns the entries with only those fields that some entry of the parser has, because a parser may print fewer.
 fn with_fields_of(own: &[Entry], printed: &[Entry]) -> Vec<Entry> {
     let keys: HashSet<&String> = printed.iter().flat_map(|entry| entry.data.keys()).collect();
     let mut own = own.to_vec();
@@ -192,7 +193,7 @@ fn with_fields_of(own: &[Entry], printed: &[Entry]) -> Vec<Entry> {
     own
 }
 
-/// The data of entries without the blanks of joined texts: parsers separate messages as they like.
+/// Returns the data of entries without the blanks in joined texts, because parsers separate messages differently.
 fn bare(entries: &[Entry]) -> Vec<Map<String, Value>> {
     let without = |entry: &Entry| {
         let mut data = Map::clone(&entry.data);
@@ -204,7 +205,7 @@ fn bare(entries: &[Entry]) -> Vec<Map<String, Value>> {
     entries.iter().map(without).collect()
 }
 
-/// The entries by kind, times aside; consecutive texts of a kind are joined.
+/// Returns the entries by kind, without times and with the consecutive texts of a kind joined.
 fn by_kind(entries: &[Entry]) -> BTreeMap<String, Vec<Entry>> {
     let mut kinds: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
     for entry in entries {

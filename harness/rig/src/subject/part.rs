@@ -1,4 +1,4 @@
-//! The part of a chat that belongs to one run: what happened there since the person wrote the prompt.
+//! The part of a chat that belongs to one run: its entries since the person wrote the prompt.
 
 use std::collections::BTreeSet;
 
@@ -12,9 +12,9 @@ use super::persons::Seat;
 use super::placeholders::Places;
 use crate::chat_server::{ChatServer, PersonError, PressTarget};
 
-/// The call that says that somebody types; a gateway repeats it as long as a run lives.
+/// The call that shows that the bot types; a gateway repeats it while a run lasts.
 pub(crate) const TYPING: &str = "sendChatAction";
-/// The characters that a sentence quotes of a chat.
+/// The characters that a sentence quotes from a chat.
 const QUOTE: usize = 160;
 /// The most labels of buttons that it quotes.
 const LABELS: usize = 8;
@@ -23,18 +23,18 @@ const LABELS: usize = 8;
 #[derive(Debug, Clone)]
 pub(crate) struct ChatPart<'a> {
     server: &'a ChatServer,
-    /// The placeholders of the start of the gateway.
+    /// The placeholders of the start, with their values.
     places: &'a Places,
     seat: Seat,
     topic: Option<i64>,
-    /// The entries of the chat before this part.
+    /// The number of entries of the chat before this part.
     known: usize,
-    /// The messages of the bot before this part: what happens to them belongs to an earlier run.
+    /// The messages of the bot before this part. Entries about them belong to an earlier run.
     before: BTreeSet<i64>,
 }
 
 impl<'a> ChatPart<'a> {
-    /// Begins a part with what happens from now on.
+    /// Begins a part at the present end of the chat.
     pub(crate) fn new(
         server: &'a ChatServer,
         places: &'a Places,
@@ -46,7 +46,7 @@ impl<'a> ChatPart<'a> {
         part
     }
 
-    /// Begins the part anew with what happens from now on.
+    /// Moves the begin of the part to the present end of the chat.
     pub(crate) fn begin(&mut self) {
         let entries = self.server.entries_after(self.seat.chat, 0);
         self.before = entries.iter().filter(|entry| sends(entry)).filter_map(number).collect();
@@ -58,12 +58,12 @@ impl<'a> ChatPart<'a> {
         self.seat.fill(text, self.places)
     }
 
-    /// Returns whether the gateway takes what persons write: it waits for updates, or has set a webhook.
+    /// Returns whether the gateway reads messages: it asks for updates, or has set a webhook.
     pub(crate) fn is_read(&self) -> bool {
         self.server.polled()
     }
 
-    /// Writes a text of the person.
+    /// Writes a text as the person, in the topic if there is one.
     pub(crate) fn say(&self, text: &str) -> Result<(), PersonError> {
         let said = match self.topic {
             Some(topic) => self.server.say_in_topic(self.seat.chat, topic, text),
@@ -72,12 +72,12 @@ impl<'a> ChatPart<'a> {
         said.map(drop)
     }
 
-    /// Presses a button.
+    /// Presses a button as the person.
     pub(crate) fn press(&self, target: PressTarget, label: &str) -> Result<(), PersonError> {
         self.server.press(self.seat.chat, target, label)
     }
 
-    /// Returns what happened; `at` counts from the person's first message of this part.
+    /// Returns the entries of this part; `at` counts from the person's first message in it.
     pub(crate) fn entries(&self) -> Vec<Entry> {
         let entries = self.server.entries_after(self.seat.chat, self.known);
         own(entries, self.topic, &self.before)
@@ -96,7 +96,7 @@ fn sends(entry: &Entry) -> bool {
     entry.kind.starts_with("send") && entry.field("message_id").is_some()
 }
 
-/// The number of the message that an entry is about.
+/// Returns the number of the message that an entry is about.
 fn number(entry: &Entry) -> Option<i64> {
     entry.field("message_id").and_then(Value::as_i64)
 }
@@ -105,7 +105,7 @@ fn topic(entry: &Entry) -> Option<i64> {
     entry.field("topic").and_then(Value::as_i64)
 }
 
-/// Leaves those entries that are of the topic, if there is one, and not about messages from before.
+/// Keeps the entries that belong to the topic, if there is one, and that are not about earlier messages.
 fn own(mut entries: Vec<Entry>, of: Option<i64>, before: &BTreeSet<i64>) -> Vec<Entry> {
     let mut in_topic = BTreeSet::new();
     entries.retain(|entry| {
@@ -131,7 +131,7 @@ fn own(mut entries: Vec<Entry>, of: Option<i64>, before: &BTreeSet<i64>) -> Vec<
     entries
 }
 
-/// Returns what stands last in a chat: the text and the buttons of the bot's newest message.
+/// Returns the last words in a chat: the text and the buttons of the bot's newest message.
 pub(crate) fn last_words(entries: &[Entry]) -> Option<String> {
     let text = finally_read(entries).pop()?;
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -148,7 +148,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// The entries of a lane at 1 ms, each from a line `KIND DATA`.
+    /// Makes entries of a lane at 1 ms, each from a line `KIND DATA`.
     pub(in crate::subject) fn entries_of(lane: Lane, lines: &[&str]) -> Vec<Entry> {
         let entry = |line: &&str| {
             let (kind, data) = line.split_once(' ').unwrap();

@@ -1,58 +1,59 @@
-//! How long a check waits for a gateway that does nothing.
+//! Decides how long a check waits for a gateway that does not work.
 //!
-//! A gateway with a wrong setting waits for something that does not come: it asks another server for updates, or knows
-//! nobody who writes. A slow one works meanwhile. The two differ in the processor time that they use, so that a check
-//! gives the first one up within ten seconds and waits for the second one as long as its limits allow.
+//! A gateway with a wrong setting waits for an event that never comes: it asks another server for updates, or ignores
+//! the person who writes. A slow one works meanwhile. Their processor time differs, so a check gives up the first
+//! within ten seconds and waits for the second as long as its limits allow.
 
 use std::time::{Duration, Instant};
 
 use clitape_process::{Program, Work};
 
-/// Which gateways are given up before their limits.
+/// The gateways that are given up before their limits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Patience {
-    /// None.
+    /// No gateways.
     #[default]
     Limits,
-    /// Those that do nothing for [`STILL`].
+    /// Gateways that do not work for [`STILL`].
     Check,
 }
 
-/// The time after which a gateway that does nothing is given up.
+/// The time without work after which a gateway is given up.
 pub(crate) const STILL: Duration = Duration::from_secs(8);
-/// The time from the first request that the chat server refused to the end: a gateway may ask with another token next.
+/// The time from the first request that the chat server refused to the giving up, because a gateway may try another
+/// token next.
 const REFUSED: Duration = Duration::from_secs(3);
-/// The seconds of `ready.within_s` above which a gateway is known to start slowly, so that it is never given up.
+/// The seconds of `ready.within_s` above which a gateway counts as a slow starter, which is never given up.
 pub(crate) const SLOW_START_S: u64 = 60;
 
 /// The time between two looks at the work of a program.
 const LOOK: Duration = Duration::from_millis(250);
-/// The looks of one span, and the most of them at which a program that does nothing may be running: it may try again now
+/// The looks in one span, and the most of them at which a program without work may be running, because it may retry now
 /// and then.
 const LOOKS: u32 = 4;
 const MOST_RUNNING: u32 = 1;
-/// The clock ticks, a hundred a second, that it may use in a span.
+/// The clock ticks, of 10 ms each, that a program without work may use in a span.
 const MOST_TICKS: u64 = 20;
 
-/// Since when a gateway does nothing.
+/// The time since which a gateway does not work.
 #[derive(Debug)]
 pub(crate) struct Stillness {
-    /// The beginning of the first span in which it did nothing, with no other one since.
+    /// The begin of the first of the latest spans without work.
     since: Instant,
-    /// The processor time at the beginning of this span.
+    /// The processor time at the begin of the present span.
     ticks: u64,
     looks: u32,
     running: u32,
     last_look: Instant,
-    /// A number that changes whenever something happens in the chat or in the log of `claude`.
+    /// A number that changes with every event in the chat or in the log of `claude`.
     events: u64,
     refused_since: Option<Instant>,
-    /// Since when the last line that it printed asks for an answer, and the line.
+    /// The last line of its output, if that asks for an answer, and the time since which it does.
     asks_since: Option<(Instant, String)>,
 }
 
 impl Stillness {
-    /// A gateway that has just done something.
+    /// Begins with a gateway that has just worked.
     pub(crate) fn new(now: Instant) -> Self {
         Self {
             since: now,
@@ -66,7 +67,7 @@ impl Stillness {
         }
     }
 
-    /// Returns how long the gateway has done nothing. `events` is a number that changes whenever something happens.
+    /// Returns the time for which the gateway has not worked. `events` is a number that changes with every event.
     pub(crate) fn look(&mut self, program: &Program, events: u64) -> Duration {
         let now = Instant::now();
         if now.duration_since(self.last_look) >= LOOK {
@@ -75,7 +76,7 @@ impl Stillness {
         now.duration_since(self.since)
     }
 
-    /// Takes a look at the work of a program. Where the system does not say, it looks as if it did nothing.
+    /// Takes a look at the work of a program. A system that does not report the work counts as no work.
     fn take(&mut self, now: Instant, work: Work, events: u64) {
         self.last_look = now;
         if events != self.events {
@@ -95,7 +96,7 @@ impl Stillness {
         (self.ticks, self.looks, self.running) = (work.ticks, 0, 0);
     }
 
-    /// Returns whether the last line that a program printed has asked for an answer for too long.
+    /// Returns whether the last line of a program has asked for an answer for too long.
     fn waits_for_answer(&mut self, last: Option<String>, now: Instant) -> bool {
         let asked = last.filter(|line| asks(line));
         let since = match (self.asks_since.take(), &asked) {
@@ -106,8 +107,8 @@ impl Stillness {
         self.asks_since.is_some() && now.duration_since(since) >= STILL
     }
 
-    /// Returns why a gateway that is not ready is given up, if it is. `is_refused` says that the chat server refused a
-    /// request of it; `within_s` is the time that its settings allow.
+    /// Returns the reason to give up a gateway that is not ready, if there is one. `is_refused` is true once the chat
+    /// server has refused a request of it; `within_s` is the time that its settings allow.
     pub(crate) fn gives_up_start(
         &mut self,
         program: &Program,
@@ -126,21 +127,21 @@ impl Stillness {
     }
 }
 
-/// Returns whether a line asks for a yes or a no, as a program does on a terminal.
+/// Returns whether a line asks for a yes or a no, as programs do on a terminal.
 fn asks(line: &str) -> bool {
     let line = line.trim_end().to_lowercase();
     let choices = ["(y/n)", "[y/n]", "(yes/no)", "[yes/no]"];
     choices.iter().any(|choice| line.trim_end_matches([':', '?', '>', ' ']).ends_with(choice))
 }
 
-/// Why a gateway that is not ready is given up.
+/// The reason to give up a gateway that is not ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GiveUpReason {
-    /// The chat server refused what it asked.
+    /// The chat server refused its requests.
     Refused,
-    /// It does nothing.
+    /// It does not work.
     Still,
-    /// It asks for an answer on a terminal, which it does not have. It may read the end of its input again and again.
+    /// It asks for an answer on a terminal, which it does not have; it may read the end of its input again and again.
     Asks,
 }
 
@@ -150,8 +151,8 @@ mod tests {
 
     #[test]
     fn a_program_that_works_or_hears_something_is_not_still() {
-        /// The seconds for which a program is still at the end, from the looks of each second: the ticks that it used, at
-        /// how many looks it ran, and whether something happened.
+        /// Compares the seconds without work at the end, after seconds that each have the ticks used, the number of
+        /// looks at which it ran, and whether an event happened.
         fn check(seconds: &[(u64, u32, bool)], expect: u64) {
             let begin = Instant::now();
             let mut still = Stillness::new(begin);
@@ -171,9 +172,9 @@ mod tests {
         check(&[NOTHING; 9], 9);
         check(&[(5, 1, false); 9], 9);
         check(&[(90, 4, false); 9], 0);
-        // On a busy machine it waits for a processor.
+        // On a busy machine a program waits for a processor.
         check(&[(2, 4, false); 9], 0);
-        // The look before the last is that of the main thread alone.
+        // The look before the last one is that of the main thread alone.
         check(&[(40, 0, false); 9], 0);
         check(&[(90, 4, false), NOTHING, NOTHING], 2);
         check(&[NOTHING, NOTHING, (0, 0, true), NOTHING], 2);
@@ -181,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_program_that_asks_on_a_terminal_is_given_up() {
-        /// What it printed last at each second, and whether it is given up at the end.
+        /// Compares whether a program is given up at the end, after seconds that each have the last line of its output.
         fn check(lines: &[&str], expect: bool) {
             let begin = Instant::now();
             let mut still = Stillness::new(begin);

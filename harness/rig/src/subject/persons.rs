@@ -1,31 +1,31 @@
-//! The persons who write to a gateway and the chats in which they write: the numbers are known before the gateway starts,
-//! so that its list of allowed persons or chats can name them.
+//! The persons who write to a gateway, and their chats. Their numbers are known before the gateway starts, so that its
+//! list of allowed persons or chats can name them.
 
 use super::placeholders::{Places, Writing};
 use super::spec::{ChatKind, Chats, Starts, Writers};
 use crate::chat_server::{ChatServer, username};
 
-/// The person of the warm-up. The recordings have the next ones.
+/// The person of the warm-up. Those of the recordings have the next numbers.
 const WARM_UP: i64 = 7_000_001;
 /// The person of the first recording, or of all of them.
 const FIRST: i64 = WARM_UP + 1;
 /// The number of the group of person 0; Telegram's supergroups begin with -100.
 const GROUP: i64 = -1_000_000_000_000;
 
-/// Where one recording is written, and by whom.
+/// The place of one recording: a person in a chat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Seat {
-    /// The person.
+    /// The number of the person.
     pub(crate) person: i64,
-    /// The chat.
+    /// The number of the chat.
     pub(crate) chat: i64,
-    /// The number by which the seat is known: recordings with the same one are written in the same place.
+    /// The number of the seat; recordings with the same number share the person and the chat.
     pub(crate) number: i64,
-    /// Which kind of chat it is.
+    /// The kind of the chat.
     pub(crate) kind: ChatKind,
 }
 
-/// The seats of all recordings that a run plays. They are the same at each start of the gateway.
+/// The seats of all recordings of a run, which are the same at each start of the gateway.
 #[derive(Debug, Clone)]
 pub(crate) struct Persons {
     kind: ChatKind,
@@ -35,9 +35,9 @@ pub(crate) struct Persons {
 }
 
 impl Persons {
-    /// The persons for this number of recordings.
+    /// Creates the seats for this number of recordings.
     pub(crate) fn new(writers: &Writers, jobs: usize, has_warm_up: bool) -> Self {
-        // A start that serves one recording knows one person.
+        // A start that serves one recording has one person.
         let is_one = writers.chats == Chats::One || writers.starts == Starts::Each;
         Self { kind: writers.chat, is_one, jobs, has_warm_up }
     }
@@ -57,27 +57,27 @@ impl Persons {
         if self.is_one { 1 } else { self.jobs }
     }
 
-    /// The seat that would have this number if each recording had one of its own.
+    /// Returns the seat that would have this number if each recording had its own.
     fn of(&self, number: i64) -> Seat {
         let number = if self.is_one { FIRST } else { number };
-        // The topics of a forum are those of one person.
+        // All topics of a forum belong to one person.
         let person = if self.kind == ChatKind::Topic { FIRST } else { number };
         let chat = if self.kind == ChatKind::Private { person } else { GROUP - person };
         Seat { person, chat, number, kind: self.kind }
     }
 
-    /// All seats, each once, the first recording's first.
+    /// Returns all seats, each once, the first recording's first.
     fn all(&self) -> Vec<Seat> {
         let recordings = (0..self.seats().max(1)).map(|index| self.seat(index));
         let warm_up = (self.has_warm_up && !self.is_one).then(|| self.warm_up());
         recordings.chain(warm_up).collect()
     }
 
-    /// Makes the chats before the gateway starts: on Telegram a person has written to a bot before, or has put it into
-    /// the group, when the bot knows their number.
+    /// Makes the chats before the gateway starts, because on Telegram a bot knows a chat's number only after the person
+    /// has written to it, or has added it to the group.
     pub(crate) fn open(&self, server: &ChatServer) {
         for seat in self.all() {
-            // A chat past the limit is refused when the person writes in it.
+            // A chat beyond the limit is reported when the person writes in it.
             let _ = match seat.kind {
                 ChatKind::Private => server.open(seat.chat),
                 kind => server.open_group(seat.chat, seat.person, kind == ChatKind::Topic),
@@ -109,8 +109,8 @@ impl Seat {
         places.set("chat", self.chat.to_string());
     }
 
-    /// Returns what the person of this seat writes: a text with the placeholders of a start filled, of which `{person}`,
-    /// `{username}` and `{chat}` are their own.
+    /// Returns a text with the placeholders of a start filled, of which `{person}`, `{username}` and `{chat}` are those
+    /// of this seat.
     pub(crate) fn fill(&self, text: &str, start: &Places) -> String {
         let mut places = Places::default();
         self.set_places(&mut places);
@@ -132,10 +132,10 @@ mod tests {
         persons.set_places(&mut places);
         let text = "{person}|{persons}|{username}|{usernames}|{chat}|{chats}";
         assert_eq!(places.fill(text, Writing::Plain).split('|').collect::<Vec<_>>(), expect);
-        // What a JSON file takes as a list of numbers.
+        // The form in which a JSON file has a list of numbers.
         let list = places.fill("[{persons}]", Writing::Json);
         assert!(serde_json::from_str::<Vec<i64>>(&list).is_ok(), "{list}");
-        // No seat is outside of the lists.
+        // Every seat is in the lists.
         let seats = (0..3).map(|index| persons.seat(index));
         for seat in seats.chain(has_warm_up.then(|| persons.warm_up())) {
             assert!(expect[1].contains(&seat.person.to_string()), "{seat:?}");
@@ -176,7 +176,7 @@ mod tests {
         );
         let in_group = ["7000002", "7000002", "person7000002", "person7000002", group, group];
         check((Group, C::One, S::One), true, in_group);
-        // One group with a topic for each recording.
+        // One group, with a topic for each recording.
         check((Topic, C::Each, S::One), true, in_group);
         let writers = Writers { chat: Topic, ..Writers::default() };
         let persons = Persons::new(&writers, 3, false);

@@ -34,12 +34,12 @@ pub(crate) struct Places {
     values: Vec<(String, String)>,
 }
 
-/// How a value is written in a file.
+/// The syntax in which a value is written into a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Writing {
-    /// As it is.
+    /// The value as it is.
     Plain,
-    /// As a part of a string of JSON.
+    /// The value escaped for a JSON string.
     Json,
 }
 
@@ -49,7 +49,7 @@ impl Places {
         self.values.push((name.to_owned(), value.into()));
     }
 
-    /// Adds the values of another start's placeholders. A name that is set already keeps its value.
+    /// Adds the values of other placeholders. A name that is set already keeps its value.
     pub(crate) fn add(&mut self, others: &Self) {
         self.values.extend(others.values.iter().cloned());
     }
@@ -79,8 +79,8 @@ impl Places {
     }
 }
 
-/// Returns the first placeholder of a text that does not exist and is none of `own`. Only small letters and `_` between
-/// braces make a placeholder.
+/// Returns the first placeholder in a text that neither exists nor is one of `own`. A placeholder is a name of small
+/// letters and `_` between braces.
 pub(crate) fn unknown_place<'a>(text: &'a str, own: &[&str]) -> Option<&'a str> {
     let mut rest = text;
     while let Some((_, name, after)) = next_place(rest) {
@@ -92,7 +92,7 @@ pub(crate) fn unknown_place<'a>(text: &'a str, own: &[&str]) -> Option<&'a str> 
     None
 }
 
-/// The text before the next placeholder, its name, and the text after it.
+/// Returns the text before the next placeholder, its name, and the text after it.
 fn next_place(text: &str) -> Option<(&str, &str, &str)> {
     let mut from = 0;
     while let Some(open) = text[from..].find('{').map(|at| from + at) {

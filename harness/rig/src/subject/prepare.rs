@@ -1,4 +1,4 @@
-//! What is the same for all starts of a subject: the machine around it, and what is installed for it.
+//! Prepares all starts of a subject: the machine around it, and the packages that it needs.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -25,15 +25,15 @@ pub struct RigHost<'a> {
     pub host: &'a HostPaths,
     /// The program that is running, which is installed as `claude`.
     pub program: &'a Path,
-    /// The folder for what npm installs.
+    /// The folder for the packages that npm installs.
     pub cache: &'a Path,
-    /// The environment of this process, by name.
+    /// Reads a variable of the environment of this process.
     pub variable: &'a (dyn Fn(&str) -> Option<OsString> + Sync),
-    /// The limits on what the subject sends.
+    /// The limits on the data that the subject sends.
     pub limits: RigLimits,
-    /// The file that gets all that a gateway prints, if there is one.
+    /// The file for the whole output of a gateway, if the caller wants one.
     pub log: Option<&'a OutputLog>,
-    /// A flag that ends the run when the caller sets it.
+    /// A flag by which the caller ends the run.
     pub stop: &'a AtomicBool,
 }
 
@@ -43,18 +43,18 @@ impl std::fmt::Debug for RigHost<'_> {
     }
 }
 
-/// What is the same for all starts of a subject.
+/// The state that all starts of a subject share.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Prepared {
-    /// The version that the command line names, or the subject.
+    /// The version that the command line names, or else the one in the settings.
     pub(crate) version: Option<String>,
-    /// What npm installed.
+    /// The packages that npm installed.
     installed: Option<Installed>,
-    /// The folder of the revision that is tested.
+    /// The folder of the tested revision.
     checkout: Option<PathBuf>,
 }
 
-/// Installs what a gateway needs and checks its revision out, unless they are in the cache.
+/// Installs the packages of a gateway and checks its revision out, unless they are in the cache.
 pub(crate) fn prepare_gateway(
     spec: &GatewaySpec,
     version: Option<&str>,
@@ -84,7 +84,7 @@ pub(crate) fn prepare_gateway(
     Ok(prepared)
 }
 
-/// A digest of a build's command and of the names of its variables; empty if nothing is built.
+/// Returns a digest of a build's command and of the names of its variables; empty if the gateway has no build.
 fn build_id(build: &[String], environment: &[(OsString, OsString)]) -> String {
     if build.is_empty() {
         return String::new();
@@ -94,9 +94,9 @@ fn build_id(build: &[String], environment: &[(OsString, OsString)]) -> String {
     settings_digest(&[("build", build), ("environment", names)])[..12].to_owned()
 }
 
-/// Variables that every program gets from the environment of clitape, where they are set.
+/// The variables that every program gets from the environment of clitape, as far as they are set.
 const PASSED: [&str; 4] = ["LANG", "LC_ALL", "TZ", "USER"];
-/// Further variables that a build gets: the places of its tools and caches, and the way to a registry.
+/// The further variables for a build: the folders of its tools and caches, and the way to a registry.
 pub(crate) const BUILD: [&str; 19] = [
     "HOME",
     "TMPDIR",
@@ -119,13 +119,12 @@ pub(crate) const BUILD: [&str; 19] = [
     "ALL_PROXY",
 ];
 
-/// The variables of clitape's own environment that a subject gets.
+/// Returns the variables of clitape's own environment that a subject gets.
 pub(crate) fn environment(rig: RigHost<'_>, more: &[String]) -> Vec<(OsString, OsString)> {
     variables(rig, PASSED.into_iter().chain(more.iter().map(String::as_str)))
 }
 
-/// The environment of the command that builds a subject, which has no tokens of the person but those that the subject
-/// gets too.
+/// Returns the environment of a build. Of the person's tokens it has only those that the subject gets too.
 fn build_environment(rig: RigHost<'_>, more: &[String]) -> Vec<(OsString, OsString)> {
     let mut environment = variables(rig, BUILD.into_iter());
     environment.extend(self::environment(rig, more));
@@ -140,7 +139,7 @@ fn variables<'a>(
     names.filter_map(|name| Some((name.into(), (rig.variable)(name)?))).collect()
 }
 
-/// Installs what a subject needs, unless it is in the cache. `note` is called before slow steps.
+/// Installs the packages of a subject, unless they are in the cache. `note` is called before slow steps.
 pub(crate) fn prepare(
     install: Option<&InstallSpec>,
     version: Option<&str>,
@@ -167,8 +166,8 @@ pub(crate) fn prepare(
     Ok(prepared)
 }
 
-/// The name of the folder of an install: the package for people, and a digest of all that it depends on, because other
-/// characters than letters, digits, dots and hyphens become hyphens.
+/// Returns the name of an install's folder: the package for people, and a digest of everything that decides its
+/// contents, because characters other than letters, digits, dots and hyphens become hyphens.
 fn folder_name(package: &str, install: &InstallSpec) -> String {
     let InstallSpec { npm: _, node, overrides, scripts } = install;
     let overrides = overrides.iter().flat_map(|(name, version)| [name, version]);
@@ -187,10 +186,10 @@ fn folder_name(package: &str, install: &InstallSpec) -> String {
 const LONGEST: usize = 80;
 
 impl Prepared {
-    /// The placeholders that do not depend on a start.
+    /// Returns the placeholders that do not depend on a start, with their values.
     pub(crate) fn places(&self, rig: RigHost<'_>) -> Places {
         let mut places = Places::default();
-        // The gateway may start in another folder.
+        // An absolute path, because the gateway may start in another folder.
         let root = rig.workspace.root();
         let root = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
         places.set("root", root.to_string_lossy());

@@ -1,40 +1,39 @@
-//! What the runs of one start of a gateway know of each other: whose `claude` plays, which places the gateway has served,
-//! and whether it serves one place only.
+//! The state that the runs of one start of a gateway share: whose `claude` plays, which seats the gateway has served,
+//! and whether it serves one seat only.
 //!
-//! A gateway may answer one person at a time. A run whose `claude` has not been started waits while the one of another run
-//! plays. A gateway that has served one place and leaves others without a `claude` is reported once, and not once for
-//! each recording.
+//! A gateway may answer one person at a time, so a run without a `claude` waits while that of another run plays. A
+//! gateway that has served one seat and leaves others without a `claude` is reported once, and not for each recording.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The number of later runs that a gateway may serve before one, until that one counts as left out.
+/// The number of later runs that a gateway may serve before an earlier one counts as left out.
 const OVERTAKEN: usize = 2;
-/// The places that are left without a `claude` until the gateway counts as one for one place.
+/// The number of seats left without a `claude` after which the gateway counts as one for one seat.
 const LEFT: usize = 2;
-/// The factor by which a run waits longer for its `claude` than the slowest start of one so far took.
+/// The factor by which a run waits longer for its `claude` than the slowest start so far took.
 const PATIENCE: u32 = 3;
 
 /// The runs of one start of a gateway.
 #[derive(Debug)]
 pub(crate) struct RunQueue {
-    /// The places of all recordings of this start.
+    /// The number of seats of all recordings of this start.
     seats: usize,
     runs: Mutex<Runs>,
 }
 
 #[derive(Debug, Default)]
 struct Runs {
-    /// Those under way, in the order in which they began.
+    /// The runs under way, in the order in which they began.
     under_way: BTreeMap<u64, QueuedRun>,
     next: u64,
-    /// The places in which `claude` was started.
+    /// The seats in which `claude` was started.
     served: BTreeSet<i64>,
-    /// The places that were left without one, each with the words of the chat.
+    /// The seats that were left without one, each with the words of the chat.
     left: BTreeMap<i64, Option<String>>,
     slowest_start: Duration,
-    /// The sentence about a gateway that serves one place only.
+    /// The sentence about a gateway that serves one seat only.
     verdict: Option<String>,
 }
 
@@ -46,7 +45,7 @@ struct QueuedRun {
     overtaken: usize,
 }
 
-/// One run in the queue, which it leaves when this is dropped.
+/// A run's place in the queue. Dropping it removes the run.
 #[derive(Debug)]
 pub(crate) struct Ticket<'a> {
     queue: &'a RunQueue,
@@ -54,17 +53,17 @@ pub(crate) struct Ticket<'a> {
 }
 
 impl RunQueue {
-    /// Makes the queue of a start that serves recordings in this number of places.
+    /// Creates the queue of a start that serves recordings in this number of seats.
     pub(crate) fn new(seats: usize) -> Self {
         Self { seats, runs: Mutex::default() }
     }
 
     fn runs(&self) -> MutexGuard<'_, Runs> {
-        // Changing these maps does not panic.
+        // A poisoned lock is safe: changing these maps can't panic.
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a run in a place.
+    /// Adds a run in a seat.
     pub(crate) fn enter(&self, seat: i64) -> Ticket<'_> {
         let mut runs = self.runs();
         let id = runs.next;
@@ -74,14 +73,14 @@ impl RunQueue {
         Ticket { queue: self, id }
     }
 
-    /// Returns the sentence about a gateway that serves one place only.
+    /// Returns the sentence about a gateway that serves one seat only, once that is certain.
     pub(crate) fn verdict(&self) -> Option<String> {
         self.runs().verdict.clone()
     }
 }
 
 impl Ticket<'_> {
-    /// Notes that `claude` was started `after` so long.
+    /// Records that `claude` was started, this long after the message.
     pub(crate) fn starts(&self, after: Duration) {
         let mut runs = self.queue.runs();
         let Some(run) = runs.under_way.get_mut(&self.id) else { return };
@@ -96,15 +95,15 @@ impl Ticket<'_> {
         runs.slowest_start = runs.slowest_start.max(after);
     }
 
-    /// Notes whether `claude` plays for this run.
+    /// Records whether `claude` plays for this run.
     pub(crate) fn plays(&self, is_playing: bool) {
         if let Some(run) = self.queue.runs().under_way.get_mut(&self.id) {
             run.is_playing = is_playing;
         }
     }
 
-    /// Returns whether the gateway may still start `claude` because it is busy with another run. If the chat says that
-    /// the message waits, the order of the runs does not matter.
+    /// Returns whether the gateway may still start `claude` later, because it is busy with another run. If the chat
+    /// says that the message waits, runs that overtake this one do not count.
     pub(crate) fn may_wait(&self, says_so: bool) -> bool {
         let runs = self.queue.runs();
         let is_left = runs.under_way.get(&self.id).is_some_and(|run| run.overtaken >= OVERTAKEN);
@@ -112,8 +111,8 @@ impl Ticket<'_> {
         others.any(|(_, run)| run.is_playing) && (says_so || !is_left)
     }
 
-    /// Returns how long a run waits for its `claude` where the gateway has served one other place and none else;
-    /// `None` if that is not so.
+    /// Returns the time that a run waits for its `claude` if the gateway has served exactly one other seat; `None`
+    /// otherwise.
     pub(crate) fn patience(&self) -> Option<Duration> {
         let runs = self.queue.runs();
         let seat = runs.under_way.get(&self.id)?.seat;
@@ -122,7 +121,7 @@ impl Ticket<'_> {
         is_other.then(|| runs.slowest_start * PATIENCE)
     }
 
-    /// Notes that this run is left without `claude`, and what its chat says.
+    /// Records that this run is left without `claude`, with the words of its chat.
     pub(crate) fn leave(&self, words: Option<String>) {
         let mut runs = self.queue.runs();
         let Some(run) = runs.under_way.get(&self.id).copied() else { return };
@@ -173,7 +172,7 @@ mod tests {
         assert!(!second.may_wait(true));
     }
 
-    /// Lets the gateway serve the first of some places, and leave some of the others.
+    /// Lets the gateway serve the first of some seats and leave some of the others, and returns the verdict.
     fn verdict(seats: usize, left: &[(i64, Option<&str>)]) -> Option<String> {
         let queue = RunQueue::new(seats);
         let first = queue.enter(1);
@@ -211,7 +210,7 @@ mod tests {
             queue.enter(seat).starts(Duration::ZERO);
         }
         assert_eq!(queue.enter(3).patience(), None);
-        // A warm-up and one recording do not tell.
+        // A warm-up and one recording are too few for a verdict.
         let queue = RunQueue::new(1);
         queue.enter(1).starts(Duration::ZERO);
         assert_eq!(queue.enter(2).patience(), None);

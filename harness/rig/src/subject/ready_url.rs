@@ -1,4 +1,4 @@
-//! A URL that says when a gateway is ready.
+//! Asks a URL whether a gateway is ready.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
@@ -9,13 +9,13 @@ use std::time::Duration;
 use clitape_process::NetworkDoor;
 use clitape_process::threads::{NoMoreThreads, start};
 
-/// The time between two tries.
+/// The time between two requests.
 const PAUSE: Duration = Duration::from_millis(20);
-/// The longest wait of one try for the connection, and for each part of the answer.
+/// The longest wait of one request for the connection, and for each part of the answer.
 const TRY: Duration = Duration::from_millis(500);
 
-/// Asks a URL again and again on a thread of its own, because the search for a name, and an answer that comes byte by
-/// byte, may take longer than its caller can wait. The thread ends after this is dropped.
+/// Requests a URL again and again on a thread of its own, because the look-up of a name, or an answer that comes byte
+/// by byte, may take longer than its caller can wait. Dropping it ends the thread.
 #[derive(Debug)]
 pub(super) struct UrlWatch {
     has_answered: Arc<AtomicBool>,
@@ -23,7 +23,7 @@ pub(super) struct UrlWatch {
 }
 
 impl UrlWatch {
-    /// Asks a URL of this machine, or of the network of its own that `door` leads into.
+    /// Starts to request a URL of this machine, or of the separate network into which `door` leads.
     pub(super) fn start(
         url: String,
         door: Option<Arc<NetworkDoor>>,
@@ -46,7 +46,7 @@ impl UrlWatch {
         Ok(watch)
     }
 
-    /// Whether the URL was answered with a status below 400.
+    /// Returns whether the URL has answered with a status below 400.
     pub(super) fn has_answered(&self) -> bool {
         self.has_answered.load(Ordering::Relaxed)
     }
@@ -58,7 +58,7 @@ impl Drop for UrlWatch {
     }
 }
 
-/// Whether a GET of an `http://` URL is answered with a status below 400.
+/// Returns whether a GET of an `http://` URL is answered with a status below 400.
 fn answers(url: &str, connect: impl Fn(SocketAddr) -> io::Result<TcpStream>) -> bool {
     let Some(rest) = url.strip_prefix("http://") else { return false };
     let (address, path) = rest.split_once('/').unwrap_or((rest, ""));
@@ -92,7 +92,7 @@ mod tests {
         let answering = std::thread::spawn(move || {
             for status in ["404 Not Found", "200 OK"] {
                 let (mut stream, _) = server.accept().unwrap();
-                // The client closes as soon as it has the status.
+                // The client closes the connection as soon as it has the status.
                 let _ = stream.read(&mut [0; 512]).unwrap();
                 stream.write_all(format!("HTTP/1.1 {status}\r\n\r\n").as_bytes()).unwrap();
             }

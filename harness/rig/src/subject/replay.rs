@@ -1,5 +1,5 @@
-//! A program that is called as `clitape replay` is: it reads a cassette's files and prints what its chat showed, on
-//! the clock of the plan. It is judged by the rules for gateways.
+//! Tests a program that is called like `clitape replay`: it reads a cassette's files and prints the entries of its
+//! chat, on the clock of the plan. The rules for gateways judge the chat.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -25,43 +25,43 @@ use super::prepare::RigHost;
 use super::spec::{ReplaySpec, shown};
 use super::suite::{LeftOut, context, differs_under_plan};
 
-/// A subject of kind replay, and how its name was written.
+/// A subject of kind replay, with its name as the command line has it.
 #[derive(Debug, Clone, Copy)]
 pub struct NamedReplay<'a> {
-    /// Its name.
+    /// The name of the subject.
     pub name: &'a SubjectName,
     /// The version that the command line names.
     pub version: Option<&'a str>,
-    /// Its settings.
+    /// The settings of the subject.
     pub spec: &'a ReplaySpec,
 }
 
-/// What is replayed.
+/// The choice of replays.
 #[derive(Debug, Clone, Copy)]
 pub struct ReplayOptions<'a> {
-    /// The scenarios.
+    /// The selected scenarios.
     pub selection: &'a Selection,
-    /// Whether what differs from a golden is written as a pending one.
+    /// True to write a chat that differs from its golden as a pending one.
     pub update: bool,
     /// The seeds of the plans.
     pub seeds: Seeds,
 }
 
-/// What came of a subject of kind replay.
+/// The result of a subject of kind replay.
 #[derive(Debug, Default)]
 pub struct ReplaySuite {
     /// The scenarios, by name.
     pub scenarios: Vec<ScenarioRun>,
-    /// The cassettes that were left out.
+    /// The cassettes that were left out, with the reasons.
     pub left_out: Vec<LeftOut>,
 }
 
-/// Lets a program replay every cassette that fits, and judges the chat that it prints. `report` gets each scenario as
-/// soon as it is judged.
+/// Lets a program replay every cassette that fits, judges the chat that it prints, and calls `report` with each
+/// scenario as soon as it is judged.
 ///
 /// # Errors
 ///
-/// [`SubjectError`] when the program can't be installed or started, or the caller stops it.
+/// [`SubjectError`] if the program can't be installed or started, or if the caller stops it.
 pub fn test_replay(
     subject: NamedReplay<'_>,
     options: ReplayOptions<'_>,
@@ -91,7 +91,7 @@ pub fn test_replay(
     Ok(suite)
 }
 
-/// A cassette for a program.
+/// A cassette for a program, with all that its replay needs.
 struct ReplayCase<'a> {
     subject: NamedReplay<'a>,
     shown: &'a str,
@@ -100,7 +100,7 @@ struct ReplayCase<'a> {
     cassette: Cassette,
 }
 
-/// What a program printed of the chat, and how it ended.
+/// The entries of the chat that a program printed, and its ending.
 struct ReplayedChat {
     read: CountedEntries,
     ending: ObservedEnding,
@@ -139,7 +139,7 @@ impl ReplayCase<'_> {
         let line = self.line(&request);
         let compared = golden::compare(chat, options.update, &line, &caller.kept)?;
         findings.extend(compared.finding);
-        // With a host that wrote lines, another time of an answer is another chat.
+        // Seeds are left out if the host wrote lines, because another time of an answer gives another chat.
         let seeds = if self.cassette.stdin.is_empty() { options.seeds } else { Seeds::NONE };
         for seed in seeds.each() {
             findings.extend(self.under_plan(caller, seed, &plain)?);
@@ -151,7 +151,7 @@ impl ReplayCase<'_> {
         Ok(CheckRun { cassettes: 1, goldens, plans, replayed: plans, took, ..check })
     }
 
-    /// The request for the chat of the scenario, or for one in mode partial if it has none.
+    /// Returns the request for the chat of the scenario, or for one in mode partial if it has none.
     fn request(&self) -> ReplayRequest {
         let (name, version) = (&self.scenario.name, self.cassette.version());
         let mut request = ReplayRequest::new(format!("cassettes/{name}/{version}"));
@@ -174,7 +174,7 @@ impl ReplayCase<'_> {
         let scratch = caller.scratch()?;
         let mut request = request.clone();
         if let Some(PlanArg::Json(plan)) = &request.plan {
-            // A plan may be longer than an argument can be.
+            // A file, because a plan may be longer than an argument can be.
             let file = scratch.path().join("plan.json");
             fs::write(&file, plan)?;
             request.plan = Some(PlanArg::File(file));
@@ -195,7 +195,7 @@ impl ReplayCase<'_> {
         Ok(ReplayedChat { read, ending })
     }
 
-    /// What a person read under a plan, if it is something else than without.
+    /// Returns a finding if a person reads something else under a plan than without one.
     fn under_plan(
         &self,
         caller: &ProgramCaller<'_>,
@@ -220,7 +220,7 @@ impl ReplayCase<'_> {
         Finding::new(kind, &place, sentence, self.line(request))
     }
 
-    /// The line that calls the program again.
+    /// Returns the command line that repeats the call.
     fn line(&self, request: &ReplayRequest) -> String {
         let command = self.subject.spec.call.command.iter();
         request.line(&command.map(|word| shell_quote(word)).collect::<Vec<_>>().join(" "))

@@ -15,18 +15,18 @@ use super::spec::{
     ReplaySpec, Subject, Writers,
 };
 
-/// The most bytes of a command that is one line.
+/// The most bytes of a command that is listed on one line.
 const LINE: usize = 100;
 
-/// Lists what a subject runs. The digest is of all settings that decide what runs, of the version, and of the folder
-/// `root` of its `clitape.toml`, because the same command runs another program in another folder.
+/// Lists the programs that a subject runs. The digest covers all settings that decide what runs, the version, and the
+/// folder `root` of its `clitape.toml`, because the same command runs another program in another folder.
 pub fn review(subject: &Subject, version: Option<&str>, root: &Path) -> Review {
     let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     let mut listing = Listing::default();
     match subject {
         Subject::Gateway(spec) => listing.gateway(spec.at_version(version), version),
         Subject::Parser(spec) => {
-            // The kinds that are compared, and how often it is started, run no other program.
+            // The kinds to compare, and the number of starts, do not change the program.
             let ParserSpec { call, kinds: _, started: _ } = &**spec;
             listing.hash("kind", ["parser"]);
             listing.call(call, version);
@@ -45,10 +45,10 @@ pub fn review(subject: &Subject, version: Option<&str>, root: &Path) -> Review {
     Review::of_settings(listing.lines, &settings)
 }
 
-/// The lines of a subject, and what its digest is of.
+/// The lines about a subject, and the hash for its digest.
 ///
-/// Settings are taken out of their structs without `..`, so that a new one is listed here, or named as one that runs
-/// nothing.
+/// The code takes settings out of their structs without `..`, so that a new setting must be listed here, or be named as
+/// one that does not decide what runs.
 #[derive(Default)]
 struct Listing {
     lines: Vec<String>,
@@ -81,7 +81,7 @@ impl Listing {
             cli,
             values,
             claude_first,
-            // Limits, promises that are judged, and the choice of recordings run nothing.
+            // Limits, judged promises and the choice of recordings do not decide what runs.
             own_prompts: _,
             idle_s: _,
             within_s: _,
@@ -91,7 +91,7 @@ impl Listing {
             scenarios: _,
             except: _,
             known: _,
-            // The settings of a version are the whole spec that is listed.
+            // The settings of a version are part of the listed spec.
             versions: _,
         } = spec;
         self.hash("kind", [front.to_string()]);
@@ -168,7 +168,7 @@ impl Listing {
             install,
             version: own_version,
             cli,
-            // A limit, and the choice of recordings, run nothing.
+            // A limit and the choice of recordings do not decide what runs.
             within_s: _,
             scenarios: _,
             except: _,
@@ -187,7 +187,7 @@ impl Listing {
         self.hash("version", version);
     }
 
-    /// Lists what npm installs; only the package has placeholders.
+    /// Lists the packages that npm installs; only the name of the package has placeholders.
     fn install(&mut self, install: Option<&InstallSpec>, places: &Places) {
         let Some(InstallSpec { npm, node, overrides, scripts }) = install else { return };
         let package = places.fill(npm, Writing::Plain);
@@ -212,7 +212,7 @@ impl Listing {
         self.hash("install.scripts", [scripts.to_string()]);
     }
 
-    /// Lists the variables of the person's environment that the subject reads, and those that are set.
+    /// Lists the variables of the person's environment that the subject reads, and the variables that its settings set.
     fn environment(&mut self, pass_env: &[String], env: &BTreeMap<String, String>) {
         self.lines
             .extend(pass_env.iter().flat_map(|name| whole("it gets your variable", name, FILE)));
@@ -248,7 +248,7 @@ impl Listing {
     }
 }
 
-/// Lists a command as a shell reads it: one word a line, if it is long.
+/// Returns a command as a shell reads it; a long one has one word a line.
 fn words(label: &str, command: &[String]) -> Vec<String> {
     let words: Vec<String> = command.iter().map(|part| word(part)).collect();
     let line = words.join(" ");
@@ -265,7 +265,7 @@ fn words(label: &str, command: &[String]) -> Vec<String> {
     lines
 }
 
-/// A word as a shell reads it, with the line breaks that it has.
+/// Returns a word as a shell reads it, with the line breaks in it.
 fn word(word: &str) -> String {
     match word.contains('\n') {
         true => format!("'{}'", word.replace('\'', r"'\''")),
@@ -362,7 +362,7 @@ mod tests {
         }
     }
 
-    /// Settings that change what runs: a subject that has the first is not agreed to with the second.
+    /// The settings that change what runs, each with two values: agreement to the first must not count for the second.
     const RUNS: [(&str, &str, &str); 34] = [
         ("kind", "kind = 'gateway'", "kind = 'agent'"),
         ("kind", "kind = 'parser'", "kind = 'replay'"),
@@ -407,7 +407,7 @@ mod tests {
         ("claude_first", "claude_first = ['a']", "claude_first = ['b']"),
         ("reach", "reach = 'proxy'", "reach = 'address'"),
     ];
-    /// Settings that run nothing: they are limits, promises that are judged, or choose recordings.
+    /// The settings that do not change what runs: limits, judged promises, and the choice of recordings.
     const RUNS_NOTHING: [(&str, &str); 19] = [
         ("own_prompts", "own_prompts = true"),
         ("idle_s", "idle_s = 9"),
@@ -429,7 +429,7 @@ mod tests {
         ("kinds", "kinds = ['text']"),
         ("started", "started = 'once'"),
     ];
-    /// The keys with which settings come from another table, whose values are settings themselves.
+    /// The keys that take settings from another table; those settings are checked themselves.
     const ELSEWHERE: [&str; 2] = ["like", "at"];
 
     fn subject(settings: &str) -> String {

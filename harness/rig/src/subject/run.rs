@@ -1,5 +1,5 @@
-//! Plays many cassettes at one gateway: one start of it serves them all, each in a chat of its own, several at the
-//! same time; or one after the other in one chat, or each at a start of its own.
+//! Plays many cassettes at one gateway. By default one start serves them all, several at the same time, each in a chat
+//! of its own; settings can put them into one chat, one after another, or give each a start of its own.
 
 use std::collections::VecDeque;
 use std::io;
@@ -29,40 +29,40 @@ use crate::chat_server::Faults;
 use crate::kept::{KeptBytes, entry_bytes};
 use crate::stand_in::argument_differences;
 
-/// The bytes of the entries that are kept of a run that flooded.
+/// The bytes of entries that are kept of a run that flooded.
 const LEFT_OF_FLOOD: usize = 1 << 20;
-/// How often a gateway may end by itself before it is started no more.
+/// The number of times that a gateway may end by itself before it is not started again.
 const MOST_DEATHS: usize = 8;
 
-/// The starts of `claude` by a gateway, as the log of the stand-in has them.
+/// The starts of `claude` by a gateway, from the log of the stand-in.
 #[derive(Debug, Clone, Default)]
 pub struct ClaudeStarts {
-    /// The arguments of a start that was to play and got no message.
+    /// The arguments of the last start for a run, if it got no message.
     pub unheard: Option<Vec<String>>,
-    /// The sentence of the stand-in when it refused before it had a recording.
+    /// The sentence with which the stand-in refused before it had a recording.
     pub refused: Option<String>,
-    /// The differences of the arguments from the recorded ones, as sentences.
+    /// The differences from the recorded arguments, as sentences.
     pub differences: Vec<String>,
 }
 
-/// What happens while a gateway plays.
+/// An event while a gateway plays.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RunEvent<'a> {
     /// The gateway is ready.
     Ready {
-        /// How long it took.
+        /// The time until it was ready.
         after: Duration,
         /// The way by which it reaches the chat server.
         reach: ChatReach,
     },
     /// The gateway was asked to end.
     Stopped {
-        /// How long it took.
+        /// The time that it took to end.
         after: Duration,
-        /// Whether it ended in time; it was killed otherwise.
+        /// True if it ended in time; otherwise it was killed.
         in_time: bool,
-        /// The last lines that it had printed by then.
+        /// The last lines that it had printed before.
         printed: Vec<String>,
         /// The hosts and methods that it asked for in vain.
         in_vain: InVain,
@@ -71,57 +71,57 @@ pub enum RunEvent<'a> {
     },
     /// A cassette begins.
     Begins(&'a Job),
-    /// Entries came in the chat of a cassette.
+    /// New entries came in the chat of a cassette.
     Entries(&'a Job, &'a [Entry]),
     /// A cassette has ended.
     Ended {
         /// The cassette.
         job: &'a Job,
-        /// What was seen of it.
+        /// The result of the cassette.
         seen: &'a DriveResult,
-        /// The number of cassettes that have ended.
+        /// The number of cassettes that have ended so far.
         done: usize,
     },
 }
 
-/// A message of a thread that plays a cassette: the index of the cassette, and what came.
+/// A message of a thread that plays cassettes, with the index of the cassette.
 enum PlayMessage {
     Begins(usize),
     Entries(usize, Vec<Entry>),
-    /// It is played again when the others are over, because the gateway may serve them first.
+    /// The cassette is played again after the others, because the gateway may serve them first.
     Later(usize),
-    /// Nothing was seen of one that the caller stopped.
+    /// The cassette has ended; `None` if the caller stopped it.
     Ended(usize, Option<DriveResult>),
 }
 
-/// The cassettes that are still to be played.
+/// The cassettes that are still to be played, and the results of the others.
 struct CassetteQueue<'a> {
     jobs: &'a [Job],
-    /// Those that may be played beside others.
+    /// The cassettes that may be played beside others.
     open: VecDeque<usize>,
-    /// Those that were under way when the gateway ended; each gets a start of its own.
+    /// The cassettes that were under way when the gateway ended; each gets a start of its own.
     alone: VecDeque<usize>,
     seen: Vec<Option<DriveResult>>,
     deaths: usize,
     persons: Persons,
-    /// The bytes that what was seen takes.
+    /// The bytes of memory that the results take.
     kept: usize,
 }
 
-/// What is played at a gateway, and how.
+/// The gateway and the manner of playing.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Play<'a> {
-    /// The gateway.
+    /// The settings of the gateway.
     pub(crate) spec: &'a GatewaySpec,
-    /// What was installed for it.
+    /// The packages that were installed for it.
     pub(crate) prepared: &'a Prepared,
-    /// How the stand-in plays.
+    /// The manner in which the stand-in plays.
     pub(crate) playing: &'a Playing,
-    /// The cassette of the turn that does not count, which begins every start.
+    /// The cassette of the warm-up, a turn that does not count and begins every start.
     pub(crate) warm_up: Option<&'a Job>,
-    /// Which calls of each chat fail.
+    /// The calls of each chat that fail.
     pub(crate) faults: &'a Faults,
-    /// The bytes that were kept of the gateway before.
+    /// The bytes of memory that earlier results of the gateway take.
     pub(crate) kept: usize,
 }
 
@@ -132,11 +132,11 @@ impl<'a> Play<'a> {
     }
 }
 
-/// Plays cassettes at a gateway, and returns what was seen of each, in their order.
+/// Plays cassettes at a gateway, and returns their results in the same order.
 ///
 /// # Errors
 ///
-/// [`SubjectError`] when the gateway can't be started, or the caller stops it.
+/// [`SubjectError`] if the gateway can't be started, or if the caller stops it.
 pub(crate) fn play(
     jobs: &[Job],
     how: Play<'_>,
@@ -178,7 +178,7 @@ pub(crate) fn play(
 }
 
 impl CassetteQueue<'_> {
-    /// Ends every cassette that was not played, because the gateway does not stay.
+    /// Ends every cassette that is left, because the gateway keeps ending.
     fn give_up(&mut self, how: &str, report: &mut dyn FnMut(RunEvent<'_>)) {
         let left: Vec<usize> = self.alone.drain(..).chain(self.open.drain(..)).collect();
         for index in left {
@@ -230,7 +230,7 @@ impl CassetteQueue<'_> {
             kept,
         };
         let writers = &spec.writers;
-        // Recordings of one chat, or of topics of one group, are played one after the other.
+        // Recordings that share a chat, or a group by its topics, are played one after another.
         let shares_chat = writers.chats == Chats::One || writers.chat == ChatKind::Topic;
         let at_once = if shares_chat { 1 } else { spec.at_once as usize };
         let one = |index: Option<usize>| (index.into_iter().collect::<VecDeque<_>>(), 1);
@@ -274,7 +274,7 @@ impl CassetteQueue<'_> {
                 let (persons, play_one) = (&persons, &play_one);
                 move || {
                     while let Some(index) = next(shared, waiting) {
-                        // The receiver is there until all threads have ended.
+                        // Can't fail: the receiver lives until all threads have ended.
                         let tell = |message| drop(sender.send(message));
                         tell(PlayMessage::Begins(index));
                         let watch =
@@ -282,7 +282,7 @@ impl CassetteQueue<'_> {
                         let seen = play_one(&jobs[index], persons.seat(index), faults, &watch);
                         let is_stuck = shares_chat && seen.as_ref().is_some_and(is_stuck);
                         if seen.as_ref().is_some_and(is_put_off) {
-                            // As above.
+                            // A poisoned lock is safe: pushing an index can't panic.
                             waiting.lock().unwrap_or_else(PoisonError::into_inner).push_back(index);
                             tell(PlayMessage::Later(index));
                         } else {
@@ -323,7 +323,7 @@ impl CassetteQueue<'_> {
                                     *last_words = words(&shared, program);
                                 }
                                 let before = self.kept;
-                                // An editor's session has ended; the chat server still counts its entries.
+                                // A chat server still counts its entries; an editor's session has ended.
                                 let counted = match shared.person {
                                     PersonSide::Editor(..) => 0,
                                     PersonSide::Chat(_) => {
@@ -351,7 +351,7 @@ impl CassetteQueue<'_> {
             }
         });
         let is_over = shared.over().is_some();
-        // No thread is left that could have panicked with it.
+        // A poisoned lock is safe: all threads that could change it have ended.
         self.open = waiting.into_inner().unwrap_or_else(PoisonError::into_inner);
         self.open.extend(rest);
         if let Some(sentence) = shared.queue.verdict() {
@@ -365,7 +365,7 @@ impl CassetteQueue<'_> {
         }
         self.deaths += usize::from(is_over);
         result?;
-        // What it prints while it ends says nothing about the runs.
+        // Read before the end, because lines that it prints while it ends do not explain the runs.
         let printed = boot.person.last_lines(&boot.program);
         let claude = claude_starts(jobs, &shared.log());
         let begin = Instant::now();
@@ -384,7 +384,7 @@ impl CassetteQueue<'_> {
     }
 }
 
-/// Reads how a gateway started `claude`, from the log of the stand-in.
+/// Reads the starts of `claude` by a gateway from the log of the stand-in.
 fn claude_starts(jobs: &[Job], log: &StandInLog) -> ClaudeStarts {
     let differences = jobs.iter().find_map(|job| {
         let recorded = &job.cassette.manifest.cli.argv;
@@ -397,16 +397,16 @@ fn claude_starts(jobs: &[Job], log: &StandInLog) -> ClaudeStarts {
     }
 }
 
-/// Whether a run ended with the gateway, which another run may have ended.
+/// Returns whether a run ended only because the gateway did, which another run may have caused.
 fn is_innocent(seen: &DriveResult) -> bool {
     matches!(seen.ending, ObservedEnding::Died { .. } | ObservedEnding::Flooded(_))
 }
 
-/// Reads the log, and notes that the gateway has ended, or printed or sent too much.
+/// Reads the log, and ends the runs if the gateway has ended, or has printed or sent too much.
 ///
 /// # Errors
 ///
-/// [`SubjectError::Thread`] when clitape itself can't go on; the runs end then.
+/// [`SubjectError::Thread`] if a thread of clitape itself has ended; the runs end too.
 fn watch(program: &mut Program, shared: &RunContext<'_>) -> Result<(), SubjectError> {
     if let Err(died) = shared.person.check() {
         shared.end(ObservedEnding::Died { how: died.to_string(), last_words: String::new() });
@@ -451,21 +451,21 @@ fn look(
     Ok(Some(ObservedEnding::Died { how: ended(exit), last_words: words(shared, program) }))
 }
 
-/// The last lines that a gateway printed, as one.
+/// Returns the last lines of a gateway, joined to one.
 fn words(shared: &RunContext<'_>, program: &Program) -> String {
     shared.person.last_lines(program).join(" / ")
 }
 
-/// Takes the next cassette that waits, unless the gateway serves none of them any more.
+/// Takes the next cassette that waits, unless the gateway does not serve any more.
 fn next(shared: &RunContext<'_>, waiting: &Mutex<VecDeque<usize>>) -> Option<usize> {
     if shared.over().is_some() || shared.queue.verdict().is_some() {
         return None;
     }
-    // Taking an index does not panic.
+    // A poisoned lock is safe: taking an index can't panic.
     waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
 }
 
-/// Returns whether a run ended before the gateway could be known to serve no other person.
+/// Returns whether a run ended before it was certain that the gateway serves no other person.
 fn is_put_off(seen: &DriveResult) -> bool {
     matches!(&seen.ending, ObservedEnding::NotServed(sentence) if sentence.is_empty())
 }
@@ -475,7 +475,7 @@ fn is_stuck(seen: &DriveResult) -> bool {
     matches!(seen.ending, ObservedEnding::Hung { .. } | ObservedEnding::Refused(_))
 }
 
-/// Plays one cassette in its place, or in a session of its own.
+/// Plays one cassette in its seat, or in a session of its own.
 fn one_cassette(
     job: &Job,
     seat: Seat,

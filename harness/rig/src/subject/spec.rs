@@ -1,4 +1,4 @@
-//! The settings of a subject.
+//! The settings of a subject, as `clitape.toml` gives them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,15 +15,15 @@ use super::placeholders::{Places, Writing};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Subject {
-    /// A program between a person and `claude`: the person uses a chat, or an editor.
+    /// A program between a person and `claude`; the person uses a chat or an editor.
     Gateway(Box<GatewaySpec>),
     /// A program that reads the bytes of stdout and prints lifecycle entries.
     Parser(Box<ParserSpec>),
-    /// A program that is called as `clitape replay` is.
+    /// A program that is called like `clitape replay`.
     Replay(Box<ReplaySpec>),
 }
 
-/// `kind` of a subject.
+/// The `kind` of a subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, strum::Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -34,78 +34,78 @@ pub enum SubjectKind {
     Agent,
     /// A program that reads the bytes of stdout and prints lifecycle entries.
     Parser,
-    /// A program that is called as `clitape replay` is.
+    /// A program that is called like `clitape replay`.
     Replay,
 }
 
-/// A gateway, and how to start it, to talk to it, and to know that it is done.
+/// The settings of a gateway: its start, the talk with it, and the signs that it is ready and done.
 #[derive(Debug, Clone)]
 pub struct GatewaySpec {
-    /// What the person uses.
+    /// The side of the person.
     pub front: Front,
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// Variables of its environment.
+    /// The variables that its environment gets.
     pub env: BTreeMap<String, String>,
-    /// Names of the variables of clitape's own environment that it gets too.
+    /// The names of variables that are passed on from clitape's own environment.
     pub pass_env: Vec<String>,
-    /// The folder in which it starts; that of `clitape.toml` when absent.
+    /// The folder in which it starts; by default that of `clitape.toml`.
     pub folder: Option<String>,
-    /// How it drives `claude`.
+    /// The manner in which it drives `claude`.
     pub host: HostKind,
-    /// How it says that it is ready.
+    /// The sign that it is ready.
     pub ready: Ready,
-    /// The way by which it reaches the chat server; clitape chooses when absent.
+    /// The way by which it reaches the chat server; by default clitape chooses one.
     pub reach: Option<ChatReach>,
-    /// Who writes, in which chats, and to which starts.
+    /// The persons, their chats, and the starts that serve them.
     pub writers: Writers,
-    /// What the person writes, `{prompt}` in it.
+    /// The text that the person writes, with `{prompt}` in it.
     pub say: String,
-    /// What the person writes to interrupt a turn; absent if nothing does.
+    /// The text that interrupts a turn; `None` if the gateway has none.
     pub stop: Option<String>,
     /// The labels of the buttons that answer a question.
     pub press: PressLabels,
-    /// Whether a message that comes during a turn is written to `claude` at once.
+    /// True if it writes a message that comes during a turn to `claude` at once.
     pub writes_during_turn: bool,
-    /// Whether it gives `claude` prompts of its own, which get a short answer.
+    /// True if it gives `claude` prompts of its own, which get a short answer.
     pub own_prompts: bool,
     /// The seconds without a call of the chat after which a run is over.
     pub idle_s: u64,
-    /// The seconds that one run may take.
+    /// The seconds that one run may take, in addition to the recorded time.
     pub within_s: u64,
-    /// The most runs at the same time.
+    /// The most runs at a time.
     pub at_once: u64,
-    /// The scenario that is played first and does not count.
+    /// The scenario of the warm-up, which is played first and does not count.
     pub warm_up: Option<ScenarioName>,
-    /// What it shows by its design.
+    /// The properties that it has by design.
     pub traits: SubjectTraits,
-    /// The scenarios that are played; all that fit when empty.
+    /// The scenarios to play; empty means all that fit.
     pub scenarios: Vec<ScenarioName>,
-    /// Scenarios that are left out, each with the reason.
+    /// The scenarios to leave out, each with the reason.
     pub except: BTreeMap<ScenarioName, String>,
-    /// The file of known differences, from the folder of `clitape.toml`.
+    /// The file of known differences, relative to the folder of `clitape.toml`.
     pub known: Option<PathBuf>,
-    /// Files of the temporary folder, each with the template that it is made of.
+    /// The files to write into the temporary folder, each with its template.
     pub files: BTreeMap<String, String>,
-    /// What npm installs first.
+    /// The package that npm installs first.
     pub install: Option<InstallSpec>,
-    /// The git repository of which `NAME@REVISION` is a revision, from the folder of `clitape.toml`.
+    /// The git repository with the revisions of `NAME@REVISION`, relative to the folder of `clitape.toml`.
     pub checkout: Option<PathBuf>,
-    /// The command that builds a revision, which runs in its folder.
+    /// The command that builds a revision in its folder.
     pub build: Vec<String>,
-    /// The version that is meant when the command line names none.
+    /// The version for a command line that names none.
     pub version: Option<String>,
-    /// The version of the CLI whose cassettes are played; the first of each scenario when absent.
+    /// The version of the CLI whose cassettes are played; by default the first of each scenario.
     pub cli: Option<CliVersion>,
-    /// Placeholders of its own, each with its value.
+    /// The subject's own placeholders, with their values.
     pub values: BTreeMap<String, String>,
-    /// The folders in which it looks for `claude` before those of `PATH`.
+    /// The folders in which it looks for `claude` before it looks on `PATH`.
     pub claude_first: Vec<String>,
-    /// The versions that have keys of their own, each with all of its settings.
+    /// The versions that have keys of their own, each with its whole settings.
     pub versions: BTreeMap<String, GatewaySpec>,
 }
 
-/// What a person uses to talk to a gateway.
+/// The side of the person: the program in which they talk to a gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Front {
@@ -115,71 +115,71 @@ pub enum Front {
     Editor,
 }
 
-/// `host` of a gateway: how it drives `claude`.
+/// The `host` of a gateway: the manner in which it drives `claude`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, strum::Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum HostKind {
-    /// It starts `claude -p` once for each message, with the prompt as an argument or on stdin.
+    /// Starts `claude -p` once for each message, with the prompt as an argument or on stdin.
     #[default]
     OneShot,
-    /// It keeps one process for many turns, and writes JSON lines to its stdin.
+    /// Keeps one process for many turns, and writes JSON lines to its stdin.
     Live,
 }
 
-/// `reach` of a gateway: how it reaches the chat server.
+/// The `reach` of a gateway: the way by which it reaches the chat server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, strum::Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum ChatReach {
-    /// It has a network of its own, in which `api.telegram.org` is the chat server and no other host exists.
+    /// A network of its own, in which `api.telegram.org` is the chat server and the only other host.
     Sandbox,
-    /// It has the variables of a proxy that leads to the chat server under that name, and refuses every other host.
+    /// The variables of a proxy that leads to the chat server under that name, and refuses every other host.
     Proxy,
-    /// It calls the address that `{bot_api}` gives it.
+    /// The address in `{bot_api}`, which the gateway calls.
     Address,
 }
 
-/// Who writes to a gateway: the chats of its recordings, the starts that serve them, and what comes before a prompt.
+/// The persons who write to a gateway: their chats, the starts that serve them, and their steps before a prompt.
 #[derive(Debug, Clone, Default)]
 pub struct Writers {
-    /// Which chat each recording has.
+    /// The chat of each recording.
     pub chats: Chats,
-    /// Which kind of chat it is.
+    /// The kind of the chats.
     pub chat: ChatKind,
     /// The number of recordings that a start of the gateway serves.
     pub starts: Starts,
-    /// The steps of the person before the first prompt of a chat.
+    /// The steps of a person before the first prompt in a chat.
     pub first: Vec<FirstStep>,
 }
 
-/// `chats` of a gateway: which chat each recording has.
+/// The `chats` of a gateway: the chat of each recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Chats {
-    /// A chat and a person of its own.
+    /// Each recording has a chat and a person of its own.
     #[default]
     Each,
-    /// All recordings have the same chat and the same person, one after the other.
+    /// All recordings share one chat and one person, one after another.
     One,
 }
 
-/// `starts` of a gateway: how many recordings a start serves.
+/// The `starts` of a gateway: the number of recordings that a start serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Starts {
-    /// One start serves all.
+    /// One start serves all recordings.
     #[default]
     One,
-    /// Each recording has a start of its own, one after the other.
+    /// Each recording has a start of its own, one after another.
     Each,
 }
 
-/// `chat` of a gateway: the kind of its chats.
+/// The `chat` of a gateway: the kind of its chats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ChatKind {
-    /// The person and the bot alone.
+    /// A private chat of the person with the bot.
     #[default]
     Private,
     /// A group.
@@ -188,28 +188,28 @@ pub enum ChatKind {
     Topic,
 }
 
-/// A step of `first`.
+/// A step of `first`, before the first prompt in a chat.
 #[derive(Debug, Clone)]
 pub enum FirstStep {
-    /// The person writes this.
+    /// The person writes this text.
     Say(String),
     /// The person presses the button whose label matches.
     Press(Regex),
 }
 
-/// How a gateway says that it is ready.
+/// The sign that a gateway is ready, and the time for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ready {
     /// The sign.
     pub sign: ReadySign,
-    /// The seconds that it may take.
+    /// The seconds until the sign must come.
     pub within_s: u64,
 }
 
 /// The sign of a gateway that is ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReadySign {
-    /// It answers `initialize` of the editor.
+    /// It answers the editor's `initialize`.
     Greeting,
     /// It asks the chat server for updates, or sets a webhook.
     Poll,
@@ -219,102 +219,102 @@ pub enum ReadySign {
     Url(String),
 }
 
-/// `press`: the labels of the buttons that answer a question, as regular expressions.
+/// The `press` of a gateway: the labels of the buttons that answer a question, as regular expressions.
 #[derive(Debug, Clone)]
 pub struct PressLabels {
-    /// Yes.
+    /// The labels that mean yes.
     pub allow: Regex,
-    /// No.
+    /// The labels that mean no.
     pub deny: Regex,
-    /// That all is chosen.
+    /// The labels that end a choice.
     pub done: Regex,
 }
 
-/// `install`: what npm installs.
+/// The `install` of a subject: the package that npm installs.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InstallSpec {
-    /// The package, such as `openclaw@{version}`.
+    /// The name of the package, such as `openclaw@{version}`.
     pub npm: String,
-    /// The version of node that is installed beside it.
+    /// The version of node to install beside it.
     #[serde(default)]
     pub node: Option<String>,
-    /// Versions of its own dependencies that take the place of others.
+    /// The versions that replace those of its dependencies.
     #[serde(default)]
     pub overrides: BTreeMap<String, String>,
-    /// Whether npm runs the scripts of the packages.
+    /// True if npm runs the scripts of the packages.
     #[serde(default)]
     pub scripts: bool,
 }
 
-/// A parser.
+/// The settings of a parser.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParserSpec {
-    /// How it is called.
+    /// The call of the program.
     pub call: CallSpec,
-    /// The kinds of lifecycle entries that it prints; the others are not compared.
+    /// The kinds of lifecycle entries to compare; empty means those that it prints.
     pub kinds: Vec<String>,
-    /// How often it is started.
+    /// The number of its starts.
     pub started: Started,
 }
 
-/// How often a parser is started.
+/// The `started` of a parser: the number of its starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Started {
-    /// For each cassette, whose end is the end of its stdin.
+    /// A start for each cassette, whose end is the end of stdin.
     #[default]
     Each,
-    /// Once: it answers the line `{"type":"clitape_end"}` after each cassette with an empty line.
+    /// One start: the parser answers the line `{"type":"clitape_end"}` after each cassette with an empty line.
     Once,
 }
 
-/// A program that is called as `clitape replay` is.
+/// The settings of a program that is called like `clitape replay`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplaySpec {
-    /// How it is called.
+    /// The call of the program.
     pub call: CallSpec,
-    /// What it shows by its design.
+    /// The properties that it has by design.
     pub traits: SubjectTraits,
 }
 
-/// How a program is called that is given cassettes.
+/// The call of a program that gets cassettes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallSpec {
     /// The program and its first arguments.
     pub command: Vec<String>,
-    /// Variables of its environment.
+    /// The variables that its environment gets.
     pub env: BTreeMap<String, String>,
-    /// Names of the variables of clitape's own environment that it gets too.
+    /// The names of variables that are passed on from clitape's own environment.
     pub pass_env: Vec<String>,
     /// The seconds that it may take for one cassette.
     pub within_s: u64,
-    /// The scenarios that it gets; all that fit when empty.
+    /// The scenarios that it gets; empty means all that fit.
     pub scenarios: Vec<ScenarioName>,
-    /// Scenarios that are left out, each with the reason.
+    /// The scenarios to leave out, each with the reason.
     pub except: BTreeMap<ScenarioName, String>,
-    /// What npm installs first.
+    /// The package that npm installs first.
     pub install: Option<InstallSpec>,
-    /// The version that is meant when the command line names none.
+    /// The version for a command line that names none.
     pub version: Option<String>,
-    /// The version of the CLI whose cassettes it gets; the first of each scenario when absent.
+    /// The version of the CLI whose cassettes it gets; by default the first of each scenario.
     pub cli: Option<CliVersion>,
 }
 
 impl GatewaySpec {
-    /// The settings of a version; of [`version`](Self::version) where none is named.
+    /// Returns the settings of a version; `None` means [`version`](Self::version).
     pub fn at_version(&self, version: Option<&str>) -> &Self {
         let version = version.or(self.version.as_deref());
         version.and_then(|version| self.versions.get(version)).unwrap_or(self)
     }
 
-    /// Whether it is given the path of a file for its event bus.
+    /// Returns whether it gets the path of a file for its event bus.
     pub fn has_bus(&self) -> bool {
         self.texts().any(|text| text.contains("{bus}"))
     }
 
-    /// Returns whether its settings, or the templates of its files in the folder `root`, have one of these placeholders.
-    /// The paths of templates have those that `places` and `values` set.
+    /// Returns whether its settings, or the templates of its files in the folder `root`, contain one of these
+    /// placeholders. The paths of the templates may have the placeholders that `places` and `values` set.
     pub(crate) fn has_place(&self, names: &[&str], mut places: Places, root: &Path) -> bool {
         for (name, value) in &self.values {
             let value = places.fill(value, Writing::Plain);
@@ -322,7 +322,7 @@ impl GatewaySpec {
         }
         let template = |path: &String| {
             let path = root.join(places.fill(path, Writing::Plain));
-            // One that can't be read is reported when the file is made.
+            // An unreadable template is reported when its file is made.
             files::read_text(&path).unwrap_or_default()
         };
         let has = |text: &str| names.iter().any(|name| text.contains(name));
@@ -334,25 +334,25 @@ impl GatewaySpec {
     }
 }
 
-/// A subject of kind gateway, and how its name was written.
+/// A subject of kind gateway, with its name as the command line has it.
 #[derive(Debug, Clone, Copy)]
 pub struct NamedGateway<'a> {
-    /// Its name.
+    /// The name of the subject.
     pub name: &'a SubjectName,
     /// The version that the command line names.
     pub version: Option<&'a str>,
-    /// Its settings.
+    /// The settings of the subject.
     pub spec: &'a GatewaySpec,
 }
 
 impl NamedGateway<'_> {
-    /// `NAME` or `NAME@VERSION`.
+    /// Returns `NAME` or `NAME@VERSION`.
     pub fn shown(&self) -> String {
         shown(self.name, self.version)
     }
 }
 
-/// `NAME` or `NAME@VERSION`, as the command line has it.
+/// Returns `NAME` or `NAME@VERSION`, as a command line has it.
 pub(crate) fn shown(name: &SubjectName, version: Option<&str>) -> String {
     match version {
         Some(version) => format!("{name}@{version}"),

@@ -1,4 +1,4 @@
-//! A subject on many scenarios: which cassettes are played, what the rules say of each, and the report.
+//! Tests a gateway on many scenarios: chooses the cassettes, plays them, applies the rules, and makes the report.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,58 +34,58 @@ use super::run::{Play, RunEvent, play};
 use super::spec::{Front, GatewaySpec, NamedGateway};
 use crate::kept::KeptBytes;
 
-/// The entries that a finding shows up to the one at fault.
+/// The most entries that a finding shows, the one at fault last.
 const CONTEXT: usize = 6;
-/// The characters of a message in a finding.
+/// The most characters of a message in a finding.
 const MESSAGE_WIDTH: usize = 160;
 
-/// What is played.
+/// The choice of scenarios, and the manner of playing them.
 #[derive(Debug, Clone, Copy)]
 pub struct SubjectOptions<'a> {
-    /// The scenarios.
+    /// The selected scenarios.
     pub selection: &'a Selection,
-    /// Whether they are played although `scenarios` of the subject leaves them out.
+    /// True to play them even if the subject's `scenarios` leave them out.
     pub force: bool,
-    /// Whether what differs from a golden is written as a pending one.
+    /// True to write a chat that differs from its golden as a pending one.
     pub update: bool,
     /// The seeds of the plans.
     pub seeds: Seeds,
-    /// What is not as it was recorded.
+    /// The differences from a run as it was recorded.
     pub conditions: &'a Conditions,
 }
 
-/// A cassette that is not played, and why.
+/// A cassette that is not played, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
-    /// The scenario, with the version where it has a cassette.
+    /// The scenario, with the version if it has a cassette.
     pub name: String,
-    /// Why.
+    /// The reason.
     pub why: Misfit,
 }
 
 /// The cassettes of a workspace for one gateway.
 #[derive(Debug, Default)]
 pub struct GatewaySelection {
-    /// Those that are played.
+    /// The cassettes to play.
     pub jobs: Vec<Job>,
-    /// Those that are not.
+    /// The cassettes to leave out.
     pub left_out: Vec<LeftOut>,
 }
 
-/// What came of a subject.
+/// The result of a test.
 #[derive(Debug, Default)]
 pub struct SubjectSuite {
     /// The scenarios, by name.
     pub scenarios: Vec<ScenarioRun>,
     /// The checks of the list of known differences.
     pub workspace: Vec<CheckRun>,
-    /// The differences that are known: the place, the rule's sentence and the reason.
+    /// The known differences that were met: the place, the rule's sentence and the reason.
     pub known: Vec<(String, String, String)>,
-    /// What was played and what was seen of it.
+    /// The cassettes that were played, with their results.
     pub played: Vec<(Job, DriveResult)>,
-    /// The cassettes that were left out.
+    /// The cassettes that were left out, with the reasons.
     pub left_out: Vec<LeftOut>,
-    /// The hosts and methods that the gateway asked for in vain, at all of its starts.
+    /// The hosts and methods that the gateway asked for in vain, over all of its starts.
     pub in_vain: InVain,
 }
 
@@ -93,7 +93,7 @@ pub struct SubjectSuite {
 ///
 /// # Errors
 ///
-/// [`SubjectError`] when a scenario or a cassette can't be read.
+/// [`SubjectError`] if a scenario or a cassette can't be read.
 pub fn select(
     workspace: &Workspace,
     spec: &GatewaySpec,
@@ -135,7 +135,7 @@ impl GatewaySelection {
     }
 }
 
-/// A cassette of a scenario that fits, or why none does.
+/// Returns a cassette of a scenario that fits, or the reason why none does.
 fn job(
     workspace: &Workspace,
     spec: &GatewaySpec,
@@ -158,12 +158,12 @@ fn job(
     })
 }
 
-/// Plays the cassettes that fit a gateway, and judges what a person saw. `report` gets what happens; `note` is
-/// called before slow steps.
+/// Plays the cassettes that fit a gateway, and judges the chats. `report` is called with each event; `note` is called
+/// before slow steps.
 ///
 /// # Errors
 ///
-/// [`SubjectError`] when the gateway can't be installed or started, or the caller stops it.
+/// [`SubjectError`] if the gateway can't be installed or started, or if the caller stops it.
 pub fn test(
     gateway: NamedGateway<'_>,
     options: SubjectOptions<'_>,
@@ -225,7 +225,7 @@ pub fn test(
                 None => found.push(finding),
             }
         }
-        // What was accepted is the chat of a run as it was recorded.
+        // Goldens are compared under the recorded conditions only, under which they were accepted.
         let mut compared = 0;
         if conditions.are_recorded() && spec.front == Front::Chat {
             let chat = golden::GoldenChat {
@@ -278,7 +278,7 @@ pub fn test(
     let left_out = left_out.map(|one| CheckRun::left_out(&one.name, &one.why.to_string()));
     suite.workspace.extend(left_out);
     let chosen = options.selection;
-    // In a part of the scenarios, not every known difference can be met.
+    // The list is checked with all scenarios only, because a part of them does not meet every known difference.
     if chosen.is_whole && chosen.scenarios.len() == rig.workspace.names()?.len() {
         suite.workspace.extend(list_check(gateway, &known));
     }
@@ -286,7 +286,7 @@ pub fn test(
 }
 
 impl SubjectSuite {
-    /// Leaves the recordings that the gateway served. The others have one finding about the subject, and are listed as
+    /// Keeps the recordings that the gateway served. The others become one finding about the subject, and are listed as
     /// left out.
     fn take_served(
         &mut self,
@@ -314,7 +314,7 @@ impl SubjectSuite {
     }
 }
 
-/// The rules that a run broke.
+/// Returns the rules that a run broke.
 fn violations(job: &Job, seen: &DriveResult, spec: &GatewaySpec) -> Vec<Violation> {
     let (facts, entries) = (job.facts.clone(), seen.entries.clone());
     let observation = match spec.front {
@@ -330,7 +330,7 @@ fn violations(job: &Job, seen: &DriveResult, spec: &GatewaySpec) -> Vec<Violatio
     })
 }
 
-/// The check of the list of known differences as a whole, where something is wrong with it.
+/// Returns the check of the list of known differences, if the list has a mistake.
 fn list_check(gateway: NamedGateway<'_>, known: &KnownDifferences) -> Option<CheckRun> {
     let place = format!("subject {}: known differences", gateway.shown());
     let reproduce = format!("clitape test --subject {}", gateway.shown());
@@ -342,7 +342,7 @@ fn list_check(gateway: NamedGateway<'_>, known: &KnownDifferences) -> Option<Che
     (!findings.is_empty()).then(|| CheckRun::of("known differences", findings))
 }
 
-/// The list of known differences; empty if the subject has none.
+/// Reads the list of known differences; empty if the subject has none.
 fn known_differences(
     gateway: NamedGateway<'_>,
     rig: RigHost<'_>,
@@ -353,7 +353,7 @@ fn known_differences(
     KnownDifferences::parse(&text).map_err(|error| SubjectError::Known { path, error })
 }
 
-/// The cassette of the turn that does not count.
+/// Returns the cassette of the warm-up, if the gateway has one.
 fn warm_up(spec: &GatewaySpec, workspace: &Workspace) -> Result<Option<Job>, SubjectError> {
     let Some(name) = &spec.warm_up else { return Ok(None) };
     let scenario = workspace.scenario_of(name)?;
@@ -365,7 +365,7 @@ fn warm_up(spec: &GatewaySpec, workspace: &Workspace) -> Result<Option<Job>, Sub
     }
 }
 
-/// Where a finding is, and how it is shown again.
+/// The place of a finding, and the command that shows it again.
 struct FindingPlace<'a> {
     gateway: NamedGateway<'a>,
     job: &'a Job,
@@ -394,7 +394,7 @@ impl FindingPlace<'_> {
         finding.with_context(context(entries, violation.entry))
     }
 
-    /// What a person read under a plan, if it is something else than without.
+    /// Returns a finding if a person reads something else under a plan than without one.
     fn under_plan(&self, seed: u64, plain: &DriveResult, planned: &DriveResult) -> Option<Finding> {
         let sentence = differs_under_plan(
             seed,
@@ -406,7 +406,7 @@ impl FindingPlace<'_> {
     }
 }
 
-/// What a person read under a plan, if it is something else than without.
+/// Returns the sentence of a finding if a person reads something else under a plan than without one.
 pub(super) fn differs_under_plan(
     seed: u64,
     plain: (&[Entry], &ObservedEnding),
@@ -433,13 +433,13 @@ pub(super) fn differs_under_plan(
     ))
 }
 
-/// The entries that a finding shows up to the one at fault, or the last ones.
+/// Returns the entries that a finding shows: up to the one at fault, or the last ones.
 pub(super) fn context(entries: &[Entry], at: Option<usize>) -> Vec<ContextMoment> {
     let end = at.map_or(entries.len(), |at| (at + 1).min(entries.len()));
     entries[end.saturating_sub(CONTEXT)..end].iter().map(moment).collect()
 }
 
-/// An entry as a finding shows it.
+/// Returns an entry as a finding shows it.
 fn moment(entry: &Entry) -> ContextMoment {
     let lines = entry.headline_lines(ContextMoment::COLUMNS);
     let (input, output) = match entry.kind.starts_with('(') {
@@ -449,7 +449,7 @@ fn moment(entry: &Entry) -> ContextMoment {
     ContextMoment { at: entry.at, input, output }
 }
 
-/// The cassettes that were left out, by the reason.
+/// Returns the cassettes that were left out, by the reason.
 pub fn by_reason(left_out: &[LeftOut]) -> BTreeMap<String, Vec<&str>> {
     let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for LeftOut { name, why } in left_out {

@@ -1,4 +1,5 @@
-//! How a gateway reaches the chat server at one start: the way that is taken, and what a program needs for it.
+//! The way of a gateway to the chat server at one start: its servers, and the variables and files that a program needs
+//! for it.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -13,8 +14,8 @@ use crate::chat_server::ChatServer;
 use crate::limits::ChatServerLimits;
 use crate::reach::{InsideServers, NetworkSandbox, ProxyWay, Refused};
 
-/// The ways to try, the best one first. A gateway that gets `{bot_api}` (`has_address`) needs none but that; others are confined to a
-/// network of their own, and where the system does not have that, a proxy stands in for it.
+/// Returns the ways to try, the best one first. A gateway that gets `{bot_api}` (`has_address`) needs only that; others
+/// get a network of their own, or a proxy on systems without such networks.
 pub(super) fn ways(spec: &GatewaySpec, has_address: bool) -> &'static [ChatReach] {
     match (spec.reach, spec.front) {
         (_, Front::Editor) | (Some(ChatReach::Address), _) => &[ChatReach::Address],
@@ -32,7 +33,7 @@ pub(super) enum Way {
     Address,
 }
 
-/// The servers that stay for as long as the gateway runs.
+/// The servers that live as long as the gateway runs.
 #[derive(Debug)]
 pub(super) enum Serving {
     Inside(InsideServers),
@@ -41,7 +42,7 @@ pub(super) enum Serving {
 }
 
 impl Way {
-    /// Makes a way. Its files are in `folder`; `refused` gets the hosts that the gateway asks for and does not get.
+    /// Makes a way, with its files in `folder`. Hosts that the gateway asks for in vain are added to `refused`.
     pub(super) fn new(
         reach: ChatReach,
         folder: &Path,
@@ -60,8 +61,8 @@ impl Way {
         })
     }
 
-    /// The variables that lead the gateway there, and let it trust the authority of the run. `environment` is what it has
-    /// without them.
+    /// Returns the variables that lead the gateway to the chat server and make it trust the authority of the run.
+    /// `environment` is its environment without them.
     pub(super) fn variables(
         &self,
         environment: &[(OsString, OsString)],
@@ -73,13 +74,13 @@ impl Way {
         }
     }
 
-    /// The namespaces in which a program of the gateway may run that is asked a question before the gateway starts.
+    /// Returns the namespaces, with an empty network, for a program of the gateway that runs before the gateway starts.
     pub(super) fn quiet(&self) -> Option<Isolation> {
         let network = Some(OwnNetwork::default());
         matches!(self, Self::Sandbox(_)).then(|| Isolation { network, covers: Vec::new() })
     }
 
-    /// The namespaces of the gateway, in which `covers` are in the places of the CLIs that its SDK brings.
+    /// Returns the namespaces of the gateway, in which `covers` replace the CLIs that its SDK brings.
     pub(super) fn isolation(
         &mut self,
         packages: &Packages,
@@ -97,7 +98,7 @@ impl Way {
         Some(isolation)
     }
 
-    /// Serves the gateway, which has just been started and has these sockets.
+    /// Serves the gateway, which has just started with these sockets.
     pub(super) fn serve(
         self,
         sockets: NetworkSockets,
@@ -115,7 +116,7 @@ impl Way {
 }
 
 impl Serving {
-    /// Checks that clitape's own thread still works.
+    /// Checks that clitape's own thread is still running.
     pub(super) fn check(&self) -> Result<(), ThreadDied> {
         match self {
             Self::Proxy(proxy) => proxy.check(),
@@ -123,7 +124,7 @@ impl Serving {
         }
     }
 
-    /// The way to what the gateway serves in a network of its own.
+    /// Returns the way to the ports of a gateway in a network of its own.
     pub(super) fn door(&self) -> Option<Arc<NetworkDoor>> {
         match self {
             Self::Inside(inside) => inside.door.clone(),

@@ -1,4 +1,4 @@
-//! The keys of a subject that belong to another kind, and the placeholders in them.
+//! Finds keys of a subject that belong to another kind, and unknown placeholders in the others.
 
 use super::{Complaint, FirstStepFile, SubjectFile, complain};
 use crate::subject::names::suggestion;
@@ -6,7 +6,7 @@ use crate::subject::placeholders::{PLACES, unknown_place};
 use crate::subject::spec::SubjectKind;
 
 impl SubjectFile {
-    /// The first key that belongs to another kind, and that kind.
+    /// Returns the first key that belongs to another kind, with that kind.
     pub(super) fn foreign_key(&self, kind: SubjectKind) -> Option<(&'static str, SubjectKind)> {
         let chat = [
             ("host", self.host.is_some()),
@@ -34,7 +34,7 @@ impl SubjectFile {
             ("values", self.values.is_some()),
             ("claude_first", self.claude_first.is_some()),
         ];
-        // What a chat shows, which a replay promises as well.
+        // Promises about the contents of a chat, which a replay has as well.
         let promises = [
             ("tools_shown", self.tools_shown.is_some()),
             ("progress_shown", self.progress_shown.is_some()),
@@ -46,7 +46,7 @@ impl SubjectFile {
         let promises = promises.into_iter().filter(|_| !is_replay);
         let chat = chat.into_iter().chain(promises);
         let chat = chat.map(|(key, is_there)| (key, is_there, SubjectKind::Gateway));
-        // Both kinds have these.
+        // Gateways and agents both have these keys.
         let other = if kind == SubjectKind::Agent { kind } else { SubjectKind::Gateway };
         let person = person.map(|(key, is_there)| (key, is_there, other));
         let parser = [("kinds", self.kinds.is_some()), ("started", self.started.is_some())];
@@ -56,7 +56,8 @@ impl SubjectFile {
             .map(|(key, _, owner)| (key, owner))
     }
 
-    /// Complains about a placeholder that does not exist, or that `values` sets although it exists.
+    /// Complains about a placeholder that does not exist, and about a key of `values` that is the name of an existing
+    /// one.
     pub(super) fn check_places(&self, command: &[String]) -> Result<(), Complaint> {
         let own: Vec<&str> = self.values.iter().flatten().map(|(name, _)| name.as_str()).collect();
         for name in &own {

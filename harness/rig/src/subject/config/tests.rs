@@ -1,4 +1,4 @@
-//! `clitape.toml`: what is read, and the line of each mistake.
+//! Tests of `clitape.toml`: the settings that it gives, and the line of each mistake.
 
 use super::*;
 
@@ -59,7 +59,7 @@ fn a_gateway_says_who_writes_and_where() {
     check(&format!("{agent}chats = 'one'\n"), 4, "only gateway has it");
 }
 
-/// Expects the line of a mistake and a part of its sentence.
+/// Expects a mistake at this line, with this part of its sentence.
 #[track_caller]
 fn check(text: &str, line: usize, part: &str) {
     let error = parse(text).unwrap_err().to_string();

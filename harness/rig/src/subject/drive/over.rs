@@ -1,4 +1,4 @@
-//! When a run is over: the stand-in is done and the chat quiet, or nothing happens for too long.
+//! Decides when a run is over: the stand-in is done and the chat quiet, or neither happens for too long.
 
 use std::sync::LazyLock;
 use std::sync::atomic::Ordering;
@@ -17,16 +17,16 @@ use crate::subject::log::Played;
 use crate::subject::part::last_words;
 use crate::subject::patience::STILL;
 
-/// When a gateway gives a call up that is never answered, at the latest.
+/// The time after which a gateway has given up a call that is never answered.
 const GIVES_UP: Duration = Duration::from_secs(60);
-/// The most that a run gets longer by the times that the server asked to wait.
+/// The most by which the waits that the server asked for extend a run.
 const LONGEST_WAITS: Duration = Duration::from_secs(600);
 
-/// How long a chat shows that the bot types, after it has said so.
+/// The time that a chat shows that the bot types after a typing signal.
 const TYPING_LASTS: Duration = Duration::from_secs(6);
-/// How many times longer a chat is watched in which something is missing or left.
+/// The factor by which an incomplete chat is watched longer.
 const PATIENCE: u32 = 4;
-/// What a gateway may still mend when the chat is quiet.
+/// The findings that a gateway may still avert after the chat is quiet.
 const MAY_COME: [FindingKind; 7] = [
     FindingKind::AnswerMissing,
     FindingKind::AnswerNotWhole,
@@ -37,14 +37,14 @@ const MAY_COME: [FindingKind; 7] = [
     FindingKind::ButtonsLeft,
 ];
 
-/// How long the server asked to wait in its answer to a call.
+/// Returns the time that the server's answer to a call asked to wait.
 fn wait_of(entry: &Entry) -> Duration {
     Duration::from_secs(entry.wait_s().unwrap_or(0))
 }
 
 impl Drive<'_> {
-    /// Whether the run is over. A chat in which something is missing or left gets more time: on a busy machine the
-    /// final message comes late.
+    /// Returns whether the run is over. An incomplete chat gets more time, because the final message comes late on a
+    /// busy machine.
     pub(super) fn is_over(&mut self, played: &Played) -> bool {
         let idle = Duration::from_secs(self.spec.idle_s);
         if !self.is_quiet_since_done(played, idle) {
@@ -59,7 +59,7 @@ impl Drive<'_> {
         is_complete && !self.is_typing() || self.is_quiet_since_done(played, idle * PATIENCE)
     }
 
-    /// Whether the person still reads that the bot types.
+    /// Returns whether the chat still shows that the bot types.
     fn is_typing(&self) -> bool {
         let last = self.entries.iter().rev().find(|entry| entry.kind == TYPING);
         last.is_some_and(|last| {
@@ -67,7 +67,7 @@ impl Drive<'_> {
         })
     }
 
-    /// Whether a person has read all that there is to read.
+    /// Returns whether a person has read everything that must come.
     fn is_complete(&self) -> bool {
         let played = self.shared.log().played(&self.job.name());
         let (turns, _) = played.since(self.begin_ms, &self.job.cassette.stdout);
@@ -76,9 +76,9 @@ impl Drive<'_> {
         !found.iter().any(|violation| MAY_COME.contains(&violation.kind))
     }
 
-    /// Whether the stand-in has printed all that it will. After a turn it may be silent for a while before a turn of
-    /// its own, such as after a command in the background; it is done only when it waits for a line, or has ended, and
-    /// the person has nothing to write.
+    /// Returns whether the stand-in has printed everything that it will. It may be silent for a while between a turn
+    /// and one of its own, such as after a command in the background; so it is done only if it waits for a line, or has
+    /// ended, and the person has no message to write.
     pub(super) fn is_done(&self, played: &Played) -> bool {
         let waits_for_person =
             self.job.dialogue.steps.get(self.next).is_some_and(|step| {
@@ -92,14 +92,15 @@ impl Drive<'_> {
         played.starts > 0 && (played.turn_ended || is_stopped) && is_silent
     }
 
-    /// Returns whether no turn has begun for the person's last message. One that comes during a turn may join that turn.
+    /// Returns whether the person's last message has not begun a turn. A message during a turn is not counted, because
+    /// it may join that turn.
     fn is_unread(&self, played: &Played) -> bool {
         self.asked
             .is_some_and(|(starts, turns)| played.starts <= starts && played.turns.len() <= turns)
     }
 
-    /// Tells the other runs of this start how this one stands. Until `claude` is started, the time of this run stands
-    /// still while the gateway is busy with others.
+    /// Reports the state of this run to the other runs of the start. Before the start of `claude`, the time of this run
+    /// does not count while the gateway is busy with others.
     pub(super) fn queue(&mut self, played: &Played) {
         self.ticket.plays(played.starts > 0 && !self.is_done(played));
         if played.starts == 0 {
@@ -112,7 +113,7 @@ impl Drive<'_> {
         }
     }
 
-    /// Returns whether the chat says last that the person's message waits for others.
+    /// Returns whether the last words of the chat say that the person's message waits for others.
     fn says_that_it_waits(&self) -> bool {
         #[allow(clippy::expect_used, reason = "the expression is constant")]
         static WAITS: LazyLock<Regex> = LazyLock::new(|| {
@@ -122,7 +123,7 @@ impl Drive<'_> {
         last_words(&self.entries).is_some_and(|words| WAITS.is_match(&words))
     }
 
-    /// Whether the chat has been quiet for a time, and the stand-in done.
+    /// Returns whether the chat has been quiet for the time `idle` since the stand-in was done.
     pub(super) fn is_quiet_since_done(&mut self, played: &Played, idle: Duration) -> bool {
         let now = Instant::now();
         let since = match self.done {
@@ -135,7 +136,8 @@ impl Drive<'_> {
         since.elapsed() >= idle && self.last_call.elapsed() >= idle && self.waited_out(idle)
     }
 
-    /// Whether every call is answered, and a gateway that waits as long as the server asked has had time since.
+    /// Returns whether every call is answered, and a gateway that waits as long as the server asked has had the time
+    /// `idle` since.
     fn waited_out(&self, idle: Duration) -> bool {
         let now = self.begin.elapsed();
         self.entries.iter().filter(|entry| entry.kind != TYPING).all(|entry| {
@@ -145,7 +147,7 @@ impl Drive<'_> {
                 None if entry.text("answer") == "hang" => {
                     Duration::from_millis(entry.at) + GIVES_UP
                 }
-                // The person does not wait for an answer.
+                // An act of the person has no answer.
                 None if entry.kind.starts_with('(') => Duration::ZERO,
                 None => return false,
             };
@@ -153,7 +155,7 @@ impl Drive<'_> {
         })
     }
 
-    /// Says that the run hangs, once it has lasted too long.
+    /// Returns the ending of a run that hangs, once it has lasted too long.
     pub(super) fn hung(&self, played: &Played) -> Option<ObservedEnding> {
         if let Some(sentence) = self.refused_start(played) {
             return Some(ObservedEnding::Refused(sentence));
@@ -203,8 +205,8 @@ impl Drive<'_> {
         })
     }
 
-    /// Returns what `claude` said of arguments that it refused, once the gateway had time to start it in another way and
-    /// the chat is quiet.
+    /// Returns the words of `claude` about arguments that it refused, once the gateway had time to start it in another
+    /// way and the chat is quiet.
     fn refused_start(&self, played: &Played) -> Option<String> {
         if played.starts > 0 || self.last_call.elapsed() < SEARCH {
             return None;
@@ -215,7 +217,7 @@ impl Drive<'_> {
         (u128::from(since) >= SEARCH.as_millis()).then(|| sentence.to_owned())
     }
 
-    /// Returns how a run ends in which `claude` was not started, with what the chat says.
+    /// Returns the ending of a run in which `claude` was not started, with the words of the chat.
     fn not_started(&self, words: Option<String>, waited: Duration) -> ObservedEnding {
         let log = self.shared.log();
         let mut waited_for = match (log.stray(), words, log.unheard(self.begin_ms).is_some()) {
@@ -248,12 +250,12 @@ impl Drive<'_> {
         ObservedEnding::Hung { waited_s: waited.as_secs(), waited_for, last_words: String::new() }
     }
 
-    /// Returns whether a check gives the gateway up, which has done nothing since the person wrote.
+    /// Returns whether a check gives the gateway up, because it has not worked since the person wrote.
     fn is_given_up(&self) -> bool {
         self.shared.is_given_up.load(Ordering::Relaxed) && self.begin.elapsed() >= STILL
     }
 
-    /// The end of a sentence about a gateway that a check gives up.
+    /// Returns the end of a sentence about a gateway that a check gives up.
     fn stillness(&self) -> String {
         match self.is_given_up() {
             true => format!("; the gateway has done nothing for {} s", STILL.as_secs()),
@@ -261,7 +263,7 @@ impl Drive<'_> {
         }
     }
 
-    /// The end of a sentence about a button that is not there.
+    /// Returns the end of a sentence about a missing button.
     fn no_button(&self) -> String {
         match self.job.dialogue.steps.get(self.next).map(|step| &step.act) {
             Some(Act::Answer { allows }) => {
