@@ -41,7 +41,7 @@ pub struct SubjectLimits {
 }
 
 impl SubjectLimits {
-    /// The limits of a run that sets none of its own.
+    /// The default limits of a run.
     pub const DEFAULT: Self = Self {
         output: OutputLimits {
             bytes: ByteSize::mib(256),
@@ -95,7 +95,7 @@ pub struct ChatServerLimits {
 }
 
 impl ChatServerLimits {
-    /// The limits of a command line that sets none of its own.
+    /// The default limits of a chat server.
     pub const DEFAULT: Self = Self {
         connections: 512,
         head_time: Duration::from_secs(3),

@@ -77,7 +77,7 @@ pub(super) async fn make(shared: Arc<Shared>, name: String, params: Params, held
                     sleep(latency).await;
                     Reply::of(&Err(error))
                 }
-                // A task of its own, because the call goes on if the bot hangs up.
+                // A separate task, because the call goes on if the bot hangs up.
                 Ok(begun) => {
                     let task = tokio::spawn(async move {
                         let reply = finish(shared, begun, params, latency).await;

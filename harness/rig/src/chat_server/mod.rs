@@ -99,7 +99,7 @@ pub struct ChatServer {
 }
 
 impl ChatServer {
-    /// Starts a server on a thread of its own. The memory of its chats counts in the account of the run.
+    /// Starts a server on a separate thread. The memory of its chats counts in the account of the run.
     ///
     /// # Errors
     ///
@@ -289,7 +289,7 @@ impl ChatServer {
         self.shared.change(|state| topics::make(state, chat, name))
     }
 
-    /// Gives a chat faults of its own in place of the server's, and starts to count its calls anew, as in a new chat,
+    /// Gives a chat its own faults in place of the server's, and starts to count its calls anew, as in a new chat,
     /// because the next recording is played in it.
     ///
     /// # Errors

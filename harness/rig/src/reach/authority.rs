@@ -59,7 +59,7 @@ impl AuthorityFiles {
 }
 
 impl Authority {
-    /// Makes an authority with a key of its own.
+    /// Makes an authority with a new key.
     ///
     /// # Errors
     ///

@@ -18,7 +18,7 @@ const LONGEST: usize = 4096;
 /// The seconds for which a program may keep an answer.
 const KEPT_S: u32 = 60;
 
-/// A name server on a thread of its own. Dropping it ends the thread.
+/// A name server on a separate thread. Dropping it ends the thread.
 #[derive(Debug)]
 pub(super) struct NameServer {
     is_over: Arc<AtomicBool>,

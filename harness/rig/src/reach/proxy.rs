@@ -53,7 +53,7 @@ struct Ways {
 }
 
 impl Proxy {
-    /// Starts a proxy on a thread of its own. Requests for the Bot API go to `bot_api`, where the chat server speaks
+    /// Starts a proxy on a separate thread. Requests for the Bot API go to `bot_api`, where the chat server speaks
     /// TLS; other hosts are added to `refused`. The limits are those of the chat server.
     ///
     /// # Errors

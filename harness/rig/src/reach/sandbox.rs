@@ -19,7 +19,7 @@ use super::names::NameServer;
 use super::{BOT_API, Refused};
 use crate::chat_server::{ChatServer, Serve};
 
-/// The lists of authorities that certifi brings, in a folder of Python packages. pip has a copy of its own.
+/// The lists of authorities that certifi brings, in a folder of Python packages. pip has its own copy.
 const CERTIFI: [&str; 2] = ["certifi/cacert.pem", "pip/_vendor/certifi/cacert.pem"];
 /// The sockets of services that look names up or start programs on request. They are covered, because they work in the
 /// machine's network.

@@ -193,7 +193,7 @@ fn own_reason(tool: &str) -> String {
 }
 
 /// Returns the changes of a line about a call that the recorded host denied, for a host that is not asked about it: the
-/// CLI denies the call with words of its own, and prints a record of that before the call's result.
+/// CLI denies the call with its own words, and prints a record of that before the call's result.
 pub(super) fn denied_unasked(
     cassette: &Cassette,
     dialogue: &Dialogue,

@@ -94,7 +94,7 @@ pub(super) struct Ask {
 /// A line in place of the host's answer, or the reason why none comes.
 pub(super) type Answered = Result<Vec<u8>, String>;
 
-/// A tool, called on a thread of its own, one question after another.
+/// A tool, called on a separate thread, one question after another.
 #[derive(Debug)]
 pub(super) struct PermissionTool {
     asks: Sender<Ask>,

@@ -1,4 +1,4 @@
-//! Plays one cassette at an agent: the person writes the prompt in a session of its own and follows the recorded
+//! Plays one cassette at an agent: the person writes the prompt in a separate session and follows the recorded
 //! dialogue, and the run is watched until it is over.
 
 use std::path::Path;
@@ -51,7 +51,7 @@ struct AgentDrive<'a> {
     done: Option<Instant>,
 }
 
-/// Plays a cassette in a session of its own, and calls `watch` with the entries as they come. `None` if the caller
+/// Plays a cassette in a separate session, and calls `watch` with the entries as they come. `None` if the caller
 /// stops it.
 pub(crate) fn drive(
     job: &Job,

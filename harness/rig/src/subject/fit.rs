@@ -37,7 +37,7 @@ pub enum Misfit {
     DuringTurn,
     /// The recorded person said no or chose, and the gateway answers questions itself.
     AnswersItself,
-    /// The gateway served only another person; a finding of its own reports that.
+    /// The gateway served only another person; a separate finding reports that.
     NotServed,
 }
 

@@ -102,7 +102,7 @@ fn run(
 ) -> Result<Result<CountedEntries, String>, SubjectError> {
     let plan = Plan::recorded(&cassette.timeline);
     let pieces = plan.pieces(&cassette.stdout).map(|(_, piece)| piece.to_vec()).collect();
-    // A last line without an end needs a start of its own: the line that clitape adds would complete it.
+    // A last line without an end needs a separate start: the line that clitape adds would complete it.
     let (ending, stdout) = match spec.started {
         Started::Once if cassette.stdout.ends_with(b"\n") => {
             let parser = match lasting.take() {

@@ -14,7 +14,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// The longest wait of one request for the connection, and for each part of the answer.
 const TRY: Duration = Duration::from_millis(500);
 
-/// Requests a URL again and again on a thread of its own, because the look-up of a name, or an answer that comes byte
+/// Requests a URL again and again on a separate thread, because the look-up of a name, or an answer that comes byte
 /// by byte, may take longer than its caller can wait. Dropping it ends the thread.
 #[derive(Debug)]
 pub(super) struct UrlWatch {

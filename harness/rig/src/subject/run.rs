@@ -1,5 +1,5 @@
 //! Plays many cassettes at one gateway. By default one start serves them all, several at the same time, each in a chat
-//! of its own; settings can put them into one chat, one after another, or give each a start of its own.
+//! of its own; settings can put them into one chat, one after another, or give each a separate start.
 
 use std::collections::VecDeque;
 use std::io;
@@ -99,7 +99,7 @@ struct CassetteQueue<'a> {
     jobs: &'a [Job],
     /// The cassettes that may be played beside others.
     open: VecDeque<usize>,
-    /// The cassettes that were under way when the gateway ended; each gets a start of its own.
+    /// The cassettes that were under way when the gateway ended; each gets a separate start.
     alone: VecDeque<usize>,
     seen: Vec<Option<DriveResult>>,
     deaths: usize,
@@ -475,7 +475,7 @@ fn is_stuck(seen: &DriveResult) -> bool {
     matches!(seen.ending, ObservedEnding::Hung { .. } | ObservedEnding::Refused(_))
 }
 
-/// Plays one cassette in its seat, or in a session of its own.
+/// Plays one cassette in its seat, or in a separate session.
 fn one_cassette(
     job: &Job,
     seat: Seat,

@@ -67,7 +67,7 @@ pub struct GatewaySpec {
     pub press: PressLabels,
     /// True if it writes a message that comes during a turn to `claude` at once.
     pub writes_during_turn: bool,
-    /// True if it gives `claude` prompts of its own, which get a short answer.
+    /// True if it gives `claude` its own prompts, which get a short answer.
     pub own_prompts: bool,
     /// The seconds without a call of the chat after which a run is over.
     pub idle_s: u64,
@@ -157,7 +157,7 @@ pub struct Writers {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Chats {
-    /// Each recording has a chat and a person of its own.
+    /// Each recording has its own chat and person.
     #[default]
     Each,
     /// All recordings share one chat and one person, one after another.
@@ -171,7 +171,7 @@ pub enum Starts {
     /// One start serves all recordings.
     #[default]
     One,
-    /// Each recording has a start of its own, one after another.
+    /// Each recording has a separate start, one after another.
     Each,
 }
 

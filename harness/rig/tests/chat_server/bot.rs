@@ -1,4 +1,4 @@
-//! The Bot API as Telegram answers it.
+//! Tests of the Bot API: answers as Telegram gives them.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -144,7 +144,7 @@ fn limits_count_code_points_of_what_a_person_reads() {
         check("😀".repeat(4_097), "", false);
         check(family.repeat(819), "", true);
         check(family.repeat(820), "", false);
-        // Tags and entities are read first, and blanks at the end fall away.
+        // Tags and entities are read before the length is checked, and blanks at the end are removed.
         check(format!("<b>{}</b>  ", "&#x1F600;".repeat(4_096)), "HTML", true);
         check(format!("{}\\.", "😀".repeat(4_095)), "MarkdownV2", true);
         check(format!("{}\\.", "😀".repeat(4_096)), "MarkdownV2", false);
@@ -157,7 +157,7 @@ fn limits_count_code_points_of_what_a_person_reads() {
     assert_eq!(*bold, json!([{ "type": "bold", "offset": 2, "length": 3 }]));
 }
 
-/// A way to compress a body.
+/// A function that compresses a body.
 type Compress = fn(&[u8]) -> Vec<u8>;
 
 /// Compresses as `Content-Encoding: gzip`.
@@ -197,7 +197,7 @@ fn a_body_may_be_compressed() {
         ("gzip", as_it_is, "application/json", json, 400, "is not what its Content-Encoding says"),
         ("gzip", half, "application/json", json, 400, "is not what its Content-Encoding says"),
         ("br", as_it_is, "application/json", json, 415, "the Content-Encoding `br` is unknown"),
-        // The limit holds for the body as it was before.
+        // The limit counts the body before compression.
         (
             "gzip",
             gzip,
@@ -233,13 +233,13 @@ fn message_ids_are_unique_for_the_bot_and_people_count_in_each_chat() {
     let own = result(&server, "sendMessage", &to(8, "one"))["message_id"].clone();
     let other = result(&server, "sendMessage", &to(-9, "two"))["message_id"].clone();
     assert_eq!((&own, &other), (&json!(5), &json!(6)));
-    // A bot that drops an update whose message it has seen gets all of them.
+    // A bot that drops an update whose message it has seen must get all of these.
     let updates = result(&server, "getUpdates", &json!({}));
     let id = |update: &Value| update["message"]["message_id"].as_i64().unwrap();
     let ids: Vec<i64> = updates.as_array().unwrap().iter().map(id).collect();
     assert_eq!(ids, [1, 2, 3, 4]);
 
-    // A message of another chat is not there.
+    // A message of another chat does not exist here.
     for (method, words) in [
         ("editMessageText", "message to edit not found"),
         ("deleteMessage", "message to delete not found"),
@@ -258,7 +258,7 @@ fn message_ids_are_unique_for_the_bot_and_people_count_in_each_chat() {
     server.press(8, PressTarget::Message(4), "Go").unwrap();
     assert!(server.press(8, PressTarget::Message(7), "Go").is_err());
 
-    // Entries have the numbers of a chat, which are the same in each run.
+    // Entries have the numbers within a chat, which are the same in each run.
     let entries = server.entries(8);
     let of = |entry: &Entry| {
         let number = |name: &str| {
@@ -397,7 +397,7 @@ fn updates_are_handed_out_until_they_are_acknowledged() {
     let offset = update["update_id"].as_i64().unwrap() + 1;
     assert_eq!(result(&server, "getUpdates", &json!({ "offset": offset })), json!([]));
 
-    // A poll that waits gets a message at once, and a second poll ends it.
+    // A waiting poll gets a message at once, and a second poll ends it.
     let waiting = |timeout: i64| {
         let (url, path) = (server.url(), format!("/bot{}/getUpdates", server.token()));
         std::thread::spawn(move || {
@@ -490,7 +490,7 @@ fn a_button_is_pressed_and_answered() {
     let answer = json!({ "callback_query_id": query["id"], "text": "ok" });
     result(&server, "answerCallbackQuery", &answer);
     assert_eq!(call(&server, "answerCallbackQuery", &answer).status, 400);
-    // Without `reply_markup` an edit takes the buttons away.
+    // An edit without `reply_markup` removes the buttons.
     let edit = json!({ "chat_id": 7, "message_id": 2, "text": "Allowed" });
     result(&server, "editMessageText", &edit);
     assert!(server.press(7, PressTarget::Last, "Allow").is_err());

@@ -1,5 +1,5 @@
-//! The page in a real browser, saved as files: the browser of the runner reaches no network. Without Chromium
-//! the test says so and ends; it fails instead when `CLITAPE_REQUIRE` names `chromium`.
+//! Tests of the page in a real browser. The page is saved as files, because the runner's browser reaches no network.
+//! Without Chromium the test prints a note and ends; it fails instead if `CLITAPE_REQUIRE` names `chromium`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 
 use crate::client::{request, result, started};
 
-/// How long the test may use a page; only a page that hangs uses it up.
+/// The time that the test may use a page; only a page that hangs takes all of it.
 const LIMIT: Duration = Duration::from_secs(300);
-/// The sizes of a desk's window and of a phone.
+/// The sizes of a window on a desk and on a phone.
 const SIZES: [(u64, u64); 2] = [(1_200, 900), (390, 844)];
-/// What a bot writes to get into the page.
+/// A bot's text that tries to break out of its place in the page.
 const HOSTILE: &str = "</script><img src=x onerror=alert(1)><script>alert(2)</script>'\"";
 
 static NEVER: AtomicBool = AtomicBool::new(false);

@@ -1,4 +1,4 @@
-//! A plain HTTP client, as simple as a bot's may be.
+//! A plain HTTP client, which does no more than a bot's has to.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use clitape_rig::chat_server::{ChatServer, ChatServerSettings, PaceLimits};
 use serde_json::Value;
 
-/// The status of an answer and its body.
+/// The status and the body of an answer.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) head: String,
@@ -21,7 +21,7 @@ impl Answer {
     }
 }
 
-/// Sends a request and reads the answer; an error is a connection that broke off.
+/// Sends a request and reads the answer; the error is a connection that broke off.
 pub(crate) fn request(
     url: &str,
     method: &str,
@@ -41,7 +41,7 @@ pub(crate) fn request(
     }
     head += &format!("content-length: {}\r\n\r\n", body.len());
     socket.write_all(head.as_bytes())?;
-    // The server may answer before it has read all.
+    // A write may fail, because the server may answer before it has read all.
     let _ = socket.write_all(body);
     let mut bytes = Vec::new();
     socket.read_to_end(&mut bytes)?;
@@ -57,7 +57,7 @@ pub(crate) fn call(server: &ChatServer, method: &str, body: &Value) -> Answer {
     try_call(server, method, body).unwrap()
 }
 
-/// Makes a call of the Bot API, which may have no answer.
+/// Makes a call of the Bot API that may get no answer.
 pub(crate) fn try_call(server: &ChatServer, method: &str, body: &Value) -> std::io::Result<Answer> {
     let path = format!("/bot{}/{method}", server.token());
     let json = [("content-type", "application/json")];

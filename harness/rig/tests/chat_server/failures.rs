@@ -1,4 +1,4 @@
-//! What goes wrong: faults, limits, latency, restarts and bounds.
+//! Tests of failures: faults, limits, latency, restarts and bounds.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::client::{call, request, result, started, try_call};
 
-/// A server on which the calls of a chat fail as the words say.
+/// Starts a server on which the calls of a chat fail as the words say.
 fn faulty(words: &str) -> ChatServer {
     let faults = words.split(',').map(|word| word.parse().unwrap()).collect();
     started(|settings| settings.faults = Faults::Listed(faults))
@@ -52,7 +52,7 @@ fn each_fault_has_its_answer_and_its_effect() {
             let expect = json!({ "ok": false, "error_code": 429, "description":
                 "Too Many Requests: retry after 30", "parameters": { "retry_after": 30 } });
             assert_eq!(body, expect);
-            // The wait is not over: the next call is refused as well.
+            // The wait goes on, so the next call is refused as well.
             assert_eq!(call(&server, "editMessageText", &edit).status, 429);
             result(&server, "sendChatAction", &json!({ "chat_id": 7, "action": "typing" }));
         }
@@ -168,7 +168,7 @@ fn only_this_machine_and_only_so_much() {
     let path = format!("/bot{}/sendMessage", server.token());
     let body = vec![b'x'; (20 << 20) + 1];
     let answer = request(&server.url(), "POST", &path, &[], &body);
-    // The answer comes before the body is read to its end, so that the connection may break first.
+    // The server answers before it has read the whole body, so that the connection may break first.
     assert!(answer.is_err() || answer.is_ok_and(|answer| answer.status == 413));
     let error = (1..=1_000).find_map(|chat| server.say(chat * 10, "x").err()).unwrap();
     assert!(error.to_string().contains("1000 chats at most"), "{error}");

@@ -1,4 +1,4 @@
-//! Persons with names of their own, groups in which a person writes, and the topics of a forum.
+//! Tests of groups and persons: named persons, groups in which a person writes, and the topics of a forum.
 
 use clitape_rig::chat_server::ChatServer;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use crate::client::{call, result, started};
 
 const GROUP: i64 = -1_000_007_000_002;
 
-/// The messages that the bot gets.
+/// Returns the messages that the bot gets.
 fn messages(server: &ChatServer) -> Vec<Value> {
     let updates = result(server, "getUpdates", &json!({}));
     updates.as_array().unwrap().iter().map(|update| update["message"].clone()).collect()
@@ -55,7 +55,7 @@ fn a_person_makes_topics_and_writes_in_them() {
     assert_eq!(said["reply_to_message"]["message_id"], topic);
     assert_eq!((&said["chat"]["is_forum"], &said["text"]), (&json!(true), &json!("hi")));
     assert!(server.make_topic(5, "no such chat").is_err());
-    // The message that says so is no act in the chat.
+    // The message that announces a topic is not an act in the chat.
     assert_eq!(server.entries(GROUP).len(), 1);
 }
 

@@ -1,4 +1,5 @@
-//! The bytes of a bot are cut where they are noted, counted where they are kept, and refused at the limit.
+//! Tests of the memory for a bot's bytes: they are cut in notes, counted where they are stored, and refused at the
+//! limit.
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Answer, call, request, result};
 
-/// A server with chat 7, and its account.
+/// Starts a server with chat 7, and returns it with its account.
 fn counted(
     limit: ByteSize,
     change: impl FnOnce(&mut ChatServerSettings),
@@ -25,7 +26,7 @@ fn counted(
     (ChatServer::start(settings, account.clone()).unwrap(), account)
 }
 
-/// The bytes that are kept once all answers are written.
+/// Returns the bytes that are kept once all answers are written.
 fn settled(account: &KeptBytes) -> u64 {
     let mut last = u64::MAX;
     for _ in 0..500 {
@@ -129,19 +130,19 @@ fn at_the_limit_calls_are_refused_with_its_option() {
         let words = answer["description"].as_str().unwrap_or_default().to_owned();
         words.contains("the chat server is full: more than 4MiB").then_some(words)
     };
-    // A keyboard of a few hundred kilobytes, again and again.
+    // Sends a keyboard of a few hundred kilobytes again and again.
     let keyboard = json!({ "inline_keyboard": [[{ "text": "a", "callback_data": "b", "c": "x".repeat(300_000) }]] });
     let body = json!({ "chat_id": 7, "text": "?", "reply_markup": keyboard });
     let refused = (0..30).find_map(|_| full(&call(&server, "sendMessage", &body).json()));
     assert!(refused.unwrap().contains("raise the limit with `--max-kept`"));
     assert!(settled(&account) <= 4 << 20);
     assert!(account.overflow().is_some());
-    // A small call is still answered, as long as there is room for it.
+    // A small call is still answered while there is room for it.
     result(&server, "getMe", &json!({}));
     let said = server.say(7, &"x".repeat(2 << 20)).unwrap_err().to_string();
     assert!(said.contains("chat 7 is full") && said.contains("--max-kept"), "{said}");
 
-    // Numbers take fifty times the memory of their text, and are refused before they are parsed.
+    // Numbers take fifty times the memory of their text, and must be refused before they are parsed.
     let (server, account) = counted(ByteSize::mib(16), |_| {});
     let numbers = json!({ "chat_id": 7, "action": vec![0; 200_000] });
     let answer = call(&server, "sendChatAction", &numbers);
@@ -190,7 +191,7 @@ fn forms_made_to_take_long_or_much_are_refused_at_once() {
         let shown = &kind[..kind.len().min(60)];
         std::thread::scope(|scope| {
             let refused = scope.spawn(|| call_with(&server, "sendMessage", &kind, &body));
-            // The server has one thread; another bot is answered all the same.
+            // The server has one thread, and must still answer another bot.
             result(&server, "getMe", &json!({}));
             let answer = refused.join().unwrap();
             assert_eq!(answer.status, 400, "{shown}: {}", answer.body);
@@ -221,7 +222,7 @@ fn texts_and_lists_made_to_take_long_are_answered() {
     ];
     for mode in ["HTML", "Markdown", "MarkdownV2"] {
         for part in texts {
-            // A length that is allowed, and one that is refused.
+            // One length within the limit, and one beyond it.
             for length in [4_000, 1_000_000] {
                 let text = part.repeat(length / part.len());
                 let body = json!({ "chat_id": 7, "text": text, "parse_mode": mode });

@@ -1,4 +1,4 @@
-//! The chat server as a bot and a person reach it.
+//! Tests of the chat server from outside, as a bot and a person use it.
 
 #![allow(
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! A person's acts by HTTP and by a script, webhooks, and the page.
+//! Tests of a person's acts by HTTP and by a script, of webhooks, and of the page.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -67,7 +67,7 @@ fn the_page_loads_nothing_from_elsewhere() {
     }
 }
 
-/// Waits until something is there.
+/// Waits until `find` finds something.
 fn wait<T>(what: &str, find: impl Fn() -> Option<T>) -> T {
     let end = Instant::now() + Duration::from_secs(20);
     loop {

@@ -1,4 +1,4 @@
-//! The server refuses requests of other sites' pages, and ends connections that say nothing.
+//! Tests of the defence against strangers: requests from other sites' pages, and connections that stay silent.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -9,10 +9,10 @@ use serde_json::json;
 
 use crate::client::{request, result, started};
 
-/// The headers of a request, and the words in which it is refused; none if it is answered.
+/// The headers of a request, and the words of its refusal; `None` if it is answered.
 type Kind<'a> = (&'a [(&'a str, &'a str)], Option<&'a str>);
 
-/// The status and the body of the answer to a request with these headers alone.
+/// Sends a request with these headers only, and returns the status and the body of the answer.
 fn raw(server: &ChatServer, line: &str, headers: &[(&str, &str)], body: &str) -> (u16, String) {
     let mut socket = TcpStream::connect(server.url().strip_prefix("http://").unwrap()).unwrap();
     let mut text = format!("{line}\r\nconnection: close\r\n");
@@ -94,7 +94,7 @@ fn pages_of_other_sites_are_refused_on_every_path() {
     assert_eq!((old(&[("host", host)]), old(&[])), (200, 403));
     let absolute = format!("GET http://evil.example{bot}/getMe HTTP/1.1");
     assert_eq!(raw(&server, &absolute, &[("host", host)], "").0, 403);
-    // What was refused was not done, and strangers do not fill the log.
+    // Refused requests had no effect, and strangers can't fill the log.
     let forged = |entry: &clitape_recording::trace::Entry| entry.text("text") == "FORGED";
     let answered = kinds.iter().filter(|(_, refused)| refused.is_none()).count();
     assert_eq!(server.entries(7).into_iter().filter(forged).count(), answered);
@@ -122,7 +122,7 @@ fn each_start_has_a_token_of_its_own() {
     assert_ne!(one.token(), two.token());
     let path = format!("/bot{}/getMe", one.token());
     assert_eq!(request(&two.url(), "GET", &path, &[], b"").unwrap().status, 401);
-    // What the bot itself repeats of it is not kept, so that two runs show the same.
+    // The path is masked if the bot repeats it, so that two runs show the same.
     let text = format!("GET {}{path} failed", one.url());
     result(&one, "sendMessage", &json!({ "chat_id": 7, "text": text }));
     let entry = one.entries(7).pop().unwrap();
@@ -143,19 +143,19 @@ fn a_server_without_a_page_serves_the_bot_alone() {
     result(&server, "getMe", &json!({}));
 }
 
-/// Opens connections that say nothing.
+/// Opens connections that stay silent.
 fn silent(server: &ChatServer, count: usize) -> Vec<TcpStream> {
     let url = server.url();
     let address = url.strip_prefix("http://").unwrap();
     (0..count).map(|_| TcpStream::connect(address).unwrap()).collect()
 }
 
-/// Sends a request on an open connection and reads the answer, as far as it comes.
+/// Sends a request on an open connection and reads as much of the answer as comes.
 fn on(socket: &mut TcpStream, server: &ChatServer, method: &str) -> String {
     let (url, token) = (server.url(), server.token());
     let host = url.strip_prefix("http://").unwrap();
     let line = format!("GET /bot{token}/{method} HTTP/1.1\r\nhost: {host}\r\n\r\n");
-    // The server may have closed it.
+    // The server may have closed the connection.
     let _ = socket.write_all(line.as_bytes());
     let mut answer = String::new();
     while !answer.contains("\"ok\":") {
@@ -169,7 +169,8 @@ fn on(socket: &mut TcpStream, server: &ChatServer, method: &str) -> String {
     answer
 }
 
-/// Opens a connection on which the bot has made a call. A slow machine may need several for a call in time.
+/// Opens a connection on which the bot has made a call. On a slow machine the first ones may be closed before their
+/// call.
 fn of_bot(server: &ChatServer) -> TcpStream {
     let calls = |mut socket: TcpStream| {
         on(&mut socket, server, "getMe").contains("\"ok\":true").then_some(socket)
@@ -204,10 +205,10 @@ fn a_connection_without_a_request_ends_soon_and_one_of_a_bot_stays_open() {
     let mut bot = of_bot(&server);
     let begin = Instant::now();
     for (mut socket, part) in silent(&server, 2).into_iter().zip(["", "GET / HTTP/1.1\r\nhost: "]) {
-        // The server may have closed it.
+        // The server may have closed the connection.
         let _ = socket.write_all(part.as_bytes());
         socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-        // It is reset, or ends.
+        // The connection is reset or ends.
         assert_eq!(socket.read(&mut [0; 9]).unwrap_or(0), 0);
     }
     assert!(begin.elapsed() < Duration::from_secs(60), "they stay open");

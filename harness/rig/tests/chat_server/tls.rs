@@ -1,4 +1,4 @@
-//! The server under the name of the Bot API, on further sockets.
+//! Tests of the server under the name of the Bot API, on further sockets.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -16,7 +16,7 @@ use crate::client::{request, result, started};
 
 type Encrypted = StreamOwned<ClientConnection, TcpStream>;
 
-/// A server with a socket for TLS, and a client that trusts its authority alone.
+/// A server with a socket for TLS, and a client that trusts the server's authority only.
 struct Served {
     server: ChatServer,
     port: u16,
@@ -55,7 +55,7 @@ impl Served {
         StreamOwned::new(ClientConnection::new(trusts.clone(), name).unwrap(), socket)
     }
 
-    /// Makes a call on an open connection; an error is one that broke off.
+    /// Makes a call on an open connection; the error is a connection that broke off.
     fn call(&self, on: &mut Encrypted, method: &str, body: &Value) -> std::io::Result<Value> {
         let path = format!("/bot{}/{method}", self.server.token());
         let (status, body) = exchange(on, BOT_API, "POST", &path, &body.to_string())?;
@@ -101,14 +101,14 @@ fn exchange(
 fn the_bot_api_s_own_name_is_served_in_tls() {
     let served = Served::of(started(|_| {}));
     let mut bot = served.connect(BOT_API, &served.trusts);
-    // One connection for all of it.
+    // All calls use one connection.
     let text = json!({ "chat_id": 7, "text": "in TLS" });
     assert_eq!(served.call(&mut bot, "getMe", &json!({})).unwrap()["result"]["is_bot"], true);
     assert_eq!(served.call(&mut bot, "sendMessage", &text).unwrap()["result"]["text"], "in TLS");
     let found = served.call(&mut bot, "getUpdates", &json!({ "timeout": 20 })).unwrap();
     assert_eq!(found["result"][0]["message"]["text"], "hello");
     assert_eq!(bot.conn.alpn_protocol(), Some(&b"http/1.1"[..]));
-    // A file that the bot sent is there under the same name.
+    // A file of the bot is available under the same name.
     let token = served.server.token();
     let body = "--x\r\nContent-Disposition: form-data; name=\"chat_id\"\r\n\r\n7\r\n\
                 --x\r\nContent-Disposition: form-data; name=\"document\"; filename=\"a.txt\"\r\n\r\n\
@@ -121,7 +121,7 @@ fn the_bot_api_s_own_name_is_served_in_tls() {
     let path = format!("/file/bot{token}/{}", file["result"]["file_path"].as_str().unwrap());
     let content = exchange(&mut bot, BOT_API, "GET", &path, "").unwrap();
     assert_eq!(content, (200, "one".to_owned()));
-    // Without TLS the name is a foreign one, as are other names in TLS.
+    // The name is refused without TLS, and other names are refused in TLS.
     let path = format!("/bot{token}/getMe");
     let host = [("host", BOT_API)];
     assert_eq!(request(&served.server.url(), "GET", &path, &host, b"").unwrap().status, 403);
@@ -136,7 +136,7 @@ fn a_client_that_does_not_trust_the_authority_gets_nothing_and_is_noted() {
         let mut stranger = served.connect(name, trusts);
         assert!(stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").is_err(), "{name}");
     }
-    // A client that speaks without TLS.
+    // A client without TLS on the socket for TLS.
     let mut plain = TcpStream::connect(("127.0.0.1", served.port)).unwrap();
     plain.write_all(b"GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n").unwrap();
     let _ = plain.read(&mut [0; 9]);
@@ -181,12 +181,12 @@ fn all_sockets_share_the_limit_of_connections() {
     let mut strangers: Vec<TcpStream> =
         (0..2).map(|_| TcpStream::connect(address).unwrap()).collect();
     for stranger in &mut strangers {
-        // The answer shows that the server has taken the connection.
+        // The answer proves that the server has accepted the connection.
         stranger.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         stranger.write_all(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").unwrap();
         stranger.read_exact(&mut [0; 12]).unwrap();
     }
-    // The oldest one makes room for a connection of another socket.
+    // The oldest connection makes room for one of another socket.
     let mut bot = served.connect(BOT_API, &served.trusts);
     served.call(&mut bot, "getMe", &json!({})).unwrap();
     let ended = strangers[0].read_to_end(&mut Vec::new()).map_err(|error| error.kind());

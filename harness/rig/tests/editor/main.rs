@@ -1,4 +1,4 @@
-//! The editor with agents that are a few lines of shell.
+//! Tests of the editor, with agents that are a few lines of shell.
 
 #![allow(clippy::unwrap_used, reason = "what can't be done fails the test")]
 
@@ -17,25 +17,25 @@ use clitape_rig::kept::KeptBytes;
 use clitape_rig::limits::RigLimits;
 use serde_json::json;
 
-/// Answers `initialize` and `session/new`, then reads the prompt.
+/// The begin of an agent: answers `initialize` and `session/new`, then reads the prompt.
 const HELLO: &str = r#"
 read -r line; echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}'
 read -r line; echo '{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s1"}}'
 read -r line
 "#;
 
-/// The same, which does not read the prompt.
+/// Returns the begin of an agent that does not read the prompt.
 fn deaf() -> &'static str {
     HELLO.trim_end().strip_suffix("read -r line").unwrap()
 }
 
-/// The paths of the machine.
+/// Returns the paths of the machine.
 fn host() -> HostPaths {
     let (path, temporary) = (std::env::var_os("PATH").unwrap(), std::env::temp_dir());
     HostPaths { path, temporary, home: None }
 }
 
-/// A shell as the agent that gets one prompt.
+/// Returns the settings of a shell as an agent that gets one prompt.
 fn shell(script: &str, choice: PermissionChoice) -> EditorSettings {
     EditorSettings {
         command: ["sh", "-c", script].map(Into::into).to_vec(),
@@ -48,14 +48,14 @@ fn shell(script: &str, choice: PermissionChoice) -> EditorSettings {
     }
 }
 
-/// Runs an agent; returns the entries and the error.
+/// Runs an agent, and returns the entries and the error.
 fn ran(settings: &EditorSettings, stop: &AtomicBool) -> (Vec<Entry>, Option<EditorError>) {
     let mut entries = Vec::new();
     let ended = run(settings, &host(), stop, &mut |entry| entries.push(entry.clone()));
     (entries, ended.err())
 }
 
-/// Runs a shell as the agent that says hello; returns the entries and the error.
+/// Runs a shell as an agent that begins with [`HELLO`], and returns the entries and the error.
 fn played(agent: &str, choice: PermissionChoice) -> (Vec<Entry>, Option<String>) {
     let settings = shell(&format!("{HELLO}{agent}"), choice);
     let (entries, error) = ran(&settings, &AtomicBool::new(false));
@@ -133,9 +133,9 @@ fn an_agent_that_hangs_is_ended_with_its_group() {
     assert!(begun.elapsed() < LONG);
 }
 
-/// Longer than anything here takes that ends within a limit.
+/// A time longer than any run here takes that ends within a limit.
 const LONG: Duration = Duration::from_secs(30);
-/// An agent that answers and then asks for more than a pipe takes, and does not read the answers.
+/// An agent that answers, then asks for more than a pipe takes, and does not read the answers.
 const ASKS: &str = r#"
 i=0; while [ $i -lt 2000 ]; do
   echo '{"jsonrpc":"2.0","id":'$i',"method":"fs/read_text_file","params":{"sessionId":"s1"}}'; i=$((i+1))
@@ -177,7 +177,7 @@ fn an_agent_is_ended_when_the_caller_stops() {
     }
 }
 
-/// Repeats a line of an agent until it is ended.
+/// Returns an agent that repeats a line until it is ended.
 fn repeats(line: &str) -> String {
     format!("{HELLO}yes '{line}'")
 }
@@ -190,7 +190,7 @@ fn what_an_agent_sends_has_limits() {
         )
     };
     let small = update("1");
-    // Two million objects in a line of 16 MiB, which would take a GiB.
+    // Two million objects in a line of 16 MiB would take a GiB of memory.
     let wide = format!(
         "{HELLO}printf '{}'; yes '{{\"a\":0}},' | tr -d '\\n' | head -c 16777216; echo '0]}}}}}}'; sleep 600",
         update("[").trim_end_matches('}')
@@ -199,7 +199,7 @@ fn what_an_agent_sends_has_limits() {
         let mut settings = shell(&script, PermissionChoice::Cancel);
         let RigLimits { kept, subject, .. } = &mut settings.limits;
         match limit {
-            // On a busy machine, much may wait to be read before the limit is seen.
+            // More memory, because much may wait to be read on a busy machine before the limit is seen.
             "session" => *kept = ByteSize::mib(1024),
             "messages" => (subject.messages, *kept) = (9, ByteSize::mib(1024)),
             "bytes" => subject.output.bytes = ByteSize::mib(1),
@@ -260,7 +260,7 @@ fn what_an_agent_sends_has_limits() {
     });
 }
 
-/// A stdout at which the reader panics, after what is there.
+/// A stdout at whose end the reader panics.
 struct Panics(&'static [u8]);
 
 impl Read for Panics {

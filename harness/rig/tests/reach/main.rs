@@ -1,6 +1,6 @@
-//! The proxy way, as programs in Python and Node use it: they reach the chat server under the name of the Bot API, this
-//! machine, and no other host. Where Python or Node is missing, its part is left out; it fails instead when
-//! `CLITAPE_REQUIRE` names `python3` or `node`.
+//! Tests of the proxy way with programs in Python and Node: they reach the chat server under the name of the Bot API,
+//! this machine, and no other host. Without Python or Node, its part is left out; it fails instead if `CLITAPE_REQUIRE`
+//! names `python3` or `node`.
 
 #![allow(
     clippy::expect_used,
@@ -22,7 +22,7 @@ use clitape_rig::limits::ChatServerLimits;
 use clitape_rig::reach::{Proxy, ProxyWay, Refused};
 use tempfile::TempDir;
 
-/// A chat server, the proxy way to it, and a server of this machine that says `here`.
+/// A chat server, the proxy way to it, and a server of this machine that answers `here`.
 struct Way {
     chat: ChatServer,
     refused: Refused,
@@ -31,7 +31,7 @@ struct Way {
     folder: TempDir,
 }
 
-/// A server that answers each request with `here`, for as long as the test runs.
+/// Starts a server that answers each request with `here` until the test ends.
 fn here() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -62,7 +62,7 @@ impl Way {
         Self { chat, refused, way, here: here(), folder }
     }
 
-    /// Runs a program with the variables of the way and returns what it prints.
+    /// Runs a program with the variables of the way, and returns its output.
     fn run(&self, program: &str, arguments: &[&str], own: &[(&str, &str)]) -> String {
         let own: Vec<(OsString, OsString)> =
             own.iter().map(|(name, value)| (name.into(), value.into())).collect();
@@ -82,7 +82,7 @@ impl Way {
     }
 }
 
-/// Returns whether there is a program of this name. Where `CLITAPE_REQUIRE` names it, there has to be one.
+/// Returns whether the machine has a program of this name; panics without one that `CLITAPE_REQUIRE` names.
 fn has(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_there = std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
@@ -110,7 +110,7 @@ fn the_proxy_leads_to_this_machine_and_refuses_all_other_hosts() {
     let tunnelled = "GET / HTTP/1.1\r\nhost: x\r\n\r\n";
     let port = here.port();
     for (line, status, last) in [
-        // The Bot API is what the proxy was given for it.
+        // The proxy leads the name of the Bot API to the address that it was given for it.
         ("CONNECT api.telegram.org:443", 200, "here"),
         (&format!("CONNECT 127.0.0.1:{port}"), 200, "here"),
         (&format!("CONNECT localhost:{port}"), 200, "here"),
@@ -300,7 +300,7 @@ fn the_gateway_s_own_modules_and_options_stay() {
     let options = format!("--require {file} --max-http-header-size=9000");
     let printed = way.run("node", &["-e", script], &[("NODE_OPTIONS", &options)]);
     assert!(printed.starts_with("own "), "{printed}");
-    // A module that a program uses if it is there, and that would go around the shims.
+    // A module that programs use if it exists, and that would bypass the shims.
     let script = "import uvloop, asyncio; uvloop.install(); print(type(asyncio.new_event_loop()))";
     let printed = way.run("python3", &["-c", script], &[]);
     assert!(printed.contains("asyncio"), "{printed}");
@@ -311,7 +311,7 @@ fn a_connection_that_is_reset_is_reset_through_the_proxy() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let server = std::thread::spawn(move || {
-        // A socket that is closed with bytes that were not read is reset.
+        // Closing a socket with unread bytes resets the connection.
         let (socket, _) = listener.accept().unwrap();
         socket.peek(&mut [0]).unwrap();
     });
