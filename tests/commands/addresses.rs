@@ -1,4 +1,4 @@
-//! The addresses and tokens that commands take: what is refused, and that no token is printed.
+//! Tests of the addresses and tokens that commands take: bad ones are refused, and tokens are not printed.
 
 #![cfg(unix)]
 #![allow(clippy::expect_used, reason = "a test that can't be set up fails")]
@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use crate::common::{clitape, root};
 
-/// Runs the command with a variable; its exit code, and all it printed.
+/// Runs the command with a variable, and returns its exit code and all of its output.
 fn run(args: &[&str], variable: (&str, &OsStr)) -> (i32, String) {
     let mut command = clitape();
     command.current_dir(root()).args(args).env(variable.0, variable.1);

@@ -1,6 +1,6 @@
-//! An agent of clitape.toml under test, with the example agent in Python: the right one holds, several sessions at
-//! once, each fault is convicted by its rule, and nothing stays behind. Without python3 these tests do nothing; they
-//! fail instead when `CLITAPE_REQUIRE` names `python3`.
+//! Tests of an agent of clitape.toml, with the example agent in Python: the right one passes, also with several
+//! sessions at once; each fault is convicted by its rule; and no process or file is left. Without python3 these tests
+//! pass without a check; they fail instead if `CLITAPE_REQUIRE` names `python3`.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 #[test]
 fn an_agent_that_does_not_read_its_stdin_hangs_within_its_time() {
     let dir = workspace(&["plain-text"]);
-    // It answers, asks for more than a pipe takes, and reads no answer.
+    // An agent that answers, asks for more than a pipe takes, and does not read the answers.
     let script = r#"#!/bin/bash
         read -r line; echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}'
         read -r line; echo '{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s1"}}'
@@ -38,7 +38,7 @@ fn an_agent_that_does_not_read_its_stdin_hangs_within_its_time() {
     assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", begin.elapsed());
 }
 
-/// A workspace with these scenarios and the example agent, as it is and with each of these faults.
+/// Makes a workspace with these scenarios and the example agent, as it is and with each of these faults.
 fn with_agent(scenarios: &[&str], bugs: &[&str]) -> TempDir {
     let dir = workspace(scenarios);
     let program = root().join("subjects/examples/agent.py");

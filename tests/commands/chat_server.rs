@@ -1,4 +1,5 @@
-//! `clitape chat-server`: its token, each of its limits with a low value, and what strangers and a bot that floods can't do.
+//! Tests of `clitape chat-server`: its token, each of its limits at a low value, and its defence against strangers and
+//! a bot that floods.
 
 #![cfg(unix)]
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that can't be set up fails")]
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::clitape;
 
-/// A chat server that runs; dropping it ends it.
+/// A running chat server. Dropping it ends it.
 struct Served {
     child: Child,
     host: String,
@@ -45,7 +46,7 @@ impl Served {
         Self { child, host, token, log }
     }
 
-    /// The answer to a request on a connection of its own; empty if the connection breaks.
+    /// Sends a request on a new connection, and returns the answer; empty if the connection breaks.
     fn ask(&self, method: &str, path: &str, kind: &str, body: &str) -> String {
         let mut socket = TcpStream::connect(&self.host).expect("it listens");
         let (host, length) = (&self.host, body.len());
@@ -54,7 +55,7 @@ impl Served {
              content-length: {length}\r\n\r\n"
         );
         let mut answer = Vec::new();
-        // The server may answer, or close, before it has read all.
+        // A write may fail, because the server may answer or close before it has read everything.
         let _ = socket.write_all(head.as_bytes());
         let _ = socket.write_all(body.as_bytes());
         let _ = socket.read_to_end(&mut answer);
@@ -156,7 +157,7 @@ fn limits_of_the_chat_server_that_no_caller_sees_are_in_the_log() {
     };
     let part = "more than 1 connections of the bot; one is closed,";
     check(&["--max-connections", "1"], &connections, part);
-    // A webhook that never answers, and one that answers too much.
+    // One webhook does not answer, and one answers too much.
     let hook = |answer: &'static str| {
         move |served: &Served| {
             let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -165,7 +166,7 @@ fn limits_of_the_chat_server_that_no_caller_sees_are_in_the_log() {
             served.say(5, "x");
             let (mut socket, _) = listener.accept().unwrap();
             std::thread::spawn(move || {
-                // It stays open until the server gives it up.
+                // The connection stays open until the server gives up.
                 while socket.read(&mut [0; 9_999]).is_ok_and(|read| read > 0) {
                     let _ = socket.write_all(answer.as_bytes());
                 }
@@ -201,7 +202,7 @@ fn limits_of_connections_end_them() {
     assert!(closes(&["--max-head", "8KiB"], &long).starts_with("HTTP/1.1 431 "));
 }
 
-/// The most memory that a process had in use, in bytes.
+/// Returns the peak of a process's memory in bytes.
 #[cfg(target_os = "linux")]
 fn peak(process: &Child) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", process.id())).unwrap();
@@ -223,14 +224,14 @@ fn a_flood_of_long_requests_takes_little_memory() {
         let answer = served.call("sendChatAction", &action);
         assert!(answer.contains("wrong parameter action"), "{answer}");
     }
-    // 64 bytes of memory for each of its bytes: it is refused before it is parsed.
+    // Parsed, each byte of it would take 64 bytes of memory, so it is refused before.
     let numbers = format!("{{\"chat_id\":1000,\"action\":[{}0]}}", "0,".repeat(5 << 20));
     assert!(served.call("sendChatAction", &numbers).contains("the chat server is full"));
     for path in ["/", "/person/state"] {
         let page = served.ask("GET", path, "", "");
         assert!(page.len() < 300_000, "{path}: {} bytes", page.len());
     }
-    // The bytes of one call, and copies of them until it is done.
+    // The bytes of one call, with the copies of them until it is done.
     let more = peak(&served.child) - before;
     assert!(more < 150 << 20, "{} MiB more", more >> 20);
     let silent: Vec<_> = (0..600).map_while(|_| TcpStream::connect(&served.host).ok()).collect();

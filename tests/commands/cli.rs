@@ -1,4 +1,4 @@
-//! The command as its users meet it: exit codes, what it prints, what it writes.
+//! Tests of the command from outside: exit codes, output, and written files.
 
 use std::fs;
 
@@ -14,7 +14,7 @@ const CASSETTE: &str = "cassettes/three-tools/2.1.329";
 /// A cassette with a further run.
 const RESUMED: &str = "resume-killed-mid-tool/2.1.329";
 
-/// Runs the command in the checkout; the exit code, and what stdout and stderr contain.
+/// Runs the command in the checkout; checks the exit code and parts of stdout and stderr, and returns stdout.
 #[track_caller]
 fn check(args: &[&str], code: i32, out: &[&str], err: &[&str]) -> String {
     common::check(root(), args, code, out, err)
@@ -135,7 +135,7 @@ fn one_changed_character_in_any_golden_is_caught_and_explained() {
             let Check::Golden { version, view } = check else { continue };
             let path = Golden::find(checks.scenario(), *view, version).unwrap().path;
             let text = fs::read_to_string(&path).unwrap();
-            // The middle of the text below the header; of a silent run's, which has none, its end.
+            // The middle of the text below the header; for a silent run, which has no text, the end of the file.
             let body = clitape_judge::body(&text).unwrap();
             let half = body.char_indices().nth(body.chars().count() / 2).map_or(0, |(at, _)| at);
             let (head, middle) = text.split_at(text.len() - body.len() + half);
@@ -149,7 +149,8 @@ fn one_changed_character_in_any_golden_is_caught_and_explained() {
             fs::write(&path, text).unwrap();
             let [finding] = findings.as_slice() else { panic!("{}: {findings:?}", path.display()) };
             if finding.id == FindingKind::GoldenUnreadable {
-                // The character was one of a key or a word of JSON; of a text without lines, the only one.
+                // The changed character is within a key or a word of JSON, or it is the only one of a text without
+                // lines.
                 let file = path.file_name().unwrap().to_string_lossy();
                 assert!(finding.sentence.contains(&format!("{file}:")), "{}", finding.sentence);
                 assert!(finding.sentence.contains("is no trace entry"), "{}", finding.sentence);

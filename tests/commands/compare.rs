@@ -1,4 +1,4 @@
-//! `clitape compare`: two sides on the same cassettes, and what is said when they can't be compared.
+//! Tests of `clitape compare`: two sides on the same cassettes, and the errors for sides that can't be compared.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
@@ -9,7 +9,7 @@ use std::process::Command;
 use crate::common::{clitape, put_program, root, workspace};
 use tempfile::TempDir;
 
-/// Compares in `workspace`; exit code, stdout, stderr, and the folder with what was written.
+/// Compares in `workspace`, and returns the exit code, stdout, stderr, and the folder with the written files.
 fn compare(workspace: &Path, args: &[&str]) -> (i32, String, String, TempDir) {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");
@@ -26,7 +26,7 @@ fn compare(workspace: &Path, args: &[&str]) -> (i32, String, String, TempDir) {
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr), dir)
 }
 
-/// Compares in the checkout; what the command, the page and the text tell.
+/// Compares in the checkout, and checks that the command, the page and the text have these words.
 #[track_caller]
 fn check(args: &[&str], code: i32, told: &[&str]) -> [String; 3] {
     check_in(root(), args, code, told)
@@ -44,7 +44,7 @@ fn check_in(workspace: &Path, args: &[&str], code: i32, told: &[&str]) -> [Strin
     texts
 }
 
-/// A program that does this with what `clitape` prints; it lives as long as the folder.
+/// Makes a program that applies a script to the output of `clitape`; it exists as long as the folder.
 fn gateway(dir: &TempDir, script: &str) -> String {
     let path: PathBuf = dir.path().join("gateway");
     let bin = env!("CARGO_BIN_EXE_clitape");
@@ -53,7 +53,7 @@ fn gateway(dir: &TempDir, script: &str) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// The same, with what it prints changed by `sed`.
+/// Makes a program that changes the output of `clitape` by `sed`.
 fn changed(dir: &TempDir, sed: &str) -> String {
     gateway(
         dir,
@@ -218,7 +218,7 @@ fn what_can_t_be_compared_is_told() {
     assert!(err.contains("nothing to compare: "), "{err}");
 }
 
-/// A workspace that is a repository with one commit.
+/// Makes a workspace that is a repository with one commit.
 fn repository() -> TempDir {
     let workspace = workspace(&["bash-count"]);
     git(workspace.path(), &["init", "-q"]);

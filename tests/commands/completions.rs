@@ -1,6 +1,6 @@
-//! What a shell offers for a word on the command line: options, and the names of the project that it is in.
+//! Tests of the completions of a shell: options, and the names in the project of the working folder.
 //!
-//! Without zsh, fish or python3 their parts are left out; they fail instead when `CLITAPE_REQUIRE` names them.
+//! Without zsh, fish or python3, its part is left out; it fails instead if `CLITAPE_REQUIRE` names it.
 
 #![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -10,7 +10,7 @@ use std::process::Command;
 
 use crate::common::{check, clitape, has_program, put_program, root, workspace};
 
-/// What is offered in place of the last of these words.
+/// Returns the completions for the last of these words.
 fn offered(dir: &Path, words: &[&str]) -> Vec<String> {
     let mut command = clitape();
     command.current_dir(dir).env("CLITAPE_COMPLETE", "bash").env("_CLAP_IFS", "\n");
@@ -55,11 +55,11 @@ fn names_versions_lanes_and_ids_complete() {
         let (mut expect, found) = (expect.to_vec(), &mut offered);
         expect.sort_unstable();
         found.sort_unstable();
-        // `--accept` may stand without a value, so that what follows may be an argument.
+        // `--accept` may have no value, so that the next word may be an argument.
         found.dedup();
         assert_eq!(*found, expect, "{words:?}");
     }
-    // Outside a project, and for a shell that it does not know.
+    // Neither outside a project nor for an unknown shell are there completions.
     let nowhere = tempfile::tempdir().unwrap();
     assert_eq!(offered(nowhere.path(), &["show", "plain"]), [""; 0]);
     let unknown = clitape().env("CLITAPE_COMPLETE", "tcsh").args(["--", "clitape"]).output();
@@ -99,7 +99,7 @@ fn five_shells_have_a_line_that_installs_them() {
     check(here.path(), &["completions", "--help"], 0, &install, &[]);
 }
 
-/// What each shell runs when it starts: a prompt, and its line of `clitape completions --help`.
+/// The commands that each shell runs at its start: a prompt, and its line of `clitape completions --help`.
 const SHELLS: [(&str, &[&str], &str); 3] = [
     (
         "bash",
@@ -118,11 +118,11 @@ const SHELLS: [(&str, &[&str], &str); 3] = [
     ),
 ];
 
-/// How many of the hostile names are typed into the shells, which take a while to start.
+/// The number of hostile names that are typed into the shells, which start slowly.
 const IN_SHELLS: usize = 4;
 
-/// Types these words and a TAB at their end into each shell that is there, then the enter key. Returns the arguments with
-/// which clitape was then run, by shell. `home` is for what the test needs beside the folder.
+/// Types these words, a TAB and the enter key into each shell of the machine, and returns the arguments with which
+/// clitape was run, by shell. `home` is for further files of the test, outside the folder.
 fn typed_in_shells(dir: &Path, home: &Path, words: &str) -> Vec<(&'static str, Vec<String>)> {
     let ran = home.join("ran");
     let program = format!(
@@ -178,7 +178,7 @@ fn a_shell_completes_only_what_it_gives_no_meaning() {
             assert_eq!(last, Some(expect), "{shell} {words:?}: {arguments:?}");
         }
     }
-    // What runs something if a shell reads it, as the end of names that differ before it.
+    // Names that would run a program if a shell read them, each as the end of another name.
     let hostile = [
         "$(touch pwned)",
         "`touch pwned`",
@@ -220,7 +220,7 @@ fn a_shell_completes_only_what_it_gives_no_meaning() {
             }
             let is_file = begin.is_empty();
             for (shell, arguments) in typed_in_shells(path, home, &words) {
-                // Where nothing is offered, a shell may complete a file by itself, with quotes.
+                // Without a completion of ours, a shell may complete a file by itself, with quotes.
                 let is_own = is_file && arguments.len() == words.split(' ').count();
                 assert!(is_own || arguments.join(" ") == words, "{shell}: {arguments:?}");
             }

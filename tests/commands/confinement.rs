@@ -1,5 +1,5 @@
-//! What a confined CLI can do, and that nothing else about it is changed: by Landlock and by bubblewrap, as far
-//! as this system has them. A shell script is in the CLI's place.
+//! Tests of a confined CLI: its confinement by Landlock and by bubblewrap, as far as this system has them, and that the
+//! rest of its behaviour is unchanged. A shell script replaces the CLI.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test that can't be set up fails")]
@@ -19,7 +19,7 @@ use crate::common::{has_program, on_terminal, put_program, root};
 #[test]
 fn a_confined_cli_ends_as_it_ends() {
     let ways: Vec<&str> = ways().into_iter().chain(["none"]).collect();
-    // Signal 34 has no name; `record.exit` can't name it, and the error says it.
+    // Signal 34 has no name, so `record.exit` can't name it; the error says so.
     for (end, exit) in [
         ("exit 7", "7"),
         ("exit 143", "143"),
@@ -107,22 +107,22 @@ fn a_way_that_is_not_there_records_nothing() {
     }
 }
 
-/// The ways in which a program runs here.
+/// The ways to run a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     Unconfined,
     Bubblewrap,
-    /// Landlock where the system does not let a user make namespaces.
+    /// Landlock on a system where users can't make namespaces.
     Landlock,
-    /// Landlock in namespaces of its own.
+    /// Landlock within new namespaces.
     Namespaces,
 }
 
 use Way::{Bubblewrap, Landlock, Namespaces, Unconfined};
 
-/// The attempts of `confinement/probe.py`, and the ways in which each succeeds. In every other way it is refused; an
-/// unconfined program is held to the rows that name it alone, because many systems refuse the others to everyone.
-/// SECURITY.md has this table in words.
+/// The attempts of `confinement/probe.py`, each with the ways in which it succeeds; in all other ways it is refused.
+/// For an unconfined program, only the rows that name that way are checked, because many systems refuse the others to
+/// every program. SECURITY.md has this table in words.
 const ATTEMPTS: [(&str, &[Way]); 54] = [
     ("write a file outside", &[Unconfined]),
     ("read a file outside", &[Unconfined]),
@@ -188,7 +188,7 @@ const REFUSED_SINCE: [(&str, (u32, u32)); 4] = [
     ("signal clitape", (6, 12)),
 ];
 
-/// Whether Landlock refuses an attempt on this kernel.
+/// Returns whether Landlock refuses an attempt on this kernel.
 fn is_refused_here(attempt: &str) -> bool {
     let release = nix::sys::utsname::uname().unwrap().release().to_string_lossy().into_owned();
     let mut numbers = release.split(['.', '-']).map(|number| number.parse().unwrap_or(0));
@@ -196,8 +196,8 @@ fn is_refused_here(attempt: &str) -> bool {
     REFUSED_SINCE.iter().all(|(name, since)| *name != attempt || version >= *since)
 }
 
-/// Runs the probe as a recorded CLI, on a terminal as a person's shell has it, and returns the outcomes by name and what
-/// the terminal showed.
+/// Runs the probe as a recorded CLI, on a terminal like that of a person's shell, and returns the outcomes by name and
+/// the text on the terminal.
 fn probe(way: &str, without_namespaces: bool) -> (BTreeMap<String, String>, String) {
     let project = Project::new("");
     let outside = tempfile::tempdir().unwrap();

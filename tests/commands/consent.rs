@@ -1,4 +1,5 @@
-//! A subject is a program of the repository: what it runs is shown, and asked about once, before it runs.
+//! Tests of the consent to a subject, which is a program of the repository: the command shows what it runs, and asks
+//! once before it runs it.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
@@ -10,7 +11,7 @@ use std::process::{Command, Stdio};
 use crate::common::project::text;
 use crate::common::{clitape, has_program, on_terminal, workspace};
 
-/// Subjects of every kind, which leave a mark when they run and then end.
+/// Subjects of every kind, which leave a mark when they run, and then end.
 const SUBJECTS: &str = "
 [subject.gateway]
 kind = 'gateway'
@@ -36,7 +37,7 @@ checkout = '.'
 build = ['sh', '-c', 'touch ran']
 ";
 
-/// The command in `dir`, whose list of what was agreed to is its own.
+/// Returns the command in `dir`, with its own list of consents.
 fn command(dir: &Path, args: &str) -> Command {
     let mut command = clitape();
     command.args(args.split(' ')).current_dir(dir).env("XDG_STATE_HOME", dir.join("state"));
@@ -95,7 +96,7 @@ fn a_person_agrees_once_to_what_a_subject_runs() {
         assert_eq!(told.contains("Start gateway? [y/N]"), question, "{told}");
         assert_eq!(ran.exists(), runs, "{told}");
         assert_eq!(output.status.code() == Some(4), typed.is_some() && !runs, "{told}");
-        // An error means that it did not run.
+        // An error means that the subject did not run.
         let _ = fs::remove_file(&ran);
     };
     fs::write(&config, SUBJECTS).unwrap();
@@ -103,7 +104,7 @@ fn a_person_agrees_once_to_what_a_subject_runs() {
     check(Some("y\n"), true, true);
     check(Some(""), false, true);
     check(None, false, true);
-    // Limits and promises of a subject run nothing, but another command, variable or folder does.
+    // Limits and promises of a subject do not change what runs; another command, variable or folder does.
     fs::write(&config, SUBJECTS.replace("pass_env", "within_s = 9\npass_env")).unwrap();
     check(None, false, true);
     fs::write(&config, SUBJECTS.replace("SECRET_OF_MINE", "ANOTHER")).unwrap();

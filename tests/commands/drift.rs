@@ -1,4 +1,4 @@
-//! `clitape drift` on the committed recordings, and with a CLI that was changed on purpose.
+//! Tests of `clitape drift` on the committed recordings, and with a CLI that was changed on purpose.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a report that can't be read fails the test")]
 
@@ -13,10 +13,10 @@ use crate::common::{clitape, put_program, root, run, workspace};
 use clitape_runner::baseline::held;
 use serde_json::Value;
 
-/// A change as a test names it: its kind, and its place.
+/// A change as a test names it, by its kind and its place.
 type Named<'a> = (&'a str, &'a str);
 
-/// Runs the command, and returns its exit code, what it printed, and the report.
+/// Runs the command, and returns its exit code, its output, and the report.
 fn drift(dir: &Path, args: &[&str]) -> (i32, String, Value) {
     let out = tempfile::tempdir().expect("there is a temporary folder");
     let file = out.path().join("drift.json");
@@ -54,8 +54,8 @@ fn from_2_1_329_to_2_1_330_two_things_change_and_nothing_that_a_person_sees() {
     assert_eq!(report["person_sees"], false);
 }
 
-/// Rows of the list of what each version prints that was made from other recordings than the committed ones. The first
-/// ten were chosen there, and looked for in the report; the others were chosen in the report, and looked for there.
+/// Rows of a list of each version's output that was made from other recordings than the committed ones. The first ten
+/// were chosen in that list and found in the report; the others were chosen in the report and found in the list.
 const KNOWN: [Named<'static>; 20] = [
     ("kind-new", "system/background_tasks_changed"),
     ("kind-new", "system/thinking_tokens"),
@@ -99,7 +99,7 @@ fn from_2_1_148_to_2_1_329_it_finds_what_is_known() {
     assert!(missing.is_empty(), "{missing:?} are not among {found:#?}");
 }
 
-/// A CLI that prints the recording of a scenario with something changed.
+/// Makes a CLI that prints the recording of a scenario with a change.
 fn altered(dir: &Path, stdout: &str, help: &str) -> PathBuf {
     let program = dir.join("claude");
     let script = format!(
@@ -110,11 +110,11 @@ fn altered(dir: &Path, stdout: &str, help: &str) -> PathBuf {
     program
 }
 
-/// What is told of the program in every case, because it keeps no transcript.
+/// The changes that the program always has, because it writes no transcript.
 const NO_TRANSCRIPT: [Named<'static>; 2] =
     [("count", "transcript: assistant/text"), ("count", "transcript: user")];
 
-/// Changes what the CLI of the recording printed, and expects these changes.
+/// Changes the recorded output of the CLI, and expects these changes in the report.
 #[track_caller]
 fn check(alter: impl Fn(&str) -> String, add_help: &str, expect: &[Named<'_>]) {
     const VERSION: &str = "2.1.329";
@@ -168,7 +168,7 @@ fn npm_runs_in_a_folder_without_files_of_the_workspace() {
     }
 }
 
-/// The records in another order, or without some of them.
+/// Returns the records in another order, or without some of them.
 fn lines(text: &str, change: impl Fn(&mut Vec<&str>)) -> String {
     let mut lines: Vec<&str> = text.lines().collect();
     change(&mut lines);
@@ -202,7 +202,7 @@ fn a_cli_that_was_changed_on_purpose_is_convicted() {
     check(str::to_owned, "  --sing <song>  Sing a song\n", &[("flag-new", "--sing")]);
 }
 
-/// Compares a committed page with what it should be; `UPDATE_DRIFT=1` writes it.
+/// Compares a committed page with the current one; `UPDATE_DRIFT=1` writes it.
 fn check_page(name: &str, current: &str) {
     let path = root().join("reports/drift").join(name);
     if std::env::var_os("UPDATE_DRIFT").is_some() {
@@ -236,7 +236,7 @@ fn the_committed_reports_are_those_of_the_committed_recordings() {
     check_page("README.md", &index(&project, &versions, &steps));
 }
 
-/// The page of all steps, and of what is recorded when with which version.
+/// Makes the page of all steps, and of the dates and versions of all recordings.
 fn index(project: &Workspace, versions: &[CliVersion], steps: &str) -> String {
     let mut page = String::from(
         "# Which versions of claude clitape knows\n\n\

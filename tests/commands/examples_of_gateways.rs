@@ -1,6 +1,6 @@
-//! The example gateways in `subjects/examples/` between the stand-in and the chat server, in real time: the right
-//! ones pass every rule, and each fault of `bugs.py` is convicted by its rule. Where Python or Node is missing, its
-//! part is left out; it fails instead when `CLITAPE_REQUIRE` names `python3` or `node`.
+//! Tests of the example gateways in `subjects/examples/` between the stand-in and the chat server, in real time: the
+//! right ones pass every rule, and each fault of `bugs.py` is convicted by its rule. Without Python or Node, its part
+//! is left out; it fails instead if `CLITAPE_REQUIRE` names `python3` or `node`.
 
 #![cfg(unix)]
 #![allow(clippy::expect_used, reason = "a test that can't be set up fails")]
@@ -28,28 +28,28 @@ use serde_json::Value;
 
 /// The chat in which the person writes.
 const CHAT: i64 = 1_000;
-/// The most that a run takes, and how long a chat is quiet when it is over.
+/// The longest time of a run, and the time of quiet after which it is over.
 const LIMIT: Duration = Duration::from_secs(120);
 const QUIET: Duration = Duration::from_secs(8);
 
-/// A run of a gateway, and the rules that convict it.
+/// A run of a gateway, with the rule that convicts it.
 struct Run {
     gateway: &'static str,
     bug: &'static str,
     cassette: &'static str,
     play: &'static str,
     faults: &'static str,
-    /// The rule that must convict it; any of the others may, because one fault has several effects.
+    /// The rule that must convict it. Further rules may, because one fault has several effects.
     convicts: Option<K>,
 }
 
-/// A run of the Python gateway with a fault on `three-tools`, as the CLI printed it.
+/// Makes a run of the Python gateway with a fault, on `three-tools` in canonical pieces.
 const fn bug(bug: &'static str, rule: K) -> Run {
     let (gateway, cassette, play) = ("telegram.py", "three-tools/2.1.329", "canonical");
     Run { gateway, bug, cassette, play, faults: "", convicts: Some(rule) }
 }
 
-/// A right gateway on a cassette.
+/// Makes a run of a right gateway on a cassette.
 const fn right(gateway: &'static str, cassette: &'static str, play: &'static str) -> Run {
     Run { gateway, bug: "", cassette, play, faults: "", convicts: None }
 }
@@ -106,7 +106,7 @@ fn each_fault_is_convicted_by_its_rule_and_a_right_gateway_by_none() {
     assert!(wrong.is_empty(), "{} runs:\n{}", wrong.len(), wrong.join("\n\n"));
 }
 
-/// Runs a gateway and compares what the judge finds with what it should find.
+/// Runs a gateway, and compares the findings of the judge with the expected ones.
 fn judged(run: &Run) -> Result<(), String> {
     let Run { gateway, bug, cassette: name, convicts, .. } = run;
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -135,7 +135,7 @@ fn judged(run: &Run) -> Result<(), String> {
     if is_right { Ok(()) } else { Err(format!("{told}\n{calls}\n{words}")) }
 }
 
-/// What was seen of a run.
+/// The observation of a run.
 struct Seen {
     entries: Vec<Entry>,
     turns: Vec<PlayedTurn>,
@@ -143,7 +143,7 @@ struct Seen {
     words: String,
 }
 
-/// Starts a gateway, writes to it and looks on until the chat is quiet.
+/// Starts a gateway, writes to it, and watches until the chat is quiet.
 fn watched(run: &Run) -> Seen {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let dir = tempfile::tempdir().expect("a temporary folder");
@@ -217,7 +217,7 @@ fn watched(run: &Run) -> Seen {
     Seen { entries: server.entries(CHAT), turns, ending, words }
 }
 
-/// A gateway with its processes, which end with it.
+/// The process group of a gateway. Dropping it kills the group.
 struct Gateway(Child);
 
 impl Gateway {
@@ -229,13 +229,14 @@ impl Gateway {
 impl Drop for Gateway {
     fn drop(&mut self) {
         let group = i32::try_from(self.0.id()).expect("a process id");
-        // The group may be gone.
+        // The group may have ended by itself.
         let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
         let _ = self.0.wait();
     }
 }
 
-/// How long no text came to the chat. Typing is left out, because the signal may go on for ever.
+/// Returns the time since the last text in the chat. Typing does not count, because a gateway may repeat the signal
+/// without end.
 fn quiet_for(server: &ChatServer) -> Duration {
     let entries = server.entries(CHAT);
     let said = server.now_ms().saturating_sub(server.last_call(CHAT).map_or(0, |last| last.at_ms));
@@ -245,7 +246,7 @@ fn quiet_for(server: &ChatServer) -> Duration {
     Duration::from_millis(said + since)
 }
 
-/// The events of the stand-in's log with this name.
+/// Returns the events of this name in the stand-in's log.
 fn events(log: &Path, name: &'static str) -> impl Iterator<Item = Value> {
     let text = std::fs::read_to_string(log).unwrap_or_default();
     let lines: Vec<Value> =

@@ -1,8 +1,8 @@
-//! Commands on a system that lets them start few threads and processes, or none: they go on with those that they have, or
-//! say what they lack.
+//! Tests of commands on a system that lets them start few threads and processes, or none: they go on with those that
+//! they have, or report what is missing.
 //!
-//! The limit of processes holds for a user who is not root. These tests run the command as such a user, which only root
-//! can do; for another user they do nothing.
+//! Linux applies the limit of processes to users other than root. These tests run the command as such a user, which
+//! only root can do; for another user they pass without a check.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
@@ -15,11 +15,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::common::{clitape, copy, has_program, put_program, root, workspace};
 
-/// The words of a command that can't go on.
+/// The message of a command that can't go on.
 const LACKS: &str = "this system lets no more threads or processes start; raise `ulimit -u`";
 
-/// Runs the command as a user of its own, who may have this number of threads and processes; without one, any. What an
-/// earlier user started may still count for that one.
+/// Runs the command as a new user, with a limit of threads and processes if there is one. The user is new each time,
+/// because leftovers of an earlier run would count too.
 fn run(dir: &Path, most: Option<usize>, args: &[&str]) -> Output {
     static USERS: AtomicU32 = AtomicU32::new(0);
     let user = 100_000 + 100 * std::process::id() + USERS.fetch_add(1, Ordering::Relaxed);
@@ -58,10 +58,10 @@ fn a_command_without_threads_goes_on_or_says_what_it_lacks() {
                     [subject.agent]\nkind = 'agent'\ncommand = ['./agent']\n";
     let toml = fs::read_to_string(dir.join("clitape.toml")).unwrap();
     fs::write(dir.join("clitape.toml"), format!("{toml}\n{subjects}")).unwrap();
-    // What drift would ask the CLI for.
+    // The help, which drift would otherwise ask the CLI for.
     copy(&root().join("versions/2.1.329"), &dir.join("versions/2.1.329"));
     if run(dir, None, &["--version"]).status.code() != Some(0) {
-        // Another user can't reach the program.
+        // The other user can't reach the program.
         return;
     }
     for (args, enough) in [
@@ -93,8 +93,8 @@ fn a_command_without_threads_goes_on_or_says_what_it_lacks() {
             match enough {
                 Some(enough) if most == enough => assert!(is_usual, "{what}"),
                 Some(_) => assert!(code == Some(4) && said.contains(LACKS), "{what}"),
-                // The programs that it starts may lack some, and say so in words of their own.
-                // One of several runs may lack some, which ends with 3.
+                // The programs that it starts may miss threads too, and have other words for it. One of several runs
+                // may miss some, which ends with 3.
                 None if said.contains(LACKS) => assert!(matches!(code, Some(3 | 4)), "{what}"),
                 None => assert!(is_usual || matches!(code, Some(2..=4)), "{what}"),
             }

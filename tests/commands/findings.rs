@@ -1,4 +1,5 @@
-//! What a person reads of findings: those of one cause together, the chat first, and every lane on demand.
+//! Tests of the display of findings: those with one cause are grouped, the chat comes first, and `--lanes` shows every
+//! lane.
 
 #![allow(clippy::unwrap_used, reason = "a report that can't be read fails the test")]
 
@@ -8,7 +9,7 @@ use crate::common::{check, files, workspace};
 use clitape_runner::report::read;
 use tempfile::TempDir;
 
-/// A workspace whose goldens expect another word in every lane of this scenario.
+/// Makes a workspace whose goldens expect another word in every lane of these scenarios.
 fn expecting(scenarios: &[&str], came: &str, expected: &str) -> TempDir {
     let workspace = workspace(scenarios);
     let mut changed = 0;
@@ -42,11 +43,11 @@ fn one_cause_is_one_finding_with_the_chat_first() {
     assert_eq!(out.matches("GD001").count(), 2, "one finding, one annotation: {out}");
     let lines = out.lines().take_while(|line| !line.starts_with("::error")).count();
     assert!(lines < 40, "{lines} lines:\n{out}");
-    // The chat of the annotation, and what else it is in.
+    // The annotation shows the chat, and names the other lanes.
     assert!(out.contains("%0A- Now an other one.%0A+ Now the other one.%0A"), "{out}");
     assert!(out.contains("%0Aalso in: telegram-progress"), "{out}");
 
-    // What programs read has every finding.
+    // Machine-readable reports have every finding.
     let report = read("r.json", &fs::read(dir.join("r.json")).unwrap()).unwrap();
     assert_eq!(report.totals.findings, 20);
     let chat = report.findings().find_map(|finding| finding.chat.clone()).unwrap();
@@ -79,7 +80,7 @@ fn every_lane_is_shown_on_demand() {
     }
     let markdown = fs::read_to_string(dir.join("r.md")).unwrap();
     assert!(markdown.contains("what came in"), "{markdown}");
-    // A report that was read shows the same.
+    // A report that is read again looks the same.
     assert_eq!(check(dir, &["report", "merge", "r.json", "--lanes"], 3, &lanes, &[]), out);
 }
 

@@ -1,4 +1,4 @@
-//! Git, called in a repository that names a program wherever it can: no command runs one of them.
+//! Tests of git in a repository whose configuration names a program wherever it can: no command runs one of them.
 
 #![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -19,7 +19,7 @@ use crate::common::{check, clitape, files, put_program, workspace};
 /// An id that no object of the repository has.
 const MISSING: &str = "1111111111111111111111111111111111111111";
 
-/// The files of a program that cargo builds at once.
+/// The files of a program that cargo builds quickly.
 const CRATE: [(&str, &str); 3] = [
     (
         "Cargo.toml",
@@ -29,11 +29,11 @@ const CRATE: [(&str, &str); 3] = [
     ("main.rs", "fn main() { println!(\"{{}}\"); }\n"),
 ];
 
-/// The attributes of a repository, each with a filter that `CONFIG` names.
+/// The attributes of the repository, each with a filter that `CONFIG` names.
 const ATTRIBUTES: &str = "*.toml filter=clean diff=driver\n*.snap filter=process diff=text\n\
                           *.rs filter=smudge\n*.jsonl filter=user\n";
 
-/// The configuration of a repository, in which `{NAME}` is a program that leaves the file NAME.
+/// The configuration of the repository, in which `{NAME}` is a program that leaves the file NAME.
 const CONFIG: &str = r#"
 [core]
     fsmonitor = "{fsmonitor}"
@@ -101,15 +101,15 @@ const CONFIG: &str = r#"
     promisor = true
 "#;
 
-/// A repository with such a configuration, and the folder in which its programs leave their files.
+/// A repository with that configuration, and the folder in which its programs leave their files.
 struct Hostile {
     repository: tempfile::TempDir,
     programs: tempfile::TempDir,
-    /// The address of a server that leaves the file `connection`.
+    /// The address of a server that leaves the file `connection` at a connection.
     web: SocketAddr,
 }
 
-/// Runs git as a person does who trusts the repository.
+/// Runs git as a person who trusts the repository.
 fn git(program: &Path, dir: &Path, args: &[&str], stdin: &str) -> (bool, String) {
     let who = ["-c", "user.name=Someone", "-c", "user.email=someone@example.org"];
     let mut command = Command::new(program);
@@ -128,7 +128,7 @@ impl Hostile {
         let connection = hostile.markers().join("connection");
         std::thread::spawn(move || {
             for _ in web.incoming() {
-                // The folder is gone when the test is over.
+                // The folder is gone when the test has ended.
                 let _ = fs::write(&connection, "");
             }
         });
@@ -144,14 +144,14 @@ impl Hostile {
         fs::write(root.join(".gitattributes"), ATTRIBUTES).unwrap();
         git(&["init", "--quiet", "--initial-branch", "main"], "");
         git(&["add", "."], "");
-        // A repository in the repository, which has a configuration of its own.
+        // A repository within the repository, with its own configuration.
         let inner = root.join("scenarios/plain-text/workspace/inner");
         fs::create_dir(&inner).unwrap();
         let inner_git = |args: &[&str]| assert!(self::git(program, &inner, args, "").0, "{args:?}");
         inner_git(&["init", "--quiet"]);
         inner_git(&["commit", "--quiet", "--allow-empty", "--message", "inner"]);
         git(&["add", "scenarios/plain-text/workspace/inner"], "");
-        // A commit that seems to be signed.
+        // A commit that claims to be signed.
         let tree = git(&["write-tree"], "");
         let commit = format!(
             "tree {tree}\nauthor a <a@example.org> 1 +0000\ncommitter a <a@example.org> 1 +0000\n\
@@ -187,7 +187,7 @@ impl Hostile {
         self.repository.path()
     }
 
-    /// A command that leaves a file of this name.
+    /// Returns a command that leaves a file of this name.
     fn program(&self, name: &str) -> String {
         format!("touch {}/{name}", self.markers().display())
     }
@@ -202,7 +202,7 @@ impl Hostile {
         self.programs.path().join("user-config")
     }
 
-    /// A configuration with its programs.
+    /// Returns the configuration with its programs filled in.
     fn configured(&self, text: &str) -> String {
         let (first, rest) = text.split_once('{').unwrap();
         let mut config = first.to_owned();
@@ -215,7 +215,7 @@ impl Hostile {
         config.replace("PROGRAMS", &programs).replace("ADDRESS", &self.web.to_string())
     }
 
-    /// The names of what has run, which are forgotten.
+    /// Returns the names of the programs that have run, and forgets them.
     fn has_run(&self) -> BTreeSet<String> {
         let mut ran = BTreeSet::new();
         for path in files(&self.markers(), "") {
@@ -225,7 +225,7 @@ impl Hostile {
         ran
     }
 
-    /// Gives every file another time, so that git has to read it.
+    /// Gives every file a new time, so that git has to read it.
     fn touch(&self) {
         let now = SystemTime::now() + Duration::from_secs(3_600);
         for path in files(self.root(), "") {
@@ -234,7 +234,7 @@ impl Hostile {
     }
 }
 
-/// The versions of git on this machine, each once.
+/// Returns the different versions of git on this machine.
 fn gits() -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let programs = std::env::split_paths(&path).map(|folder| folder.join("git"));
@@ -242,7 +242,7 @@ fn gits() -> Vec<PathBuf> {
     programs.filter(|git| git.canonicalize().is_ok_and(|real| known.insert(real))).collect()
 }
 
-/// `PATH` with the folder of a program first.
+/// Returns `PATH` with the folder of a program first.
 fn path_with(program: &Path) -> OsString {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let own = program.parent().map(Path::to_owned);
@@ -254,7 +254,7 @@ fn git_runs_nothing_that_the_repository_names() {
     for git in gits() {
         let hostile = Hostile::new(&git);
         let root = hostile.root();
-        // As a person calls git, the programs run.
+        // If a person calls git, the programs run.
         hostile.touch();
         for args in [&["status"][..], &["diff"], &["log", "-1"], &["cat-file", "-e", MISSING]] {
             let mut command = Command::new(&git);
@@ -272,7 +272,7 @@ fn git_runs_nothing_that_the_repository_names() {
         let cli = hostile.programs.path().join("claude").display().to_string();
         let out = hostile.programs.path().join("out").display().to_string();
         let missing = format!("--changed={MISSING}");
-        // Nothing changed, so that nothing runs; a revision is built, and differs.
+        // Without a change no program runs; a revision is built, and differs.
         for (code, args) in [
             (4, &["list", "--changed"][..]),
             (2, &["list", &missing]),
@@ -289,7 +289,7 @@ fn git_runs_nothing_that_the_repository_names() {
             let mut command = clitape();
             command.current_dir(root).args(args).env("PATH", path_with(&git));
             command.env("GIT_CONFIG_GLOBAL", hostile.user_config());
-            // `git config` alone obeys it.
+            // Only `git config` obeys this variable.
             command.env("GIT_CONFIG", "/dev/null");
             command.env("XDG_CACHE_HOME", hostile.programs.path().join("cache"));
             let output = command.stdin(Stdio::null()).output().unwrap();
@@ -315,7 +315,7 @@ fn git_runs_nothing_that_the_repository_names() {
     }
 }
 
-/// A repository with one commit, of which one file has changed since.
+/// Makes a repository with one commit, in which one file has changed since.
 fn changed() -> tempfile::TempDir {
     let dir = workspace(&["plain-text", "bash-count"]);
     for args in
@@ -339,7 +339,7 @@ fn changes_are_those_of_the_folder_that_has_the_repository() {
         assert!(listed.contains("\nplain-text ") && !listed.contains("bash-count"), "{listed}");
     };
     list(&[]);
-    // As git sets it for the hooks of another repository.
+    // The variables that git sets for the hooks of another repository.
     let others = other.path().join(".git");
     list(&[("GIT_DIR", others.clone()), ("GIT_INDEX_FILE", others.join("index"))]);
     let elsewhere = other.path().to_str().unwrap();

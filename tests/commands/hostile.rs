@@ -1,6 +1,5 @@
-//! Text of others cannot speak: whatever a capture, a scenario, a file name, an argument, a server or a
-//! program brings, nothing that is printed or written steers a terminal, hides, commands a log or leaves
-//! its place in Markdown, XML or a page.
+//! Tests of foreign text: from a capture, a scenario, a file name, an argument, a server or a program, it must not
+//! steer a terminal, hide, command a log, or leave its place in Markdown, XML or a page.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
@@ -18,7 +17,7 @@ use crate::common::{self, clitape, root, workspace};
 use evil::{EVIL, answer, capture, evil_name, program, server};
 use serde_json::{Value, json};
 
-/// The length of an escape sequence that clitape writes, behind its ESC: a colour, or the redrawing of a
+/// Returns the length of an escape sequence that clitape itself writes, behind its ESC: a colour, or the redrawing of a
 /// screen.
 fn own(sequence: &str) -> Option<usize> {
     let body = sequence.strip_prefix('[')?;
@@ -32,7 +31,7 @@ fn own(sequence: &str) -> Option<usize> {
     is_own.then_some(end + 2)
 }
 
-/// The text without these.
+/// Returns the text without these sequences.
 fn without_own(text: &str) -> String {
     let mut parts = text.split('\u{1b}');
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -45,7 +44,7 @@ fn without_own(text: &str) -> String {
     out
 }
 
-/// Nothing in a text steers or hides.
+/// Checks that a text neither steers a terminal nor hides.
 #[track_caller]
 fn safe(place: &str, text: &str) {
     for (c, hides) in marked(text) {
@@ -53,7 +52,7 @@ fn safe(place: &str, text: &str) {
     }
 }
 
-/// The same of what is printed; and none of its lines but `commands` is one that GitHub obeys.
+/// Checks this for output, and that GitHub obeys none of its lines but `commands`.
 #[track_caller]
 fn hold(place: &str, text: &str, commands: &[&str]) {
     let text = without_own(text);
@@ -65,7 +64,7 @@ fn hold(place: &str, text: &str, commands: &[&str]) {
     }
 }
 
-/// Runs the command with colours; what it prints holds. Gives the exit code and stdout.
+/// Runs the command with colours, checks its output, and returns the exit code and stdout.
 #[track_caller]
 fn check(dir: &Path, args: &[&str], commands: &[&str]) -> (i32, String) {
     let mut command = clitape();
@@ -102,7 +101,7 @@ fn a_capture_is_shown_and_steers_nothing() {
         assert_eq!(code, 0, "{args:?}\n{out}");
         assert!(out.contains("RED"), "{args:?} shows none of it:\n{out}");
     }
-    // The footer has the record's type on one line, and JSON the same value.
+    // The footer has the record's type on one line, and JSON has the same value.
     let (_, out) = check(dir.path(), &["replay", "e.jsonl", "--lane", "read"], &[]);
     assert!(out.contains(r"unknown: \u{1b}]52;c;QUFB\u{7}\u{1b}[41mRED"), "{out}");
     let (_, out) = check(dir.path(), &["replay", "e.jsonl", "--json", "--lane", "lifecycle"], &[]);
@@ -159,7 +158,7 @@ fn arguments_and_file_names_are_told_safely() {
         let (code, out) = check(workspace.path(), args, &[]);
         assert!((2..=4).contains(&code), "{args:?}: {code}\n{out}");
     }
-    // A version that no folder may have.
+    // A version that can't be the name of a folder.
     let version = capture().replace("2.1.329", r"2.1\u001b[31m");
     fs::write(workspace.path().join("v.jsonl"), version).unwrap();
     check(workspace.path(), &["import", "v.jsonl", "--scenario", "v"], &[]);
@@ -226,8 +225,7 @@ fn servers_and_programs_are_told_safely() {
     assert!(code != 0, "{out}");
 }
 
-/// Nothing in a Markdown text is a link, an image, HTML, a ticked box or a mention, and headings are as
-/// many as we write.
+/// Checks that a Markdown text has no link, image, HTML, ticked box or mention, and only our headings.
 #[track_caller]
 fn markdown(text: &str, headings: std::ops::RangeInclusive<usize>) {
     use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
@@ -306,7 +304,7 @@ fn reports_and_proofs_are_not_left() {
     let junit = quick_junit::Report::deserialize_from_str(&read("r.xml")).unwrap();
     assert_eq!(junit.failures, findings, "each in a check of its own: {out}");
 
-    // A line that mends is a line of a shell: nothing in it runs but `rm`.
+    // The line `to fix` is a shell command, in which only `rm` may run.
     let told: Vec<&str> =
         out.lines().filter_map(|line| line.trim().strip_prefix("to fix: rm ")).collect();
     let [line] = told[..] else { panic!("{told:?}\n{out}") };

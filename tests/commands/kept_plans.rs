@@ -1,4 +1,4 @@
-//! Plans that fail are kept, replayed first, and dropped once they hold; a scenario pins a plan.
+//! Tests of plans that failed: they are stored, replayed first, and removed once they pass; a scenario can pin a plan.
 
 #![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::common::{check, run, workspace};
 
-/// The kept plans of the one recording that the tests use.
+/// The stored plans of the one recording that the tests use.
 const KEPT: &str = ".clitape/failures/plain-text/2.1.329.json";
 
 /// Pins plans in the scenario of the workspace at `dir`.
@@ -18,7 +18,7 @@ pub(crate) fn pin(dir: &Path, plans: &str) {
     fs::write(&path, format!("{whole}\n{plans}")).unwrap();
 }
 
-/// A plan of the recording under which the chat's server refuses every attempt to send the answer.
+/// Returns a plan of the recording under which the chat's server refuses every attempt to send the answer.
 pub(crate) fn failing_plan(dir: &Path) -> String {
     let stdout = dir.join("cassettes/plain-text/2.1.329/stdout.jsonl");
     let size = fs::metadata(stdout).unwrap().len();
@@ -27,7 +27,7 @@ pub(crate) fn failing_plan(dir: &Path) -> String {
     format!(r#"{{"format":1,"steps":[[0,9],[40,{}]],"faults":[{faults}]}}"#, size - 9)
 }
 
-/// The same as a `[[plan]]`.
+/// Returns that plan as a `[[plan]]`.
 pub(crate) fn failing(dir: &Path) -> String {
     format!("[[plan]]\ncli = '2.1.329'\njson = '{}'\n", failing_plan(dir))
 }
@@ -52,14 +52,14 @@ fn a_plan_that_failed_is_tried_first_and_dropped_once_it_holds() {
     assert_eq!(fs::read_to_string(dir.join(".clitape/.gitignore")).unwrap(), "*\n");
     let kept = fs::read_to_string(dir.join(KEPT)).unwrap();
 
-    // Without the scenario's plan, the kept one fails still.
+    // Without the scenario's plan, the stored one still fails.
     pin(dir, "");
     let out = check(dir, &args, 3, &["GW004 final-not-once plain-text 2.1.329"], &[]);
     assert!(out.contains("pinned plan 1 (kept): "), "{out}");
     assert!(!out.contains("KEPT"), "{out}");
     assert_eq!(fs::read_to_string(dir.join(KEPT)).unwrap(), kept);
 
-    // What failed is mended: here the server refuses only the first call.
+    // A plan that passes: the server refuses only the first call.
     let mended = kept.replace(",\"2:server-error\"", "").replace(",\"3:server-error\"", "");
     fs::write(dir.join(KEPT), mended).unwrap();
     let fixed = "FIXED plain-text 2.1.329: pinned plan 1 (GW004 final-not-once) holds now";
@@ -77,7 +77,7 @@ fn kept_plans_that_cannot_be_used_are_told_and_change_no_verdict() {
     pin(dir, &failing(dir));
     check(dir, &args, 3, &["KEPT"], &[]);
     pin(dir, "");
-    // Another recording.
+    // Plans of another recording.
     let kept = fs::read_to_string(dir.join(KEPT)).unwrap();
     let (head, tail) = kept.split_once("\"stdout_sha256\":\"").unwrap();
     let other = format!("{head}\"stdout_sha256\":\"0{}", &tail[1..]);
@@ -90,7 +90,7 @@ fn kept_plans_that_cannot_be_used_are_told_and_change_no_verdict() {
         &[],
     );
     assert!(!dir.join(KEPT).exists());
-    // More plans than are kept, as a repository may bring them.
+    // More plans than the file may have, as a repository may bring them.
     let (head, plan) = kept.trim_end().trim_end_matches("]}").split_once("\"plans\":[").unwrap();
     for (plans, notes) in [
         (20, "pinned plan 1 (kept): "),
@@ -114,7 +114,7 @@ fn kept_plans_that_cannot_be_used_are_told_and_change_no_verdict() {
         &["DROPPED plain-text 2.1.329: pinned plan 1 ", told, "--max-pieces"],
         &[],
     );
-    // No JSON, and a folder that is a link.
+    // A file that is not JSON, and a folder that is a link.
     fs::write(dir.join(KEPT), "{").unwrap();
     check(dir, &args, 0, &["NOT READ ", "2.1.329.json has no kept plans: "], &[]);
     fs::remove_dir_all(dir.join(".clitape")).unwrap();
@@ -131,7 +131,7 @@ fn a_scenario_pins_seeds_and_plans() {
     let dir = workspace.path();
     pin(dir, "[[plan]]\nseed = 4711\nabout = 'a seed that was told in an issue'\n");
     check(dir, &["test"], 0, &[], &[]);
-    // A plan of another recording is a finding, unless it says for which one it is.
+    // A plan of another recording is a finding, unless it names its version.
     let plan = failing(dir).replace("cli = '2.1.329'\n", "");
     pin(dir, &plan);
     let unusable = ["`[[plan]]` 1 can't be used"];

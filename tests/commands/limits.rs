@@ -1,4 +1,4 @@
-//! `docs/limits.md` against the code and the help, and the command against what has no end.
+//! Tests of the limits: `docs/limits.md` equals the code and the help, and the command bears input without an end.
 
 #![allow(clippy::expect_used, reason = "a test that can't be set up fails")]
 
@@ -22,17 +22,17 @@ use clitape_rig::subject::RANGES;
 
 use crate::common::{self, clitape, put_program, root, workspace};
 
-/// How the table of limits begins that are options, and that of limits that are fields of a library.
+/// The heads of two kinds of tables: limits that are options, and limits that are fields of a library.
 const OPTIONS: &str = "what | at most | option | at the limit |";
 const FIELDS: &str = "what of the server | at most | field | at the limit |";
-/// How the table of limits begins that are variables of the stand-in.
+/// The head of the table of limits that are variables of the stand-in.
 const VARIABLES: &str = "what of the host | at most | variable | at the limit |";
 
 fn page() -> String {
     fs::read_to_string(root().join("docs/limits.md")).expect("the page")
 }
 
-/// The rows of the tables whose heads begin with `head`, cell by cell.
+/// Returns the rows of the tables whose heads begin with `head`, cell by cell.
 fn rows<'a>(page: &'a str, head: &str) -> Vec<Vec<&'a str>> {
     let tables = page.split("\n\n").filter(|part| part.starts_with(&format!("| {head}")));
     let rows = tables.flat_map(|table| table.lines().skip(2));
@@ -168,7 +168,7 @@ fn the_page_of_limits_says_what_a_format_allows() {
     assert_eq!(rows(&page, "key of a subject in `clitape.toml`"), keys(&RANGES));
     let script = [("[[step]] (entries)", 0..=MOST_STEPS as u64)];
     assert_eq!(rows(&page, "key of a script of a person"), keys(&script));
-    // There is no table that none of these tests reads.
+    // Every table of the page is read by one of these tests.
     let tables = page.split("\n\n").filter_map(|part| part.strip_prefix("| "));
     for table in tables {
         let is_read =
@@ -177,7 +177,7 @@ fn the_page_of_limits_says_what_a_format_allows() {
     }
 }
 
-/// The options under "Limits" in the help of `command`, each with its default.
+/// Returns the options under "Limits" in the help of `command`, each with its default.
 fn limits_of(command: &str) -> BTreeMap<String, String> {
     let command = command.split(' ').chain(["--help"]);
     let help = clitape().args(command).output().expect("the command runs");
@@ -207,7 +207,7 @@ fn every_limit_of_the_page_is_an_option_with_its_default_and_the_other_way_round
     let commands = commands.lines().map_while(|line| line.strip_prefix("  "));
     let commands = commands.filter(|line| !line.starts_with(' '));
     let commands = commands.filter_map(|line| line.split(' ').next());
-    // The arguments of the stand-in are those of claude.
+    // The stand-in has the arguments of claude.
     let commands: Vec<&str> = commands.filter(|command| *command != "stand-in").collect();
     assert!(commands.contains(&"record") && commands.contains(&"replay"), "{commands:?}");
 
@@ -219,7 +219,7 @@ fn every_limit_of_the_page_is_an_option_with_its_default_and_the_other_way_round
             Some((named, option)) => {
                 (named.split(", ").map(|name| name.trim_matches('`')).collect(), option)
             }
-            // Every command has it.
+            // Every command has this limit.
             None => (commands.clone(), row[2]),
         };
         let option = option.strip_prefix('`').and_then(|option| option.strip_suffix('`'));
@@ -233,7 +233,7 @@ fn every_limit_of_the_page_is_an_option_with_its_default_and_the_other_way_round
         options += 1;
     }
     assert_eq!((options, of_all), (59, 3));
-    // `subject check` has those of all commands, too.
+    // `subject check` has the limits of all commands, too.
     let mut check = expect["help"].clone();
     check.extend(expect.remove("subject check").expect("it has limits"));
     expect.insert("subject check", check);
@@ -242,7 +242,7 @@ fn every_limit_of_the_page_is_an_option_with_its_default_and_the_other_way_round
     }
 }
 
-/// Runs the command in `dir` with a variable; its exit code, and all it printed.
+/// Runs the command in `dir` with a variable, and returns its exit code and all of its output.
 fn run(
     dir: &std::path::Path,
     args: &[&str],
@@ -341,7 +341,7 @@ fn what_is_replayed_has_a_limit() {
         check(dir.path(), &planned(file), 2, pieces);
         check(dir.path(), &import(file), 2, pieces);
     }
-    // What is replayed while it is read has none.
+    // Input that is replayed while it is read has no such limit.
     let read = ["replay", "short.jsonl", "--max-pieces", "199", "--max-input", "599"];
     check(dir.path(), &read, 0, "600 bytes, 200 lines");
     let bytes = "has 67108865 bytes, and 64MiB are the most that is taken; raise the limit with \

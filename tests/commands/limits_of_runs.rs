@@ -1,4 +1,5 @@
-//! What a run of `clitape test` replays and for how long, when it stops, and how it says what took its time.
+//! Tests of the extent of `clitape test`: the plans that it replays and their time, its early stop, and its list of
+//! what took the time.
 
 #![allow(
     clippy::unwrap_used,
@@ -21,7 +22,7 @@ use tempfile::TempDir;
 /// A golden of `plain-text`.
 const GOLDEN: &str = "scenarios/plain-text/golden/telegram-partial.2.1.148.snap";
 
-/// Changes a word of a golden, and returns the line that it is in.
+/// Changes a word of a golden, and returns the line of that word.
 fn break_golden(root: &Path, golden: &str) -> usize {
     let path = root.join(golden);
     let text = fs::read_to_string(&path).expect("a golden");
@@ -30,7 +31,7 @@ fn break_golden(root: &Path, golden: &str) -> usize {
     line
 }
 
-/// The report of `clitape test` with these arguments.
+/// Returns the report of `clitape test` with these arguments.
 #[track_caller]
 fn report(dir: &TempDir, args: &[&str], code: i32) -> Report {
     let args = [&["test", "--json", "r.json"], args].concat();
@@ -38,7 +39,7 @@ fn report(dir: &TempDir, args: &[&str], code: i32) -> Report {
     read("r.json", &fs::read(dir.path().join("r.json")).unwrap()).unwrap()
 }
 
-/// The plans of each recording.
+/// Returns the number of plans of each recording.
 fn plans(report: &Report) -> Vec<u64> {
     let plans = report.checks().filter(|(_, check)| check.name.ends_with("::plans"));
     plans.map(|(_, check)| check.plans).collect()
@@ -113,12 +114,12 @@ fn the_first_finding_ends_the_run_and_what_was_not_checked_is_counted() {
         "stopped after the first scenario with a finding (--fail-fast): not checked: 1 scenario";
     check(dir.path(), &[&["test"][..], &fast].concat(), 3, &[stopped], &[]);
 
-    // A scenario that can't be used is a finding too, and the first one.
+    // A scenario with an error is a finding too, and comes first.
     fs::write(dir.path().join("scenarios/three-tools/scenario.toml"), "title = 1").unwrap();
     let stopped = "not checked: 2 scenarios";
     check(dir.path(), &[&["test"][..], &fast].concat(), 2, &["ERROR three-tools", stopped], &[]);
 
-    // Without a finding, there is nothing to say.
+    // Without findings, no such line is printed.
     let dir = workspace(&["empty-answer"]);
     let out = check(dir.path(), &[&["test"][..], &fast].concat(), 0, &["all held"], &[]);
     assert!(!out.contains("not checked"), "{out}");
@@ -213,7 +214,7 @@ fn an_annotation_names_the_line_of_the_golden_from_the_repository_s_root() {
     }
 }
 
-/// A command that is ended with the test.
+/// A running command. Dropping it kills the command.
 struct Running(Child);
 
 impl Drop for Running {
@@ -314,10 +315,10 @@ fn a_terminal_shows_what_is_checked() {
     command.current_dir(dir.path()).args(["test", "--plans", "1", "--jobs", "1"]);
     command.env("TERM", "xterm").stdout(Stdio::null()).stderr(Stdio::from(pty.slave));
     let mut child = Running(command.spawn().expect("the command runs"));
-    // The terminal has no writer but the child, so that it ends with it.
+    // The child is the last writer of the terminal, so that reading ends with it.
     drop(command);
     let mut shown = Vec::new();
-    // A terminal without a writer is an error to read.
+    // Reading a terminal without a writer is an error.
     let _ = fs::File::from(pty.master).read_to_end(&mut shown);
     assert!(child.0.wait().expect("it ends").success());
     let shown = String::from_utf8(shown).unwrap();

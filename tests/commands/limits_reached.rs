@@ -1,5 +1,5 @@
-//! Every limit that is an option, reached: a low value on the command line makes it bite, and what is printed
-//! names the option. Those of the files that are read are in `limits.rs`.
+//! Tests of every limit that is an option: a low value on the command line has its effect, and the message names the
+//! option. `limits.rs` has the limits on files.
 
 #![cfg(unix)]
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that can't be set up fails")]
@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 
 use crate::common::{check_options, clitape, has_program, put_program, root, workspace};
 
-/// Runs the command, which has to end with `code` and print every one of `parts`.
+/// Runs the command, and checks that it ends with `code` and prints every one of `parts`.
 #[track_caller]
 fn check(command: &mut Command, code: i32, parts: &[&str]) {
     let output = command.output().expect("the command runs");
@@ -26,8 +26,8 @@ fn check(command: &mut Command, code: i32, parts: &[&str]) {
     check_options(&args, &said);
 }
 
-/// A server that answers each connection with the next of `answers`, the last one again and again, and keeps
-/// the connection open when `is_open`.
+/// Starts a server that answers each connection with the next of `answers`, and further ones with the last. With
+/// `is_open`, connections stay open after the answer.
 fn server(answers: &'static [&'static str], is_open: bool) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("its address");
@@ -106,7 +106,7 @@ fn limits_on_what_is_recorded_are_told_with_their_option() {
         check(clitape().current_dir(workspace.path()).args(record), 4, &[part, &named]);
         let from = ["--from", "2.1.329", "--claude", "./claude", option, low];
         let drift = [&["drift", "--yes", scenario][..], &from].concat();
-        // A limit on the CLI itself, and on what a person is asked about, ends it before it records.
+        // A limit on the CLI itself, or on the question for consent, ends the command before it records.
         let is_before =
             ["version", "workspace", "model-lines"].iter().any(|it| option.contains(it));
         let code = if is_before { 4 } else { 3 };

@@ -1,4 +1,5 @@
-//! One suite on several machines: the examples of docs/machines.md, run with four processes at a time.
+//! Tests of a suite that is spread over several machines: the examples of docs/machines.md, with four processes at a
+//! time.
 
 #![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -13,7 +14,7 @@ const SCENARIOS: [&str; 6] =
 /// The number of machines in the examples.
 const MACHINES: usize = 4;
 
-/// The lines of the examples that call clitape: each that judges a shard with the one that merges.
+/// Returns the lines of the examples that call clitape: each that judges a shard, with the one that merges.
 fn examples() -> Vec<(String, String)> {
     let text = fs::read_to_string(root().join("docs/machines.md")).unwrap();
     let lines = text.lines().map(|line| line.trim_start_matches([' ', '-']));
@@ -25,7 +26,7 @@ fn examples() -> Vec<(String, String)> {
     judging.zip(merging).map(|(judge, merge)| (judge.to_owned(), merge.to_owned())).collect()
 }
 
-/// Starts a line of an example in `dir` as a machine with this number does.
+/// Returns the command of an example's line in `dir`, as the machine with this number would run it.
 fn on_machine(dir: &Path, line: &str, number: usize) -> Command {
     let line = line.replace("${{ matrix.shard }}", &number.to_string());
     let program = Path::new(env!("CARGO_BIN_EXE_clitape")).parent().unwrap();

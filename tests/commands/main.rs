@@ -1,5 +1,5 @@
-//! The tests of what each command does, run as a person runs it: one program, so that it is linked once and its tests
-//! wait for other programs side by side. `cargo test --test commands subjects` runs those of one module.
+//! The tests of each command, run like a person runs it. They are one program, so that it is linked once, and tests
+//! that wait for other programs overlap. `cargo test --test commands subjects` runs those of one module.
 
 #[path = "../common/mod.rs"]
 mod common;

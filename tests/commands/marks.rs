@@ -1,4 +1,4 @@
-//! `clitape test --marks`: what was at stake, and what never was.
+//! Tests of `clitape test --marks`, which lists the rules that were at stake and those that never were.
 
 #![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -17,7 +17,7 @@ fn what_was_never_at_stake_fails_a_run_of_all_scenarios() {
     assert!(line("diagnostic not-json").contains(" seed "), "{out}");
     assert!(line("diagnostic too-many-bytes").contains("unit tests of the parser"), "{out}");
     assert!(!out.contains("SB001"), "that is of gateways of others: {out}");
-    // A part of the scenarios or of the plans need not have everything.
+    // A part of the scenarios or of the plans need not put every rule at stake.
     for part in [&["plain-text"][..], &["--plans", "2"]] {
         check(dir, &[&["test", "--marks"], part].concat(), 0, &never[..1], &[]);
     }

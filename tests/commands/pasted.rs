@@ -1,5 +1,5 @@
-//! Commands in a report that came from elsewhere: a reader pastes what is shown as a command, so that only lines that
-//! clitape itself writes are shown as one.
+//! Tests of commands in a foreign report. A reader pastes lines that look like commands, so only lines that clitape
+//! itself writes are shown as such.
 
 #![allow(clippy::unwrap_used, reason = "a report that can't be read fails the test")]
 
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 const HOSTILE: &str = "clitape test a; touch pwned";
 const LABEL: &str = "no command of clitape";
 
-/// The report of a scenario with findings.
+/// Returns the report of a scenario with findings.
 fn report(dir: &Path) -> Value {
     let golden = dir.join("scenarios/plain-text/golden/bus.snap");
     let text = fs::read_to_string(&golden).unwrap();
@@ -22,7 +22,7 @@ fn report(dir: &Path) -> Value {
     serde_json::from_slice(&fs::read(dir.join("report.json")).unwrap()).unwrap()
 }
 
-/// The output of `report merge` for a report, by format.
+/// Returns the output of `report merge` for a report, by format.
 fn merged(dir: &Path, report: &Value) -> Vec<(&'static str, String)> {
     fs::write(dir.join("foreign.json"), report.to_string()).unwrap();
     let files = ["--markdown", "m.md", "--html", "page", "--junit", "j.xml", "--tap", "t.tap"];
@@ -34,7 +34,7 @@ fn merged(dir: &Path, report: &Value) -> Vec<(&'static str, String)> {
     [("terminal", out)].into_iter().chain(files).collect()
 }
 
-/// The text of the blocks that Markdown shows as commands.
+/// Returns the text of the blocks that Markdown shows as commands.
 fn commands(markdown: &str) -> String {
     let (mut text, mut is_shell) = (String::new(), false);
     for event in Parser::new(markdown) {
@@ -72,7 +72,7 @@ fn a_line_that_clitape_does_not_write_is_text() {
             let shown: Vec<(usize, &str)> = text.match_indices(HOSTILE).collect();
             assert!(!shown.is_empty(), "{format} does not show the line\n{text}");
             for (at, _) in shown {
-                // The label is on the line, or on the one before it.
+                // The label is on the same line, or on the one before it.
                 let near = text[..at].rsplit('\n').take(2).collect::<String>();
                 assert!(near.contains(LABEL), "{format}, {key}\n{text}");
             }
@@ -127,7 +127,7 @@ fn names_of_a_report_do_not_become_commands() {
     let workspace = workspace(&["plain-text"]);
     let dir = workspace.path();
     let mut report = report(dir);
-    // The same findings in a scenario with another name are one cause, which one command accepts.
+    // The same findings in a scenario with another name have one cause, and one command accepts both.
     let mut other = report["scenarios"][0].clone();
     other["name"] = json!("a; touch pwned #");
     report["scenarios"].as_array_mut().unwrap().push(other);

@@ -1,5 +1,5 @@
-//! What a recording starts ends with it, whatever ends the recording, and reaches nothing outside its
-//! folder. A shell script is in the CLI's place; it starts a daemon as `setsid` and `cd /` make one.
+//! Tests of the processes of a recording: they end with it, however it ends, and reach no file outside its folder. A
+//! shell script replaces the CLI; it starts a daemon in the manner of `setsid` and `cd /`.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test that can't be set up fails")]
@@ -18,17 +18,17 @@ use nix::unistd::Pid;
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng as _, SeedableRng as _};
 
-/// The signals that end a command; it can see all but the last one.
+/// The signals that end a command; it can handle all but the last one.
 const SIGNALS: [Signal; 5] =
     [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT, Signal::SIGKILL];
 
-/// The longest time from a signal to the end of the command, on a machine that is busy with other tests. What ignores the
-/// signal goes on for ever.
+/// The longest time from a signal to the end of the command, on a machine that is busy with other tests. A command that
+/// ignores the signal would go on without an end.
 const LONGEST: Duration = Duration::from_secs(60);
-/// What makes a shell, and what it starts, ignore the signals that it can.
+/// A shell line that makes the shell and its children ignore the signals that can be ignored.
 const IGNORES: &str = "trap '' INT TERM HUP QUIT";
 
-/// A seed, and sixty of these signals in turn, each with a random number up to `most`.
+/// Draws a seed, and sixty of these signals in turn, each with a random number up to `most`.
 fn draws(signals: &[Signal], most: f64) -> (u64, Vec<(usize, Signal, f64)>) {
     let seed = std::env::var("CLITAPE_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = seed.unwrap_or_else(|| {
@@ -37,7 +37,7 @@ fn draws(signals: &[Signal], most: f64) -> (u64, Vec<(usize, Signal, f64)>) {
     });
     println!("seed {seed}; set CLITAPE_SEED to draw the same moments again");
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    // nohup(1) makes clitape ignore SIGHUP, as it should.
+    // nohup(1) makes clitape ignore SIGHUP, and clitape must keep that.
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:\t")).unwrap();
     let is_hangup_ignored = u64::from_str_radix(ignored, 16).unwrap() & 1 == 1;
@@ -55,7 +55,7 @@ fn sixty_signals_at_random_moments_leave_nothing() {
     let (seed, draws) = draws(&SIGNALS, 1.1);
     let ways = ways();
     let ways = ways.iter().copied().chain(ways.is_empty().then_some("none")).cycle();
-    // Most of the time is waited: four projects share the moments.
+    // Four projects run side by side, because most of the time is spent waiting.
     std::thread::scope(|scope| {
         for (draws, way) in draws.chunks(15).zip(ways) {
             scope.spawn(move || disturb(seed, way, draws));
@@ -63,14 +63,14 @@ fn sixty_signals_at_random_moments_leave_nothing() {
     });
 }
 
-/// Records in a project of its own again and again, each time with a signal at a part of the time that an
-/// undisturbed recording takes, and checks that nothing is left.
+/// Records again and again in a new project, each time with a signal at a part of the time that an undisturbed
+/// recording takes, and checks that no process or file is left.
 fn disturb(seed: u64, way: &str, draws: &[(usize, Signal, f64)]) {
     let begins = format!("{IGNORES}; echo '{{\"type\":\"x\"}}'; sleep 0.1; {RESULT}");
     let script = daemons(&begins);
     let project = Project::new(&script);
     let confine = ["--yes", "--confine", way];
-    // The first is not disturbed: it says how long one takes.
+    // The first recording is not disturbed, and measures the time.
     let begin = Instant::now();
     let first = project.record().args(confine).output().unwrap();
     assert!(first.status.success(), "{}", text(&first));
@@ -88,7 +88,7 @@ fn disturb(seed: u64, way: &str, draws: &[(usize, Signal, f64)]) {
         let (took, told) = (begin.elapsed(), format!("{what}: {}", text(&output)));
         assert!(took < LONGEST, "{took:?}: {told}");
         match output.status.code() {
-            // It had ended, or not begun.
+            // It had ended, or had not begun.
             Some(0) => {}
             None => assert_eq!(output.status.signal(), Some(signal as i32), "{told}"),
             Some(code) => assert!(code == 4 && told.contains("stopped;"), "{told}"),
@@ -103,14 +103,14 @@ fn disturb(seed: u64, way: &str, draws: &[(usize, Signal, f64)]) {
     }
 }
 
-/// A program that ignores all signals but SIGKILL, as do the daemons that it starts.
+/// Returns a program that ignores all signals but SIGKILL, and so do the daemons that it starts.
 fn stays(before: &str) -> String {
     let loops = format!("{before}\nwhile :; do sleep 0.1; done\n");
     format!("#!/bin/bash\n{IGNORES}\n{}", daemons(&loops))
 }
 
-/// What a command waits for: gateways that are never ready, that hang, and that are asked to end; an agent that reads
-/// nothing; a parser and other programs that do not end.
+/// Subjects for which a command waits: gateways that are never ready, that hang, or that are asked to end; an agent
+/// that does not read; a parser and other programs that do not end.
 const SUBJECTS: &str = "
 [subject.unready]
 kind = 'gateway'
@@ -148,7 +148,7 @@ command = ['./loud']
 
 #[test]
 fn sixty_signals_end_commands_whose_subjects_ignore_them() {
-    /// The seconds from the start to the latest signal: some subjects are asked to end by then.
+    /// The seconds from the start to the latest signal; by then some subjects are asked to end.
     const LATEST: f64 = 3.5;
     const COMMANDS: [&str; 13] = [
         "test --yes --subject unready",
@@ -176,7 +176,7 @@ fn sixty_signals_end_commands_whose_subjects_ignore_them() {
             read -r line; echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}'
             read -r line; echo '{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s1"}}'"#;
         put_program(&root.join("agent"), &stays(hello));
-        // Its text is read, and compared with what it should be, for longer than a signal may take.
+        // Reading its text and comparing it takes longer than a signal may.
         let entry = r#"'{"at":0,"lane":"lifecycle","kind":"text","data":{"delta":"'"#;
         let loud = format!(
             "#!/bin/bash\nfor i in {{1..5}}; do printf %s {entry}; head -c 20000000 /dev/zero | tr '\\0' x\necho '\"}}}}'; done\n"
@@ -198,9 +198,9 @@ fn sixty_signals_end_commands_whose_subjects_ignore_them() {
             let (took, told) = (begin.elapsed(), format!("{what}: {}", text(&output)));
             assert!(took < LONGEST, "{took:?}: {told}");
             match output.status.code() {
-                // It had not begun to listen.
+                // It had not installed its handler yet.
                 None => assert_eq!(output.status.signal(), Some(signal as i32), "{told}"),
-                // A fast machine is through with it.
+                // A fast machine has finished by then.
                 Some(3) if arguments.ends_with("loud") => {}
                 Some(code) => assert!(code == 4 && told.contains("stopped"), "{told}"),
             }
@@ -269,8 +269,8 @@ fn the_next_recording_ends_what_a_killed_one_left() {
         let is_supervisor = |(_, line): &&(i32, String)| line.contains("__supervise");
         let processes = project.processes();
         let (supervisor, _) = processes.iter().find(is_supervisor).unwrap();
-        // Neither of the two can clean up, so that the next recording has to. A supervisor that is only
-        // stopped would go on: the kernel wakes a stopped group whose parent has ended.
+        // Neither of the two can clean up, so the next recording has to. A supervisor that is merely stopped would go
+        // on, because the kernel wakes a stopped group whose parent has ended.
         send(&child, Signal::SIGSTOP);
         kill(Pid::from_raw(*supervisor), Signal::SIGKILL).unwrap();
         send(&child, Signal::SIGKILL);
@@ -303,7 +303,7 @@ fn a_killed_recording_leaves_nothing_in_a_sandbox() {
 
 #[test]
 fn a_daemon_does_not_outlive_the_recording() {
-    // The name of a program is any bytes.
+    // The name of a program may have any bytes.
     let nameless = "name=\"$TMPDIR\"/$'\\xff\\xfe'; cp \"$(command -v sleep)\" \"$name\"; \
          (cd /; exec env -i setsid \"$name\" 600 </dev/null >/dev/null 2>&1) & sleep 0.2; ";
     for script in [daemons(RESULT), format!("{nameless}{RESULT}")] {
@@ -374,7 +374,7 @@ fn an_unknown_scenario_is_shown_and_not_recorded_unasked() {
     assert!(output.status.success() && output.stderr.is_empty(), "{}", text(&output));
     let output = project.record().output().unwrap();
     assert_eq!(output.status.code(), Some(2), "--yes makes nothing known: {}", text(&output));
-    // What was written here is known, until somebody changes it.
+    // A scenario that this machine wrote is known, until its files change.
     let new = |args: &[&str]| project.record().args(args).output().unwrap();
     let state = project.path().join("state");
     let mut command = clitape();

@@ -1,4 +1,4 @@
-//! `clitape proof`: the page, the text and the pictures, and the check of a text.
+//! Tests of `clitape proof`: the page, the text and the pictures, and the check of a text.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
@@ -9,10 +9,10 @@ use crate::common::{clitape, root, run, workspace};
 use clitape_judge::{RULES, RuleScope};
 use tempfile::TempDir;
 
-/// What `clitape proof` writes.
+/// The files that `clitape proof` writes.
 const FILES: [&str; 5] = ["index.html", "proof.md", "preview.cast", "preview.svg", "proof.json"];
 
-/// A proof of these scenarios of the checkout.
+/// Makes a proof of these scenarios of the checkout.
 fn proof(scenarios: &[&str]) -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     let (code, out, err) = write(root(), scenarios, dir.path());
@@ -251,7 +251,7 @@ fn v8_hostile_output_is_text_in_files_and_in_the_terminal() {
     );
 }
 
-/// What is played, without the sequence that draws over what was drawn before.
+/// Returns the played text without the sequences that redraw earlier lines.
 fn without_redraws(text: &str) -> String {
     text.split('\u{1b}')
         .map(|part| match part.split_once("A") {

@@ -1,7 +1,7 @@
-//! Bots with the libraries of the field, each with the address of the Bot API that is written into it, in a network of
-//! their own and by the proxy; and a gateway that asks for other hosts. pip and npm install the libraries once into the
-//! target folder. Where Python, npm, Bun, strace or namespaces are missing, their part is left out; it fails instead when
-//! `CLITAPE_REQUIRE` names `python3`, `npm` or `strace`.
+//! Tests of bots with the usual libraries, which have the address of the Bot API in their code, in a private network
+//! and by the proxy; and of gateways that ask for other hosts. pip and npm install the libraries once into the target
+//! folder. Without Python, npm, Bun, strace or namespaces, its part is left out; it fails instead if `CLITAPE_REQUIRE`
+//! names `python3`, `npm` or `strace`.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test that can't be set up fails")]
@@ -40,29 +40,29 @@ const BOTS: [(&str, &str); 11] = [
     ("node", "with_fetch.cjs"),
     ("bun", "grammy.cjs"),
 ];
-/// The bots that are played to at the same time.
+/// The number of bots that are tested at the same time.
 const AT_ONCE: usize = 4;
 
-/// Where the libraries are.
+/// The folders of the installed libraries.
 struct Libraries {
     folder: PathBuf,
     has: Vec<&'static str>,
 }
 
-/// Runs a command; an error is what it printed.
+/// Runs a command; the error is its output.
 fn done(command: &mut Command) -> Result<(), String> {
     let output = command.stdin(Stdio::null()).output().map_err(|error| error.to_string())?;
     let printed = String::from_utf8_lossy(&output.stderr).into_owned();
     if output.status.success() { Ok(()) } else { Err(printed) }
 }
 
-/// Installs packages into a folder, unless they are there.
+/// Installs packages into a folder, unless they are installed.
 fn installed(folder: &Path, packages: &[&str]) -> Result<(), String> {
     let made = folder.join("made");
     if fs::read_to_string(&made).is_ok_and(|made| made == packages.join(" ")) {
         return Ok(());
     }
-    // A part of an earlier one may be there.
+    // A part of an earlier installation may be left.
     let _ = fs::remove_dir_all(folder);
     fs::create_dir_all(folder).unwrap();
     if folder.ends_with("python") {
@@ -106,14 +106,14 @@ fn libraries() -> &'static Libraries {
     })
 }
 
-/// The ways that this system has.
+/// Returns the ways that this system supports.
 fn ways() -> Vec<&'static str> {
     let unshare = ["--user", "--map-root-user", "--net", "--mount", "true"];
     let has_namespaces = done(Command::new("unshare").args(unshare)).is_ok();
     if has_namespaces { vec!["sandbox", "proxy"] } else { vec!["proxy"] }
 }
 
-/// The settings of a gateway that is started by these words.
+/// Returns the settings of a gateway with this command.
 fn subject(name: &str, way: &str, command: &[&str], modules: &Path) -> String {
     let command: Vec<String> = command.iter().map(|word| format!("'{word}'")).collect();
     format!(
@@ -169,7 +169,7 @@ fn a_bot_with_each_library_is_tested_as_it_is() {
     assert!(wrong.is_empty(), "{} bots:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// A bot that asks for other hosts when it starts, by name and by address, with and without the proxy, and goes on.
+/// A bot that asks for other hosts at its start, by name and by address, with and without the proxy, and goes on.
 const CURIOUS: &str = r#"
 import socket, sys, urllib.request
 sys.path.insert(0, sys.argv[1])
@@ -192,7 +192,7 @@ tried(udp.sendto, b"x", ("192.0.2.1", 53))
 import with_urllib
 "#;
 
-/// The same in JavaScript.
+/// The same bot in JavaScript.
 const CURIOUS_NODE: &str = r#"
 const net = require('node:net'), dns = require('node:dns').promises, dgram = require('node:dgram');
 const reached = (what) => { console.error(`${what} was reached`); process.exit(1); };
@@ -213,7 +213,7 @@ const sent = (host) => new Promise((done, failed) => {
 })();
 "#;
 
-/// A workspace with both of them in a way.
+/// Makes a workspace with both bots in a way.
 fn curious(way: &str) -> TempDir {
     let dir = workspace(&["plain-text"]);
     let bots = root().join("subjects/libraries");
@@ -242,7 +242,7 @@ fn hosts_that_a_gateway_asked_for_and_did_not_get_are_reported() {
             let mut says =
                 vec![&*reach, "is answered in", "it asked for pypi.org", "telemetry.example"];
             if way == "proxy" {
-                // A network of its own has no place at which an address could be asked for.
+                // In a private network, no server sees that an address was asked for.
                 says.push("it asked for 192.0.2.1");
             }
             check(dir.path(), &["subject", "check", "--yes", name], 0, &says, &[]);
@@ -250,8 +250,8 @@ fn hosts_that_a_gateway_asked_for_and_did_not_get_are_reported() {
     }
 }
 
-/// The calls of a trace that sent something to another machine: `connect` and the like with an address outside
-/// loopback that did not fail.
+/// Returns the calls of a trace that sent data to another machine: `connect` and the like that succeeded with an
+/// address outside loopback.
 fn sent_out(trace: &str) -> Vec<&str> {
     let is_call = |line: &&str| {
         ["connect(", "sendto(", "sendmsg(", "sendmmsg("].iter().any(|call| line.contains(call))
@@ -299,7 +299,7 @@ fn no_gateway_reaches_another_host() {
     }
 }
 
-/// A bot with a webhook on a port of its own, which says at another path that it is ready.
+/// A bot with a webhook on a port, which reports at another path that it is ready.
 const WEBHOOK: &str = r#"
 import http.server, json, subprocess, sys, urllib.request
 token, port = sys.argv[1], int(sys.argv[2])
@@ -352,7 +352,7 @@ fn what_a_gateway_serves_is_reached_in_its_network() {
 
 #[test]
 fn without_namespaces_the_proxy_is_taken() {
-    // A sandbox in which no program can make namespaces of its own.
+    // A sandbox whose programs can't make further namespaces.
     let bwrap = ["--unshare-user", "--disable-userns", "--dev-bind", "/", "/"];
     let has_bwrap = done(Command::new("bwrap").args(bwrap).arg("true")).is_ok();
     if !has_bwrap || !has_program("python3") {

@@ -1,4 +1,4 @@
-//! Reports of test runs: the same findings in every format, files whole or not at all, shards joined.
+//! Tests of reports: the same findings in every format, files whole or not at all, and shards joined.
 
 #![allow(clippy::unwrap_used, reason = "a report that can't be read fails the test")]
 
@@ -13,7 +13,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A workspace with one scenario that holds and one that does not.
+/// Makes a workspace with one scenario that passes and one that does not.
 fn broken() -> TempDir {
     let workspace = workspace(&["plain-text", "empty-answer"]);
     let golden = workspace.path().join("scenarios/plain-text/golden/telegram-partial.2.1.148.snap");
@@ -74,7 +74,7 @@ fn every_format_tells_the_same_findings() {
         assert!(out.contains(&title), "{title} in\n{out}");
     }
     assert_eq!(fs::read_to_string(&summary).unwrap(), format!("before\n{markdown}"));
-    // Between these lines GitHub Actions obeys nothing that is printed.
+    // GitHub Actions ignores all commands between these lines.
     let token = out.lines().next().unwrap().strip_prefix("::stop-commands::").unwrap();
     let end = out.find(&format!("\n::{token}::\n")).unwrap();
     assert!(out.find("::error").unwrap() > end, "{out}");
@@ -254,7 +254,7 @@ fn check_schema(name: &str, schema: &Value) {
     assert!(committed == current, "schemas/{name}.json is out of date; {hint}");
 }
 
-/// Breaks a golden of a scenario; its text before.
+/// Breaks a golden of a scenario, and returns its text from before.
 fn break_golden(dir: &Path, scenario: &str, view: &str) -> String {
     let path = dir.join(format!("scenarios/{scenario}/golden/{view}.snap"));
     let text = fs::read_to_string(&path).unwrap();
@@ -304,7 +304,7 @@ fn a_review_shows_what_is_asked_for_until_it_is_settled() {
     let shown: Vec<usize> =
         out.split("[d]iff? ").map(|part| part.matches("\n  {\"at\":").count()).collect();
     let entries = before.lines().filter(|line| line.starts_with("{\"at\":")).count();
-    // The first line stands behind the question.
+    // The first line is printed behind the question.
     assert_eq!(shown, [0, entries - 1, entries - 1, 0, 0, 0], "{out}");
     assert!(out.ends_with("1 accepted, 0 rejected, 0 skipped\n"), "{out}");
     let golden = dir.join("scenarios/plain-text/golden/bus.snap");

@@ -1,4 +1,4 @@
-//! Proposed goldens: the chat before and after, keys on a terminal, several at a time, and as a page.
+//! Tests of proposed goldens: the chat before and after, keys on a terminal, several at a time, and the page.
 
 #![allow(clippy::unwrap_used, reason = "a workspace that can't be read fails the test")]
 
@@ -10,7 +10,7 @@ use std::process::Stdio;
 use crate::common::{check, clitape, files, run, workspace};
 use tempfile::TempDir;
 
-/// A workspace with proposals for every golden that had this word in another form.
+/// Makes a workspace with proposals for every golden that had this word in another form.
 fn proposing(came: &str, expected: &str) -> TempDir {
     let workspace = workspace(&["three-tools"]);
     for golden in files(workspace.path(), ".snap") {
@@ -21,7 +21,7 @@ fn proposing(came: &str, expected: &str) -> TempDir {
     workspace
 }
 
-/// Runs the command several times at once, and expects the same of all.
+/// Runs the command several times at once, and expects the same result of all.
 #[track_caller]
 fn check_at_once(dir: &Path, args: &[&str], code: i32) {
     let all: Vec<_> = std::thread::scope(|scope| {
@@ -57,7 +57,7 @@ fn several_updates_at_once_propose_and_withdraw_the_same() {
     for _ in 0..2 {
         check_at_once(dir, &["test", "--update"], 3);
         assert!(proposed() == alone, "{:?}", files(dir, ".snap.new"));
-        // What was proposed is withdrawn by all of them.
+        // All of them withdraw the proposals.
         write(&str::to_owned);
         check_at_once(dir, &["test", "--update"], 0);
         assert_eq!(pending(dir), 0);
@@ -69,7 +69,7 @@ fn pending(dir: &Path) -> usize {
     files(dir, ".snap.new").len()
 }
 
-/// Runs `clitape review` with these keys typed on a terminal, and `q` after them; what it prints.
+/// Runs `clitape review` with these keys and `q` typed on a terminal, and returns the output.
 fn typed(dir: &Path, args: &[&str], keys: &str) -> String {
     let pty = nix::pty::openpty(None, None).unwrap();
     File::from(pty.master.try_clone().unwrap()).write_all(format!("{keys}q").as_bytes()).unwrap();
@@ -107,7 +107,7 @@ fn one_key_settles_a_golden_on_a_terminal() {
     let dir = workspace.path();
     let all = pending(dir);
     assert!(all > 4, "{all}");
-    // An arrow is no letter, and `?` explains the keys.
+    // An arrow key is not taken for a letter, and `?` explains the keys.
     let out = typed(dir, &[], "\u{1b}[Aq");
     assert!(out.ends_with(&format!("0 accepted, 0 rejected, {all} skipped\n")), "{out}");
     let out = typed(dir, &[], "?xarsq");
@@ -134,7 +134,7 @@ fn the_ids_of_the_list_choose_goldens() {
     let nowhere = ["review", "three-tools/bos", "--accept"];
     check(dir, &nowhere, 2, &[], &["no golden `three-tools/bos` waits for a review; there are "]);
     let args = ["review", ids[0], ids[1], "--accept", "--reason", "the word was wrong"];
-    // An id means that golden alone, and not those of further versions.
+    // An id selects that golden only, without those of further versions.
     check(dir, &args, 0, &["2 accepted, 0 rejected, 0 skipped"], &[]);
     assert_eq!(pending(dir), all - 2);
     for view in ["bus", "sse"] {

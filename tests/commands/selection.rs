@@ -1,5 +1,4 @@
-//! Which scenarios a command takes, as a user asks for them: `list`, `show`, and the selection of `test`, `record`,
-//! `proof` and `drift`.
+//! Tests of the selection of scenarios by a user: in `list`, `show`, `test`, `record`, `proof` and `drift`.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
@@ -14,7 +13,7 @@ use serde_json::Value;
 /// The scenarios of the tests.
 const NAMES: [&str; 4] = ["bash-count", "plain-text", "three-tools", "three-tools-live"];
 
-/// What `clitape list --json` selects, as `NAME` or `NAME/VERSION,VERSION` where the words ask for versions.
+/// Returns the selection of `clitape list --json`: `NAME`, or `NAME/VERSION,VERSION` if the words ask for versions.
 #[track_caller]
 fn listed(dir: &Path, words: &[&str]) -> Vec<String> {
     let (code, out, err) = run(dir, &[&["list", "--json"], words].concat());
@@ -63,7 +62,7 @@ fn the_same_words_select_everywhere() {
         for command in ["list", "test"] {
             check(dir, &[&[command], words].concat(), 2, &[], &[error]);
         }
-        // These take a scenario by its name alone, and `record` records a version that is not there yet.
+        // These commands take a scenario by its name only, and `record` makes the recording of a new version.
         let named: &[&[&str]] = match words[0].starts_with("--") || words[0].contains('/') {
             true => &[],
             false => &[
@@ -101,18 +100,18 @@ fn a_recording_is_judged_alone() {
     let dir = dir.path();
     let alone = check(dir, &["test", "plain-text/2.1.329"], 0, &["1 cassette,", "all held"], &[]);
     assert!(!alone.contains("bash-count"), "{alone}");
-    // Goldens of the other versions are no orphans, and a version that is missing is no finding.
+    // Goldens of versions that are not selected do not count as orphans, and their missing recordings are not findings.
     fs::remove_dir_all(dir.join("cassettes/plain-text/1.0.128")).unwrap();
     check(dir, &["test", "plain-text"], 3, &["TP001 not-recorded plain-text 1.0.128"], &[]);
     check(dir, &["test", "plain-text/2.1.329", "bash-count"], 0, &["5 cassettes", "all held"], &[]);
-    // What is wrong with another one is not of interest, and what is wrong with this one is.
+    // Only errors in the selected recording are reported.
     let golden = dir.join("scenarios/plain-text/golden/bus.snap");
     fs::write(&golden, fs::read_to_string(&golden).unwrap().replacen("Hello", "Hallo", 9)).unwrap();
     let (code, out, _) = run(dir, &["test", "plain-text/*"]);
     let (alone, of_one, _) = run(dir, &["test", "plain-text/2.1.148"]);
     assert_eq!(of_one.matches("GD001").count().min(1), usize::from(alone == 3), "{of_one}");
     assert!(out.matches("GD001").count() >= of_one.matches("GD001").count(), "{code} {out}");
-    // A subject is given the recording that is named.
+    // A subject gets the named recording.
     let subject = "\n[subject.cat]\nkind = 'parser'\ncommand = ['cat']\nkinds = ['text']\n";
     let config = fs::read_to_string(dir.join("clitape.toml")).unwrap();
     fs::write(dir.join("clitape.toml"), config + subject).unwrap();
@@ -133,7 +132,7 @@ fn shards_of_a_test_merge_to_the_whole() {
     let merged = check(dir, &["report", "merge", "a.json", "b.json"], 0, &["all held"], &[]);
     let last = |text: &str| text.lines().last().unwrap_or_default().to_owned();
     assert_eq!(last(&merged), last(&whole), "{merged}");
-    // A shard that is missing may have found something.
+    // A missing shard may have findings, so a report without it is refused.
     for (reports, expect) in [
         (&["a.json"][..], "a.json is shard 1 of 2, and shard 2 is missing; add its report"),
         (&["b.json"], "b.json is shard 2 of 2, and shard 1 is missing"),
@@ -178,7 +177,7 @@ fn changes_are_those_of_git() {
     fs::write(dir.join("README.md"), "No scenario.").unwrap();
     fs::write(dir.join("scenarios/three-tools/golden/bus.snap.new"), "ignored").unwrap();
     check(dir, &["list", "--changed"], 4, &[], &["nothing to list"]);
-    // A file that git does not know yet, and one that changed.
+    // An untracked file, and a changed one.
     fs::write(dir.join("scenarios/plain-text/notes.md"), "new").unwrap();
     fs::remove_file(dir.join("cassettes/bash-count/2.1.330/timeline.jsonl")).unwrap();
     assert_eq!(listed(dir, &["--changed"]), ["bash-count", "plain-text"]);
@@ -187,7 +186,7 @@ fn changes_are_those_of_git() {
     git(dir, &["add", "."]);
     git(dir, &["commit", "-q", "-m", "second"]);
     check(dir, &["list", "--changed"], 4, &[], &[]);
-    // What others did on main since is no change of this branch.
+    // Commits of others on main do not count as changes of this branch.
     git(dir, &["checkout", "-q", "main"]);
     fs::write(dir.join("scenarios/three-tools/notes.md"), "new").unwrap();
     git(dir, &["add", "."]);
@@ -223,7 +222,7 @@ fn list_and_show_are_for_people() {
     check(dir, &["show", "three-tools"], 0, &told, &[]);
     check(dir, &["show", "permission-allow"], 0, &["allows the call, once there is"], &[]);
     check(dir, &["show", "three-tool"], 2, &[], &["did you mean `three-tools`?"]);
-    // A scenario that can't be read is listed with the reason.
+    // An unreadable scenario is listed with the reason.
     fs::write(dir.join("scenarios/three-tools/scenario.toml"), "title = 1\n").unwrap();
     check(dir, &["list"], 0, &["can't be read: ", "scenario.toml:1"], &[]);
     assert_eq!(listed(dir, &["--track", "claude-code#34046"]), ["permission-allow", "three-tools"]);

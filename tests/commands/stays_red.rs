@@ -1,6 +1,6 @@
-//! What does not hold is never reported as if it held: a reader that goes away, a recording that is older than its scenario,
-//! a cassette.toml that somebody edited, a proof that says itself that something failed. And what is there is not lost by a
-//! command that writes.
+//! Tests that failures are always reported: with a reader that goes away, a recording older than its scenario, an
+//! edited cassette.toml, and a proof whose text says that it failed. Also tests that a command that writes keeps the
+//! files of others.
 
 #![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -10,7 +10,7 @@ use std::process::Stdio;
 
 use crate::common::{check, clitape, edit_manifest, put_program, root, tree, workspace};
 
-/// Runs the command with a stdout that nobody reads, and expects the exit code and these files.
+/// Runs the command with a stdout without a reader, and expects the exit code and these files.
 #[track_caller]
 fn check_unread(dir: &Path, args: &[&str], code: i32, written: &[&str]) {
     let (reader, writer) = std::io::pipe().unwrap();
@@ -26,7 +26,7 @@ fn check_unread(dir: &Path, args: &[&str], code: i32, written: &[&str]) {
     }
 }
 
-/// A workspace in which one golden is wrong.
+/// Makes a workspace in which one golden is wrong.
 fn with_a_wrong_golden() -> tempfile::TempDir {
     let workspace = workspace(&["plain-text"]);
     let golden = workspace.path().join("scenarios/plain-text/golden/telegram-partial.snap");
@@ -70,10 +70,11 @@ fn a_reader_that_goes_away_changes_neither_the_exit_code_nor_the_files() {
     check_unread(dir, &["test"], 0, &[]);
 }
 
-/// The proposal for the golden that is wrong.
+/// The proposal for the wrong golden.
 const PENDING: &str = "scenarios/plain-text/golden/telegram-partial.snap.new";
 
-/// Changes a file of the scenario `three-tools`, and expects that `clitape test` says this of its recordings.
+/// Changes a file of the scenario `three-tools`, and expects this finding of `clitape test` about its recordings, or
+/// none.
 #[track_caller]
 fn check_stale(file: &str, change: impl Fn(String) -> String, expect: Option<&str>) {
     let workspace = workspace(&["three-tools"]);
@@ -115,7 +116,7 @@ fn a_recording_that_is_older_than_its_scenario_is_a_finding() {
         Some("model.toml"),
     );
     check_stale("workspace/more.txt", |_| "more".to_owned(), Some("workspace/"));
-    // How it is written, and what decides only how the recording is judged, do not count.
+    // The form of the file does not count, nor do keys that decide only how the recording is judged.
     check_stale("model.toml", |text| format!("# A comment.\n\n{text}"), None);
     check_stale(
         scenario,
@@ -172,7 +173,7 @@ fn only_a_command_that_mends_is_called_a_fix() {
     let workspace = workspace(&["plain-text"]);
     let dir = workspace.path();
     let cassettes = dir.join("cassettes/plain-text");
-    // Nothing is recorded: one finding, and no word of the goldens.
+    // Without a recording there is one finding, and none about goldens.
     fs::rename(&cassettes, dir.join("elsewhere")).unwrap();
     let told = [
         "the scenario is not recorded",
@@ -182,7 +183,7 @@ fn only_a_command_that_mends_is_called_a_fix() {
     let out = check(dir, &["test"], 3, &told, &[]);
     assert!(!out.contains("rm "), "{out}");
     fs::rename(dir.join("elsewhere"), &cassettes).unwrap();
-    // A golden that differs: a command that shows it, and one that accepts it.
+    // A golden that differs comes with a command that shows it, and one that accepts it.
     let golden = dir.join("scenarios/plain-text/golden/telegram-partial.snap");
     let text = fs::read_to_string(&golden).unwrap();
     fs::write(&golden, text.replacen("sendMessage", "sendMessagf", 1)).unwrap();
@@ -206,7 +207,7 @@ fn only_a_command_that_mends_is_called_a_fix() {
         assert!(labels.iter().all(|label| text.contains(label)), "{file}: {text}");
     }
     fs::write(&golden, text).unwrap();
-    // A golden that nothing is compared with: what shows it does not remove it.
+    // For a golden without a comparison, the command that shows it must not remove it.
     fs::write(dir.join("scenarios/plain-text/golden/none.snap"), "---\nsource: s\n---\n").unwrap();
     let told = [
         "\n  reproduce: clitape test plain-text\n",
@@ -223,14 +224,14 @@ fn a_proof_is_held_against_its_run() {
     check(dir, &args, 3, &["wrote proof/proof.json"], &[]);
     let proof = ["proof", "--check", "proof/proof.md"];
     check(dir, &proof, 3, &["failed: the text says itself", "goldens compared, "], &[]);
-    // A number that somebody mended by hand: the run beside it does not agree.
+    // A number that was edited by hand does not agree with the run beside it.
     let path = dir.join("proof/proof.md");
     let text = fs::read_to_string(&path).unwrap();
     let mended = text.replace("goldens compared, 3 held", "goldens compared, 4 held");
     assert_ne!(mended, text);
     fs::write(&path, &mended).unwrap();
     check(dir, &proof, 3, &["contradicted: the run of plain-text/1.0.128 has 1 finding"], &[]);
-    // A proof that holds, and one with another answer in it.
+    // A proof that passes, and one with another answer in it.
     check(dir, &["test", "--update"], 3, &[], &[]);
     check(dir, &["review", "--accept", "--reason", "r"], 0, &[], &[]);
     check(dir, &args, 0, &[], &[]);
@@ -249,7 +250,7 @@ fn a_proof_is_held_against_its_run() {
         &["contradicted: the text does not say what the run of plain-text/1.0.128 gave"],
         &[],
     );
-    // Elsewhere, only the text can be checked, and that is said.
+    // Elsewhere only the text can be checked, and the output says so.
     fs::write(dir.join("pasted.md"), text).unwrap();
     check(
         dir,
@@ -260,7 +261,7 @@ fn a_proof_is_held_against_its_run() {
     );
 }
 
-/// Replays a recording of a committed scenario, and expects these lines, and not those.
+/// Replays a recording of a committed scenario, and checks that some lines are printed and others are not.
 #[track_caller]
 fn check_played(args: &[&str], shown: &[&str], hidden: &[&str]) {
     let out = check(root(), &[&["replay"], args].concat(), 0, shown, &[]);
@@ -274,7 +275,7 @@ fn a_scenario_is_played_as_it_says() {
     let silent = "silent-run/2.1.329";
     check_played(&[silent], &[], &["sendMessage"]);
     check_played(&["cassettes/silent-run/2.1.329"], &["sendMessage"], &[]);
-    // The faults of its chat, unless others are given.
+    // The scenario's faults of the chat apply, unless the arguments name others.
     check_played(&["chat-rate-limited/2.1.329"], &["rate-limit"], &[]);
     check_played(
         &["chat-rate-limited/2.1.329", "--fault", "2:not-modified"],
@@ -282,7 +283,7 @@ fn a_scenario_is_played_as_it_says() {
         &["rate-limit"],
     );
     check_played(&["cassettes/chat-rate-limited/2.1.329"], &[], &["rate-limit"]);
-    // The further runs of its session; a plan is of one run.
+    // The further runs of its session are replayed too, except with a plan, which is for one run.
     let further = "run 2, which resumes the session:";
     check_played(&["resume-fork/2.1.329"], &[further], &[]);
     check_played(&["resume-fork/2.1.329", "--seed", "4"], &[further], &[]);
@@ -291,7 +292,7 @@ fn a_scenario_is_played_as_it_says() {
     check_played(&["resume-fork/2.1.329", "--plan", plan.trim()], &[], &[further]);
 }
 
-/// Puts a CLI into a workspace that answers this, and ends with this code.
+/// Puts a CLI into a workspace that prints this answer and ends with this code.
 fn put_cli(dir: &Path, answer: &str, code: u8) {
     let result = format!(r#"{{"type":"result","session_id":"5-a","result":"{answer}"}}"#);
     let script = format!(
@@ -308,7 +309,7 @@ fn no_recording_is_replaced_unasked() {
     let record = ["record", "mine", "--yes", "--claude", "./claude"];
     put_cli(dir, "Hi.", 0);
     check(dir, &record, 0, &["wrote cassettes/mine/9.9.9"], &[]);
-    // The same bytes may be written again, as only the times differ.
+    // The same bytes may be written again, because only the times differ.
     check(dir, &record, 0, &["wrote cassettes/mine/9.9.9"], &[]);
     let before = tree(&dir.join("cassettes"));
     put_cli(dir, "Ho.", 0);
@@ -321,7 +322,7 @@ fn no_recording_is_replaced_unasked() {
     put_cli(dir, "Ho.", 0);
     check(dir, &[&record[..], &["--force"]].concat(), 0, &["wrote cassettes/mine/9.9.9"], &[]);
     assert!(tree(&dir.join("cassettes")) != before, "nothing was written");
-    // An import neither replaces a recording nor another import.
+    // An import replaces neither a recording nor another import.
     let capture = root().join("cassettes/plain-text/2.1.329/stdout.jsonl");
     let text = fs::read_to_string(capture).unwrap();
     fs::write(dir.join("a.jsonl"), &text).unwrap();

@@ -1,5 +1,6 @@
-//! `clitape subject check` of gateways with a wrong setting: it ends by itself, says what is wrong, shows what is known
-//! about it, and what to do. Without python3 these tests do nothing; they fail instead when `CLITAPE_REQUIRE` names it.
+//! Tests of `clitape subject check` with gateways that have a wrong setting: it ends by itself, names the problem, and
+//! shows the facts and a proposal. Without python3 these tests pass without a check; they fail instead if
+//! `CLITAPE_REQUIRE` names it.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that can't be set up fails")]
@@ -9,17 +10,17 @@ use std::sync::Mutex;
 
 use crate::common::{check, has_program, root, run, workspace};
 
-/// A gateway, and what a check of it says.
+/// A gateway, and the expected output of a check of it.
 struct Case {
-    /// Rows of `env` beside the usual ones, which they replace.
+    /// The rows of `env` that replace usual ones or are added to them.
     env: &'static [(&'static str, &'static str)],
-    /// Further settings.
+    /// Further lines of the settings.
     settings: &'static str,
-    /// What is printed, in this order.
+    /// The expected parts of the output, in this order.
     says: &'static [&'static str],
 }
 
-/// The gateway of a case.
+/// Returns the settings of a case's gateway.
 fn subject(case: &Case) -> String {
     let mut env = vec![
         ("TELEGRAM_API", "{bot_api}"),
@@ -37,7 +38,7 @@ fn subject(case: &Case) -> String {
     format!("[subject.mine]\nkind = 'gateway'\n{command}{settings}\nenv = {{ {env} }}\n")
 }
 
-/// Checks that a text has these parts, one after the other.
+/// Checks that a text has these parts, one after another.
 fn check_order(text: &str, parts: &[&str]) {
     let mut rest = text;
     for part in parts {
@@ -208,7 +209,7 @@ fn a_slow_gateway_is_waited_for_and_its_output_is_kept() {
     fs::write(dir.path().join("clitape.toml"), subject(&case)).unwrap();
     let says = ["it starts and is ready", "is answered in", "next: clitape test --subject mine"];
     check(dir.path(), &["subject", "check", "--yes", "mine"], 0, &says, &[]);
-    // All that it prints is kept, and the token is not.
+    // The log has the whole output, without the token.
     let settings = "ready = { poll = true, within_s = 4 }";
     let case = Case { env: &[("TELEGRAM_API", "{bot_api}/{token}")], settings, says: &[] };
     fs::write(dir.path().join("clitape.toml"), subject(&case)).unwrap();
@@ -259,7 +260,7 @@ fn every_recipe_is_read_and_has_six_lines() {
         recipes += 1;
     }
     assert_eq!(recipes, 7);
-    // The lines that a gateway may need beside them.
+    // The rows of the page that a gateway may need beside those.
     let rows = page.lines().filter(|line| line.starts_with("| ") && line.contains(" = "));
     for row in rows {
         let keys: Vec<_> = row.split('`').filter(|part| part.contains(" = ")).collect();

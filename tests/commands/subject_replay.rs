@@ -1,5 +1,4 @@
-//! A program of clitape.toml that is called as `clitape replay` is, with clitape itself as the program, and with
-//! scripts of the shell that spoil what it prints.
+//! Tests of a subject that is called like `clitape replay`: clitape itself, and shell scripts that spoil its output.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
@@ -8,7 +7,7 @@ use std::fs;
 
 use crate::common::{check, clitape, workspace};
 
-/// A workspace whose subject `mine` is a script of the shell, which gets the program and then its arguments.
+/// Makes a workspace whose subject `mine` is a shell script, which gets the program and then its arguments.
 fn with_script(script: &str, settings: &str) -> tempfile::TempDir {
     let dir = workspace(&["plain-text", "three-tools", "silent-run", "permission-late"]);
     let program = clitape().get_program().to_string_lossy().into_owned();

@@ -1,5 +1,5 @@
-//! A gateway of clitape.toml under test, with the example gateway in Python: what is printed, what is convicted, and
-//! that nothing stays behind. Without python3 or node their tests do nothing; they fail instead when
+//! Tests of a gateway of clitape.toml, with the example gateway in Python: the output, the rules that convict, and that
+//! no process or file is left. Without python3 or node, its tests pass without a check; they fail instead if
 //! `CLITAPE_REQUIRE` names `python3` or `node`.
 
 #![cfg(target_os = "linux")]
@@ -14,14 +14,14 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tempfile::TempDir;
 
-/// A workspace with a scenario and these subjects.
+/// Makes a workspace with a scenario and these subjects.
 fn with_subjects(toml: &str) -> TempDir {
     let dir = workspace(&["plain-text"]);
     fs::write(dir.path().join("clitape.toml"), toml).unwrap();
     dir
 }
 
-/// A subject that runs the example gateway, with more arguments and settings.
+/// Returns the settings of the example gateway, with further arguments and settings.
 fn example(arguments: &str, settings: &str) -> String {
     let program = root().join("subjects/examples/telegram.py");
     format!(
@@ -98,7 +98,7 @@ fn calls_of_the_chat_go_wrong_as_asked_and_the_finding_says_so() {
         ["calls of each chat that fail: 1:rate-limit:2s", "rate-limit:2s", "came to its end"];
     let faults = ["--chat-faults", "1:rate-limit:2s", "--pace", "40"];
     check(path, &[&rig[..], &faults].concat(), 0, &asked, &[]);
-    // The line that shows a finding again has the faults.
+    // The line that repeats a finding has the faults.
     let hangs = "[subject.mine]\nkind = 'gateway'\nready = { output = 'up' }\nwithin_s = 1\n\
                  command = ['python3', '-c', 'print(\"up\", flush=True); import time; time.sleep(60)']\n";
     fs::write(path.join("clitape.toml"), hangs).unwrap();
@@ -186,7 +186,7 @@ fn a_turn_that_nobody_began_belongs_to_the_run_however_long_the_pause_before_it(
     let dir = workspace(&["bash-background"]);
     let example = example("", "host = 'live'").replace("python3", "node").replace(".py", ".mjs");
     fs::write(dir.path().join("clitape.toml"), example).unwrap();
-    // The pause is 5 s, and two quiet seconds end a run.
+    // The recorded pause is 5 s, and a run is over after two quiet seconds.
     let says = ["The build is running.", "The build is done.", "it came to its end"];
     check(dir.path(), &["rig", "--yes", "mine", "bash-background", "--calls"], 0, &says, &[]);
 }
@@ -202,7 +202,8 @@ fn nothing_of_a_gateway_is_left_after_a_kill() {
     command.current_dir(dir.path()).args(["test", "--yes", "--subject", "mine"]);
     let mut running = command.env("TMPDIR", temporary.path()).spawn().unwrap();
     let begin = Instant::now();
-    // The supervisor has the same environment; it is killed with all that it guards once the gateway itself runs.
+    // The supervisor has the same environment. It is killed, with everything that it guards, once the gateway itself
+    // runs.
     let is_gateway = |command: &String| command.contains(".py") && !command.contains("__supervise");
     while !gateways(temporary.path()).iter().any(is_gateway) {
         assert!(begin.elapsed() < Duration::from_secs(60), "the gateway never started");
@@ -225,7 +226,7 @@ fn nothing_of_a_gateway_is_left_after_a_kill() {
     }
 }
 
-/// The command lines of the processes whose environment names a folder.
+/// Returns the command lines of the processes whose environment names a folder.
 fn gateways(folder: &Path) -> Vec<String> {
     let home = format!("HOME={}/clitape-", folder.canonicalize().unwrap().display());
     let read = |process: &fs::DirEntry, file: &str| fs::read(process.path().join(file)).ok();
@@ -265,7 +266,7 @@ fn a_parser_that_is_started_once_reads_each_recording() {
     if !has_program("python3") {
         return;
     }
-    // It names its start, answers each end, and does at the recording of `three-tools` what `then` says.
+    // The parser prints a line at its start, answers each end, and runs `then` at the recording of `three-tools`.
     let parser = |then: &str| {
         format!(
             "import json, sys, time\nopen('starts', 'a').write('x')\n\
@@ -304,7 +305,7 @@ fn a_parser_that_is_started_once_reads_each_recording() {
         ("say('more')", 1, 3, "of the kind `text` clitape reads"),
     ] {
         let dir = workspace(&["plain-text", "three-tools", "tool-error"]);
-        // No other parser is ended for being slow on a busy machine.
+        // A long limit for all others, so that a busy machine does not end them.
         let within_s = if then.contains("sleep") { 6 } else { 120 };
         fs::write(dir.path().join("clitape.toml"), format!("{toml}within_s = {within_s}\n"))
             .unwrap();
@@ -314,7 +315,7 @@ fn a_parser_that_is_started_once_reads_each_recording() {
     }
 }
 
-/// A subject in Python, with these settings.
+/// Returns the settings of a subject in Python.
 fn python(program: &str, settings: &str) -> String {
     format!(
         "[subject.mine]\nkind = 'gateway'\ncommand = ['python3', '-c', '''\n{program}\n''']\n{settings}\n"
@@ -330,7 +331,7 @@ fn a_check_says_what_a_gateway_lacks_and_what_it_printed() {
     let sleep = "import time\nprint('starting', flush=True)\ntime.sleep(60)";
     let url = within("url = 'http://127.0.0.1:{port}/health'");
     let no_claude = example("", "").replace("'{claude}'", "'/nowhere/claude'");
-    // It is cut off by its length, however long a slow machine takes to print that much.
+    // Its length cuts it off, however long a slow machine takes to print that much.
     let flood = "print('x' * 100_000)\nwhile True: print('x' * 100_000)";
     let in_time = "ready = { output = 'up', within_s = 120 }";
     for (toml, says) in [
@@ -355,8 +356,9 @@ fn a_check_says_what_a_gateway_lacks_and_what_it_printed() {
     }
 }
 
-/// The example gateway with habits of published ones: it compresses what it sends, as grammY does on Bun, drops an
-/// update whose message it has seen, in whatever chat, calls a method of later times, and makes calls that are refused.
+/// The example gateway with habits of published ones: it compresses its calls, as grammY does on Bun; it drops an
+/// update whose message id it has seen in any chat; it calls a method of a later Bot API; and it makes calls that are
+/// refused.
 const HABITS: &str = r"
 import collections, concurrent.futures, gzip, sys, urllib.request
 sys.path.insert(0, 'EXAMPLES')
@@ -458,7 +460,8 @@ fn a_gateway_that_sends_too_much_is_ended_with_a_finding() {
     if !has_program("python3") {
         return;
     }
-    // The commands of each language have a field that the Bot API does not know, and no limit on how often they are set.
+    // The commands of each language have a field that the Bot API does not know, and the Bot API does not limit how
+    // often they are set.
     let flood = "import json, os, time, urllib.request\n\
         api = os.environ['API'] + '/bot' + os.environ['TOKEN'] + '/'\n\
         def call(method, **params):\n  \
@@ -475,7 +478,7 @@ fn a_gateway_that_sends_too_much_is_ended_with_a_finding() {
     let says = ["SB029 subject-flooded", "more than 4MiB would have to be kept", "`--max-kept`"];
     let test = ["test", "--yes", "--subject", "mine", "--max-kept", "4MiB"];
     check(dir.path(), &test, 3, &says, &[]);
-    // Its token differs in each run, and is not printed.
+    // The token differs in each run, and is masked.
     let rig = ["rig", "--yes", "mine", "plain-text", "--calls", "--max-kept", "4MiB"];
     let shown = check(dir.path(), &rig, 3, &["flooding http://127.0.0.1", "/bot4242:***/"], &[]);
     assert_eq!(shown.matches("4242:").count(), shown.matches("4242:***").count(), "{shown}");

@@ -1,4 +1,4 @@
-//! `clitape sweep`: many seeds in steps, which goes on where it was ended and lists the seeds that fail.
+//! Tests of `clitape sweep`: it tries many seeds in steps, goes on where it was ended, and lists the seeds that fail.
 
 #![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -21,14 +21,14 @@ fn a_sweep_goes_on_where_it_was_ended() {
     let done = check(dir, &args, 0, &["40 seeds of 40, 40 plans: all held"], &[]);
     assert!(!done.contains("goes on"), "{done}");
 
-    // As if it had been ended after the second step.
+    // The state of a sweep that was ended after the second step.
     let text = fs::read_to_string(&state).unwrap();
     let ended = text.replace("\"done\":40,\"plans\":40", "\"done\":32,\"plans\":32");
     assert_ne!(text, ended);
     fs::write(&state, &ended).unwrap();
     let expect = ["goes on at seed 33; 0 failures so far", "40 seeds of 40, 40 plans: all held"];
     check(dir, &args, 0, &expect, &[]);
-    // Other seeds begin anew, and so does another program or a file that is none.
+    // Other seeds, another program, and an invalid file begin anew.
     fs::write(&state, &ended).unwrap();
     let other = check(dir, &["sweep", one, "--seeds", "1..3"], 0, &["3 seeds of 3"], &[]);
     assert!(!other.contains("goes on"), "{other}");
@@ -51,7 +51,7 @@ fn a_sweep_goes_on_where_it_was_ended() {
 fn a_sweep_lists_the_seeds_that_fail_and_keeps_their_plans() {
     let workspace = workspace(&["plain-text"]);
     let dir = workspace.path();
-    // A plan that fails in each step stands for seeds that do.
+    // A plan that fails in each step stands in for seeds that fail.
     pin(dir, &failing(dir));
     let args = ["sweep", "--seeds", "1..32", "--json", "-"];
     let args = [&args[..1], &["plain-text/2.1.329", "plain-text/2.1.148"], &args[1..]].concat();

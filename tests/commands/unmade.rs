@@ -1,5 +1,4 @@
-//! Checks that would never be made, and manifests that say something else than what they lie beside: `clitape test`
-//! says so, where it once said that all held.
+//! Tests that `clitape test` reports checks that can't be made, and manifests that contradict the files beside them.
 
 #![allow(clippy::expect_used, reason = "a test that can't be set up fails")]
 
@@ -17,7 +16,8 @@ fn edit(path: &Path, change: impl Fn(&str) -> String) {
     fs::write(path, changed).expect("it can be written");
 }
 
-/// `clitape test` of a scenario with these lines at the end of its `scenario.toml`.
+/// Runs `clitape test` on a scenario with these lines added to its `scenario.toml`, and checks the exit code and the
+/// output.
 #[track_caller]
 fn check_scenario(name: &str, more: &str, code: i32, out: &[&str]) {
     let dir = workspace(&[name]);
@@ -76,7 +76,7 @@ fn a_golden_that_nothing_compares_is_told() {
     let told = |file: &str| format!("scenarios/plain-text/golden/{file} was compared with nothing");
     let out = check(dir.path(), &["test"], 3, &files.map(told).each_ref().map(String::as_str), &[]);
     assert!(!out.contains(".gitattributes"), "{out}");
-    // The goldens of a subject's chat are compared when the subject is under test.
+    // The goldens of a subject's chat are compared when that subject is under test.
     let subject = "[subject.my-gateway]\nkind = 'gateway'\ncommand = ['true']\n";
     fs::write(dir.path().join("clitape.toml"), subject).expect("a file");
     let out = check(dir.path(), &["test"], 3, &[&told("my-gateway/bus.snap")], &[]);

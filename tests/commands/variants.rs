@@ -1,4 +1,4 @@
-//! Variants of a chat: an outcome without a name, and a name without an outcome, are findings.
+//! Tests of the variants of a chat: an outcome without a name and a name without an outcome are findings.
 
 #![allow(clippy::expect_used, reason = "a test that can't be set up fails")]
 
@@ -32,7 +32,7 @@ fn edit(workspace: &Path, file: &str, change: impl Fn(String) -> String) {
     fs::write(path, changed).expect("it can be written");
 }
 
-/// The scenario without one of its variants, whose golden stays.
+/// Returns the scenario without one of its variants, whose golden stays.
 fn without(text: &str, variant: &str) -> String {
     let mut parts: Vec<&str> = text.split("\n[[variant]]\n").collect();
     parts.retain(|part| !part.starts_with(&format!("name = \"{variant}\"\n")));
@@ -43,7 +43,7 @@ fn with(text: &str, variant: &str) -> String {
     format!("{text}\n[[variant]]\nname = \"{variant}\"\nview = \"{VIEW}\"\nabout = \"A test.\"\n")
 }
 
-/// What the check of the variants says, with `update` or without.
+/// Returns the result of the check of the variants, with or without `update`.
 fn judged(workspace: &Path, update: bool) -> CheckResult {
     let workspace = Workspace::at(workspace);
     let scenario = workspace.load(NAME).expect("a scenario");
@@ -56,7 +56,7 @@ fn judged(workspace: &Path, update: bool) -> CheckResult {
     checks.judge(check, update).expect("a verdict")
 }
 
-/// Breaks the scenario, and expects these findings: what their ids, places and sentences contain.
+/// Breaks the scenario, and expects these findings, given as parts of their ids, places and sentences.
 #[track_caller]
 fn broken(breaks: impl Fn(&Path), expect: &[&[&str]]) {
     let workspace = workspace(&[NAME]);
@@ -101,7 +101,7 @@ fn an_outcome_and_its_name_belong_together() {
             todo,
         ]],
     );
-    // A variant says what nothing gives.
+    // A variant whose text no plan gives.
     broken(
         |workspace| {
             edit(workspace, "scenario.toml", |text| with(&text, "never"));
@@ -110,7 +110,7 @@ fn an_outcome_and_its_name_belong_together() {
         },
         &[&[&unseen("never"), "variant `never`; remove it and its golden, or raise `plans`"]],
     );
-    // The text of a variant is another one's: only the first of them is it.
+    // A variant with the text of another one: only the first of them is met.
     broken(
         |workspace| {
             edit(workspace, "scenario.toml", |text| with(&text, "again"));
@@ -118,7 +118,7 @@ fn an_outcome_and_its_name_belong_together() {
         },
         &[&[&unseen("again")]],
     );
-    // What a variant says has changed.
+    // A variant with a changed text.
     broken(
         |workspace| {
             edit(workspace, "golden/telegram-partial.caught-up.snap", |text| {
@@ -139,7 +139,7 @@ fn an_outcome_and_its_name_belong_together() {
         |workspace| edit(workspace, "scenario.toml", |text| text + "\n[sweep]\nplans = 0\n"),
         &[&["GD006", "none of 0 plans"], &["GD006"], &["GD006"]],
     );
-    // A variant has no golden, or none that can be read.
+    // A variant without a golden, and one with an unreadable golden.
     broken(
         |workspace| fs::remove_file(golden(workspace, "sent-whole")).unwrap(),
         &[
@@ -180,7 +180,7 @@ fn the_finding_s_command_shows_the_outcome() {
     let workspace = workspace(&[NAME]);
     edit(workspace.path(), "scenario.toml", |text| without(&text, "sent-whole"));
     let finding = judged(workspace.path(), false).findings.remove(0);
-    // As a shell takes them.
+    // The arguments as a shell would split them.
     let args = finding.reproduce.as_str().split(' ').skip(1).map(|arg| arg.trim_matches('\''));
     let args: Vec<&str> = args.collect();
     let shown = check(workspace.path(), &[&args[..], &["--json"]].concat(), 0, &[], &[]);
@@ -216,7 +216,7 @@ fn update_proposes_what_the_variants_without_a_golden_are() {
     check(dir, &["test"], 0, &["all held"], &[]);
     assert_eq!(files(dir, ".snap"), before);
 
-    // What a variant says has changed: the golden it is to have stands beside the one it has.
+    // The proposal for a variant with a changed text is written beside its golden.
     edit(dir, "golden/telegram-partial.caught-up.snap", |text| text.replace("moon", "sun"));
     check(dir, &["test", "--update"], 3, &["GD005", "GD006"], &[]);
     let changed = " changed sse-error-mid-text/telegram-partial.caught-up: expected ";

@@ -1,5 +1,5 @@
-//! The versions of the CLI as a user meets them: `[versions]` of `clitape.toml`, an unknown version, a recording of all
-//! scenarios with it, a version that is accepted, and one that leaves. A shell script is in the CLI's place.
+//! Tests of the versions of the CLI: `[versions]` of `clitape.toml`, an unknown version, a recording of all scenarios
+//! with a version, a version that is accepted, and one that is dropped. A shell script replaces the CLI.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
@@ -10,7 +10,7 @@ use std::process::Command;
 
 use crate::common::{check, copy, edit_manifest, put_program, tree, workspace};
 
-/// The CLI of version 9.9.9: it fails where it is asked to, and answers otherwise.
+/// A CLI of version 9.9.9, which fails if the prompt asks for it, and answers otherwise.
 const CLAUDE: &str = r#"#!/bin/sh
 case "$*" in
 --version) echo 9.9.9 ;;
@@ -21,7 +21,7 @@ esac
 "#;
 const MODEL: &str = "[[turn]]\n[[turn.block]]\ntext = 'Hi.'\n";
 
-/// A workspace of its own with a CLI, and with scenarios of these names and keys of `[record]`.
+/// Makes a workspace with a CLI and with scenarios of these names and keys of `[record]`.
 fn recorder(scenarios: &[(&str, &str)]) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     for (name, record) in scenarios {
@@ -42,7 +42,7 @@ fn a_recording_of_all_scenarios_goes_on_and_says_at_the_end_what_failed() {
     let dir = recorder(&[
         ("a-good", "prompt = 'Go.'"),
         ("b-fails", "prompt = 'Fail.'"),
-        // What it says of an earlier version holds for this one.
+        // A fact about an earlier version is true of this one too.
         ("c-fails-since", "prompt = 'Fail.'\nexit = { '9.0.0' = 3 }"),
         ("d-no-more", "prompt = 'Fail.'\nexit = { '9.0.0' = 3, '9.9.0' = 0 }"),
         ("e-ended", "prompt = 'Go.'\nonly = { until = '9.9.8', reason = 'It has no such tool.' }"),
@@ -77,7 +77,7 @@ fn a_recording_without_a_named_cli_needs_the_versions() {
     let dir = recorder(&[("good", "prompt = 'Go.'")]);
     let told = ["clitape.toml: it has no [versions]", "or name a CLI with `--claude npm:VERSION`"];
     check(dir.path(), &["record", "good", "--yes"], 2, &[], &told);
-    // A new scenario brings them, and leaves those that are there.
+    // A new scenario adds the table, and keeps an existing one.
     check(dir.path(), &["new", "first-try"], 0, &[], &[]);
     let config = dir.path().join("clitape.toml");
     let text = fs::read_to_string(&config).unwrap();
@@ -109,7 +109,7 @@ fn edit(path: &Path, change: impl Fn(String) -> String) {
 
 #[test]
 fn an_unknown_version_is_held_against_the_newest_one_before_it() {
-    // One of them fails from a version on, and both have goldens of several versions.
+    // One scenario fails from a version on, and both have goldens of several versions.
     let dir = workspace(&["plain-text", "max-turns"]);
     for name in ["plain-text", "max-turns"] {
         let cassettes = dir.path().join("cassettes").join(name);
@@ -119,7 +119,7 @@ fn an_unknown_version_is_held_against_the_newest_one_before_it() {
         });
     }
     check(dir.path(), &["test"], 0, &["10 cassettes", "all held"], &[]);
-    // A version of the baseline that is not recorded is a finding.
+    // A version of the baseline without a recording is a finding.
     edit(&dir.path().join("clitape.toml"), |text| {
         text.replace("newest = \"2.1.330\"", "newest = \"3.0.0\"")
             .replace("\"2.1.330\"]", "\"2.1.330\", \"3.0.0\"]")
@@ -158,7 +158,7 @@ fn an_update_leaves_later_versions_their_golden() {
         clitape_judge::body(&text).unwrap().to_owned()
     };
     let [oldest, later] = ["telegram-progress.snap", "telegram-progress.2.1.148.snap"].map(body);
-    // The recording of one version in the middle says something else.
+    // The recording of one version in the middle has another text.
     let cassette = dir.path().join("cassettes/plain-text/2.1.148");
     let hash = |path: &Path| {
         let output = Command::new("sha256sum").arg(path).output().unwrap();
@@ -176,8 +176,8 @@ fn an_update_leaves_later_versions_their_golden() {
     check(dir.path(), &["test"], 0, &["all held"], &[]);
 }
 
-/// Puts a CLI of version 9.9.9 into a workspace, which prints what the last recording of `plain-text` has, but for a word.
-/// Returns the arguments that compare it with the version before.
+/// Puts a CLI of version 9.9.9 into a workspace, which prints the last recording of `plain-text` with one word
+/// replaced. Returns the arguments that compare it with the version before.
 fn newer_cli(dir: &Path, word: &str, instead: &str) -> [&'static str; 6] {
     let stdout = dir.join("cassettes/plain-text/2.1.330/stdout.jsonl");
     let stdout = fs::read_to_string(stdout).unwrap().replace(word, instead);
@@ -211,7 +211,7 @@ fn a_version_is_accepted_and_leaves_again_without_a_trace() {
         "{config}"
     );
     assert_eq!(fs::read_to_string(dir.join("versions/9.9.9/help.txt")).unwrap(), "Usage\n");
-    // It says another word, so that goldens differ.
+    // It prints another word, so that goldens differ.
     check(
         dir,
         &["versions", "--drop", "9.9.9"],

@@ -1,6 +1,6 @@
-//! Gateways that answer some persons, some chats or some messages only, and the settings with which they are tested. The
-//! gateways are small: each is the example gateway in Python behind a door of its own. Without python3 the tests do
-//! nothing; they fail instead when `CLITAPE_REQUIRE` names `python3`.
+//! Tests of gateways that answer only some persons, chats or messages, and of the settings for them. Each is the
+//! example gateway in Python behind a small filter. Without python3 the tests pass without a check; they fail instead
+//! if `CLITAPE_REQUIRE` names `python3`.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
@@ -9,10 +9,10 @@ use std::fs;
 
 use crate::common::{check, has_program, root, run, workspace};
 
-/// Scenarios with a short recording.
+/// The scenarios with a short recording.
 const SHORT: [&str; 3] = ["plain-text", "thinking", "unicode"];
 
-/// The example gateway, and what decides whether it answers.
+/// The example gateway, behind a filter that decides whether it answers.
 const BOT: &str = r#"
 import concurrent.futures, json, os, subprocess, sys
 sys.path.insert(0, sys.argv[1])
@@ -91,7 +91,7 @@ while True:
             pool.submit(queued, message)
 "#;
 
-/// Plays these scenarios at the gateway with settings, and expects the exit code and what is said.
+/// Plays these scenarios at the gateway with these settings, and checks the exit code and the output.
 #[track_caller]
 fn check_bot(
     scenarios: &[&str],
@@ -103,7 +103,7 @@ fn check_bot(
     check_paced(scenarios, arguments, settings, "0", code, says)
 }
 
-/// The same where each line of `claude` takes so many ms; 0 for the times of the recording.
+/// Does the same with this many milliseconds for each line of `claude`; 0 keeps the recorded times.
 #[track_caller]
 fn check_paced(
     scenarios: &[&str],
@@ -131,7 +131,7 @@ fn check_paced(
     check(path, &test, code, says, &[])
 }
 
-/// Expects that all recordings are played and hold.
+/// Checks that all recordings are played and pass.
 #[track_caller]
 fn check_holds(arguments: &str, settings: &str) {
     if has_program("python3") {
@@ -216,7 +216,7 @@ fn a_gateway_for_groups_or_topics_is_written_to_there() {
 #[test]
 fn a_message_that_waits_in_the_queue_of_the_gateway_is_no_hang() {
     if has_program("python3") {
-        // The last one waits longer than a gateway that has given up is silent.
+        // The last one waits longer than the silence after which a gateway counts as one that has given up.
         let says = ["3 scenarios: 3 cassettes", "all held"];
         check_paced(&SHORT, "'queue'", "", "250", 0, &says);
     }
@@ -237,7 +237,7 @@ fn a_process_that_lives_through_all_recordings_of_a_chat_plays_each_of_them() {
     check(dir.path(), &["test", "--yes", "--subject", "mine"], 0, &["all held"], &[]);
 }
 
-/// A gateway that starts `claude` for each message and closes its stdin after the answer.
+/// A gateway that starts `claude` for each message, and closes its stdin after the answer.
 const TURNS: &str = r#"
 import json, os, subprocess, sys
 sys.path.insert(0, sys.argv[1])
@@ -262,7 +262,7 @@ while True:
         call("sendMessage", chat_id=chat, text="\n\n".join(text))
 "#;
 
-/// A workspace with that gateway under test and one scenario.
+/// Makes a workspace with that gateway as a subject and with one scenario.
 fn workspace_of_turns(scenario: &str, settings: &str) -> tempfile::TempDir {
     let dir = workspace(&[scenario]);
     fs::write(dir.path().join("bot.py"), TURNS).unwrap();
@@ -284,7 +284,7 @@ fn a_promise_to_ask_is_broken_by_a_gateway_whose_claude_asks_nobody() {
     for scenario in ["ask-user", "permission-allow"] {
         let dir = workspace_of_turns(scenario, "questions_asked = true");
         let says = ["SB018", "starts `claude` without `--permission-prompt-tool`"];
-        // The person answers nothing that was not asked.
+        // The person gives no answer to a question that was not asked.
         let stdout = check(dir.path(), &["test", "--yes", "--subject", "mine"], 3, &says, &[]);
         assert!(!stdout.contains("SB027"), "{stdout}");
     }

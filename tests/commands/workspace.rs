@@ -1,5 +1,5 @@
-//! A workspace that somebody else brought: nothing outside of it is written, moved or removed, nothing
-//! but regular files is read, and what is wrong with it is one clear finding.
+//! Tests of a foreign workspace: commands write, move and remove only files within it, read only regular files, and
+//! report an error in it as one clear finding.
 
 #![allow(clippy::expect_used, reason = "a test that can't be set up fails")]
 
@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::common::{check, edit_manifest, files, run, workspace};
 use tempfile::TempDir;
 
-/// A capture whose first record names this CLI version.
+/// Returns a capture whose first record names this CLI version.
 fn capture(version: &str) -> String {
     let init = serde_json::json!({
         "type": "system", "subtype": "init", "session_id": "s", "claude_code_version": version,
@@ -19,7 +19,7 @@ fn capture(version: &str) -> String {
     format!("{init}\n{result}\n")
 }
 
-/// A folder outside of the workspace with a file that is somebody's.
+/// Makes a folder with a file, outside of the workspace, that must not change.
 fn precious() -> TempDir {
     let dir = tempfile::tempdir().expect("a folder");
     fs::write(dir.path().join("precious"), "mine").expect("a file");
@@ -37,7 +37,7 @@ fn still_there(precious: &TempDir) {
     assert_eq!(text, "mine");
 }
 
-/// Changes a file of a workspace.
+/// Replaces a text in a file of a workspace.
 fn edit(path: &Path, from: &str, to: &str) {
     let text = fs::read_to_string(path).expect("a file");
     assert!(text.contains(from), "{from} is not in {}", path.display());
@@ -131,7 +131,7 @@ fn a_cassette_is_made_of_its_own_files() {
     check(dir.path(), &["test"], 5, &[], &["stdout.jsonl is no regular file"]);
 }
 
-/// A FIFO that nobody writes to: whoever opens it to read waits for ever.
+/// Makes a FIFO without a writer: opening it to read would block without an end.
 fn nix_fifo(path: &Path) {
     let made = std::process::Command::new("mkfifo").arg(path).status().expect("mkfifo runs");
     assert!(made.success());

@@ -1,5 +1,5 @@
-//! The first hour of somebody with a repository of their own: README's section about it, command by command, `clitape
-//! init`, and `clitape cache`. A shell script is in the CLI's place, which prints what the real one printed.
+//! Tests of a newcomer's first hour with a repository: README's section about it, command by command, `clitape init`,
+//! and `clitape cache`. A shell script replaces the CLI, and prints the output of the real one.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
@@ -12,9 +12,9 @@ use std::time::{Duration, SystemTime};
 use crate::common::{check, clitape, has_program, on_terminal, put_program, root, run};
 use serde_json::Value;
 
-/// What `claude` 2.1.330 printed for the scenario that `clitape init` writes.
+/// The output of `claude` 2.1.330 for the scenario that `clitape init` writes.
 const PRINTED: &str = include_str!("claude.jsonl");
-/// The CLI, which has its output in a file beside it.
+/// A CLI that prints the file beside it.
 const CLAUDE: &str = r#"#!/bin/sh
 case "$*" in
 --version) echo '2.1.330 (Claude Code)' ;;
@@ -22,7 +22,7 @@ case "$*" in
 esac
 "#;
 
-/// The command in a folder of `home`, whose cache has the CLI.
+/// Returns the command in a folder of `home`, whose cache has the CLI.
 fn at_home(home: &Path, dir: &Path, args: &[&str]) -> Command {
     let mut command = clitape();
     command.current_dir(dir).args(args);
@@ -30,21 +30,21 @@ fn at_home(home: &Path, dir: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// Runs the command in a folder of `home`; the exit code, and all that is printed.
+/// Runs the command in a folder of `home`, and returns the exit code and all of the output.
 fn run_at_home(home: &Path, dir: &Path, args: &[&str]) -> (i32, String) {
     let output = at_home(home, dir, args).output().unwrap();
     let text = [output.stdout, output.stderr].concat();
     (output.status.code().unwrap(), String::from_utf8(text).unwrap())
 }
 
-/// Puts the CLI where npm would.
+/// Puts the CLI where npm would install it.
 fn install_claude(home: &Path) {
     let bin = home.join("cache/clitape/claude/2.1.330/node_modules/.bin");
     put_program(&bin.join("claude"), CLAUDE);
     fs::write(bin.join("claude.jsonl"), PRINTED).unwrap();
 }
 
-/// The section of README about one's own repository.
+/// Returns README's section about one's own repository.
 fn section() -> String {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
     let (_, rest) = readme.split_once("## In your own repository\n").unwrap();
@@ -57,7 +57,7 @@ fn section() -> String {
     rest.split_once("\n## ").unwrap().0.to_owned()
 }
 
-/// The gateway of a person: the example with a fault, as long as there is a file that names one.
+/// The gateway of a person: the example, with a fault as long as a file names one.
 const BOT: &str = r#"
 import os, runpy, sys
 here = os.path.dirname(os.path.abspath(__file__))
@@ -156,12 +156,12 @@ fn init_overwrites_nothing() {
     let workflow = repository.join(".github/workflows/clitape.yml");
     assert!(read(&workflow).contains("working-directory: \"e2e\"\n"), "{}", read(&workflow));
 
-    // The second time, there is nothing to do; what a person changed stays.
+    // A second `init` has no effect; files that a person changed stay.
     fs::write(&workflow, "name: mine\n").unwrap();
     let (code, out) = run_at_home(home.path(), &dir, &["init"]);
     assert_eq!((code, out.matches("kept ").count()), (0, 5), "{out}");
     assert_eq!(read(&workflow), "name: mine\n");
-    // A folder of a workspace is no place for another one, and a link is not followed.
+    // `init` refuses a folder within a workspace, and does not follow links.
     let (code, out) = run_at_home(home.path(), &dir.join("scenarios"), &["init"]);
     assert!(code == 2 && out.contains("is a workspace already"), "{out}");
     let other = home.path().join("other");
@@ -170,11 +170,11 @@ fn init_overwrites_nothing() {
     let (code, out) = run_at_home(home.path(), &other, &["init"]);
     assert_eq!(code, 2, "{out}");
     assert_eq!(read(&dir.join("clitape.toml")), "# mine\n");
-    // Without a workspace, every command names the way to one.
+    // Outside a workspace, every command names the way to start one.
     check(home.path(), &["test"], 2, &[], &["start one with `clitape init`"]);
 }
 
-/// Adds an entry of so many bytes to a cache, which was last used so many days ago.
+/// Adds an entry to a cache, with this size and this time since its last use.
 fn add_to_cache(cache: &Path, id: &str, bytes: usize, days: u64) {
     let dir = cache.join("clitape").join(id);
     fs::create_dir_all(&dir).unwrap();
@@ -186,7 +186,7 @@ fn add_to_cache(cache: &Path, id: &str, bytes: usize, days: u64) {
     File::options().write(true).open(dir.join("file")).unwrap().set_times(times).unwrap();
 }
 
-/// The entries that `clitape cache` has with these words, as JSON says.
+/// Returns the entries that `clitape cache` lists with these words, from its JSON.
 fn cached(home: &Path, words: &[&str]) -> Vec<(String, u64)> {
     let (code, out) = run_at_home(home, home, &[&["cache", "--json"], words].concat());
     assert_eq!(code, 0, "{out}");
@@ -235,7 +235,7 @@ fn the_cache_is_shown_cleaned_and_limited() {
     assert!(out.contains("removed 1 entry; 0.1 MB are left"), "{out}");
     assert_eq!(cached(home, &["--clean"]).len(), 1);
     assert_eq!(cached(home, &[]), []);
-    // What is being installed stays, and so does what is not clitape's.
+    // An installation in progress stays, and so do folders that are not clitape's.
     for id in ["claude/.installing-1", "mine/not-clitape"] {
         assert!(cache.join("clitape").join(id).join("file").is_file(), "{id}");
     }

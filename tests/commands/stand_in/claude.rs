@@ -1,5 +1,5 @@
-//! What the stand-in does as the real `claude` does it: it refuses arguments, prints only what they ask for, asks whom
-//! they name, and keeps processes apart.
+//! Tests of the stand-in's likeness to the real `claude`: it refuses arguments, prints only the wanted records, asks
+//! the side that the arguments name, and keeps processes apart.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -14,7 +14,7 @@ use super::host::{Ended, Host, LINES, LIVE, ONE_SHOT};
 use super::{SESSION, UUID, recorded};
 use crate::common::{clitape, has_program, root};
 
-/// A host that starts with these arguments must read these words on stderr and get the code 1; the log has them.
+/// Checks that a host with these arguments reads these words on stderr and gets the code 1, and that the log has them.
 #[track_caller]
 fn check_arguments(version: &str, args: &[&str], expect: &str) {
     let ended = Host::start(&[("CLITAPE_VERSION", version)], args).close();
@@ -53,7 +53,7 @@ fn arguments_are_refused_in_the_words_of_the_version() {
     assert_eq!((ended.status.code(), ended.stderr), (Some(1), format!("{nothing}\n")));
 }
 
-/// The lines of stdout that are no pieces of messages.
+/// Returns the lines of stdout without pieces of messages.
 fn whole_lines(stdout: &[u8]) -> Vec<u8> {
     let lines = stdout.split_inclusive(|&byte| byte == b'\n');
     lines
@@ -105,7 +105,7 @@ fn a_host_that_asks_for_pieces_gets_them_of_a_recording_without() {
     assert_eq!(streamed, whole);
 }
 
-/// The records of a live host that the CLI asks nothing.
+/// Plays a cassette to a live host that is not asked for permissions, and returns its end.
 fn unasked(name: &str) -> Ended {
     let mut host = Host::start(&[("CLITAPE_CASSETTE", name)], LINES);
     host.say("Go.", None);
@@ -129,7 +129,7 @@ fn without_the_option_nobody_is_asked() {
         let result = records.iter().find(|record| record["type"] == "user").unwrap();
         let block = &result["message"]["content"][0];
         assert_eq!(block["is_error"] == true, denies, "{name}: {block}");
-        // The recorded person's reason is not the CLI's.
+        // The reason of the recorded person is not that of the CLI.
         assert_eq!(block["content"] == "This command requires approval", denies, "{name}: {block}");
     }
 }
@@ -174,7 +174,8 @@ for line in sys.stdin:
     if "result" not in message: print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
 "#;
 
-/// The same server behind HTTP: it answers as JSON or, with `STREAM`, as a stream of events, and wants its session.
+/// The same server behind HTTP: it answers as JSON or, with `STREAM`, as a stream of events, and requires its session
+/// id.
 const HTTP_SERVER: &str = r#"
 import http.server, json, os
 class Server(http.server.BaseHTTPRequestHandler):
@@ -206,12 +207,12 @@ print(server.server_port, flush=True)
 server.serve_forever()
 "#;
 
-/// Plays a cassette to a one-shot and to a live host whose tool answers so; what each ended with, and the calls of the
-/// tool.
+/// Plays a cassette to a one-shot and to a live host whose tool answers in this mode, and returns the end of each and
+/// the calls of the tool.
 fn with_tool(name: &str, mode: &str) -> Vec<(Ended, Vec<Value>)> {
     let dir = tempfile::tempdir().unwrap();
     let (server, log) = (dir.path().join("server.py"), dir.path().join("log"));
-    // What it reads as the answer to its own question is no message to it.
+    // A server that takes the answer to its own question for a message fails here.
     fs::write(
         &server,
         SERVER.replace("    if \"id\"", "    if \"result\" in message: continue\n    if \"id\""),
@@ -237,7 +238,7 @@ fn with_tool(name: &str, mode: &str) -> Vec<(Ended, Vec<Value>)> {
     let args = [LINES, &tool, &[file.to_str().unwrap()]].concat();
     let mut live = Host::start(&variables, &args);
     live.say("Go.", None);
-    // The end of stdin does not keep the tool from answering.
+    // The tool still answers after the end of stdin.
     let live = live.close();
     vec![one_shot, (live, calls())]
 }
@@ -434,7 +435,7 @@ fn it_finds_its_run_without_an_environment() {
     }
     let starts = fs::read_to_string(&log).unwrap().matches("\"event\":\"start\"").count();
     assert_eq!(starts, 4, "each start is logged");
-    // The environment counts more.
+    // The environment counts more than the file.
     let output = Command::new(&claude)
         .arg("--version")
         .env_clear()

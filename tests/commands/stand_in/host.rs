@@ -25,7 +25,7 @@ pub(crate) const LIVE: [&str; 9] = [
     "--permission-prompt-tool",
     "stdio",
 ];
-/// The arguments of a live host, but for whom it asks.
+/// The arguments of a live host, without the side that is asked for permissions.
 pub(crate) const LINES: &[&str] = LIVE.split_at(LIVE.len() - 2).0;
 /// The arguments of a one-shot host behind its prompt.
 pub(crate) const ONE_SHOT: [&str; 4] =
@@ -37,12 +37,12 @@ pub(crate) struct Host {
     pub(crate) stdin: Option<ChildStdin>,
     pub(crate) stdout: Receiver<Vec<u8>>,
     pub(crate) stderr: thread::JoinHandle<String>,
-    /// What was read so far.
+    /// The bytes read so far.
     pub(crate) read: Vec<u8>,
     pub(crate) home: TempDir,
 }
 
-/// How the process ended, and what it printed.
+/// The end of a process: its status and its output.
 pub(crate) struct Ended {
     pub(crate) status: ExitStatus,
     pub(crate) stdout: Vec<u8>,
@@ -51,7 +51,7 @@ pub(crate) struct Ended {
 }
 
 impl Host {
-    /// Starts the program in a home of its own, with these variables and arguments.
+    /// Starts the program with these variables and arguments, and with a new home folder.
     pub(crate) fn start(variables: &[(&str, &str)], args: &[&str]) -> Self {
         let home = tempfile::tempdir().unwrap();
         let project = home.path().join("project");
@@ -86,20 +86,20 @@ impl Host {
         Self { child, stdin, stdout: receiver, stderr, read: Vec::new(), home }
     }
 
-    /// A live host for a cassette that has not spoken yet.
+    /// Starts a live host of a cassette, which has not written yet.
     pub(crate) fn live(cassette: &str, more: &[&str]) -> Self {
         Self::start(&[("CLITAPE_CASSETTE", cassette)], &[&LIVE[..], more].concat())
     }
 
     /// Writes bytes, as far as the process reads them.
     pub(crate) fn write_until_closed(&mut self, bytes: &[u8]) {
-        // A process that refuses them may have ended before the last one.
+        // A process that refuses them may end before the last one.
         let _ = self.stdin.as_mut().unwrap().write_all(bytes);
     }
 
     pub(crate) fn write(&mut self, line: &str) {
         let stdin = self.stdin.as_mut().unwrap();
-        // A process that has ended reads nothing, which the test sees by its end.
+        // A write to a process that has ended fails, and the test sees its end.
         let _ = stdin.write_all(format!("{line}\n").as_bytes()).and_then(|()| stdin.flush());
     }
 
@@ -123,7 +123,7 @@ impl Host {
         self.write(&json!({"type": "control_response", "response": response}).to_string());
     }
 
-    /// Reads up to the first record of which this holds.
+    /// Reads up to the first record that `is_it` accepts, and returns it.
     #[track_caller]
     pub(crate) fn until(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
         let begin = Instant::now();
@@ -149,7 +149,7 @@ impl Host {
         self.until(|value| value["type"] == "result")
     }
 
-    /// Closes stdin, and waits for the end.
+    /// Closes stdin and waits for the end.
     pub(crate) fn close(mut self) -> Ended {
         self.stdin = None;
         self.end()
@@ -177,7 +177,7 @@ impl Ended {
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// The session's transcripts.
+    /// Returns the paths of the session's transcripts.
     pub(crate) fn transcripts(&self) -> Vec<PathBuf> {
         let projects = self.home.path().join(".claude/projects");
         let Ok(folders) = fs::read_dir(projects) else { return Vec::new() };

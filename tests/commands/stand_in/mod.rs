@@ -1,4 +1,4 @@
-//! `clitape stand-in`: the built program, driven by a small host as a gateway would drive the CLI.
+//! Tests of `clitape stand-in`: the built program, driven by a small host as a gateway would drive the CLI.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a file that can't be read fails the test")]
 
@@ -18,14 +18,14 @@ use serde_json::{Value, json};
 
 /// The session id of every cassette.
 const SESSION: &str = "00000000-0000-4000-85e5-000000000001";
-/// A uuid of the host's.
+/// A uuid that the host chose.
 const UUID: &str = "11111111-2222-4333-8444-555555555555";
 
 fn recorded(name: &str) -> Cassette {
     Cassette::load(&root().join("cassettes").join(name)).unwrap()
 }
 
-/// Plays the recorded host to the stand-in; the program must print what the CLI printed, and end as it ended.
+/// Plays the recorded host to the stand-in, and checks that the program prints and ends as the CLI did.
 #[track_caller]
 fn check_recorded(name: &str) {
     let cassette = recorded(name);
@@ -162,7 +162,7 @@ fn the_program_is_claude_by_its_name() {
     assert_eq!(version.unwrap().stdout, b"2.1.148 (Claude Code)\n");
 }
 
-/// A host that gets as far as `lines` says must be refused with this sentence, within a second.
+/// Checks that a host that writes `line` is refused with this sentence, within a second.
 #[track_caller]
 fn check_refused(name: &str, line: &str, expect: &str) {
     let mut host = Host::live(name, &["--session-id", SESSION]);
