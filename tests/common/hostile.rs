@@ -1,5 +1,4 @@
-//! What others may bring: text that steers, hides and commands, in a capture, from a program, from a
-//! server.
+//! Hostile input: text that steers, hides and commands, in a capture, from a program, and from a server.
 
 #![allow(dead_code, reason = "every test file uses a part of it")]
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that can't be set up fails")]
@@ -12,18 +11,18 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-/// Terminal sequences, C1, what hides or turns text around, commands of GitHub, and markup. Its colours
-/// are none that clitape uses.
+/// Terminal sequences, C1 controls, characters that hide text or turn it around, commands of GitHub, and markup.
+/// clitape itself does not use these colours.
 pub(crate) const EVIL: &str = "\u{1b}]52;c;QUFB\u{7}\u{1b}[41mRED\u{1b}[5m\u{1b}[2J\u{9b}41m\u{202e}\u{2066}\u{200b}\
     \u{feff}\u{2028}\r\u{8}\u{85}\u{0}\u{ad}\u{e0041}|::error file=a::x\n::stop-commands::t\n \
     ##[add-mask]y\n```\n\n## INJECTED\n- [x] **E** <img src=x> <!-- @somebody #1 a#2 https://e.org `$(id)`";
 
-/// [`EVIL`] as a part of a file name.
+/// Returns [`EVIL`] as a part of a file name.
 pub(crate) fn evil_name() -> String {
     EVIL.replace(['/', '\0'], "").chars().take(90).collect()
 }
 
-/// A capture with [`EVIL`] wherever a record holds text.
+/// Returns a capture with [`EVIL`] wherever a record has text.
 pub(crate) fn capture() -> String {
     let event = |event: Value| json!({ "type": "stream_event", "event": event });
     let delta =
@@ -66,7 +65,7 @@ pub(crate) fn capture() -> String {
     records.iter().map(|record| format!("{record}\n")).collect()
 }
 
-/// Writes a program that says [`EVIL`] when it is run.
+/// Writes a program that prints [`EVIL`].
 pub(crate) fn program(dir: &Path, name: &str, entry: &str) {
     let file = dir.join(name);
     fs::write(dir.join("evil.txt"), EVIL).unwrap();
@@ -78,7 +77,7 @@ pub(crate) fn program(dir: &Path, name: &str, entry: &str) {
     fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// A server on loopback that gives every caller the same answer.
+/// Starts a server on loopback that gives every request the same answer, and returns its URL.
 pub(crate) fn server(answer: String) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());

@@ -1,4 +1,4 @@
-//! What the tests share: running the command, and a copy of the workspace to break on purpose.
+//! The parts that the tests share: running the command, and a copy of the workspace to break on purpose.
 
 #![allow(dead_code, unused_macros, reason = "every test file uses a part of it")]
 #![allow(clippy::expect_used, reason = "a test that can't be set up fails")]
@@ -13,19 +13,19 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-/// Compiles when every test of the table exists.
+/// Makes a table that compiles only if every test in it exists.
 macro_rules! held_by {
     ($($key:literal: [$($($test:ident)::+),* $(,)?], [$($scenario:literal),* $(,)?];)+) => {
         $($(const _: fn() = crate::$($test)::+;)*)+
     };
 }
 
-/// The checkout.
+/// Returns the folder of the checkout.
 pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Whether there is a program of this name. Where `CLITAPE_REQUIRE` names it, there has to be one.
+/// Returns whether the machine has a program of this name; panics without one that `CLITAPE_REQUIRE` names.
 pub(crate) fn has_program(name: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_there = std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
@@ -37,15 +37,15 @@ pub(crate) fn has_program(name: &str) -> bool {
     is_there
 }
 
-/// The built command, without colours.
+/// Returns the built command, without colours.
 pub(crate) fn clitape() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_clitape"));
-    // What the tests record is not to be known to the user's own command.
+    // The user's own command must not learn what the tests record.
     command.env("NO_COLOR", "1").env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR"));
     command
 }
 
-/// A command that runs on a terminal of its own, into which `typed` is typed. It needs python3.
+/// Returns a command that runs `command` on a new terminal, into which `typed` is typed. It needs python3.
 pub(crate) fn on_terminal(typed: &str, command: &Command) -> Command {
     let mut terminal = Command::new("python3");
     terminal.arg(root().join("tests/common/terminal.py")).arg(typed);
@@ -62,7 +62,7 @@ pub(crate) fn on_terminal(typed: &str, command: &Command) -> Command {
     terminal
 }
 
-/// Runs the command in `dir`; its exit code, stdout and stderr.
+/// Runs the command in `dir`, and returns its exit code, stdout and stderr.
 pub(crate) fn run(dir: &Path, args: &[&str]) -> (i32, String, String) {
     let Output { status, stdout, stderr } =
         clitape().current_dir(dir).args(args).output().expect("the command runs");
@@ -70,7 +70,7 @@ pub(crate) fn run(dir: &Path, args: &[&str]) -> (i32, String, String) {
     (status.code().expect("it exits"), text(stdout), text(stderr))
 }
 
-/// Runs the command in `dir`; the exit code, and what stdout and stderr contain. Gives stdout.
+/// Runs the command in `dir`, checks the exit code and parts of stdout and stderr, and returns stdout.
 #[track_caller]
 pub(crate) fn check(dir: &Path, args: &[&str], code: i32, out: &[&str], err: &[&str]) -> String {
     let (got, stdout, stderr) = run(dir, args);
@@ -85,7 +85,7 @@ pub(crate) fn check(dir: &Path, args: &[&str], code: i32, out: &[&str], err: &[&
     stdout
 }
 
-/// Expects that every option that a command names in backquotes is one that it has.
+/// Checks that a command has every option that it names in backquotes.
 #[track_caller]
 pub(crate) fn check_options<S: AsRef<str>>(args: &[S], said: &str) {
     let mut words = args.iter().map(AsRef::as_ref).filter(|arg| !arg.starts_with('-'));
@@ -107,7 +107,7 @@ pub(crate) fn check_options<S: AsRef<str>>(args: &[S], said: &str) {
     }
 }
 
-/// A workspace of its own with copies of these scenarios and their cassettes, and with `[versions]`.
+/// Makes a workspace with copies of these scenarios and their cassettes, and with `[versions]`.
 pub(crate) fn workspace(scenarios: &[&str]) -> TempDir {
     let dir = tempfile::tempdir().expect("a temporary folder");
     fill_workspace(dir.path(), scenarios);
@@ -125,7 +125,7 @@ pub(crate) fn fill_workspace(dir: &Path, scenarios: &[&str]) {
     }
 }
 
-/// The table `[versions]` of the checkout's `clitape.toml`.
+/// Returns the table `[versions]` of the checkout's `clitape.toml`.
 pub(crate) fn versions() -> String {
     let text = std::fs::read_to_string(root().join("clitape.toml")).expect("clitape.toml");
     let begin = text.find("[versions]").expect("[versions]");
@@ -133,7 +133,7 @@ pub(crate) fn versions() -> String {
     text[begin..=begin + end].to_owned()
 }
 
-/// Changes the text of a `cassette.toml` behind its seal, and seals it again.
+/// Changes the text of a `cassette.toml` below its seal, and seals it again.
 pub(crate) fn edit_manifest(path: &Path, change: impl Fn(&str) -> String) {
     let text = std::fs::read_to_string(path).expect("the manifest can be read");
     let (_, text) = text.split_once('\n').expect("it begins with its seal");
@@ -143,7 +143,7 @@ pub(crate) fn edit_manifest(path: &Path, change: impl Fn(&str) -> String) {
     std::fs::write(path, sealed).expect("the manifest can be written");
 }
 
-/// Copies a folder.
+/// Copies a folder with everything in it.
 pub(crate) fn copy(from: &Path, to: &Path) {
     for entry in walkdir::WalkDir::new(from) {
         let entry = entry.expect("a readable folder");
@@ -163,13 +163,13 @@ pub(crate) fn put_program(path: &Path, script: &str) {
     std::fs::set_permissions(path, Permissions::from_mode(0o755)).expect("it can be executed");
 }
 
-/// Every file below `dir`, with its bytes.
+/// Returns every file below `dir`, with its bytes.
 pub(crate) fn tree(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let read = |path: PathBuf| (path.clone(), std::fs::read(path).expect("a readable file"));
     files(dir, "").into_iter().map(read).collect()
 }
 
-/// Every file below `dir` whose name ends with `end`, sorted.
+/// Returns every file below `dir` whose name ends with `end`, sorted.
 pub(crate) fn files(dir: &Path, end: &str) -> Vec<PathBuf> {
     let walk = walkdir::WalkDir::new(dir).sort_by_file_name();
     let paths = walk.into_iter().map(|entry| entry.expect("a readable folder").into_path());

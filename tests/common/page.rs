@@ -1,4 +1,4 @@
-//! A page in a browser, as far as the tests drive one: the Chromium of the runner.
+//! A page in the Chromium of the runner, with the acts that the tests need.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -8,25 +8,25 @@ use clitape_runner::report::proof::{Browser, Chromium, PhotoError};
 use libtest_mimic::Failed;
 use serde_json::{Value, json};
 
-/// How long a test may use a page; only a page that hangs uses it up.
+/// The time that a test may use a page; only a page that hangs takes all of it.
 const LIMIT: Duration = Duration::from_secs(300);
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
-/// The Chromium of this machine.
+/// Finds the Chromium of this machine.
 pub(crate) fn chromium() -> Result<Chromium, PhotoError> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     let named = set("CLITAPE_CHROMIUM").map(PathBuf::from);
     Chromium::find(named, &set("PATH").unwrap_or_default())
 }
 
-/// An open page; its browser goes away with this.
+/// An open page. Dropping it closes its browser.
 pub(crate) struct Page {
     browser: Browser<'static>,
 }
 
 impl Page {
-    /// Opens a file in a window of this size, in the light or in the dark.
+    /// Opens a file in a window of this size, in light or dark colours.
     pub(crate) fn open(file: &Path, size: (u64, u64), dark: bool) -> Result<Self, Failed> {
         let mut browser = chromium()?.start(&std::env::temp_dir(), LIMIT, &NEVER)?;
         for log in ["Log.enable", "Network.enable", "Runtime.enable"] {
@@ -35,7 +35,7 @@ impl Page {
         let scheme = if dark { "dark" } else { "light" };
         let media = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
         browser.ask("Emulation.setEmulatedMedia", &media)?;
-        // As a window that has the focus, which keys go to.
+        // The window gets the focus, because keys go to the window that has it.
         browser.ask("Emulation.setFocusEmulationEnabled", &json!({ "enabled": true }))?;
         browser.resize(size.0, size.1, size.0 < 500)?;
         browser.open(file)?;
@@ -53,14 +53,14 @@ impl Page {
         }
     }
 
-    /// What the first element says that a selector finds.
+    /// Returns the text of the first element that a selector finds.
     pub(crate) fn text(&mut self, selector: &str) -> Result<String, Failed> {
         let text =
             self.script(&format!("return document.querySelector('{selector}').textContent"))?;
         Ok(text.as_str().unwrap_or_default().to_owned())
     }
 
-    /// Presses a key of this name.
+    /// Presses the key of this name.
     pub(crate) fn key(&mut self, key: &str) -> Result<(), Failed> {
         for kind in ["keyDown", "keyUp"] {
             self.browser.ask("Input.dispatchKeyEvent", &json!({ "type": kind, "key": key }))?;
@@ -76,9 +76,9 @@ impl Page {
         Ok(())
     }
 
-    /// What the page said on the console so far, and the addresses of what it asked for.
+    /// Returns the messages on the console so far, and the addresses that the page requested.
     pub(crate) fn log(&mut self) -> Result<(Vec<String>, Vec<String>), Failed> {
-        // What came before an answer has been read with it.
+        // This answer comes after all earlier messages, so that they are read too.
         self.script("")?;
         let of = |methods: &[&str]| -> Vec<&Value> {
             let events = self.browser.events().iter();
@@ -92,13 +92,13 @@ impl Page {
         Ok((console, outside.collect()))
     }
 
-    /// The page on paper: a PDF in base64.
+    /// Prints the page, and returns the PDF in base64.
     pub(crate) fn print(&mut self) -> Result<String, Failed> {
         let paper = self.browser.ask("Page.printToPDF", &json!({}))?;
         Ok(paper["data"].as_str().unwrap_or_default().to_owned())
     }
 
-    /// A picture of the page at this width: a PNG.
+    /// Takes a picture of the page at this width, and returns the PNG.
     pub(crate) fn screenshot(&mut self, width: u64) -> Result<Vec<u8>, Failed> {
         Ok(self.browser.screenshot(width)?.png)
     }

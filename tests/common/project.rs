@@ -1,4 +1,4 @@
-//! A project with a shell script in the CLI's place, which records it and looks what is left.
+//! A project with a shell script in place of the CLI, which records it and checks what is left.
 
 #![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -15,17 +15,17 @@ use tempfile::TempDir;
 
 use super::clitape;
 
-/// How long anything is waited for that has to come.
+/// The longest wait for an event that must come.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 pub(crate) const RESULT: &str = r#"echo '{"type":"result","session_id":"5-a"}'"#;
 
-/// A project with one scenario, a CLI and a folder for temporary files, all its own.
+/// A project with its own scenario, CLI and folder for temporary files.
 pub(crate) struct Project {
     dir: TempDir,
 }
 
 impl Project {
-    /// One whose CLI runs `script` when it is not asked for its version.
+    /// Makes a project whose CLI runs `script`, unless it is asked for its version.
     pub(crate) fn new(script: &str) -> Self {
         Self::with_version("echo 9.9.9", script)
     }
@@ -57,7 +57,7 @@ impl Project {
         self.path().join("cassettes/slow/9.9.9")
     }
 
-    /// The command that records; it waits on nobody's answer.
+    /// Returns the command that records, without a question for consent.
     pub(crate) fn record(&self) -> Command {
         let mut command = clitape();
         command
@@ -71,17 +71,17 @@ impl Project {
         command
     }
 
-    /// Processes of the project.
+    /// Returns the processes of the project.
     pub(crate) fn processes(&self) -> Vec<(i32, String)> {
         processes_of(&self.path())
     }
 
-    /// Waits until no process of the project is left; one that was killed takes a moment.
+    /// Waits until no process of the project is left; a killed one takes a moment.
     pub(crate) fn wait_for_silence(&self, what: &str) {
         wait_for_silence_of(&self.path(), what);
     }
 
-    /// Nothing temporary is left, and what is recorded is whole.
+    /// Checks that no temporary file is left, and that the recording is complete.
     pub(crate) fn check_files(&self, what: &str) {
         wait_for_emptiness_of(&self.tmp(), what);
         let recorded = names_in(&self.path().join("cassettes/slow"));
@@ -92,7 +92,7 @@ impl Project {
         }
     }
 
-    /// Waits for a file below the folder for temporary files; its whole path.
+    /// Waits for a file below the folder for temporary files, and returns its path.
     pub(crate) fn wait_for(&self, name: &str) -> PathBuf {
         let begin = Instant::now();
         loop {
@@ -107,7 +107,7 @@ impl Project {
     }
 }
 
-/// Processes that have a folder in their environment or their command line, each with that line.
+/// Returns the processes that have a folder in their environment or command line, each with that line.
 pub(crate) fn processes_of(folder: &Path) -> Vec<(i32, String)> {
     let folder = folder.to_string_lossy().into_owned();
     let me = i32::try_from(std::process::id()).unwrap();
@@ -124,7 +124,7 @@ pub(crate) fn processes_of(folder: &Path) -> Vec<(i32, String)> {
         .collect()
 }
 
-/// Waits until no process has the folder.
+/// Waits until no process has the folder in its environment or command line.
 pub(crate) fn wait_for_silence_of(folder: &Path, what: &str) {
     let begin = Instant::now();
     loop {
@@ -151,14 +151,14 @@ pub(crate) fn wait_for_emptiness_of(folder: &Path, what: &str) {
     }
 }
 
-/// The names in a folder, none if it is not there. An entry that is removed meanwhile is left out.
+/// Returns the names in a folder; none if it does not exist. An entry that is removed meanwhile is left out.
 fn names_in(folder: &Path) -> BTreeSet<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// The ways to confine a CLI that this system has. Where `CLITAPE_REQUIRE` names `bwrap`, bubblewrap has to
-/// be one of them.
+/// Returns the ways to confine a CLI that this system supports. If `CLITAPE_REQUIRE` names `bwrap`, bubblewrap must be
+/// one of them.
 pub(crate) fn ways() -> Vec<&'static str> {
     let required = std::env::var("CLITAPE_REQUIRE").unwrap_or_default();
     let project = Project::new(RESULT);
@@ -184,7 +184,7 @@ pub(crate) fn text(output: &Output) -> String {
     format!("{}{}{}", output.status, String::from_utf8_lossy(out), String::from_utf8_lossy(err))
 }
 
-/// Daemons that leave the group, the session, the folder and the environment, then the rest.
+/// Returns a script with daemons that leave the group, the session, the folder and the environment, followed by `then`.
 pub(crate) fn daemons(then: &str) -> String {
     format!(
         "setsid bash -c 'cd /; sleep 600' & \

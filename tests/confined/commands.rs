@@ -1,4 +1,4 @@
-//! Every command of the program, with what it may write.
+//! The table of all commands of the program, each with the places that it may write.
 
 use std::fs;
 
@@ -6,11 +6,11 @@ use crate::common;
 use crate::place::{GOLDENS, PLAIN, Place, change_golden, propose_golden, write_program};
 use crate::row::{QUIET, Row};
 
-/// Where the user's list of scenarios is kept that `record` does not ask about: the one place outside
-/// the workspace and the named output, written by the commands that make a scenario.
+/// The folder of the user's list of scenarios that `record` does not ask about. It is the one place outside the
+/// workspace and the named output that commands write; those that make a scenario do.
 const STATE: &str = "home/.local";
 
-/// A command that starts a gateway, which answers nothing, in namespaces of its own.
+/// A command that starts a gateway, which does not answer, in new namespaces.
 const WITH_SUBJECT: Row = Row {
     prepare: |place| {
         let subject = "[subject.mine]\nkind = 'gateway'\nwithin_s = 1\n\
@@ -26,7 +26,7 @@ const WITH_SUBJECT: Row = Row {
     ..QUIET
 };
 
-/// Every command, with what it may write.
+/// Every command, with the places that it may write.
 pub(crate) const COMMANDS: &[Row] = &[
     Row { name: "help", args: &["--help"], says: "Usage", ..QUIET },
     Row { name: "completions", args: &["completions", "bash"], says: "clitape", ..QUIET },
@@ -285,7 +285,7 @@ pub(crate) const COMMANDS: &[Row] = &[
     Row {
         name: "scan_json",
         prepare: |place| {
-            // The shape of a key, and none of anybody's.
+            // A text with the shape of a key, which is no real one.
             fs::write(place.out.join("key.txt"), format!("ghp_{}\n", "a1B2".repeat(9))).unwrap();
         },
         args: &["scan", "{out}", "--json"],
@@ -325,7 +325,7 @@ pub(crate) const COMMANDS: &[Row] = &[
         },
         args: &["compare", "this", "./subject", "plain-text", "--out", "{out}/c"],
         writes: &["out"],
-        // The command itself, which ends what the program leaves behind, and the program.
+        // The command itself, which ends the leftovers of the program, and the program.
         starts: &["/exe", "/subject", "/clitape"],
         says: "nothing differs",
         ..QUIET
@@ -339,7 +339,7 @@ pub(crate) const COMMANDS: &[Row] = &[
     },
 ];
 
-/// Adds what `claude --help` of each version printed, so that `drift` need not ask the CLI.
+/// Adds the help of each version of `claude`, so that `drift` need not ask the CLI.
 fn add_help(place: &Place) {
     common::copy(&common::root().join("versions"), &place.work.join("versions"));
 }

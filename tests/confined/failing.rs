@@ -1,5 +1,5 @@
-//! Writes that fail in the middle, as on a full disk: each call that makes, fills or moves a file fails once, and then
-//! the workspace is as it was or as it should be, and the same command completes it.
+//! Tests of writes that fail halfway, as on a full disk. Each call that makes, fills or moves a file fails once; the
+//! workspace must then be as before or complete, and the same command completes it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,7 +12,7 @@ use crate::place::{Place, serve};
 use crate::row::Row;
 use crate::with_strace;
 
-/// The calls that fail, by what they do.
+/// The calls that fail, grouped by their effect.
 const CALLS: [&str; 4] = [
     "mkdir,mkdirat",
     "write,pwrite64,writev,copy_file_range,sendfile,ftruncate",
@@ -20,7 +20,7 @@ const CALLS: [&str; 4] = [
     "unlink,unlinkat,rmdir",
 ];
 
-/// A trial for each command that writes in the workspace.
+/// Returns a trial for each command that writes in the workspace.
 pub(crate) fn trials() -> Vec<Trial> {
     let rows = COMMANDS.iter().filter(|row| row.writes.iter().any(|path| path.starts_with("work")));
     let trial = |row: &'static Row| {
@@ -33,14 +33,14 @@ pub(crate) fn trials() -> Vec<Trial> {
     rows.map(trial).collect()
 }
 
-/// A workspace before the row runs.
+/// Makes the workspace for a row, as it is before the row runs.
 fn prepared(row: &Row) -> Place {
     let place = Place::new();
     (row.prepare)(&place);
     place
 }
 
-/// The files and empty folders of the workspace, with the bytes of the files.
+/// Returns the files and empty folders of the workspace, with the bytes of the files.
 fn state(place: &Place) -> BTreeMap<PathBuf, Vec<u8>> {
     let all = walkdir::WalkDir::new(&place.work).into_iter().map(Result::unwrap);
     let all = all.filter(|entry| {
@@ -51,21 +51,21 @@ fn state(place: &Place) -> BTreeMap<PathBuf, Vec<u8>> {
         .collect()
 }
 
-/// Runs a command in the workspace; its exit code and what it printed.
+/// Runs a command in the workspace, and returns its exit code and output.
 fn run(place: &Place, program: &str, args: &[String]) -> (Option<i32>, String) {
     let output = place.command(program, args).output().unwrap();
     let said = [output.stdout, output.stderr].concat();
     (output.status.code(), String::from_utf8_lossy(&said).into_owned())
 }
 
-/// The lists that a person sees who works on: the scenarios with their recordings, and the goldens that wait.
+/// Returns the lists that show a person the state: the scenarios with their recordings, and the pending goldens.
 fn lists(place: &Place) -> Vec<(Option<i32>, String)> {
     let lists = [&["list"][..], &["review", "--list"]];
     let program = env!("CARGO_BIN_EXE_clitape");
     lists.map(|args| run(place, program, &place.arguments(args, ""))).to_vec()
 }
 
-/// Returns whether a path is that of a file or folder that was not yet in its place.
+/// Returns whether a path is that of a file or folder that was not in its place yet.
 fn is_unfinished(path: &Path) -> bool {
     let begins = |part: Component<'_>| {
         let name = part.as_os_str().to_string_lossy();
@@ -74,7 +74,7 @@ fn is_unfinished(path: &Path) -> bool {
     path.components().any(begins)
 }
 
-/// Runs the row under strace with these arguments of it; the exit code, what was printed, and the trace.
+/// Runs the row under strace with these options of strace, and returns the exit code, the output, and the trace.
 fn traced(row: &Row, place: &Place, options: &[&str]) -> (Option<i32>, String, String) {
     let url = if row.loopback { serve() } else { String::new() };
     let trace = place.base().join("trace");
@@ -86,7 +86,7 @@ fn traced(row: &Row, place: &Place, options: &[&str]) -> (Option<i32>, String, S
     (code, said, fs::read_to_string(&trace).unwrap())
 }
 
-/// Which of its calls of one kind a thread makes in the workspace, by their numbers from 1.
+/// Returns the numbers, from 1, of the calls of one kind that a thread makes in the workspace.
 fn numbers(trace: &str, place: &Place) -> BTreeSet<usize> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     let mut numbers = BTreeSet::new();
@@ -101,7 +101,7 @@ fn numbers(trace: &str, place: &Place) -> BTreeSet<usize> {
     numbers
 }
 
-/// Lets each call of these kinds fail once; returns their number.
+/// Makes each call of these kinds fail once, and returns their number.
 fn check(row: &Row, calls: &str) -> Result<usize, Failed> {
     let whole = prepared(row);
     let before = lists(&whole);
@@ -128,7 +128,7 @@ fn check(row: &Row, calls: &str) -> Result<usize, Failed> {
             let now = format!("{now:?}");
             return wrong("the workspace is neither as it was nor as it should be", &now);
         }
-        // Where removing fails, a file that is not in its place stays; the next writer or `WS003` finds it.
+        // If removing fails, a file outside its place stays; the next writer or `WS003` finds it.
         let left: Vec<_> = state(&place).into_keys().filter(|path| is_unfinished(path)).collect();
         if !calls.contains("unlink") && !left.is_empty() {
             return wrong("a file is left", &format!("{left:?}"));

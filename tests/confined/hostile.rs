@@ -1,4 +1,4 @@
-//! Hostile scenarios, cassettes, captures and arguments, with what the command says of each.
+//! The table of hostile scenarios, cassettes, captures and arguments, with the message of the command about each.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -7,8 +7,8 @@ use std::process::Command;
 use crate::place::{GOLDENS, PLAIN, change_golden, propose_golden, write_program};
 use crate::row::{QUIET, Row};
 
-/// What hostile scenarios, cassettes, captures and arguments ask for: nothing of it is done, and
-/// the command says what is wrong.
+/// Hostile scenarios, cassettes, captures and arguments. The command must not do what they ask for, and must name the
+/// problem.
 pub(crate) const HOSTILE: &[Row] = &[
     Row {
         name: "import_of_a_capture_with_a_folder_for_a_version",

@@ -1,8 +1,8 @@
-//! Links that a repository brings, in every place where a command writes and in place of every folder on the way: no
-//! command writes, moves or removes a file through one of them.
+//! Tests of links that a repository brings, at every place that a command writes and in place of every folder on the
+//! way: no command writes, moves or removes a file through one of them.
 //!
-//! The places are those that the command itself writes when there is no link, so that a new command, or a new option
-//! in its row, is looked at without a list of its own.
+//! The places are found by a run of the command without links, so that a new command, or a new option in its row, is
+//! tested without a list.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,7 +16,7 @@ use crate::common;
 use crate::place::{Place, serve};
 use crate::row::Row;
 
-/// The options with the name of a file or folder that the command only reads, or in which it starts something.
+/// The options that name a file or folder which the command only reads, or in which it starts a program.
 const READ: &[&str] = &[
     "--root",
     "chat-server --script",
@@ -30,7 +30,7 @@ const READ: &[&str] = &[
     "shrink --plan",
 ];
 
-/// A trial for each command that writes, and one for the list of them.
+/// Returns a trial for each command that writes, and one for the list of them.
 pub(crate) fn trials() -> Vec<Trial> {
     let writes = |row: &&Row| {
         row.writes.iter().any(|path| path.starts_with("out") || path.starts_with("work"))
@@ -61,7 +61,8 @@ fn run(row: &Row, place: &Place) -> Ran {
     Ran { code: output.status.code(), said: String::from_utf8_lossy(&said).into_owned() }
 }
 
-/// The workspace of a row before it runs. Output goes into it, unless the row makes a workspace of that folder.
+/// Makes the workspace of a row, as it is before the row runs. The output folder is inside of it, unless the row makes
+/// a workspace of that folder.
 fn prepared(row: &Row) -> Place {
     let place = match row.args.contains(&"--root") {
         true => Place::new(),
@@ -71,7 +72,7 @@ fn prepared(row: &Row) -> Place {
     place
 }
 
-/// The files of the workspace and of the output, with their bytes.
+/// Returns the files of the workspace and of the output, with their bytes.
 fn files(place: &Place) -> BTreeMap<PathBuf, Vec<u8>> {
     let below = |path: PathBuf| path.strip_prefix(place.base()).unwrap().to_owned();
     let all = [&place.work, &place.out].into_iter().flat_map(|dir| common::tree(dir));
@@ -88,7 +89,7 @@ fn check(row: &Row) -> Result<(), Failed> {
     let gone = before.iter().filter(|(path, _)| !after.contains_key(*path));
     let places: BTreeSet<&PathBuf> = changed.chain(gone).map(|(path, _)| path).collect();
     assert!(!places.is_empty(), "the command wrote nothing\n{}", ran.said);
-    // The root of a workspace is the user's choice.
+    // The root of a workspace is the user's choice, and may be a link.
     let is_inside = |folder: &&Path| folder.components().count() > 1;
     let folders: BTreeSet<&Path> =
         places.iter().flat_map(|path| path.ancestors().skip(1)).filter(is_inside).collect();
@@ -102,18 +103,18 @@ fn check(row: &Row) -> Result<(), Failed> {
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
 }
 
-/// The files outside with their bytes, and all entries there.
+/// Returns the files outside with their bytes, and all entries there.
 fn outside(place: &Place) -> (Vec<(PathBuf, Vec<u8>)>, Vec<PathBuf>) {
     let all = walkdir::WalkDir::new(&place.outside).sort_by_file_name().into_iter();
     (place.outside(), all.map(|entry| entry.unwrap().into_path()).collect())
 }
 
-/// Returns whether an option names this file.
+/// Returns whether a path is one that an option names.
 fn is_report(path: &Path) -> bool {
     path.starts_with("work/out")
 }
 
-/// A sentence about what goes wrong with a link at a place that the command writes.
+/// Returns a sentence about the failure with a link at a place that the command writes; `None` if it passes.
 fn at_the_place(row: &Row, path: &Path, is_left: bool) -> Option<String> {
     let place = prepared(row);
     let link = place.base().join(path);
@@ -122,7 +123,7 @@ fn at_the_place(row: &Row, path: &Path, is_left: bool) -> Option<String> {
     symlink(place.outside.join("precious"), &link).unwrap();
     let before = outside(&place);
     let Ran { code, said } = run(row, &place);
-    // The stand-in overwrites no other program, and the job summary is added to.
+    // The stand-in does not overwrite another program, and the job summary is appended to.
     let refuses = ["is there already", "can't write the job summary"];
     let replaces = is_report(path) && !refuses.iter().any(|part| said.contains(part));
     let what = match code {
@@ -135,7 +136,8 @@ fn at_the_place(row: &Row, path: &Path, is_left: bool) -> Option<String> {
     Some(format!("a link at {}: {what} (exit {code:?})\n{said}", path.display()))
 }
 
-/// A sentence about what goes wrong when a folder on the way is a link to a folder outside with the same files.
+/// Returns a sentence about the failure with a folder on the way that is a link to a folder outside with the same
+/// files; `None` if it passes.
 fn as_a_folder(row: &Row, path: &Path) -> Option<String> {
     let place = prepared(row);
     let (folder, away) = (place.base().join(path), place.outside.join("away"));
@@ -158,8 +160,7 @@ fn as_a_folder(row: &Row, path: &Path) -> Option<String> {
     Some(format!("{} as a link: {what} (exit {code:?})\n{said}", path.display()))
 }
 
-/// Holds the table of commands against the help: each option with the name of a file or folder is in a row, or in
-/// [`READ`].
+/// Compares the table of commands with the help: each option that names a file or folder is in a row or in [`READ`].
 fn check_options() {
     let mut named = 0;
     for command in commands(&[]) {
@@ -186,7 +187,7 @@ fn help(command: &[String]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// All commands at and below this one that do something, as words.
+/// Returns all commands at and below this one that have an effect, as words.
 fn commands(above: &[String]) -> Vec<Vec<String>> {
     let text = help(above);
     let Some((_, below)) = text.split_once("\nCommands:\n") else { return vec![above.to_vec()] };
@@ -196,7 +197,7 @@ fn commands(above: &[String]) -> Vec<Vec<String>> {
     below.flat_map(|name| commands(&[above, &[name.to_owned()]].concat())).collect()
 }
 
-/// The options of a command whose value is named after a file or a folder.
+/// Returns the options of a command whose value is named after a file or a folder.
 fn options_with_a_file(command: &[String]) -> Vec<String> {
     let text = help(command);
     let lines = text.lines().filter_map(|line| {

@@ -1,10 +1,8 @@
-//! What a command may do, as the kernel sees it: it writes inside the workspace, the named output
-//! and the folder for temporary files, starts no program and reaches no machine, unless its row says
-//! so. Each command runs under `strace` with a HOME, a working folder and a TMPDIR of its own, and a
-//! folder beside them that is none of its business.
+//! Tests of the limits of each command, as the kernel sees them: it writes only inside the workspace, the named output
+//! and the folder for temporary files, starts no program and reaches no machine, unless its row says so. Each command
+//! runs under `strace` with its own HOME, working folder and TMPDIR, and beside a folder that it must not touch.
 //!
-//! Without strace these tests are reported as ignored; they fail instead when `CLITAPE_REQUIRE` names
-//! `strace`.
+//! Without strace these tests are reported as ignored; they fail instead if `CLITAPE_REQUIRE` names `strace`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
@@ -31,20 +29,20 @@ use place::{Place, serve};
 use row::Row;
 use trace::{CALLS, Deed, deeds};
 
-/// A command that runs longer is stuck.
+/// The time after which a command counts as stuck.
 const LIMIT: Duration = Duration::from_secs(240);
 
-/// Kilobytes of memory that a command may have, so that one without a bound fails and the machine
-/// does not.
+/// The kilobytes of memory that a command may have. A command without a bound fails on this limit, and the machine does
+/// not.
 const MEMORY: u64 = 2 << 20;
 
-/// Whether a file of `/proc` says who the users of a new namespace of the writer's own are.
+/// Returns whether a path is a file of `/proc` in which a process sets the users and groups of its new namespace.
 fn is_of_namespace(path: &Path) -> bool {
     path.starts_with("/proc")
         && ["setgroups", "uid_map", "gid_map"].iter().any(|it| path.ends_with(it))
 }
 
-/// Runs a row and compares what it did with what it may do.
+/// Runs a row, and compares its deeds with those that it may do.
 fn check(row: &Row) -> Result<(), Failed> {
     let place = Place::new();
     (row.prepare)(&place);
@@ -90,7 +88,8 @@ fn check(row: &Row) -> Result<(), Failed> {
     Err(format!("clitape {}\n{}\n{said}", row.args.join(" "), wrong.join("\n")).into())
 }
 
-/// Returns whether a path is at or below one that may be written, or below what is made beside it to take its place.
+/// Returns whether a path is at or below one that may be written, or below a temporary one beside it that takes its
+/// place.
 fn is_within(path: &Path, may: &Path) -> bool {
     let is_beside = |above: &Path| {
         let name = above.file_name().unwrap_or_default().as_encoded_bytes();
@@ -99,12 +98,12 @@ fn is_within(path: &Path, may: &Path) -> bool {
     path.starts_with(may) || path.ancestors().any(is_beside)
 }
 
-/// Whether a call reaches another machine.
+/// Returns whether a call reaches another machine.
 fn is_elsewhere(call: &str) -> bool {
     call.starts_with("connect(") && !call.contains("inet_addr(\"127.0.0.1\")")
 }
 
-/// Runs the command under strace; how it ended, what it said and the trace.
+/// Runs the command under strace, and returns its exit code, output and trace.
 fn traced(place: &Place, args: &[String]) -> Result<(i32, String, String), Failed> {
     let base = place.base();
     let (trace, said) = (base.join("trace"), base.join("said"));
@@ -124,7 +123,7 @@ fn traced(place: &Place, args: &[String]) -> Result<(i32, String, String), Faile
             break status;
         }
         if began.elapsed() > LIMIT {
-            // What strace follows ends with it.
+            // The processes that strace follows end with it.
             child.kill()?;
             child.wait()?;
             let said = String::from_utf8_lossy(&fs::read(&said)?).into_owned();
@@ -149,7 +148,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&args, trials).exit_code()
 }
 
-/// A trial that needs strace.
+/// Makes a trial that needs strace.
 fn with_strace(
     name: impl Into<String>,
     check: impl FnOnce() -> Result<(), Failed> + Send + 'static,

@@ -1,4 +1,4 @@
-//! The folders that a command runs in, and what the rows change in them.
+//! The folders in which a command runs, and the changes that rows make in them.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -13,22 +13,22 @@ use crate::common;
 
 /// The cassette of the workspace.
 pub(crate) const PLAIN: &str = "cassettes/plain-text/2.1.329";
-/// Where its goldens are.
+/// The folder of its scenario's goldens.
 pub(crate) const GOLDENS: &[&str] = &["work/scenarios/plain-text/golden"];
 
 /// The folders of one run.
 pub(crate) struct Place {
-    /// Around all of them.
+    /// The folder around all of them.
     pub(crate) dir: TempDir,
     pub(crate) work: PathBuf,
     pub(crate) out: PathBuf,
-    /// The folder for output, as arguments name it.
+    /// The folder for output, in the form in which arguments name it.
     named_out: PathBuf,
     pub(crate) outside: PathBuf,
 }
 
 impl Place {
-    /// A workspace of one scenario, and a folder outside with a file that nothing may touch.
+    /// Makes a workspace of one scenario, and a folder outside with a file that must not change.
     pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         common::fill_workspace(&dir.path().join("work"), &["plain-text"]);
@@ -42,7 +42,7 @@ impl Place {
         Self { work: folder("work"), named_out: out.clone(), out, outside, dir }
     }
 
-    /// The same with the output inside the workspace, where the repository may bring links.
+    /// Makes the same with the output inside the workspace, where the repository may bring links.
     pub(crate) fn with_output_inside() -> Self {
         let place = Self::new();
         let out = place.work.join("out");
@@ -50,7 +50,7 @@ impl Place {
         Self { out, named_out: "out".into(), ..place }
     }
 
-    /// The command with these arguments, in the workspace and with folders of its own.
+    /// Returns the command with these arguments, in the workspace and with separate folders.
     pub(crate) fn command(&self, program: &str, args: &[String]) -> Command {
         let mut command = Command::new(program);
         command.args(args).current_dir(&self.work).env_clear();
@@ -72,7 +72,7 @@ impl Place {
         self.work.parent().unwrap()
     }
 
-    /// Writes the capture `out/c.jsonl` of a CLI that says this of its version.
+    /// Writes the capture `out/c.jsonl` of a CLI that reports this version.
     pub(crate) fn capture(&self, version: &str) {
         let text = fs::read_to_string(self.work.join(PLAIN).join("stdout.jsonl")).unwrap();
         let text = text.replacen("2.1.329", version, 1);
@@ -87,21 +87,21 @@ impl Place {
         fs::write(path, text.replacen(from, to, 1)).unwrap();
     }
 
-    /// Gives the cassette a hash of a file that is none of its own.
+    /// Gives the cassette a hash of a file that does not belong to it.
     pub(crate) fn add_hash(&self, path: &str) {
         let to = format!("[sha256]\n\"{path}\" = \"{}\"", "0".repeat(64));
         let manifest = self.work.join("cassettes/plain-text/2.1.329/cassette.toml");
         common::edit_manifest(&manifest, |text| text.replace("[sha256]", &to));
     }
 
-    /// Puts a link in place of a file of the workspace.
+    /// Replaces a file of the workspace by a link.
     pub(crate) fn link(&self, to: &str, file: &str) {
         let path = self.work.join(file);
         let _ = fs::remove_file(&path);
         symlink(to, path).unwrap();
     }
 
-    /// The arguments with the folders in them.
+    /// Returns the arguments with their placeholders replaced by the folders and the URL.
     pub(crate) fn arguments(&self, args: &[&str], url: &str) -> Vec<String> {
         let [out, outside] = [&self.named_out, &self.outside].map(|path| path.to_str().unwrap());
         let named = |arg: &&str| {
@@ -110,13 +110,13 @@ impl Place {
         args.iter().map(named).collect()
     }
 
-    /// Runs a command that is no part of what is looked at.
+    /// Runs a command that prepares a test and is not tested itself.
     pub(crate) fn run(&self, args: &[&str]) {
         let mut command = common::clitape();
         command.current_dir(&self.work).args(self.arguments(args, "")).output().unwrap();
     }
 
-    /// The files outside, with what they hold.
+    /// Returns the files outside, with their bytes.
     pub(crate) fn outside(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let files = common::files(&self.outside, "").into_iter();
         files.map(|path| (path.clone(), fs::read(&path).unwrap())).collect()
@@ -141,7 +141,7 @@ pub(crate) fn write_program(path: &Path, script: &str) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// A server of one event stream, which is a Bot API server for those who post; its address.
+/// Starts a server of one event stream, which answers POST requests as a Bot API server, and returns its address.
 pub(crate) fn serve() -> String {
     const STREAM: &str = "id: 1\nevent: output\ndata: {\"content\":\"collected words\"}\n\n\
                           id: 2\nevent: complete\ndata: {}\n\n";

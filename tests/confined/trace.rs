@@ -1,5 +1,5 @@
-//! Reads what `strace -f -y` writes: which files a command wrote, which programs it started and
-//! what it connected to.
+//! Reads the output of `strace -f -y`: the files that a command wrote, the programs that it started, and its
+//! connections.
 
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
@@ -9,18 +9,18 @@ pub(crate) const CALLS: &str = "execve,execveat,open,openat,openat2,creat,rename
     renameat2,link,linkat,symlink,symlinkat,unlink,unlinkat,mkdir,mkdirat,rmdir,chmod,fchmodat,\
     truncate,mknod,mknodat,utimensat,chown,lchown,fchownat,setxattr,connect,socket,bind";
 
-/// Something that a command did.
+/// A deed of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Deed {
     /// It wrote, created, renamed or removed this path, or tried to.
     Write(PathBuf),
     /// It started this program.
     Exec(String),
-    /// It made a socket, or connected it, or bound it: the call as strace prints it.
+    /// It made, connected or bound a socket: the call as strace prints it.
     Net(String),
 }
 
-/// The deeds in the lines of a trace; the first program is the command itself and left out.
+/// Returns the deeds in the lines of a trace. The start of the command itself is left out.
 pub(crate) fn deeds(trace: &str, cwd: &Path) -> Vec<Deed> {
     let mut begun: HashMap<&str, String> = HashMap::new();
     let mut deeds = Vec::new();
@@ -42,7 +42,7 @@ pub(crate) fn deeds(trace: &str, cwd: &Path) -> Vec<Deed> {
     deeds
 }
 
-/// The deeds of one call.
+/// Returns the deeds of one call.
 fn deed(call: &str, cwd: &Path) -> Vec<Deed> {
     let Some((name, rest)) = call.split_once('(') else { return Vec::new() };
     let (arguments, result) = rest.rsplit_once(" = ").unwrap_or((rest, ""));
@@ -59,14 +59,14 @@ fn deed(call: &str, cwd: &Path) -> Vec<Deed> {
             .collect(),
         "connect" | "bind" | "socket" => vec![Deed::Net(call.to_owned())],
         "open" | "openat" | "openat2" if !is_write() => Vec::new(),
-        // A descriptor is printed with the path that was opened in the end, links followed.
+        // strace prints a descriptor with the path that was opened in the end, with links followed.
         "open" | "openat" | "openat2" | "creat" => {
             let opened = result.split_once('<').and_then(|(_, path)| path.split_once('>'));
             let named = paths(arguments, cwd).into_iter().next();
             let opened = opened.map(|(path, _)| PathBuf::from(unescaped(path)));
             opened.or(named).map(Deed::Write).into_iter().collect()
         }
-        // The text of a symbolic link is no path that is written, and a file gets another name without a change.
+        // The text of a symbolic link is not written to, and a hard link leaves its file unchanged.
         "symlink" | "symlinkat" | "link" | "linkat" => {
             paths(arguments, cwd).into_iter().skip(1).map(Deed::Write).collect()
         }
@@ -74,7 +74,7 @@ fn deed(call: &str, cwd: &Path) -> Vec<Deed> {
     }
 }
 
-/// The paths in the arguments of a call: each quoted text, below the folder printed before it.
+/// Returns the paths in the arguments of a call: each quoted text, below the folder printed before it.
 fn paths(arguments: &str, cwd: &Path) -> Vec<PathBuf> {
     let (mut paths, mut rest) = (Vec::new(), arguments);
     while let Some((before, after)) = rest.split_once('"') {
@@ -93,8 +93,8 @@ fn paths(arguments: &str, cwd: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// The path with the links of its folders followed, as far as they are there; of its own name not,
-/// since the calls that name it do not follow it either.
+/// Returns the path with the links among its folders followed, as far as they exist. Its last name is not followed,
+/// because the calls that name it do not follow it either.
 fn resolved(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -114,7 +114,7 @@ fn resolved(path: &Path) -> PathBuf {
     }
 }
 
-/// A text as strace prints it, with its escapes undone.
+/// Undoes the escapes of a text that strace printed.
 fn unescaped(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.bytes().peekable();
@@ -147,7 +147,7 @@ fn unescaped(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Reads calls as strace prints them.
+/// Checks that calls are read as strace prints them.
 pub(crate) fn check_reading() {
     let write = |path: &str| Deed::Write(path.into());
     let connect = r#"connect(9<TCP:[5]>, {sa_family=AF_INET, sin_port=htons(80)}, 16) = 0"#;
@@ -155,7 +155,7 @@ pub(crate) fn check_reading() {
     for (call, expect) in [
         (r#"openat(AT_FDCWD</w>, "a", O_RDONLY|O_CLOEXEC) = 3</w/a>"#, vec![]),
         (r#"openat(AT_FDCWD</w>, "a", O_WRONLY|O_CREAT, 0666) = 3</w/a>"#, vec![write("/w/a")]),
-        // A link is followed, and the descriptor says where to.
+        // The link is followed, and the descriptor shows its target.
         (bashrc, vec![write("/home/jo/.bashrc")]),
         (r#"openat(AT_FDCWD</w>, "../x", O_RDWR) = -1 EACCES (No)"#, vec![write("/x")]),
         (r#"openat(7</w/d>, "a b", O_RDWR) = -1 ENOENT (No)"#, vec![write("/w/d/a b")]),
