@@ -1,5 +1,5 @@
-//! The proof page in a real browser: the Chromium with which clitape takes its pictures. Without Chromium
-//! these tests are reported as ignored; they fail instead when `CLITAPE_REQUIRE` names `chromium`.
+//! Tests of the proof page in a real browser: the Chromium with which clitape takes its pictures. Without Chromium
+//! these tests are reported as ignored; they fail instead if `CLITAPE_REQUIRE` names `chromium`.
 
 mod common;
 #[path = "browser/long_run.rs"]
@@ -49,15 +49,15 @@ fn trial(name: &str, test: fn() -> Result<(), Failed>) -> Trial {
     })
 }
 
-/// By how many pixels the page is wider than its window.
+/// A script that returns by how many pixels the page is wider than its window.
 const WIDER: &str =
     "return document.documentElement.scrollWidth - document.documentElement.clientWidth";
 
-/// How wide and how tall a window is, and one of the size of a phone.
+/// The width and the height of a desk's window, and of a phone's.
 const WINDOW: (u64, u64) = (1200, 1500);
 const PHONE: (u64, u64) = (400, 1700);
 
-/// A page of scenarios, opened; the folder lives as long as it is looked at.
+/// Opens a page of scenarios; the page needs the folder until the test ends.
 fn open(scenarios: &[&str], size: (u64, u64), dark: bool) -> Result<(Page, TempDir), Failed> {
     let dir = tempfile::tempdir()?;
     let out = dir.path().to_str().ok_or("a path that is no text")?;
@@ -72,7 +72,7 @@ fn expect(holds: bool, otherwise: &str) -> Result<(), Failed> {
     if holds { Ok(()) } else { Err(otherwise.into()) }
 }
 
-/// Nothing is reported on the console, and nothing but the file itself is asked for.
+/// Checks that the console is empty, and that the page has requested only its own file.
 fn quiet(page: &mut Page) -> Result<(), Failed> {
     let (console, asked) = page.log()?;
     expect(console.is_empty(), &format!("the console says {console:?}"))?;
@@ -178,7 +178,7 @@ fn in_view() -> Result<(), Failed> {
     expect(is_driven, &format!("{before} became {after}"))
 }
 
-/// Below the agent's name stands what a call of the Bot API says that puts nothing into the chat.
+/// Checks that a call of the Bot API that puts no text into the chat is listed below the agent's name.
 fn said() -> Result<(), Failed> {
     let (mut browser, _dir) = open(&["three-tools"], WINDOW, false)?;
     browser.script("document.querySelector('tr.telegram').click()")?;
@@ -282,7 +282,7 @@ fn fits() -> Result<(), Failed> {
         expect(pdf.starts_with("JVBERi") && pdf.len() > 20_000, "no paper came")?;
         quiet(&mut browser)?;
         if std::env::var_os("UPDATE_PICTURES").is_some() {
-            // The top of the page alone: from the title to the chat.
+            // Only the top of the page is left, from the title to the chat.
             browser.script(
                 "for (const below of document.querySelectorAll('.run ~ *, .events, footer')) below.remove()",
             )?;
@@ -326,7 +326,7 @@ fn reports() -> Result<(), Failed> {
     let mut browser = Page::open(&workspace.path().join("made/index.html"), PHONE, false)?;
     expect(browser.script(WIDER)? == 0, "the page is too wide for a phone")?;
     expect(browser.text(".finding b")? == "GD001 golden-differs", "no finding")?;
-    // What was expected and what came, as a person sees it, on the first screen of a phone.
+    // The expected and the actual chat, as a person sees them, on the first screen of a phone.
     let told = browser.text(".found .chats")?;
     expect(told.contains("band") && told.contains("tape"), &told)?;
     for (side, word) in [("del", "band"), ("ins", "tape")] {
@@ -376,7 +376,7 @@ fn compares() -> Result<(), Failed> {
     Ok(())
 }
 
-/// The console and the requests are seen at all: else no page could fail by them.
+/// Checks that console and requests are recorded at all, because other tests rely on their being empty.
 fn heard() -> Result<(), Failed> {
     let dir = tempfile::tempdir()?;
     let file = dir.path().join("index.html");

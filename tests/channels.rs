@@ -1,5 +1,5 @@
-//! Where a run can be seen beside the trace: an event stream that is collected, a chat of the
-//! user's choice, the other channels in real time.
+//! Tests of the further ways to see a run: an event stream that is collected, a chat of the user's choice, the other
+//! channels in real time.
 
 #[macro_use]
 mod common;
@@ -60,7 +60,7 @@ fn s2_a_stream_is_collected() {
     assert!(out.contains(collected["output"].as_str().unwrap()), "{out}");
     assert!(out.contains("\n\nRead {\"file_path\":"), "{out}");
 
-    // A run that was cut off keeps what it had.
+    // A run that was cut off keeps the text that it had.
     let (out, err) = check("bad", &json, 3);
     let collected: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert!(!collected["metadata"]["toolCalls"].as_array().unwrap().is_empty(), "{out}");
@@ -75,7 +75,8 @@ fn s2_a_stream_is_collected() {
     runtime.block_on(server.shutdown());
 }
 
-/// A Bot API server that takes every call, and the calls in words. Its messages count from 7.
+/// Starts a Bot API server that accepts every call, and returns its URL and the calls in words. Its messages count from
+/// 7.
 #[allow(clippy::unwrap_used, reason = "a server that does not start fails the test")]
 fn bot_api_server() -> (String, Receiver<String>) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -100,7 +101,7 @@ fn bot_api_server() -> (String, Receiver<String>) {
             let buttons = body["reply_markup"]["inline_keyboard"].as_array();
             let buttons = buttons.map(|rows| format!(" {rows:?}")).unwrap_or_default();
             let [chat, message] = [&body["chat_id"], &body["message_id"]];
-            // The test has ended when nobody listens any more.
+            // The receiver is gone when the test has ended.
             let _ = tell.send(format!("{method} {chat} {message} {text}{buttons}"));
             messages += i64::from(method == "sendMessage");
             let result = serde_json::json!({"ok": true, "result": {

@@ -1,5 +1,5 @@
-//! The properties of the fuzz targets hold for every committed seed and every file of their
-//! corpora, so that what fuzzing once found is tried on each change, without a fuzzer.
+//! Tests the properties of the fuzz targets on every committed seed and every file of their corpora, so that each
+//! change is tried against earlier finds of the fuzzer.
 
 #![allow(
     clippy::expect_used,
@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use common::{files, root};
 use properties::TARGETS;
 
-/// The committed inputs of a target: its seeds, and what fuzzing added.
+/// Returns the committed inputs of a target: its seeds, and the finds of the fuzzer.
 fn inputs(target: &str) -> Vec<PathBuf> {
     let folder = |kind: &str| root().join("fuzz").join(kind).join(target);
     let is_there = |dir: &PathBuf| dir.is_dir();
@@ -31,7 +31,7 @@ fn check(target: &str) {
     let inputs = inputs(target);
     assert!(!inputs.is_empty(), "there is no seed in fuzz/seeds/{target}");
     for path in inputs {
-        // Shown only when the property does not hold.
+        // Shown only if the property fails.
         println!("{}", path.display());
         property(&std::fs::read(&path).expect("an input can be read"));
     }
@@ -87,7 +87,7 @@ fn every_target_is_built_and_run_each_week() {
     assert_eq!(targets, TARGETS.len());
 }
 
-/// The corpora are for everybody's checkout: small, and without a trace of a machine.
+/// The corpora are part of every checkout, so they must be small and free of traces of a machine.
 #[test]
 fn the_corpora_are_small_and_know_no_machine() {
     let mut size = 0;
@@ -104,5 +104,5 @@ fn the_corpora_are_small_and_know_no_machine() {
     assert!(size <= LIMIT, "the seeds and corpora are {size} bytes, {LIMIT} are enough");
 }
 
-/// Bytes that all seeds and corpora may have.
+/// The most bytes of all seeds and corpora together.
 const LIMIT: usize = 3 << 19;

@@ -1,4 +1,4 @@
-//! The crates used alone, as their READMEs show it: the examples that read stdin.
+//! Tests of the crates used alone, as their READMEs show it: the examples that read stdin.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -10,8 +10,8 @@ use serde_json::Value;
 
 const CASSETTE: &str = "cassettes/three-tools/2.1.329/stdout.jsonl";
 
-/// Builds the examples as `cargo test` builds everything else (a package alone would have its
-/// dependencies built anew, with fewer features), and gives the folder they are in.
+/// Builds the examples, and returns their folder. The build is that of `cargo test`, because building one package alone
+/// would rebuild its dependencies with fewer features.
 fn built() -> std::io::Result<PathBuf> {
     static BUILT: OnceLock<std::io::Result<bool>> = OnceLock::new();
     let build = || {
@@ -19,7 +19,7 @@ fn built() -> std::io::Result<PathBuf> {
         cargo.args(["build", "--quiet", "--workspace", "--examples"]);
         cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
         cargo.args((!cfg!(debug_assertions)).then_some("--release"));
-        // Cargo sets these for a test, and the build script of a dependency would run anew because of them.
+        // Cargo sets these variables for a test, and the build script of a dependency would run again because of them.
         let of_package = |name: &OsString| {
             ["CARGO_PKG_", "CARGO_MANIFEST_"]
                 .iter()
@@ -32,12 +32,12 @@ fn built() -> std::io::Result<PathBuf> {
     };
     let ok = BUILT.get_or_init(build).as_ref().is_ok_and(|ok| *ok);
     assert!(ok, "the examples do not build: {:?}", BUILT.get());
-    // This test is `<target>/<profile>/deps/example-…`.
+    // The path of this test is `<target>/<profile>/deps/example-…`.
     let profile = std::env::current_exe()?.ancestors().nth(2).map(Path::to_owned);
     Ok(profile.unwrap_or_default().join("examples"))
 }
 
-/// Runs an example on the cassette; gives its stdout and stderr.
+/// Runs an example on the cassette, and returns its stdout and stderr.
 fn run(example: &str) -> std::io::Result<(String, String)> {
     let bytes = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(CASSETTE))?;
     let mut child = Command::new(built()?.join(example))

@@ -1,8 +1,8 @@
-//! The contract with insta: it reads every committed golden, and clitape reads what it writes, so that
-//! `cargo insta review` settles goldens as `clitape review` does.
+//! Tests of the contract with insta: it reads every committed golden, and clitape reads the goldens that it writes, so
+//! that `cargo insta review` settles goldens like `clitape review`.
 //!
-//! The program calls itself for each use of insta, because insta reads from the environment what it does
-//! with a snapshot that differs.
+//! The program calls itself for each use of insta, because insta reads its treatment of a differing snapshot from the
+//! environment.
 
 mod common;
 
@@ -15,8 +15,8 @@ use clitape_judge::body;
 use common::{files, root, run, workspace};
 use libtest_mimic::{Arguments, Failed, Trial};
 
-/// Names the folder of the golden for a call of this program by itself; the golden's name without its
-/// ending and the file with the text follow as arguments.
+/// The variable with the folder of the golden, for a call of this program by itself. The golden's name without its
+/// ending, and the file with the text, follow as arguments.
 const FOLDER: &str = "CLITAPE_INSTA_FOLDER";
 
 fn main() -> ExitCode {
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
-/// Compares each pair of arguments, the name of a snapshot in `folder` and a file with its text.
+/// Compares each pair of arguments: the name of a snapshot in `folder`, and a file with its text.
 fn snapshots(folder: &Path) -> Result<(), Box<dyn Error>> {
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path(folder);
@@ -47,7 +47,7 @@ fn snapshots(folder: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Calls this program for the goldens in `folder`; returns whether insta found no difference.
+/// Calls this program for the goldens in `folder`, and returns whether insta found them equal.
 fn insta(folder: &Path, update: &str, pairs: &[(String, String)]) -> Result<bool, Failed> {
     let mut command = Command::new(std::env::current_exe()?);
     command.env(FOLDER, folder).env("INSTA_UPDATE", update).current_dir(root());
@@ -82,7 +82,7 @@ fn finds_a_difference() -> Result<(), Failed> {
     expect(!insta(&folder, "no", &pair)?, "insta takes another text for the golden")
 }
 
-/// A golden that insta has written serves `clitape test`.
+/// Checks that `clitape test` accepts a golden that insta has written.
 fn accepted() -> Result<(), Failed> {
     let workspace = workspace(&["plain-text"]);
     let golden = workspace.path().join("scenarios/plain-text/golden/bus.snap");

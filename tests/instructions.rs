@@ -1,6 +1,6 @@
-//! The instructions that the hot paths take, counted by callgrind, against `benches/instructions.toml`. A path that takes
-//! a good deal more or less fails, so that a change of speed is seen and written down. The parser by itself is counted in
-//! sessions of two lengths, too: what takes time and asks for no memory is not seen in tests/scale.rs.
+//! Counts the instructions of the hot paths by callgrind, and compares them with `benches/instructions.toml`. A path
+//! with far more or fewer instructions fails, so that a change of speed is noticed and recorded. The parser is also
+//! counted in sessions of two lengths, because work without allocations does not show in tests/scale.rs.
 //!
 //! `UPDATE_INSTRUCTIONS=1 cargo test --test instructions` writes the file.
 
@@ -19,13 +19,13 @@ use serde::{Deserialize, Serialize};
 
 use common::{has_program, root};
 
-/// How much more or less than the baseline a path may take, in percent. Two runs of the same program differ by less than
-/// one, because maps are seeded at random; two builds may differ by some more, with and without incremental compilation.
+/// The tolerance in percent, in both directions. Two runs of the same program differ by less than one, because maps are
+/// seeded at random; two builds may differ by more, with and without incremental compilation.
 const TOLERANCE: u64 = 15;
 
-/// What is counted: the name of a path, and the command line that takes it.
+/// The counted paths, each as its name and its command line.
 const PATHS: [(&str, &[&str]); 3] = [
-    // The part of all the others that is no replay.
+    // The work of a command beside its replays, which the other two contain as well.
     ("start", &["list", "plain-text"]),
     // The parser, the bridge and a chat, once.
     ("replay", &["replay", "cassettes/long-answer/2.1.330", "--lane", "telegram"]),
@@ -33,26 +33,26 @@ const PATHS: [(&str, &[&str]); 3] = [
     ("plans", &["test", "three-tools/2.1.330", "--plans", "4", "--jobs", "1"]),
 ];
 
-/// The version whose recordings the parser reads by itself, which is the path `parser`.
+/// The version whose recordings are parsed for the path `parser`.
 const PARSED: &str = "2.1.330";
-/// The argument with which this program parses the files behind it, and does nothing else.
+/// The argument that makes this program only parse the files behind it.
 const PARSE: &str = "parse";
 
-/// The turns of the shorter session, the messages of the shorter turn, the blocks of the shorter message, how many times
-/// as many the longer one has, and how much faster than what the parser reads its work may grow.
+/// The turns of the shorter session, the messages of the shorter turn, the blocks of the shorter message, the factor of
+/// the longer ones, and the most by which the work may grow faster than the input.
 const TURNS: usize = 500;
 const MESSAGES: usize = 2_000;
 const BLOCKS: usize = 5_000;
 const TIMES: usize = 4;
 const MOST: f64 = 1.2;
 
-/// `benches/instructions.toml`.
+/// The contents of `benches/instructions.toml`.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Baseline {
-    /// What compiled the program; another version makes other instructions.
+    /// The version of the compiler, because another one makes other instructions.
     rustc: String,
-    /// Millions of instructions of each path.
+    /// The millions of instructions of each path.
     millions: BTreeMap<String, u64>,
 }
 
@@ -114,7 +114,7 @@ fn hot_paths() -> Result<(), Failed> {
     .into())
 }
 
-/// Fails where the parser's work grows faster than the number of what a run has.
+/// Fails if the parser's work grows faster than the number of parts in a run.
 fn grows_as_its_input(what: &str, run: fn(usize) -> String, short: usize) -> Result<(), Failed> {
     if !has_program("valgrind") {
         return Ok(());
@@ -137,20 +137,20 @@ fn grows_as_its_input(what: &str, run: fn(usize) -> String, short: usize) -> Res
     Ok(())
 }
 
-/// What a CLI prints in a session of this many turns, each of which starts a subagent that writes a word.
+/// Returns the output of a session of this many turns, in each of which a subagent writes a word.
 fn session(turns: usize) -> String {
     let turn = |n| message(n, &format!(r#""toolu_{n}""#)) + &result(n, "");
     (0..turns).map(turn).collect()
 }
 
-/// What a CLI prints in a turn of this many messages, which its result names.
+/// Returns the output of a turn of this many messages, which its result names.
 fn turn(messages: usize) -> String {
     let ids: Vec<_> = (0..messages).map(|n| format!(r#""msg_{n}""#)).collect();
     let named = format!(r#","begun_message_ids":[{}]"#, ids.join(","));
     (0..messages).map(|n| message(n, "null")).collect::<String>() + &result(messages, &named)
 }
 
-/// What a CLI prints of one message that comes whole, with this many texts.
+/// Returns the output of one whole message with this many texts.
 fn snapshot(blocks: usize) -> String {
     let texts = vec![r#"{"type":"text","text":"Yes."}"#; blocks].join(",");
     format!(
@@ -158,7 +158,7 @@ fn snapshot(blocks: usize) -> String {
     ) + "\n"
 }
 
-/// A message that writes a word.
+/// Returns the output of a message that writes a word.
 fn message(n: usize, parent: &str) -> String {
     let events = [
         &format!(
@@ -175,14 +175,14 @@ fn message(n: usize, parent: &str) -> String {
     events.map(record).concat()
 }
 
-/// A result with further fields.
+/// Returns a result with further fields.
 fn result(n: usize, fields: &str) -> String {
     format!(
         r#"{{"type":"result","subtype":"success","is_error":false,"num_turns":1,"result":"{n}"{fields}}}"#
     ) + "\n"
 }
 
-/// Reads the bytes with a parser, and asks for nothing of what they say.
+/// Parses the bytes, and drops the events.
 fn parse(bytes: &[u8]) {
     let mut parser = Parser::new();
     bytes.chunks(65_536).for_each(|piece| parser.feed_with(piece, &mut |_| ()));
@@ -192,7 +192,7 @@ fn parse(bytes: &[u8]) {
 const HEAD: &str = "# Instructions of the hot paths, built as `cargo test` builds them; tests/instructions.rs counts them.\n\
                     # Written by `UPDATE_INSTRUCTIONS=1 cargo test --test instructions`.\n";
 
-/// The instructions of a command in a copy of the workspace, threads added up.
+/// Counts the instructions of a command in a copy of the workspace, over all threads.
 fn of_command(args: &[&str]) -> u64 {
     let dir = common::workspace(&["long-answer", "plain-text", "three-tools"]);
     let mut command = Command::new(env!("CARGO_BIN_EXE_clitape"));
@@ -200,14 +200,14 @@ fn of_command(args: &[&str]) -> u64 {
     instructions(&command)
 }
 
-/// The instructions of the parser, while it reads these files.
+/// Counts the instructions of the parser on these files.
 fn of_parser(files: &[impl AsRef<Path>]) -> u64 {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.arg(PARSE).args(files.iter().map(AsRef::as_ref));
     instructions(&command)
 }
 
-/// The instructions of a program, threads added up.
+/// Counts the instructions of a program, over all threads.
 fn instructions(program: &Command) -> u64 {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("callgrind.out");
@@ -222,7 +222,7 @@ fn instructions(program: &Command) -> u64 {
     total(&out)
 }
 
-/// The sum that callgrind writes at the end of its file.
+/// Returns the sum at the end of callgrind's file.
 fn total(path: &Path) -> u64 {
     let text = fs::read_to_string(path).unwrap();
     let mut totals = text.lines().filter_map(|line| {
@@ -231,7 +231,7 @@ fn total(path: &Path) -> u64 {
     totals.next_back().unwrap().trim().parse().unwrap()
 }
 
-/// The version of the compiler.
+/// Returns the version of the compiler.
 fn rustc() -> String {
     let output = Command::new(std::env::var("RUSTC").unwrap_or_else(|_| "rustc".into()))
         .arg("--version")

@@ -1,6 +1,6 @@
-//! The published OpenClaw under test, as npm installs it: what each version is convicted of, and what it is not. These
-//! tests download a gigabyte and take some minutes, so that `cargo test` leaves them out: `cargo test --test openclaw`
-//! runs them, as `.github/workflows/scheduled.yml` does.
+//! Tests of the published OpenClaw, as npm installs it: the rules that convict each version, and those that do not. The
+//! tests download a gigabyte and take some minutes, so `cargo test` leaves them out: `cargo test --test openclaw` runs
+//! them, and so does `.github/workflows/scheduled.yml`.
 
 mod common;
 
@@ -11,10 +11,10 @@ use std::process::ExitCode;
 use common::{root, run, workspace};
 use libtest_mimic::{Arguments, Failed, Trial};
 
-/// Recordings in which tools run; `plain-text` is the turn that does not count.
+/// The recordings, of which `plain-text` is the turn that does not count, and those with tools.
 const SCENARIOS: [&str; 4] = ["plain-text", "three-tools", "thinking", "bash-count"];
 const WITH_TOOLS: [&str; 3] = ["three-tools", "thinking", "bash-count"];
-/// No turn is quick at this pace, so that a draft has the time to show what runs.
+/// A pace at which every turn is slow enough for a draft to show the running tools.
 const PACE: [&str; 2] = ["--pace", "200"];
 
 fn main() -> ExitCode {
@@ -30,18 +30,18 @@ fn main() -> ExitCode {
             convicted("openclaw-reply-first@2026.9.6", &[], "was sent twice as a new message")
         }),
         Trial::test("openclaw_2026_9_6_answers_twice_after_a_lost_reply", || {
-            // The second new message is the answer, the first one the draft.
+            // The first new message is the draft, the second one the answer.
             let faults = ["--chat-faults", "sendMessage:2:lost-reply"];
             let words = "stands in the chat more than once";
             convicted("openclaw-reply-first@2026.9.6", &faults, words)
         }),
     ];
-    // Each starts a gateway that takes both cores of a small machine.
+    // One at a time, because each gateway takes both cores of a small machine.
     let args = Arguments { test_threads: Some(1), ..args };
     libtest_mimic::run(&args, trials).exit_code()
 }
 
-/// Of each recording with tools, every finding of `has` is reported, and in all none of `has_not`.
+/// Checks that every finding of `has` is reported for each recording with tools, and none of `has_not` for any.
 fn tools_of(version: &str, has: &[&str], has_not: &[&str]) -> Result<(), Failed> {
     let dir = subjects()?;
     let subject = format!("openclaw@{version}");
@@ -60,7 +60,7 @@ fn tools_of(version: &str, has: &[&str], has_not: &[&str]) -> Result<(), Failed>
     expect(told.contains(&all), &format!("no `{all}` in\n{told}"))
 }
 
-/// The answer of `three-tools` is there twice, as the words say.
+/// Checks that the answer of `three-tools` is there twice, as the words say.
 fn convicted(subject: &str, more: &[&str], words: &str) -> Result<(), Failed> {
     let dir = subjects()?;
     let rig = ["rig", "--yes", subject, "three-tools/2.1.329", "--calls"];
@@ -69,7 +69,7 @@ fn convicted(subject: &str, more: &[&str], words: &str) -> Result<(), Failed> {
     expect(is_convicted, &format!("not convicted:\n{told}"))
 }
 
-/// A workspace with the scenarios and the subjects.
+/// Makes a workspace with the scenarios and the subjects.
 fn subjects() -> Result<tempfile::TempDir, Failed> {
     let dir = workspace(&SCENARIOS);
     fs::copy(root().join("clitape.toml"), dir.path().join("clitape.toml"))?;
@@ -81,7 +81,7 @@ fn subjects() -> Result<tempfile::TempDir, Failed> {
     Ok(dir)
 }
 
-/// What a command prints that plays to its end, whatever it finds.
+/// Returns the output of a command that plays to its end, with findings or without.
 fn played(dir: &Path, args: &[&str]) -> Result<String, Failed> {
     let (code, out, err) = run(dir, args);
     let told = format!("clitape {} exits {code}\n{out}{err}", args.join(" "));

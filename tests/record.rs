@@ -1,6 +1,6 @@
-//! Records with the real CLI, which npm installs into the user's cache. Without npm these tests
-//! are reported as ignored; they fail instead when `CLITAPE_REQUIRE` names `npm`. So is the one that
-//! confines the CLI with bubblewrap, without `bwrap`.
+//! Tests of recordings with the real CLI, which npm installs into the user's cache. Without npm these tests are
+//! reported as ignored; they fail instead if `CLITAPE_REQUIRE` names `npm`. The one that confines the CLI by bubblewrap
+//! is also ignored without `bwrap`.
 
 mod common;
 
@@ -21,8 +21,8 @@ fn main() -> ExitCode {
         trial("sse_error_mid_tool_records_byte_for_byte", || check("sse-error-mid-tool")),
         trial("mcp_image_records_byte_for_byte", || check("mcp-image")),
         trial("subagent_background_records_byte_for_byte", || {
-            // The CLI counts the last tokens of a background agent in a race with its end, which a busy
-            // machine may decide otherwise once.
+            // Tried twice, because the CLI counts the last tokens of a background agent in a race with its end, which a
+            // busy machine may decide otherwise.
             check("subagent-background").or_else(|_| check("subagent-background"))
         }),
         trial("resume_killed_mid_tool_records_byte_for_byte", || check("resume-killed-mid-tool")),
@@ -41,7 +41,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&args, trials).exit_code()
 }
 
-/// Whether `bwrap` is installed and can't make a sandbox, although nothing demands that it can.
+/// Returns whether `bwrap` is installed but can't make a sandbox, and `CLITAPE_REQUIRE` does not demand one.
 fn kernel_refuses_sandboxes() -> bool {
     let makes = ["--unshare-user", "--ro-bind", "/", "/", "true"];
     let required = std::env::var("CLITAPE_REQUIRE").unwrap_or_default();
@@ -54,7 +54,7 @@ fn trial(name: &str, test: fn() -> Result<(), Failed>) -> Trial {
     trial_with(&["npm"], name, test)
 }
 
-/// A test that needs these programs.
+/// Makes a trial that needs these programs.
 fn trial_with(tools: &'static [&str], name: &str, test: fn() -> Result<(), Failed>) -> Trial {
     Trial::ignorable_test(name, move || {
         let is_there = |tool: &&&str| {
@@ -71,7 +71,7 @@ fn trial_with(tools: &'static [&str], name: &str, test: fn() -> Result<(), Faile
     })
 }
 
-/// Recording again gives the committed bytes.
+/// Checks that recording again gives the committed bytes.
 fn check(scenario: &str) -> Result<(), Failed> {
     check_with(scenario, &[])
 }
@@ -82,7 +82,7 @@ fn check_with(scenario: &str, options: &[&str]) -> Result<(), Failed> {
     expect(code == 0 && out.contains("identical"), &format!("{code}\n{out}{err}"))
 }
 
-/// The same bytes of another program are the same bytes, and a note says whose they were.
+/// Checks that another program with the same output gives the same bytes, with a note about the program.
 fn another_program() -> Result<(), Failed> {
     let workspace = workspace(&["plain-text"]);
     let file = workspace.path().join("cassettes/plain-text/2.1.329/cassette.toml");
@@ -107,7 +107,7 @@ fn new_scenario() -> Result<(), Failed> {
     expect(again.0 == 0 && again.1.contains("identical"), &format!("{again:?}"))
 }
 
-/// The error says what was asked, and nothing is written.
+/// Checks that the error names a request without a script, and that no recording is written.
 fn unscripted() -> Result<(), Failed> {
     let dir = tempfile::tempdir()?;
     run(dir.path(), &["new", "short"]);
@@ -121,7 +121,7 @@ fn unscripted() -> Result<(), Failed> {
     expect(!dir.path().join("cassettes/short/2.1.330").exists(), "something was written")
 }
 
-/// The CLI's failure is recorded only where the scenario expects it.
+/// Checks that a failure of the CLI is recorded only if the scenario expects it.
 fn unexpected_exit() -> Result<(), Failed> {
     let dir = tempfile::tempdir()?;
     run(dir.path(), &["new", "refused"]);

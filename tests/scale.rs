@@ -1,6 +1,6 @@
-//! The work of a replay, of its rules, of an import, of a verdict on a transcript and of the page of a proof grows as what they
-//! read does, whatever there is much of; the memory of some of them does not grow as much. It is measured by what is allocated, which
-//! is the same from run to run: a clock is not.
+//! Tests that the work of a replay, of its rules, of an import, of a verdict on a transcript and of the page of a proof
+//! grows in proportion to the input, for many shapes of input; and that the memory of some of them grows less. The
+//! measure is allocations, which are the same from run to run, unlike time.
 
 #![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -25,17 +25,16 @@ use long_transcript::print_transcript;
 use shapes::{Shape, entries_of, replayed};
 use strum::IntoEnumIterator as _;
 
-/// The bytes of the smaller run. The first message of a chat is full by then.
+/// The bytes of the smaller run, which are enough to fill the first message of a chat.
 const BYTES: usize = 400_000;
-/// How many times as large the other one is.
+/// The factor by which the other run is larger.
 const TIMES: usize = 4;
-/// A proof is made of runs that are shorter by this, because `clitape test` comes before the page.
+/// The factor by which the runs of a proof are shorter, because `clitape test` comes before the page.
 const PAGE_SHARE: usize = 4;
-/// How much faster than what it reads the work may grow.
+/// The most by which the work may grow faster than the input.
 const MOST: f64 = 1.2;
-/// Runs whose replay needs little more memory when they are longer, while they are read and nothing of the trace is kept.
-/// Each has so many times the bytes of the smaller run: what is collected of many calls is written in parts, and there are
-/// to be several.
+/// Runs whose replay, without a kept trace, needs little more memory when they are longer. Each has this factor of the
+/// smaller run's bytes, because the data of many calls is written in parts, of which there must be several.
 const BOUNDED: [(Shape, usize); 10] = [
     (Shape::Messages, 1),
     (Shape::Thinking, 1),
@@ -48,10 +47,10 @@ const BOUNDED: [(Shape, usize); 10] = [
     (Shape::Subagents, 20),
     (Shape::UnknownKinds, 4),
 ];
-/// How many bytes more the memory of such a replay may have at its peak, for each byte more that is read. A trace that is
-/// kept takes more than ten.
+/// The most bytes that the peak of such a replay's memory may grow for each byte of input. A kept trace takes more than
+/// ten.
 const MOST_KEPT: f64 = 0.3;
-/// How many texts as long as a page the search for secrets in it may have at a time.
+/// The most texts, each as long as a page, that the search for secrets in a page may have at a time.
 const MOST_TEXTS: f64 = 3.0;
 
 fn main() -> ExitCode {
@@ -78,8 +77,8 @@ fn main() -> ExitCode {
     libtest_mimic::run(&args, trials.collect()).exit_code()
 }
 
-/// What it takes to replay a run in every channel and to ask every rule, once everything that is read only once is read:
-/// the bytes that it reads, and the number and the bytes of its allocations.
+/// Replays a run in every channel and applies every rule, after everything that is read once is read. Returns the bytes
+/// of input, and the number and the bytes of the allocations.
 fn work(shape: Shape, bytes: usize) -> [f64; 3] {
     let judged = |stdout: &[u8]| {
         let replay = replayed(stdout);
@@ -94,7 +93,7 @@ fn work(shape: Shape, bytes: usize) -> [f64; 3] {
     [stdout.len() as f64, info.count_total as f64, info.bytes_total as f64]
 }
 
-/// What it takes to make a cassette of a capture, whose ids are replaced.
+/// Measures making a cassette from a capture, whose ids are replaced.
 fn work_of_import(bytes: usize) -> [f64; 3] {
     let stdout = Shape::Calls.stdout(bytes);
     let (scenario, version) = ("long".parse().unwrap(), "2.1.330".parse().unwrap());
@@ -107,7 +106,7 @@ fn work_of_import(bytes: usize) -> [f64; 3] {
     [stdout.len() as f64, info.count_total as f64, info.bytes_total as f64]
 }
 
-/// What it takes to say whether a session may be resumed.
+/// Measures the verdict whether a session may be resumed.
 fn work_of_transcript(bytes: usize) -> [f64; 3] {
     let mut lines = Vec::new();
     print_transcript(bytes, &mut lines).unwrap();
@@ -116,7 +115,7 @@ fn work_of_transcript(bytes: usize) -> [f64; 3] {
     [lines.len() as f64, info.count_total as f64, info.bytes_total as f64]
 }
 
-/// What it takes to write the page of a live session.
+/// Measures writing the page of a live session.
 fn work_of_page(bytes: usize) -> [f64; 3] {
     let dir = tempfile::tempdir().unwrap();
     let stdout = Shape::Session.stdout(bytes);
@@ -138,7 +137,7 @@ fn work_of_page(bytes: usize) -> [f64; 3] {
     [stdout.len() as f64, info.count_total as f64, info.bytes_total as f64]
 }
 
-/// The bytes of a run, and the most that its replay has at a time while it reads them.
+/// Returns the bytes of a run, and the peak of its replay's memory while it reads them.
 fn peak(shape: Shape, bytes: usize) -> [f64; 2] {
     let stdout = shape.stdout(bytes);
     let mut shown = 0;
@@ -161,7 +160,7 @@ fn takes_bounded_memory(shape: Shape, bytes: usize) -> Result<(), Failed> {
     Ok(())
 }
 
-/// A page has JSON in JSON, whose escapes are undone one level after another.
+/// Checks the search in a page with JSON in JSON, whose escapes are undone level by level.
 fn searches_with_bounded_memory() -> Result<(), Failed> {
     let part = format!("{}\\\\\\\\\\\\\\\\n\n", "some words ".repeat(50));
     let search = |page: &str| assert!(scan("page.html", page.as_bytes()).is_empty());
@@ -177,7 +176,7 @@ fn searches_with_bounded_memory() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Fails where what `work` says of a longer run grows faster than what it reads.
+/// Fails if the work on a longer run grows faster than its input.
 fn grows_as_its_input(work: impl Fn(usize) -> [f64; 3]) -> Result<(), Failed> {
     let [read, count, bytes] = work(BYTES);
     let [more_read, more_count, more_bytes] = work(BYTES * TIMES);

@@ -1,5 +1,5 @@
-//! Every check of every scenario as a test of its own: `cargo test` and `cargo nextest run` hold
-//! what `clitape test` holds.
+//! Runs every check of every scenario as a separate test, so that `cargo test` and `cargo nextest run` fail where
+//! `clitape test` does.
 
 use std::env;
 use std::error::Error;
@@ -21,8 +21,8 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     Ok(libtest_mimic::run(&args, trials(&workspace)?).exit_code())
 }
 
-/// The checkout. `cargo test` and `cargo nextest run` name it when they run a test, so that an archive of tests that was
-/// built elsewhere judges the scenarios that lie beside it.
+/// Returns the folder of the checkout. `cargo test` and `cargo nextest run` name it when they run a test, so that an
+/// archive of tests that was built elsewhere judges the scenarios beside it.
 fn root() -> PathBuf {
     let at_run_time = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     at_run_time.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")))
@@ -46,7 +46,7 @@ fn trials(workspace: &Workspace) -> Result<Vec<Trial>, Box<dyn Error>> {
     Ok(trials)
 }
 
-/// Fails with the findings as `clitape test` tells them.
+/// Fails with the findings in the words of `clitape test`.
 fn told(findings: &[Finding]) -> Result<(), Failed> {
     if findings.is_empty() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! `schemas/trace.json` states what the lifecycle events serialise to.
+//! Tests that `schemas/trace.json` describes the serialised lifecycle events.
 //!
 //! The part about the `lifecycle` lane is generated from the events' types; the rest is written by
 //! hand. `UPDATE_SCHEMA=1 cargo test --test schema` brings it up to date.
@@ -23,12 +23,12 @@ use clitape_stream::Event;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-/// Where the generated entries and the types they name stand in the schema.
+/// The key in the schema that has the generated entries and their types.
 const ENTRIES: &str = "lifecycle";
-/// What the names of the types begin with, beside those of the other lanes.
+/// The prefix of the generated types' names, which keeps them apart from those of the other lanes.
 const PREFIX: &str = "lifecycle.";
 
-/// The schema with its generated part as it should be.
+/// Returns the schema with its generated part as it should be.
 fn current(committed: &str) -> String {
     let mut trace: Value = serde_json::from_str(committed).expect("the schema is JSON");
     let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
@@ -45,7 +45,7 @@ fn current(committed: &str) -> String {
     serde_json::to_string_pretty(&trace).expect("JSON prints") + "\n"
 }
 
-/// The text with the name alone of each item that a doc comment links to, as in ``[U4](crate::rules::U4)``.
+/// Returns the text with only the name of each item that a doc comment links to, such as ``[U4](crate::rules::U4)``.
 fn without_links(text: &str) -> String {
     let mut parts = text.split("](crate::");
     let first = parts.next().unwrap_or_default().to_owned();
@@ -96,8 +96,8 @@ fn every_kind_of_the_golden_traces_is_in_the_schema() {
     }
 }
 
-/// Whether a value is what a schema says, as far as this project's schemas go: constants, lists of values, types,
-/// fields, references, options and conditions. The error is what it is not.
+/// Checks that a value fits a schema, for the keywords that this project's schemas use: constants, lists of values,
+/// types, fields, references, options and conditions. The error names the misfit.
 fn fits(value: &Value, schema: &Value, root: &Value) -> Result<(), String> {
     if let Some(place) = schema["$ref"].as_str() {
         let place = place.strip_prefix('#').expect("a reference is within the schema");
@@ -170,7 +170,8 @@ fn every_entry_of_goldens_and_of_the_chat_server_fits_the_schema() {
     assert!(fits(&serde_json::from_str(wrong).expect("JSON"), &schema, &schema).is_err());
 }
 
-/// The calls of a bot in a chat whose person has written message 1; the third is refused, the last but one is unknown.
+/// The calls of a bot in a chat whose person has written message 1. The third is refused, and the last but one has an
+/// unknown method.
 const CALLS: [(&str, &str); 13] = [
     ("sendChatAction", r#""action":"typing""#),
     (
@@ -193,7 +194,7 @@ const CALLS: [(&str, &str); 13] = [
     ("deleteMessages", r#""message_ids":[1]"#),
 ];
 
-/// The entries of a chat in which a bot makes these calls; the person presses the button before it is answered.
+/// Returns the entries of a chat in which a bot makes these calls; the person presses the button before it is answered.
 fn served() -> Vec<String> {
     let server =
         ChatServer::start(ChatServerSettings::default(), Arc::default()).expect("a server");

@@ -1,7 +1,7 @@
-//! Secrets in recordings: they are found before anything is written, redacted on request, and found
-//! again by `test` and `proof`. An independent scanner, `detect-secrets` of PyPI, agrees that they are gone.
+//! Tests of secrets in recordings: they are found before a file is written, redacted on request, and found again by
+//! `test` and `proof`. An independent scanner, `detect-secrets` of PyPI, confirms that they are gone.
 //!
-//! Without detect-secrets its test is reported as ignored; it fails instead when `CLITAPE_REQUIRE` names
+//! Without detect-secrets its test is reported as ignored; it fails instead if `CLITAPE_REQUIRE` names
 //! `detect-secrets`.
 
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that can't be set up fails")]
@@ -21,7 +21,7 @@ use common::{check, clitape, edit_manifest, files, put_program, run};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use planted::{Draws, Planted, capture, places, plant, planted as plant_all, shown};
 
-/// A token that is none of anybody's.
+/// A token that is no real one.
 const TOKEN: &str = "ghp_Qe7uZb2mXk9RtY4wVc6Na1sLd8Hf3Gj5Pq0O";
 
 fn main() -> ExitCode {
@@ -197,7 +197,8 @@ fn a_scan_tells_a_secret_from_what_stands_for_one() {
     }
 }
 
-/// The excerpts that `scan` shows of the secrets in a text, which are the same for that text as a string of JSON.
+/// Returns the excerpts that `scan` shows of the secrets in a text, after checking that the text as a JSON string gives
+/// the same.
 fn found(text: &str) -> Vec<String> {
     let hits = |text: &str| -> Vec<String> {
         scan("file", text.as_bytes()).into_iter().map(|hit| hit.excerpt).collect()
@@ -213,7 +214,7 @@ fn told(planted: &[&Planted]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The recording of [`capture`] and [`plant`].
+/// Returns the recording of [`capture`] and [`plant`].
 fn recording(draws: &mut Draws, all: &[Planted]) -> Take {
     let stdout = capture(draws, all);
     let mut take = import(&"planted".parse().unwrap(), &stdout, &[], None).unwrap();
@@ -221,14 +222,14 @@ fn recording(draws: &mut Draws, all: &[Planted]) -> Take {
     take
 }
 
-/// Writes a recording into `dir` with all that is made of it: a scenario, goldens, a proof.
+/// Writes a recording into `dir` with everything that is made from it: a scenario, goldens, a proof.
 fn fill(dir: &Path, take: &Take) {
     let workspace = Workspace::at(dir);
     let name = "planted".parse().unwrap();
     let scenario = template::skeleton(&workspace, &name, &take.manifest.cli.version).unwrap();
     let toml = scenario.place().join("scenario.toml");
     let cassette = take.write_with(&workspace, scenario).unwrap();
-    // Its timeline adds up.
+    // The timeline must fit the other files.
     Cassette::load(&cassette).unwrap();
     let text = fs::read_to_string(&toml).unwrap() + "\n[sweep]\nplans = 1\n";
     fs::write(&toml, text).unwrap();
@@ -276,12 +277,12 @@ fn planted_secrets_are_found_and_gone_after_redaction() {
     assert!(seen >= 10, "{seen} files");
 }
 
-/// How many planted secrets detect-secrets 1.5.0 finds at least before redaction (49), so that finding none after it
-/// says something.
+/// The least planted secrets that detect-secrets 1.5.0 must find before redaction (it finds 49), so that finding none
+/// afterwards is meaningful.
 const FOUND_BEFORE: usize = 40;
 
-/// detect-secrets finds planted secrets in a recording, and none in one that was redacted, nor in its
-/// goldens and its proof.
+/// Checks that detect-secrets finds planted secrets in a recording, and none in a redacted one, its goldens and its
+/// proof.
 fn another_scanner() -> Result<Completion, Failed> {
     if !detect_secrets::is_there() {
         let required = std::env::var("CLITAPE_REQUIRE").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! X8: `clitape session` as its users meet it.
+//! Tests of `clitape session` from outside, for the rule X8.
 
 #![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -18,7 +18,7 @@ const PROMPT: &str =
 const CALL: &str = r#"{"type":"assistant","uuid":"a","parentUuid":"u","message":{"id":"m","role":"assistant","stop_reason":"tool_use","content":[{"type":"tool_use","id":"toolu_1","name":"Ba\u001b[2Jsh","input":{}}]}}"#;
 const ANSWER: &str = r#"{"type":"assistant","uuid":"b","parentUuid":"u","message":{"id":"n","role":"assistant","stop_reason":"end_turn","content":[{"type":"text","text":"yo"}]}}"#;
 
-/// Runs `clitape session` with a HOME of its own; the exit code, stdout and stderr.
+/// Runs `clitape session` with a separate HOME, and returns the exit code, stdout and stderr.
 fn session(home: &Path, args: &[&str]) -> (i32, String, String) {
     let mut command = clitape();
     command.current_dir(home).env("HOME", home).env_remove("CLAUDE_CONFIG_DIR");
@@ -27,7 +27,7 @@ fn session(home: &Path, args: &[&str]) -> (i32, String, String) {
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
 }
 
-/// Judges a transcript of these lines: the exit code and what is printed below the path.
+/// Judges a transcript of these lines, and checks the exit code and the output below the path.
 fn check(lines: &[&str], code: i32, expect: &[&str]) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("t.jsonl");
@@ -127,7 +127,7 @@ fn a_file_that_is_no_transcript_is_2_with_what_to_do() {
         (format!("{init}\n{record}\n"), capture),
         ("Dear diary\nhello\n".to_owned(), nothing),
         ("[]\n3\n".to_owned(), nothing),
-        // Its other lines are read by their rules.
+        // The other lines of the file are read by their rules.
         (format!("no JSON\n{init}\n"), capture),
     ] {
         fs::write(home.path().join("t.jsonl"), &text).unwrap();

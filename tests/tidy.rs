@@ -1,5 +1,5 @@
-//! The repository keeps its own rules: files of a readable size that say what they are for, goldens and
-//! cassettes without a trace of the machine that made them, pages that name tests that are there.
+//! Tests that the repository keeps its own rules: files of a readable size that say what they are for, goldens and
+//! cassettes without a trace of the machine that made them, pages that name existing tests.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a file that can't be read fails the test")]
 
@@ -13,10 +13,10 @@ use std::path::Path;
 use common::{files, root};
 use imports::{FileImports, definer, imports};
 
-/// The lines that a file may have at most; a longer one is split into modules.
+/// The most lines of a file; a longer one must be split into modules.
 const MAX_LINES: usize = 900;
 
-/// What would tell of the machine that recorded.
+/// Texts that would reveal the machine that recorded.
 const LEAKS: [&str; 8] = [
     "/tmp/",
     "/root",
@@ -75,7 +75,7 @@ fn no_cassette_knows_the_machine_that_recorded_it() {
     for path in files(&root().join("cassettes"), "") {
         seen += 1;
         let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
-        // The canonical places, and the emptied fields of a transcript, are no leaks.
+        // The canonical places, and the emptied fields of a transcript, are allowed.
         let text = ["/clitape/tmp/", "/clitape/home/", r#""gitBranch":"""#]
             .iter()
             .fold(text, |text, canonical| text.replace(canonical, ""));
@@ -96,17 +96,17 @@ fn every_scenario_has_the_parts_a_reader_looks_for() {
     }
 }
 
-/// What a page names in backquotes: `file.rs: function`, or `scenarios/name`.
+/// Returns the tests and scenarios that a page names in backquotes: `file.rs: function`, or `scenarios/name`.
 fn named(page: &str) -> impl Iterator<Item = &str> {
     let is_name = |span: &&str| span.contains(".rs: ") || span.starts_with("scenarios/");
     page.split('`').skip(1).step_by(2).filter(is_name)
 }
 
-/// The names of tests and scenarios by rule or section.
+/// The names of tests and scenarios, by rule or section.
 type Table = &'static [(&'static str, &'static [&'static str])];
 
-/// The tables of the tests and scenarios that the pages name, which each crate and each test target
-/// compiles as paths. A scenario of a table is a file.
+/// Makes a table of the tests and scenarios that a page names. Each crate and each test target compiles the same table
+/// as paths; a scenario in it must be a file.
 macro_rules! held_by {
     ($($key:literal: [$($($test:ident)::+),* $(,)?], [$($scenario:literal),* $(,)?];)+) => {
         $($(const _: &str = include_str!(concat!(
@@ -133,7 +133,7 @@ mod held_by {
     pub(crate) mod telegram;
 }
 
-/// The tables, each with the test target whose paths it has; that of a crate's own tests has no name.
+/// The tables, each with the test target whose paths it has; it is empty for a crate's own tests.
 const TABLES: [(&str, Table); 7] = [
     ("", held_by::stream::TABLE),
     ("", held_by::gateway::TABLE),
@@ -144,18 +144,18 @@ const TABLES: [(&str, Table); 7] = [
     ("schema", held_by::schema::TABLE),
 ];
 
-/// The pages that name tests, and the crate below which their files are.
+/// The pages that name tests, each with the crate in which their files are.
 const PAGES: [(&str, &str); 3] = [
     ("stream.md", "harness/stream"),
     ("rules.md", "harness/gateway"),
     ("differences.md", "harness/gateway"),
 ];
 
-/// The rows that the tables of these pages have at least.
+/// The least rows that the tables of these pages have together.
 const MIN_ROWS: usize = 200;
 
-/// What a test's file on a page and its path in a table have in common: `run/tests.rs: a` is
-/// `run::tests::a`, and `publish.rs: a` is `publish::tests::a`.
+/// Returns the part that a test's file on a page and its path in a table share: `run/tests.rs: a` is `run::tests::a`,
+/// and `publish.rs: a` is `publish::tests::a`.
 fn segments(name: &str) -> String {
     let parts = name.split(['/', ':', ' ']).map(|part| part.trim_end_matches(".rs"));
     parts.filter(|part| !["", "tests", "main"].contains(part)).collect::<Vec<_>>().join("::")
@@ -215,7 +215,7 @@ fn security_names_a_test_for_each_promise_and_threat() {
         for name in named(line).filter(|name| name.contains(".rs: ")) {
             let (file, test) = name.split_once(".rs: ").expect("it is filtered");
             let code = read(&root().join(format!("{file}.rs")));
-            // The rows of a table are tests, too, and so are trials that a program names.
+            // The rows of a table and the named trials of a program are tests, too.
             let is_there = [format!("fn {test}("), format!("const {test}: "), format!("\"{test}")];
             let is_there = is_there.iter().any(|item| code.contains(item.as_str()));
             assert!(is_there, "{file}.rs has no test {test}");
@@ -253,8 +253,8 @@ fn one_file_calls_git() {
 const CONTROL_WORDS: [&str; 4] =
     ["control_request", "control_response", "control_cancel_request", "can_use_tool"];
 
-/// The folders that may name them: the module that reads and writes the lines of both sides, the product, which has its
-/// own reader because it is under test, and the facts, which read stdout apart from both.
+/// The folders that may name them: the module that reads and writes the lines of both sides; the product, which has its
+/// own reader because it is under test; and the facts, which read stdout independently of both.
 const PROTOCOL: [&str; 4] = [
     "harness/recording/src/wire/",
     "harness/recording/src/facts/",
@@ -262,7 +262,7 @@ const PROTOCOL: [&str; 4] = [
     "harness/gateway/",
 ];
 
-/// Returns the words of the control protocol that the code of a file names in a string, without its tests.
+/// Returns the words of the control protocol in the strings of a file's code, without its tests.
 fn control_words(text: &str) -> impl Iterator<Item = &'static str> {
     let code = text.split("#[cfg(test)]").next().expect("a first part");
     let is_named = |word: &&str| {
@@ -335,8 +335,8 @@ const LIBRARIES: [&str; 7] = [
     "harness/rig",
 ];
 
-/// The modules of the recording and of the runner, which stands on it, in the order in which data flows: each may use
-/// those of the rows above its own, and of its own row only itself.
+/// The modules of the recording and of the runner above it, in the order of the data flow. A module may use the rows
+/// above its own, and in its own row only itself.
 const LAYERS: [&[&str]; 14] = [
     &["clock", "files", "json_size", "text", "wire"],
     &["limits", "names", "toml_text", "trace"],
@@ -381,7 +381,7 @@ fn the_modules_of_recording_and_runner_depend_in_one_direction() {
     assert!(uses > 100, "only {uses} imports were read");
 }
 
-/// The names of types that may stand twice, each with the reason.
+/// The names that several types may have, each with the reason.
 const NAMED_TWICE: [(&str, &str); 2] = [
     ("Args", "the arguments of a subcommand, whose name is that of the module"),
     (
@@ -445,7 +445,8 @@ fn no_parameter_is_a_tuple_without_a_name() {
     assert!(found.is_empty(), "give each part a name, or all of them a type: {found:#?}");
 }
 
-/// The crates that each crate of the harness may use, tests aside. `judge` knows no subject, and `recording` starts no program.
+/// The crates that each crate of the harness may use, without tests. `judge` knows no subject, and `recording` starts
+/// no program.
 const USES: [(&str, &[&str]); 6] = [
     ("gateway", &["stream"]),
     ("recording", &["gateway", "stream"]),
@@ -488,7 +489,7 @@ fn no_files_import_each_other_in_a_circle() {
     assert!(found.is_empty(), "these files import each other: {found:#?}");
 }
 
-/// What only `harness/cli` may name: the arguments, the environment, the temporary folder and the terminal.
+/// The paths that only `harness/cli` may name: the arguments, the environment, the temporary folder and the terminal.
 const OUTSIDE: [&[&str]; 6] = [
     &["std", "io", "stdout"],
     &["std", "io", "stderr"],
@@ -498,11 +499,11 @@ const OUTSIDE: [&[&str]; 6] = [
     &["std", "io", "stdin"],
 ];
 
-/// What of it prints.
+/// The number of these paths, from the first on, that print.
 const PRINTS: usize = 4;
 
-/// What the libraries may name of it: functions that read nothing, and what the supervisor and bubblewrap read.
-/// These two run in a process of their own, which clitape starts and speaks with by stdin.
+/// The exceptions for libraries: functions that read no state, and those that the supervisor and bubblewrap need. These
+/// two run in a separate process, which clitape starts and talks to by stdin.
 const ALLOWED: [&str; 12] = [
     "harness/process/src/confine/enter.rs: std::env::current_dir",
     "harness/process/src/confine/enter.rs: std::io::stdin",
@@ -518,11 +519,11 @@ const ALLOWED: [&str; 12] = [
     "harness/runner/src/record/claude.rs: std::env::join_paths",
 ];
 
-/// The stand-in is a program of its own, which a gateway starts: it has the arguments, the pipes and the folder of
-/// that process.
+/// The folder of the stand-in, a separate program that a gateway starts: it may use the arguments, the pipes and the
+/// folder of its process.
 const STAND_IN: &str = "harness/rig/src/stand_in/";
 
-/// Whether a path begins with these names.
+/// Returns whether a path begins with these names.
 fn begins(path: &[String], start: &[&str]) -> bool {
     path.len() >= start.len() && path.iter().zip(start).all(|(part, name)| part == name)
 }
@@ -530,7 +531,7 @@ fn begins(path: &[String], start: &[&str]) -> bool {
 /// The macros that print.
 const PRINTING: [&str; 5] = ["print", "println", "eprint", "eprintln", "dbg"];
 
-/// What the files in `src` name of `outside`, and the macros that print there, each with its file.
+/// Returns the uses of `outside` by the files in `src`, and their macros that print, each with its file.
 fn named_outside(src: &str, outside: &[&[&str]]) -> Vec<String> {
     let mut found = Vec::new();
     for file in imports(&root().join(src)) {
@@ -586,8 +587,8 @@ const WRITING: [&[&str]; 20] = [
     &["tempfile"],
 ];
 
-/// Where they may be named, and what is written there. Everything else, in a workspace or at a path that an option names,
-/// goes through the first one, which does not follow a link that a repository brings and puts a file in its place whole.
+/// The files that may name them, each with the target of its writes. All other writes, in a workspace or at a path of
+/// an option, go through the first one, which does not follow links of a repository and replaces files whole.
 const WRITERS: [(&str, &str); 10] = [
     ("harness/recording/src/files/", "whatever a caller puts in its place"),
     ("harness/runner/src/cache.rs", "the cache folder of the user"),
@@ -643,7 +644,7 @@ fn one_file_starts_threads() {
     assert!(others.is_empty(), "use harness/process/src/threads.rs instead: {others:#?}");
 }
 
-/// The nodes that lead back to themselves, those that lead to each other in one group.
+/// Returns the groups of nodes that lead to each other, and the nodes that lead to themselves.
 fn circles(edges: &[Vec<usize>]) -> Vec<BTreeSet<usize>> {
     let reached = |from: usize| {
         let (mut seen, mut open) = (BTreeSet::new(), edges[from].clone());

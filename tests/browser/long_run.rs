@@ -1,4 +1,4 @@
-//! The page of a run of more events than one table has.
+//! Tests of the page of a run with more events than one table shows.
 
 use libtest_mimic::Failed;
 
@@ -17,7 +17,7 @@ pub(super) fn folds() -> Result<(), Failed> {
     let lines: Vec<_> = (0..900).map(text).chain([end]).collect();
     std::fs::write(dir.path().join("long.jsonl"), lines.join("\n") + "\n")?;
     let import = ["import", "long.jsonl", "--scenario", "long", "--cli-version", "2.1.329"];
-    // An import has no goldens yet, which are findings of a proof.
+    // The goldens that an import does not have yet are findings of a proof.
     let proof = ["proof", "long", "--no-png", "--out", "."];
     for (args, code) in [(&import[..], 0), (&proof, 3)] {
         let (got, told, err) = run(dir.path(), args);

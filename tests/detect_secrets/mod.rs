@@ -1,7 +1,7 @@
-//! Runs `detect-secrets`, a scanner that shares nothing with clitape's rules, and reads its report.
+//! Runs `detect-secrets`, an independent scanner with its own rules, and reads its report.
 //!
-//! Its report holds no secrets, only the SHA-1 of each. What it takes for one may be a part of a planted
-//! secret, or more than it, so that the hashes of all stretches that could be meant are compared.
+//! The report has only the SHA-1 of each secret. The scanner may find a part of a planted secret, or more than it, so
+//! the hashes of all possible stretches are compared.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::planted::Planted;
 /// A SHA-1.
 type Hash = [u8; 20];
 
-/// Bytes that a stretch shares with a planted secret at least to count as a part of it.
+/// The least bytes of a stretch that belong to a planted secret, for the stretch to count as a part of it.
 const SHARED: usize = 8;
 
 pub(crate) fn is_there() -> bool {
@@ -24,8 +24,8 @@ pub(crate) fn is_there() -> bool {
     out.is_ok_and(|out| out.status.success())
 }
 
-/// The hashes of all that detect-secrets finds in the files of a folder, with all of its own plugins; it asks
-/// no server whether a secret is alive.
+/// Returns the hashes of all finds of detect-secrets in a folder, with all of its plugins but without asking servers
+/// whether a secret is valid.
 pub(crate) fn scan(dir: &Path) -> Result<HashSet<Hash>, Failed> {
     let out = Command::new("detect-secrets")
         .args(["scan", "--all-files", "--no-verify", "."])
@@ -40,7 +40,7 @@ pub(crate) fn scan(dir: &Path) -> Result<HashSet<Hash>, Failed> {
     found.map(|found| hash_of(found["hashed_secret"].as_str().unwrap_or_default())).collect()
 }
 
-/// The hash that is written as hexadecimal digits.
+/// Reads a hash from its hexadecimal digits.
 fn hash_of(digits: &str) -> Result<Hash, Failed> {
     let mut hash = [0; 20];
     for (at, byte) in hash.iter_mut().enumerate() {
@@ -50,7 +50,7 @@ fn hash_of(digits: &str) -> Result<Hash, Failed> {
     Ok(hash)
 }
 
-/// For each planted secret the hashes of all stretches of its text that share enough with it.
+/// Returns, for each planted secret, the hashes of all stretches of its text that share enough with it.
 pub(crate) fn hashes(planted: &[Planted]) -> Vec<HashSet<Hash>> {
     planted
         .iter()

@@ -1,5 +1,5 @@
-//! The imports of a crate, read from its syntax: which module uses which, and which paths of the standard
-//! library and which macros it names. Tests within a file are left out.
+//! Reads the imports of a crate from its syntax: the modules that each module uses, and the paths of the standard
+//! library and the macros that it names. Tests within a file are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,29 +12,29 @@ use syn::{
 
 use super::common::files;
 
-/// What one file names.
+/// The names that a file uses and defines.
 #[derive(Debug, Default)]
 pub(crate) struct FileImports {
-    /// The file, from the crate's folder.
+    /// The path of the file, relative to the crate's folder.
     pub(crate) place: PathBuf,
     /// The path of its module in the crate: `["check", "judge"]`.
     pub(crate) module: Vec<String>,
-    /// Every path that begins with `crate`, `self` or `super`, or that a `use` brings in, made absolute:
-    /// `["crate", "check", "Finding"]`, `["std", "env", "var"]`.
+    /// Every path that begins with `crate`, `self` or `super`, or that a `use` imports, made absolute, such as `["std",
+    /// "env", "var"]`.
     pub(crate) paths: BTreeSet<Vec<String>>,
-    /// The macros it calls.
+    /// The macros that it calls.
     pub(crate) macros: BTreeSet<String>,
-    /// The functions with a parameter that is a tuple of several without a name of its own.
+    /// The functions with a parameter that is a tuple and has no name.
     pub(crate) tuple_parameters: BTreeSet<String>,
     /// The types and traits that it defines.
     pub(crate) types: BTreeSet<String>,
-    /// What its `use` brings in, by name, made absolute.
+    /// The imports of its `use` items: the absolute path by the name.
     names: BTreeMap<String, Vec<String>>,
     /// The modules that it declares.
     modules: BTreeSet<String>,
 }
 
-/// The imports of each file in `src`, the root of a crate's modules, tests left out.
+/// Reads the imports of each file in `src`, the root of a crate's modules, without tests.
 pub(crate) fn imports(src: &Path) -> Vec<FileImports> {
     let is_test = |path: &Path| {
         path.components().any(|part| part.as_os_str() == "tests")
@@ -52,7 +52,7 @@ pub(crate) fn imports(src: &Path) -> Vec<FileImports> {
         let text = fs::read_to_string(&path).expect("a source file is text");
         let file = syn::parse_file(&text).unwrap_or_else(|error| panic!("{place:?}: {error}"));
         let mut imports = FileImports { module: module(&place), place, ..FileImports::default() };
-        // What a `use` brings in counts wherever it stands.
+        // Visited twice, because an import may come after its use.
         for _ in 0..2 {
             imports.visit_file(&file);
         }
@@ -61,11 +61,11 @@ pub(crate) fn imports(src: &Path) -> Vec<FileImports> {
     all
 }
 
-/// The file that defines what `path` leads to, by its index in `all`: a module that only re-exports a name leads
-/// on to where the name comes from.
+/// Returns the index in `all` of the file that defines the target of `path`. A module that only re-exports a name leads
+/// on to the name's origin.
 pub(crate) fn definer(all: &[FileImports], path: &[String]) -> Option<usize> {
     let mut path = path.to_vec();
-    // As many re-exports as there are folders above each other, and more.
+    // A bound that is larger than any chain of re-exports.
     for _ in 0..8 {
         let (file, rest) = (1..=path.len()).rev().find_map(|end| {
             let file = all.iter().position(|file| file.module == path[1..end])?;
@@ -79,7 +79,7 @@ pub(crate) fn definer(all: &[FileImports], path: &[String]) -> Option<usize> {
     None
 }
 
-/// The module of a file: `check/judge.rs` and `check/judge/mod.rs` are `check::judge`.
+/// Returns the module of a file: `check/judge.rs` and `check/judge/mod.rs` are `check::judge`.
 fn module(place: &Path) -> Vec<String> {
     let parts = place.with_extension("");
     let mut parts: Vec<String> =
@@ -97,7 +97,7 @@ impl FileImports {
         self.paths.insert(path);
     }
 
-    /// A path as it is written, made absolute.
+    /// Makes a written path absolute.
     fn absolute(&self, written: &[String]) -> Vec<String> {
         let Some(first) = written.first() else { return Vec::new() };
         let mut base = self.module.clone();
@@ -109,7 +109,7 @@ impl FileImports {
                 let skip = supers.max(1);
                 ([vec!["crate".into()], base].concat(), &written[skip..])
             }
-            // A name that a `use` brought in stands for its path.
+            // An imported name means its whole path.
             name => match self.names.get(name) {
                 Some(path) => (path.clone(), &written[1..]),
                 None if self.modules.contains(name) => {
@@ -122,16 +122,16 @@ impl FileImports {
         path
     }
 
-    /// Adds a name that a `use` brings in, and its path.
+    /// Adds an imported name with its path.
     fn bring_in(&mut self, name: String, written: &[String]) {
-        // `use json::json` must not stand for itself.
+        // Removed first, because `use json::json` would otherwise resolve to itself.
         self.names.remove(&name);
         let path = self.absolute(written);
         self.names.insert(name, path.clone());
         self.paths.insert(path);
     }
 
-    /// Adds what a tree of a `use` brings in.
+    /// Adds the imports in a tree of a `use`.
     fn tree(&mut self, tree: &UseTree, before: &[String]) {
         let with = |name: &dyn std::fmt::Display| [before, &[name.to_string()]].concat();
         match tree {
@@ -152,7 +152,7 @@ impl FileImports {
     }
 }
 
-/// Whether an item is there in tests only.
+/// Returns whether an item exists in tests only.
 fn is_of_tests(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let condition = attribute.meta.require_list().ok().map(|list| list.tokens.to_string());
@@ -210,7 +210,7 @@ impl<'ast> Visit<'ast> for FileImports {
             self.modules.insert(item.ident.to_string());
             return;
         }
-        // A module within the file has names of its own.
+        // A module within the file has a separate set of names.
         let names = self.names.clone();
         self.module.push(item.ident.to_string());
         visit::visit_item_mod(self, item);
@@ -223,7 +223,7 @@ impl<'ast> Visit<'ast> for FileImports {
     }
 
     fn visit_vis_restricted(&mut self, _: &'ast VisRestricted) {
-        // `pub(super)` uses nothing.
+        // `pub(super)` is not a use.
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {

@@ -1,6 +1,6 @@
-//! Secrets made from the shape of their kinds, and a recording with them in every place.
+//! Makes secrets from the shapes of their kinds, and a recording with them in every place.
 //!
-//! The kinds are a table of their own: nothing here knows the sanitiser's rules.
+//! The kinds are a separate table, which is independent of the sanitiser's rules.
 
 pub(crate) mod page;
 
@@ -19,8 +19,8 @@ const URL: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 const DIGITS: &str = "0123456789";
 const HEX: &str = "0123456789abcdef";
 
-/// Name, what comes before the secret, its prefix, the alphabet and the length of the rest, and what
-/// comes behind it.
+/// A kind: its name, the text before the secret, its prefix, the alphabet and the length of the rest, and the text
+/// behind it.
 type Kind = (&'static str, &'static str, &'static str, &'static str, usize, &'static str);
 
 const KINDS: [Kind; 85] = [
@@ -111,12 +111,12 @@ const KINDS: [Kind; 85] = [
     ("mcp", "{\"env\":{\"STRIPE_KEY\":\"", "", ALNUM, 24, "\"}}"),
 ];
 
-/// Places of a recording.
+/// The number of places in a recording.
 const PLACES: usize = 20;
-/// Places that each secret of a kind is planted in.
+/// The number of places in which the secrets of each kind are planted.
 const EACH: usize = 7;
 
-/// A secret, the text it is in, and where it is planted.
+/// A secret, the text around it, and the place in which it is planted.
 #[derive(Debug, Clone)]
 pub(crate) struct Planted {
     pub(crate) kind: &'static str,
@@ -125,7 +125,7 @@ pub(crate) struct Planted {
     pub(crate) place: usize,
 }
 
-/// A generator with raw draws: the same secrets on every machine.
+/// A generator with raw draws, which gives the same secrets on every machine.
 pub(crate) struct Draws(ChaCha8Rng);
 
 impl Draws {
@@ -139,7 +139,7 @@ impl Draws {
         usize::try_from((u64::from(self.0.next_u32()) * n as u64) >> 32).expect("it is below n")
     }
 
-    /// A word of letters and digits, as a generator of passwords makes them.
+    /// Draws a word of letters and digits, like one of a password generator.
     pub(crate) fn word(&mut self) -> String {
         self.text(ALNUM, 10) + &self.text(DIGITS, 2) + &self.text(ALNUM, 8)
     }
@@ -151,19 +151,19 @@ impl Draws {
     }
 }
 
-/// A place in a file in which a secret may stand, see `places.toml`.
+/// A place in a file in which a secret may be, from `places.toml`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Place {
     pub(crate) about: String,
-    /// The text around the place, which is `⟦⟧`.
+    /// The text around the place, which is written `⟦⟧`.
     text: String,
-    /// Values that ordinary files have there.
+    /// The values that ordinary files have there.
     pub(crate) ordinary: Vec<String>,
-    /// The value around a secret, where that is more than the secret.
+    /// The value with the secret in it, if the value is more than the secret.
     #[serde(default = "secret_itself")]
     real: String,
-    /// Whether a secret needs quotes there.
+    /// True if a secret needs quotes there.
     #[serde(default)]
     quote: bool,
 }
@@ -172,7 +172,7 @@ fn secret_itself() -> String {
     "⟦⟧".to_owned()
 }
 
-/// The places of `places.toml`.
+/// Reads the places of `places.toml`.
 pub(crate) fn places() -> Vec<Place> {
     #[derive(Deserialize)]
     struct Places {
@@ -182,24 +182,24 @@ pub(crate) fn places() -> Vec<Place> {
 }
 
 impl Place {
-    /// The text with `value` in the place.
+    /// Returns the text with `value` in the place.
     pub(crate) fn text(&self, value: &str) -> String {
         self.text.replace("⟦⟧", value)
     }
 
-    /// The text with `secret` in the place.
+    /// Returns the text with `secret` in the place.
     pub(crate) fn text_with(&self, secret: &str) -> String {
         let value = self.real.replace("⟦⟧", secret);
         self.text(&if self.quote { format!("\"{value}\"") } else { value })
     }
 }
 
-/// Secrets of all kinds; together they are in every place.
+/// Makes secrets of all kinds, which together are in every place.
 pub(crate) fn planted(draws: &mut Draws) -> Vec<Planted> {
     let mut all = Vec::new();
     for (at, (kind, before, prefix, alphabet, length, behind)) in KINDS.into_iter().enumerate() {
         for turn in 0..EACH {
-            // A token does not end with a dash where a sentence goes on.
+            // A token does not end with a dash if a sentence goes on.
             let last = if alphabet == URL { ALNUM } else { alphabet };
             let (body, last) = (draws.text(alphabet, length - 1), draws.text(last, 1));
             let secret = format!("{prefix}{body}{last}");
@@ -211,7 +211,7 @@ pub(crate) fn planted(draws: &mut Draws) -> Vec<Planted> {
     all
 }
 
-/// `text` cut into pieces at random.
+/// Cuts `text` into pieces at random.
 fn pieces<'t>(draws: &mut Draws, text: &'t str) -> Vec<&'t str> {
     let (mut rest, mut pieces) = (text, Vec::new());
     while !rest.is_empty() {
@@ -235,7 +235,7 @@ impl Lines {
         self.add(&json!({"type": "stream_event", "event": event, "session_id": "s", "parent_tool_use_id": null}));
     }
 
-    /// A block that comes in these deltas.
+    /// Adds a block that comes in these deltas.
     fn block(&mut self, index: usize, start: &Value, field: &str, deltas: &[&str]) {
         let kind = match field {
             "partial_json" => "input_json_delta",
@@ -251,7 +251,7 @@ impl Lines {
     }
 }
 
-/// A capture of stdout with the secrets of its places, as the CLI prints one.
+/// Makes a capture of stdout with the secrets of its places, in the form that the CLI prints.
 pub(crate) fn capture(draws: &mut Draws, planted: &[Planted]) -> Vec<u8> {
     let mut lines = Lines::default();
     lines.add(
@@ -309,7 +309,7 @@ pub(crate) fn capture(draws: &mut Draws, planted: &[Planted]) -> Vec<u8> {
     (lines.0.join("\n") + "\n").into_bytes()
 }
 
-/// Adds the secrets of the places that no capture has: the other files and the command line.
+/// Adds the secrets of the places outside of captures: the other files and the command line.
 pub(crate) fn plant(take: &mut Take, planted: &[Planted]) {
     take.stderr = (texts(planted, 12).join("\n") + "\n").into_bytes();
     take.stdin =
@@ -333,7 +333,7 @@ fn lines_of(planted: &[Planted], place: usize, record: &dyn Fn(&str) -> Value) -
     lines.collect::<String>().into_bytes()
 }
 
-/// The secrets of which `text` shows twelve characters in a row, with their kind and place.
+/// Returns the secrets of which `text` shows twelve consecutive characters.
 pub(crate) fn shown<'p>(planted: &'p [Planted], text: &str) -> Vec<&'p Planted> {
     const ROW: usize = 12;
     let rows: HashSet<&[u8]> = text.as_bytes().windows(ROW).collect();

@@ -1,4 +1,4 @@
-//! `docs/secrets.md`: the kinds of secrets, made from the table of the sanitiser.
+//! Makes `docs/secrets.md`, the kinds of secrets, from the table of the sanitiser.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -50,7 +50,7 @@ struct Rule {
 }
 
 impl Rule {
-    /// The programs and vendors that a rule lists and does not say itself.
+    /// Returns the programs and vendors that a rule lists and does not name in its own words.
     fn listed(&self) -> String {
         let names = self.prefixes.keys().chain(self.forms.keys()).map(String::as_str);
         let is_new = |name: &&str| !self.about.contains(name) && !name.starts_with('-');
@@ -68,7 +68,7 @@ impl Rule {
     }
 }
 
-/// Makes the page again, and compares it with the one that is there.
+/// Makes the page again, and compares it with the committed one.
 pub(crate) fn check() {
     let rules = ["rules", "tokens", "places"].into_iter().flat_map(|part| {
         let text = fs::read_to_string(format!("{TABLE}/{part}.toml")).unwrap();

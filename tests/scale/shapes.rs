@@ -1,5 +1,5 @@
-//! What a CLI prints in runs that are long in one way: many calls, one long text, one large result, and so on; and the
-//! replay of such a run in every channel.
+//! Makes the output of runs that are long in one way (many calls, one long text, one large result, and so on), and
+//! replays such a run in every channel.
 
 #![allow(clippy::expect_used, reason = "a run that can't be printed or read fails")]
 
@@ -11,29 +11,29 @@ use clitape_runner::replay::{CapturePieces, Plan, Replay, replay, replay_streame
 use serde_json::{Value, json};
 use strum::{Display, EnumIter};
 
-/// The bytes of a result or an input of which there are many.
+/// The bytes of a result or an input that comes many times.
 const SMALL: usize = 200;
-/// The bytes of a delta of text, and of one of a tool's input.
+/// The bytes of a delta of text, and of a delta of a tool's input.
 const TEXT_DELTA: usize = 12;
 const INPUT_DELTA: usize = 64;
 
 /// The milliseconds between two lines of a replay.
 const PACE_MS: u64 = 200;
 
-/// A run in every channel.
+/// Returns the setup of a run in every channel.
 fn setup() -> Setup {
     let chat = Some(Chat::of(ChatMode::Partial));
     let acp = Some(AcpClient { terminal: false });
     Setup { run: RunSpec::default(), channel: chat, acp }
 }
 
-/// Replays a run in every channel. The trace is kept.
+/// Replays a run in every channel, and returns the replay with its trace.
 #[allow(dead_code, reason = "only the test keeps traces")]
 pub(crate) fn replayed(stdout: &[u8]) -> Replay {
     replay(stdout, &Plan::canonical(stdout, PACE_MS), setup())
 }
 
-/// The same while the run is read. Nothing of the trace is kept.
+/// Replays a run while it is read, drops the trace, and returns the number of its entries.
 pub(crate) fn entries_of(stdout: impl Read) -> u64 {
     let pieces = CapturePieces::paced(BufReader::new(stdout), PACE_MS);
     let pass = |_| ControlFlow::Continue(());
@@ -41,7 +41,7 @@ pub(crate) fn entries_of(stdout: impl Read) -> u64 {
     replayed.expect("the run can be read").expect("all of it is taken").entries
 }
 
-/// What there is much of.
+/// The way in which a run is long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Display, EnumIter)]
 pub(crate) enum Shape {
     /// One text in short deltas.
@@ -50,21 +50,21 @@ pub(crate) enum Shape {
     TextInLongDeltas,
     /// Messages with a text each.
     Messages,
-    /// One message that comes whole, with many texts.
+    /// One whole message with many texts.
     TextsOfAMessage,
     /// Stretches of reasoning, each followed by a text.
     Thinking,
-    /// Calls one after the other.
+    /// Calls, one after another.
     Calls,
     /// The same call again and again.
     EqualCalls,
     /// Calls that all run at the same time.
     CallsAtOnce,
-    /// A text that fills a message, and then calls.
+    /// A text that fills a message, followed by calls.
     TextAndCalls,
     /// Edits of a file.
     Edits,
-    /// Subagents one after the other, each with a call.
+    /// Subagents, one after another, each with a call.
     Subagents,
     /// Subagents that all run at the same time.
     SubagentsAtOnce,
@@ -82,20 +82,20 @@ pub(crate) enum Shape {
     Fields,
     /// A list of tasks that is written again and again.
     Todos,
-    /// Quotations in quotations, which show nothing.
+    /// Quotations within quotations, without a text to show.
     Quotations,
     /// Brackets that never close.
     Brackets,
-    /// Records of kinds that nobody knows.
+    /// Records of unknown kinds.
     UnknownKinds,
     /// Turns of one session.
     Turns,
-    /// A live session: turns, each of which has some of everything.
+    /// A live session, whose turns each have some of everything.
     Session,
 }
 
 impl Shape {
-    /// The stdout of a run of about so many bytes.
+    /// Returns the stdout of a run of about this many bytes.
     #[allow(dead_code, reason = "the benchmark has runs in files")]
     pub(crate) fn stdout(self, bytes: usize) -> Vec<u8> {
         let mut out = Vec::new();
@@ -103,7 +103,7 @@ impl Shape {
         out
     }
 
-    /// Prints a run of about so many bytes.
+    /// Prints a run of about this many bytes.
     pub(crate) fn print(self, bytes: usize, out: &mut dyn Write) {
         let mut run = PrintedRun::new(out);
         run.record(json!({"type": "system", "subtype": "init", "cwd": "/project", "tools": ["Bash"], "model": "m"}));
@@ -180,7 +180,7 @@ impl Shape {
                 }));
             }),
             Self::Retracted => run.until(bytes, |run, n| {
-                // A message that begins anew takes back what was said of the one before.
+                // A message that begins anew retracts the text of the one before.
                 run.begin(None);
                 let text = format!("The beginning of {n}. ").repeat(20);
                 run.begin_block(&json!({ "type": "text", "text": "" }));
@@ -246,23 +246,23 @@ impl Shape {
     }
 }
 
-/// The input of a tool that starts a subagent.
+/// Returns the input of a tool that starts a subagent.
 fn task(number: usize) -> Value {
     json!({ "description": format!("Look at {number}"), "prompt": "Look at it.", "subagent_type": "general-purpose" })
 }
 
-/// The id of a call.
+/// Returns the id of a call.
 fn id(number: usize) -> String {
     format!("toolu_{number}")
 }
 
-/// What a run prints, record by record.
+/// The output of a run, written record by record.
 struct PrintedRun<'a> {
     out: &'a mut dyn Write,
-    /// The bytes that are printed.
+    /// The bytes printed so far.
     printed: usize,
     messages: usize,
-    /// The message that is printed, the number of its blocks, and the subagent's call that it is of.
+    /// The id of the present message, the number of its blocks, and the call of the subagent to which it belongs.
     message: String,
     blocks: usize,
     parent: Option<String>,
@@ -280,7 +280,7 @@ impl<'a> PrintedRun<'a> {
         self.printed += line.len();
     }
 
-    /// Goes on until there are so many bytes; a step gets its number.
+    /// Repeats a step, which gets its number, until this many bytes are printed.
     fn until(&mut self, bytes: usize, mut step: impl FnMut(&mut Self, usize)) {
         let mut number = 0;
         while self.printed < bytes {
@@ -303,7 +303,7 @@ impl<'a> PrintedRun<'a> {
         self.event(&json!({ "type": "message_start", "message": message }));
     }
 
-    /// A message with its blocks.
+    /// Prints a message with its blocks.
     fn message(&mut self, parent: Option<&str>, blocks: impl FnOnce(&mut Self)) {
         self.begin(parent);
         blocks(self);
@@ -323,7 +323,7 @@ impl<'a> PrintedRun<'a> {
         self.event(&json!({"type": "content_block_start", "index": index, "content_block": start}));
     }
 
-    /// A block: its start, its deltas, its whole, and its stop.
+    /// Prints a block: its start, its deltas, its whole, and its stop.
     fn block(&mut self, start: &Value, deltas: impl FnOnce(&mut Self), whole: &Value) {
         self.begin_block(start);
         deltas(self);
@@ -334,7 +334,7 @@ impl<'a> PrintedRun<'a> {
         self.blocks += 1;
     }
 
-    /// The deltas of a block, of so many bytes each.
+    /// Prints the deltas of a block, of this many bytes each.
     fn deltas(&mut self, kind: &str, key: &str, text: &str, bytes: usize) {
         let index = self.blocks;
         for part in text.as_bytes().chunks(bytes) {
@@ -373,17 +373,17 @@ impl<'a> PrintedRun<'a> {
         self.record(json!({"type": "user", "message": message, "parent_tool_use_id": parent}));
     }
 
-    /// A message with one call, and its result.
+    /// Prints a message with one call, and its result.
     fn call(&mut self, parent: Option<&str>, number: usize, name: &str, input: &Value) {
         self.message(parent, |run| run.tool(number, name, input));
         self.result(parent, &id(number), &"x".repeat(SMALL));
     }
 
-    /// A message of many calls, and then their results.
+    /// Prints a message with many calls, and then their results.
     fn at_once(&mut self, bytes: usize, call: impl Fn(&mut Self, usize)) {
         let mut calls = 0;
         self.message(None, |run| {
-            // The results take a third.
+            // The results take the last third of the bytes.
             while run.printed < bytes / 3 * 2 {
                 call(run, calls);
                 calls += 1;

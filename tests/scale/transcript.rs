@@ -1,10 +1,10 @@
-//! A long transcript of a session.
+//! Prints a long transcript of a session.
 
 use std::io::{self, Write};
 
 use serde_json::json;
 
-/// Prints a transcript of about so many bytes: a prompt, a call, its result and an answer, again and again.
+/// Prints a transcript of about this many bytes: a prompt, a call, its result and an answer, again and again.
 pub(crate) fn print_transcript(bytes: usize, out: &mut dyn Write) -> io::Result<()> {
     let (mut printed, mut lines) = (0, 0);
     while printed < bytes {

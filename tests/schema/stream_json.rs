@@ -1,4 +1,5 @@
-//! `schemas/stream-json.json` is what `clitape schema` prints; every recording keeps to it, and a changed record does not.
+//! Tests that `schemas/stream-json.json` equals the output of `clitape schema`, that every recording fits it, and that
+//! a changed record does not.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,7 +18,8 @@ fn committed() -> Value {
     serde_json::from_str(&text).expect("the schema is JSON")
 }
 
-/// The stdout of every recording of the real CLI, with its place; what was imported was written by hand.
+/// Returns the stdout of every recording of the real CLI, with its place. Imported ones are left out, because they were
+/// written by hand.
 fn recordings() -> Vec<(String, Vec<u8>)> {
     let workspace = Workspace::at(common::root());
     let mut all = Vec::new();
@@ -34,7 +36,8 @@ fn recordings() -> Vec<(String, Vec<u8>)> {
     all
 }
 
-/// The first record of each kind, `type/subtype` or `stream_event/event type`, in the newest recordings first.
+/// Returns the first record of each kind, `type/subtype` or `stream_event/event type`, from the newest recordings that
+/// have it.
 fn first_of_each_kind() -> BTreeMap<String, Map<String, Value>> {
     let mut first = BTreeMap::new();
     for (_, bytes) in recordings().into_iter().rev() {
@@ -77,7 +80,7 @@ fn every_recording_conforms_to_the_schema() {
     assert!(all > 10_000, "{all} records");
 }
 
-/// What is done to a field.
+/// A change of a field.
 enum Mutation {
     Remove,
     Rename(&'static str),
@@ -86,7 +89,8 @@ enum Mutation {
 
 use Mutation::{Remove, Rename, Set};
 
-/// The first record of `kind` with `mutation` at `pointer` is convicted there, or in the object that lacks the field.
+/// Checks that the first record of `kind` with `mutation` at `pointer` is convicted there, or in the object that misses
+/// the field.
 fn check(kind: &str, pointer: &str, mutation: Mutation) {
     let schema = committed();
     let record = first_of_each_kind().remove(kind).expect("the kind is recorded");
