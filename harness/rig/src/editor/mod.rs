@@ -156,7 +156,7 @@ impl Editor {
         self.connection.failure().map(|failure| failure.to_string())
     }
 
-    /// Returns the bytes on the agent's stdin if it has read none of them for [`DEAF`].
+    /// Returns the bytes on the agent's stdin, if the agent has read none of them for a second.
     pub fn unread(&self) -> Option<Unread> {
         self.connection.unread().filter(|unread| unread.stuck >= DEAF)
     }
