@@ -21,7 +21,7 @@ use common::{check, clitape, edit_manifest, files, put_program, run};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use planted::{Draws, Planted, capture, places, plant, planted as plant_all, shown};
 
-/// A token that is no real one.
+/// A token that was made up.
 const TOKEN: &str = "ghp_Qe7uZb2mXk9RtY4wVc6Na1sLd8Hf3Gj5Pq0O";
 
 fn main() -> ExitCode {

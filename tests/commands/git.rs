@@ -254,7 +254,7 @@ fn git_runs_nothing_that_the_repository_names() {
     for git in gits() {
         let hostile = Hostile::new(&git);
         let root = hostile.root();
-        // If a person calls git, the programs run.
+        // The programs run if a person calls git.
         hostile.touch();
         for args in [&["status"][..], &["diff"], &["log", "-1"], &["cat-file", "-e", MISSING]] {
             let mut command = Command::new(&git);

@@ -285,7 +285,7 @@ pub(crate) const COMMANDS: &[Row] = &[
     Row {
         name: "scan_json",
         prepare: |place| {
-            // A text with the shape of a key, which is no real one.
+            // A text with the shape of a key, which was made up.
             fs::write(place.out.join("key.txt"), format!("ghp_{}\n", "a1B2".repeat(9))).unwrap();
         },
         args: &["scan", "{out}", "--json"],

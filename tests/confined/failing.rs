@@ -128,7 +128,7 @@ fn check(row: &Row, calls: &str) -> Result<usize, Failed> {
             let now = format!("{now:?}");
             return wrong("the workspace is neither as it was nor as it should be", &now);
         }
-        // If removing fails, a file outside its place stays; the next writer or `WS003` finds it.
+        // A file outside its place may stay if removing fails; the next writer or `WS003` finds it.
         let left: Vec<_> = state(&place).into_keys().filter(|path| is_unfinished(path)).collect();
         if !calls.contains("unlink") && !left.is_empty() {
             return wrong("a file is left", &format!("{left:?}"));

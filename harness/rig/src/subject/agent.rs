@@ -37,7 +37,7 @@ struct AgentDrive<'a> {
     next: usize,
     /// The number of prompts so far.
     prompts: usize,
-    /// The begin of the stand-in's present wait, with the bytes printed by then and the line that it waits for.
+    /// The start of the stand-in's present wait, with the bytes printed by then and the line that it waits for.
     waiting: Option<(Instant, (u64, Option<String>))>,
     /// The time at which the next step became possible.
     due_since: Option<Instant>,

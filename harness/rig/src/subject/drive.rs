@@ -203,13 +203,13 @@ struct Drive<'a> {
     turn: usize,
     /// The number of starts and of turns at the person's last message, if that message begins a turn.
     asked: Option<(u64, usize)>,
-    /// The begin of the run's time, moved on while the gateway is busy with other runs.
+    /// The start of the run's time, moved on while the gateway is busy with other runs.
     clock: Instant,
     /// True once `claude` was started.
     is_started: bool,
     /// The time at which the next step became possible.
     due_since: Option<Instant>,
-    /// The begin of the stand-in's present wait, with the bytes printed by then and the line that it waits for.
+    /// The start of the stand-in's present wait, with the bytes printed by then and the line that it waits for.
     waiting: Option<(Instant, (u64, Option<String>))>,
     /// The buttons that were pressed, by the message and the label.
     pressed: BTreeSet<(u64, String)>,

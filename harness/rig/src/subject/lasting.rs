@@ -106,7 +106,7 @@ impl Lasting {
 /// The progress of a search in a growing output.
 #[derive(Default)]
 struct Looked {
-    /// The begin of the line that is not complete.
+    /// The start of the line that is not complete.
     line: usize,
     /// The place at which the search continues.
     next: usize,

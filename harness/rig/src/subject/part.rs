@@ -46,7 +46,7 @@ impl<'a> ChatPart<'a> {
         part
     }
 
-    /// Moves the begin of the part to the present end of the chat.
+    /// Moves the start of the part to the present end of the chat.
     pub(crate) fn begin(&mut self) {
         let entries = self.server.entries_after(self.seat.chat, 0);
         self.before = entries.iter().filter(|entry| sends(entry)).filter_map(number).collect();

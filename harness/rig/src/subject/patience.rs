@@ -38,9 +38,9 @@ const MOST_TICKS: u64 = 20;
 /// The time since which a gateway does not work.
 #[derive(Debug)]
 pub(crate) struct Stillness {
-    /// The begin of the first of the latest spans without work.
+    /// The start of the first of the latest spans without work.
     since: Instant,
-    /// The processor time at the begin of the present span.
+    /// The processor time at the start of the present span.
     ticks: u64,
     looks: u32,
     running: u32,

@@ -17,14 +17,14 @@ use clitape_rig::kept::KeptBytes;
 use clitape_rig::limits::RigLimits;
 use serde_json::json;
 
-/// The begin of an agent: answers `initialize` and `session/new`, then reads the prompt.
+/// The start of an agent: answers `initialize` and `session/new`, then reads the prompt.
 const HELLO: &str = r#"
 read -r line; echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}'
 read -r line; echo '{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s1"}}'
 read -r line
 "#;
 
-/// Returns the begin of an agent that does not read the prompt.
+/// Returns the start of an agent that does not read the prompt.
 fn deaf() -> &'static str {
     HELLO.trim_end().strip_suffix("read -r line").unwrap()
 }
