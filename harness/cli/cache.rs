@@ -1,4 +1,4 @@
-//! `clitape cache`: what the cache folder has, and what is removed from it.
+//! `clitape cache`: lists the entries of the cache folder and removes those that are named or too many.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::exit::ExitStatus;
 use crate::record::cache;
 use crate::terminal::{self, Terminal};
 
-/// The value of `--clean` without one: everything.
+/// The value of `--clean` when it stands alone: every entry.
 const EVERYTHING: &str = "*";
 
 /// Shows what npm installs, builds and recordings take in the cache folder; removes what is not needed

@@ -21,7 +21,7 @@ use crate::rig_limits::{ChatLimitArgs, KeptLimit};
 use crate::signals::stop_in_time;
 use crate::terminal;
 
-/// How often new lines of the log are printed.
+/// The interval at which new lines of the log are printed.
 const PRINT: Duration = Duration::from_millis(100);
 
 /// Serves Telegram's Bot API on this machine, with its limits and with faults, for any bot

@@ -1,4 +1,4 @@
-//! `clitape collect`: what a gateway's event stream says of a turn, as one answer.
+//! `clitape collect`: reads a gateway's event stream until a turn is over and prints its answer.
 
 use std::io;
 use std::time::Duration;
@@ -83,7 +83,7 @@ struct CollectLimitArgs {
     retry_max: u64,
 }
 
-/// Parses a time in ms.
+/// Returns a time in milliseconds, for the default of an option.
 fn ms(time: Duration) -> u64 {
     time.as_secs() * 1_000 + u64::from(time.subsec_millis())
 }

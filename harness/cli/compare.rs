@@ -1,4 +1,4 @@
-//! `clitape compare`: two subjects, two versions or two builds on the same cassettes.
+//! `clitape compare`: replays the same cassettes with two subjects, versions or builds, and compares the traces.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -27,7 +27,7 @@ use crate::signals::stop_in_time;
 use crate::subject::{Machine, gateway};
 use crate::terminal;
 
-/// The subjects, and how a program is called, as `--help` shows it.
+/// The help text about the subjects and the way in which a program is called.
 const HELP: &str = "\
 A and B are each one of these subjects:
   this        this clitape, in process
@@ -90,7 +90,7 @@ struct ReplayLimitArgs {
 }
 
 impl ReplayLimitArgs {
-    /// The limits of the output.
+    /// Returns the limits of the output of a program or a gateway.
     fn output(&self) -> OutputLimits {
         OutputLimits { bytes: self.max_output, line: self.max_line, lines: self.max_lines }
     }
@@ -141,7 +141,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     write(&comparison, dir, quiet)
 }
 
-/// Plays two subjects of clitape.toml, one after the other, and compares what was seen in their chats.
+/// Plays two subjects of clitape.toml, one after the other, and compares their chats.
 fn compare_subjects(
     workspace: &Workspace,
     chosen: &Selection,

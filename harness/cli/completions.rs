@@ -1,7 +1,6 @@
-//! `clitape completions` and `clitape man`: what shells and `man` want to know of the command.
+//! `clitape completions` and `clitape man`: prints the scripts of shells and the manual pages.
 //!
-//! The script that a shell gets calls this program whenever somebody asks for a completion, so that the names of the
-//! workspace complete too.
+//! The script of a shell calls this program for each completion, so that the names of the workspace complete too.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +19,7 @@ const VARIABLE: &str = "CLITAPE_COMPLETE";
 /// The name of the command.
 const NAME: &str = "clitape";
 
-/// How completions are installed, as `--help` shows it.
+/// The help text with the line that installs the completions, for each shell.
 const HELP: &str = r#"Options, scenarios, versions, lanes, issues, subjects and goldens complete, those of the project
 that the shell is in. Add the line of your shell, and open a new one:
   bash        ~/.bashrc                    source <(clitape completions bash)
@@ -45,7 +44,7 @@ pub(crate) struct Man {
     out: Option<PathBuf>,
 }
 
-/// Answers a shell that asks for completions; false if none does.
+/// Answers a shell that asks for completions. Returns false if the command was called for something else.
 pub(crate) fn answer(command: fn() -> Command) -> anyhow::Result<bool> {
     let here = std::env::current_dir().ok();
     let shell = CompleteEnv::with_factory(|| candidates::add(command())).var(VARIABLE);

@@ -1,10 +1,10 @@
-//! The options that say under which conditions a gateway is tested.
+//! The options for the conditions under which a gateway is tested.
 
 use anyhow::bail;
 use clitape_rig::chat_server::{Faults, ListedFault};
 use clitape_rig::subject::{Conditions, Front, NamedGateway, Printing};
 
-/// What is not as it was recorded.
+/// The conditions of a run that differ from those of the recording
 #[derive(clap::Args)]
 pub(crate) struct ConditionArgs {
     /// Let claude print a line each so many milliseconds, instead of as it was recorded
@@ -23,7 +23,7 @@ pub(crate) struct ConditionArgs {
 }
 
 impl ConditionArgs {
-    /// The conditions that the options ask for; `seed` is that of `claude`'s output.
+    /// Returns the conditions that the options ask for; `seed` is that of `claude`'s output.
     pub(crate) fn conditions(&self, seed: Option<u64>) -> Conditions {
         let paced = self.pace.map_or(Printing::Recorded, Printing::Paced);
         Conditions {

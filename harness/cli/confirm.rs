@@ -20,7 +20,7 @@ use crate::terminal;
 /// The interval at which the wait for an answer checks for a signal.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What a person is asked to agree to.
+/// The thing that a person is asked to agree to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ConfirmTarget<'a> {
     /// A scenario of this name is recorded.
@@ -35,7 +35,7 @@ impl ConfirmTarget<'_> {
         name
     }
 
-    /// The line above the list of what runs.
+    /// Returns the line above the list of what runs.
     fn heading(&self) -> String {
         match self {
             Self::Scenario(name) => format!("{name} makes the CLI run this as you:"),
@@ -52,7 +52,7 @@ impl ConfirmTarget<'_> {
         }
     }
 
-    /// The error where there is no terminal to ask on.
+    /// Returns the error for a stdin that is not a terminal, so that the question can't be asked.
     fn unasked(&self) -> String {
         let (name, before) = match self {
             Self::Scenario(name) => (name, "was not recorded here before"),
@@ -73,12 +73,12 @@ pub(crate) struct Consent {
     pub(crate) yes: bool,
 }
 
-/// How a person is asked.
+/// The options that decide when a person is asked, and when the list is shown.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Confirmation {
-    /// Whether to go on without asking.
+    /// Goes on without asking.
     pub(crate) yes: bool,
-    /// Whether to leave out what a person has agreed to before.
+    /// Leaves out the list if a person has agreed to it before.
     pub(crate) quiet: bool,
 }
 
@@ -99,7 +99,7 @@ pub(crate) fn confirm_scenario(
 ///
 /// # Errors
 ///
-/// [`RecordError::Declined`] if the answer is no, and an error if nobody can be asked.
+/// [`RecordError::Declined`] if the answer is no, and an error if stdin is not a terminal.
 pub(crate) fn confirm(
     asked: ConfirmTarget<'_>,
     review: &Review,
@@ -114,7 +114,8 @@ pub(crate) fn confirm(
     };
     let is_agreed = agreed.as_ref().is_some_and(|agreed| agreed.has(&review.digest));
     let is_asked = !is_agreed && !how.yes;
-    // A scenario may have changed what it runs in another file than the one that a person looks at.
+    // A scenario's list is shown each time, because the change may be in another file than the one that the person
+    // looked at.
     let is_of_interest = matches!(asked, ConfirmTarget::Scenario(_)) || !is_agreed;
     if is_asked || !how.quiet && is_of_interest {
         terminal::note(asked.heading());
@@ -140,8 +141,8 @@ pub(crate) fn confirm(
     Ok(())
 }
 
-/// Notes that a person agrees to a scenario that was just written here. If that fails, `record` asks about it, which a
-/// note says.
+/// Notes that a person agrees to a scenario that was just written here. If that fails, a note says so, and `record`
+/// will ask.
 pub(crate) fn remember(workspace: &Workspace, name: &ScenarioName) {
     let remember = || -> anyhow::Result<()> {
         let scenario = workspace.load(name.as_str())?;
@@ -160,7 +161,7 @@ fn ask(question: &str, stop: &AtomicBool) -> anyhow::Result<bool> {
     let (sender, answers) = channel();
     let read = move || {
         let mut line = String::new();
-        // An error means that a signal has ended the question.
+        // The receiver is gone when a signal has ended the question.
         let _ = sender.send(io::stdin().lock().read_line(&mut line).map(|_| line));
     };
     start("answer", read)?;
@@ -179,7 +180,7 @@ fn ask(question: &str, stop: &AtomicBool) -> anyhow::Result<bool> {
     }
 }
 
-/// The user's state folder, which keeps what was agreed to.
+/// Returns the user's state folder, in which the list of agreements is stored.
 fn folder() -> Option<PathBuf> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let state = set("XDG_STATE_HOME").or_else(|| Some(set("HOME")?.join(".local/state")));

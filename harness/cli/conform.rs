@@ -1,4 +1,4 @@
-//! `clitape conform`: where stream-json leaves the schema that was made from recordings of the real CLI.
+//! `clitape conform`: lists where stream-json differs from the schema that was made from recordings of the real CLI.
 
 use std::path::{Path, PathBuf};
 
@@ -81,7 +81,7 @@ fn print(out: &mut Terminal, file: &Path, found: &Conformance, quiet: bool) -> a
     Ok(())
 }
 
-/// The schema of a file, or that of clitape's own recordings.
+/// Reads the schema in `file`, or the one of clitape's own recordings.
 fn schema(file: Option<&Path>) -> anyhow::Result<Value> {
     let Some(file) = file else {
         return serde_json::from_str(COMMITTED)
@@ -99,7 +99,7 @@ fn schema(file: Option<&Path>) -> anyhow::Result<Value> {
     Ok(schema)
 }
 
-/// The bytes of a file or of standard input, within the limits of a capture.
+/// Reads a file or standard input, within the limits of a capture.
 fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
     let bytes = files::read_named(named(file))?;
     input::check(file, &bytes)?;

@@ -1,4 +1,4 @@
-//! `clitape drift`: what changes from one version of the CLI to another.
+//! `clitape drift`: lists the changes from one version of the CLI to another.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -31,7 +31,7 @@ use crate::terminal;
 
 mod accept;
 
-/// What is compared, as `--help` shows it.
+/// The help text about the comparison.
 const HELP: &str = "\
 Takes the committed recordings of both versions. A scenario that one of them has not
 recorded is recorded now, with the CLI from npm, and kept in the cache; `clitape record
@@ -84,18 +84,18 @@ pub(crate) struct Args {
     limits: RecordLimits,
 }
 
-/// What confines the CLI.
+/// The ways in which the CLI may be confined.
 const CONFINE: Option<ConfineBy> = Some(ConfineBy::Any);
 
 impl Args {
-    /// The number of reports that are for standard output.
+    /// Returns the number of reports that go to standard output.
     fn printed(&self) -> usize {
         let files = [&self.markdown, &self.json].into_iter().flatten();
         files.filter(|path| is_standard(path)).count()
     }
 }
 
-/// A value of `--to`.
+/// The value of `--to`.
 #[derive(Debug, Clone)]
 enum Newer {
     Latest,
@@ -177,7 +177,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     Ok(if found.holds() { ExitStatus::Ok } else { ExitStatus::Findings })
 }
 
-/// The scenarios that a CLI of these versions records, and the others with the reason.
+/// Returns the scenarios that a CLI of these versions records, and the others with the reason.
 fn scenarios(
     workspace: &Workspace,
     selection: &Selection,
@@ -206,10 +206,10 @@ fn scenarios(
     Ok((all, left_out))
 }
 
-/// The recordings of the other version, and the version.
+/// The recordings of the other version, and its name; new recordings are compared with them.
 type Like<'a> = (&'a BTreeMap<ScenarioName, Workspace>, &'a CliVersion);
 
-/// What both sides share while their recordings are gathered.
+/// The options and results that both sides share while their recordings are gathered.
 struct DriftSession<'a> {
     workspace: &'a Workspace,
     scenarios: Vec<Arc<Scenario>>,
@@ -222,12 +222,12 @@ struct DriftSession<'a> {
     /// The limits of the search for a CLI.
     limits: ResolveSettings,
     not_recorded: Vec<NotCompared>,
-    /// The folder with the recordings of a program, which is removed in the end.
+    /// The folder with the recordings of a program; dropping it removes them.
     folder: Option<Scratch>,
 }
 
 impl DriftSession<'_> {
-    /// A version of the CLI: its committed recordings, and the others recorded now.
+    /// Gathers the recordings of a version of the CLI: the committed ones, and the others made now.
     fn of_version(&mut self, version: &CliVersion, like: Like<'_>) -> anyhow::Result<Side> {
         let known = committed(self.workspace, version, &self.scenarios);
         let lacking: Vec<Arc<Scenario>> =
@@ -268,7 +268,7 @@ impl DriftSession<'_> {
         Ok(side)
     }
 
-    /// A program that records everything, whatever version it calls itself.
+    /// Records everything with a program, whatever version it reports.
     fn of_program(&mut self, choice: &ClaudeChoice, like: Like<'_>) -> anyhow::Result<Side> {
         let claude = self.resolved(choice)?;
         let recordings = format!("recorded now by {}", claude.program.display());
@@ -278,7 +278,7 @@ impl DriftSession<'_> {
             help: Err(String::new()),
         };
         let scenarios = self.scenarios.clone();
-        // What a program starts may change without the program, so that its recordings are not kept.
+        // The program may start others that change while it stays the same, so that its recordings are not cached.
         let folder = Scratch::for_program(&self.host)?;
         let cache = folder.path().to_owned();
         self.folder = Some(folder);
@@ -293,7 +293,7 @@ impl DriftSession<'_> {
         Ok(resolve(choice, &cache, self.limits, &self.host, self.stop, &mut note)?)
     }
 
-    /// Adds what a CLI records now, and what it says of its command line where that is not known.
+    /// Adds the recordings that a CLI makes now, and the text of its `--help` if that is unknown.
     fn add(
         &mut self,
         side: &mut Side,
@@ -333,7 +333,7 @@ impl DriftSession<'_> {
     }
 }
 
-/// Prints the summary, and writes the files that were asked for.
+/// Prints the summary, and writes the files that the options name.
 fn write(found: &Drift, args: &Args, quiet: bool) -> anyhow::Result<()> {
     let mut out = if args.printed() > 0 { terminal::stderr() } else { terminal::stdout() };
     if !quiet || !found.holds() {

@@ -1,4 +1,4 @@
-//! Exit codes, and how errors become them.
+//! The exit codes, and the mapping of errors to them.
 
 use std::error::Error;
 use std::io;
@@ -19,7 +19,7 @@ use clitape_runner::suite::{Cause, SearchError};
 
 use crate::terminal;
 
-/// The exit code of the command. The numbers are documented and do not change.
+/// The exit code of the command. The numbers are documented and stay the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ExitStatus {
     /// Everything passed.
@@ -47,7 +47,7 @@ Exit codes:
   4  nothing ran, a recording failed, nothing could be collected or compared, or a signal ended it
   5  a cassette is damaged";
 
-/// Runs the command. An error is printed as one sentence, and a panic is reported as a bug.
+/// Runs the command. An error is printed as one sentence, a panic is reported as a bug.
 pub(crate) fn as_documented(command: impl FnOnce() -> anyhow::Result<ExitStatus>) -> ExitCode {
     terminal::catch_panics();
     let exit = match panic::catch_unwind(AssertUnwindSafe(command)) {
@@ -69,7 +69,7 @@ pub(crate) fn as_documented(command: impl FnOnce() -> anyhow::Result<ExitStatus>
     ExitCode::from(exit as u8)
 }
 
-/// The error of a program, if this passes it on.
+/// Returns the error of a program that `cause` is or passes on.
 fn process_error<'e>(cause: &'e (dyn Error + 'static)) -> Option<&'e ProcessError> {
     if let Some(RecordError::Process(error)) = cause.downcast_ref() {
         return Some(error);
@@ -90,7 +90,7 @@ fn process_error<'e>(cause: &'e (dyn Error + 'static)) -> Option<&'e ProcessErro
     }
 }
 
-/// The error of a system that lets no more threads or processes start, if this comes from it.
+/// Returns the error of a system that can't start more threads or processes, if `error` comes from it.
 fn lacks_threads(error: &anyhow::Error) -> Option<NoMoreThreads> {
     error.chain().find_map(|cause| {
         if let Some(ProcessError::NoMoreThreads(error)) = process_error(cause) {
@@ -106,7 +106,7 @@ fn lacks_threads(error: &anyhow::Error) -> Option<NoMoreThreads> {
     })
 }
 
-/// The error of the operating system that an error is, or passes on as its own.
+/// Returns the error of the operating system that `cause` is or passes on.
 fn io_error<'e>(cause: &'e (dyn Error + 'static)) -> Option<&'e io::Error> {
     if let Some(SearchError::Cassette(error)) = cause.downcast_ref() {
         return io_error(error);
@@ -142,7 +142,7 @@ fn io_error<'e>(cause: &'e (dyn Error + 'static)) -> Option<&'e io::Error> {
     }
 }
 
-/// The exit code of an error. The first cause that has one decides.
+/// Returns the exit code of an error. The first cause with a code decides.
 pub(crate) fn classify(error: &anyhow::Error) -> ExitStatus {
     if lacks_threads(error).is_some() {
         return ExitStatus::Nothing;

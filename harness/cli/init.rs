@@ -1,4 +1,4 @@
-//! `clitape init`: makes a workspace of a folder, for somebody's own repository.
+//! `clitape init`: turns a folder into a workspace, also one inside the user's own repository.
 
 use anyhow::bail;
 use clitape_recording::names::ScenarioName;
@@ -19,7 +19,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
-    // What is a workspace already is completed.
+    // A folder that is a workspace already is completed.
     let is_new = workspace.names()?.is_empty();
     let whole = workspace.root().canonicalize().ok().filter(|_| is_new);
     let parent = whole.as_deref().and_then(std::path::Path::parent);

@@ -1,5 +1,5 @@
-//! What commands read: a file or standard input, and the limits that several of them have: how much is read of a file,
-//! a recording or a capture, how many plans are replayed, and for how long.
+//! The input of commands: a file or standard input, and the limits that several commands share: how much of a file, a
+//! recording or a capture is read, how many plans are replayed, and for how long.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,12 +12,12 @@ use clitape_recording::limits::{CAPTURE, CHANNELS, PIECES, PLANS, ReplayLimits};
 /// The name of standard input and of standard output, wherever a command takes the path of a file.
 pub(crate) const STANDARD: &str = "-";
 
-/// Whether a path names standard input or standard output.
+/// Returns whether a path means standard input or standard output.
 pub(crate) fn is_standard(path: &Path) -> bool {
     path == Path::new(STANDARD)
 }
 
-/// The path to read what is named by `path`: `-` is standard input.
+/// Returns the path to read for `path`: that of standard input for `-`.
 pub(crate) fn named(path: &Path) -> &Path {
     if is_standard(path) { Path::new("/dev/stdin") } else { path }
 }

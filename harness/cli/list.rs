@@ -1,4 +1,4 @@
-//! `clitape list`: the scenarios of a workspace, with their versions, channels and issues.
+//! `clitape list`: lists the scenarios of a workspace, with their versions, channels and issues.
 
 use clitape_recording::names::ScenarioName;
 use clitape_recording::scenario::Workspace;
@@ -26,7 +26,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStat
     let names = Names { parts: true, ..Names::default() };
     let selection = args.selection.select(workspace, names)?;
     let names: Vec<ScenarioName> = selection.scenarios.iter().map(|one| one.name.clone()).collect();
-    // The table has no such column.
+    // Only the JSON has the numbers of goldens and bytes.
     let counting = if args.json { Counting::Files } else { Counting::Nothing };
     let mut scenarios = overviews(workspace, &names, counting)?;
     for (overview, one) in scenarios.iter_mut().zip(&selection.scenarios) {
@@ -86,7 +86,7 @@ fn row(one: &ScenarioOverview) -> [String; 5] {
     [one.name.to_string(), versions, recorded, channels(&one.channels), tracks]
 }
 
-/// Channels without what they have in common: `telegram (partial, progress), acp`.
+/// Joins the names of channels, those of chats in brackets: `telegram (partial, progress), acp`.
 fn channels(all: &[String]) -> String {
     let mut chats = Vec::new();
     let mut others = Vec::new();

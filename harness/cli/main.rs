@@ -53,8 +53,8 @@ use clitape_process::{ENTER, SUPERVISE, enter, supervise, supervise_with};
 use clitape_recording::scenario::Workspace;
 use tikv_jemallocator::Jemalloc;
 
-/// A run has many short strings and small trees, for which this takes less time than the allocator of the system
-/// (docs/performance.md says how much).
+/// The allocator of the process. It is faster than that of the system for the many short strings and small trees of a
+/// run (docs/performance.md has the numbers).
 #[global_allocator]
 static ALLOCATOR: Jemalloc = Jemalloc;
 
@@ -134,7 +134,7 @@ fn main() -> ExitCode {
         Some(first) if first == ENTER => return enter(arguments),
         _ => {}
     }
-    // Also when the file of this program is replaced while it runs.
+    // The link stays valid when the file of this program is replaced while it runs.
     supervise_with("/proc/self/exe".into());
     exit::as_documented(|| {
         if completions::answer(command)? {
@@ -198,12 +198,12 @@ fn main() -> ExitCode {
     })
 }
 
-/// The command with all its arguments.
+/// Builds the command with all its arguments.
 fn command() -> clap::Command {
     Args::command()
 }
 
-/// The workspace that `--root` names, or the current folder, whatever is above it.
+/// Returns the workspace that `--root` names, or the current folder, even inside another workspace.
 fn workspace_at(root: Option<PathBuf>) -> anyhow::Result<Workspace> {
     Ok(match root {
         Some(root) => Workspace::named(&root),
@@ -211,7 +211,7 @@ fn workspace_at(root: Option<PathBuf>) -> anyhow::Result<Workspace> {
     })
 }
 
-/// The workspace that `--root` names, or the nearest one.
+/// Returns the workspace that `--root` names, or the nearest one at or above the current folder.
 fn workspace(root: Option<PathBuf>) -> anyhow::Result<Workspace> {
     if let Some(root) = root {
         return Ok(Workspace::named(&root));
@@ -226,7 +226,7 @@ fn workspace(root: Option<PathBuf>) -> anyhow::Result<Workspace> {
     })
 }
 
-/// Like [`workspace`], but a new one may begin in the current folder.
+/// Returns the same as [`workspace`], but starts a new one in the current folder where there is none.
 fn workspace_or_here(root: Option<PathBuf>) -> anyhow::Result<Workspace> {
     let here = std::env::current_dir().context("can't tell the current folder")?;
     match root {

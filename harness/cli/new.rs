@@ -1,4 +1,4 @@
-//! `clitape new`: writes a scenario that records and passes as it stands.
+//! `clitape new`: writes a scenario that records and passes without a change.
 
 use clitape_recording::names::ScenarioName;
 use clitape_recording::scenario::{Workspace, template};

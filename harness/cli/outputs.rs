@@ -1,4 +1,4 @@
-//! Where a report goes beside the terminal: files, annotations and the job summary of GitHub Actions.
+//! The places of a report beside the terminal: files, annotations and the job summary of GitHub Actions.
 
 use std::fs::File;
 use std::hash::{BuildHasher as _, RandomState};
@@ -18,7 +18,7 @@ use crate::terminal::{self, Terminal};
 /// The variable by which GitHub Actions names the file of the job summary.
 const SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
-/// What else to write of a report
+/// The options that write a report to further places
 #[derive(clap::Args, Default)]
 pub(crate) struct Outputs {
     /// Write the report as JUnit XML; - is standard output, in all reports
@@ -41,27 +41,27 @@ pub(crate) struct Outputs {
     lanes: bool,
 }
 
-/// The places of a report, open before anything runs.
+/// The places of a report, opened before anything runs, so that a path that can't be written fails early.
 pub(crate) struct OpenOutput {
     files: ReportFiles,
     html: Option<PathBuf>,
     detail: Detail,
     summary: Option<(PathBuf, File)>,
-    /// What makes GitHub Actions listen again, once it was told not to obey what is printed.
+    /// The token that makes GitHub Actions obey commands again, after `begin` has stopped that.
     token: Option<String>,
-    /// The workspace as seen from the repository's root.
+    /// The workspace's path from the repository's root.
     place: PathBuf,
     /// The format of the report on standard output, if it goes there.
     printed: Option<Format>,
 }
 
 impl Outputs {
-    /// Whether a page is wanted.
+    /// Returns whether a page is wanted.
     pub(crate) fn has_html(&self) -> bool {
         self.html.is_some()
     }
 
-    /// Opens them all, `json` too, for a report of the workspace in this folder.
+    /// Opens all places, that of `json` too, for a report of the workspace in this folder.
     pub(crate) fn open(&self, workspace: &Path, json: Option<&Path>) -> anyhow::Result<OpenOutput> {
         let detail = if self.lanes { Detail::Lanes } else { Detail::Chat };
         let wanted = [
@@ -90,7 +90,7 @@ impl Outputs {
         if let Some(dir) = &self.html {
             make_folder(dir)?;
         }
-        // A folder that can't be found is in no repository; the report says what else is wrong with it.
+        // A folder outside of any repository is fine; the report has any other problem with it.
         let repository = files::repository(workspace).ok().flatten();
         let place = repository.map(|(_, place)| place).unwrap_or_default();
         Ok(OpenOutput {
@@ -106,28 +106,27 @@ impl Outputs {
 }
 
 impl OpenOutput {
-    /// Begins what is printed for people: GitHub Actions obeys none of it.
+    /// Begins the output for people, in which GitHub Actions obeys no command.
     pub(crate) fn begin(&self, out: &mut Terminal) -> std::io::Result<()> {
         self.token.iter().try_for_each(|token| out.workflow(&format!("::stop-commands::{token}")))
     }
 
-    /// How much of the findings of one cause is shown.
+    /// Returns how much is shown of findings that have the same cause.
     pub(crate) fn detail(&self) -> Detail {
         self.detail
     }
 
-    /// Where to print for people: on stderr if a report has standard output to itself.
+    /// Returns the stream for people: stderr if a report goes to stdout.
     pub(crate) fn people(&self) -> Terminal {
         if self.printed.is_some() { terminal::stderr() } else { terminal::stdout() }
     }
 
-    /// Where the page goes, if one is wanted.
+    /// Returns the folder of the page, if one is wanted.
     pub(crate) fn html(&self) -> Option<&Path> {
         self.html.as_deref()
     }
 
-    /// Ends what is printed for people, and writes the report wherever it goes; its page links to
-    /// `pages`.
+    /// Ends the output for people, and writes the report to all its places; its page links to `pages`.
     pub(crate) fn finish(
         self,
         report: &Report,
@@ -159,13 +158,13 @@ impl OpenOutput {
     }
 }
 
-/// Makes the folder that an option names for what a command writes.
+/// Makes the folder that an option names for the output of a command.
 pub(crate) fn make_folder(dir: &Path) -> anyhow::Result<()> {
     files::make_folder(dir)
         .with_context(|| format!("can't make the folder {}; choose another", dir.display()))
 }
 
-/// Writes files whole, and puts them in their places once all of them are written; otherwise what was there stays.
+/// Writes files whole, and puts them in their places once all of them are written; after an error, the old ones stay.
 pub(crate) fn write_files<B: AsRef<[u8]>>(
     files: impl IntoIterator<Item = (PathBuf, B)>,
 ) -> anyhow::Result<()> {
@@ -179,19 +178,19 @@ pub(crate) fn write_files<B: AsRef<[u8]>>(
     Ok(open.into_iter().try_for_each(NewFile::put)?)
 }
 
-/// Writes a file whole; otherwise what was there stays.
+/// Writes a file whole; after an error, the old one stays.
 pub(crate) fn write_file(path: &Path, bytes: impl AsRef<[u8]>) -> anyhow::Result<()> {
     Ok(files::replace(path, bytes)?)
 }
 
-/// Says on stderr why checks could not be run.
+/// Prints on stderr why checks could not be run.
 pub(crate) fn complain(report: &Report) {
     for trouble in report.troubles() {
         terminal::error(&trouble.sentence);
     }
 }
 
-/// Fails if standard output would have several reports.
+/// Fails if several reports are to go to standard output.
 pub(crate) fn check_printed(reports: usize) -> anyhow::Result<()> {
     if reports > 1 {
         bail!("standard output can have one report only; write the others into files");
@@ -199,7 +198,7 @@ pub(crate) fn check_printed(reports: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How a command ends that tells this report.
+/// Returns the exit code of a command whose result is this report.
 pub(crate) fn exit(report: &Report) -> ExitStatus {
     if let Some(trouble) = report.troubles().first() {
         return match trouble.cause {

@@ -1,4 +1,4 @@
-//! Progress of a command: one line that is rewritten on a terminal, or plain lines elsewhere.
+//! The progress of a command: one line that is rewritten on a terminal, or plain lines elsewhere.
 
 use std::io::Write;
 
@@ -36,12 +36,12 @@ impl ProgressLine {
 }
 
 impl<W: Write> ProgressLine<W> {
-    /// Shows the current work where a line can be rewritten, and nothing elsewhere.
+    /// Shows the current work where a line can be rewritten.
     pub(crate) fn now(&mut self, text: &str) {
         if self.how == ProgressStyle::Rewritten {
             let text = plain(text);
             let text = truncate(&text, WIDTH, Keep::Start);
-            // A failure to show progress is no reason to stop.
+            // A failure to show progress does not stop the command.
             let _ = write!(self.out, "\r\u{1b}[2K{text}").and_then(|()| self.out.flush());
             self.shown = true;
         }
@@ -51,7 +51,7 @@ impl<W: Write> ProgressLine<W> {
     pub(crate) fn step(&mut self, text: &str) {
         self.now(text);
         if self.how == ProgressStyle::Lines {
-            // A failure to show progress is no reason to stop.
+            // A failure to show progress does not stop the command.
             let _ = writeln!(self.out, "{}", plain(text));
         }
     }
@@ -59,7 +59,7 @@ impl<W: Write> ProgressLine<W> {
     /// Removes the line, before something else is printed.
     pub(crate) fn clear(&mut self) {
         if std::mem::take(&mut self.shown) {
-            // A failure to show progress is no reason to stop.
+            // A failure to show progress does not stop the command.
             let _ = write!(self.out, "\r\u{1b}[2K").and_then(|()| self.out.flush());
         }
     }

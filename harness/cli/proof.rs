@@ -1,4 +1,4 @@
-//! `clitape proof`: the page a reviewer reads, and the texts and pictures beside it.
+//! `clitape proof`: writes the page for a reviewer, and the texts and pictures beside it.
 
 use std::path::{Path, PathBuf};
 
@@ -132,8 +132,8 @@ fn write(
     Ok(if report.holds() { ExitStatus::Ok } else { ExitStatus::Findings })
 }
 
-/// The secrets in what a proof publishes and in the recordings behind it, but for those that the
-/// recordings allow.
+/// Returns the secrets in the published files and in the recordings behind them, without those that the recordings
+/// allow.
 fn secrets(cases: &[ProofCase], published: &[(&str, String)]) -> Vec<Hit> {
     let mut hits: Vec<Hit> =
         published.iter().flat_map(|(file, text)| scan(file, text.as_bytes())).collect();
@@ -144,7 +144,7 @@ fn secrets(cases: &[ProofCase], published: &[(&str, String)]) -> Vec<Hit> {
     hits
 }
 
-/// The picture of the page, or why there is none: everything else stands without it.
+/// Makes the picture of the page. A failure is returned as a sentence, because the proof is complete without it.
 fn write_png(dir: &Path) -> anyhow::Result<String> {
     let path = dir.join("page.png");
     match take_photo(&dir.join("index.html")) {
@@ -160,7 +160,7 @@ fn write_png(dir: &Path) -> anyhow::Result<String> {
             if error.downcast_ref().is_some_and(|error| matches!(error, PhotoError::Stopped)) {
                 return Err(error);
             }
-            // One of before would show another page.
+            // The picture of an earlier run would show another page.
             let _ = files::remove(&path);
             Ok(format!("no page.png: {error}"))
         }

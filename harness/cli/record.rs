@@ -29,7 +29,7 @@ mod loss;
 pub(crate) use limits::RecordLimits;
 pub(crate) use loss::loss;
 
-/// What a recording can do on the machine, as `--help` shows it.
+/// The help text about what a recording can do on the machine.
 const HELP: &str = "\
 A recording runs, as you, what the scenario asks for: the tool calls of its model.toml,
 such as Bash commands, as far as `record.args` allows them, and the hooks and tool servers
@@ -128,7 +128,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
                 failures.add(scenario.name.as_str(), error)?;
                 takes.retain(|(of, _)| of.name != scenario.name);
             }
-            // The user could not be asked.
+            // The question could not be asked.
             Err(error) => return Err(error),
         }
     }
@@ -156,7 +156,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         }
         let claude =
             known.iter().find_map(|(of, claude)| claude.as_ref().filter(|_| *of == choice));
-        // A CLI that can't be had is one failure, whatever was to be recorded with it.
+        // A CLI that can't be found or installed counts as one failure, however many scenarios it was to record.
         let Some(claude) = claude else { continue };
         let is_named = scenarios.iter().any(|(of, one)| of.name == scenario.name && one.is_named);
         if !is_named && is_left_out(scenario, claude) {
@@ -196,7 +196,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     Ok(failures.tell()?.unwrap_or(exit))
 }
 
-/// The selected scenarios. Those that are not named themselves are left out where they can't be recorded.
+/// Loads the selected scenarios. One that is selected by a pattern is left out if it can't be recorded.
 fn loaded<'s>(
     workspace: &Workspace,
     selection: &'s Selection,
@@ -214,7 +214,7 @@ fn loaded<'s>(
     Ok(scenarios)
 }
 
-/// Each scenario with each CLI that records it.
+/// Returns each scenario with each CLI that records it.
 fn takes<'s>(
     workspace: &Workspace,
     scenarios: &'s [(Scenario, &Selected)],
@@ -242,12 +242,12 @@ fn takes<'s>(
     Ok(takes)
 }
 
-/// Whether the exception of a scenario leaves the version of a CLI out.
+/// Returns whether `record.only` of a scenario leaves out the version of a CLI.
 fn is_left_out(scenario: &Scenario, claude: &Claude) -> bool {
     scenario.record.only.as_ref().is_some_and(|range| !range.contains(&claude.version))
 }
 
-/// A CLI in a few words.
+/// Names a CLI in a few words.
 fn shown(choice: &ClaudeChoice) -> String {
     match choice {
         ClaudeChoice::Npm(version) => format!("CLI {version}"),
@@ -256,7 +256,7 @@ fn shown(choice: &ClaudeChoice) -> String {
     }
 }
 
-/// Reports what an earlier run has left behind, if there is any.
+/// Reports the folders and processes that a killed run has left, if there are any.
 fn say(Swept { folders, processes }: Swept) {
     if folders > 0 {
         terminal::note(format_args!(
@@ -306,7 +306,7 @@ fn take(
         .with_context(|| format!("can't record {} with {}", scenario.name, claude.version))
 }
 
-/// The paths of this machine, as the environment names them.
+/// Returns the paths of this machine, as the environment names them.
 pub(crate) fn host_paths() -> HostPaths {
     HostPaths {
         path: std::env::var_os("PATH").unwrap_or_default(),
@@ -315,7 +315,7 @@ pub(crate) fn host_paths() -> HostPaths {
     }
 }
 
-/// The folder for installed CLIs and built revisions, in the user's cache folder.
+/// Returns the folder for installed CLIs and built revisions, in the user's cache folder.
 pub(crate) fn cache() -> anyhow::Result<PathBuf> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     set("XDG_CACHE_HOME")

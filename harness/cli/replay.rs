@@ -1,4 +1,4 @@
-//! `clitape replay`: prints what happens when a cassette is replayed.
+//! `clitape replay`: replays a cassette or a capture and prints its trace.
 
 use std::io::BufReader;
 use std::ops::{ControlFlow, RangeInclusive};
@@ -69,7 +69,7 @@ impl ChannelArg {
     }
 }
 
-/// Replays what is asked for. `is_given` says whether an option stands on the command line, by its id.
+/// Replays the input of the command line. `is_given` returns whether the command line has an option, by its id.
 pub(crate) fn run(
     workspace: &Workspace,
     args: &Args,
@@ -121,8 +121,8 @@ fn replay_read(args: &Args, file: &CaptureFile) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Ok)
 }
 
-/// Replays, or plays in a real chat, what has a plan, or prints the plan. `recording` is what `input` is of, unless that
-/// is a plain capture.
+/// Replays an input that is in memory, plays it in a real chat, or prints its plan. `recording` is the cassette of
+/// `input`, or `None` for a plain capture.
 fn replay_whole(
     workspace: &Workspace,
     args: &Args,
@@ -144,14 +144,14 @@ fn replay_whole(
     if let Some(GivenRecording { cassette, scenario }) = recording {
         let session = match scenario {
             Some(scenario) => scenario.session.clone(),
-            // A cassette may be of another workspace, where its scenario is not.
+            // A cassette may come from another workspace, so that its scenario is not here.
             None => {
                 let scenario = workspace.load(cassette.manifest.scenario.as_str()).ok();
                 scenario.and_then(|scenario| scenario.session)
             }
         };
         runs[0].add_session(cassette, session.as_ref());
-        // A plan is of the bytes of one run.
+        // A plan covers the bytes of one run.
         if scenario.is_some() && request.plan.is_none() {
             add_further(&mut runs, cassette, request)?;
         }
@@ -174,12 +174,12 @@ fn replay_whole(
 }
 
 impl Args {
-    /// Whether people read, below a replay, what became of its lines.
+    /// Returns whether a footer with the number of lines follows the replay.
     fn has_footer(&self) -> bool {
         self.speed.is_none() && !self.request.json
     }
 
-    /// Shows the entries of a replay as the options say.
+    /// Returns a printer for the entries, as the options ask for.
     fn printer(&self, request: &ReplayRequest) -> EntryPrinter {
         let channel = self.channel.lane();
         let is_played = self.speed.is_some();
@@ -196,7 +196,7 @@ impl Args {
     }
 }
 
-/// Adds the replays of the further runs of a cassette. Each begins when the one before is over.
+/// Adds the replays of the further runs of a cassette, each after the end of the run before.
 fn add_further(
     runs: &mut Vec<Replay>,
     cassette: &Cassette,
@@ -213,7 +213,7 @@ fn add_further(
     Ok(())
 }
 
-/// Parses the speed.
+/// Parses the value of `--speed`.
 fn speed(word: &str) -> Result<f64, String> {
     let speed = word.parse().ok().filter(|speed| SPEEDS.contains(speed));
     speed.ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! `clitape report`: what is done with the reports of test runs.
+//! `clitape report`: works on the reports of test runs.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `clitape review`: lists what waits for a review, and settles it one by one or all at once.
+//! `clitape review`: lists the goldens that wait for a review, and settles them one by one or all at once.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -93,18 +93,18 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStat
     settle_all(workspace, &items, args, &mut out)
 }
 
-/// The ids of the goldens that wait for a review.
+/// Returns the ids of the goldens that wait for a review.
 pub(crate) fn waiting(workspace: &Workspace) -> anyhow::Result<Vec<String>> {
     let items = items(workspace)?.into_iter();
     Ok(items.filter(|item| item.state.waits()).map(|item| item.id).collect())
 }
 
-/// Whether a golden is one of those that are asked for; without a filter, all are.
+/// Returns whether a filter means this golden; without filters, all are meant.
 fn is_chosen(item: &ReviewItem, filters: &[String], workspace: &Workspace) -> bool {
     filters.is_empty() || filters.iter().any(|filter| item.is_meant(filter, workspace))
 }
 
-/// Leaves the goldens that are asked for. A filter that is an id means that golden alone.
+/// Removes the goldens that no filter means. A filter that is an id means that golden alone.
 fn choose(
     items: &mut Vec<ReviewItem>,
     filters: &[String],
@@ -178,7 +178,7 @@ fn settle_all(
     Ok(ExitStatus::Ok)
 }
 
-/// What waits in each scenario, then its orphans.
+/// Lists the proposals of each scenario, then its goldens that can be removed.
 fn items(workspace: &Workspace) -> anyhow::Result<Vec<ReviewItem>> {
     let subjects = workspace.subjects()?;
     let mut items = Vec::new();
@@ -202,7 +202,7 @@ fn items(workspace: &Workspace) -> anyhow::Result<Vec<ReviewItem>> {
     Ok(items)
 }
 
-/// Variants whose golden is not there or that no replay gives, but for those on the list already.
+/// Lists variants that lack a golden or that no replay gives, except those in `listed`.
 fn variants(
     workspace: &Workspace,
     listed: &[ReviewItem],
@@ -251,7 +251,7 @@ fn show(out: &mut Terminal, item: &ReviewItem) -> anyhow::Result<()> {
     Ok(write_change(out.styled(), &change)?)
 }
 
-/// Asks until the answer settles it, and shows what is asked for.
+/// Asks until an answer settles the golden, and shows what is asked for in between.
 fn answered(out: &mut Terminal, item: &ReviewItem) -> anyhow::Result<ReviewAnswer> {
     loop {
         match (ask(out)?, &item.old) {
@@ -264,7 +264,7 @@ fn answered(out: &mut Terminal, item: &ReviewItem) -> anyhow::Result<ReviewAnswe
     }
 }
 
-/// Writes a whole golden, its entries as they are.
+/// Prints all entries of a golden.
 fn whole(out: &mut Terminal, path: &Path) -> anyhow::Result<()> {
     for line in text(path)?.lines() {
         out.line(format_args!("  {line}"))?;
@@ -280,7 +280,7 @@ fn settle(choice: ReviewChoice, item: &ReviewItem, reason: Option<&str>) -> io::
                 let text = files::read_text(&proposed)?;
                 files::replace(&proposed, explained(&text, reason))?;
             }
-            // A link would become the golden itself, which nothing could read.
+            // Reading refuses a link, which would become a golden that can't be read.
             files::read_text(&proposed)?;
             Ok(files::rename(&proposed, &item.golden)?)
         }
@@ -289,7 +289,7 @@ fn settle(choice: ReviewChoice, item: &ReviewItem, reason: Option<&str>) -> io::
     }
 }
 
-/// A golden whose header says why it is right, where insta keeps a description.
+/// Adds the reason to the header of a golden, under the key that insta uses for a description.
 fn explained(golden: &str, reason: &str) -> String {
     let line = format!("---\ndescription: {}\n", json!(plain(reason)));
     golden.replacen("---\n", &line, 1)

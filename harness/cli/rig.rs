@@ -1,4 +1,4 @@
-//! `clitape rig`: one scenario at a gateway, watched live.
+//! `clitape rig`: plays one scenario at a gateway and shows the chat live.
 
 use std::path::PathBuf;
 
@@ -67,7 +67,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         out.line(line)?;
     }
     let mut chat = TerminalChat::default();
-    // An editor has no chat to draw.
+    // The run of an editor has no chat to draw.
     let has_chat = gateway.spec.front == Front::Chat;
     let draws = terminal::can_rewrite() && !args.calls && has_chat;
     let (mut failed, mut printed) = (None, Vec::new());

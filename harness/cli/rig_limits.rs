@@ -8,7 +8,7 @@ use clitape_rig::limits::{ChatServerLimits, KEPT, RigLimits, SubjectLimits};
 
 /// The limits of a subject where the command line names no others.
 const SUBJECT: SubjectLimits = SubjectLimits::DEFAULT;
-/// Those of a chat server.
+/// The limits of a chat server where the command line names no others.
 const CHAT: ChatServerLimits = ChatServerLimits::DEFAULT;
 
 /// The limit on what other programs make a run keep.
@@ -140,14 +140,14 @@ pub(crate) struct RunLimitArgs {
 }
 
 impl SubjectOutput {
-    /// The limits as values.
+    /// Returns the limits as values.
     pub(crate) fn limits(&self) -> OutputLimits {
         OutputLimits { bytes: self.max_output, line: self.max_line, lines: self.max_lines }
     }
 }
 
 impl SubjectUse {
-    /// The limits as values, with those of the output.
+    /// Returns the limits as values, together with those of the output.
     pub(crate) fn limits(&self, output: OutputLimits) -> RigLimits {
         let subject = SubjectLimits {
             output,
@@ -160,7 +160,7 @@ impl SubjectUse {
 }
 
 impl ChatLimitArgs {
-    /// The limits as values.
+    /// Returns the limits as values.
     pub(crate) fn limits(&self) -> ChatServerLimits {
         ChatServerLimits {
             connections: count(self.max_connections),
@@ -183,12 +183,12 @@ impl ChatLimitArgs {
 }
 
 impl RunLimitArgs {
-    /// The limit on what is kept.
+    /// Returns the limit on the memory for what others send.
     pub(crate) fn kept(&self) -> ByteSize {
         self.used.kept.max_kept
     }
 
-    /// The limits as values, with those of the output.
+    /// Returns the limits as values, together with those of the output.
     pub(crate) fn limits(&self, output: OutputLimits) -> RigLimits {
         let limits = self.used.limits(output);
         let subject = SubjectLimits { calls: count(self.calls.max_calls), ..limits.subject };
@@ -197,7 +197,7 @@ impl RunLimitArgs {
 }
 
 impl RigLimitArgs {
-    /// The limits as values.
+    /// Returns the limits as values.
     pub(crate) fn limits(&self) -> RigLimits {
         self.others.limits(self.output.limits())
     }

@@ -1,5 +1,4 @@
-//! `clitape scan`, which looks for secrets in files, and the same check in `record` and `import` before
-//! they write a cassette.
+//! `clitape scan`: looks for secrets in files. `record` and `import` make the same check before they write a cassette.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -92,7 +91,7 @@ fn summary(scanned: &Scanned) -> String {
     text
 }
 
-/// Counts by rule, for people: `2 github, 1 sk`.
+/// Counts secrets by rule, for people: `2 github, 1 sk`.
 fn counts<'h>(hits: impl IntoIterator<Item = &'h Hit>) -> String {
     let counts = by_rule(hits).into_iter().map(|(rule, count)| format!("{count} {rule}"));
     counts.collect::<Vec<_>>().join(", ")
@@ -131,9 +130,9 @@ fn check_rules(rules: &[String]) -> anyhow::Result<()> {
 
 /// The result of the check of a recording for secrets.
 pub(crate) enum Guarded {
-    /// It may be written. The text follows the line that names what was written.
+    /// The recording may be written. The text follows the line that names the cassette.
     Kept(String),
-    /// It must not be written. The text says why, and what to do.
+    /// The recording must not be written. The text says why, and what to do.
     Stopped(String),
 }
 

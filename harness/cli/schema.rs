@@ -1,4 +1,4 @@
-//! `clitape schema`: the JSON Schema of the records that are recorded.
+//! `clitape schema`: prints the JSON Schema of the recorded records.
 
 use clitape_recording::scenario::Workspace;
 use clitape_runner::observed::observe;

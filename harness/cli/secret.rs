@@ -1,11 +1,11 @@
-//! Secrets of the environment, which no error repeats.
+//! The secrets of the environment, whose values are left out of every error.
 
 use std::env::{self, VarError};
 
 use anyhow::bail;
 
-/// The value of the variable `name`, which holds `what` and is not empty; an error names the variable
-/// only.
+/// Returns the value of the variable `name`, which contains `what`. It is an error if the variable is empty or not set;
+/// the error has only its name.
 pub(crate) fn secret(name: &str, what: &str) -> anyhow::Result<String> {
     match env::var(name) {
         Ok(value) if value.is_empty() => bail!("{name} is empty; set it to {what}"),

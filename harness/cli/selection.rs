@@ -1,12 +1,12 @@
-//! Which scenarios a command takes: the options that all such commands share.
+//! The options that choose scenarios, which all commands about scenarios share.
 
 use clitape_recording::scenario::Workspace;
 use clitape_runner::suite::select::{NamePattern, Selection, Selector, Shard, changed_since};
 
-/// The revision of `--changed` without a value: what is not committed.
+/// The revision of `--changed` without a value: it selects what is not committed.
 const UNCOMMITTED: &str = "HEAD";
 
-/// Which scenarios
+/// The options that choose scenarios
 #[derive(clap::Args, Debug, Default)]
 pub(crate) struct SelectionArgs {
     /// Scenarios: NAME, NAME/VERSION, or a pattern such as 'three-*' or '*/2.1.330'
@@ -28,17 +28,17 @@ pub(crate) struct SelectionArgs {
     shard: Option<Shard>,
 }
 
-/// What the names of a command may mean beside the scenarios that there are.
+/// The meanings that a command gives to names, in addition to those of existing scenarios and recordings.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Names {
-    /// Parts of names.
+    /// A part of a scenario's name means all scenarios that contain it.
     pub(crate) parts: bool,
-    /// Versions that are not recorded yet.
+    /// A version may be one that is not recorded yet.
     pub(crate) new_versions: bool,
 }
 
 impl SelectionArgs {
-    /// What is selected in a workspace.
+    /// Returns the selected scenarios of a workspace.
     pub(crate) fn select(&self, workspace: &Workspace, names: Names) -> anyhow::Result<Selection> {
         let changed = match &self.changed {
             Some(revision) => Some((revision.clone(), changed_since(workspace, revision)?)),

@@ -1,4 +1,4 @@
-//! `clitape session`: whether a session on disk may be resumed, and why (X8).
+//! `clitape session`: decides whether a session on disk may be resumed, and prints why.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read as _};
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     Ok(if verdict.resumable { ExitStatus::Ok } else { ExitStatus::Findings })
 }
 
-/// The path of the transcript, even if there is no file.
+/// Returns the path of the transcript; as an error, the path at which it is missing.
 fn find(args: &Args) -> anyhow::Result<Result<PathBuf, PathBuf>> {
     let Some(id) = &args.id else {
         return Ok(Ok(args.transcript.clone().unwrap_or_default()));
@@ -118,7 +118,7 @@ fn print(out: &mut Terminal, path: &Path, verdict: &Resumability) -> io::Result<
     odd(lines).iter().try_for_each(|sentence| out.line(sentence))
 }
 
-/// Sentences about lines of the transcript that were not used.
+/// Returns sentences about lines of the transcript that were not used.
 fn odd(lines: &LineSummary) -> Vec<String> {
     let mut odd = Vec::new();
     if lines.unfinished_bytes > 0 {

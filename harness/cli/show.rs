@@ -1,4 +1,4 @@
-//! `clitape show`: one scenario in words, with what is recorded of it and the commands that use it.
+//! `clitape show`: describes one scenario in words, with its recordings and the commands that use it.
 
 use clitape_recording::scenario::Workspace;
 use clitape_recording::text::plural;
@@ -10,7 +10,7 @@ use clitape_runner::suite::select::{NamePattern, Selector};
 use crate::exit::ExitStatus;
 use crate::terminal::{self, Terminal};
 
-/// The columns of the headings.
+/// The width of the headings, in columns.
 const HEADING: usize = 14;
 
 /// Describes a scenario: what is asked, what the model does, where a person sees it, and what is recorded
@@ -77,12 +77,12 @@ fn show(
     commands(workspace, overview, scenario.has_model(), out)
 }
 
-/// The words on one line, if there are any.
+/// Joins the words to one line; empty without words.
 fn joined(words: &[String]) -> Vec<String> {
     if words.is_empty() { Vec::new() } else { vec![words.join(", ")] }
 }
 
-/// Goldens by their view, with the versions or outcomes of which there are further ones: `bus (2.1.148)`.
+/// Groups goldens by their view, with the versions or outcomes of the further ones: `bus (also 2.1.148)`.
 fn by_view(files: &[String]) -> Vec<String> {
     let mut views: Vec<(&str, Vec<&str>)> = Vec::new();
     for file in files {
@@ -100,7 +100,7 @@ fn by_view(files: &[String]) -> Vec<String> {
     views.into_iter().map(shown).collect()
 }
 
-/// A heading, and lines beside and below it.
+/// Prints a heading, and lines beside and below it.
 fn part(out: &mut Terminal, heading: &str, lines: &[String]) -> anyhow::Result<()> {
     let mut heading = heading;
     for line in lines {
@@ -120,7 +120,7 @@ fn recording(one: &RecordingOverview) -> String {
     format!("{:<10} {date}{}{origin}", one.version, kilobytes.unwrap_or_default())
 }
 
-/// The commands that use the scenario.
+/// Prints the commands that use the scenario.
 fn commands(
     workspace: &Workspace,
     overview: &ScenarioOverview,

@@ -1,4 +1,5 @@
-//! `clitape shrink`: makes a recording and a plan that fail as small as they get, and writes them as a scenario.
+//! `clitape shrink`: reduces a recording and a plan that fail to the smallest that still fail, and writes them as a
+//! scenario.
 
 use std::sync::Arc;
 
@@ -70,7 +71,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStat
     Ok(ExitStatus::Ok)
 }
 
-/// The one scenario that is meant, with one version or without.
+/// Returns the one scenario that the pattern means, with one version or without.
 fn one(workspace: &Workspace, pattern: &NamePattern) -> anyhow::Result<Selected> {
     let selector = Selector { names: vec![pattern.clone()], ..Selector::default() };
     let mut scenarios = selector.choose(workspace)?.scenarios;

@@ -12,12 +12,12 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use crate::exit::ExitStatus;
 use crate::terminal;
 
-/// How long a command that works on what other programs sent may go on after a signal: it looks at the flag between two
-/// steps, and a step on much of it takes seconds.
+/// The time that a command may go on after a signal if it works on data of other programs. It checks the flag between
+/// two steps, and a step over much data takes seconds.
 const LAST_STEP: Duration = Duration::from_millis(1_400);
-/// How long the end of its programs may take then. Their supervisors go on with it.
+/// The time for the end of its programs after that. Their supervisors continue after it.
 const LAST_END: Duration = Duration::from_millis(200);
-/// How long the words about it may take, if nobody reads them.
+/// The time for the last message, which blocks if its reader does not read.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 /// The number of signals after which the command exits at once.
 const SIGNALS_TO_EXIT: usize = 3;
@@ -28,8 +28,8 @@ pub(crate) fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
     on_signals(|| {})
 }
 
-/// Returns such a flag for a command that works on what other programs send. If the command has not ended in time, it ends its programs and
-/// exits; its supervisors then remove their folders, as after a SIGKILL.
+/// Returns such a flag for a command that works on what other programs send. If the command has not ended in time, it
+/// ends its programs and exits; its supervisors then remove their folders, as after a SIGKILL.
 pub(crate) fn stop_in_time() -> anyhow::Result<Arc<AtomicBool>> {
     on_signals(|| {
         // Without a further thread, the next signals wait for this one.
@@ -39,11 +39,11 @@ pub(crate) fn stop_in_time() -> anyhow::Result<Arc<AtomicBool>> {
     })
 }
 
-/// Ends the command soon, with its last words if they can be said.
+/// Ends the command soon, with a last message if there is time for it.
 fn end_in_time() {
     thread::sleep(LAST_STEP);
     end_programs(LAST_END);
-    // Without a thread for them, there is no time for words.
+    // Without a thread for it, there is no time for a message.
     let _ = start("last-words", || terminal::note("stopped before all was done"));
     thread::sleep(LAST_WORDS);
     std::process::exit(ExitStatus::Nothing as i32);

@@ -13,7 +13,7 @@ use crate::terminal;
 /// The option that puts the program into a folder.
 const INSTALL: &str = "--install";
 
-/// What the help says after the usage: the arguments are not clap's.
+/// The help text after the usage. It is written by hand, because clap does not parse these arguments.
 const HELP: &str = "\
 Arguments:
   --install DIR   put the program into DIR under the name claude, and print its path
@@ -71,9 +71,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     )
 }
 
-/// Runs the stand-in if the program was started under the name `claude`, or as `clitape stand-in`. It does not
-/// read its arguments with clap, because it gets those of `claude`, and has to begin in an instant. Only
-/// `clitape stand-in --help` is left to clap.
+/// Runs the stand-in if the program was started under the name `claude`, or as `clitape stand-in`. The arguments are
+/// not read with clap, because they are those of `claude`, and because the stand-in must start fast. Only `clitape
+/// stand-in --help` is left to clap.
 pub(crate) fn is_asked_for(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     let program = arguments.next()?;
     let is_claude = Path::new(&program).file_stem() == Some(OsStr::new("claude"));

@@ -1,4 +1,4 @@
-//! `clitape subject`: the subjects of `clitape.toml`, and whether one of them can be tested.
+//! `clitape subject`: lists the subjects of `clitape.toml`, and checks whether one of them can be tested.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -25,10 +25,10 @@ use crate::rig_limits::RigLimitArgs;
 use crate::signals::stop_in_time;
 use crate::terminal::{self, Terminal};
 
-/// The names of cassettes that a line about cassettes that are left out shows.
+/// The most names of cassettes on a line about cassettes that are left out.
 const NAMES_SHOWN: usize = 4;
 
-/// Where all that a gateway prints goes
+/// The file for all output of a gateway
 #[derive(clap::Args)]
 pub(crate) struct LogArg {
     /// Keep all that the gateway prints in this file, which is emptied first; of an agent, what it prints on stderr
@@ -81,7 +81,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     }
 }
 
-/// `NAME@VERSION` in its parts.
+/// Splits `NAME@VERSION` into its parts.
 pub(crate) fn split(subject: &str) -> (&str, Option<&str>) {
     match subject.split_once('@') {
         Some((name, version)) => (name, Some(version)),
@@ -148,7 +148,7 @@ fn checked(
     Ok(if holds { ExitStatus::Ok } else { ExitStatus::Findings })
 }
 
-/// The machine around a run of a subject.
+/// The machine around a run of a subject: its paths, the limits, the log and the flag that stops the run.
 pub(crate) struct Machine {
     host: HostPaths,
     program: PathBuf,
@@ -158,13 +158,13 @@ pub(crate) struct Machine {
     stop: Arc<AtomicBool>,
 }
 
-/// The environment of this process.
+/// Returns a variable of the environment of this process.
 fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name)
 }
 
 impl Machine {
-    /// The machine, without what killed runs left.
+    /// Returns the machine, and removes the files that killed runs have left.
     pub(crate) fn new(limits: RigLimits) -> anyhow::Result<Self> {
         let host = host_paths();
         remove_stale(&host.temporary);
@@ -173,7 +173,7 @@ impl Machine {
         Ok(Self { host, program, cache, limits, log: None, stop })
     }
 
-    /// The same with the file that gets all that a gateway prints.
+    /// Adds the file that gets all output of a gateway.
     pub(crate) fn with_log(self, log: &LogArg) -> anyhow::Result<Self> {
         Ok(Self { log: log.log.as_deref().map(OutputLog::create).transpose()?, ..self })
     }
@@ -206,7 +206,7 @@ impl Machine {
     }
 }
 
-/// Returns the gateway of this name, which is no subject of another kind.
+/// Returns the gateway of this name; an error if the subject is of another kind.
 pub(crate) fn gateway<'a>(
     subjects: &'a Subjects,
     subject: &'a str,
@@ -222,7 +222,7 @@ pub(crate) fn gateway<'a>(
     }
 }
 
-/// Prints which cassettes were left out, by the reason.
+/// Prints the cassettes that were left out, grouped by the reason.
 pub(crate) fn print_left_out(out: &mut Terminal, left_out: &[LeftOut]) -> std::io::Result<()> {
     for (reason, names) in by_reason(left_out) {
         let shown = names[..names.len().min(NAMES_SHOWN)].join(", ");

@@ -1,4 +1,4 @@
-//! `clitape sweep`: replays the plans of many seeds, for as long as there is time, and goes on where it was ended.
+//! `clitape sweep`: replays the plans of many seeds, for as long as there is time, and continues where it was ended.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -45,7 +45,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
     let seeds = args.seeds.seeds(None).map_err(|what| anyhow!(what))?;
-    // A night is too long to find out only at its end. What reads a pipe would take this for the end.
+    // A long search must not find out at its end that the file can't be written. A pipe is not opened here, because its
+    // reader would take the close for the end.
     if let Some(path) = args.json.as_deref()
         && !is_standard(path)
         && (path.is_file() || !path.exists())
@@ -110,7 +111,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     })
 }
 
-/// `seed 33 of 1..1000, 2 failures`.
+/// Describes the progress: `seed 33 of 1..1000, 2 failures`.
 fn how_far(state: &SearchState) -> String {
     let Seeds { first, count } = state.seeds();
     let last = first.saturating_add(count.saturating_sub(1));
@@ -118,7 +119,7 @@ fn how_far(state: &SearchState) -> String {
     format!("seed {} of {first}..{last}, {failing}", state.next())
 }
 
-/// Says which seeds fail, and whether all were replayed.
+/// Prints the seeds that fail, and whether all were replayed.
 fn summary(state: &SearchState, out: &mut terminal::Terminal) -> anyhow::Result<()> {
     if !state.failing.is_empty() {
         out.line(format_args!("\nseeds that fail:"))?;

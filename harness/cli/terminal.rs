@@ -1,9 +1,9 @@
 //! The only place that writes to stdout and stderr.
 //!
-//! [`Terminal`] makes text for people safe ([`TerminalSafe`]). Only the writers of reports, which make
-//! recorded text safe themselves, may add styles. Below both, [`Filtered`] passes printable text, line
-//! breaks and the few escape sequences that clitape writes. It passes no command that GitHub Actions would
-//! obey; only [`Terminal::workflow`] prints such commands.
+//! [`Terminal`] makes text for people safe ([`TerminalSafe`]). Only the writers of reports, which make recorded text
+//! safe themselves, may add styles. Below both, [`Filtered`] passes printable text, line breaks and the few escape
+//! sequences that clitape writes. It passes no command that GitHub Actions would obey; only [`Terminal::workflow`]
+//! prints such commands.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Write};
@@ -21,7 +21,7 @@ pub(crate) use reader::reader_is_gone;
 /// The style of the word `error:`.
 const RED: Style = AnsiColor::Red.on_default().bold();
 
-/// The bytes of the longest escape sequence that passes the filter.
+/// The most bytes of an escape sequence that passes the filter.
 const SEQUENCE: usize = 32;
 
 /// A stream on which a command prints for people.
@@ -29,7 +29,7 @@ pub(crate) struct Terminal<W: Write = Box<dyn Write>> {
     out: Filtered<W>,
 }
 
-/// Returns the locked standard output. A reader that goes away is no error.
+/// Returns the locked standard output. A reader that goes away does not cause an error.
 pub(crate) fn stdout() -> Terminal {
     Terminal::over(Box::new(UntilGone(anstream::stdout().lock())))
 }
@@ -68,7 +68,7 @@ pub(crate) fn error(text: impl Display) {
 
 /// Prints a line on stderr.
 pub(crate) fn note(text: impl Display) {
-    // As in `error`.
+    // As in `error`, a failure to write can't be reported.
     let _ = stderr().line(text);
 }
 
@@ -99,7 +99,7 @@ pub(crate) fn catch_panics() {
         let name = thread.name().unwrap_or("of no name");
         let place = panic.location().map(|place| format!(" at {place}")).unwrap_or_default();
         let mut out = stderr();
-        // As in `error`.
+        // As in `error`, a failure to write can't be reported.
         let _ = out.line(format_args!("thread '{name}' panicked{place}:"));
         let _ = out.lines(words(panic));
         let trace = std::backtrace::Backtrace::capture();
@@ -177,7 +177,7 @@ pub(crate) struct Filtered<W: Write> {
     line: LineStart,
 }
 
-/// How much of a command a line contains so far: `::…` at its start, or `##[…` or `##word[…` anywhere.
+/// The part of a command that a line contains so far: `::…` at its start, or `##[…` or `##word[…` anywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LineStart {
     /// Only blanks.
@@ -290,7 +290,7 @@ enum Sequence {
     Whole { length: usize, starts_line: bool },
     /// The first bytes of such a sequence.
     Begun,
-    /// No such sequence.
+    /// Other bytes.
     None,
 }
 

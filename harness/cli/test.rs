@@ -1,4 +1,4 @@
-//! `clitape test`: runs every scenario and says what does not hold.
+//! `clitape test`: runs every scenario and prints the findings.
 
 mod own;
 mod watch;
@@ -31,14 +31,14 @@ use crate::subject::{LogArg, Machine, gateway, print_left_out, split};
 use crate::terminal::{self, Terminal};
 use own::{RunArgs, test_own};
 
-/// The selection, as `--help` shows it.
+/// The help text about the selection.
 const HELP: &str = "\
 SCENARIO is the name of a scenario, or else a part of names. With /VERSION, only that
 recording is judged. All that selects is joined: `--track openclaw#80046 --shard 1/2` is the
 first half of the scenarios that track the issue. A name that means nothing is an error; where
 nothing is left, nothing runs, and the exit code is 4.";
 
-/// The most plans of a subject.
+/// The most plans of a subject, which plays each of them in real time.
 const SUBJECT_PLANS: u64 = 1_000;
 
 /// Runs every scenario: goldens of every lane, and seeded plans
@@ -110,7 +110,7 @@ fn run_once(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<E
     test_own(workspace, options, open, quiet)
 }
 
-/// Proposes the goldens of all scenarios that differ, as `clitape test --update`.
+/// Proposes a golden wherever a scenario's result differs, as `clitape test --update` does.
 pub(crate) fn propose(workspace: &Workspace, quiet: bool) -> anyhow::Result<ExitStatus> {
     let selection = Selection::everything(workspace)?;
     let options = SuiteOptions { update: true, ..SuiteOptions::new(&selection) };
@@ -207,7 +207,7 @@ fn test_subject(
     finish(&report, open, &pages, out, quiet, began)
 }
 
-/// What came of a program that is called once for each cassette.
+/// The result of a program that is called once for each cassette.
 type Called = Result<(Vec<ScenarioRun>, Vec<LeftOut>), SubjectError>;
 
 /// Tests a program that is called once for each cassette, and prints each scenario as soon as it is judged.
@@ -263,7 +263,7 @@ fn finish(
     Ok(outputs::exit(report))
 }
 
-/// Writes a page for every run at a subject, also for one that holds: an ok can be looked at.
+/// Writes a page for every run at a subject, also for one that passes, so that people can look at it.
 fn subject_pages(
     gateway: NamedGateway<'_>,
     conditions: &Conditions,
@@ -282,7 +282,7 @@ fn subject_pages(
     Ok(pages)
 }
 
-/// Writes a page to step through for every recording of which something does not hold.
+/// Writes a page to step through for every recording with a finding.
 fn pages(cases: Vec<ProofCase>, dir: &Path) -> anyhow::Result<Pages> {
     let mut pages = Pages::new();
     for case in cases {

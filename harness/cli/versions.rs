@@ -1,4 +1,4 @@
-//! `clitape versions`: the versions of the CLI that a workspace keeps, with their size; removes one of them.
+//! `clitape versions`: lists the versions of the CLI in a workspace, with their size, or removes one of them.
 
 use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::Workspace;
@@ -39,7 +39,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     Ok(ExitStatus::Ok)
 }
 
-/// What was removed, and what was not.
+/// Describes what was removed, and what stays.
 fn sentence(version: &CliVersion, left: &RemovalCounts) -> String {
     let [recordings, goldens, imported] = [
         (left.recordings, "recording"),
@@ -56,7 +56,7 @@ fn sentence(version: &CliVersion, left: &RemovalCounts) -> String {
     )
 }
 
-/// The table of the versions, and their sum.
+/// Prints a table of the versions, and their sum.
 fn list(held: &VersionInventory, out: &mut Terminal) -> anyhow::Result<()> {
     let row = |name: &str, [recordings, goldens]: [usize; 2], sizes: [u64; 2], note: &str| {
         let [recorded, golden] = sizes.map(megabytes);

@@ -1,5 +1,5 @@
-//! What may stand for a value on the command line: the names that the workspace around the current folder has, and files. No
-//! candidate has a description, and none needs quotes.
+//! Lists the candidates for a value on the command line: the names of the workspace around the current folder, and
+//! files. Candidates come without descriptions and need no quotes.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -15,7 +15,7 @@ use clitape_recording::trace::Lane;
 
 use crate::review;
 
-/// Gives all that a value may be, where its beginning is the second argument.
+/// Lists all candidates for a value; the second argument is the part that is typed already.
 type FindCandidates = fn(&Workspace, &str) -> Result<Vec<String>>;
 
 /// The values that are names of the workspace, by the name that the help text gives them.
@@ -33,12 +33,12 @@ const VALUES: [(&str, FindCandidates); 8] = [
 /// The values that may be a file as well.
 const OR_FILES: [&str; 1] = ["CASSETTE|FILE.jsonl"];
 
-/// The command, whose values complete.
+/// Adds completion to the values of a command and of its subcommands.
 pub(super) fn add(command: Command) -> Command {
     command.mut_args(complete).mut_subcommands(add)
 }
 
-/// An argument whose values complete. Values that are words of clitape itself complete without this.
+/// Adds completion to the values of an argument. Values that are words of clitape itself complete without this.
 fn complete(arg: Arg) -> Arg {
     let name = arg.get_value_names().and_then(|names| names.first()).map(ToString::to_string);
     let named = VALUES.iter().find(|(value, _)| name.as_deref() == Some(*value));
@@ -61,7 +61,8 @@ fn complete(arg: Arg) -> Arg {
     }))
 }
 
-/// The candidates that begin as `current` does. Without a workspace there are none: a shell has no place for an error.
+/// Returns the candidates that begin with `current`. The list is empty without a workspace, because a shell can't show
+/// an error.
 fn names(candidates: FindCandidates, current: &OsStr) -> Vec<CompletionCandidate> {
     let workspace = std::env::current_dir().ok().and_then(|here| Workspace::above(&here));
     let (Some(workspace), Some(current)) = (workspace, current.to_str()) else { return Vec::new() };
@@ -69,12 +70,12 @@ fn names(candidates: FindCandidates, current: &OsStr) -> Vec<CompletionCandidate
     all.into_iter().filter(|it| it.starts_with(current)).map(CompletionCandidate::new).collect()
 }
 
-/// Whether what a candidate adds to the word that stands there means nothing to a shell, at its place. A shell may put it on
-/// the command line as it is, and the names of a workspace and of its files are those of others.
+/// Returns whether a shell takes the part that a candidate adds to `current` literally. A shell may put it on the
+/// command line unquoted, and other people choose the names of a workspace and of its files.
 ///
-/// What is left out of letters, digits and a few signs is what any of the shells expands, splits at, or takes for a comment or an
-/// option: also `~`, a `#` or a `=` at the beginning, which is a comment or the path of a program, and all letters but those of ASCII,
-/// which may be blanks in another locale.
+/// Only letters of ASCII, digits and a few signs pass. All others are expanded by some shell, split the word, or begin
+/// a comment or an option: also `~`, a `#` or a `=` at the beginning (a comment or the path of a program), and letters
+/// beyond ASCII, which may be blanks in another locale.
 fn needs_no_quotes(current: &OsStr, candidate: &OsStr) -> bool {
     let whole = candidate.as_encoded_bytes();
     let added = whole.strip_prefix(current.as_encoded_bytes()).unwrap_or(whole);
@@ -84,7 +85,7 @@ fn needs_no_quotes(current: &OsStr, candidate: &OsStr) -> bool {
     added.iter().all(is_safe) && (!is_first || added.first().is_some_and(begins_safely))
 }
 
-/// The scenarios; behind a `/`, the recordings of the one before it.
+/// Returns the scenarios; behind a `/`, the recordings of the scenario before it.
 fn scenarios(workspace: &Workspace, current: &str) -> Result<Vec<String>> {
     let Some((name, _)) = current.split_once('/') else {
         return Ok(workspace.names()?.iter().map(ToString::to_string).collect());
@@ -94,7 +95,7 @@ fn scenarios(workspace: &Workspace, current: &str) -> Result<Vec<String>> {
     Ok(versions.iter().map(|version| format!("{name}/{version}")).collect())
 }
 
-/// The recordings: scenarios with a `/`, behind which a version has to stand.
+/// Returns the scenarios with a `/`, behind which a version belongs; behind a `/`, the recordings.
 fn cassettes(workspace: &Workspace, current: &str) -> Result<Vec<String>> {
     if current.contains('/') {
         return scenarios(workspace, current);
@@ -102,11 +103,11 @@ fn cassettes(workspace: &Workspace, current: &str) -> Result<Vec<String>> {
     Ok(workspace.recorded_names()?.iter().map(|name| format!("{name}/")).collect())
 }
 
-/// The issues that scenarios track.
+/// Returns the issues that scenarios track.
 fn issues(workspace: &Workspace, _: &str) -> Result<Vec<String>> {
     let mut issues = BTreeSet::new();
     for name in workspace.names()? {
-        // A scenario that can't be read has none.
+        // A scenario that can't be read adds no issues.
         let scenario = workspace.scenario_of(&name).ok();
         issues.extend(scenario.into_iter().flat_map(|scenario| scenario.tracks));
     }
@@ -117,7 +118,7 @@ fn subjects(workspace: &Workspace, _: &str) -> Result<Vec<String>> {
     Ok(workspace.subjects()?.iter().map(ToString::to_string).collect())
 }
 
-/// The versions that are recorded, the newest first.
+/// Returns the recorded versions, the newest first.
 fn versions(workspace: &Workspace, _: &str) -> Result<Vec<String>> {
     let mut all: Vec<CliVersion> = Vec::new();
     for name in workspace.recorded_names()? {
@@ -128,19 +129,19 @@ fn versions(workspace: &Workspace, _: &str) -> Result<Vec<String>> {
     Ok(all.iter().map(ToString::to_string).collect())
 }
 
-/// The values of `--claude` that are no path.
+/// Returns the values of `--claude` that are not paths.
 fn clis(workspace: &Workspace, current: &str) -> Result<Vec<String>> {
     let npm = versions(workspace, current)?.into_iter().map(|version| format!("npm:{version}"));
     Ok(npm.chain(["path".to_owned()]).collect())
 }
 
-/// The lanes, behind those that stand there already.
+/// Returns the lanes, each behind those that are typed already.
 fn lanes(_: &Workspace, current: &str) -> Result<Vec<String>> {
     let before = current.rfind(',').map_or("", |comma| &current[..=comma]);
     Ok(Lane::ALL.iter().map(|lane| format!("{before}{lane}")).collect())
 }
 
-/// The ids of the goldens that wait for a review.
+/// Returns the ids of the goldens that wait for a review.
 fn goldens(workspace: &Workspace, _: &str) -> Result<Vec<String>> {
     review::waiting(workspace)
 }

@@ -44,13 +44,13 @@ pub(super) fn check(
     Ok((ExitStatus::Ok, format!("{place}: identical to {against}, {bytes}{note}")))
 }
 
-/// How a new recording differs from the one before, in a sentence.
+/// Describes the first difference between two recordings in a sentence; `None` if they are equal.
 pub(super) fn difference(
     RecordingParts(before): &RecordingParts<'_>,
     RecordingParts(again): &RecordingParts<'_>,
 ) -> Option<String> {
     for (before, again) in before.iter().zip(again) {
-        // A cassette without offsets is older than they are.
+        // A cassette without offsets is older than that part of the format.
         let is_old = before.kind == PartKind::Offsets && before.bytes.is_empty();
         if let Some(sentence) = first_difference(&before.bytes, &again.bytes).filter(|_| !is_old) {
             return Some(format!("{}{sentence}", before.name));
@@ -63,7 +63,7 @@ pub(super) fn difference(
     (before != again).then(|| format!("{} where there were {before}", plural(again, "run")))
 }
 
-/// A note that the cassette was made by another program than this one of the same version.
+/// Returns a note if the cassette was made by another program of the same version.
 fn other_program(cassette: &Cassette, claude: &Claude) -> Option<String> {
     let before = cassette.manifest.cli.sha256.as_ref().filter(|hash| **hash != claude.sha256)?;
     let now = &claude.sha256;
@@ -87,15 +87,15 @@ enum PartKind {
     Stdout,
     /// The lines written to stdin.
     Stdin,
-    /// How much of stdout came before each line of stdin.
+    /// The bytes of stdout before each line of stdin.
     Offsets,
 }
 
-/// The parts of a recording.
+/// The parts of a recording that are compared.
 pub(super) struct RecordingParts<'t>(Vec<RecordingPart<'t>>);
 
 impl<'t> RecordingParts<'t> {
-    /// The parts of a recording in memory.
+    /// Returns the parts of a recording in memory.
     pub(super) fn of(take: &'t Take) -> Self {
         let part = |kind, name: &str, bytes| RecordingPart { kind, name: name.to_owned(), bytes };
         let mut all = vec![
@@ -109,14 +109,14 @@ impl<'t> RecordingParts<'t> {
         Self(all)
     }
 
-    /// The bytes of stdout of all runs.
+    /// Returns the number of bytes of stdout, over all runs.
     fn bytes(&self) -> usize {
         let stdout = self.0.iter().filter(|part| part.kind == PartKind::Stdout);
         stdout.map(|part| part.bytes.len()).sum()
     }
 }
 
-/// The offset of each line of stdin, a line each.
+/// Returns the offset of each line of stdin, one on each line.
 fn offsets(timeline: &[Tick]) -> Vec<u8> {
     let lines = timeline.iter().filter_map(|tick| match tick.kind {
         TickKind::In { line, offset: Some(offset) } => {

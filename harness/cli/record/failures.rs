@@ -1,4 +1,4 @@
-//! The recordings that failed while others went on: they are listed at the end, each with its reason.
+//! The recordings that failed while others went on; they are listed at the end, each with its reason.
 
 use clitape_recording::text::plural;
 use clitape_runner::record::RecordError;
@@ -9,9 +9,9 @@ use crate::terminal;
 /// The recordings that failed, and the number of those that were made.
 #[derive(Default)]
 pub(super) struct Failures {
-    /// What was to be recorded, and why it was not.
+    /// The recordings that failed, each with the error.
     failed: Vec<(String, anyhow::Error)>,
-    /// What was recorded and has a finding, such as a secret, which was printed already.
+    /// The recordings with a finding, such as a secret, which was printed already.
     found: Vec<String>,
     successes: usize,
 }
@@ -31,7 +31,7 @@ impl Failures {
     ///
     /// # Errors
     ///
-    /// The error itself if nothing more is to be recorded, because the user has said so. What failed before is listed.
+    /// The error itself if the user has asked to stop; the earlier failures are then listed.
     pub(super) fn add(&mut self, what: &str, error: anyhow::Error) -> anyhow::Result<()> {
         let reason = error.chain().find_map(|cause| cause.downcast_ref::<RecordError>());
         if let Some(RecordError::Stopped | RecordError::Declined { .. }) = reason {
@@ -42,11 +42,11 @@ impl Failures {
         Ok(())
     }
 
-    /// Lists what failed and why; returns the exit code of the first failure.
+    /// Lists the failures with their reasons; returns the exit code of the first one.
     ///
     /// # Errors
     ///
-    /// The failure itself if nothing else was recorded or failed.
+    /// The failure itself if it was the only recording.
     pub(super) fn tell(mut self) -> anyhow::Result<Option<ExitStatus>> {
         if self.successes + self.found.len() == 0 && self.failed.len() == 1 {
             return Err(self.failed.remove(0).1);

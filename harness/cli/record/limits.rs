@@ -57,7 +57,7 @@ pub(crate) struct RecordLimits {
 }
 
 impl RecordLimits {
-    /// The settings of a recording.
+    /// Returns the settings of a recording.
     pub(crate) fn record(&self, confine: Option<ConfineBy>) -> RecordSettings {
         RecordSettings {
             output: OutputLimits {
@@ -76,7 +76,7 @@ impl RecordLimits {
         }
     }
 
-    /// The settings of the search for the CLI.
+    /// Returns the settings of the search for the CLI.
     pub(crate) fn resolve(&self, confine: Option<ConfineBy>) -> ResolveSettings {
         ResolveSettings {
             version_time: Duration::from_secs(self.version_timeout),

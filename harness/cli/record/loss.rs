@@ -1,4 +1,4 @@
-//! What would be lost if a new recording took the place of the one that is there.
+//! Finds what a new recording would overwrite.
 
 use clitape_recording::cassette::{Cassette, Take};
 use clitape_recording::files;
@@ -6,8 +6,7 @@ use clitape_recording::scenario::Workspace;
 
 use super::check::{RecordingParts, difference};
 
-/// What the cassette that is there has and `take` has not, in a sentence; none where there is no cassette, or `take` has
-/// the same bytes.
+/// Describes what the stored cassette has and `take` lacks; `None` without a cassette, or if the bytes are the same.
 pub(crate) fn loss(workspace: &Workspace, take: &Take) -> Option<String> {
     let (name, version) = (&take.manifest.scenario, &take.manifest.cli.version);
     let dir = workspace.cassette(name, version);

@@ -1,4 +1,4 @@
-//! What `clitape replay` is given: a cassette, or a capture, which is read while it is replayed where that is possible.
+//! The input of `clitape replay`: a cassette, or a capture, which is read while it is replayed where that is possible.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use clitape_runner::replay::{StdinLine, stdin_lines};
 
 use crate::input::{is_standard, named};
 
-/// What is named on the command line.
+/// The input that the command line names.
 pub(super) enum Given {
     /// A recording.
     Recording(Box<GivenRecording>),
@@ -19,7 +19,7 @@ pub(super) enum Given {
     Capture(CaptureFile),
 }
 
-/// A cassette, with the scenario that is played; none if the cassette is named by its folder.
+/// A cassette, with the scenario that is played; `None` if the cassette is named by its folder.
 pub(super) struct GivenRecording {
     pub(super) cassette: Cassette,
     pub(super) scenario: Option<Scenario>,
@@ -39,7 +39,7 @@ pub(super) struct WholeInput {
 }
 
 impl WholeInput {
-    /// That of a cassette.
+    /// Copies both sides and the times of a cassette.
     pub(super) fn of_cassette(cassette: &Cassette) -> Self {
         let (stdout, timeline) = (cassette.stdout.clone(), cassette.timeline.clone());
         let stdin = stdin_lines(&cassette.stdin, &timeline);
@@ -48,12 +48,12 @@ impl WholeInput {
 }
 
 impl CaptureFile {
-    /// Opens it, to be read piece by piece.
+    /// Opens the file, to be read piece by piece.
     pub(super) fn open(&self) -> anyhow::Result<File> {
         files::open_named(&self.path).with_context(|| self.refused())
     }
 
-    /// Reads it to its end. Its lines come one by one.
+    /// Reads the file to its end. In its timeline, each line comes on its own.
     pub(super) fn read(&self) -> anyhow::Result<WholeInput> {
         let stdout = files::read_named(&self.path).with_context(|| self.refused())?;
         input::check(&self.path, &stdout)?;
@@ -61,7 +61,7 @@ impl CaptureFile {
         Ok(WholeInput { stdout, stdin: Vec::new(), timeline })
     }
 
-    /// What to say when reading it fails on the way.
+    /// Returns the message for a failure in the middle of reading.
     pub(super) fn unread(&self) -> String {
         format!("can't read {}", self.path.display())
     }
@@ -71,9 +71,9 @@ impl CaptureFile {
     }
 }
 
-/// Finds what is named on the command line, and reads a cassette.
+/// Finds the input that the command line names, and reads a cassette.
 pub(super) fn load(workspace: &Workspace, given: &Path) -> anyhow::Result<Given> {
-    // A line that a finding prints names the cassette from the workspace's root, wherever it is pasted.
+    // The command of a finding names the cassette from the workspace's root, and may be pasted in any folder.
     let from_root = workspace.root().join(given);
     let recording = workspace.cassettes().join(given);
     let (path, scenario) = if is_standard(given) {
@@ -90,7 +90,7 @@ pub(super) fn load(workspace: &Workspace, given: &Path) -> anyhow::Result<Given>
     if !path.is_dir() {
         return Ok(Given::Capture(CaptureFile { path: path.to_owned(), given: given.to_owned() }));
     }
-    // Without its manifest, a folder that holds a recording is a damaged cassette.
+    // A folder that has a recording and lacks its manifest is a damaged cassette.
     if !path.join("cassette.toml").exists() && !path.join("stdout.jsonl").exists() {
         bail!("{} has no cassette.toml; {}", path.display(), inside(path)?);
     }
@@ -98,13 +98,14 @@ pub(super) fn load(workspace: &Workspace, given: &Path) -> anyhow::Result<Given>
     Ok(Given::Recording(Box::new(GivenRecording { cassette, scenario })))
 }
 
-/// The scenario of SCENARIO/VERSION. One that can't be read is none, and its recording is replayed all the same.
+/// Loads the scenario of SCENARIO/VERSION. An unreadable scenario counts as `None`, and the recording is replayed
+/// without it.
 fn scenario_of(workspace: &Workspace, given: &Path) -> Option<Scenario> {
     let name = given.parent().filter(|name| name.components().count() == 1)?;
     workspace.scenario_of(&name.to_str()?.parse().ok()?).ok()
 }
 
-/// A hint that lists the cassettes in a folder, for a user who named the folder above them.
+/// Returns a hint with the cassettes in a folder, for a user who named the folder above them.
 fn inside(dir: &Path) -> anyhow::Result<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir)? {

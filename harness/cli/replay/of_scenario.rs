@@ -1,11 +1,10 @@
-//! `clitape replay SCENARIO/VERSION`: the replay that the scenario describes, in so far as the command line does not ask for
-//! something else.
+//! `clitape replay SCENARIO/VERSION`: takes the settings of the scenario where the command line has none.
 
 use clitape_recording::scenario::{ChannelSpec, RunSpec, Scenario};
 use clitape_runner::replay::ReplayRequest;
 
-/// The request with what the scenario says of the run, the chat, the client and the faults wherever `is_given` does not
-/// find the option on the command line. The times are those of the request.
+/// Returns the request with the scenario's run, chat, client and faults, except for options that `is_given` finds on
+/// the command line. The times stay those of the request.
 pub(super) fn of_scenario(
     request: &ReplayRequest,
     scenario: &Scenario,
@@ -33,7 +32,7 @@ pub(super) fn of_scenario(
         |channel: &ChannelSpec| matches!(channel, ChannelSpec::Acp { terminal: true });
     let terminal = scenario.channels.iter().any(shows_terminal);
     asked.acp.terminal = pick(is_given("terminal"), asked.acp.terminal, terminal);
-    // A plan has faults of its own.
+    // A plan has its own faults.
     if !is_given("faults") && request.plan.is_none() {
         asked.faults.clone_from(&scenario.chat.faults);
     }

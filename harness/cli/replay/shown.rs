@@ -1,4 +1,4 @@
-//! How `clitape replay` shows the entries of a trace: as lines, as JSON, or as the chat itself; at once or in real time.
+//! Shows the entries of a trace as lines, as JSON, or as the chat itself; at once or in real time.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -9,13 +9,13 @@ use clitape_runner::report::{TerminalChat, write_entry};
 
 use crate::terminal::{self, Terminal};
 
-/// How an entry is shown.
+/// The form in which an entry is shown.
 pub(super) enum EntryForm {
     /// As a line of JSON.
     Json,
     /// As a line for people.
     Line,
-    /// As the chat after it.
+    /// As the chat after this entry.
     Chat(Box<TerminalChat>),
 }
 
@@ -24,9 +24,9 @@ pub(super) struct EntryPrinter {
     pub(super) out: Terminal,
     form: EntryForm,
     lanes: Vec<Lane>,
-    /// How many times as fast as in the recording the entries come; at once if there is none.
+    /// The speed relative to the recording; `None` shows all entries at once.
     speed: Option<f64>,
-    /// The time of the entry before.
+    /// The time of the previous entry in ms.
     now: u64,
 }
 
@@ -35,7 +35,7 @@ impl EntryPrinter {
         Self { out: terminal::stdout(), form, lanes: lanes.to_vec(), speed, now: 0 }
     }
 
-    /// Shows an entry, when its time has come. Breaks when nobody reads any more.
+    /// Shows an entry, when its time has come. Breaks once the reader of stdout is gone.
     pub(super) fn show(&mut self, entry: &Entry) -> io::Result<ControlFlow<()>> {
         if terminal::reader_is_gone() {
             return Ok(ControlFlow::Break(()));

@@ -1,4 +1,4 @@
-//! Asks what becomes of a golden: one key on a terminal, a line elsewhere.
+//! Asks what to do with a golden: one key on a terminal, a line elsewhere.
 
 use std::io::{self, BufRead as _, IsTerminal as _};
 
@@ -6,7 +6,7 @@ use nix::sys::termios::{LocalFlags, SetArg, tcgetattr, tcsetattr};
 
 use crate::terminal::Terminal;
 
-/// What `?` shows.
+/// The lines that `?` shows.
 const HELP: [&str; 8] = [
     "a  accept it",
     "r  reject it",
@@ -22,7 +22,7 @@ const ESCAPE: u8 = 0x1b;
 /// Ctrl-C and Ctrl-D.
 const ENDS: [u8; 2] = [3, 4];
 
-/// What somebody wants with a golden.
+/// The answer of a person about a golden.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReviewAnswer {
     Accept,
@@ -36,7 +36,7 @@ pub(super) enum ReviewAnswer {
 }
 
 impl ReviewAnswer {
-    /// The answer that a key or a word means.
+    /// Returns the answer that a key or a word means.
     fn read(word: &str) -> Option<Self> {
         Some(match word {
             "a" | "accept" => Self::Accept,
@@ -52,7 +52,7 @@ impl ReviewAnswer {
     }
 }
 
-/// Asks until there is an answer. An empty line skips, and so does the end of the input.
+/// Asks until there is an answer. An empty line skips the golden, as does the end of the input.
 pub(super) fn ask(out: &mut Terminal) -> anyhow::Result<ReviewAnswer> {
     loop {
         out.ask(
@@ -73,7 +73,7 @@ pub(super) fn ask(out: &mut Terminal) -> anyhow::Result<ReviewAnswer> {
                 ((!ended).then(|| line.trim().to_owned()), Some(ReviewAnswer::Skip))
             }
         };
-        // A terminal that is gone ends the review; a list of answers that is too short skips the rest.
+        // A closed terminal ends the review; a list of answers that is too short skips the rest.
         let Some(word) = word else { return Ok(empty.unwrap_or(ReviewAnswer::Quit)) };
         if let Some(answer) = ReviewAnswer::read(&word).or(empty.filter(|_| word.is_empty())) {
             return Ok(answer);
@@ -86,8 +86,8 @@ pub(super) fn ask(out: &mut Terminal) -> anyhow::Result<ReviewAnswer> {
     }
 }
 
-/// Waits for one key on the terminal of stdin; `None` for Ctrl-C, Ctrl-D, and the end of the terminal. The terminal is as
-/// before when this returns.
+/// Waits for one key on the terminal of stdin; `None` for Ctrl-C, Ctrl-D, and the end of the terminal. The settings of
+/// the terminal are restored on return.
 fn key() -> anyhow::Result<Option<String>> {
     let stdin = io::stdin();
     let before = tcgetattr(&stdin)?;
@@ -99,8 +99,8 @@ fn key() -> anyhow::Result<Option<String>> {
     Ok(key?)
 }
 
-/// Takes one key from what was typed. The sequence of an arrow or a function key is taken whole, because its letters would
-/// be answers.
+/// Takes one key from the typed bytes. The sequence of an arrow or a function key is taken whole, because its letters
+/// would count as answers.
 fn pressed(typed: &mut impl io::BufRead) -> io::Result<Option<String>> {
     let bytes = typed.fill_buf()?;
     let (used, key) = match bytes.first().copied() {
@@ -114,7 +114,7 @@ fn pressed(typed: &mut impl io::BufRead) -> io::Result<Option<String>> {
     Ok(key)
 }
 
-/// The length of the sequence at the start: `ESC [ … letter`, `ESC O letter`, or the escape key alone.
+/// Returns the length of the sequence at the start: `ESC [ … letter`, `ESC O letter`, or the escape key alone.
 fn sequence(bytes: &[u8]) -> usize {
     let end = match bytes.get(1) {
         Some(b'[') => bytes.iter().skip(2).position(|byte| (0x40..=0x7e).contains(byte)),

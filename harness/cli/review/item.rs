@@ -1,4 +1,4 @@
-//! A golden on the list of a review: why it is there, and what a reviewer compares.
+//! A golden in the list of a review: the reason why it is there, and the texts that a reviewer compares.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use clitape_recording::scenario::{ChatProfile, Scenario, Workspace};
 use clitape_recording::text::plural;
 use clitape_runner::report::ReviewedGolden;
 
-/// Why a golden is on the list.
+/// The reason why a golden is in the list.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum GoldenState {
     New,
@@ -21,7 +21,7 @@ pub(super) enum GoldenState {
 }
 
 impl GoldenState {
-    /// Whether a golden is proposed, so that it can be settled.
+    /// Returns whether a golden is proposed, so that it can be settled.
     pub(super) fn waits(self) -> bool {
         matches!(self, Self::New | Self::Changed)
     }
@@ -40,16 +40,16 @@ impl fmt::Display for GoldenState {
     }
 }
 
-/// One golden on the list.
+/// A golden in the list.
 pub(super) struct ReviewItem {
-    /// Scenario and view: `plain-text/bus`, with the version where it has one.
+    /// The scenario and the view, such as `plain-text/bus`, with the version where it has one.
     pub(super) id: String,
     pub(super) golden: PathBuf,
     pub(super) state: GoldenState,
-    /// The golden that a proposal is compared with: the one that is there, or for a new one that names a version the
-    /// one that has held for the version until now, or for a variant the usual one.
+    /// The golden that a proposal is compared with: the one of the same name; for a new one with a version, the golden
+    /// that was valid for the version so far; for a variant, the usual one.
     pub(super) old: Option<PathBuf>,
-    /// The profile of the chat that it may show.
+    /// The profile of the chat, if the golden shows one.
     profile: ChatProfile,
 }
 
@@ -62,7 +62,7 @@ impl ReviewItem {
     ) -> anyhow::Result<Self> {
         let view = golden.file_stem().expect("a golden has a name").to_string_lossy();
         let folder = golden.parent().and_then(Path::file_name).expect("a golden has a folder");
-        // Those of a subject are in a folder that has its name.
+        // The goldens of a subject are in a folder with its name.
         let id = match folder.to_string_lossy() {
             folder if folder == "golden" => format!("{}/{view}", scenario.name),
             subject => format!("{}/{subject}/{view}", scenario.name),
@@ -81,12 +81,12 @@ impl ReviewItem {
         path.into()
     }
 
-    /// Whether the filter is its id, or a part of its id or path.
+    /// Returns whether the filter is the id, or a part of the id or path.
     pub(super) fn is_meant(&self, filter: &str, workspace: &Workspace) -> bool {
         self.id.contains(filter) || workspace.shown(&self.golden).contains(filter)
     }
 
-    /// What a reviewer wants to know first.
+    /// Returns the reason why the golden is in the list, in one sentence.
     pub(super) fn sentence(&self) -> anyhow::Result<String> {
         Ok(match self.state {
             GoldenState::Orphan => "nothing is compared with it; remove it".to_owned(),
@@ -106,7 +106,7 @@ impl ReviewItem {
         })
     }
 
-    /// The sentence of a proposal that differs so.
+    /// Returns the sentence of a proposal with this change.
     pub(super) fn sentence_of(&self, change: &GoldenChange) -> anyhow::Result<String> {
         let first = change.sentence.as_deref().unwrap_or("the texts are equal");
         if self.state != GoldenState::New {
@@ -122,13 +122,13 @@ impl ReviewItem {
         })
     }
 
-    /// How the proposal differs from the golden that has held until now.
+    /// Returns the change from the golden that was valid so far to the proposal.
     pub(super) fn change(&self) -> anyhow::Result<GoldenChange> {
         let old = self.old.as_deref().map(text).transpose()?.unwrap_or_default();
         Ok(GoldenChange::between(&old, &text(&self.proposed())?, self.profile))
     }
 
-    /// The proposal as a page shows it.
+    /// Returns the proposal for a page.
     pub(super) fn reviewed(&self, workspace: &Workspace) -> anyhow::Result<ReviewedGolden> {
         let change = self.change()?;
         Ok(ReviewedGolden {
@@ -141,7 +141,7 @@ impl ReviewItem {
     }
 }
 
-/// The text of a golden below its header.
+/// Reads a golden and returns its text below the header.
 pub(super) fn text(path: &Path) -> anyhow::Result<String> {
     let file = files::read_text(path)?;
     Ok(body(&file).unwrap_or(&file).to_owned())

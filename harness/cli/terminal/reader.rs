@@ -1,21 +1,21 @@
-//! Standard output whose reader may go away, as `head` does: the command goes on all the same, and ends with the exit code
-//! and the files that it would have had.
+//! Standard output whose reader may go away, as `head` does: the command continues without it, and ends with the same
+//! exit code and files.
 
 use std::io::{self, ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether the reader of standard output has gone away.
+/// True once the reader of standard output has gone away.
 static IS_GONE: AtomicBool = AtomicBool::new(false);
 
-/// Returns whether the reader of standard output has gone away, so that nothing more needs to be shown.
+/// Returns whether the reader of standard output has gone away, so that the output can end.
 pub(crate) fn reader_is_gone() -> bool {
     IS_GONE.load(Ordering::Relaxed)
 }
 
-/// Standard output until its reader goes away, and nothing from then on.
+/// A writer that passes bytes to standard output until its reader goes away, and drops them from then on.
 pub(super) struct UntilGone<W>(pub(super) W);
 
-/// Turns the error that tells of a closed pipe into success.
+/// Turns the error of a closed pipe into success.
 fn unless_gone<T>(result: io::Result<T>, instead: T) -> io::Result<T> {
     match result {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {

@@ -1,4 +1,4 @@
-//! `clitape test` of clitape's own pipeline: which plans, how many scenarios at a time, and for how long.
+//! `clitape test` of clitape's own pipeline: the options of a run, and the run itself.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ use crate::outputs::{self, OpenOutput};
 use crate::progress::ProgressLine;
 use crate::terminal;
 
-/// How the scenarios are run
+/// The options of a run
 #[derive(clap::Args, Default)]
 pub(super) struct RunArgs {
     /// Replay the plans of these seeds instead of those that each scenario asks for: one, or from A up to and with B;
@@ -40,7 +40,7 @@ pub(super) struct RunArgs {
 }
 
 impl RunArgs {
-    /// The seeds that the command line names, `plans` of them where that is given.
+    /// Returns the seeds that the command line names; `plans` of them, if that is set.
     pub(super) fn seeds(&self, plans: Option<u64>) -> anyhow::Result<Option<Seeds>> {
         Ok(match (&self.seed, plans) {
             (Some(range), plans) => Some(range.seeds(plans).map_err(|what| anyhow!(what))?),
@@ -49,7 +49,7 @@ impl RunArgs {
         })
     }
 
-    /// What of them goes into the options of a suite.
+    /// Adds the options of the command line to those of a suite.
     pub(super) fn options<'a>(
         &self,
         plans: Option<u64>,
@@ -75,7 +75,7 @@ impl RunArgs {
     }
 }
 
-/// Checks that there are no more seeds than plans may be replayed.
+/// Checks that the command line asks for no more seeds than the limit on plans.
 fn check(Seeds { count, .. }: Seeds, limits: ReplayLimits) -> anyhow::Result<()> {
     let most = limits.plans;
     if count > most {
@@ -148,12 +148,12 @@ pub(super) fn test_own(
     };
     open.finish(&report, &pages, &mut out)?;
     drop(out);
-    // On stderr, because stdout is the same from run to run.
+    // The times go to stderr, because stdout is the same from run to run.
     if !quiet && !nothing_ran {
         terminal::note(timings(&report, began.elapsed()));
     }
     outputs::complain(&report);
-    // A part of the scenarios, or of the plans, need not have everything.
+    // A part of the scenarios, or of the plans, does not have to put everything at stake.
     let is_all = options.selection.is_whole && options.seeds.is_none();
     let is_missed = options.marks && is_all && suite.marks.never().count() > 0;
     Ok(match outputs::exit(&report) {

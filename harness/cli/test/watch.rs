@@ -1,4 +1,4 @@
-//! `clitape test --watch`: runs again whenever a file changes that a run reads.
+//! `clitape test --watch`: runs again whenever one of its files changes.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,20 +11,20 @@ use clitape_recording::scenario::Workspace;
 use crate::exit::ExitStatus;
 use crate::terminal;
 
-/// How often the files are looked at.
+/// The interval at which the files are checked.
 const POLL: Duration = Duration::from_millis(300);
 
 /// The size of each file that a run reads and the time of its last change.
 type WatchedFiles = BTreeMap<PathBuf, (u64, Option<SystemTime>)>;
 
 /// Calls `run` now and after each change of a file, until the process ends. An error is printed, because the next
-/// change may mend it.
+/// change may fix it.
 pub(super) fn run_on_changes(
     workspace: &Workspace,
     mut run: impl FnMut() -> anyhow::Result<ExitStatus>,
 ) -> anyhow::Result<ExitStatus> {
     loop {
-        // Looked at before the run, so that a change during the run is seen after it.
+        // The files are listed before the run, so that a change during the run starts the next one.
         let before = files_of(workspace);
         if let Err(error) = run() {
             terminal::error(format_args!("{error:#}"));
@@ -38,12 +38,12 @@ pub(super) fn run_on_changes(
     }
 }
 
-/// Waits until the files are others than `before` and stay the same, and returns one that changed.
+/// Waits until the files differ from `before` and stay the same, and returns one that changed.
 fn wait_for_change(workspace: &Workspace, before: &WatchedFiles) -> String {
     let mut last = before.clone();
     loop {
         let now = files_of(workspace);
-        // An editor or git that writes several files is waited for.
+        // The wait goes on while an editor or git still writes files.
         if now == last
             && let Some(path) = changed(before, &now)
         {
@@ -54,7 +54,7 @@ fn wait_for_change(workspace: &Workspace, before: &WatchedFiles) -> String {
     }
 }
 
-/// The first file that is new, other or gone.
+/// Returns the first file that is new, changed or removed.
 fn changed<'f>(before: &'f WatchedFiles, now: &'f WatchedFiles) -> Option<&'f Path> {
     let is_other = |(path, state): &(&PathBuf, &_)| before.get(*path) != Some(*state);
     let other = now.iter().find(is_other);
@@ -62,11 +62,11 @@ fn changed<'f>(before: &'f WatchedFiles, now: &'f WatchedFiles) -> Option<&'f Pa
     other.or_else(gone).map(|(path, _)| path.as_path())
 }
 
-/// The files that a run reads. What can't be read is passed over: the run says it.
+/// Lists the files of a run. An unreadable file is passed over, because the run reports it.
 fn files_of(workspace: &Workspace) -> WatchedFiles {
     let mut files = WatchedFiles::new();
     for part in ["scenarios", "cassettes", "clitape.toml"] {
-        // Where there is none, there is nothing to look at.
+        // A missing part has no files.
         let _ = add(&workspace.root().join(part), &mut files);
     }
     files
@@ -81,7 +81,7 @@ fn add(path: &Path, files: &mut WatchedFiles) -> io::Result<()> {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             // A run writes pending goldens itself, and an editor its temporary files.
             if !name.starts_with('.') && !name.ends_with(".snap.new") && !name.ends_with('~') {
-                // One that has gone in the meantime is seen the next time.
+                // A file that is removed in the meantime is missing from the next list.
                 let _ = add(&path, files);
             }
         }
