@@ -1,5 +1,5 @@
-//! The list of the scenarios and subjects that a person has agreed to run here, by their digests. It is a file of the
-//! user, which a rename replaces as a whole.
+//! The list of the scenarios and subjects that a person has agreed to run here, by their digests. It is one file of the
+//! user, and each change replaces it as a whole.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
@@ -17,12 +17,12 @@ pub enum AgreedError {
     /// The file system returned an error.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The file is not such a list.
+    /// The file has other content than such a list.
     #[error("{path}: {}; remove the file", error.message())]
     NotList {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error of the TOML parser.
         error: Box<toml::de::Error>,
     },
 }
@@ -36,7 +36,7 @@ struct AgreedFile {
     agreed: BTreeMap<String, String>,
 }
 
-/// The list of what a person has agreed to run, in a folder of the user.
+/// The list of the scenarios and subjects that a person has agreed to run, in a folder of the user.
 #[derive(Debug)]
 pub struct Agreed {
     path: PathBuf,
@@ -75,7 +75,7 @@ impl Agreed {
     pub fn add(&mut self, digest: &str, name: &str) -> Result<(), AgreedError> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder)?;
-        // Another clitape may have added to it in the meantime.
+        // Another clitape may have added to the file in the meantime.
         self.text.agreed.extend(Self::read(folder)?.text.agreed);
         self.text.agreed.insert(digest.to_owned(), name.to_owned());
         let text = toml::to_string(&self.text).map_err(io::Error::other)?;

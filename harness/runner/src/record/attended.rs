@@ -18,7 +18,7 @@ use super::error::HostError;
 use super::host::{Host, HostScript};
 use super::trigger::Fuse;
 
-/// Why a run can't go on.
+/// The reason why a run has to end early.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Alarm {
     /// This request of the CLI has no scripted answer.
@@ -32,11 +32,11 @@ pub(crate) enum Alarm {
 /// The input, signal and limits of a CLI.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct AttendedScript<'a> {
-    /// What is written to its stdin; without it, stdin is `/dev/null`.
+    /// The lines for its stdin; without them, stdin is `/dev/null`.
     pub(crate) host: Option<&'a HostScript>,
     /// A signal that only the program gets, not its process group.
     pub(crate) signal: Option<&'a SignalPlan>,
-    /// The most that it may print.
+    /// The limits of its output.
     pub(crate) output: OutputLimits,
     /// The longest time.
     pub(crate) time: Duration,
@@ -62,8 +62,8 @@ pub(crate) struct AttendedRun {
     pub(crate) confined: Option<Confinement>,
 }
 
-/// Runs a `command` that [`clitape_process::command`] returned, until it ends, reaches a limit, `alarms` has one, or `stop`
-/// is set.
+/// Runs a `command` that [`clitape_process::command`] returned, until it ends, reaches a limit, `alarms` has one, or
+/// `stop` is set.
 ///
 /// No descendant of the program outlives this call. Without a supervisor, only its process group is ended.
 pub(crate) fn run_attended(
@@ -112,7 +112,7 @@ fn number(name: SignalName) -> Signal {
     }
 }
 
-/// The host and the signal of a run, and what was seen of it.
+/// The host and the signal of a run, with the output and the events so far.
 struct HostAttendant<'a> {
     begin: Instant,
     host: Option<Host<'a>>,
@@ -175,7 +175,7 @@ impl HostAttendant<'_> {
         self.events.push((ms, kind));
     }
 
-    /// Writes the lines of stdin that are due, and closes it when everything is said.
+    /// Writes the lines of stdin that are due, and closes stdin after the last one.
     fn write(&mut self) -> Result<(), Ending<Alarm>> {
         let mut now = Instant::now();
         while let Some(host) = &mut self.host {
@@ -188,7 +188,7 @@ impl HostAttendant<'_> {
             let text = [line.text.as_bytes(), b"\n"].concat();
             self.stdin.extend(&text);
             if let Some(pipe) = &self.pipe {
-                // What a CLI does that no longer reads is in its output.
+                // An error means that the CLI no longer reads; the effect of that is in its output.
                 let _ = pipe.write(text);
             }
             self.lines += 1;

@@ -25,7 +25,7 @@ use super::settings::ResolveSettings;
 /// The CLI to record, a value of `--claude`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ClaudeChoice {
-    /// A path: the program there.
+    /// The program at a path.
     Path(PathBuf),
     /// `npm:VERSION`: this version, installed with npm into the cache.
     Npm(CliVersion),
@@ -55,10 +55,9 @@ pub struct Claude {
     pub program: PathBuf,
     /// Its version, as it prints it.
     pub version: CliVersion,
-    /// The SHA-256 of the program after every link was followed. npm's `.bin/claude` is a link to the
-    /// native binary in later versions, which is the same for everybody on that platform, and to `cli.js`,
-    /// which node runs, in earlier ones. If the program is a script that starts a CLI in another place, this
-    /// is the hash of the script.
+    /// The SHA-256 of the program after every link was followed. npm's `.bin/claude` is a link to the native binary in
+    /// later versions, which is the same for all users of that platform, and to `cli.js`, which node runs, in earlier
+    /// ones. If the program is a script that starts a CLI in another place, this is the hash of the script.
     pub sha256: String,
 }
 
@@ -177,7 +176,7 @@ fn version(
 ) -> Result<CliVersion, RecordError> {
     let ended = printed(program, "--version", hint, limits, host, stop)?;
     let text = String::from_utf8_lossy(&ended.output.stdout).into_owned();
-    // A program that prints nothing has no version either.
+    // A program that prints nothing has no version.
     match text.split_whitespace().next().unwrap_or_default().parse() {
         Ok(version) => Ok(version),
         Err(_) => {
@@ -188,7 +187,7 @@ fn version(
     }
 }
 
-/// Returns what `claude --help` prints.
+/// Returns the output of `claude --help`.
 ///
 /// # Errors
 ///

@@ -149,7 +149,7 @@ mod tests {
 
     use super::*;
 
-    /// The deltas with `{{project}}` at `project`, joined by bars.
+    /// Checks the deltas with `{{project}}` at `project`, joined by bars.
     #[track_caller]
     fn check(text: &str, cut: DeltaCut, project: &str, expect: &str) {
         let folders = Folders { project: project.to_owned(), ..Folders::canonical() };

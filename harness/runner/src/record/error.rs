@@ -1,4 +1,4 @@
-//! Why a recording failed, in sentences that say what to do next.
+//! The reasons why a recording failed, in sentences that say what to do next.
 
 use std::io;
 use std::path::PathBuf;
@@ -12,13 +12,13 @@ use clitape_recording::text::TerminalSafe;
 
 use super::request::clip;
 
-/// The reason why there is no recording.
+/// The reason why a recording was not made.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// The file system or the operating system returned an error.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// A program could not be run, or did not do what it was run for.
+    /// A program could not be run, or failed at its task.
     #[error(transparent)]
     Process(ProcessError),
     /// `model.toml` or the workspace can't be used.
@@ -27,26 +27,26 @@ pub enum RecordError {
     /// A cassette can't be read or written.
     #[error(transparent)]
     Cassette(#[from] CassetteError),
-    /// A secret is left after all were replaced.
+    /// A secret is left after the replacement of all that were found.
     #[error(transparent)]
     Redact(#[from] RedactError),
-    /// There is no CLI to record, or not the one that was asked for.
+    /// The CLI to record is missing, or is another one than the caller asked for.
     #[error("{why}; {hint}")]
     NoClaude {
-        /// What is missing or wrong.
+        /// The part that is missing or wrong.
         why: String,
-        /// What to run.
+        /// The command to run.
         hint: String,
     },
-    /// The temporary folder would show in the recording.
+    /// The path of the temporary folder would change the bytes of the recording.
     #[error("can't record under {path}: {what}; set TMPDIR to another folder, such as /tmp")]
     Folder {
         /// The folder for temporary files.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem with it.
         what: String,
     },
-    /// The workspace is larger than what is copied.
+    /// The workspace is larger than the limit.
     #[error(
         "{path} has more than {limit} in its files; make it smaller, or raise the limit with \
          `--max-workspace`"
@@ -57,7 +57,7 @@ pub enum RecordError {
         /// The most bytes that it may have.
         limit: ByteSize,
     },
-    /// The workspace has more files than are copied.
+    /// The workspace has more files than the limit.
     #[error(
         "{path} has more than {limit} files, folders and links; remove some, or raise the limit with \
          `--max-workspace-files`"
@@ -93,8 +93,7 @@ pub enum RecordError {
         limit_s: u64,
         /// The setting that raises the limit: `record.timeout_s` of the scenario, or an option.
         raise: &'static str,
-        /// The question that has no answer and the step that has not fired, each on a line of its own; empty
-        /// when there are none.
+        /// The unanswered question and the step that has not fired, each on its own line; empty without them.
         waiting: String,
         /// The end of the CLI's output.
         printed: CliOutput,
@@ -121,7 +120,7 @@ pub enum RecordError {
         "the CLI {}, the scenario expects that it {}; if this is what it is to show, set `record.exit`{printed}", ended(*.exit), ends(*.expected)
     )]
     Exit {
-        /// How it ended.
+        /// The exit of the CLI.
         exit: Exit,
         /// The exit of `record.exit`.
         expected: Exit,
@@ -131,7 +130,7 @@ pub enum RecordError {
     /// The signal of the scenario was never sent.
     #[error("the CLI {} before it printed what `record.signal` waits for; look at `when` there, or let the script wait longer at that place{printed}", ended(*.exit))]
     NoSignal {
-        /// How it ended.
+        /// The exit of the CLI.
         exit: Exit,
         /// The end of its output.
         printed: CliOutput,
@@ -149,7 +148,7 @@ pub enum RecordError {
     Unsaid {
         /// The first step that was not written, and what it waited for.
         step: String,
-        /// How it ended.
+        /// The exit of the CLI.
         exit: Exit,
         /// The end of its output.
         printed: CliOutput,
@@ -157,7 +156,7 @@ pub enum RecordError {
     /// The CLI ended without an answer.
     #[error("the CLI {} before it printed a `result`; run it by hand with the scenario's arguments to see why{printed}", ended(*.exit))]
     NoResult {
-        /// How it ended.
+        /// The exit of the CLI.
         exit: Exit,
         /// The end of its output.
         printed: CliOutput,
@@ -174,7 +173,7 @@ impl From<ProcessError> for RecordError {
     }
 }
 
-/// Why a line for the CLI's stdin can't be made.
+/// The reason why a line for the CLI's stdin can't be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HostError {
     /// A step accepts a suggestion that the question does not have.

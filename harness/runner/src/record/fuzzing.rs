@@ -10,7 +10,7 @@ use super::request::{ModelMessage, ModelRequest};
 use super::sandbox::Folders;
 use super::script::{Attempts, RunStage, choose};
 
-/// How often each request is repeated, to reach the failures of a turn and the answer after them.
+/// The number of times that each request is repeated, to reach the failures of a turn and the answer after them.
 const ATTEMPTS: usize = 3;
 
 /// Returns the bodies of all answers that the model has for a run: for each number of messages in each

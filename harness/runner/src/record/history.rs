@@ -9,7 +9,7 @@ const REMINDER: &str = "<system-reminder>";
 const KEPT: [&str; 8] =
     ["type", "text", "id", "name", "input", "tool_use_id", "is_error", "content"];
 
-/// Returns the messages of a request as JSON lines; nothing if the body is not a request.
+/// Returns the messages of a request as JSON lines; empty if the body is not a request.
 ///
 /// Reasoning, messages with the role `system`, reminders, and fields that control caching are left out.
 pub(crate) fn history(body: &[u8]) -> Vec<u8> {

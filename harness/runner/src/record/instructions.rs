@@ -14,8 +14,8 @@ use super::workspace::ScenarioFolder;
 /// The files and folders of a project from which the CLI, or git for it, takes instructions.
 const INSTRUCTIONS: [&str; 7] =
     [".claude", ".claude-plugin", ".mcp.json", "CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", ".git"];
-/// The keys of JSON that make the CLI run a program, and thereby a file of instructions of any name. So do those that
-/// end with `Helper`.
+/// The JSON keys that make the CLI run a program; a file with one of them counts as instructions, whatever its name.
+/// Keys that end with `Helper` do the same.
 const RUNNING: [&str; 9] = [
     "hooks",
     "mcpServers",
@@ -27,16 +27,16 @@ const RUNNING: [&str; 9] = [
     "awsCredentialExport",
     "command",
 ];
-/// The keys that say with which arguments and variables, and from where.
+/// The keys for the arguments, variables and origins of programs.
 const DECIDING: [&str; 7] =
     ["args", "env", "url", "headers", "permissions", "enabledPlugins", "extraKnownMarketplaces"];
 /// The endings of files that the CLI reads as JSON.
 const JSON: [&str; 3] = ["json", "jsonc", "json5"];
-/// What the CLI would read differently, or not at all.
+/// The note on a file that the CLI may read differently, or not at all.
 const UNREADABLE: &str = "which clitape can't read: look at it";
 
-/// Returns lines for each link of the workspace, and for each file that steers the CLI, with all commands and settings of
-/// it.
+/// Returns lines for each link of the workspace, and for each file that steers the CLI, with all its commands and
+/// settings.
 pub(super) fn instructions(scenario: &Scenario, workspace: &ScenarioFolder) -> Vec<String> {
     let root = scenario.dir.join("workspace");
     let mut lines = Vec::new();
@@ -114,7 +114,7 @@ fn ends_with(path: &Path, endings: &[&str]) -> bool {
     endings.iter().any(|ending| end.eq_ignore_ascii_case(ending))
 }
 
-/// Returns the lines of a file; none for one that steers nothing.
+/// Returns the lines of a file; empty if it does not steer the CLI.
 fn of_file(path: &Path, inside: &Path, place: &str, is_read: bool) -> Vec<String> {
     let shown = inside.display();
     let is_json = ends_with(inside, &JSON);
@@ -154,7 +154,8 @@ fn of_file(path: &Path, inside: &Path, place: &str, is_read: bool) -> Vec<String
     lines
 }
 
-/// Whether a text that is no JSON has the marks of hooks and of commands that the CLI runs, or of programs of git.
+/// Returns whether a text other than JSON has the marks of hooks and of commands that the CLI runs, or of git's
+/// programs.
 fn may_run(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
     let is_key = |line: &str| {
@@ -170,9 +171,9 @@ fn may_run(bytes: &[u8]) -> bool {
 /// The settings in a value of JSON, each with the path of its key.
 #[derive(Default)]
 struct CliSettings {
-    /// Whether one of them runs a program.
+    /// True if one of them runs a program.
     runs: bool,
-    /// Those that decide what runs.
+    /// The settings that decide what runs, as keys and values.
     deciding: Vec<(String, String)>,
     others: Vec<String>,
 }

@@ -1,7 +1,7 @@
-//! What a recording is made from: the parts of a scenario that decide what the CLI prints, each with a digest.
+//! Computes digests of the parts of a scenario that decide what the CLI prints.
 //!
-//! A digest is of what a part says, not of how it is written: comments, blanks and the order of keys do not count, and a
-//! key with its default value is as good as none. What decides only how a recording is judged is left out.
+//! A digest covers the meaning of a part: comments, blanks and the order of keys do not count, and a key with its
+//! default value equals a missing one. Keys that only decide how a recording is judged are left out.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -16,7 +16,7 @@ use super::workspace::{ScenarioFolder, WorkspaceLimits};
 
 /// The characters of a digest.
 const DIGITS: usize = 16;
-/// The keys of `[record]` that decide whether there is a recording and whether it is taken, and not what is in it.
+/// The keys of `[record]` that decide whether a recording is taken, and that do not change its content.
 const JUDGES: [&str; 3] = ["exit", "only", "timeout_s"];
 /// The defaults of `[record]`, as JSON.
 const DEFAULTS: [(&str, &str); 5] = [
@@ -27,7 +27,7 @@ const DEFAULTS: [(&str, &str); 5] = [
     ("then", "[]"),
 ];
 
-/// The digests of what a scenario is recorded from: of each key of `[record]`, of `model.toml` and of `workspace`.
+/// Returns the digests of a recording's sources: of each key of `[record]`, of `model.toml` and of `workspace`.
 ///
 /// # Errors
 ///
@@ -51,7 +51,7 @@ pub fn made_from(
     Ok(parts)
 }
 
-/// The digests of the keys of `[record]`.
+/// Returns the digests of the keys of `[record]`.
 fn of_record(record: &Value) -> BTreeMap<String, String> {
     let keys = record.as_object().into_iter().flatten();
     let says = |key: &str, value: &Value| {
@@ -62,7 +62,7 @@ fn of_record(record: &Value) -> BTreeMap<String, String> {
     keys.map(|(key, value)| (key.clone(), of_value(&value))).collect()
 }
 
-/// A value of `[record]` without the exits of further runs.
+/// Returns a value of `[record]` without the exits of further runs.
 fn without_exits(mut value: Value) -> Value {
     let steps = value.as_array_mut().into_iter().flatten();
     steps.filter_map(Value::as_object_mut).for_each(|step| {
@@ -71,7 +71,7 @@ fn without_exits(mut value: Value) -> Value {
     value
 }
 
-/// The digest of a value. Its keys are in the order of the alphabet.
+/// Returns the digest of a value, with its keys in alphabetical order.
 fn of_value(value: &Value) -> String {
     let mut sorted = value.clone();
     sorted.sort_all_objects();
@@ -92,7 +92,7 @@ mod tests {
         of_record(&toml::from_str(record).unwrap())
     }
 
-    /// Expects that these parts differ between two tables.
+    /// Checks that exactly these parts differ between two tables.
     #[track_caller]
     fn check(before: &str, after: &str, expect: &[&str]) {
         let (before, after) = (parts(before), parts(after));

@@ -5,9 +5,9 @@
 //! 1. [`resolve`] finds or installs the CLI.
 //! 2. `server` serves the scenario's `model.toml` on loopback. `script` chooses the answer to a request;
 //!    `answer` and `cut` make its bytes.
-//! 3. `run` starts the CLI in fresh folders (`sandbox`), once for each run of the scenario. `attended` reads
-//!    its output, `host` decides which lines its stdin gets and when, `stdin_pipe` writes them, `trigger` decides when it
-//!    gets a signal, and `history` keeps the part of a resumed session that the CLI sends to the model.
+//! 3. `run` starts the CLI in fresh folders (`sandbox`), once for each run of the scenario. `attended` reads its output
+//!    and writes its stdin, `host` decides which lines stdin gets and when, `trigger` decides when the CLI gets a signal,
+//!    and `history` keeps the part of a resumed session that the CLI sends to the model.
 //! 4. [`record`] returns the canonical form of the result, a take.
 //!
 //! All of this is real IO in real time; no replay uses it.
@@ -51,14 +51,15 @@ pub use review::{Review, digest, settings_digest};
 pub use settings::{RecordSettings, ResolveSettings};
 pub use workspace::WorkspaceLimits;
 
-/// Records a scenario: runs the CLI as often as the scenario says, in real time, and returns the
-/// canonical form of the recording. Setting `stop` ends it.
+/// Records a scenario: runs the CLI as often as the scenario says, in real time, and returns the canonical form of the
+/// recording. Setting `stop` ends it.
 ///
 /// # Errors
 ///
-/// [`RecordError`] when `model.toml` can't be used, or when the CLI can't be started, sends a request
-/// that is not scripted, does not end in time, prints too much, is stopped, ends without a `result` or before
-/// every step of `[[record.say]]` was written, or does not end as the scenario expects. No process of the CLI is left when this returns.
+/// [`RecordError`] when `model.toml` can't be used, or when the CLI can't be started, sends a request that is not
+/// scripted, does not end in time, prints too much, is stopped, ends without a `result` or before every step of
+/// `[[record.say]]` was written, or does not end as the scenario expects. No process of the CLI is left when this
+/// returns.
 pub fn record(
     scenario: &Scenario,
     claude: &Claude,
@@ -66,7 +67,7 @@ pub fn record(
     host: &HostPaths,
     stop: &AtomicBool,
 ) -> Result<Take, RecordError> {
-    // The scenario as it is before the CLI runs, which may take minutes.
+    // The digests are taken before the CLI runs, because that may take minutes, in which the scenario may change.
     let made_from = made_from(scenario, settings.workspace, stop)?;
     let mut take = take::into_take(&run::run(scenario, claude, settings, host, stop)?, scenario);
     take.manifest.made_from = made_from;

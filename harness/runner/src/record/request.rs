@@ -10,7 +10,7 @@ use clitape_recording::text::{Keep, truncate};
 pub(crate) struct ModelRequest {
     /// The name of the model, which the answer repeats.
     pub(crate) model: String,
-    /// Whether the request asks for a streamed answer.
+    /// True if the request asks for a streamed answer.
     pub(crate) stream: bool,
     /// The system prompt.
     pub(crate) system: String,
@@ -25,7 +25,7 @@ pub(crate) struct ModelRequest {
 /// A message of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ModelMessage {
-    /// Whether the model wrote it.
+    /// True if the model wrote it.
     pub(crate) by_model: bool,
     /// Its texts, one per line.
     pub(crate) text: String,
@@ -49,7 +49,7 @@ struct RequestMessage {
 }
 
 impl ModelRequest {
-    /// Reads the body of a request. The error says why the body is invalid.
+    /// Reads the body of a request; as an error, the reason why the body is invalid.
     pub(crate) fn parse(body: &[u8]) -> Result<Self, String> {
         let body: RequestBody = serde_json::from_slice(body).map_err(|error| error.to_string())?;
         let mut asked = Self {

@@ -15,8 +15,8 @@ struct RecordFields<'a> {
     session_id: Option<Cow<'a, str>>,
 }
 
-/// Returns whether a whole stdout has a `result` record, and the session's id, which is that of the first `init` record.
-/// A line before it may come from a tool server, which can write to the same pipe.
+/// Returns whether a whole stdout has a `result` record, and the session's id, which is that of the first `init`
+/// record, because a line before it may come from a tool server, which can write to the same pipe.
 pub(crate) fn summary(stdout: &[u8]) -> (bool, Option<String>) {
     let plain = |id: &str| id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
     let (mut is_answered, mut session) = (false, None);

@@ -19,14 +19,15 @@ use super::{RecordError, RecordSettings};
 /// The fields of a tool's input that describe a call best, in order.
 const DESCRIPTIVE: [&str; 7] =
     ["command", "file_path", "notebook_path", "path", "url", "pattern", "query"];
-/// The files of a scenario, for the rest of a text that is not listed in full.
+/// The files of a scenario, to which the list refers for the rest of a long text.
 const SCENARIO: &str = "scenario.toml";
 const MODEL: &str = "model.toml";
 
-/// The list and the digest of a scenario, or of another thing that makes clitape run programs.
+/// The list and the digest of a scenario, or of other settings that make clitape run programs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Review {
-    /// SHA-256 over all that is run: of a scenario, `scenario.toml`, `model.toml` and every file of the workspace.
+    /// The SHA-256 over all input of the run: of a scenario, `scenario.toml`, `model.toml` and every file of the
+    /// workspace.
     pub digest: String,
     /// Lines for each prompt, argument, tool call and file of instructions, or for each setting. A text has all of its
     /// lines, and an indented line belongs to the one above. The lines contain text of others, so they must be made safe
@@ -44,8 +45,8 @@ impl Review {
     ///
     /// # Errors
     ///
-    /// [`RecordError`] when the workspace contains an entry that is no file or more than `settings` allow, or
-    /// `model.toml` can't be used.
+    /// [`RecordError`] when the workspace contains something other than files, folders and links or exceeds `settings`,
+    /// or `model.toml` can't be used.
     pub fn of(
         scenario: &Scenario,
         settings: RecordSettings,
@@ -68,8 +69,8 @@ impl Review {
     }
 }
 
-/// Computes a digest of settings: each has a key and texts, which the same bytes under other keys and in other cuts do not
-/// equal.
+/// Computes a digest of settings, each with a key and texts. The same bytes under other keys or in other cuts give
+/// another digest.
 pub fn settings_digest(settings: &[(&str, Vec<&[u8]>)]) -> String {
     let mut hash = Sha256::new();
     for (key, texts) in settings {
@@ -111,7 +112,7 @@ fn said(step: &SayStep) -> String {
 ///
 /// # Errors
 ///
-/// As [`Review::of`].
+/// Those of [`Review::of`].
 pub fn digest(
     scenario: &Scenario,
     limits: WorkspaceLimits,
@@ -140,7 +141,7 @@ fn digest_of(
     Ok(hex(&hash.finalize()))
 }
 
-/// Returns lines for each call of the model: how often it is made, and its whole input.
+/// Returns lines for each call of the model: the number of times it is made, and its whole input.
 fn calls(model: &Model) -> Vec<String> {
     let mut calls: Vec<(Call, usize)> = Vec::new();
     let turns = model.all_turns().flat_map(|(_, turns)| turns);

@@ -56,7 +56,7 @@ pub(crate) struct RawRun {
     pub(crate) stdin: Vec<u8>,
     /// The events with their milliseconds after the start, in order.
     pub(crate) events: Vec<(u64, TickKind)>,
-    /// How the CLI ended.
+    /// The exit of the CLI.
     pub(crate) exit: Exit,
     /// The CLI's transcript of the session after the run; empty if there is none.
     pub(crate) transcript: Vec<u8>,
@@ -64,8 +64,8 @@ pub(crate) struct RawRun {
     pub(crate) history: Vec<u8>,
 }
 
-/// The fixed part of the CLI's environment. PATH, the folders, the login and the model's address are added; no
-/// variable of the machine is.
+/// The fixed part of the CLI's environment. PATH, the folders, the login and the model's address are added; variables
+/// of the machine are left out.
 const ENVIRONMENT: [(&str, &str); 9] = [
     ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
     ("DISABLE_AUTOUPDATER", "1"),
@@ -86,7 +86,7 @@ struct Wanted<'a> {
     prompt: Option<&'a str>,
     /// The arguments that select the session to resume.
     resume: Vec<&'a str>,
-    /// The part of the scenario that says what is written to stdin; a further run has none.
+    /// The part of the scenario with the lines for stdin; `None` for a further run.
     record: Option<&'a RecordSpec>,
     signal: Option<&'a SignalPlan>,
     exit: &'a Exits,
@@ -121,7 +121,7 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// An id that no session has.
+/// An id that belongs to no session.
 const UNKNOWN: &str = "00000000-0000-4000-8000-00000000dead";
 
 /// Returns the arguments that select the session to resume; `session` is the id of the previous run.
@@ -134,8 +134,8 @@ fn resume(which: Resume, session: &str) -> Vec<&str> {
     }
 }
 
-/// Returns the time limit of a run and the name of the setting that raises it. The limit is that of the
-/// scenario, but at most `most`.
+/// Returns the time limit of a run and the name of the setting that raises it. The limit is that of the scenario, but
+/// at most `most`.
 fn time(timeout_s: u64, most: Duration) -> (Duration, &'static str) {
     match Duration::from_secs(timeout_s) {
         limit if limit > most => (most, "the limit with `--max-time`"),
@@ -201,7 +201,7 @@ pub(crate) fn run(
 }
 
 impl SessionRig<'_> {
-    /// Runs the CLI once. Returns the result, the id of its session, and how the CLI was confined.
+    /// Runs the CLI once. Returns the result, the id of its session, and the way in which the CLI was confined.
     fn run(
         &self,
         wanted: &Wanted<'_>,

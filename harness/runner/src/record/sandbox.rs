@@ -127,8 +127,8 @@ impl Sandbox {
         self.root.lock()
     }
 
-    /// Returns the CLI's transcript of a session; empty if there is none. No link that the CLI left is followed, because
-    /// it may lead to a file that the CLI must not read.
+    /// Returns the CLI's transcript of a session; empty if there is none. Links are not followed, because the CLI may
+    /// have made one to a file that it must not read.
     pub(crate) fn transcript(&self, session: &str) -> io::Result<Vec<u8>> {
         let projects = Path::new("home/.claude/projects");
         let entries = match fs::read_dir(self.root().join(projects)) {

@@ -21,8 +21,8 @@ pub(crate) struct ScriptedAnswer<'a> {
     pub(crate) failure: Option<&'a ModelFailureKind>,
     /// The number of requests for the turn that failed before this one, a part of ids.
     pub(crate) failed: usize,
-    /// Whether the request is outside the conversation. The CLI does not wait for such an answer, so its
-    /// tokens would be part of the sum in the `result` of some runs only.
+    /// True if the request is outside the conversation. The CLI does not wait for such an answer, so its tokens would
+    /// be part of the sum in the `result` of some runs only.
     pub(crate) aside: bool,
 }
 
@@ -39,16 +39,16 @@ const NO_FILES: &str = "<is_displaying_contents>\nfalse\n</is_displaying_content
 
 /// Requests of CLI versions up to 2.0 to a small model, outside the conversation, and harmless answers.
 const QUESTIONS: &[(KnownRequest, &str)] = &[
-    // May this command run without asking? `none`: no rule covers it.
+    // The CLI asks whether a command may run without a question. `none`: no rule covers it.
     (KnownRequest::System("Your task is to process Bash commands"), "none"),
-    // Which files did this command show?
+    // The CLI asks for the files that a command showed.
     (KnownRequest::System("Extract any file paths that this command reads"), NO_FILES),
-    // Is this output worth a summary?
+    // The CLI asks whether an output needs a summary.
     (
         KnownRequest::System("output from a bash command to determine if it should be summarized"),
         "<should_summarize>false</should_summarize>",
     ),
-    // Titles, of the terminal and in the list of sessions.
+    // The CLI asks for titles, of the terminal and in the list of sessions.
     (
         KnownRequest::System("indicates a new conversation topic"),
         r#"{"isNewTopic": false, "title": null}"#,
@@ -57,7 +57,7 @@ const QUESTIONS: &[(KnownRequest, &str)] = &[
         KnownRequest::System("Summarize this coding conversation in under 50 characters"),
         "A scripted run",
     ),
-    // Subagents of 2.0 are asked once before they are needed.
+    // Version 2.0 asks each subagent once before it is needed.
     (KnownRequest::LastUser("Warmup"), "Ready."),
 ];
 

@@ -36,7 +36,7 @@ use super::script::{Attempts, RunStage, choose, complaint};
 /// A running server. Dropping it stops the server.
 pub(crate) struct ModelServer {
     pub(crate) address: SocketAddr,
-    /// Takes further sockets that wait for connections, such as that of a network of its own.
+    /// Takes further sockets that wait for connections, such as one in the separate network of a confined CLI.
     pub(crate) listeners: UnboundedSender<std::net::TcpListener>,
     state: Arc<ModelState>,
     stop: Option<oneshot::Sender<()>>,
@@ -59,7 +59,7 @@ struct CurrentRun {
     stage: RunStage,
     /// The body of its first request that belongs to the main conversation.
     first: Option<Bytes>,
-    /// The callback for what ends the run.
+    /// The callback for events that end the run.
     alarm: Option<Box<dyn Fn(Alarm) + Send>>,
 }
 
@@ -79,7 +79,7 @@ impl ModelServer {
         let address = listener.local_addr()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (listeners, further) = mpsc::unbounded_channel();
-        // The channel is open.
+        // The receiver is still here, so that this can't fail.
         let _ = listeners.send(listener);
         let (attempts, run) = (Mutex::default(), Mutex::default());
         let state = Arc::new(ModelState { script, folders, max_request, attempts, run });
@@ -97,8 +97,8 @@ impl ModelServer {
         Ok(Self { address, listeners, state, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Begins a run of the scenario: later requests belong to it. `alarm` is called for every request that has no
-    /// answer in the script, and when the server panics.
+    /// Begins a run of the scenario: later requests belong to it. `alarm` is called for every request without an answer
+    /// in the script, and when the server panics.
     pub(crate) fn begin(&self, stage: RunStage, alarm: impl Fn(Alarm) + Send + 'static) {
         let alarm = Some(Box::new(alarm) as Box<_>);
         *self.state.run() = CurrentRun { stage, first: None, alarm };
@@ -122,7 +122,7 @@ impl ModelState {
     }
 }
 
-/// Raises an alarm when the thread that has it panics: the CLI would wait for an answer until its own limit.
+/// Raises an alarm when its thread panics; otherwise the CLI would wait for an answer until its own limit.
 struct PanicAlarm(Arc<ModelState>);
 
 impl Drop for PanicAlarm {
@@ -151,7 +151,7 @@ async fn accept_all(
     loop {
         tokio::select! {
             Some(listener) = listeners.recv() => {
-                // A socket that can't be used takes no connections; the CLI then says so.
+                // A socket that can't be used takes no connections; the CLI then reports that.
                 if listener.set_nonblocking(true).is_ok()
                     && let Ok(listener) = TcpListener::from_std(listener)
                 {
@@ -188,13 +188,13 @@ async fn accept(listener: TcpListener, state: Arc<ModelState>) {
 }
 
 async fn serve(stream: TcpStream, state: Arc<ModelState>) {
-    // An error makes the answers slower, and changes nothing else.
+    // An error only makes the answers slower.
     let _ = stream.set_nodelay(true);
     let service = service_fn(|request| {
         let state = Arc::clone(&state);
         async move { Ok::<_, Infallible>(answer(&state, request).await) }
     });
-    // An error means that the CLI closed the connection early, which it may do.
+    // An error means that the CLI closed the connection early, which is allowed.
     let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
 }
 

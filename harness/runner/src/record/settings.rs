@@ -10,14 +10,14 @@ use clitape_recording::limits::{
 
 use super::workspace::WorkspaceLimits;
 
-/// The settings of a recording.
+/// The limits of a recording, and the confinement of the CLI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordSettings {
-    /// The most that the CLI may print.
+    /// The limits of the CLI's output.
     pub output: OutputLimits,
     /// The longest time of one run of the CLI, even if `record.timeout_s` of the scenario is longer.
     pub time: Duration,
-    /// The most that a workspace may contain.
+    /// The limits of the workspace.
     pub workspace: WorkspaceLimits,
     /// The most lines that all `{{lines:N}}` of a `model.toml` may ask for together.
     pub model_lines: usize,

@@ -1,4 +1,4 @@
-//! Whole recordings, with shell scripts in the CLI's place.
+//! Tests of whole recordings, with shell scripts in the CLI's place.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ const SCENARIO: &str = "
     timeout_s = 20";
 const MODEL: &str = "[[turn]]\n[[turn.block]]\ntext = 'Hi.'\ndelay_ms = 0\n";
 
-/// The paths of the process that runs the tests.
+/// Returns the paths of the process that runs the tests.
 pub(super) fn host_paths() -> HostPaths {
     HostPaths {
         path: std::env::var_os("PATH").unwrap(),
@@ -39,7 +39,7 @@ fn record_it(scenario: &Scenario, claude: &Claude) -> Result<Take, RecordError> 
     record(scenario, claude, RecordSettings::default(), &host, &AtomicBool::new(false))
 }
 
-/// A scenario and a `claude` that is this shell script.
+/// Writes a scenario and a `claude` that is this shell script.
 fn workspace(script: &str) -> (TempDir, Scenario, Claude) {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().join("scenario");
@@ -60,7 +60,7 @@ fn go(script: &str) -> Result<RawRun, RecordError> {
     first(&scenario, &claude)
 }
 
-/// What the first run left.
+/// Returns the result of the first run.
 fn first(scenario: &Scenario, claude: &Claude) -> Result<RawRun, RecordError> {
     run_it(scenario, claude, false).map(|recording| recording.first)
 }
@@ -207,7 +207,7 @@ fn a_subscriber_has_a_token_and_no_key() {
 
 #[test]
 fn a_request_nobody_scripted_ends_the_recording() {
-    // The shell has no HTTP; the client is the part of bash that opens sockets.
+    // The shell has no HTTP; the client uses bash's way to open sockets.
     let script = "exec bash -c '\
         a=${ANTHROPIC_BASE_URL#http://}; exec 3<>/dev/tcp/${a%:*}/${a#*:}; \
         printf \"GET /v1/models HTTP/1.1\\r\\nhost: x\\r\\n\\r\\n\" >&3; sleep 600'";
@@ -259,7 +259,7 @@ fn two_takes_of_one_run_are_the_same() {
 
 #[test]
 fn a_session_goes_on_in_the_same_folders() {
-    // Each run adds what it was asked to the session's transcript and asks the model once.
+    // Each run adds its prompt to the session's transcript and asks the model once.
     let script = "s=$HOME/.claude/projects/-x/5-a.jsonl; mkdir -p ${s%/*}\n\
         [ \"$1 $2\" = '-p Again.' ] && text=Again. || text=First.\n\
         printf '{\"type\":\"user\",\"message\":{\"content\":\"%s\"}}\\n' $text >> $s\n\

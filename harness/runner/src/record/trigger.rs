@@ -1,4 +1,4 @@
-//! Finds when the signal of a scenario is due, from the output of the CLI.
+//! Finds the time when the signal of a scenario is due, from the output of the CLI.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use clitape_stream::{Event, Parser};
 
 use clitape_recording::scenario::{SignalName, SignalPlan, Trigger};
 
-/// The signal of a run that was not sent yet.
+/// The signal of a run, until it is sent.
 pub(crate) struct Fuse<'a> {
     plan: Option<&'a SignalPlan>,
     parser: Parser,
@@ -15,7 +15,7 @@ pub(crate) struct Fuse<'a> {
     calls: u64,
     /// The text of each thread so far.
     texts: HashMap<Option<String>, String>,
-    /// When the trigger was read.
+    /// The time when the trigger was read.
     lit: Option<Instant>,
 }
 
@@ -84,7 +84,7 @@ mod tests {
         )
     }
 
-    /// After which of `lines` the signal is due.
+    /// Checks after which of `lines` the signal is due.
     fn check(when: Trigger, lines: &[String], expect: Option<usize>) {
         let plan = SignalPlan { send: SignalName::Term, when, delay_ms: 5 };
         let mut fuse = Fuse::new(Some(&plan));

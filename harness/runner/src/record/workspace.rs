@@ -18,7 +18,7 @@ use walkdir::WalkDir;
 
 use super::RecordError;
 
-/// The most that a workspace may contain.
+/// The limits of a workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WorkspaceLimits {
     /// The most bytes of all files together.
@@ -122,7 +122,7 @@ impl ScenarioFolder {
         self.of_kind(CopiedKind::Link)
     }
 
-    /// Returns the paths of its files that are no links.
+    /// Returns the paths of its regular files, without links.
     pub(crate) fn regular_files(&self) -> impl Iterator<Item = &Path> {
         self.of_kind(CopiedKind::File)
     }
@@ -214,7 +214,7 @@ impl ScenarioFolder {
     }
 }
 
-/// Adds bytes with their length to a hash, so that other cuts of the same bytes give another hash.
+/// Adds bytes with their length to a hash, so that the same bytes in other cuts give another hash.
 pub(crate) fn field(hash: &mut Sha256, bytes: &[u8]) {
     hash.update((bytes.len() as u64).to_le_bytes());
     hash.update(bytes);

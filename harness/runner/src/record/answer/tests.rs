@@ -1,4 +1,4 @@
-//! The bytes of scripted messages.
+//! Tests of the bytes of scripted messages.
 
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ fn write<T>(turn: &str, with: impl FnOnce(&Writer<'_>) -> T) -> T {
     })
 }
 
-/// The stream as lines `delay: event fields, event fields`, the envelope of message_start left out.
+/// Checks the stream, as lines `delay: event fields, event fields` without the envelope of message_start.
 #[track_caller]
 fn check(turn: &str, expect: &[&str]) {
     let steps = write(turn, |writer| writer.stream());
@@ -37,7 +37,7 @@ fn check(turn: &str, expect: &[&str]) {
     assert_eq!(lines, expect);
 }
 
-/// The last step: the end of a block, the reason why the message ends, its tokens in and out.
+/// Returns the last step: the end of a block, the reason why the message ends, its tokens in and out.
 fn end(block: usize, reason: &str, [input, output]: [u64; 2]) -> String {
     format!(
         r#"0: content_block_stop "index":{block}, message_delta "delta":{{"stop_reason":"{reason}","stop_sequence":null}},"usage":{{"input_tokens":{input},"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":{output}}}, message_stop"#
@@ -158,7 +158,7 @@ fn a_raw_block_has_no_deltas_and_a_server_tool_has() {
     );
 }
 
-/// How a turn with a text and a call ends, told by its last two steps.
+/// Checks the last two steps of a turn with a text and a call.
 #[track_caller]
 fn check_end(failure: &str, expect: [&str; 2]) {
     let turn = format!(

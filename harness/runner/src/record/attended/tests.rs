@@ -1,4 +1,4 @@
-//! The runner, with small shell scripts in the CLI's place.
+//! Tests of runs, with small shell scripts in the CLI's place.
 
 use std::sync::mpsc::channel;
 
@@ -9,7 +9,7 @@ use clitape_recording::scenario::Trigger;
 use super::*;
 use crate::record::sandbox::Folders;
 
-/// The time between two looks at what a script did.
+/// The time between two checks of a script's effects.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// A record that says "half".
@@ -60,7 +60,7 @@ fn run(case: &Case) -> AttendedRun {
     run_attended(command, script, &alarms, &AtomicBool::new(case.stop)).unwrap()
 }
 
-/// Stdout, stderr, exit and reason of a run.
+/// Checks the stdout, stderr, exit and reason of a run.
 #[track_caller]
 fn check(case: &Case, stdout: &str, stderr: &str, exit: Exit, why: &Ending<Alarm>) {
     let ended = run(case);
@@ -163,7 +163,7 @@ fn nothing_of_the_group_outlives_the_run() {
     ] {
         let ended = run(&Case { alarm, ..script(text) });
         let pid = String::from_utf8(ended.stdout).unwrap().trim().parse().unwrap();
-        // What is killed stays in the table until its new parent looks.
+        // A killed process stays in the table until its new parent collects it.
         let gone = || {
             let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
             nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), None).is_err()

@@ -1,4 +1,4 @@
-//! Choosing and installing the CLI, with shell scripts in place of the CLI and of npm.
+//! Tests of the choice and installation of the CLI, with shell scripts in place of the CLI and of npm.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -14,7 +14,7 @@ use crate::record::tests::host_paths;
 
 static RUNS: AtomicBool = AtomicBool::new(false);
 
-/// An executable shell script.
+/// Writes an executable shell script.
 fn program(dir: &TempDir, name: &str, text: &str) -> PathBuf {
     let path = dir.path().join(name);
     fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
@@ -52,7 +52,7 @@ fn choices_are_read() {
     ] {
         assert_eq!(text.parse(), expect.map_err(str::to_owned), "{text}");
     }
-    // What npm takes as a package's place is no version.
+    // npm would take these as the place of a package.
     for version in ["", "../x", "1/2", "/any/dir", "file:/x/evil.tgz", "npm:evil@1", "latest"] {
         let error = format!("npm:{version}").parse::<ClaudeChoice>().unwrap_err();
         assert!(error.contains("can't be the version of a CLI"), "{error}");
@@ -88,7 +88,7 @@ fn a_program_tells_its_version() {
     assert!(error.contains("can't run") && error.contains("none"), "{error}");
 }
 
-/// An npm that installs a `claude` of `version`, and the log of its calls.
+/// Returns an npm that installs a `claude` of `version` and logs its calls.
 fn npm(dir: &TempDir, version: &str) -> Npm {
     let text = format!(
         "echo \"$@\" >> {0}/log\n\

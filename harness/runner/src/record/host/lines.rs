@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::printed::PlacedQuestion;
 use crate::record::error::HostError;
 
-/// The reason of a no that names none.
+/// The reason for a denial if the step has none.
 const NO: &str = "The user does not want this.";
 
 /// Makes lines, and counts the messages and requests in them, because their ids are numbered.
@@ -28,7 +28,7 @@ impl LineMaker {
         Self { profile, messages: 0, requests: 0 }
     }
 
-    /// The number of requests so far.
+    /// Returns the number of requests so far.
     pub(super) fn requests(&self) -> u64 {
         self.requests
     }
@@ -147,13 +147,13 @@ fn line(asked: &PlacedQuestion, decision: PermissionDecision) -> String {
     ControlResponse::success(&asked.request_id, &answer).to_string()
 }
 
-/// The answer to an `AskUserQuestion`: its input, with the labels that were chosen.
+/// Returns the answer to an `AskUserQuestion`: its input, with the labels that were chosen.
 pub(super) fn choice<'c>(
     asked: &PlacedQuestion,
     chosen: impl Iterator<Item = (&'c String, &'c ChosenLabels)>,
     step: &str,
 ) -> Result<String, HostError> {
-    // An input without questions is one in which none of the chosen ones is.
+    // If the input has no questions, each choice is an error below.
     let mut input = asked.question.input.value();
     let questions = input["questions"].as_array().into_iter().flatten();
     let texts: Vec<String> =

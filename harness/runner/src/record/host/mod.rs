@@ -25,8 +25,8 @@ use script::{HostAction, HostScriptStep};
 
 pub(crate) use script::HostScript;
 
-/// How long the CLI must have printed nothing after the end of a turn before stdin is closed: a message
-/// that waits in its queue begins the next turn within this time.
+/// The time without output after the end of a turn until stdin is closed: a message that waits in the CLI's queue
+/// begins the next turn within this time.
 const QUIET: Duration = Duration::from_secs(1);
 
 /// A line for stdin.
@@ -46,22 +46,22 @@ pub(crate) struct Host<'a> {
     lines: LineMaker,
     /// The number of steps that have fired.
     fired: usize,
-    /// When the last step fired, and on what.
+    /// The time when the last step fired, and the place of the record that fired it.
     last: RecordPlace,
     /// Lines that are due.
     due: VecDeque<DueLine>,
     /// The offset of the last line.
     offset: u64,
-    /// Whether a message was written after the last `result`.
+    /// True if a message was written after the last `result`.
     is_message_open: bool,
-    /// Whether the last step closed stdin.
+    /// True once a step has closed stdin.
     is_closed: bool,
-    /// When the CLI last printed something.
+    /// The time of the CLI's last output.
     heard: Instant,
 }
 
 impl<'a> Host<'a> {
-    /// A host at the start of a run.
+    /// Returns a host at the start of a run.
     pub(crate) fn new(script: &'a HostScript, begin: Instant) -> Self {
         Self {
             script,
@@ -109,7 +109,8 @@ impl<'a> Host<'a> {
         Ok(self.due.pop_front())
     }
 
-    /// Whether stdin is to be closed: the scenario closes it, or everything was said and answered.
+    /// Returns whether stdin is to be closed: the scenario closes it, or every step was written and every request
+    /// answered.
     pub(crate) fn is_over(&self, now: Instant) -> bool {
         let Self { printed, .. } = self;
         let is_asking = printed.questions.iter().any(|question| !question.is_closed);
@@ -155,7 +156,7 @@ impl<'a> Host<'a> {
                 Some(when) => self.place_of(when).map(|place| place.max(self.last)),
             };
             let delay = Duration::from_millis(step.delay_ms);
-            // A read may have come before the moment at which the step before it was written.
+            // A read may have come before the previous step was written.
             let is_due = |place: &RecordPlace| delay.is_zero() || now >= place.at + delay;
             let Some(place) = place.filter(is_due) else { return Ok(()) };
             self.write(step, place)?;
@@ -165,7 +166,7 @@ impl<'a> Host<'a> {
         Ok(())
     }
 
-    /// Where the CLI printed what a trigger names, if it has.
+    /// Returns the place at which the CLI printed the record of a trigger, if it has.
     fn place_of(&self, when: &SayTrigger) -> Option<RecordPlace> {
         let nth = |places: &[RecordPlace], n: u64| {
             let at = usize::try_from(n).ok()?.checked_sub(1)?;
@@ -234,7 +235,7 @@ impl<'a> Host<'a> {
                 self.is_closed = true;
                 return Ok(());
             }
-            // The scenario is refused if such a step names no question.
+            // A scenario with such a step and no question is refused when it is loaded.
             (HostAction::Say(SayAction::Answer(_) | SayAction::Choose(_)), None) => return Ok(()),
         };
         if let Some(id) = answered {
@@ -251,9 +252,9 @@ impl<'a> Host<'a> {
         self.due.push_back(DueLine { text, offset: self.offset });
     }
 
-    /// Counts a line that the scenario wrote itself as what it is.
+    /// Counts a line that the scenario wrote itself by its kind.
     fn raw(&mut self, line: &str) -> String {
-        // A line that is not JSON is neither a message nor a request.
+        // A line that is not JSON counts neither as a message nor as a request.
         match WireLine::read(line.as_bytes()) {
             Some(WireLine::Message(_)) => self.is_message_open = true,
             Some(WireLine::Request(_)) => self.lines.count_request(),
@@ -263,7 +264,8 @@ impl<'a> Host<'a> {
     }
 }
 
-/// The question or call that a trigger means: the n-th of its tool, or the first that no step has waited for.
+/// Returns the index of the question or call that a trigger means: the n-th of its tool, or the first that no step has
+/// waited for.
 fn pick<'t>(named: &NamedTool, mut all: impl Iterator<Item = (&'t str, bool)>) -> Option<usize> {
     match named.number {
         None => all.position(|(tool, is_taken)| tool == named.name && !is_taken),

@@ -1,5 +1,4 @@
-//! Reads what the CLI printed, line by line: the records that the steps of a host wait for, each with its
-//! place in stdout.
+//! Reads the CLI's stdout line by line: the records that the steps of a host wait for, each with its place.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -9,17 +8,17 @@ use clitape_stream::{Event, Parser};
 
 use super::script::HostScript;
 
-/// When a record was read, and where it ends.
+/// The place of a record: the time when it was read, and the offset of its end.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RecordPlace {
-    /// When the read that ended it came.
+    /// The time of the read that ended it.
     pub(super) at: Instant,
     /// The number of bytes of stdout up to its end.
     pub(super) offset: u64,
 }
 
 impl RecordPlace {
-    /// The later of two places.
+    /// Returns the later time and the later offset of two places.
     pub(super) fn max(self, other: Self) -> Self {
         Self { at: self.at.max(other.at), offset: self.offset.max(other.offset) }
     }
@@ -31,9 +30,9 @@ pub(super) struct PlacedQuestion {
     pub(super) place: RecordPlace,
     pub(super) request_id: String,
     pub(super) question: PermissionQuestion,
-    /// Whether a step has waited for it.
+    /// True if a step has waited for it.
     pub(super) is_taken: bool,
-    /// Whether it was answered or withdrawn.
+    /// True if it was answered or withdrawn.
     pub(super) is_closed: bool,
 }
 
@@ -42,11 +41,11 @@ pub(super) struct PlacedQuestion {
 pub(super) struct StartedCall {
     pub(super) place: RecordPlace,
     pub(super) tool: String,
-    /// Whether a step has waited for it.
+    /// True if a step has waited for it.
     pub(super) is_taken: bool,
 }
 
-/// What the CLI has printed so far.
+/// The records that the CLI has printed so far.
 pub(super) struct PrintedRecords<'a> {
     line: Vec<u8>,
     offset: u64,
@@ -55,9 +54,9 @@ pub(super) struct PrintedRecords<'a> {
     pub(super) responses: Vec<RecordPlace>,
     pub(super) questions: Vec<PlacedQuestion>,
     pub(super) calls: Vec<StartedCall>,
-    /// The texts that steps wait for, and where the model first said them.
+    /// The texts that steps wait for, with the place where the model first completed them.
     pub(super) texts: Vec<(&'a str, Option<RecordPlace>)>,
-    /// Whether a turn has begun and not ended.
+    /// True while a turn goes on.
     pub(super) is_in_turn: bool,
     asked: Vec<String>,
     parser: Option<Parser>,
@@ -125,7 +124,7 @@ impl<'a> PrintedRecords<'a> {
         None
     }
 
-    /// Notes a question, for which a step waits. Returns any other request.
+    /// Stores a question, for which a step waits. Returns any other request.
     fn read_request(
         &mut self,
         place: RecordPlace,
@@ -143,7 +142,7 @@ impl<'a> PrintedRecords<'a> {
         None
     }
 
-    /// Notes that a question was answered or withdrawn.
+    /// Marks a question as answered or withdrawn.
     pub(super) fn close(&mut self, request_id: &str) {
         for question in &mut self.questions {
             question.is_closed |= question.request_id == request_id;

@@ -1,4 +1,4 @@
-//! What a host says in one run: its own first lines, then the steps of the scenario.
+//! The lines of a host in one run: its own first lines, then the steps of the scenario.
 
 use clitape_recording::scenario::{
     HostProfile, PLAIN, RecordSpec, SayAction, SayAnswer, SayInitialize, SayStep, SayTrigger,
@@ -10,26 +10,26 @@ use crate::record::sandbox::Folders;
 /// The lines of a host, in order, with real folders.
 #[derive(Debug, Clone)]
 pub(crate) struct HostScript {
-    /// How the host writes.
+    /// The form in which the host writes.
     pub(super) profile: &'static HostProfile,
     /// The steps.
     pub(super) steps: Vec<HostScriptStep>,
 }
 
-/// A step, and how an error names it.
+/// A step, with the name that errors use for it.
 #[derive(Debug, Clone)]
 pub(super) struct HostScriptStep {
     /// The step of the scenario and its action.
     pub(super) name: String,
-    /// What is written.
+    /// The line to write.
     pub(super) action: HostAction,
-    /// What the CLI must have printed before.
+    /// The record that the CLI must have printed before.
     pub(super) when: Option<SayTrigger>,
-    /// Milliseconds from then on.
+    /// The milliseconds between that record and the line.
     pub(super) delay_ms: u64,
 }
 
-/// What a step writes.
+/// The line of a step.
 #[derive(Debug, Clone)]
 pub(super) enum HostAction {
     /// The first request of a [`HostProfile`].
@@ -39,7 +39,7 @@ pub(super) enum HostAction {
 }
 
 impl HostScript {
-    /// Returns what the host of a scenario says; `None` if the CLI has no stdin.
+    /// Returns the script of a scenario's host; `None` if the CLI has no stdin.
     pub(crate) fn new(record: &RecordSpec, folders: &Folders) -> Option<Self> {
         if record.host.is_none() && record.say.is_empty() {
             return None;
@@ -88,7 +88,7 @@ impl HostScript {
         })
     }
 
-    /// Whether a step waits for an event of the model, which takes a parser to read.
+    /// Returns whether a step waits for an event of the model, which takes a parser to read.
     pub(super) fn reads_the_model(&self) -> bool {
         self.steps
             .iter()
@@ -96,7 +96,7 @@ impl HostScript {
     }
 }
 
-/// The same action with real folders.
+/// Returns the action with real folders.
 fn expanded(action: &SayAction, folders: &Folders) -> SayAction {
     let text = |text: &String| folders.expand(text);
     match action {

@@ -1,4 +1,4 @@
-//! The host without a CLI: lines of stdout in, lines of stdin out.
+//! Tests of the host without a CLI: lines of stdout in, lines of stdin out.
 
 use super::*;
 use crate::record::sandbox::Folders;
@@ -28,8 +28,8 @@ fn message(text: &str) -> String {
     )
 }
 
-/// Which lines the host of `record` writes at the start and after each line of stdout, with the number of
-/// the line of stdout that their offset is the end of. Every way to cut stdout must give the same.
+/// Checks the lines that the host of `record` writes at the start and after each line of stdout. Each has the number of
+/// the line of stdout at whose end its offset is. Every way to cut stdout must give the same.
 #[track_caller]
 fn check(record: &str, stdout: &[&str], expect: &[(usize, &str)]) {
     let script = script(record);
@@ -169,7 +169,7 @@ fn a_delay_counts_from_the_trigger_or_from_the_step_before() {
     assert_eq!(offsets.collect::<Vec<_>>(), [hook.len() as u64; 2]);
 }
 
-/// Whether stdin is closed a second after these lines.
+/// Checks whether stdin is closed a second after these lines.
 #[track_caller]
 fn check_over(record: &str, stdout: &[&str], expect: bool) {
     let script = script(record);

@@ -1,4 +1,4 @@
-//! The server over real sockets on loopback.
+//! Tests of the server over real sockets on loopback.
 
 use std::io::{Read as _, Write as _};
 use std::sync::mpsc;
@@ -15,10 +15,10 @@ const MODEL: &str = "
     text = 'Look in {{project}}.'
     cut = 9";
 
-/// Status line, wanted header lines and body of the answer to one request.
+/// The status line, wanted header lines and body of the answer to one request.
 type Answer = (String, Vec<String>, String);
 
-/// The answer to one request, and the complaints.
+/// Returns the answer to one request, and the complaints.
 fn ask(method: &str, path: &str, body: &str) -> (String, Vec<String>, String, Vec<String>) {
     let (complain, complaints) = mpsc::channel();
     let script = toml::from_str(MODEL).unwrap();
@@ -145,7 +145,7 @@ fn a_request_nobody_scripted_is_told_and_not_retried() {
     }
 }
 
-/// The answers to requests in a row for the one turn of this script, streamed or not.
+/// Returns the answers to requests in a row for the one turn of this script, streamed or not.
 fn ask_again(turn: &str, streams: &[bool]) -> Vec<Answer> {
     let script = toml::from_str(&format!("delay_ms = 0\n[[turn]]\n{turn}")).unwrap();
     let server = ModelServer::start(script, Folders::canonical(), MODEL_REQUEST).unwrap();
@@ -248,7 +248,7 @@ fn a_request_over_the_limit_is_told_with_the_option() {
 
 #[test]
 fn a_panic_of_the_server_raises_an_alarm() {
-    // The first alarms panic where they are raised: in a connection, and in the thread that has them all.
+    // The first alarms panic where they are raised: in a connection, and in the thread that runs all connections.
     for panics in [1, 2] {
         let (tell, alarms) = mpsc::channel();
         let script = toml::from_str(MODEL).unwrap();
