@@ -1,4 +1,4 @@
-//! Compares what `claude --help` says of its flags and commands.
+//! Compares the flags and commands in two outputs of `claude --help`.
 
 use std::collections::BTreeMap;
 
@@ -6,13 +6,13 @@ use clitape_recording::text::{Keep, truncate};
 
 use super::model::{ChangeKind, DriftChange, Part};
 
-/// The columns of a text that is shown as an example.
+/// The most columns of a text that is shown as an example.
 const LONGEST: usize = 160;
 
-/// What the help says of a flag or a command: how it is written, and the text.
+/// The flags and commands of a help text: for each name, its spelling and its description.
 type HelpEntries = BTreeMap<String, (String, String)>;
 
-/// The flags and commands that are new, gone or described in other words.
+/// Returns the flags and commands that are new, gone or described in other words.
 pub(super) fn command_line(from: &str, to: &str) -> Vec<DriftChange> {
     let [from, to] = [entries(from), entries(to)];
     let change = |kind, place: &str, what: String, example: &str| DriftChange {
@@ -41,10 +41,10 @@ pub(super) fn command_line(from: &str, to: &str) -> Vec<DriftChange> {
     new.chain(others).collect()
 }
 
-/// The flags (`--model`) and commands (`command mcp`) of a help text.
+/// Parses the flags (`--model`) and commands (`command mcp`) of a help text.
 ///
-/// A section begins with a line such as `Options:`. An entry of it is indented by two columns, its text stands after
-/// two columns or more, and on lines that are indented further.
+/// A section begins with a line such as `Options:`. An entry is indented by two columns. Its text follows after two
+/// columns or more, and on lines that are indented further.
 fn entries(help: &str) -> HelpEntries {
     let mut entries = HelpEntries::new();
     let mut section = "";
@@ -77,7 +77,7 @@ fn entries(help: &str) -> HelpEntries {
     entries
 }
 
-/// The name of an entry: the longest way to write a flag, or the command.
+/// Returns the name of an entry: the longest spelling of a flag, or the command.
 fn name(section: &str, written: &str) -> String {
     let words = || written.split([' ', ',', '|']).filter(|word| !word.is_empty());
     let flag = words().filter(|word| word.starts_with("--")).max_by_key(|word| word.len());

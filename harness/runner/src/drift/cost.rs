@@ -1,4 +1,4 @@
-//! Time and size of the recordings of a version, which are told and decide nothing.
+//! The time and the size of a version's recordings, which do not count as drift.
 
 use serde::Serialize;
 

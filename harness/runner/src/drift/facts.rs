@@ -1,7 +1,7 @@
-//! What stands where in the records of one version, place by place, so that two versions can be compared.
+//! Gathers the values in the records of one version, place by place, so that two versions can be compared.
 //!
 //! A place is written as a path: `result/success.usage.iterations[]<message>.type`. It begins with the kind of the
-//! record; a kind of an object inside one stands in `<…>`.
+//! record; the kind of an object inside it is added in `<…>`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,21 +13,21 @@ use serde_json::{Map, Value};
 
 use crate::observed::{Inside, JsonType, Tag};
 
-/// The columns that an example may have.
+/// The most columns of an example.
 const LONGEST: usize = 100;
-/// The words of a set that is closed; one with more is taken for open.
+/// The most words of a closed set; a field with more counts as open.
 const WORDS: usize = 64;
-/// The characters of a word of a closed set.
+/// The most characters of a word of a closed set.
 const WORD: usize = 48;
 
 /// The values at one place.
 #[derive(Debug, Default)]
 pub(super) struct Field {
-    /// The place of the object, or of the array, that has them.
+    /// The place of the object or the array that contains them.
     pub(super) parent: String,
     pub(super) count: u64,
     pub(super) types: BTreeSet<JsonType>,
-    /// The words; nothing where some value is no word, or where there are too many.
+    /// The words with the scenarios that have them; `None` if some value is not a word, or there are too many.
     pub(super) words: Option<BTreeMap<String, BTreeSet<ScenarioName>>>,
     pub(super) scenarios: BTreeSet<ScenarioName>,
     pub(super) example: String,
@@ -36,7 +36,7 @@ pub(super) struct Field {
 /// The objects of one kind at one place.
 #[derive(Debug, Default)]
 pub(super) struct Object {
-    /// The place of the value; a record has none.
+    /// The place of the value; `None` for a record.
     pub(super) parent: Option<String>,
     pub(super) count: u64,
     pub(super) scenarios: BTreeSet<ScenarioName>,
@@ -45,7 +45,7 @@ pub(super) struct Object {
     pub(super) example: String,
 }
 
-/// The places of all records of one version.
+/// The values at all places of the records of one version.
 #[derive(Debug, Default)]
 pub(super) struct RecordFacts {
     pub(super) fields: BTreeMap<String, Field>,
@@ -53,7 +53,7 @@ pub(super) struct RecordFacts {
 }
 
 impl RecordFacts {
-    /// The places of all runs of these recordings.
+    /// Gathers the values of all runs of these recordings.
     pub(super) fn of<'a>(cassettes: impl Iterator<Item = &'a Cassette>) -> Self {
         let mut facts = Self::default();
         for cassette in cassettes {
@@ -64,7 +64,7 @@ impl RecordFacts {
         facts
     }
 
-    /// Adds a record of a scenario; a line without a `type` is no record.
+    /// Adds a record of a scenario; a line without a `type` is left out.
     fn add(&mut self, record: &Value, of: &Manifest) {
         if let Value::Object(object) = record
             && object.get("type").is_some_and(Value::is_string)
@@ -134,7 +134,7 @@ impl RecordFacts {
 }
 
 impl Field {
-    /// Adds a word, or says that the values are no closed set.
+    /// Adds a word, or marks the set as open.
     fn word(&mut self, text: &str, scenario: &ScenarioName) {
         let Some(words) = &mut self.words else { return };
         if words.len() > WORDS || !is_word(text) {
@@ -145,7 +145,8 @@ impl Field {
     }
 }
 
-/// Whether a text may be one of a closed set: it has no space, is short, and is no identifier that a machine made.
+/// Returns whether a text may be a word of a closed set: it has no space, is short, and does not look like an id that a
+/// machine made.
 fn is_word(text: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:*()".contains(c);
     let hex = text.chars().filter(char::is_ascii_hexdigit).count();
@@ -154,13 +155,13 @@ fn is_word(text: &str) -> bool {
     !text.is_empty() && text.len() <= WORD && text.chars().all(is_plain) && !is_made
 }
 
-/// The place of an object with its kind, where it has one.
+/// Returns the place of an object, with its kind where it has one.
 pub(super) fn of_kind(object: &Map<String, Value>, place: &str) -> String {
     let tag = Tag::of(object);
     if tag.is_some() { format!("{place}<{}>", tag.name()) } else { place.to_owned() }
 }
 
-/// A value as an example.
+/// Returns a value as an example.
 fn shown(value: &Value) -> String {
     truncate(&value.to_string(), LONGEST, Keep::Start).into_owned()
 }

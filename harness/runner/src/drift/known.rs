@@ -1,7 +1,8 @@
-//! A recording as the older version could have printed it: without the records, fields and words that are new.
+//! Removes from a recording the records, fields and words that are new, so that the older version could have printed
+//! it.
 //!
-//! Where its replay is that of the older version, the lanes of the whole recording differ only because a reader
-//! uses what is new.
+//! If the replay of the rest equals that of the older version, the lanes of the whole recording differ only because the
+//! gateway uses the new parts.
 
 use clitape_recording::cassette::{Cassette, TickKind};
 use clitape_recording::facts::read_record;
@@ -10,10 +11,10 @@ use serde_json::{Map, Value};
 use super::facts::{RecordFacts, of_kind};
 use crate::observed::{Inside, Tag};
 
-/// The recording without what is new. The lines of the host stay after the records that they came after.
+/// Returns the recording without the new parts. The lines of the host stay after the records that they came after.
 pub(super) fn without_news(cassette: &Cassette, known: &RecordFacts) -> Cassette {
     let mut cassette = cassette.clone();
-    // The end of each line before and after.
+    // The offset of the end of each line, before and after.
     let mut ends = vec![(0, 0)];
     let (mut old, mut stdout) = (0, Vec::new());
     for line in cassette.stdout.split_inclusive(|byte| *byte == b'\n') {
@@ -41,7 +42,7 @@ pub(super) fn without_news(cassette: &Cassette, known: &RecordFacts) -> Cassette
     cassette
 }
 
-/// A line without what is new; nothing of a record whose kind is new.
+/// Returns a line without its new parts; empty for a record of a new kind.
 fn stripped(line: &[u8], known: &RecordFacts) -> Vec<u8> {
     let Some(Value::Object(mut record)) = read_record(line) else { return line.to_vec() };
     let place = Tag::of(&record).name();
@@ -54,7 +55,7 @@ fn stripped(line: &[u8], known: &RecordFacts) -> Vec<u8> {
     format!("{}\n", Value::Object(record)).into_bytes()
 }
 
-/// Removes from an object what is new in it, and says whether there was anything.
+/// Removes the new parts from an object, and returns whether there were any.
 fn strip(object: &mut Map<String, Value>, place: &str, known: &RecordFacts) -> bool {
     let before = object.len();
     object.retain(|key, _| known.fields.contains_key(&format!("{place}.{key}")));

@@ -1,10 +1,11 @@
-//! What changes from one version of the CLI to another: its records, the dialogue, the command line, and what a person
-//! sees of it.
+//! Finds the changes from one version of the CLI to another: in its records, the dialogue, the command line, and in
+//! what a person sees of it.
 //!
 //! [`drift`] takes two recordings of each scenario, one by each version ([`Side`] has them). `pairs` compares them:
-//! `facts` gathers what stands where in the records, and `schema` compares it; `sequence` compares number and order,
-//! `replays` what the lanes of our own replay make of both, and `known` tells what of that only follows from what is
-//! new. `command_line` compares two help texts. The result is a [`Drift`], which [`crate::report`] writes.
+//! `facts` gathers the values at each place of the records, and `schema` compares these; `sequence` compares number and
+//! order, `replays` compares the lanes of both replays, and `known` finds the differences that only follow from new
+//! records and fields. `command_line` compares two help texts. The result is a [`Drift`], which [`crate::report`]
+//! writes.
 
 mod command_line;
 mod cost;
@@ -31,14 +32,14 @@ pub use side::{Recorded, Recorder, Side, committed};
 use crate::check::Recording;
 use crate::compare::CompareError;
 
-/// What is compared, besides the sides.
+/// The scenarios of a comparison, and those that are left out of it.
 #[derive(Debug, Default)]
 pub struct Scope {
     /// The scenarios of which both versions should have a recording.
     pub scenarios: Vec<Arc<Scenario>>,
-    /// What could not be recorded, with the reason.
+    /// The recordings that could not be made, with the reason.
     pub not_recorded: Vec<NotCompared>,
-    /// The scenarios that are not for both versions, with the reason.
+    /// The scenarios that do not apply to both versions, with the reason.
     pub left_out: Vec<NotCompared>,
 }
 

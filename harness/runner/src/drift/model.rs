@@ -1,4 +1,5 @@
-//! What differs between two versions of the CLI: the changes by part, what was compared, and what was not.
+//! The result of a comparison of two versions: the changes by part, the scenarios that were compared, and those that
+//! were not.
 
 use clitape_recording::names::{CliVersion, ScenarioName};
 use serde::Serialize;
@@ -39,7 +40,7 @@ impl Part {
         Self::Behaviour,
     ];
 
-    /// The heading of the part in a report.
+    /// Returns the heading of the part in a report.
     pub fn title(self) -> &'static str {
         match self {
             Self::Schema => "Schema of the records",
@@ -148,28 +149,28 @@ pub struct Drift {
     pub to: About,
     /// The scenarios that were compared.
     pub compared: Vec<ScenarioName>,
-    /// What was not compared, though it should have been.
+    /// The scenarios and texts that should have been compared and were not.
     pub not_compared: Vec<NotCompared>,
-    /// Scenarios that are not for both versions, with the reason; hand-written captures are among them.
+    /// The scenarios that do not apply to both versions, with the reason; hand-written captures are among them.
     pub left_out: Vec<NotCompared>,
     /// The changes, by part.
     pub changes: Vec<DriftChange>,
-    /// Lanes that differ only because the gateway uses what is new in the records: without that, the recording of the
-    /// newer version becomes what that of the older one becomes.
+    /// The lanes that differ only because the gateway uses new parts of the records: without these, both recordings
+    /// have the same lanes.
     pub follows: Vec<DriftChange>,
-    /// Time and size, which are told and decide nothing.
+    /// The time and the size of the recordings, which do not count as changes.
     pub cost: [Cost; 2],
     /// The lanes of both versions side by side.
     pub lanes: Comparison,
 }
 
 impl Drift {
-    /// Whether there is nothing to look at: no change, and nothing that was not compared.
+    /// Returns whether there is no change and everything was compared.
     pub fn holds(&self) -> bool {
         self.changes.is_empty() && self.not_compared.is_empty()
     }
 
-    /// The changes of a part.
+    /// Returns the changes of a part.
     pub fn of(&self, part: Part) -> impl Iterator<Item = &DriftChange> {
         self.changes.iter().filter(move |change| change.part == part)
     }

@@ -1,5 +1,5 @@
-//! Compares pairs of recordings, an older and a newer version's of each scenario: the records, and the lanes of their
-//! replays.
+//! Compares pairs of recordings, one of the older and one of the newer version for each scenario: the records, and the
+//! lanes of their replays.
 
 use std::sync::atomic::AtomicBool;
 
@@ -14,10 +14,10 @@ use super::sequence::Sequences;
 use crate::check::Recording;
 use crate::compare::{self, CompareError, Comparison, compare_versions};
 
-/// What pairs of recordings show.
+/// The changes that pairs of recordings show.
 pub(super) struct PairChanges {
     pub(super) changes: Vec<DriftChange>,
-    /// Lanes that differ only because of what is new in the records.
+    /// The lanes that differ only because the gateway uses new parts of the records.
     pub(super) follows: Vec<DriftChange>,
     pub(super) lanes: Comparison,
 }
@@ -59,7 +59,7 @@ pub(super) fn of_recordings(
     Ok(PairChanges { changes, follows: replays(&lanes, &as_known), lanes })
 }
 
-/// The changes of records, dialogue, transcripts and exits in pairs of recordings.
+/// Returns the changes of records, dialogue, transcripts and exits in pairs of recordings.
 pub(super) fn of_records(pairs: &[[&Cassette; 2]], facts: &[RecordFacts; 2]) -> Vec<DriftChange> {
     let mut sequences = Sequences::default();
     for pair in pairs {
@@ -71,7 +71,7 @@ pub(super) fn of_records(pairs: &[[&Cassette; 2]], facts: &[RecordFacts; 2]) -> 
     changes
 }
 
-/// The places under which `sequence` would tell once more of kinds of records that are new or gone.
+/// Returns the places under which `sequence` would repeat the new kinds of records and those that are gone.
 fn of_kinds(changes: &[DriftChange]) -> Vec<String> {
     let of_kind =
         |change: &&DriftChange| matches!(change.kind, ChangeKind::KindNew | ChangeKind::KindGone);

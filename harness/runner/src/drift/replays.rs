@@ -1,5 +1,5 @@
-//! Compares what both versions become in the replay: the lanes of programs, what a person sees in a chat, and the
-//! verdicts on a session.
+//! Compares the replays of both versions: the lanes of programs, the chat that a person sees, and the verdicts on a
+//! session.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,13 +9,14 @@ use clitape_recording::names::ScenarioName;
 use super::model::{ChangeKind, DriftChange, Part};
 use crate::compare::{Compared, Comparison, DiffRow, LaneDiff};
 
-/// The scenarios with a lane that differs in more than times.
+/// Returns the scenarios with a lane that differs in more than times.
 pub(super) fn differing(lanes: &Comparison) -> impl Iterator<Item = &str> {
     let differs = |one: &&Compared| one.class().is_some_and(|class| class != Class::Timing);
     lanes.differing().filter(differs).map(|one| one.scenario.as_str())
 }
 
-/// The lanes of these scenarios that differ in more than times, those with the same first difference as one change.
+/// Returns the lanes of these scenarios that differ in more than times; those with the same first difference are one
+/// change.
 pub(super) fn replays(lanes: &Comparison, of: &[ScenarioName]) -> Vec<DriftChange> {
     let mut seen: BTreeMap<(Part, String, String), (BTreeSet<ScenarioName>, String)> =
         BTreeMap::new();
@@ -39,7 +40,7 @@ pub(super) fn replays(lanes: &Comparison, of: &[ScenarioName]) -> Vec<DriftChang
     changes.collect()
 }
 
-/// The part to which a view such as `telegram-partial` belongs.
+/// Returns the part to which a view such as `telegram-partial` belongs.
 fn part(view: &str) -> Part {
     match view.split('-').next() {
         Some("telegram") => Part::Person,
@@ -48,7 +49,7 @@ fn part(view: &str) -> Part {
     }
 }
 
-/// What the first difference is, without the words of one recording.
+/// Describes the first difference of a lane, without the words of one recording.
 fn form(lane: &LaneDiff) -> String {
     let differs = lane.rows.iter().find_map(|row| match row {
         DiffRow::Differ { a, b, .. } => Some((a, b)),

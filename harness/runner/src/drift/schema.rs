@@ -1,4 +1,4 @@
-//! Compares what stands where in the records of two versions.
+//! Compares the values at each place of the records of two versions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +10,10 @@ use super::facts::{Field, Object, RecordFacts};
 use super::model::{ChangeKind, DriftChange, Part};
 use crate::observed::JsonType;
 
-/// The words that a sentence names; more are counted.
+/// The most words that a sentence names; the others are counted.
 const NAMED: usize = 12;
 
-/// The changes of the records, those of equal form in several kinds of one record as one.
+/// Returns the changes of the records. Changes of the same form in several kinds of a record are one change.
 pub(super) fn schema(from: &RecordFacts, to: &RecordFacts) -> Vec<DriftChange> {
     let mut changes = Gathered::default();
     for (place, object) in &to.objects {
@@ -83,7 +83,8 @@ pub(super) fn schema(from: &RecordFacts, to: &RecordFacts) -> Vec<DriftChange> {
     changes.into_changes()
 }
 
-/// Whether the other version has what the object stands in. An object without a kind is told as the type of its field.
+/// Returns whether the other version has the field with the object. An object without a kind is compared as the type of
+/// its field.
 fn is_of_known(place: &str, object: &Object, other: &RecordFacts) -> bool {
     match &object.parent {
         None => true,
@@ -91,13 +92,13 @@ fn is_of_known(place: &str, object: &Object, other: &RecordFacts) -> bool {
     }
 }
 
-/// Whether there is an object, or an array or a map, at this place.
+/// Returns whether the records have an object, an array or a map at this place.
 fn holds(facts: &RecordFacts, place: &str) -> bool {
     facts.objects.contains_key(place) || facts.fields.contains_key(place)
 }
 
-/// Keys that stood before another one in every object of one version, and after it in every object of the other.
-/// Few keys that explain all are named: first the one with the most others around it.
+/// Returns the keys that were before another one in every object of one version, and after it in every object of the
+/// other. As few keys as explain all are named: first the one with the most others around it.
 fn moved(from: &BTreeSet<Vec<String>>, to: &BTreeSet<Vec<String>>) -> Vec<String> {
     if from == to {
         return Vec::new();
@@ -122,7 +123,7 @@ fn moved(from: &BTreeSet<Vec<String>>, to: &BTreeSet<Vec<String>>) -> Vec<String
     keys
 }
 
-/// Each key with each that comes after it.
+/// Returns each key with each key that comes after it.
 fn pairs(orders: &BTreeSet<Vec<String>>) -> BTreeSet<(&str, &str)> {
     let of = |order: &'_ Vec<String>| -> Vec<(usize, usize)> {
         (0..order.len()).flat_map(|i| (i + 1..order.len()).map(move |j| (i, j))).collect()
@@ -135,15 +136,15 @@ fn pairs(orders: &BTreeSet<Vec<String>>) -> BTreeSet<(&str, &str)> {
         .collect()
 }
 
-/// What makes changes in several kinds of one record the same.
+/// The form of a change. Changes of the same form in several kinds of a record are one.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct ChangeForm {
     kind: ChangeKind,
-    /// `result`.
+    /// The part of the place that names the record, such as `result`.
     head: String,
-    /// `.usage.iterations[]`.
+    /// The rest of the place, such as `.usage.iterations[]`.
     tail: String,
-    /// `number → string`.
+    /// The detail of the change, such as `number → string`.
     detail: String,
 }
 
@@ -161,7 +162,7 @@ impl Gathered {
         example: &str,
     ) {
         let (top, tail) = place.split_at(place.find(['.', '[', '{', '<']).unwrap_or(place.len()));
-        // A kind of record is told by itself.
+        // A new or missing kind of record is a change by itself.
         let head = if tail.is_empty() { top } else { top.split('/').next().unwrap_or(top) };
         let form = ChangeForm { kind, head: head.to_owned(), tail: tail.to_owned(), detail };
         let (tops, all, one) = self.0.entry(form).or_default();
@@ -191,7 +192,7 @@ impl Gathered {
         self.add(kind, place, String::new(), &to.scenarios, &to.example);
     }
 
-    /// A field that every object had, and now not every one, or the other way round.
+    /// Adds a change if a field was in every object and now is not, or the other way round.
     fn presence(&mut self, place: &str, from: (&Field, Option<u64>), to: (&Field, Option<u64>)) {
         let (Some(of_from), Some(of_to)) = (from.1, to.1) else { return };
         let kind = match (from.0.count == of_from, to.0.count == of_to) {
@@ -252,7 +253,7 @@ impl Gathered {
     }
 }
 
-/// What is said of a place.
+/// Returns the sentence about a place, without the place.
 fn sentence(kind: ChangeKind, tail: &str, detail: &str) -> String {
     let of = if tail.is_empty() { "kind of record" } else { "kind of object" };
     match kind {

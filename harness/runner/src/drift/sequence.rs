@@ -1,4 +1,4 @@
-//! Compares how many records of each kind come and in which order, and how the CLI and its host answer each other.
+//! Compares the number and order of records, and the dialogue of the CLI and its host.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::replay::stdin_lines;
 /// The kinds of one run's records, in order.
 type Kinds = Vec<String>;
 
-/// What is gathered of each change: the scenarios, and what the first of them shows.
+/// The changes: for each, the scenarios, and the example of the first one.
 type GatheredChanges =
     BTreeMap<(Part, ChangeKind, String, String), (BTreeSet<ScenarioName>, String)>;
 
@@ -40,7 +40,7 @@ impl Sequences {
         self.exits(scenario, [from, to]);
     }
 
-    /// Counts each kind; where the numbers are equal, or once other kinds are left out, compares the order.
+    /// Compares the number of records of each kind, and then the order of the kinds whose numbers are equal.
     fn compare(
         &mut self,
         part: Part,
@@ -79,7 +79,7 @@ impl Sequences {
         self.seen(part, ChangeKind::Order, place, what, scenario, format!("{scenario}: {example}"));
     }
 
-    /// How the runs end.
+    /// Compares the exits of the runs.
     fn exits(&mut self, scenario: &ScenarioName, [from, to]: [&Cassette; 2]) {
         let ends = |cassette: &Cassette| -> Vec<String> {
             let first = cassette.manifest.exit.map(|exit| exit.to_string());
@@ -110,7 +110,7 @@ impl Sequences {
         scenarios.insert(scenario.clone());
     }
 
-    /// The changes, by part.
+    /// Returns the changes, by part.
     pub(super) fn into_changes(self) -> impl Iterator<Item = DriftChange> {
         self.0.into_iter().map(|((part, kind, place, what), (scenarios, example))| DriftChange {
             part,
@@ -131,13 +131,13 @@ fn counts(kinds: &[String]) -> BTreeMap<String, usize> {
     counts
 }
 
-/// The kinds of the records of a run, without those of the dialogue.
+/// Returns the kinds of a run's records, without those of the dialogue.
 fn kinds(stdout: &[u8]) -> Kinds {
     let all = records(stdout).map(|record| kind(&record));
     all.filter(|kind| !is_control(kind)).collect()
 }
 
-/// The kind of a record, with the event of a part and the content of a message: `stream_event/message_start`,
+/// Returns the kind of a record, with the event of a part and the content of a message: `stream_event/message_start`,
 /// `assistant/tool_use`, `system/init`.
 fn kind(record: &Value) -> String {
     let word = |pointer: &str| record.pointer(pointer).and_then(Value::as_str);
@@ -150,7 +150,7 @@ fn kind(record: &Value) -> String {
     inside.map_or_else(|| own.to_owned(), |inside| format!("{own}/{inside}"))
 }
 
-/// Who asked and answered what, in the order in which it went over stdout and stdin.
+/// Returns the requests and answers of both sides, in the order in which they were written to stdout and stdin.
 fn dialogue(cassette: &Cassette) -> Kinds {
     let mut lines: Vec<(u64, String)> = Vec::new();
     let mut end = 0;
@@ -165,12 +165,12 @@ fn dialogue(cassette: &Cassette) -> Kinds {
     let host = host.iter().filter_map(|line| Some((line.offset, read_record(&line.line)?)));
     let said = host.map(|(offset, record)| (offset, format!("host {}", kind(&record))));
     lines.extend(said);
-    // What the host writes at an offset, it writes after what it has read up to there.
+    // The host writes its lines after it has read up to their offset; the stable sort keeps that order.
     lines.sort_by_key(|(at, _)| *at);
     lines.into_iter().map(|(_, kind)| kind).collect()
 }
 
-/// The tool that a request is about.
+/// Returns the tool that a request is about.
 fn tool(record: &Value) -> String {
     let name = record.pointer("/request/tool_name").and_then(Value::as_str);
     name.map(|name| format!(" {name}")).unwrap_or_default()

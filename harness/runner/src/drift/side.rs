@@ -1,4 +1,4 @@
-//! A version with its recordings: those that are committed, and those that are made now and kept in the cache.
+//! The recordings of a version: those that are committed, and those that are made now and stored in the cache.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,34 +18,35 @@ use crate::check::Recording;
 use crate::record::{Claude, RecordError, RecordSettings, digest, record};
 use crate::suite::{Progress, in_order};
 
-/// The characters of a hash that name a folder.
+/// The number of a hash's characters that name a folder.
 const SHORT: usize = 16;
-/// How often a scenario is recorded, where the order or the number of records is another one than in the recording
-/// of the other version.
+/// The most recordings of a scenario, made while the order or the number of records differs from the recording of the
+/// other version.
 const TRIES: usize = 3;
 
-/// A version, and where its recordings are.
+/// A version, and the places of its recordings.
 #[derive(Debug)]
 pub struct Side {
     /// The description.
     pub about: About,
     /// The workspace with the recording of each scenario.
     pub recordings: BTreeMap<ScenarioName, Workspace>,
-    /// What `claude --help` printed, or why nobody knows.
+    /// The output of `claude --help`, or the reason why it is unknown.
     pub help: Result<String, String>,
 }
 
-/// How scenarios are recorded that have no recording yet.
+/// Records the scenarios that have no recording yet.
 #[derive(Debug, Clone, Copy)]
 pub struct Recorder<'a> {
     /// The CLI.
     pub claude: &'a Claude,
     /// The workspace with the scenarios.
     pub workspace: &'a Workspace,
-    /// The recordings of the other version, and the version. Some records come in a race: where the order or the number
-    /// differs from these, the scenario is recorded up to three times, and the recording that does not differ is taken.
+    /// The recordings of the other version, and the version. Some records race each other: if their order or number
+    /// differs from these, the scenario is recorded up to three times, and a recording without such a difference is
+    /// taken.
     pub like: (&'a BTreeMap<ScenarioName, Workspace>, &'a CliVersion),
-    /// The folder of the cache in which recordings are kept.
+    /// The folder of the cache in which recordings are stored.
     pub cache: &'a Path,
     /// The settings of each recording.
     pub settings: RecordSettings,
@@ -55,7 +56,7 @@ pub struct Recorder<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// What a [`Recorder`] made.
+/// The result of a [`Recorder`].
 #[derive(Debug, Default)]
 pub struct Recorded {
     /// The workspace with the recording of each scenario.
@@ -64,7 +65,7 @@ pub struct Recorded {
     pub failed: Vec<NotCompared>,
 }
 
-/// The committed recordings of a version.
+/// Returns the committed recordings of a version.
 pub fn committed(
     workspace: &Workspace,
     version: &CliVersion,
@@ -80,8 +81,8 @@ fn is_recorded(workspace: &Workspace, name: &ScenarioName, version: &CliVersion)
 }
 
 impl Recorder<'_> {
-    /// Records the scenarios on all cores; goes on after one that fails. A scenario that this CLI has recorded before,
-    /// and that has not changed since, is not recorded again. `tell` is called with the number that is done.
+    /// Records the scenarios on all cores; a failure does not end it. A scenario that this CLI has recorded before, and
+    /// that has not changed since, is not recorded again. `tell` is called with the number of scenarios that are done.
     ///
     /// # Errors
     ///
@@ -114,7 +115,7 @@ impl Recorder<'_> {
                     recorded.recordings.insert(scenario.name.clone(), workspace);
                 }
                 Err(error) => {
-                    // What the CLI printed stands on the further lines.
+                    // The further lines have the output of the CLI.
                     let error = error.to_string();
                     let said = error.lines().next().unwrap_or_default();
                     recorded.failed.push(NotCompared {
@@ -127,7 +128,7 @@ impl Recorder<'_> {
         Ok(recorded)
     }
 
-    /// The workspace with the recording of one scenario.
+    /// Returns the workspace with the recording of one scenario.
     fn one(&self, scenario: &Arc<Scenario>) -> Result<Workspace, RecordError> {
         let digest = digest(scenario, self.settings.workspace, self.stop)?;
         let folder = self.cache.join(&self.claude.sha256[..SHORT]).join(&digest[..SHORT]);
@@ -150,8 +151,8 @@ impl Recorder<'_> {
         Ok(kept)
     }
 
-    /// Whether the recording differs from that of the other version in what a race may decide: the number and the order
-    /// of records, and what becomes of them.
+    /// Returns whether the recording differs from that of the other version in something that a race may decide: the
+    /// number and order of records, or the lanes of the replay.
     fn is_of_a_race(
         &self,
         scenario: &Arc<Scenario>,
@@ -173,7 +174,7 @@ impl Recorder<'_> {
         Ok(found.changes.iter().any(is_of_race))
     }
 
-    /// Whether secrets are replaced in the committed recordings, with which this one is compared.
+    /// Returns whether the committed recordings, with which this one is compared, have redacted secrets.
     fn is_redacted(&self, name: &ScenarioName) -> bool {
         let versions = self.workspace.recorded(name).unwrap_or_default();
         let mut cassettes = versions.iter().map(|v| Cassette::find(self.workspace, name, v));

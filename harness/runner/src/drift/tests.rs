@@ -1,4 +1,4 @@
-//! Each way to change a recording is convicted by its own kind of change, at its place.
+//! Tests that each way to change a recording is found as its own kind of change, at its place.
 
 use clitape_recording::cassette::Cassette;
 use clitape_recording::scenario::Workspace;
@@ -18,7 +18,7 @@ fn changes(before: &Cassette, after: &Cassette) -> Vec<DriftChange> {
     of_records(&[[before, after]], &facts)
 }
 
-/// Changes the records of a recording, and expects these changes.
+/// Changes the records of a recording, and checks the changes that are found.
 #[track_caller]
 fn check(scenario: &str, alter: impl Fn(&mut Vec<Value>), expect: &[(Part, K, &str)]) {
     let before = cassette(scenario);
@@ -36,7 +36,7 @@ fn is(record: &Value, kind: &str, subtype: &str) -> bool {
     record["type"] == kind && (subtype.is_empty() || record["subtype"] == subtype)
 }
 
-/// Changes the result of the run.
+/// Returns a function that changes the result of the run.
 fn result(change: impl Fn(&mut serde_json::Map<String, Value>)) -> impl Fn(&mut Vec<Value>) {
     move |records| {
         for record in records.iter_mut().filter(|record| is(record, "result", "")) {
