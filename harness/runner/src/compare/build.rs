@@ -15,9 +15,9 @@ use super::error::CompareError;
 
 /// The longest time that one git command may take.
 const GIT_TIME: Duration = Duration::from_secs(600);
-/// The longest time of a build: as long as the caller waits.
+/// The longest time of a build, which only the caller ends.
 const BUILD_TIME: Duration = Duration::MAX;
-/// The most that git may print, and that cargo may.
+/// The most bytes that git or cargo may print.
 const OUTPUT: ByteSize = ByteSize::mib(64);
 /// The name of the program.
 const PROGRAM: &str = "clitape";
@@ -97,7 +97,7 @@ pub(super) fn build(
     Ok(program)
 }
 
-/// The error of a git that could not be run.
+/// Converts the error of a git that could not be run.
 fn of_git(error: ProcessError) -> CompareError {
     match error {
         ProcessError::Io(error) => CompareError::Git(error),

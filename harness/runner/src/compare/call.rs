@@ -38,8 +38,8 @@ pub(super) enum CallError {
     Stopped,
 }
 
-/// Calls `program` in `folder` and returns its trace, which is counted in `kept`. The call ends when the program exceeds a
-/// limit.
+/// Calls `program` in `folder` and returns its trace, which is counted in `kept`. The call ends when the program
+/// exceeds a limit.
 pub(super) fn call(
     program: &Path,
     folder: &Path,
@@ -133,7 +133,7 @@ mod tests {
 
     const ENTRY: &str = r#"{"at":0,"lane":"bus","kind":"x","data":{}}"#;
 
-    /// Calls a shell with this script, and expects a number of entries or an error.
+    /// Calls a shell with this script, and checks the number of entries or the error.
     fn check(script: &str, expect: &Result<usize, CallError>) {
         let args = ["-c".into(), script.into()];
         // A script that must reach the time limit gets a short one.
@@ -212,7 +212,7 @@ mod tests {
             let one = read(text.as_bytes(), Held::of(account))?;
             read(text.as_bytes(), Held::of(account)).map(|two| [one.entries, two.entries])
         };
-        // A limit is that of all traces together, and each is released with its comparison.
+        // The limit applies to all traces together, and each is released with its comparison.
         for _ in 0..3 {
             assert_eq!(read_two(&enough).map(|both| both.map(|one| one.len())), Ok([20, 20]));
             assert_eq!(read_two(&little).unwrap_err().to_string(), full);

@@ -8,13 +8,13 @@ use clitape_recording::cassette::CassetteError;
 use clitape_recording::names::NameError;
 use clitape_recording::scenario::ScenarioError;
 
-/// The reason why there is no comparison.
+/// The reason why two sides can't be compared.
 #[derive(Debug, thiserror::Error)]
 pub enum CompareError {
     /// The file system or the operating system reported an error.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// A program could not be run, or did not do what it was run for.
+    /// A program could not be run, or failed at its task.
     #[error(transparent)]
     Process(ProcessError),
     /// A scenario can't be used.
@@ -35,7 +35,7 @@ pub enum CompareError {
         /// The version.
         version: String,
     },
-    /// The text after a scenario's name is no version.
+    /// The text after a scenario's name is not a version.
     #[error(transparent)]
     Name(#[from] NameError),
     /// Versions are named twice: as sides, and as a selection of cassettes.
@@ -49,7 +49,7 @@ pub enum CompareError {
         /// The versions that are recorded.
         recorded: String,
     },
-    /// The path leads to no program that can be called.
+    /// The path does not lead to a program that can be called.
     #[error("can't call {path}: {why}; name a program that can be run")]
     Program {
         /// The path of the program.
@@ -60,7 +60,7 @@ pub enum CompareError {
     /// `git` can't be run.
     #[error("can't run git: {0}; install git, or name a built program by its path")]
     Git(io::Error),
-    /// The workspace is in no repository.
+    /// The workspace is not in a repository.
     #[error(
         "{root} is in no git repository ({said}); go to a clone of the project, or name a built \
          program by its path"
@@ -98,10 +98,10 @@ pub enum CompareError {
         revision: String,
         /// The full id of its commit.
         sha: String,
-        /// The last lines that cargo printed, each on a line of its own.
+        /// The last lines that cargo printed, each on its own line.
         said: String,
     },
-    /// A subject is compared with something that is not played in real time.
+    /// A subject is compared with a side that is not played in real time.
     #[error("a subject is compared with a subject; write `subject:NAME@A subject:NAME@B`")]
     Subject,
     /// The caller asked to stop.

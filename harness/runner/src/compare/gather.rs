@@ -53,7 +53,8 @@ pub fn gather(
         }
         Ok::<(), CompareError>(())
     })?;
-    // What does not fit beside others is compared once more alone, so that the result does not depend on the cores.
+    // A cassette that does not fit beside others is compared once more alone, so that the result does not depend on the
+    // number of cores.
     for (job, one) in jobs.iter().zip(&mut done).filter(|(_, one)| one.is_full) {
         one.held.release(usize::MAX);
         *one = compare(job)?;
@@ -73,7 +74,7 @@ pub fn gather(
 }
 
 /// Compares the recordings of two versions of the CLI, which this process replays. `tell` is called with the number of
-/// pairs that are done. What is not covered is not listed.
+/// pairs that are done. Areas that were not covered are not listed.
 ///
 /// # Errors
 ///
@@ -110,7 +111,7 @@ struct One {
     further: usize,
     /// The part of the account in which the differences are counted.
     held: Held,
-    /// Whether the account had no room for a trace or for the differences.
+    /// True if the account had no room for a trace or for the differences.
     is_full: bool,
 }
 
@@ -157,8 +158,8 @@ impl One {
         Ok(())
     }
 
-    /// Counts the differences, or leaves those of this replay out if the account has no room for them. There were as many
-    /// views, lanes and chats before it.
+    /// Counts the memory of the differences, or drops those of this replay if the account has no room for them.
+    /// `views`, `lanes` and `chats` are the numbers before the replay.
     fn count(&mut self, replayed: &Replayed, views: usize, lanes: usize, chats: usize) {
         self.held.release(usize::MAX);
         if let Err(Full { limit }) = self.held.try_keep(self.compared.bytes()) {
@@ -289,9 +290,9 @@ fn compare_traces(
     }
 }
 
-/// Leaves out of two versions' events of the parser what describes the CLI itself: the session, fields that name the
-/// version, and fields that the events of one kind have on one side only. These pass on fields of records, which
-/// belong to the schema of the records, not to what becomes of them.
+/// Removes from two versions' events of the parser the facts about the CLI itself: the session, fields that name the
+/// version, and fields that the events of one kind have on one side only. They are passed on from the records, so that
+/// the comparison of the records shows them.
 fn without_facts_of_the_cli(lanes: &mut [Vec<Entry>; 2], versions: [&CliVersion; 2]) {
     let of_parser = |entry: &&Entry| entry.lane == Lane::Lifecycle;
     for entries in lanes.iter_mut() {

@@ -114,7 +114,7 @@ pub struct LaneDiff {
     pub view: String,
     /// The class of the differences as a whole.
     pub class: Class,
-    /// The first difference in one sentence, in which A is what is expected.
+    /// The first difference in one sentence, which takes A as the expected side.
     pub first: String,
     /// The later differences, in groups.
     pub consequences: Vec<String>,
@@ -157,7 +157,7 @@ pub struct Cell {
     /// The entry in a few words; only its kind and id, where the other side has an entry of the same kind and
     /// id.
     pub words: String,
-    /// The fields that differ: the name, and the value in parts, of which those with `true` differ.
+    /// The fields that differ: the name, and the value in parts, each with `true` if it differs.
     pub fields: Vec<(String, Vec<(bool, String)>)>,
 }
 

@@ -1,5 +1,5 @@
-//! Shows one lane of both sides, entry beside entry. Of differences of the same form only the first is shown,
-//! with the entries around it.
+//! Shows one lane of both sides, entry beside entry. If several differences have the same form, only the first is
+//! shown, with the entries around it.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -10,16 +10,16 @@ use serde_json::Value;
 
 use super::model::{Cell, DiffRow, LaneDiff};
 
-/// The number of differing rows that are shown of one lane; the others are counted.
+/// The most differing rows that are shown of one lane; the others are counted.
 const ROWS: usize = 24;
-/// The number of rows that are shown where a lane differs only in times and numbers.
+/// The most rows that are shown of a lane that differs only in times and numbers.
 const MINOR_ROWS: usize = 4;
 /// The number of equal characters that are shown before and after a change.
 const AROUND: usize = 32;
 /// The number of characters that are shown of the beginning and of the end of a change within a field.
 const CHANGED: (usize, usize) = (160, 60);
 
-/// Compares a lane, and returns `None` when both sides are equal.
+/// Compares a lane; returns `None` if both sides are equal.
 pub(super) fn compare(
     view: &str,
     a: &[Entry],
@@ -124,8 +124,8 @@ fn alone(entry: &Entry) -> Cell {
     Cell { at: entry.at, words: entry.headline(), fields: Vec::new() }
 }
 
-/// Returns the cells of two entries: the kind and id with the fields that differ, or each entry in a few words
-/// when they do not belong together.
+/// Returns the cells of two entries: the kind and id with the fields that differ, or each entry in a few words if their
+/// kind or id differs.
 fn cells(a: &Entry, b: &Entry) -> (Cell, Cell) {
     if entry_mark(a).identity != entry_mark(b).identity {
         return (alone(a), alone(b));
@@ -212,7 +212,7 @@ mod tests {
         format!("{at} {words}{}", fields.iter().map(field).collect::<String>())
     }
 
-    /// Compares two lanes, and expects rows such as `class: 12 editMessageText #1 text="a[b]c" | …`.
+    /// Compares two lanes, and checks the rows, such as `class: 12 editMessageText #1 text="a[b]c" | …`.
     fn check(a: &[Entry], b: &[Entry], class: Option<Class>, expect: &[&str]) {
         let found = compare("telegram", a, b, Default::default());
         assert_eq!(found.as_ref().map(|lane| lane.class), class);

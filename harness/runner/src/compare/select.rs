@@ -7,7 +7,7 @@ use super::error::CompareError;
 use super::side::SideName;
 use crate::suite::select::{Selected, Selection};
 
-/// The cassettes that are compared, and those that are not.
+/// The cassettes that are compared, and those that are left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompareSelection {
     /// The scenarios, each with the versions of its cassettes: A's and B's.
@@ -27,8 +27,8 @@ impl CompareSelection {
     }
 }
 
-/// Selects the cassettes of the scenarios that are `chosen`. `versions` are versions of the CLI; without any, all recorded
-/// ones are selected.
+/// Selects the cassettes of the scenarios that are `chosen`. `versions` are versions of the CLI; without any, all
+/// recorded ones are selected.
 ///
 /// # Errors
 ///

@@ -23,7 +23,8 @@ use super::side::SideName;
 use crate::check::Recording;
 use crate::replay::{Replay, ReplayRequest};
 
-/// The lanes that are compared. The lane `read` is not: the plan decides how bytes arrive, not the subject.
+/// The lanes that are compared. The lane `read` is left out: it shows how bytes arrive, which the plan decides and not
+/// the subject.
 pub(super) const LANES: [Lane; 6] =
     [Lane::Lifecycle, Lane::Bus, Lane::Telegram, Lane::Acp, Lane::Sse, Lane::Session];
 
@@ -51,15 +52,15 @@ pub struct CompareSubject {
     program: Option<PathBuf>,
     /// The folder in which the program is called.
     root: PathBuf,
-    /// Whether the side is a program named by its path, whose trace is accepted without a check.
+    /// True for a program that is named by its path; its trace is accepted without a check.
     foreign: bool,
     /// The lanes that the program knows; set once a call showed that it does not know all of them.
     lanes: OnceLock<BTreeSet<Lane>>,
     /// The limits of one replay.
     limits: CallLimits,
-    /// The account of the command, in which the traces of both sides and what differs are counted.
+    /// The account of the command, in which the traces of both sides and their differences are counted.
     pub(super) kept: Arc<KeptBytes>,
-    /// The chats that were seen at it, by `scenario/version`, where they are known already.
+    /// The chats of a subject that was played in real time, by `scenario/version`; `None` for other sides.
     seen: Option<BTreeMap<String, Vec<Entry>>>,
 }
 
@@ -72,7 +73,7 @@ pub(super) struct Trace {
 }
 
 impl Trace {
-    /// A trace of this process, which is not counted.
+    /// Returns a trace of this process, which is not counted.
     fn own(entries: Vec<Entry>, lanes: BTreeSet<Lane>) -> Self {
         Self { entries, lanes, _held: None }
     }
@@ -103,7 +104,7 @@ pub fn resolve(
     if let (SideName::Subject(_), _) | (_, SideName::Subject(_)) = (a, b) {
         return Err(CompareError::Subject);
     }
-    // A mistake in a name is reported before anything is built.
+    // A mistake in a name is reported before any build starts.
     let paths = [program(a)?, program(b)?];
     if let [Some(a), Some(b)] = &paths
         && a == b
@@ -172,12 +173,12 @@ pub fn resolve(
 }
 
 impl CompareSubject {
-    /// This clitape, which replays in its own process.
+    /// Returns the side that replays in this process.
     pub(super) fn here(about: SideDescription) -> Self {
         Self { foreign: false, seen: None, ..Self::seen(about, BTreeMap::new()) }
     }
 
-    /// A subject whose chats were seen in real time, by `scenario/version`. Their times are left out.
+    /// Returns a subject whose chats were seen in real time, by `scenario/version`. Their times are left out.
     pub fn seen(about: SideDescription, chats: BTreeMap<String, Vec<Entry>>) -> Self {
         Self {
             about,
@@ -186,7 +187,7 @@ impl CompareSubject {
             foreign: true,
             lanes: OnceLock::new(),
             limits: CallLimits::DEFAULT,
-            // No program is called, and what was seen is counted by who saw it.
+            // The side calls no program, and the caller has counted the chats already.
             kept: Arc::new(KeptBytes::within(ByteSize::bytes(u64::MAX))),
             seen: Some(chats),
         }
@@ -216,7 +217,7 @@ impl CompareSubject {
         self.foreign
     }
 
-    /// Returns the lanes that the program does not know. One that knows no lane fails in another way, so the
+    /// Returns the lanes that the program does not know. A program that knows no lane fails in another way, so that the
     /// result is empty for it.
     pub(super) fn unknown(&self) -> BTreeSet<Lane> {
         let Some(known) = self.lanes.get().filter(|known| !known.is_empty()) else {
@@ -237,7 +238,7 @@ impl CompareSubject {
             let name = format!("{}/{}", recording.scenario.name, recording.version());
             let trace = move |number: usize| match (number, seen.get(&name)) {
                 (0, Some(entries)) => Ok(Trace::own(entries.clone(), [Lane::Telegram].into())),
-                // It is one chat, whatever chats the scenario has.
+                // The subject was seen in one chat, whatever chats the scenario has.
                 (_, Some(_)) => Ok(Trace::own(Vec::new(), BTreeSet::new())),
                 (_, None) => Err(CallError::Failed("it was not played".to_owned())),
             };
@@ -325,7 +326,7 @@ fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Returns the name of a side for pages. Of a program's path it is only the name of the file.
+/// Returns the name of a side for pages. A program is shown by the name of its file, without the path.
 fn name(side: &SideName) -> String {
     match side {
         SideName::This => "this".to_owned(),

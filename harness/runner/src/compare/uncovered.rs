@@ -10,10 +10,10 @@ use super::model::{Compared, named};
 use super::select::CompareSelection;
 use super::subject::CompareSubject;
 
-/// The number of names that a sentence lists; the others are counted.
+/// The most names that a sentence lists; the others are counted.
 const NAMES: usize = 8;
 
-/// The parts of what was run that the sentences need.
+/// The facts about the comparison from which the sentences are made.
 #[derive(Debug, Default)]
 pub(super) struct ComparedRun {
     paces: BTreeSet<u64>,
@@ -74,7 +74,7 @@ impl ComparedRun {
     }
 }
 
-/// Returns the sentences.
+/// Returns the sentences about areas that were not covered.
 pub(super) fn uncovered(
     selection: &CompareSelection,
     sides: &[CompareSubject; 2],

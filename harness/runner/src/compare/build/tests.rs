@@ -24,7 +24,7 @@ fn repository(files: &[(&str, &str)]) -> tempfile::TempDir {
     dir
 }
 
-/// Builds a revision, and expects an error that contains `told`.
+/// Builds a revision, and checks that the error contains `told`.
 fn check(root: &Path, revision: &str, builds: &Path, told: &str) {
     let error =
         find(root, revision, &RUNS).and_then(|found| build(&found, builds, &RUNS, &mut |_| {}));
