@@ -1,4 +1,4 @@
-//! What one scenario with one CLI version shows: the run, the checks, and what came of them.
+//! The run of one scenario with one CLI version, with its checks and their results, for a proof.
 
 use clitape_judge::{CheckResult, Finding, FindingKind, Golden, RULES, Rule, RuleScope, View};
 use clitape_recording::cassette::{CassetteError, Manifest};
@@ -16,25 +16,25 @@ use crate::check::{Check, ScenarioChecks};
 pub struct ProofCase {
     /// The scenario's name.
     pub name: String,
-    /// One line for people.
+    /// The title, one line for people.
     pub title: String,
-    /// One sentence: what it shows.
+    /// The sentence about what it shows.
     pub about: String,
-    /// Issues it guards.
+    /// The issues that it guards.
     pub tracks: Vec<String>,
     /// The words of a person about it.
     pub proof: Proof,
-    /// Who recorded what.
+    /// The manifest of the cassette.
     pub manifest: Manifest,
     /// The chat that is shown: the scenario's first, or one in mode `partial`.
     pub chat: Chat,
     /// The runs of the CLI, at least one.
     pub runs: Vec<CaseRun>,
-    /// The goldens, and what became of them.
+    /// The goldens, each with its finding.
     pub goldens: Vec<ComparedGolden>,
-    /// How many seeded plans were replayed, in every channel.
+    /// The number of seeded plans that were replayed, in every channel.
     pub plans: u64,
-    /// The checks that are shown, with everything that does not hold.
+    /// The checks that are shown, with all findings.
     pub checks: Vec<CheckRun>,
     /// The secrets in the recording that it does not allow.
     pub secrets: Vec<Hit>,
@@ -43,13 +43,13 @@ pub struct ProofCase {
 /// A golden that was compared.
 #[derive(Debug, Clone)]
 pub struct ComparedGolden {
-    /// What it shows: `telegram-partial`.
+    /// The view that it shows, such as `telegram-partial`.
     pub view: String,
-    /// The file, from the root of the project.
+    /// The path of its file, from the root of the project.
     pub path: String,
-    /// What it says; none where there is no golden.
+    /// Its text; `None` where the file is missing or can't be read.
     pub text: Option<String>,
-    /// Where it differs.
+    /// The finding, if it differs.
     pub finding: Option<Finding>,
 }
 
@@ -73,11 +73,11 @@ impl ProofCase {
         Self::gather(&checks, version, &judged)
     }
 
-    /// Gathers what the recording of one CLI version shows, and what checks found there.
+    /// Gathers the runs of one CLI version's recording, and the results of its checks.
     ///
     /// # Errors
     ///
-    /// As [`judge`](Self::judge).
+    /// Those of [`judge`](Self::judge).
     pub(super) fn gather(
         checks: &ScenarioChecks,
         version: &CliVersion,
@@ -116,29 +116,29 @@ impl ProofCase {
         })
     }
 
-    /// The CLI's version.
+    /// Returns the CLI's version.
     pub fn version(&self) -> &str {
         &self.manifest.cli.version
     }
 
-    /// Everything that does not hold.
+    /// Returns all findings.
     pub fn findings(&self) -> impl Iterator<Item = &Finding> {
         self.checks.iter().flat_map(|check| &check.findings)
     }
 
-    /// The invariants, each with what breaks it.
+    /// Returns the invariants, each with the finding that breaks it.
     pub(crate) fn invariants(&self) -> Vec<(&'static Rule, Option<&Finding>)> {
         let broken = |kind| self.findings().find(|finding| finding.id == kind);
         let own = RULES.iter().filter(|rule| rule.needs.scope != RuleScope::Others);
         own.map(|rule| (rule, broken(rule.kind))).collect()
     }
 
-    /// The plan under which the trace differs from that of the uncut replay.
+    /// Returns the finding of a plan whose trace differs from that of the uncut replay.
     pub(crate) fn diverging(&self) -> Option<&Finding> {
         self.findings().find(|finding| finding.id == FindingKind::PlanDiverges)
     }
 
-    /// The result of the sweep in words.
+    /// Returns the result of the sweep in words.
     pub(crate) fn sweep_word(&self) -> String {
         match (self.plans, self.diverging()) {
             (0, _) => "no plan was replayed".to_owned(),
@@ -147,14 +147,14 @@ impl ProofCase {
         }
     }
 
-    /// The result of the goldens in words.
+    /// Returns the result of the goldens in words.
     pub(crate) fn goldens_word(&self) -> String {
         let held = self.goldens.iter().filter(|golden| golden.finding.is_none()).count();
         format!("{} compared, {held} held", plural(self.goldens.len(), "golden"))
     }
 }
 
-/// Whether what a check finds is shown with the recording of `version`.
+/// Returns whether the findings of a check are shown with the recording of `version`.
 fn is_shown(check: &Check, version: &CliVersion) -> bool {
     match check {
         Check::Golden { version: own, .. }
@@ -165,8 +165,7 @@ fn is_shown(check: &Check, version: &CliVersion) -> bool {
     }
 }
 
-/// Adds the variants of a view, which hold for every version; an outcome without a name stands at
-/// the view's golden.
+/// Adds the variants of a view, which apply to every version; an outcome without a name is shown at the view's golden.
 fn named(
     workspace: &Workspace,
     scenario: &Scenario,
@@ -183,7 +182,7 @@ fn named(
         let view = format!("{view}.{}", variant.name);
         let place = format!("{} {view}", scenario.name);
         let finding = found.iter().find(|finding| finding.place == place).cloned();
-        // One that can't be read is a finding already.
+        // An unreadable golden is a finding already.
         let golden = Golden::of_variant(scenario, variant).ok();
         let (path, text) =
             golden.map_or_else(Default::default, |golden| (golden.path, golden.text));
@@ -202,7 +201,7 @@ fn compared(
         [FindingKind::GoldenDiffers, FindingKind::GoldenMissing, FindingKind::GoldenUnreadable];
     let finding =
         found.iter().find(|finding| about_golden.iter().any(|kind| finding.id == *kind)).cloned();
-    // One that can't be read is a finding already.
+    // An unreadable golden is a finding already.
     let golden = Golden::find(scenario, view, version).ok();
     let (path, text) = golden.map_or_else(Default::default, |golden| (golden.path, golden.text));
     ComparedGolden { view: view.to_string(), path: workspace.shown(&path), text, finding }

@@ -1,4 +1,4 @@
-//! One run of the CLI, as a proof shows it: a scenario has one, or more that go on with its session.
+//! One run of the CLI in a proof. A scenario has one, or several that continue its session.
 
 use std::sync::Arc;
 
@@ -12,17 +12,17 @@ use crate::replay::{Capture, Cut, Plan, Replay, ReplayRequest, replay, stdin_lin
 /// A run of the CLI, replayed as goldens are made: whole lines, one after another.
 #[derive(Debug, Clone)]
 pub struct CaseRun {
-    /// Which it is, from 1.
+    /// The number of the run, from 1.
     pub number: usize,
-    /// Which session it went on with; a first run has none.
+    /// The way in which it resumes the session; `None` for a first run.
     pub resume: Option<Resume>,
-    /// The command line, machine details replaced; empty when not known.
+    /// The command line, with details of the machine replaced; empty if it is unknown.
     pub argv: Vec<String>,
-    /// How the CLI ended; absent when an imported capture does not say.
+    /// The exit of the CLI; `None` if an imported capture lacks it.
     pub exit: Option<Exit>,
-    /// Sizes.
+    /// The counts of its records.
     pub counts: RecordCounts,
-    /// What a further run printed on stderr.
+    /// The stderr of a further run.
     pub stderr: String,
     /// The trace; of the lane `session`, only the entries of this run.
     pub entries: Vec<Entry>,
@@ -35,10 +35,10 @@ pub struct CaseRun {
 }
 
 impl CaseRun {
-    /// The runs of a cassette, in `chat`.
+    /// Replays the runs of a cassette, in `chat`.
     #[allow(clippy::expect_used, reason = "the state is impossible")]
     pub(super) fn all(recording: &Recording, chat: Chat) -> Vec<Self> {
-        // As `clitape replay` runs it, which the text shows.
+        // The client is that of `clitape replay`, whose command the proof shows.
         let acp = Some(AcpClient { terminal: false });
         let setup = Setup { run: recording.scenario.run, channel: Some(chat), acp };
         let cassette = &recording.cassette;
@@ -64,7 +64,7 @@ impl CaseRun {
         runs
     }
 
-    /// The run of a cassette at a subject, which saw `entries`.
+    /// Returns the run of a cassette at a subject, in which `entries` were seen.
     pub fn of_subject(scenario: &Scenario, cassette: &Cassette, entries: Vec<Entry>) -> Self {
         let stdin = stdin_lines(&cassette.stdin, &cassette.timeline);
         let capture = Capture { stdout: &cassette.stdout, stdin: &stdin };
@@ -95,17 +95,17 @@ impl CaseRun {
         }
     }
 
-    /// The command that replays it as shown.
+    /// Returns the command that shows the same replay.
     pub fn command(&self) -> String {
         self.request.line("clitape")
     }
 
-    /// What the CLI was asked on its command line.
+    /// Returns the prompt of the command line.
     pub(crate) fn prompt(&self) -> Option<&str> {
         prompt(&self.argv)
     }
 
-    /// Which session it goes on with, for people; a first run goes on with none.
+    /// Describes for people how the session is resumed; `None` for a first run.
     pub(crate) fn resumed(&self) -> Option<&'static str> {
         Some(match self.resume? {
             Resume::Id => "goes on with the session, by its id",
@@ -116,7 +116,8 @@ impl CaseRun {
     }
 }
 
-/// The entries that are shown of a replay: the chat and what led to it, and those of `session` for this run.
+/// Returns the entries that are shown of a replay: the chat and the lanes before it, and those of `session` for this
+/// run.
 fn entries(replay: &Replay, session: &[Entry], number: usize) -> Vec<Entry> {
     let mut entries = replay.entries.to_vec();
     entries.retain(|entry| !matches!(entry.lane, Lane::Acp | Lane::Sse | Lane::Session));
@@ -126,7 +127,7 @@ fn entries(replay: &Replay, session: &[Entry], number: usize) -> Vec<Entry> {
     entries
 }
 
-/// The argument after `-p`; a CLI that reads what it is asked from stdin has none.
+/// Returns the argument after `-p`; `None` for a CLI that reads its prompt from stdin.
 fn prompt(argv: &[String]) -> Option<&str> {
     let after = argv.iter().skip_while(|arg| *arg != "-p").nth(1)?;
     (!after.starts_with("--")).then_some(after)

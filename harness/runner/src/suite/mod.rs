@@ -1,7 +1,7 @@
-//! Runs the checks of many scenarios, and gathers what a proof shows of one of them.
+//! Runs the checks of many scenarios, and gathers the parts of a proof.
 //!
-//! `clitape test`, the trials of `cargo test`, `clitape proof` and `clitape compare` all come through here; a
-//! report only shows what came of it.
+//! `clitape test`, the trials of `cargo test`, `clitape proof` and `clitape compare` all use this module; a report only
+//! shows its results.
 
 mod case;
 mod case_run;

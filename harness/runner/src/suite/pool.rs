@@ -1,4 +1,4 @@
-//! A pool of threads that hands on results in order.
+//! A pool of threads that returns results in order.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -9,12 +9,12 @@ use std::thread;
 
 use clitape_process::threads::start_some;
 
-/// The items that a worker takes at a time where jobs are short.
+/// The number of items that a worker takes at a time if jobs are short.
 const SHORT: usize = 64;
 
-/// What happens while jobs run.
+/// The progress of the jobs.
 pub(crate) enum Progress<R, N = Infallible> {
-    /// What a job says while it runs.
+    /// A note of a job that still runs.
     Note(N),
     /// This number of jobs has ended.
     Ended(usize),
@@ -22,16 +22,16 @@ pub(crate) enum Progress<R, N = Infallible> {
     Result(R),
 }
 
-/// What a worker sends.
+/// The message of a worker.
 enum Sent<R, N> {
-    /// What a job says.
+    /// A note of a job that still runs.
     Note(N),
     /// The result of the item with this index.
     Result(usize, R),
 }
 
-/// Runs `job` on every item, on all cores. `take` gets each result in the order of the items, as soon as it and
-/// those before it are there; after an error of `take` no further job begins.
+/// Runs `job` on every item, on all cores. `take` gets the results in the order of the items, each as soon as all
+/// before it are there. After an error of `take`, no further job begins.
 pub(crate) fn in_order<T: Sync, R: Send, E>(
     items: &[T],
     job: impl Fn(&T) -> R + Sync,
@@ -40,8 +40,8 @@ pub(crate) fn in_order<T: Sync, R: Send, E>(
     in_order_noting(items, None, || true, |item, _| job(item), take)
 }
 
-/// The results of jobs that are so short that to hand each on by itself would cost as much as the job, in the order of the items;
-/// or the first error.
+/// Runs short jobs, and returns their results in the order of the items, or the first error. A worker takes many items
+/// at a time, because to pass on each result would cost as much as the job.
 pub(crate) fn short_jobs<T: Sync, R: Send, E: Send>(
     items: &[T],
     job: impl Fn(&T) -> Result<R, E> + Sync,
@@ -58,10 +58,11 @@ pub(crate) fn short_jobs<T: Sync, R: Send, E: Send>(
     Ok(results)
 }
 
-/// Like [`in_order`], on `workers` threads if it is a number. A job also gets a function that passes what it says to `take`, at once and in no order.
+/// Does the same as [`in_order`], on `workers` threads if that is set. A job also gets a function that passes its
+/// notes to `take`, at once and in any order.
 ///
-/// Where the system lets fewer threads start, and where `is_ready` says on one of them that it can't work, the others do
-/// its work. Where there are none, this thread does it, and passes on what a job says when the job is over.
+/// If the system lets fewer threads start, or `is_ready` returns false on one of them, the other threads do its work.
+/// Without any, this thread does it, and passes on the notes of a job when the job is over.
 pub(crate) fn in_order_noting<T: Sync, R: Send, N: Send, E>(
     items: &[T],
     workers: Option<usize>,
@@ -72,7 +73,7 @@ pub(crate) fn in_order_noting<T: Sync, R: Send, N: Send, E>(
     let next = AtomicUsize::new(0);
     let cores = || thread::available_parallelism().map_or(1, usize::from);
     let workers = workers.unwrap_or_else(cores).clamp(1, items.len().max(1));
-    // Does one job; false if there is none, or nothing is received any more.
+    // Does one job; returns false if there is none left, or if the receiver is gone.
     let work = |sender: &Sender<Sent<R, N>>| {
         let index = next.fetch_add(1, Ordering::Relaxed);
         items.get(index).is_some_and(|item| {

@@ -1,5 +1,5 @@
-//! What came of a run of the suite: scenario by scenario and check by check, with the totals.
-//! `schemas/report.json` states it.
+//! The results of a run of the suite: scenario by scenario and check by check, with the totals. `schemas/report.json`
+//! is their schema.
 
 use std::time::Duration;
 
@@ -66,7 +66,7 @@ pub struct CheckRun {
     /// The time that it took. It is not part of the JSON report, which is the same from run to run.
     #[serde(skip)]
     pub took: Option<Duration>,
-    /// What is to be said of the plans that are kept. It is not part of the JSON report either.
+    /// The notes about plans that are stored. They are not part of the JSON report either.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
@@ -120,20 +120,20 @@ pub struct Tally {
 }
 
 impl ScenarioRun {
-    /// Whether every check was run and nothing was found.
+    /// Returns whether every check was run without a finding.
     pub fn holds(&self) -> bool {
         let Tally { findings, errors, .. } = self.tally();
         findings + errors == 0
     }
 
-    /// The time that its checks took, where it is known.
+    /// Returns the time that its checks took, where it is known.
     pub fn took(&self) -> Option<Duration> {
         let mut times = self.checks.iter().filter_map(|check| check.took);
         let first = times.next()?;
         Some(times.fold(first, |sum, took| sum.saturating_add(took)))
     }
 
-    /// What was run of this scenario.
+    /// Counts the checks of this scenario.
     pub fn tally(&self) -> Tally {
         let mut tally = Tally { scenarios: 1, pending: self.pending, ..Tally::default() };
         for check in &self.checks {
@@ -144,7 +144,7 @@ impl ScenarioRun {
 }
 
 impl CheckRun {
-    /// A check and what came of it.
+    /// Returns the row of a check with its result.
     pub fn new(check: &Check, judged: Result<CheckResult, CassetteError>) -> Self {
         let name = check.to_string();
         match judged {
@@ -162,17 +162,17 @@ impl CheckRun {
         }
     }
 
-    /// A check of no cassette, and what it found.
+    /// Returns the row of a check that belongs to no cassette, with its findings.
     pub fn of(name: &str, findings: Vec<Finding>) -> Self {
         Self { name: plain(name), findings, ..Self::default() }
     }
 
-    /// A check that was left out.
+    /// Returns the row of a check that was left out.
     pub fn left_out(name: &str, why: &str) -> Self {
         Self { name: plain(name), skipped: Some(plain(why)), ..Self::default() }
     }
 
-    /// Whether it says that the scenario can't be loaded, so that nothing else of it was judged.
+    /// Returns whether the finding is that the scenario can't be loaded, so that none of its checks was run.
     pub(crate) fn is_of_unusable_scenario(&self) -> bool {
         self.name == UNUSABLE && !self.findings.is_empty()
     }

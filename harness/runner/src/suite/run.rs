@@ -1,4 +1,4 @@
-//! One run of the suite: the scenarios of a workspace, judged on all cores.
+//! One run of the suite: judges the scenarios of a workspace on all cores.
 
 use std::io;
 use std::sync::Arc;
@@ -18,37 +18,37 @@ use super::select::Selection;
 use super::watch::{Deadline, TimeLimits, can_watch, hangs, judge_with_limits};
 use crate::check::{Check, FailureMemory, Marks, ScenarioChecks, check_workspace, unusable};
 
-/// Which scenarios are judged, and how.
+/// The options of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct SuiteOptions<'a> {
     /// The scenarios.
     pub selection: &'a Selection,
-    /// Whether what differs is written as a pending golden.
+    /// Writes a result that differs from its golden as a pending golden.
     pub update: bool,
-    /// Whether a [`ProofCase`] is gathered of every recording of which a check finds something.
+    /// Gathers a [`ProofCase`] of every recording with a finding.
     pub gather_cases: bool,
     /// The most plans and channels that a scenario may have.
     pub limits: ReplayLimits,
-    /// How long a check may go on without the end of a replay.
+    /// The longest time that a check may go on without the end of a replay.
     pub check_time: Duration,
-    /// The time that a scenario may take; as long as it likes by default.
+    /// The longest time of a scenario; without a limit by default.
     pub scenario_time: Option<Duration>,
     /// The seeds of the plans, instead of those that each scenario asks for.
     pub seeds: Option<Seeds>,
     /// The number of scenarios that are judged at a time; as many as there are cores by default.
     pub jobs: Option<usize>,
-    /// Whether no further scenario begins after the first one with a finding.
+    /// Begins no further scenario after the first one with a finding.
     pub fail_fast: bool,
-    /// What is done with plans that fail.
+    /// The use of stored plans that failed before.
     pub memory: FailureMemory,
-    /// Whether only the plans are replayed, and nothing else is checked.
+    /// Replays the plans, and skips all other checks.
     pub only_plans: bool,
-    /// Whether what was at stake is gathered.
+    /// Gathers what was at stake.
     pub marks: bool,
 }
 
 impl<'a> SuiteOptions<'a> {
-    /// The selected scenarios, judged as they ask for.
+    /// Returns the default options for the selected scenarios.
     pub fn new(selection: &'a Selection) -> Self {
         Self {
             selection,
@@ -67,22 +67,22 @@ impl<'a> SuiteOptions<'a> {
     }
 }
 
-/// What came of a run of the suite.
+/// The results of a run of the suite.
 #[derive(Debug, Default)]
 pub struct SuiteRun {
     /// The scenarios: those that can't be used, then the others by name.
     pub scenarios: Vec<ScenarioRun>,
     /// The checks of the workspace as a whole.
     pub workspace: Vec<CheckRun>,
-    /// The recordings of which a check finds something, where they were asked for.
+    /// The recordings with a finding, if [`SuiteOptions::gather_cases`] is set.
     pub cases: Vec<ProofCase>,
     /// The number of scenarios that were not judged, because one before them has a finding.
     pub unchecked: usize,
-    /// What was at stake, where it was asked for.
+    /// The marks of what was at stake, if [`SuiteOptions::marks`] is set.
     pub marks: Marks,
 }
 
-/// What happens while the suite runs.
+/// The progress of a run.
 #[derive(Debug)]
 pub enum SuiteEvent<'a> {
     /// A further scenario is judged.
@@ -105,16 +105,16 @@ pub enum SuiteEvent<'a> {
     Scenario(&'a ScenarioRun),
 }
 
-/// A check that begins or goes on, as [`SuiteEvent::Check`] says it.
+/// A check that begins or goes on, for [`SuiteEvent::Check`].
 struct Note {
     scenario: ScenarioName,
     check: String,
     replays: u64,
 }
 
-/// Why no further scenario is judged.
+/// The reason why no further scenario is judged.
 enum Stop {
-    /// One has a finding, and [`SuiteOptions::fail_fast`] is set.
+    /// A scenario has a finding, and [`SuiteOptions::fail_fast`] is set.
     FailFast,
     Error(CassetteError),
 }
@@ -128,7 +128,7 @@ impl<E: Into<CassetteError>> From<E> for Stop {
 /// A scenario with its checks, or the reason why it can't be used.
 pub type Loaded = (ScenarioName, Result<ScenarioChecks, ScenarioError>);
 
-/// Loads scenarios, each with all its checks; their plans have these `seeds` where some are given.
+/// Loads scenarios, each with all its checks. If `seeds` is set, these replace the seeds of their plans.
 ///
 /// # Errors
 ///
@@ -177,7 +177,7 @@ pub fn run(
                 let checks = if options.marks { checks.marking() } else { checks };
                 scenarios.push((Arc::new(checks), one.versions.as_deref()));
             }
-            // The others can be judged all the same.
+            // The other scenarios can still be judged.
             Err(error) => run.scenarios.push(ScenarioRun {
                 name: name.to_string(),
                 checks: vec![CheckRun::of(UNUSABLE, vec![unusable(workspace, &name, &error)])],
@@ -242,7 +242,7 @@ pub fn run(
         if options.only_plans { Vec::new() } else { Vec::from(check_workspace(workspace)?) };
     for (check, mut found) in of_workspace {
         found.retain(|finding| options.selection.has_place(&finding.place));
-        // A check that finds nothing counts only where the whole workspace was looked at.
+        // A check of the workspace without findings counts only if the whole workspace is selected.
         if !found.is_empty() || options.selection.is_whole && !run.scenarios.is_empty() {
             run.workspace.push(CheckRun::of(check, found));
         }
@@ -250,19 +250,19 @@ pub fn run(
     Ok(run)
 }
 
-/// What came of a scenario.
+/// The result of a scenario.
 struct Judgement {
     run: ScenarioRun,
     cases: Vec<ProofCase>,
     marks: Marks,
 }
 
-/// What came of a check that was run and the time that it took, or why it was left out.
+/// The result of a check and the time that it took, or the reason why it was left out.
 type Judged = Result<(Result<CheckResult, CassetteError>, Duration), String>;
 
-/// Runs every check of a scenario with `judge_one`, or those of the recordings of `versions` alone. Once one of them
-/// hangs, the others of its recording are left out, because they share its replays and would hang too; after the
-/// `deadline`, all others are.
+/// Runs the checks of a scenario with `judge_one`, or only those of the recordings of `versions`. Once a check hangs,
+/// the others of its recording are left out, because they share its replays and would hang too; after the `deadline`,
+/// all others are left out.
 fn judge(
     checks: &ScenarioChecks,
     versions: Option<&[CliVersion]>,
@@ -297,7 +297,7 @@ fn judge(
         let result = judge_one(check);
         match result {
             Ok(ref result) if hangs(result) => hanging.push(check),
-            // So it is for every further check.
+            // Every further check would fail in the same way.
             Err(CassetteError::Io(error)) if NoMoreThreads::of(&error).is_some() => {
                 return Err(error.into());
             }
@@ -319,7 +319,7 @@ fn judge(
     Ok(Judgement { run, cases, marks: checks.take_marks() })
 }
 
-/// The recordings of which a check finds something, but for those with a check that hangs.
+/// Gathers the recordings with a finding, except those with a check that hangs.
 fn cases(
     checks: &ScenarioChecks,
     hanging: &[&Check],

@@ -1,5 +1,5 @@
-//! A long search for seeds that fail, in steps: after each step it is written down how far it is, so that the same
-//! search goes on where it was ended.
+//! A long search for seeds that fail, in steps. Its progress is written after each step, so that the same search
+//! continues where it was ended.
 
 use std::fmt::Write as _;
 use std::io;
@@ -19,29 +19,29 @@ use super::run::{SuiteEvent, SuiteOptions, run};
 use super::select::Selection;
 use crate::check::FailureMemory;
 
-/// The seeds of a step. Every sixteenth has a fault of the agent's side.
+/// The number of seeds in a step. Every sixteenth seed has a fault of the agent's side.
 const STEP: u64 = 16;
 /// The format of the file.
 const FORMAT: u32 = 1;
 
-/// What is searched.
+/// The settings of a search.
 #[derive(Debug, Clone, Copy)]
 pub struct SeedSearch<'a> {
     /// The scenarios.
     pub selection: &'a Selection,
     /// The seeds.
     pub seeds: Seeds,
-    /// When the search ends at the next step, if it may not go on to the last seed.
+    /// The time after which the search ends with its step; `None` searches all seeds.
     pub until: Option<Instant>,
     /// The number of scenarios that are judged at a time; as many as there are cores by default.
     pub jobs: Option<usize>,
     /// The most channels that a scenario may have.
     pub limits: ReplayLimits,
-    /// What tells this program and these recordings from others; a search goes on only where it is the same.
+    /// The fingerprint of the program and the recordings; a search continues only where it is the same.
     pub fingerprint: &'a str,
 }
 
-/// How far a search is.
+/// The progress of a search.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SearchState {
@@ -61,22 +61,22 @@ pub struct SearchState {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FailingSeed {
-    /// The seed, or what else the plan was made from: `seed 7`.
+    /// The seed, or another origin of the plan: `seed 7`.
     pub name: String,
-    /// What it shows.
+    /// The finding that it shows.
     pub finding: Finding,
 }
 
-/// What happens while seeds are searched.
+/// The progress of a search, event by event.
 #[derive(Debug)]
 pub enum SearchEvent<'a> {
-    /// An earlier search goes on.
+    /// An earlier search continues.
     GoesOn(&'a SearchState),
-    /// What was known of an earlier search can't be used, for this reason.
+    /// The file of an earlier search can't be used, for this reason.
     Anew(&'a str),
     /// A scenario of the step is judged.
     Judged {
-        /// How far the search was before the step.
+        /// The progress before the step.
         state: &'a SearchState,
         /// The number of scenarios of the step that are judged.
         done: usize,
@@ -95,29 +95,29 @@ impl SearchState {
         Self { format: FORMAT, fingerprint, first, count, done: 0, plans: 0, failing }
     }
 
-    /// Whether every seed was replayed.
+    /// Returns whether every seed was replayed.
     pub fn is_complete(&self) -> bool {
         self.done >= self.count
     }
 
-    /// The next seed.
+    /// Returns the next seed.
     pub fn next(&self) -> u64 {
         self.first.saturating_add(self.done)
     }
 
-    /// The search as indented JSON.
+    /// Returns the progress as indented JSON.
     #[allow(clippy::expect_used, reason = "the state is impossible")]
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("numbers and words serialise")
     }
 
-    /// The seeds of the search.
+    /// Returns the seeds of the search.
     pub fn seeds(&self) -> Seeds {
         Seeds { first: self.first, count: self.count }
     }
 }
 
-/// Why a search can't go on.
+/// The reason why a search can't go on.
 #[derive(Debug, thiserror::Error)]
 pub enum SearchError {
     /// A cassette can't be read.
@@ -137,7 +137,7 @@ impl From<io::Error> for SearchError {
     }
 }
 
-/// Replays the plans of all seeds, or of as many as there is time for, and writes down after each step how far it is.
+/// Replays the plans of all seeds, or of as many as there is time for, and writes the progress after each step.
 ///
 /// # Errors
 ///
@@ -181,7 +181,7 @@ pub fn search_seeds(
             state.plans += check.plans;
             for finding in check.findings {
                 let name = finding.sentence.split(':').next().unwrap_or_default().to_owned();
-                // What is wrong with the scenario itself shows in each step.
+                // A finding about the scenario itself shows in each step.
                 if state.failing.iter().all(|known| known.finding != finding) {
                     let failed = FailingSeed { name, finding };
                     tell(SearchEvent::Failed(&failed))?;
@@ -195,8 +195,8 @@ pub fn search_seeds(
     Ok(state)
 }
 
-/// What tells a program and the selected recordings from others: the hash of the program, of the scenarios and of the
-/// manifests, which have the hashes of all that is recorded.
+/// Returns a text that differs for another program or other recordings: the hash of the program, of the scenarios and
+/// of the manifests, which have the hashes of all recorded files.
 ///
 /// # Errors
 ///
@@ -219,7 +219,8 @@ pub fn search_fingerprint(
     Ok(sha256(text.as_bytes()))
 }
 
-/// How far the same search is, if it has begun and is not over.
+/// Returns the progress of the same search, if it has begun and is not complete; as an error, the reason why it can't
+/// be used.
 fn begun(workspace: &Workspace, search: &SeedSearch<'_>) -> Result<Option<SearchState>, String> {
     let path = || workspace.shown(&OwnFile::Sweep.path(workspace));
     let text = OwnFile::Sweep.read(workspace).map_err(|error| error.to_string())?;

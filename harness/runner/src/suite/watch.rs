@@ -1,4 +1,4 @@
-//! Runs a check with a limit of time, so that one that hangs does not keep the others from running.
+//! Runs a check with a time limit, so that the others run even if it hangs.
 
 use std::cell::Cell;
 use std::io;
@@ -16,50 +16,50 @@ use clitape_recording::cassette::CassetteError;
 use crate::check::{Check, ScenarioChecks};
 use crate::replay::count_replays;
 
-/// How often the replays of a check that runs are counted.
+/// The interval at which the replays of a running check are counted.
 const TICK: Duration = Duration::from_millis(500);
 
-/// How often a thread for a check is tried to start, and the pause between two tries: a thread that has just ended counts
-/// a moment longer.
+/// The most tries to start a thread for a check, with a pause between them, because a thread that has just ended still
+/// counts for a moment.
 const TRIES: usize = 10;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// When a scenario is given up.
+/// The time when a scenario is given up.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Deadline {
     /// The time that the scenario may take.
     pub(super) time: Duration,
-    /// When that time is over.
+    /// The end of that time.
     pub(super) at: Instant,
 }
 
-/// How long a check may run.
+/// The limits on the time of a check.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TimeLimits {
-    /// How long it may go on without the end of a replay.
+    /// The longest time without the end of a replay.
     pub(super) without_replay: Duration,
-    /// The end of the time of its scenario.
+    /// The deadline of its scenario.
     pub(super) deadline: Option<Deadline>,
 }
 
-/// Why a job was given up.
+/// The reason why a job was given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum JobTimeout {
-    /// No replay of it ended for that time.
+    /// None of its replays ended for that time.
     Hangs(Duration),
-    /// The scenario's time is over.
+    /// The time of the scenario is over.
     TimeIsOver(Duration),
 }
 
 impl Deadline {
-    /// Whether the time is over.
+    /// Returns whether the time is over.
     pub(super) fn is_over(self) -> bool {
         Instant::now() >= self.at
     }
 }
 
-/// Runs one check as [`ScenarioChecks::judge`] does. Where no replay ends for `limit`, the check hangs, which is its
-/// finding; its thread goes on until the process ends, because nothing can end it.
+/// Runs one check as [`ScenarioChecks::judge`] does. If no replay ends for `limit`, the check hangs, which is its
+/// finding; its thread goes on until the process ends, because a thread can't be ended.
 ///
 /// # Errors
 ///
@@ -74,11 +74,11 @@ pub fn judge_within(
     judge_with_limits(limits, checks, check, update, &|_| ())
 }
 
-/// Like [`judge_within`]; `replays` gets the number of replays that have ended, from time to time.
+/// Does the same as [`judge_within`]; `replays` is called with the number of ended replays from time to time.
 ///
 /// # Errors
 ///
-/// As [`judge_within`].
+/// Those of [`judge_within`].
 pub(super) fn judge_with_limits(
     limits: TimeLimits,
     checks: &Arc<ScenarioChecks>,
@@ -92,12 +92,12 @@ pub(super) fn judge_with_limits(
         .unwrap_or_else(|why| Ok(given_up(why, checks, check)))
 }
 
-/// Whether a check was given up, as its result says.
+/// Returns whether the check was given up.
 pub(super) fn hangs(result: &CheckResult) -> bool {
     result.findings.iter().any(|finding| finding.id == FindingKind::CheckHangs)
 }
 
-/// The result of a check that was given up.
+/// Returns the result of a check that was given up.
 fn given_up(why: JobTimeout, checks: &ScenarioChecks, check: &Check) -> CheckResult {
     let name = &checks.scenario().name;
     let place = check.place(name);
@@ -116,15 +116,16 @@ fn given_up(why: JobTimeout, checks: &ScenarioChecks, check: &Check) -> CheckRes
     CheckResult { findings: vec![finding], ..CheckResult::default() }
 }
 
-/// A thread that runs the jobs that it gets, one after another, until it gets no more.
+/// A thread that runs one job after another, until its channel is closed.
 struct JobThread {
     jobs: Sender<Box<dyn FnOnce() + Send>>,
     handle: JoinHandle<()>,
 }
 
 thread_local! {
-    /// The thread that ran the last job that this thread watched, if the job came to its end. It runs the next one too: what is
-    /// kept for a thread, such as the states of a search for secrets, might have to be worked out again for a new one.
+    /// The thread that ran the last job of this thread, if the job came to its end. It also runs the next one: values
+    /// that are cached for each thread, such as the states of a search for secrets, might have to be computed again for
+    /// a new one.
     static USED: Cell<Option<JobThread>> = const { Cell::new(None) };
 }
 
@@ -151,7 +152,7 @@ impl JobThread {
     }
 }
 
-/// Whether this thread can watch a check, for which it needs another one.
+/// Returns whether this thread can watch a check, for which it needs another one.
 pub(super) fn can_watch() -> bool {
     JobThread::take().map(|thread| USED.set(Some(thread))).is_ok()
 }
@@ -173,7 +174,7 @@ fn watched<R: Send + 'static>(
     let count = replays.clone();
     let counted = move || {
         count_replays(count);
-        // Nobody receives any more once the job was given up.
+        // The receiver is gone once the job was given up.
         let _ = sender.send(job());
     };
     thread.jobs.send(Box::new(counted)).expect("a thread whose last job came to its end waits");
@@ -221,7 +222,7 @@ mod tests {
     use super::*;
     use crate::replay::{Plan, replay};
 
-    /// Short for a check, and long for a thread that only counts.
+    /// A limit that is short for a check, and long for a thread that only counts.
     const LIMIT: Duration = Duration::from_secs(1);
 
     fn limits(without_replay: Duration, time: Option<Duration>) -> TimeLimits {

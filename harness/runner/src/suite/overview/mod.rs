@@ -1,4 +1,5 @@
-//! What a workspace has, without a replay: each scenario with its recordings and goldens, for `clitape list` and `show`.
+//! Lists the content of a workspace without a replay: each scenario with its recordings and goldens, for `clitape list`
+//! and `show`.
 
 mod script;
 
@@ -17,34 +18,34 @@ pub use script::{ScriptPart, script};
 
 use super::pool::short_jobs;
 
-/// Whether an overview counts files.
+/// The files that an overview counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counting {
     /// The goldens are counted, and the bytes of the recordings.
     Files,
-    /// Nothing is counted, so that fewer folders are read.
+    /// Only names are listed, so that fewer folders are read.
     Nothing,
 }
 
-/// A scenario and what is kept of it.
+/// A scenario, with its recordings and goldens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ScenarioOverview {
     /// Its name.
     pub name: ScenarioName,
-    /// One line for people; empty if the scenario can't be read.
+    /// The title, one line for people; empty if the scenario can't be read.
     pub title: String,
-    /// One sentence: what it shows.
+    /// The sentence about what it shows.
     pub about: String,
     /// The issues it guards.
     pub tracks: Vec<String>,
-    /// Where a person sees the run, as goldens name it: `telegram-partial`, `acp`, `sse`.
+    /// The channels in which a person sees the run, as goldens name them: `telegram-partial`, `acp`, `sse`.
     pub channels: Vec<String>,
     /// Its recordings, the oldest version first.
     pub recordings: Vec<RecordingOverview>,
     /// The number of its goldens; absent if they were not counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goldens: Option<usize>,
-    /// Why the scenario can't be read.
+    /// The reason why the scenario can't be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
@@ -64,7 +65,8 @@ pub struct RecordingOverview {
 }
 
 impl ScenarioOverview {
-    /// Reads what there is of a scenario. A scenario or a cassette that can't be read is no error, but a part of it.
+    /// Reads the files of a scenario. An unreadable scenario or cassette is not an error, but shown as a part of the
+    /// overview.
     ///
     /// # Errors
     ///
@@ -109,13 +111,13 @@ impl ScenarioOverview {
         self.channels = views.map(|view| view.to_string()).collect();
     }
 
-    /// The day of the newest recording.
+    /// Returns the day of the newest recording.
     pub fn last_recorded(&self) -> Option<&str> {
         self.recordings.iter().filter_map(|it| it.date.as_deref()).max()
     }
 }
 
-/// What there is of each of these scenarios, in their order; all cores read.
+/// Reads these scenarios on all cores; returns them in their order.
 ///
 /// # Errors
 ///
@@ -128,7 +130,7 @@ pub fn overviews(
     short_jobs(names, |name| ScenarioOverview::of(workspace, name, counting))
 }
 
-/// The names of a scenario's goldens, as far as they follow `golden/`, sorted: `bus.2.1.330.snap`.
+/// Returns the names of a scenario's goldens, as paths below `golden/`, sorted: `bus.2.1.330.snap`.
 ///
 /// # Errors
 ///

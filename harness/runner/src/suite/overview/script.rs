@@ -1,4 +1,4 @@
-//! What a scenario asks and what its model answers, in words for people.
+//! Describes a scenario's prompts and its model's answers, in words for people.
 
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ const TEXT: usize = 90;
 /// A heading and the lines below it.
 pub type ScriptPart = (String, Vec<String>);
 
-/// What a person asks, what the host does, and what the model answers, in order.
+/// Describes the prompt, the steps of the host and the model's answers, in order.
 ///
 /// # Errors
 ///
@@ -69,7 +69,7 @@ pub fn script(scenario: &Scenario) -> Result<Vec<ScriptPart>, ScenarioError> {
     Ok(parts)
 }
 
-/// A message of the model in words.
+/// Describes a message of the model.
 fn turn(turn: &ModelTurn) -> String {
     let mut words: Vec<String> = turn.failures().map(failure).collect();
     words.extend(turn.blocks.iter().map(block));
@@ -118,7 +118,7 @@ fn failure(kind: &ModelFailureKind) -> String {
     }
 }
 
-/// A step of the host in words.
+/// Describes a step of the host.
 fn step(step: &SayStep) -> String {
     let what = match &step.action {
         SayAction::Message { content: Value::String(text), .. } => {
@@ -143,7 +143,7 @@ fn quoted(text: &str) -> String {
     format!("“{}”", short(text))
 }
 
-/// A text on one line and safe to print.
+/// Returns a text on one line and safe to print.
 fn short(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     truncate(&plain(&words.join(" ")), TEXT, Keep::Ends).into_owned()
@@ -157,7 +157,7 @@ mod tests {
 
     use super::*;
 
-    /// The parts of a committed scenario contain these lines.
+    /// Checks that the description of a committed scenario contains these lines.
     #[track_caller]
     fn check(name: &str, expect: &[&str]) {
         let workspace = Workspace::at(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")));

@@ -1,4 +1,4 @@
-//! What there is to select from.
+//! The scenarios that can be selected.
 
 use std::io;
 
@@ -15,13 +15,13 @@ pub struct Candidate {
     pub name: ScenarioName,
     /// The versions that are recorded.
     pub versions: Vec<CliVersion>,
-    /// The issues it guards; `None` for a scenario that can't be read. Such a scenario has every track, so that a
-    /// mistake in it is found and not left out.
+    /// The issues it guards; `None` for an unreadable scenario. Such a scenario matches every issue, so that a mistake
+    /// in it is found and not left out.
     pub tracks: Option<Vec<String>>,
 }
 
 impl Candidate {
-    /// Whether it tracks an issue, which may be a glob such as `openclaw#*`.
+    /// Returns whether it tracks an issue, which may be a glob such as `openclaw#*`.
     pub(super) fn tracks(&self, asked: &str) -> bool {
         let means = |track: &String| match is_glob(asked) {
             true => matches(asked, track),
@@ -31,7 +31,7 @@ impl Candidate {
     }
 }
 
-/// The scenarios of a workspace, sorted by name; what they track is read only `with_tracks`.
+/// Lists the scenarios of a workspace, sorted by name; their issues are read only `with_tracks`.
 ///
 /// # Errors
 ///

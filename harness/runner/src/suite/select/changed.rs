@@ -1,4 +1,4 @@
-//! The scenarios that changed since a revision of git.
+//! Finds the scenarios that changed since a revision of git.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -15,14 +15,14 @@ use clitape_recording::scenario::Workspace;
 
 use super::error::SelectError;
 
-/// How long git may take.
+/// The longest time of a git command.
 const LIMIT: Duration = Duration::from_secs(60);
-/// The folders of which a part with a scenario's name belongs to that scenario.
+/// The folders in which a scenario has a subfolder with its name.
 const FOLDERS: [&str; 2] = ["scenarios", "cassettes"];
 
-/// The names of the scenarios of which a file in `scenarios/` or `cassettes/` changed since `revision`: in commits after
-/// the branch left that revision, in the index, or in the working tree, new files included. Files that git ignores do
-/// not count. The names of scenarios that were removed are among them.
+/// Returns the names of the scenarios that have a changed file in `scenarios/` or `cassettes/` since `revision`: in
+/// commits after the branch left that revision, in the index, or in the working tree, new files included. Files that
+/// git ignores do not count. Removed scenarios are among them.
 ///
 /// # Errors
 ///
@@ -47,7 +47,7 @@ pub fn changed_since(
                  actions/checkout, or `git fetch origin {revision}`)"
             ))
         })?;
-    // What others did on the branch of that revision since is no change of this one.
+    // Later changes on the branch of that revision do not count as changes of this one.
     let base = git(&["merge-base", commit.trim(), "HEAD"])?.unwrap_or(commit);
     let compared = [
         &[
@@ -69,7 +69,7 @@ pub fn changed_since(
     Ok(of_paths(tracked.split('\0').chain(untracked.split('\0'))))
 }
 
-/// The scenarios to which these paths of a workspace belong.
+/// Returns the scenarios to which these paths of a workspace belong.
 fn of_paths<'a>(paths: impl Iterator<Item = &'a str>) -> BTreeSet<ScenarioName> {
     let name = |path: &str| {
         let (folder, rest) = path.split_once('/')?;
@@ -79,7 +79,7 @@ fn of_paths<'a>(paths: impl Iterator<Item = &'a str>) -> BTreeSet<ScenarioName> 
     paths.filter_map(name).collect()
 }
 
-/// Runs git in a folder: what it printed, or why it did not.
+/// Runs git in a folder; returns its output, or the reason why it failed.
 fn git(root: &Path, args: &[&str]) -> Result<Result<String, String>, NoMoreThreads> {
     let never = AtomicBool::new(false);
     let files = work_tree(root);

@@ -1,4 +1,4 @@
-//! Why nothing can be selected.
+//! The reasons why scenarios can't be selected.
 
 use std::io;
 
@@ -6,27 +6,27 @@ use clitape_process::threads::NoMoreThreads;
 
 use super::pattern::PatternError;
 
-/// Why nothing can be selected.
+/// The reason why scenarios can't be selected.
 #[derive(Debug, thiserror::Error)]
 pub enum SelectError {
-    /// Something is named that does not exist.
+    /// A name, a version or an issue does not exist.
     #[error("{0}")]
     Unknown(String),
-    /// Git does not say what changed.
+    /// Git can't list the changes.
     #[error("--changed asks git what changed since {revision}, but {why}")]
     Git {
         /// The revision.
         revision: String,
-        /// What git said, and what to do.
+        /// The message of git, and what to do.
         why: String,
     },
-    /// What is written is no name.
+    /// The text is not a name or a shard.
     #[error(transparent)]
     Pattern(#[from] PatternError),
     /// A folder can't be read.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// No process for git can be started.
+    /// The system lets no process for git start.
     #[error(transparent)]
     Threads(#[from] NoMoreThreads),
 }

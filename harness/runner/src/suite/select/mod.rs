@@ -1,8 +1,8 @@
-//! Which scenarios a command takes: by name, part of a name or glob, with a version or without, by track, by what
-//! changed in version control, without some, and in shards.
+//! Selects the scenarios of a command: by name, part of a name or glob, with a version or without, by track, by changes
+//! in version control, without some, and in shards.
 //!
-//! [`select`] is a function of what there is and what is asked for. Every command that takes scenarios calls it, so that
-//! the same words mean the same everywhere.
+//! [`select`] is a function of the known scenarios and the request. Every command that takes scenarios calls it, so
+//! that the same words mean the same everywhere.
 
 mod candidate;
 mod changed;
@@ -23,20 +23,20 @@ pub use pattern::{NamePattern, PatternError, Shard};
 
 use super::result::JudgedShard;
 
-/// What a command line asks for. Without anything, every scenario is selected.
+/// The request of a command line. By default, every scenario is selected.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selector {
-    /// Names; a scenario is selected that one of them means.
+    /// The names; a scenario is selected if one of them means it. Without names, all are meant.
     pub names: Vec<NamePattern>,
-    /// Whether a name that no scenario has may be a part of names.
+    /// Lets a name that no scenario has be a part of names.
     pub parts: bool,
-    /// Whether a version may be one that is not recorded, because it is recorded now.
+    /// Lets a version be one that is not recorded yet, because the command records it.
     pub new_versions: bool,
-    /// Names of scenarios and recordings that are left out.
+    /// The names of scenarios and recordings that are left out.
     pub exclude: Vec<NamePattern>,
-    /// Issues; a scenario is selected that tracks one of them.
+    /// The issues; a scenario is selected if it tracks one of them.
     pub tracks: Vec<String>,
-    /// The revision since which a scenario has to have changed, and those that have.
+    /// The revision since which a scenario has to have changed, and the scenarios that have.
     pub changed: Option<(String, BTreeSet<ScenarioName>)>,
     /// The part of the selected scenarios that is taken.
     pub shard: Option<Shard>,
@@ -47,28 +47,28 @@ pub struct Selector {
 pub struct Selected {
     /// Its name.
     pub name: ScenarioName,
-    /// The versions that the command line names; without any, all of them.
+    /// The versions that the command line names; `None` for all of them.
     pub versions: Option<Vec<CliVersion>>,
-    /// Whether the command line has its whole name.
+    /// True if the command line has its whole name.
     pub is_named: bool,
 }
 
-/// What [`select`] selects.
+/// The result of [`select`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
     /// The scenarios, in the order in which the command line names them, then by name.
     pub scenarios: Vec<Selected>,
-    /// Whether the checks of the workspace as a whole belong to it: nothing is left out but for other shards, of which
-    /// the first one makes these checks.
+    /// True if the checks of the workspace as a whole belong to it: only scenarios of other shards are left out, and
+    /// the first shard makes these checks.
     pub is_whole: bool,
-    /// Which part of what is selected it is; none where it is all of that.
+    /// The part of the selected scenarios that this shard has; `None` without shards.
     pub shard: Option<JudgedShard>,
     /// The reason, as a sentence, if no scenario is selected.
     pub nothing: Option<String>,
 }
 
 impl Selection {
-    /// Every scenario of a workspace.
+    /// Selects every scenario of a workspace.
     ///
     /// # Errors
     ///
@@ -77,7 +77,8 @@ impl Selection {
         Selector::default().choose(workspace)
     }
 
-    /// Whether a finding about this place of the workspace, such as `scenarios/NAME/golden/a`, belongs to it.
+    /// Returns whether a finding about this place of the workspace, such as `scenarios/NAME/golden/a`, belongs to the
+    /// selection.
     pub fn has_place(&self, place: &str) -> bool {
         let is_of = |name: &ScenarioName| place.split('/').any(|part| name == part);
         self.is_whole || self.scenarios.iter().any(|one| is_of(&one.name))
@@ -88,7 +89,7 @@ impl Selection {
 ///
 /// # Errors
 ///
-/// [`SelectError::Unknown`] when a name, a version or a track is asked for that nothing has.
+/// [`SelectError::Unknown`] when a name, a version or a track does not exist.
 pub fn select(known: &[Candidate], asked: &Selector) -> Result<Selection, SelectError> {
     for track in &asked.tracks {
         check_track(known, track)?;
@@ -146,18 +147,18 @@ pub fn select(known: &[Candidate], asked: &Selector) -> Result<Selection, Select
     Ok(Selection { scenarios, is_whole: !is_filtered && is_first, shard, nothing })
 }
 
-/// A pattern that means a candidate.
+/// A candidate that a pattern means.
 #[derive(Debug, Clone)]
 struct Mention {
-    /// The place of the pattern among those of the command line.
+    /// The index of the pattern on the command line.
     pattern: usize,
-    /// The place of the candidate among those that are known.
+    /// The index of the candidate.
     candidate: usize,
     versions: Option<Vec<CliVersion>>,
     is_whole_name: bool,
 }
 
-/// The versions of all mentions of one candidate, each once; all where a mention names none.
+/// Returns the versions of all mentions of one candidate, each once; `None`, for all, if a mention names none.
 fn union(mentions: &[Mention]) -> Option<Vec<CliVersion>> {
     let mut all: Vec<CliVersion> = Vec::new();
     for mention in mentions {
@@ -170,7 +171,7 @@ fn union(mentions: &[Mention]) -> Option<Vec<CliVersion>> {
     (!mentions.is_empty()).then_some(all)
 }
 
-/// The candidates that each pattern means, at least one of each.
+/// Returns the candidates that each pattern means, at least one for each.
 fn resolve(
     known: &[Candidate],
     asked: &Selector,
@@ -208,7 +209,7 @@ fn resolve(
     Ok(mentions)
 }
 
-/// The versions of a candidate that a version or glob of the command line means.
+/// Returns the versions of a candidate that a version or glob of the command line means.
 fn versions(candidate: &Candidate, version: &str, new: bool) -> Vec<CliVersion> {
     let means = |known: &&CliVersion| pattern::matches(version, known);
     let found: Vec<CliVersion> = candidate.versions.iter().filter(means).cloned().collect();
@@ -237,7 +238,7 @@ fn no_such_name(known: &[Candidate], asked: &Selector, name: &str) -> String {
     format!("{what}{near}{} `clitape list` shows the {count}{new}", after(&near))
 }
 
-/// The mark that ends the part of a sentence before a hint.
+/// Returns the mark between a sentence and its hint.
 fn after(question: &str) -> &'static str {
     if question.is_empty() { ";" } else { "" }
 }
@@ -260,7 +261,7 @@ fn no_such_version(known: &[Candidate], meant: &[usize], pattern: &NamePattern) 
 }
 
 fn check_track(known: &[Candidate], track: &str) -> Result<(), SelectError> {
-    // A scenario that can't be read is selected whatever it tracks, but does not make a track exist.
+    // An unreadable scenario is selected for every track, but does not make a track exist.
     if known.iter().any(|it| it.tracks.is_some() && it.tracks(track)) {
         return Ok(());
     }
@@ -276,11 +277,11 @@ fn check_track(known: &[Candidate], track: &str) -> Result<(), SelectError> {
 }
 
 impl Selector {
-    /// Selects scenarios of a workspace. Their files are read only where a track is asked for.
+    /// Selects scenarios of a workspace. Their files are read only if a track is asked for.
     ///
     /// # Errors
     ///
-    /// As [`select`], and [`SelectError::Io`] when a folder can't be read.
+    /// Those of [`select`], and [`SelectError::Io`] when a folder can't be read.
     pub fn choose(&self, workspace: &Workspace) -> Result<Selection, SelectError> {
         match select(&candidates(workspace, !self.tracks.is_empty())?, self) {
             Err(SelectError::Unknown(what)) => {
@@ -290,7 +291,7 @@ impl Selector {
         }
     }
 
-    /// Why something that is named is no scenario though it is in the folder of the scenarios, such as a link.
+    /// Returns the reason why an entry in the folder of the scenarios does not count as one, such as a link.
     fn stray(&self, workspace: &Workspace) -> Result<Option<String>, SelectError> {
         let named = |stray: &Stray| {
             let name = stray.path.file_name().and_then(|name| name.to_str());
@@ -300,7 +301,7 @@ impl Selector {
         Ok(found.map(|Stray { path, why }| format!("{} is no scenario: {why}", path.display())))
     }
 
-    /// The sentence about why no scenario is selected. `before` is the number before the shard was taken.
+    /// Returns the sentence about why no scenario is selected. `before` is the number before the shard was taken.
     fn why_nothing(&self, known: usize, before: usize) -> String {
         let parts = [
             (!self.names.is_empty()).then(|| "the names".to_owned()),

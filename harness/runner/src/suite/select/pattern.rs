@@ -1,9 +1,9 @@
-//! What a command line may write for scenarios: `three-tools`, `three-*`, `*/2.1.329`, and `1/4` for a shard.
+//! Parses the names of scenarios on a command line: `three-tools`, `three-*`, `*/2.1.329`, and `1/4` for a shard.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A name of scenarios as a command line writes it, with a version of the CLI or without.
+/// A name of scenarios on a command line, with a version of the CLI or without.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamePattern {
     /// The name, a part of it, or a glob.
@@ -18,12 +18,12 @@ pub enum PatternError {
     /// It has more parts than a name and a version.
     #[error("write NAME or NAME/VERSION, such as `three-tools/2.1.329` or `three-*`")]
     Name,
-    /// It is no shard.
+    /// The text is not a shard.
     #[error("write which of how many, from 1, such as `1/4`")]
     Shard,
 }
 
-/// The folders of a workspace that may stand before a name, as a shell completes it.
+/// The folders of a workspace that may come before a name, because a shell completes them.
 const FOLDERS: [&str; 2] = ["scenarios", "cassettes"];
 
 impl FromStr for NamePattern {
@@ -49,7 +49,7 @@ impl fmt::Display for NamePattern {
     }
 }
 
-/// One of several parts of the scenarios, which machines take side by side.
+/// One of several parts of the scenarios, which machines judge side by side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
     /// Its number, from 1.
@@ -59,7 +59,7 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Whether the scenario at this place of the sorted list is in this shard. Each is in exactly one.
+    /// Returns whether the scenario at this index of the sorted list is in this shard. Each is in exactly one.
     pub fn has(self, place: usize) -> bool {
         place % self.of + 1 == self.number
     }
@@ -83,12 +83,12 @@ impl fmt::Display for Shard {
     }
 }
 
-/// Whether a text is a glob and no name.
+/// Returns whether a text is a glob.
 pub(super) fn is_glob(text: &str) -> bool {
     text.contains(['*', '?'])
 }
 
-/// Whether a glob matches a whole name: `*` stands for any letters, `?` for one.
+/// Returns whether a glob matches a whole name: `*` matches any letters, `?` one letter.
 pub(super) fn matches(glob: &str, name: &str) -> bool {
     let (glob, name): (Vec<char>, Vec<char>) = (glob.chars().collect(), name.chars().collect());
     let (mut at, mut from) = ((0, 0), None);

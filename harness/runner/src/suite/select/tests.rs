@@ -1,6 +1,6 @@
 use super::*;
 
-/// The scenarios of the tests, each with its versions and tracks.
+/// Returns the scenarios of the tests, each with its versions and tracks.
 fn known() -> Vec<Candidate> {
     let candidate = |(name, versions, tracks): (&str, &[&str], Option<&[&str]>)| Candidate {
         name: name.parse().unwrap(),
@@ -26,7 +26,7 @@ fn patterns(names: &[&str]) -> Vec<NamePattern> {
     names.iter().map(|name| name.parse().unwrap()).collect()
 }
 
-/// Selects of [`known`]; the scenarios as words such as `three-tools/2.1.329+2.1.330`, or the error.
+/// Checks the selection from [`known`], as words such as `three-tools/2.1.329+2.1.330`, or the error.
 #[track_caller]
 fn check(asked: &Selector, expect: Result<&[&str], &str>) -> Selection {
     let shown = |one: &Selected| match &one.versions {
@@ -83,7 +83,7 @@ fn tracks_exclusions_and_changes_narrow_what_is_selected() {
         tracks: tracks.iter().map(|it| (*it).to_owned()).collect(),
         ..Selector::default()
     };
-    // A scenario that can't be read might track anything.
+    // An unreadable scenario might track any issue.
     check(&tracks(&["openclaw#80046"]), Ok(&["broken", "late-edit", "three-tools"]));
     check(&tracks(&["claude-code#*"]), Ok(&["broken", "three-tools", "three-tools-live"]));
     check(
@@ -105,7 +105,7 @@ fn tracks_exclusions_and_changes_narrow_what_is_selected() {
         let names = names.iter().map(|name| name.parse().unwrap()).collect();
         Selector { changed: Some(("main".to_owned(), names)), ..Selector::default() }
     };
-    // One of them was removed.
+    // The other scenario was removed.
     check(&changed(&["late-edit", "was-removed"]), Ok(&["late-edit"]));
     for (asked, why) in [
         (changed(&[]), "no scenario and no cassette changed since main"),
