@@ -1,8 +1,8 @@
-//! Holds stream-json against the observed schema: what is wrong, and what is new.
+//! Checks stream-json against the observed schema, and lists what is wrong and what is new.
 //!
-//! Only the words that [`super::schema`] writes are read. A type that was never seen at its place and a required field that
-//! is missing are wrong. A kind or a field that nobody has seen, and a line that is no record, are new: a reader of
-//! the stream has to pass over them.
+//! Only the keywords that [`super::schema`] writes are read. A type that was never seen at its place and a missing
+//! required field are wrong. An unknown kind or field, and a line that is not a record, are new: a reader of the stream
+//! has to pass over them.
 
 use std::collections::BTreeMap;
 
@@ -13,53 +13,53 @@ use serde_json::{Map, Value};
 
 use super::shape::{JsonType, Tag};
 
-/// The columns that are shown of a value.
+/// The most columns of a value in a sentence.
 const LONGEST: usize = 60;
-/// What is wrong with an object of a place where every object has a type.
+/// The sentence about an object without a type, at a place where every object has one.
 const NO_TYPE: &str = "has no `type` that is a text";
-/// What stands for the number of an array's item where places are counted together.
+/// The sign for the number of an array's item, where all items count as one place.
 const ANY_ITEM: &str = "*";
 
-/// A place where a line leaves the schema.
+/// A place where a line violates the schema.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Wrong {
     /// The line, from 1.
     pub line: usize,
-    /// The place in the record, as a JSON Pointer (RFC 6901); empty is the whole record.
+    /// The place in the record, as a JSON Pointer (RFC 6901); empty for the whole record.
     pub pointer: String,
     /// The kind of the record, such as `result/success`.
     pub record: String,
-    /// What is wrong there.
+    /// The violation, in a sentence without the place.
     pub sentence: String,
 }
 
-/// Something that the schema does not have.
+/// A kind, a field or a line that the schema does not have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct New {
-    /// The line where it was first seen, from 1.
+    /// The first line with it, from 1.
     pub line: usize,
     /// Its place there, as a JSON Pointer.
     pub pointer: String,
     /// The kind of the record.
     pub record: String,
-    /// What it is.
+    /// The description, in a sentence without the place.
     pub sentence: String,
-    /// How often it was seen.
+    /// The number of times that it was seen.
     pub count: usize,
 }
 
-/// What a file has that the schema has not.
+/// The differences of a file from the schema.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Conformance {
     /// The number of records.
     pub records: usize,
-    /// What is wrong, in the order of the lines.
+    /// The violations, in the order of the lines.
     pub wrong: Vec<Wrong>,
-    /// What is new, in the order in which it came.
+    /// The new kinds, fields and lines, in the order in which they came.
     pub new: Vec<New>,
 }
 
-/// Holds the lines of `bytes` against the observed schema.
+/// Checks the lines of `bytes` against the observed schema.
 pub fn conform(schema: &Value, bytes: &[u8]) -> Conformance {
     let mut reader = Reader {
         schema,
@@ -83,7 +83,7 @@ struct Reader<'a> {
     line: usize,
     record: String,
     found: Conformance,
-    /// The number of each new thing in the list, by its record, its place and what it is.
+    /// The index of each new thing in the list, by its record, its place and its description.
     seen: BTreeMap<(String, String, String), usize>,
 }
 
@@ -109,7 +109,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The schema that a `$ref` names, or the schema itself.
+    /// Returns the schema that a `$ref` names, or the schema itself.
     fn definition(&self, schema: &'a Value) -> &'a Value {
         let name = schema["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/"));
         name.map_or(schema, |name| &self.schema["$defs"][name])
@@ -191,7 +191,7 @@ impl<'a> Reader<'a> {
         self.found.wrong.push(Wrong { line, pointer: pointer.to_owned(), record, sentence });
     }
 
-    /// Notes something new; the same thing at the same place of the same kind of record is counted.
+    /// Adds a new thing; if it is known at the same place of the same kind of record, counts it.
     fn tell_new(&mut self, pointer: &str, sentence: String) {
         let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
         let place: Vec<&str> =
@@ -208,13 +208,13 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The schemas of the kinds that an object is of.
+/// Returns the schemas of the kinds that an object has.
 fn cases<'a>(schema: &'a Value, object: &Map<String, Value>) -> impl Iterator<Item = &'a Value> {
     let cases = schema["allOf"].as_array().into_iter().flatten();
     cases.filter(|case| applies(&case["if"], object)).map(|case| &case["then"])
 }
 
-/// Whether an object has what a condition asks for.
+/// Returns whether an object meets a condition.
 fn applies(condition: &Value, object: &Map<String, Value>) -> bool {
     let constants = condition["properties"].as_object().into_iter().flatten();
     let absent = condition["not"]["required"].as_array().into_iter().flatten();
@@ -222,12 +222,12 @@ fn applies(condition: &Value, object: &Map<String, Value>) -> bool {
         && !absent.filter_map(Value::as_str).any(|key| object.contains_key(key))
 }
 
-/// A key as a part of a JSON Pointer.
+/// Escapes a key for a JSON Pointer.
 fn escaped(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
-/// The beginning of a value.
+/// Returns the beginning of a value.
 fn excerpt(value: &Value) -> String {
     truncate(&value.to_string(), LONGEST, Keep::Start).into_owned()
 }

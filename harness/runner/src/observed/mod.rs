@@ -1,7 +1,7 @@
-//! What the recorded records look like: a schema made from the cassettes, and what leaves it.
+//! Makes a schema of the records in the cassettes, and checks stream-json against it.
 //!
 //! The CLI publishes no schema of its stream. [`observe`] makes one from the recordings of a workspace: each kind of
-//! record, each field with its types, how often it was there and since which version. [`conform()`] holds any
+//! record, each field with its types, how often it was there and since which version. [`conform()`] checks any
 //! stream-json against it.
 
 mod conform;
@@ -20,7 +20,7 @@ use serde_json::Value;
 use shape::Shape;
 pub(crate) use shape::{Inside, JsonType, Tag};
 
-/// Why the recordings of a workspace can't be observed.
+/// The reason why the recordings of a workspace can't be observed.
 #[derive(Debug, thiserror::Error)]
 pub enum ObserveError {
     /// A folder can't be read.
@@ -31,8 +31,8 @@ pub enum ObserveError {
     Cassette(#[from] CassetteError),
 }
 
-/// Makes the schema of all records that the CLI itself printed in the recordings of a workspace. What was imported or
-/// edited by hand is left out, as are lines that are no records.
+/// Makes the schema of all records that the CLI itself printed in the recordings of a workspace. Captures that were
+/// imported or edited by hand are left out, as are lines that are not records.
 ///
 /// # Errors
 ///

@@ -1,24 +1,24 @@
-//! The shapes as a JSON Schema (draft 2020-12).
+//! Writes the shapes as a JSON Schema (draft 2020-12).
 //!
 //! An object that has a `type` or a `subtype` is described by its kind: `allOf` has an `if` for each kind that was
-//! seen, so that a kind that nobody has seen is no error. A field that was seen in every object of its kind is
-//! required. What JSON Schema has no word for stands in annotations: `x-versions` (those in which a kind was seen), `x-seen` (in
-//! how many objects of how many), `x-since` and `x-until` (the first and the last version with a field, where others
-//! with its kind lack it).
+//! seen, so that an unknown kind is valid. A field that was seen in every object of its kind is required. Annotations
+//! have the facts for which JSON Schema has no keyword: `x-versions` (those in which a kind was seen), `x-seen` (in how
+//! many objects of how many), `x-since` and `x-until` (the first and the last version with a field, where others with
+//! its kind lack it).
 
 use clitape_recording::text::{Keep, truncate};
 use serde_json::{Map, Value, json};
 
 use super::shape::{ObjectShape, Shape, Sightings, Tag};
 
-/// The columns that an example may have.
+/// The most columns of an example.
 const LONGEST: usize = 60;
-/// What is said of the items of a list that was always empty.
+/// The description of the items of a list that was always empty.
 const NOTHING: &str = "No item was seen.";
-/// What is said of a field that never had a value.
+/// The description of a field that was always null.
 const ONLY_NULL: &str = "Only null was seen.";
 
-/// The schema of all records.
+/// Returns the schema of all records.
 pub(super) fn document(records: &Shape) -> Value {
     let name = |tag: &Tag| tag.name().replace('/', ".");
     let defs = records.objects.iter().map(|(tag, object)| {
@@ -49,7 +49,7 @@ pub(super) fn document(records: &Shape) -> Value {
     })
 }
 
-/// What an object of this kind has, and what it has not where another kind has a subtype beside the same type.
+/// Returns the condition for an object of this kind. It excludes a subtype if another kind has the same type and one.
 fn condition<'a>(tag: &Tag, mut all: impl Iterator<Item = &'a Tag>) -> Value {
     let words = [("type", &tag.kind), ("subtype", &tag.subtype)];
     let has = words.iter().filter_map(|(key, word)| Some((*key, word.as_ref()?)));
@@ -118,7 +118,7 @@ fn object_schema(object: &ObjectShape) -> Map<String, Value> {
     schema
 }
 
-/// How often something was seen, and from which version to which, where the others have what it is part of.
+/// Adds how often something was seen, and its first and last version, where other versions have its parent.
 fn annotate(schema: &mut Map<String, Value>, seen: &Sightings, of: &Sightings) {
     schema.insert("x-seen".to_owned(), json!([seen.count, of.count]));
     let (own, all) = (&seen.versions, &of.versions);
@@ -131,7 +131,7 @@ fn annotate(schema: &mut Map<String, Value>, seen: &Sightings, of: &Sightings) {
     }
 }
 
-/// An example of a text is cut.
+/// Shortens an example that is a text.
 fn shortened(example: &Value) -> Value {
     let cut = |text| json!(truncate(text, LONGEST, Keep::Start));
     example.as_str().map_or_else(|| example.clone(), cut)

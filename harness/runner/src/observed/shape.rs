@@ -1,4 +1,5 @@
-//! What stood at one place of the records: its types, its fields, how often, and in which versions.
+//! Gathers the values at one place of the records: their types, their fields, how often they were seen, and in which
+//! versions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +7,7 @@ use serde_json::{Map, Value};
 
 use clitape_recording::names::CliVersion;
 
-/// Fields whose value is whatever a tool, a hook or a server says, so that its inside is not described.
+/// The fields with free values of a tool, a hook or a server, whose inside is not described.
 const OPEN: [&str; 8] = [
     "_meta",
     "input",
@@ -17,10 +18,10 @@ const OPEN: [&str; 8] = [
     "updatedInput",
     "updated_input",
 ];
-/// Objects whose keys are names of models, agents and the like: every value has the same shape.
+/// The objects whose keys are names, such as those of models or agents: every value has the same shape.
 const MAPS: [&str; 3] = ["by_type", "modelUsage", "model_usage_since_last_result"];
 
-/// A type of JSON. Every number is one type, because a duration that was a whole number need not stay one.
+/// A type of JSON. All numbers are one type, because a duration that was a whole number may become a fraction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum JsonType {
     Null,
@@ -32,7 +33,7 @@ pub(crate) enum JsonType {
 }
 
 impl JsonType {
-    /// The type of a value.
+    /// Returns the type of a value.
     pub(crate) fn of(value: &Value) -> Self {
         match value {
             Value::Null => Self::Null,
@@ -44,7 +45,7 @@ impl JsonType {
         }
     }
 
-    /// The word of JSON Schema.
+    /// Returns the keyword of JSON Schema.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -70,23 +71,23 @@ impl Tag {
         Self { kind: word("type"), subtype: word("subtype") }
     }
 
-    /// Whether the object has a kind at all.
+    /// Returns whether the object has a kind at all.
     pub(crate) fn is_some(&self) -> bool {
         self.kind.is_some() || self.subtype.is_some()
     }
 
-    /// `result/success`.
+    /// Returns the name of the kind, such as `result/success`.
     pub(crate) fn name(&self) -> String {
         let words = [&self.kind, &self.subtype].into_iter().flatten();
         words.map(String::as_str).collect::<Vec<_>>().join("/")
     }
 }
 
-/// How often something was seen, and in which versions.
+/// The number of times that something was seen, and the versions.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Sightings {
     pub(super) count: u64,
-    /// The oldest first.
+    /// The versions, the oldest first.
     pub(super) versions: Vec<CliVersion>,
 }
 
@@ -105,11 +106,11 @@ impl Sightings {
 pub(super) struct Shape {
     pub(super) seen: Sightings,
     pub(super) types: BTreeSet<JsonType>,
-    /// The first value, where it is neither an array nor an object nor null.
+    /// The first value that is not an array, an object or null.
     pub(super) example: Option<Value>,
-    /// The objects, by their kinds. Those of a place that is open have none.
+    /// The objects, by their kinds; empty for a field with free values.
     pub(super) objects: BTreeMap<Tag, ObjectShape>,
-    /// What the arrays have.
+    /// The items of the arrays.
     pub(super) items: Option<Box<Shape>>,
     /// The values of an object whose keys are names.
     pub(super) values: Option<Box<Shape>>,
@@ -123,7 +124,7 @@ pub(super) struct ObjectShape {
     pub(super) fields: Vec<(String, Shape)>,
 }
 
-/// How the inside of a value is described.
+/// The way in which the inside of a value is described.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Inside {
     Described,

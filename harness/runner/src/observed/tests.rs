@@ -1,11 +1,11 @@
-//! Tests of the schema that is made from records, and of what leaves it.
+//! Tests of the schema that is made from records, and of the check against it.
 
 use serde_json::{Value, json};
 
 use super::shape::Shape;
 use super::{conform, schema};
 
-/// The schema of records of these versions.
+/// Returns the schema of records of these versions.
 fn observed(records: &[(&str, Value)]) -> Value {
     let mut shape = Shape::default();
     for (version, record) in records {
@@ -14,7 +14,7 @@ fn observed(records: &[(&str, Value)]) -> Value {
     schema::document(&shape)
 }
 
-/// The places that are wrong, and those that are new.
+/// Checks the places of the violations, and those of the new kinds, fields and lines.
 fn check(records: &[Value], lines: &[&str], wrong: &[(usize, &str)], new: &[(usize, &str)]) {
     let records: Vec<_> = records.iter().map(|record| ("2.1.329", record.clone())).collect();
     let found = conform(&observed(&records), lines.join("\n").as_bytes());
