@@ -11,25 +11,26 @@ use clitape_recording::secrets::scan_loaded;
 use super::error::BaselineError;
 use crate::drift::Side;
 
-/// What was added.
+/// The parts that were added.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Accepted {
     /// The recordings that were not in the workspace before.
     pub recordings: usize,
-    /// Whether the file with the text of `claude --help` is new.
+    /// True if the file with the text of `claude --help` is new.
     pub help: bool,
-    /// Whether `clitape.toml` did not name the version before.
+    /// True if `clitape.toml` did not name the version before.
     pub version: bool,
 }
 
-/// Adds the version of a side: the recordings that were made for it, the text of its `--help`, and its name in `clitape.toml`,
-/// the last so that a version that is named there is complete. What is there already stays.
+/// Adds the version of a side: the recordings that were made for it, the text of its `--help`, and its name in
+/// `clitape.toml`. The name comes last, so that a version that is named there is complete. Existing files stay.
 ///
-/// A new recording may hold the secrets that the recordings of other versions are allowed to hold.
+/// A new recording may contain the secrets that the recordings of other versions are allowed to contain.
 ///
 /// # Errors
 ///
-/// [`BaselineError`] when `clitape.toml` has no `[versions]`, a recording holds other secrets, or a file can't be written.
+/// [`BaselineError`] when `clitape.toml` has no `[versions]`, a recording contains other secrets, or a file can't be
+/// written.
 pub fn accept(workspace: &Workspace, side: &Side) -> Result<Accepted, BaselineError> {
     let version = &side.about.version;
     let versions = workspace.require_versions()?;
@@ -55,7 +56,7 @@ pub fn accept(workspace: &Workspace, side: &Side) -> Result<Accepted, BaselineEr
     Ok(Accepted { recordings: takes.len(), help: help.is_some(), version: more != versions })
 }
 
-/// A recording as it will be written, with the secrets that it is allowed to hold.
+/// Returns a recording to write, with the secrets that it is allowed to contain.
 fn take(
     workspace: &Workspace,
     name: &ScenarioName,

@@ -1,4 +1,4 @@
-//! Why a version can't come in or leave, each with what to do.
+//! The reasons why a version can't be added or removed, each with what to do.
 
 use std::io;
 
@@ -7,13 +7,14 @@ use clitape_recording::files::FileError;
 use clitape_recording::names::{CliVersion, ScenarioName};
 use clitape_recording::scenario::ScenarioError;
 
-/// Why a version can't come in or leave. Nothing was changed, unless the file system returned the error.
+/// The reason why a version can't be added or removed. The workspace is unchanged, unless the file system returned the
+/// error.
 #[derive(Debug, thiserror::Error)]
 pub enum BaselineError {
     /// The file system returned an error.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// A file is a link, no regular file, or too large.
+    /// A file is a link, not a regular file, or too large.
     #[error(transparent)]
     File(#[from] FileError),
     /// A scenario or `clitape.toml` can't be used.
@@ -22,7 +23,7 @@ pub enum BaselineError {
     /// A cassette can't be read or written.
     #[error(transparent)]
     Cassette(#[from] CassetteError),
-    /// A recording holds secrets that the recording of the other version is not allowed to hold.
+    /// A recording contains secrets that the recordings of other versions are not allowed to contain.
     #[error(
         "the recording of {scenario} with claude {version} holds secrets that no other recording of it is allowed to \
          hold (the first is {first}); nothing was accepted; record it with `clitape record {scenario} --claude \
@@ -38,17 +39,17 @@ pub enum BaselineError {
         /// The rule that found it.
         rule: &'static str,
     },
-    /// There is no such version.
+    /// The workspace has no such version.
     #[error(
         "there is no recording of claude {version}, and clitape.toml does not name it; there are {known}"
     )]
     Unknown {
         /// The version.
         version: CliVersion,
-        /// The versions that there are.
+        /// The versions of the workspace.
         known: String,
     },
-    /// It is the only version.
+    /// It is the only version of `clitape.toml`.
     #[error(
         "claude {0} is the only version of clitape.toml; add another one with `clitape drift --accept` first"
     )]

@@ -1,4 +1,4 @@
-//! What each version takes on disk.
+//! Computes the size of each version on disk.
 
 use std::io;
 
@@ -10,35 +10,36 @@ use serde::Serialize;
 
 use super::error::BaselineError;
 
-/// A version of the CLI, and what a workspace keeps of it.
+/// A version of the CLI, with the recordings and goldens that a workspace has of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct HeldVersion {
     /// The version.
     pub version: CliVersion,
-    /// Whether `[versions]` of `clitape.toml` names it. Hand-written captures may be of another one.
+    /// True if `[versions]` of `clitape.toml` names it. Hand-written captures may be of another one.
     pub in_baseline: bool,
     /// The number of scenarios that have a recording of it.
     pub recordings: usize,
     /// The bytes of these recordings, and of its help text.
     pub recording_bytes: u64,
-    /// The number of goldens that name it. They hold for later versions too.
+    /// The number of goldens that name it. They are valid for later versions too.
     pub goldens: usize,
     /// The bytes of these goldens.
     pub golden_bytes: u64,
 }
 
-/// What a workspace keeps of all versions.
+/// The recordings and goldens of all versions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct VersionInventory {
     /// The versions, the oldest first.
     pub versions: Vec<HeldVersion>,
-    /// The number of goldens that name no version: those of the oldest version of each scenario, of variants and of subjects.
+    /// The number of goldens that name no version: those of the oldest version of each scenario, of variants and of
+    /// subjects.
     pub goldens: usize,
     /// The bytes of these goldens.
     pub golden_bytes: u64,
 }
 
-/// What a workspace keeps of each version.
+/// Returns the number and size of the recordings and goldens of each version.
 ///
 /// # Errors
 ///
@@ -77,7 +78,7 @@ pub fn held(workspace: &Workspace) -> Result<VersionInventory, BaselineError> {
     })
 }
 
-/// The versions that `clitape.toml` names, and those that were recorded, the oldest first.
+/// Returns the versions that `clitape.toml` names and those that were recorded, the oldest first.
 pub(super) fn known(workspace: &Workspace, versions: &Versions) -> io::Result<Vec<CliVersion>> {
     let mut all = versions.clone();
     for name in workspace.recorded_names()? {
@@ -88,7 +89,7 @@ pub(super) fn known(workspace: &Workspace, versions: &Versions) -> io::Result<Ve
     Ok(all.baseline().to_vec())
 }
 
-/// The scenarios with a recording of a version.
+/// Returns the scenarios with a recording of a version.
 pub(super) fn recorded(
     workspace: &Workspace,
     version: &CliVersion,

@@ -1,5 +1,5 @@
-//! Removes a version from a workspace: its recordings, the goldens that hold for it alone, the text of its help, and its name
-//! in `clitape.toml`.
+//! Removes a version from a workspace: its recordings, the goldens that are valid for it alone, the text of its help,
+//! and its name in `clitape.toml`.
 
 use clitape_judge::Golden;
 use clitape_recording::cassette::{self, Cassette, Origin};
@@ -10,24 +10,24 @@ use clitape_recording::scenario::{Scenario, Workspace};
 use super::error::BaselineError;
 use super::held::{known, recorded};
 
-/// What was removed.
+/// The counts of what was removed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RemovalCounts {
     /// The number of recordings.
     pub recordings: usize,
     /// The number of goldens.
     pub goldens: usize,
-    /// Hand-written captures, which stay: nothing can record them with another version.
+    /// The number of hand-written captures, which stay because they can't be recorded with another version.
     pub imported: usize,
 }
 
-/// Removes what only `version` needs. The goldens of the other versions hold on, and so do the facts of `scenario.toml`
-/// that name the version, as they hold for later ones too.
+/// Removes the files that only `version` needs. The goldens of the other versions stay valid. The facts of
+/// `scenario.toml` that name the version stay too, as later versions use them.
 ///
 /// # Errors
 ///
-/// [`BaselineError`] when nobody knows the version, it is the only one, a scenario would be left without a recording, or a
-/// golden waits for a review; nothing is removed then.
+/// [`BaselineError`] when the version is unknown or the only one, a scenario would be left without a recording, or a
+/// golden waits for a review. The workspace is then unchanged.
 pub fn leave(workspace: &Workspace, version: &CliVersion) -> Result<RemovalCounts, BaselineError> {
     let versions = workspace.require_versions()?;
     let all = known(workspace, &versions)?;
@@ -67,7 +67,7 @@ pub fn leave(workspace: &Workspace, version: &CliVersion) -> Result<RemovalCount
     if is_named {
         workspace.write_versions(&others)?;
     }
-    // The recordings are the last to go: as long as there is one, the same command completes what failed.
+    // The recordings are removed last: as long as one is left, the same command completes a removal that failed.
     if let Some(dir) = workspace.help(version).parent() {
         files::remove_folder(dir, files::UNFINISHED)?;
     }

@@ -1,8 +1,7 @@
-//! The versions of the CLI that a workspace keeps recordings of: how a new one comes in, how an old one leaves, and what
-//! each takes on disk.
+//! The versions of the CLI whose recordings a workspace has.
 //!
-//! `[versions]` of `clitape.toml` names them. [`accept`] adds what [`crate::drift`] recorded with a new version, [`leave`]
-//! removes what only one version needs, and [`held`] tells the size of each.
+//! `[versions]` of `clitape.toml` names them. [`accept`] adds the recordings that [`crate::drift`] made with a new
+//! version, [`leave`] removes the files that only one version needs, and [`held`] returns the size of each.
 
 mod accept;
 mod error;
