@@ -1,5 +1,5 @@
-//! Draws the chat that was expected beside the chat that came, from the first message that differs, with the words
-//! marked that differ: in a terminal, as plain lines, and on a page.
+//! Draws the expected chat beside the actual one, from the first message that differs, with the changed words marked:
+//! in a terminal, as plain lines, and on a page.
 
 use std::io::{self, Write};
 
@@ -12,15 +12,15 @@ use maud::{Markup, html};
 use super::page::chat::{StyledRun, columns, wrap};
 use super::style::{BAD, DIM, GOOD, STRONG_BAD, STRONG_GOOD};
 
-/// Columns of a message.
+/// The width of a message in columns.
 const WIDTH: usize = 48;
-/// Rows that are shown before the first one that differs.
+/// The most rows that are shown before the first one that differs.
 const BEFORE: usize = 4;
-/// Rows that are shown at most.
+/// The most rows that are shown.
 const ROWS: usize = 14;
-/// Lines that are shown at most where a chat is plain text.
+/// The most lines of a chat as plain text.
 const LINES: usize = 12;
-/// The mark on a run of words that differ.
+/// The mark on a run of changed words.
 const CHANGED: &str = "changed";
 
 /// A row of one side.
@@ -30,7 +30,7 @@ enum ChatRow {
     End(char),
     /// A line of a message.
     Line(Vec<StyledRun>),
-    /// The side has no such message.
+    /// The side lacks this message.
     Empty,
 }
 
@@ -40,16 +40,16 @@ impl ChatRow {
     }
 }
 
-/// The words for the two sides of a chat.
+/// The names of the two sides of a chat.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SideNames(pub(super) &'static str, pub(super) &'static str);
 
 /// The sides of a finding.
 pub(super) const EXPECTED: SideNames = SideNames("expected", "came");
-/// The sides of a golden and what is proposed in its place.
+/// The sides of a golden and the proposal to replace it.
 pub(super) const PROPOSED: SideNames = SideNames("old", "new");
 
-/// Draws both sides.
+/// Draws both sides in a terminal.
 pub(super) fn write_chat(out: &mut dyn Write, chat: &ChatDiff, names: SideNames) -> io::Result<()> {
     let at = chat.at.map(|at| format!("   at {}.{:03} s", at / 1000, at % 1000));
     let (old, new) = (pad(&format!("- {}", names.0), WIDTH + 2), format!("+ {}", names.1));
@@ -61,7 +61,7 @@ pub(super) fn write_chat(out: &mut dyn Write, chat: &ChatDiff, names: SideNames)
     let rows = rows(chat);
     let first = rows.iter().position(|row| row.iter().any(ChatRow::is_changed));
     let start = match first.unwrap_or_default().saturating_sub(BEFORE) {
-        // A mark for one row that is left out would take a row as well.
+        // The mark for rows that are left out would take a row itself.
         1 => 0,
         start => start,
     };
@@ -83,7 +83,7 @@ pub(super) fn write_chat(out: &mut dyn Write, chat: &ChatDiff, names: SideNames)
     Ok(())
 }
 
-/// One row of a side, padded to a width; `mark` is before a line that differs.
+/// Returns one row of a side, padded to a width; `mark` is put before a line that differs.
 fn cell(row: &ChatRow, mark: char, styles: (Style, Style), columns: Option<usize>) -> String {
     let fill = |used: usize| " ".repeat(columns.map_or(0, |most| (most + 2).saturating_sub(used)));
     match row {
@@ -108,7 +108,7 @@ fn cell(row: &ChatRow, mark: char, styles: (Style, Style), columns: Option<usize
     }
 }
 
-/// The rows of both sides, message beside message.
+/// Returns the rows of both sides, message beside message.
 fn rows(chat: &ChatDiff) -> Vec<[ChatRow; 2]> {
     let mut rows = Vec::new();
     for number in 0..chat.expected.len().max(chat.got.len()) {
@@ -136,7 +136,7 @@ fn rows(chat: &ChatDiff) -> Vec<[ChatRow; 2]> {
     rows
 }
 
-/// A line without the blanks at its end.
+/// Removes the blanks at the end of a line.
 fn trimmed(mut line: Vec<StyledRun>) -> Vec<StyledRun> {
     let used = columns(&line);
     let all: usize = line.iter().map(|(_, text)| width(text)).sum();
@@ -148,7 +148,7 @@ fn trimmed(mut line: Vec<StyledRun>) -> Vec<StyledRun> {
     line
 }
 
-/// A message of both sides as runs, with a mark on those that differ.
+/// Returns a message of both sides as runs, with a mark on those that differ.
 fn message(chat: &ChatDiff, number: usize) -> [Option<Vec<Span>>; 2] {
     let spans = |parts: Vec<(bool, String)>| {
         let span = |(changed, text): (bool, String)| {
@@ -163,7 +163,7 @@ fn message(chat: &ChatDiff, number: usize) -> [Option<Vec<Span>>; 2] {
     }
 }
 
-/// Both sides as plain lines, one after another with `-` and `+`.
+/// Returns both sides as plain lines, with `-` and `+`.
 pub(super) fn chat_lines(chat: &ChatDiff) -> Vec<String> {
     let whole = |side: &[Vec<String>]| {
         side.iter().flatten().map(|line| format!("{line}\n")).collect::<String>()
@@ -180,7 +180,7 @@ pub(super) fn chat_lines(chat: &ChatDiff) -> Vec<String> {
     lines
 }
 
-/// Both sides on a page, as [`compare_page`](super::compare_page) shows them.
+/// Returns both sides for a page, drawn as [`compare_page`](super::compare_page) draws them.
 pub(super) fn chat_markup(chat: &ChatDiff, names: SideNames) -> Markup {
     let messages = (0..chat.expected.len().max(chat.got.len())).map(|number| message(chat, number));
     let messages: Vec<_> = messages.collect();

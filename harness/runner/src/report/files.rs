@@ -1,4 +1,4 @@
-//! Reports as files: written whole or not at all, and opened before anything runs.
+//! Reports as files: opened before anything runs, and written whole or not at all.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -10,14 +10,14 @@ use super::groups::Detail;
 use super::model::Report;
 use super::{json, junit, markdown, tap};
 
-/// What a report's file is written in.
+/// The format of a report's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// JUnit XML.
     Junit,
     /// TAP 14.
     Tap,
-    /// JSON, as `schemas/report.json` states it.
+    /// JSON, by `schemas/report.json`.
     Json,
     /// Markdown, with the lanes of a group or without.
     Markdown(Detail),
@@ -39,18 +39,18 @@ impl Format {
     }
 }
 
-/// Why a report's file can't be written.
+/// The reason why a report's file can't be written.
 #[derive(Debug, Error)]
 pub enum ReportFileError {
-    /// No file can be written at the path.
+    /// The path can't be written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// Two reports have one path.
+    /// Two reports have the same path.
     #[error("{0} can hold one report only; give the other a path of its own")]
     Twice(PathBuf),
 }
 
-/// Files that wait for their report. Until it is written, what was at their paths stays.
+/// Files that wait for their report. Until it is written, the old files at their paths stay.
 #[derive(Debug, Default)]
 pub struct ReportFiles {
     open: Vec<(Format, PathBuf, NewFile)>,
@@ -74,11 +74,11 @@ impl ReportFiles {
         Ok(Self { open })
     }
 
-    /// Writes the report into all of them, and only then puts each in its place.
+    /// Writes the report into all files, and then puts each in its place.
     ///
     /// # Errors
     ///
-    /// [`ReportFileError`] when one can't be written; then none is put in its place.
+    /// [`ReportFileError`] when one can't be written; the old files then stay.
     pub fn write(mut self, report: &Report) -> Result<(), ReportFileError> {
         for (format, path, file) in &mut self.open {
             let mut out = io::BufWriter::new(file);

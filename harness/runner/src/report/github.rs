@@ -1,4 +1,4 @@
-//! A test run as GitHub Actions shows it: an annotation for the findings of one cause.
+//! Writes a test run for GitHub Actions: one annotation for the findings with the same cause.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -10,8 +10,8 @@ use super::groups::{FindingGroup, groups};
 use super::model::Report;
 use super::text::{change_text, labelled, mends};
 
-/// Writes an `::error` line for the findings of each cause and for every check that could not be run. `workspace` is the
-/// workspace as seen from the repository's root, from which GitHub reads the paths of files.
+/// Writes an `::error` line for the findings of each cause and for every check that could not be run. `workspace` is
+/// the workspace's path from the repository's root, to which GitHub relates the paths of files.
 ///
 /// # Errors
 ///

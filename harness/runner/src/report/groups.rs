@@ -1,5 +1,5 @@
-//! Puts the findings that have one cause into one group, for the reports that people read: the lanes and versions of a
-//! scenario that differ together, and scenarios that differ in the same words. Reports for programs keep every finding.
+//! Groups findings with the same cause, for the reports that people read: the lanes and versions of a scenario that
+//! differ together, and scenarios that differ in the same words. Reports for programs list every finding.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,22 +9,22 @@ use clitape_recording::text::plural;
 
 use super::model::Report;
 
-/// The lanes by what a person sees of them, the nearest first.
+/// The lanes, the one nearest to the person's view first.
 const LANES: [&str; 6] = ["telegram", "acp", "sse", "session", "bus", "lifecycle"];
-/// The number of scenarios that are named; the others are counted.
+/// The most scenarios that are named; the others are counted.
 const SCENARIOS: usize = 8;
 
-/// How much of a group of findings is shown.
+/// The part of a group of findings that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Detail {
-    /// The chat where it first parts from the golden, and the names of the other lanes and versions.
+    /// The chat from the first difference with the golden on, and the names of the other lanes and versions.
     #[default]
     Chat,
     /// Every lane with its diff as well.
     Lanes,
 }
 
-/// A finding, and where it was found.
+/// A finding, with the scenario, version and lane.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct GroupMember<'r> {
     scenario: &'r str,
@@ -33,14 +33,15 @@ pub(super) struct GroupMember<'r> {
     /// The lane, or the name of the check.
     lane: &'r str,
     finding: &'r Finding,
-    /// The number of findings before it that its check reports in the same words: of other things.
+    /// The number of findings before it with the same words in the same check. They are about other things, so that
+    /// they belong to other groups.
     place: usize,
 }
 
-/// Findings with one cause.
+/// The findings with one cause.
 #[derive(Debug)]
 pub(super) struct FindingGroup<'r> {
-    /// The findings; the first one is shown for all of them.
+    /// The findings; the first one represents all.
     members: Vec<GroupMember<'r>>,
 }
 
@@ -52,7 +53,7 @@ pub(super) struct LaneOfGroup<'r> {
     pub(super) finding: &'r Finding,
 }
 
-/// The groups of a report, in the order in which their first findings were found.
+/// Returns the groups of a report, in the order of their first findings.
 pub(super) fn groups(report: &Report) -> Vec<FindingGroup<'_>> {
     let mut bundles: KeyedGroups<'_> = KeyedGroups::default();
     for (scenario, check) in report.checks() {
@@ -66,7 +67,7 @@ pub(super) fn groups(report: &Report) -> Vec<FindingGroup<'_>> {
     }
     let mut groups = KeyedGroups::default();
     for mut bundle in bundles.groups {
-        // The one of the smallest rank is shown for the others.
+        // The finding with the smallest rank represents the others.
         let rank = |at: &usize| rank(bundle.members[*at].lane, bundle.members[*at].finding);
         let first = (0..bundle.members.len()).min_by_key(rank);
         bundle.members[..=first.unwrap_or_default()].rotate_right(1);
@@ -93,8 +94,8 @@ impl<'r> KeyedGroups<'r> {
 }
 
 impl GroupMember<'_> {
-    /// What is found together: the goldens of a version that differ, those of a scenario that are missing, and what else
-    /// is found in the same words in several versions.
+    /// Returns the key of findings that are found together: the goldens of a version that differ, those of a scenario
+    /// that are missing, and others with the same words in several versions.
     fn bundle(&self) -> String {
         let Self { scenario, version, lane, finding, place } = self;
         match &finding.id {
@@ -107,8 +108,8 @@ impl GroupMember<'_> {
         }
     }
 
-    /// What is the same in findings of one cause. Golden differences are compared by what differs, whatever the time and
-    /// the number of times.
+    /// Returns the key of a cause. Golden differences have the same cause if the same parts differ, at any time and any
+    /// number of times.
     fn cause(&self) -> String {
         match &self.finding.id {
             FindingId::Known(FindingKind::GoldenDiffers) => {
@@ -119,20 +120,20 @@ impl GroupMember<'_> {
     }
 }
 
-/// A lane without the options of its channel.
+/// Returns a lane without the options of its channel.
 fn family(lane: &str) -> &str {
     lane.split('-').next().unwrap_or_default()
 }
 
-/// The order in which findings are chosen to be shown: those with a chat first, and of these the lane that is the nearest
-/// to what a person sees.
+/// Returns the rank of a finding among those of its group: those with a chat are first, ordered by how near the lane is
+/// to the person's view.
 fn rank(lane: &str, finding: &Finding) -> (bool, usize) {
     let family = family(lane);
     let place = LANES.iter().position(|lane| *lane == family);
     (finding.chat.is_none(), place.unwrap_or(LANES.len()))
 }
 
-/// The sentence without the time at its beginning, which may differ from version to version.
+/// Returns a sentence without the time at its beginning, which may differ from version to version.
 fn without_moment(sentence: &str) -> &str {
     match sentence.split_once(" ms: ") {
         Some((moment, rest)) if moment.starts_with("turn ") => rest,
@@ -140,7 +141,7 @@ fn without_moment(sentence: &str) -> &str {
     }
 }
 
-/// The parts of a finding's diff that differ, each once; of a line that is on one side only, all but its time.
+/// Returns the parts of a finding's diff that differ, each once; of a line that one side lacks, all but its time.
 fn what_differs(finding: &Finding) -> String {
     let mut parts = BTreeSet::new();
     for line in &finding.diff {
@@ -162,27 +163,27 @@ fn what_differs(finding: &Finding) -> String {
 }
 
 impl<'r> FindingGroup<'r> {
-    /// The finding that is shown for all of them.
+    /// Returns the finding that represents the group.
     pub(super) fn head(&self) -> &'r Finding {
         self.members[0].finding
     }
 
-    /// The scenario of the first finding.
+    /// Returns the scenario of the first finding.
     pub(super) fn scenario(&self) -> &'r str {
         self.members[0].scenario
     }
 
-    /// The version of the first finding, or an empty text.
+    /// Returns the version of the first finding, or an empty text.
     pub(super) fn version(&self) -> &'r str {
         self.members[0].version
     }
 
-    /// The findings beside the first.
+    /// Returns the number of findings beside the first.
     pub(super) fn others(&self) -> usize {
         self.members.len() - 1
     }
 
-    /// The lanes, versions and scenarios beside those of the first finding; `None` when there are none.
+    /// Returns the lanes, versions and scenarios beside those of the first finding; `None` when there are none.
     pub(super) fn also_in(&self) -> Option<String> {
         let mut lanes = self.other_names(|one| one.lane);
         let versions = self.other_names(|one| one.version);
@@ -201,7 +202,7 @@ impl<'r> FindingGroup<'r> {
         (!also.is_empty()).then(|| also.join("; "))
     }
 
-    /// The names that the others have and the first finding has not, each once.
+    /// Returns the names of the other findings that differ from the name of the first, each once.
     fn other_names(&self, name: fn(&GroupMember<'r>) -> &'r str) -> Vec<&'r str> {
         let mut names: Vec<&str> = Vec::new();
         for other in self.members.iter().map(name) {
@@ -212,12 +213,12 @@ impl<'r> FindingGroup<'r> {
         names
     }
 
-    /// The command that mends or accepts all of it, if there is one.
+    /// Returns the command that fixes or accepts the whole group, if there is one.
     pub(super) fn fix(&self) -> Option<FindingCommand> {
         let fix = self.head().fix.as_ref()?;
         let mut names = vec![self.scenario()];
         names.extend(self.other_names(|one| one.scenario));
-        // A report that was read may have any text where the name of a scenario is.
+        // A report from a file may have any text in place of a scenario's name.
         if !fix.is_own() || names.iter().any(|name| name.parse::<ScenarioName>().is_err()) {
             return Some(fix.clone());
         }
@@ -226,14 +227,14 @@ impl<'r> FindingGroup<'r> {
         Some(FindingCommand::made(fix.as_str().replacen(&one, &all, 1)))
     }
 
-    /// The command that shows every lane, where a golden differs.
+    /// Returns the command that shows every lane, if a golden differs.
     pub(super) fn lanes_command(&self) -> Option<String> {
         let fix = self.head().fix.as_ref().filter(|fix| fix.is_own())?;
         let (test, _) = fix.as_str().split_once(" --update && ")?;
         Some(format!("{test} --lanes"))
     }
 
-    /// Each lane with what differs in it; versions that differ in the same way share one.
+    /// Returns each lane with its difference; versions that differ in the same way are one item.
     pub(super) fn lanes(&self) -> Vec<LaneOfGroup<'r>> {
         let mut lanes: Vec<(&GroupMember<'r>, Vec<&str>)> = Vec::new();
         for member in &self.members {
@@ -255,14 +256,14 @@ impl<'r> FindingGroup<'r> {
     }
 }
 
-/// The first finding of one recording in the order of [`rank`]; each of them comes with its lane.
+/// Returns the finding of one recording with the lowest [`rank`]; each comes with its lane.
 pub(super) fn nearest<'f>(
     found: impl Iterator<Item = (&'f str, &'f Finding)>,
 ) -> Option<&'f Finding> {
     found.min_by_key(|(lane, finding)| rank(lane, finding)).map(|(_, finding)| finding)
 }
 
-/// The number of findings, and of what caused them where one cause has several.
+/// Counts the findings, and their causes if these are fewer.
 pub(super) fn counted(report: &Report) -> String {
     let findings = report.totals.findings;
     match groups(report).len() as u64 {

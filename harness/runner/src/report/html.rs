@@ -1,4 +1,4 @@
-//! A test run as a page: the totals, every finding, and a row for each scenario.
+//! Writes a test run as a page: the totals, every finding, and a row for each scenario.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -11,11 +11,11 @@ use super::model::{CheckRun, Report, ScenarioRun, Tally};
 use super::page::{PageFrame, STYLE, badge, found};
 use super::text::{ran, verdict};
 
-/// The groups of findings that are told on one page, and the lanes of each; the JSON report has them all.
+/// The most groups of findings on a page, and the most lanes of each; the JSON report has them all.
 const GROUPS: usize = 100;
 const LANES: usize = 40;
 
-/// The page of each scenario that has one, by the scenario's name: its words and its file.
+/// The pages of each scenario, by its name: the words of the link and the file.
 pub type Pages = BTreeMap<String, Vec<(String, String)>>;
 
 /// Writes the report as a page that links to `pages`.
@@ -90,7 +90,7 @@ fn findings(report: &Report, pages: &Pages) -> Markup {
     }
 }
 
-/// The page that shows what the first check of a group replayed.
+/// Returns the page of the recording that the first check of a group replayed.
 fn page_of<'p>(group: &FindingGroup<'_>, pages: &'p Pages) -> Option<&'p (String, String)> {
     pages.get(group.scenario())?.iter().find(|(words, _)| words == group.version())
 }

@@ -1,4 +1,4 @@
-//! A test run as JSON, and read back; reports of shards made into one.
+//! Writes a test run as JSON, reads it back, and merges the reports of shards.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
@@ -10,20 +10,20 @@ use thiserror::Error;
 
 use super::model::{CheckRun, FORMAT, JudgedShard, Report, ScenarioRun};
 
-/// Why a report can't be used.
+/// The reason why a report can't be used.
 #[derive(Debug, Error)]
 pub enum ReportError {
-    /// It is no report.
+    /// The file is not a report.
     #[error(
         "{name} is no report of a test run ({why}); make one with `clitape test --json {name}`"
     )]
     NoReport {
         /// The file.
         name: String,
-        /// What is wrong with it.
+        /// The reason that the parser gives.
         why: String,
     },
-    /// It has another format.
+    /// The report has another version of the format.
     #[error(
         "{name} has format {format}, this clitape reads format {FORMAT}; judge again with this one"
     )]
@@ -33,7 +33,7 @@ pub enum ReportError {
         /// Its format.
         format: u64,
     },
-    /// Nothing ran.
+    /// The report is of a run without cassettes.
     #[error(
         "{name} is empty: no cassette was replayed for it; take fewer shards, or give it a scenario"
     )]
@@ -51,7 +51,7 @@ pub enum ReportError {
         /// The check, with its scenario.
         check: String,
     },
-    /// Another clitape judged.
+    /// Another version of clitape judged.
     #[error(
         "{name} was judged by clitape {version}, {other} by another; judge all with one version"
     )]
@@ -70,9 +70,9 @@ pub enum ReportError {
         name: String,
         /// Its shard.
         shard: JudgedShard,
-        /// What is missing or does not fit, in words.
+        /// The shards that are missing or do not match, in words.
         missing: String,
-        /// What to do.
+        /// The command or advice that helps.
         advice: &'static str,
     },
 }
@@ -80,7 +80,7 @@ pub enum ReportError {
 /// The most missing shards that an error names.
 const MISSING: usize = 20;
 
-/// Writes the report as JSON, indented, with escapes for what a terminal would obey.
+/// Writes the report as indented JSON, with escapes for characters that a terminal would obey.
 ///
 /// # Errors
 ///
@@ -93,8 +93,7 @@ pub fn json(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// [`ReportError`] when it is no report, has another format, or its totals are not what its checks
-/// add up to.
+/// [`ReportError`] when the text is not a report, has another format, or its totals differ from the sum of its checks.
 pub fn read(name: &str, text: &[u8]) -> Result<Report, ReportError> {
     #[derive(Deserialize)]
     struct ReportHead {
@@ -122,7 +121,7 @@ pub fn read(name: &str, text: &[u8]) -> Result<Report, ReportError> {
     Ok(report.of_shard(shard))
 }
 
-/// The check with all of its text made safe to print, because anyone can have written the file.
+/// Makes all text of a check safe to print, because anyone can have written the file.
 fn plain_check(mut check: CheckRun) -> CheckRun {
     check.name = plain(&check.name);
     if let Some(error) = &mut check.error {
@@ -132,8 +131,8 @@ fn plain_check(mut check: CheckRun) -> CheckRun {
     check
 }
 
-/// Makes one report of several, each with the name of its file; scenarios stand in the order of their
-/// names, so that the order of the files does not matter. Reports of shards have to be those of all shards.
+/// Makes one report of several, each with the name of its file. Scenarios are sorted by name, so that the order of the
+/// files does not matter. Reports of shards have to be those of all shards.
 ///
 /// # Errors
 ///

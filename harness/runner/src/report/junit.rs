@@ -1,4 +1,4 @@
-//! A test run as JUnit XML: a suite a scenario, a case a check.
+//! Writes a test run as JUnit XML: a suite for each scenario, a case for each check.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -40,13 +40,13 @@ fn case(scenario: &str, check: &CheckRun) -> TestCase {
     case
 }
 
-/// The time of those checks of which it is known.
+/// Adds up the times of the checks, as far as they are known.
 fn total(checks: &[CheckRun]) -> Option<Duration> {
     let times: Vec<Duration> = checks.iter().filter_map(|check| check.took).collect();
     (!times.is_empty()).then(|| times.iter().sum())
 }
 
-/// A case has one failure: the first finding is its message, its text tells all of them.
+/// Returns the status of a case. JUnit allows one failure: its message is the first finding, and its text lists all.
 fn status(check: &CheckRun) -> TestCaseStatus {
     if let Some(error) = &check.error {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);

@@ -1,4 +1,4 @@
-//! A test run as Markdown: the totals as a table, then the findings, those of one cause together.
+//! Writes a test run as Markdown: the totals as a table, then the findings, grouped by cause.
 
 use std::io::{self, Write};
 
@@ -11,10 +11,10 @@ use super::groups::{Detail, FindingGroup, groups};
 use super::model::{Report, Tally};
 use super::text::{change_text, diff_text, labelled, lanes_text, mends};
 
-/// Bytes of findings at most: a summary in GitHub Actions may have 1 MiB.
+/// The most bytes of findings: a summary in GitHub Actions may have 1 MiB.
 const LIMIT: usize = 900_000;
 
-/// Writes the report as Markdown. What was recorded stands in code blocks only.
+/// Writes the report as Markdown. Recorded text is put in code blocks only.
 ///
 /// # Errors
 ///
@@ -79,7 +79,7 @@ fn section(out: &mut dyn Write, group: &FindingGroup<'_>, detail: Detail) -> io:
         _ => {}
     }
     let (reproduce, fix) = (&head.reproduce, group.fix());
-    // A reader pastes what is in a block of `sh`.
+    // A reader may paste a block of `sh`, so that it must have commands of clitape only.
     let all_own = reproduce.is_own() && fix.as_ref().is_none_or(FindingCommand::is_own);
     let language = if all_own { "sh" } else { "text" };
     match fix {
@@ -94,7 +94,7 @@ fn section(out: &mut dyn Write, group: &FindingGroup<'_>, detail: Detail) -> io:
     }
 }
 
-/// What came in beside what was seen, and the diff.
+/// Writes the input beside the output, and the diff.
 fn lane(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
     for (language, lines) in [("text", lanes_text(finding)), ("diff", diff_text(finding))] {
         if !lines.is_empty() {

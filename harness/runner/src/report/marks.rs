@@ -1,4 +1,4 @@
-//! What was at stake in a test run, on the terminal: `clitape test --marks`.
+//! Writes to the terminal what was at stake in a test run: `clitape test --marks`.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,8 @@ use clitape_recording::text::{plain, plural};
 use super::style::{BAD, BOLD, DIM};
 use crate::check::{Mark, Marks};
 
-/// Writes a line for everything that can be at stake: how often it was, and where first; then what never was.
+/// Writes a line for everything that can be at stake: how often it was, and where first; then the rest, which never
+/// was.
 ///
 /// # Errors
 ///

@@ -1,9 +1,8 @@
 //! Shows traces and findings: as a timeline, as the screen a person sees, as a test run.
 //!
-//! A test run is one model ([`Report`]) with many writers: [`terminal`], [`junit`], [`tap`], [`json`],
-//! [`github`], [`markdown`] and [`html()`] tell the same findings with the same ids in the same words. Writers take
-//! any `Write`; those for a terminal put ANSI colours into it, which the caller strips where they do
-//! not belong.
+//! A test run is one model ([`Report`]) with many writers: [`terminal`], [`junit`], [`tap`], [`json`], [`github`],
+//! [`markdown`] and [`html()`] write the same findings with the same ids in the same words. A writer takes any `Write`;
+//! those for a terminal add ANSI colours, which the caller strips for other outputs.
 
 mod chat_diff;
 mod compare;

@@ -1,5 +1,5 @@
-//! A test run as every writer tells it: what ran, scenario by scenario and check by check, what was
-//! found, and the totals. `schemas/report.json` states it.
+//! The model of a test run, which all writers share: the scenarios, their checks and findings, and the totals.
+//! `schemas/report.json` is its schema.
 
 use clitape_judge::Finding;
 use clitape_recording::text::plain;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::suite::{Cause, CheckRun, JudgedShard, ScenarioRun, Tally, Trouble};
 
-/// Version of the report's format.
+/// The version of the report's format.
 pub const FORMAT: u32 = 1;
 
 /// One test run, or several that were merged.
@@ -32,7 +32,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// The report of a run, its totals added up.
+    /// Returns the report of a run, with its totals.
     pub fn new(clitape: &str, scenarios: Vec<ScenarioRun>, workspace: Vec<CheckRun>) -> Self {
         let mut totals = Tally::default();
         let named = |run: ScenarioRun| ScenarioRun { name: plain(&run.name), ..run };
@@ -47,45 +47,45 @@ impl Report {
         Self { format: FORMAT, clitape, shard: None, totals, scenarios, workspace }
     }
 
-    /// The same report of one shard.
+    /// Returns the report with the shard that was judged.
     #[must_use]
     pub fn of_shard(self, shard: Option<JudgedShard>) -> Self {
         Self { shard, ..self }
     }
 
-    /// Whether it says nothing: no cassette was replayed, and nothing is wrong either.
+    /// Returns whether the run had no cassettes, no findings and no errors.
     pub fn is_empty(&self) -> bool {
         let Tally { cassettes, findings, errors, .. } = self.totals;
         cassettes + findings + errors == 0
     }
 
-    /// Whether every check was run and nothing was found.
+    /// Returns whether every check was run without a finding.
     pub fn holds(&self) -> bool {
         self.totals.findings + self.totals.errors == 0
     }
 
-    /// Every check with the name of its scenario, `cassettes` for those of none.
+    /// Returns every check with the name of its scenario; `cassettes` for checks of the workspace.
     pub fn checks(&self) -> impl Iterator<Item = (&str, &CheckRun)> {
         self.groups().flat_map(|(name, checks)| checks.iter().map(move |check| (name, check)))
     }
 
-    /// The checks by scenario, those of none last.
+    /// Returns the checks by scenario, those of the workspace last.
     pub(super) fn groups(&self) -> impl Iterator<Item = (&str, &[CheckRun])> {
         let workspace = (!self.workspace.is_empty()).then_some(("cassettes", &self.workspace[..]));
         self.scenarios.iter().map(|run| (run.name.as_str(), &run.checks[..])).chain(workspace)
     }
 
-    /// Every finding.
+    /// Returns every finding.
     pub fn findings(&self) -> impl Iterator<Item = &Finding> {
         self.checks().flat_map(|(_, check)| &check.findings)
     }
 
-    /// Whether a scenario can't be used, so that not all that was asked for was judged.
+    /// Returns whether a scenario can't be used, so that some of the selected ones were not judged.
     pub fn has_unusable_scenario(&self) -> bool {
         self.checks().any(|(_, check)| check.is_of_unusable_scenario())
     }
 
-    /// Why checks could not be run, each reason once.
+    /// Returns the reasons why checks could not be run, each once.
     pub fn troubles(&self) -> Vec<&Trouble> {
         let mut troubles: Vec<&Trouble> = Vec::new();
         for trouble in self.checks().filter_map(|(_, check)| check.error.as_ref()) {

@@ -13,22 +13,22 @@ use super::page::{PageFrame, STYLE, badge};
 use super::style::DIM;
 use super::terminal::write_diff;
 
-/// A proposed golden, and how it differs from the one that has held until now.
+/// A proposed golden, with its difference from the golden that was valid so far.
 #[derive(Debug, Clone)]
 pub struct ReviewedGolden {
     /// Its id in `clitape review --list`.
     pub id: String,
-    /// `new` or `changed`.
+    /// The state, `new` or `changed`.
     pub state: String,
-    /// The file that it becomes.
+    /// The path that it gets when it is accepted.
     pub path: String,
-    /// What a reviewer wants to know first.
+    /// The reason for the proposal, in one sentence.
     pub sentence: String,
-    /// What differs.
+    /// The difference.
     pub change: GoldenChange,
 }
 
-/// The chats of a change, each after what it shows.
+/// Returns the chats of a change, each with a heading.
 fn chats(change: &GoldenChange) -> impl Iterator<Item = (&'static str, &ChatDiff)> {
     let GoldenChange { first_chat: first, last_chat: last, .. } = change;
     let is_new = |last: &&ChatDiff| {
@@ -40,7 +40,7 @@ fn chats(change: &GoldenChange) -> impl Iterator<Item = (&'static str, &ChatDiff
     first.chain(last.as_ref().filter(is_new).map(|chat| ("in the end", chat)))
 }
 
-/// Writes how a proposed golden differs: the chat old and new, or else the entries.
+/// Writes the difference of a proposed golden: the chat old and new, or else the entries.
 ///
 /// # Errors
 ///
@@ -55,7 +55,7 @@ pub fn write_change(out: &mut dyn Write, change: &GoldenChange) -> io::Result<()
     if has_chat { Ok(()) } else { write_diff(out, &change.diff) }
 }
 
-/// Writes the page of proposed goldens: one file that loads nothing and has no script.
+/// Writes the page of proposed goldens: one file without a script and without resources from elsewhere.
 pub fn review_page(goldens: &[ReviewedGolden]) -> String {
     let count = plural(goldens.len(), "proposed golden");
     let body = html! {

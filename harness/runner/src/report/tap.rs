@@ -1,4 +1,4 @@
-//! A test run as TAP 14: a test point a check, findings as its diagnostics.
+//! Writes a test run as TAP 14: a test point for each check, with its findings as diagnostics.
 
 use std::io::{self, Write};
 
@@ -37,12 +37,12 @@ pub fn tap(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// A description ends at a `#`, which would begin a directive.
+/// Escapes a description, in which a `#` would begin a directive.
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('#', "\\#")
 }
 
-/// The block of YAML that TAP wants: mappings and lists of strings, each written as JSON writes it.
+/// Writes the block of YAML that TAP wants: mappings and lists of strings, each in the form of a JSON string.
 fn diagnostics(out: &mut dyn Write, check: &CheckRun) -> io::Result<()> {
     writeln!(out, "  ---")?;
     if let Some(error) = &check.error {

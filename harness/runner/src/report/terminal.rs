@@ -1,4 +1,4 @@
-//! A test run on the terminal: a line a scenario, then every finding, then the summary.
+//! Writes a test run to the terminal: a line for each scenario, then every finding, then the summary.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -15,10 +15,10 @@ use super::text::{
     verdict,
 };
 
-/// Most lines of a diff that are shown for a review.
+/// The most lines of a diff that are shown for a review.
 const REVIEW_LINES: usize = 40;
 
-/// The number of scenarios that [`timings`] names.
+/// The most scenarios that [`timings`] names.
 const SLOWEST: usize = 5;
 
 /// Writes the line of one scenario.
@@ -52,7 +52,7 @@ pub fn scenario_line(out: &mut dyn Write, run: &ScenarioRun) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes one finding: the sentence, the diff, and the commands that show it again and mend it.
+/// Writes one finding: the sentence, the diff, and the commands that reproduce and fix it.
 ///
 /// # Errors
 ///
@@ -78,7 +78,7 @@ fn labelled(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {
     writeln!(out, "  {DIM}{label}:{DIM:#} {text}")
 }
 
-/// What came in beside what was seen, and the diff of the lane.
+/// Writes the input beside the output, and the diff of the lane.
 fn lane(out: &mut dyn Write, context: &[ContextMoment], diff: &[DiffLine]) -> io::Result<()> {
     lanes(out, context)?;
     if !diff.is_empty() {
@@ -87,7 +87,7 @@ fn lane(out: &mut dyn Write, context: &[ContextMoment], diff: &[DiffLine]) -> io
     diff_lines(out, diff, DIFF_LINES)
 }
 
-/// Writes the findings of one cause: the chat where a golden of one differs, else its lane; where else it is found; and
+/// Writes the findings of one cause: the chat if a golden of a chat differs, or else the lane; the other places; and
 /// the commands.
 fn write_group(out: &mut dyn Write, group: &FindingGroup<'_>, detail: Detail) -> io::Result<()> {
     let head = group.head();
@@ -132,7 +132,7 @@ fn write_group(out: &mut dyn Write, group: &FindingGroup<'_>, detail: Detail) ->
     }
 }
 
-/// What came in beside what was seen.
+/// Writes the input beside the output.
 fn lanes(out: &mut dyn Write, context: &[ContextMoment]) -> io::Result<()> {
     if !context.is_empty() {
         writeln!(out, "  {DIM}{:>9}  {:<INPUT$}   what was seen{DIM:#}", "", "what came in")?;
@@ -148,7 +148,7 @@ fn lanes(out: &mut dyn Write, context: &[ContextMoment]) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes an aligned diff, a long one only in part.
+/// Writes the beginning of an aligned diff.
 ///
 /// # Errors
 ///
@@ -183,7 +183,7 @@ fn diff_line(out: &mut dyn Write, line: &DiffLine) -> io::Result<()> {
     writeln!(out)
 }
 
-/// Writes a whole report: a line a scenario, then what [`findings`] writes, then the summary.
+/// Writes a whole report: a line for each scenario, then the output of [`findings`], then the summary.
 ///
 /// # Errors
 ///
@@ -196,7 +196,7 @@ pub fn terminal(report: &Report, detail: Detail, out: &mut dyn Write) -> io::Res
     summary(report, out)
 }
 
-/// Writes the findings, those of one cause together.
+/// Writes the findings, grouped by cause.
 ///
 /// # Errors
 ///
@@ -224,7 +224,7 @@ pub fn summary(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\n{}; {style}{verdict}{style:#}", ran(&report.totals))
 }
 
-/// The time that a run took, and the scenarios that took longest: with more of them than one, up to five.
+/// Returns the time that a run took, and up to five scenarios that took longest, if there are several.
 pub fn timings(report: &Report, elapsed: Duration) -> String {
     let mut slow: Vec<(Duration, &str)> =
         report.scenarios.iter().filter_map(|run| Some((run.took()?, run.name.as_str()))).collect();

@@ -11,13 +11,13 @@ use super::page::chat::{StyledRun, columns, wrap};
 use super::style::{BOLD, DIM};
 use super::two_sided::TwoSidedChat;
 
-/// Width of a message in columns.
+/// The width of a message in columns.
 const WIDTH: usize = 64;
 
-/// A chat that is drawn in a terminal, and how many lines it takes there.
+/// A chat that is drawn in a terminal, with the number of lines that it takes there.
 ///
-/// Messages of the agent are on the left, with the buttons of a question below its text; those of the person
-/// are on the right.
+/// Messages of the agent are on the left, with the buttons of a question below its text; those of the person are on the
+/// right.
 #[derive(Debug, Default)]
 pub struct TerminalChat {
     chat: TwoSidedChat,
@@ -25,12 +25,12 @@ pub struct TerminalChat {
 }
 
 impl TerminalChat {
-    /// Applies one entry; `true` when it changed what is seen.
+    /// Applies one entry; returns `true` if the chat looks different then.
     pub fn apply(&mut self, entry: &Entry) -> bool {
         self.chat.apply(0, entry) == ChatChange::Text
     }
 
-    /// Draws the chat over what was drawn before.
+    /// Draws the chat over its last drawing.
     ///
     /// # Errors
     ///

@@ -8,16 +8,16 @@ use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use super::*;
 use crate::check::Check;
 
-/// What a recording may hold to fool whoever reads a report of it.
+/// A text that tries to mislead a reader of the report or its terminal.
 const HOSTILE: &str = concat!(
     "\u{1b}[31mred\u{1b}]0;title\u{7} <script>alert(1)</script> ]]> --> &amp; %0A 50% ```\n",
     "::error file=x::pwned\r\n##[error]pwned\n  ...\nok 1 # SKIP \"quoted\" 'one' \\ : , \u{202e}",
 );
 
-/// What every writer says the difference is about.
+/// The words of every writer for the class of the difference.
 const CHANGE: &str = "change of contract";
 
-/// Text without its ANSI sequences.
+/// Returns text without its ANSI sequences.
 pub(super) fn strip(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let mut plain = String::new();
@@ -53,7 +53,7 @@ fn run(name: &str, checks: Vec<CheckRun>) -> ScenarioRun {
     ScenarioRun { name: name.to_owned(), pending: 0, checks }
 }
 
-/// One scenario that holds, one that does not, and one whose cassette is damaged.
+/// Returns a report with one scenario that passes, one with findings, and one whose cassette is damaged.
 fn report() -> Report {
     let damaged = CassetteError::Damaged { path: "x".into(), what: HOSTILE.to_owned() };
     let scenarios = vec![
@@ -80,7 +80,7 @@ fn whole_markdown(report: &Report, out: &mut dyn std::io::Write) -> std::io::Res
     markdown(report, Detail::Chat, out)
 }
 
-/// What a reader of the format finds: id, place, sentence and reproduction of each finding.
+/// Checks the id, place, sentence and reproduction of each finding that a reader of the format has found.
 fn check_findings(found: &[[String; 4]]) {
     let expect: Vec<[String; 4]> = report()
         .findings()
@@ -99,7 +99,7 @@ fn the_terminal_obeys_nothing_that_was_recorded() {
     assert_eq!(alone, None, "a line that a CI service would obey");
 }
 
-/// What people read of a run; `cargo insta review` shows and accepts what has changed.
+/// The reports for people are compared with snapshots; `cargo insta review` shows and accepts a change.
 #[test]
 fn reports_for_people_are_snapshots() {
     let renderings: [(&str, Writer); 3] =

@@ -1,5 +1,5 @@
-//! What several writers say in the same words: what was run and what came of it; of a finding its
-//! class, what came in beside what was seen, and its diff as plain lines.
+//! The words that several writers share: the counts and the verdict of a run; and of a finding its class, the input
+//! beside the output, and its diff as plain lines.
 
 use std::borrow::Cow;
 
@@ -8,14 +8,14 @@ use clitape_recording::text::{Keep, pad, plural, truncate};
 
 use super::model::Tally;
 
-/// Most lines of a finding's diff that are shown: the first difference and some that follow. The JSON
-/// report has them all.
+/// The most lines of a finding's diff that are shown: the first difference and some that follow. The JSON report has
+/// them all.
 pub(super) const DIFF_LINES: usize = 16;
 
-/// Consequences named one by one; further ones are counted.
+/// The most consequences that are named; further ones are counted.
 const CONSEQUENCES: usize = 4;
 
-/// What was run.
+/// Counts the scenarios, cassettes, goldens and plans that were run.
 pub(super) fn ran(totals: &Tally) -> String {
     let plans = plural(totals.plans, "seeded plan");
     let plans = match totals.replayed == totals.plans {
@@ -31,7 +31,7 @@ pub(super) fn ran(totals: &Tally) -> String {
     )
 }
 
-/// What came of it.
+/// Returns the verdict of a run.
 pub(super) fn verdict(findings: u64, errors: u64) -> String {
     match (errors, findings) {
         (0, 0) => "all held".to_owned(),
@@ -40,7 +40,7 @@ pub(super) fn verdict(findings: u64, errors: u64) -> String {
     }
 }
 
-/// What a difference is about, and what follows from it.
+/// Returns the class of a difference, and its consequences.
 pub(super) fn change_text(finding: &Finding) -> Option<String> {
     let class = finding.class?;
     let mut then = finding.consequences.iter().take(CONSEQUENCES).cloned().collect::<Vec<_>>();
@@ -53,15 +53,15 @@ pub(super) fn change_text(finding: &Finding) -> Option<String> {
     })
 }
 
-/// The commands of a finding, each after what it does: it shows the finding again, and it mends what is wrong or accepts
-/// what differs.
+/// Returns the commands of a finding with their labels: the one that reproduces it, and the one that fixes it or
+/// accepts the difference.
 pub(super) fn commands(finding: &Finding) -> impl Iterator<Item = (Cow<'static, str>, &str)> {
     let fix = finding.fix.as_ref().map(|fix| (mends(finding), fix));
     let commands = std::iter::once(("reproduce", &finding.reproduce)).chain(fix);
     commands.map(|(label, command)| (labelled(label, command), command.as_str()))
 }
 
-/// The label of a command. It says so where a report brought a line that clitape does not write.
+/// Returns the label of a command. It warns about a line of a report that clitape would not write.
 pub(super) fn labelled(does: &'static str, command: &FindingCommand) -> Cow<'static, str> {
     match command.is_own() {
         true => does.into(),
@@ -69,7 +69,7 @@ pub(super) fn labelled(does: &'static str, command: &FindingCommand) -> Cow<'sta
     }
 }
 
-/// What the command does that mends a finding.
+/// Returns the label of the command that settles a finding.
 pub(super) fn mends(finding: &Finding) -> &'static str {
     match &finding.id {
         FindingId::Known(
@@ -82,7 +82,7 @@ pub(super) fn mends(finding: &Finding) -> &'static str {
     }
 }
 
-/// The diff of a finding, a long one only in part.
+/// Returns the beginning of a finding's diff.
 pub(super) fn diff_text(finding: &Finding) -> Vec<String> {
     let mut lines: Vec<String> = finding.diff.iter().take(DIFF_LINES).map(line).collect();
     if finding.diff.len() > DIFF_LINES {
@@ -96,14 +96,14 @@ fn line(line: &DiffLine) -> String {
     format!("{} {text}", line.side.mark())
 }
 
-/// One row of two lanes: the time where it changes, what came in, what was seen.
+/// One row of two lanes: the time where it changes, the input, and the output.
 pub(super) struct ContextRow<'a> {
     pub(super) time: String,
     pub(super) input: &'a str,
     pub(super) output: &'a str,
 }
 
-/// What came in beside what was seen, a row for each thing.
+/// Returns the rows of the input beside the output.
 pub(super) fn rows(context: &[ContextMoment]) -> impl Iterator<Item = ContextRow<'_>> {
     context.iter().flat_map(|ContextMoment { at, input, output }| {
         (0..input.len().max(output.len())).map(move |row| ContextRow {
@@ -114,12 +114,12 @@ pub(super) fn rows(context: &[ContextMoment]) -> impl Iterator<Item = ContextRow
     })
 }
 
-/// Columns of what came in.
+/// The columns of the input.
 pub(super) const INPUT: usize = 44;
-/// Columns of what was seen.
+/// The columns of the output.
 pub(super) const OUTPUT: usize = ContextMoment::COLUMNS;
 
-/// The two lanes of a finding as plain lines.
+/// Returns the two lanes of a finding as plain lines.
 pub(super) fn lanes_text(finding: &Finding) -> Vec<String> {
     let line = |time: &str, input: &str, output: &str| {
         let line =
@@ -134,7 +134,7 @@ pub(super) fn lanes_text(finding: &Finding) -> Vec<String> {
     std::iter::once(head).chain(rows).collect()
 }
 
-/// The start of the text, on no more than `columns` columns.
+/// Returns the start of the text, in at most `columns` columns.
 pub(super) fn clip(text: &str, columns: usize) -> Cow<'_, str> {
     truncate(text, columns, Keep::Start)
 }

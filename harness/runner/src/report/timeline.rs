@@ -1,4 +1,4 @@
-//! A trace as a timeline: one line an entry, the time first.
+//! Writes a trace as a timeline: one line for each entry, with the time first.
 
 use std::io::{self, Write};
 
@@ -36,7 +36,7 @@ fn style(entry: &Entry) -> Style {
     }
 }
 
-/// Says what became of every line of the input, and which kinds of record were unknown.
+/// Writes how many lines of the input were understood, and which kinds of record were unknown.
 ///
 /// # Errors
 ///

@@ -1,8 +1,7 @@
 //! Puts the messages of the person between those of the agent, in the order in which they came.
 //!
-//! The agent's side is the [`ChatView`], and its questions have their buttons while they are open. The
-//! person's side is known when a replay has the host's lines; of a run whose prompt is on the command line, the
-//! prompt is the person's one message.
+//! The agent's side is the [`ChatView`], and its questions have their buttons while they are open. The person's side is
+//! known if a replay has the host's lines; if the prompt is on the command line, it is the person's one message.
 
 use clitape_recording::chat::{ChatChange, ChatView, SeenMessage};
 use clitape_recording::scenario::ChatProfile;
@@ -10,7 +9,7 @@ use clitape_recording::text::markup::{BUTTON, Span, button, literal};
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
-/// The mark on what the person writes or presses.
+/// The mark on text and buttons of the person.
 pub(super) const OWN: &str = "own";
 
 /// A chat with the messages of both sides.
@@ -23,7 +22,7 @@ pub(super) struct TwoSidedChat {
 /// The words on the button with which the person interrupts the agent.
 pub(super) const STOP: &str = "⏹ Stop";
 
-/// What the person does with an entry.
+/// The act of the person in an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PersonAct<'a> {
     /// The person writes a message.
@@ -36,7 +35,7 @@ pub(super) enum PersonAct<'a> {
 #[derive(Debug)]
 pub(super) struct WrittenMessage {
     span: Span,
-    /// How many messages of the agent are above it.
+    /// The number of messages of the agent above it.
     above: usize,
     /// The index of the entry that it comes from.
     entry: usize,
@@ -59,19 +58,19 @@ impl TwoSidedChat {
             Some(PersonAct::Writes(text)) => asked(text),
             Some(PersonAct::Interrupts) => literal(&button(STOP), &format!("{OWN} {BUTTON}")),
         };
-        // One that is deleted above it does not move it above what the person wrote before.
+        // The deletion of a message above must not move this one above an earlier message of the person.
         let above = self.written.last().map_or(0, |before| before.above);
         let above = above.max(self.view.messages().len());
         self.written.push(WrittenMessage { span, above, entry: number });
         ChatChange::Text
     }
 
-    /// All messages in the order in which they came.
+    /// Returns all messages in the order in which they came.
     pub(super) fn messages(&self) -> Vec<TwoSidedMessage<'_>> {
         self.latest(usize::MAX)
     }
 
-    /// The last `most` messages in the order in which they came.
+    /// Returns the last `most` messages in the order in which they came.
     pub(super) fn latest(&self, most: usize) -> Vec<TwoSidedMessage<'_>> {
         let mut written = self.written.iter().rev().peekable();
         let mut messages = Vec::new();
@@ -90,19 +89,19 @@ impl TwoSidedChat {
         messages
     }
 
-    /// How many messages there are of both sides, and how many of them the person wrote.
+    /// Returns the number of messages of both sides, and of those of the person.
     pub(super) fn count(&self) -> (usize, usize) {
         (self.view.messages().len() + self.written.len(), self.written.len())
     }
 }
 
 impl TwoSidedMessage<'_> {
-    /// Whether it is of the person.
+    /// Returns whether it is a message of the person.
     pub(super) fn is_own(self) -> bool {
         matches!(self, Self::Written(_))
     }
 
-    /// The index of the entry that gave it its text.
+    /// Returns the index of the entry with its text.
     pub(super) fn entry(self) -> usize {
         match self {
             Self::Written(message) => message.entry,
@@ -110,7 +109,7 @@ impl TwoSidedMessage<'_> {
         }
     }
 
-    /// The text as runs with marks; the buttons are below it, a line for each row.
+    /// Returns the text as runs with marks; below it, the buttons, a line for each row.
     pub(super) fn spans(self, profile: ChatProfile) -> Vec<Span> {
         match self {
             Self::Written(message) => vec![message.span.clone()],
@@ -119,12 +118,12 @@ impl TwoSidedMessage<'_> {
     }
 }
 
-/// What the person asks, as text of the person's.
+/// Marks a text as one of the person.
 pub(super) fn asked(text: &str) -> Span {
     literal(text, OWN)
 }
 
-/// What the person does with an entry, if it is the person's.
+/// Returns the act of the person in an entry, if there is one.
 pub(super) fn act(entry: &Entry) -> Option<PersonAct<'_>> {
     if entry.lane != Lane::Lifecycle || entry.kind != "host_message" {
         return None;
@@ -141,8 +140,8 @@ pub(super) fn act(entry: &Entry) -> Option<PersonAct<'_>> {
 mod tests {
     use super::*;
 
-    /// Applies entries such as `write a`, `interrupt`, `send 1 b`, `ask 2 c`, `edit 2 d`; compares the
-    /// messages, those of the person with a `>` before them.
+    /// Applies entries such as `write a`, `interrupt`, `send 1 b`, `ask 2 c`, `edit 2 d`; checks the messages, those of
+    /// the person with a `>` before them.
     fn check(entries: &[&str], expect: &[&str]) {
         let mut chat = TwoSidedChat::default();
         for (number, entry) in entries.iter().enumerate() {

@@ -9,7 +9,7 @@ use clitape_recording::text::{plain, plural};
 use super::words::{counted, failures, side};
 use crate::compare::Comparison;
 
-/// The number of lanes that are listed; the page has all of them.
+/// The most lanes that are listed; the page has all of them.
 const LANES: usize = 40;
 
 /// Writes the text.

@@ -1,6 +1,6 @@
-//! Writes the page of a comparison: one file that loads nothing and has no script, and in which recorded text is
-//! never markup. Each scenario shows the lanes that differ, A's beside B's, and the text that a person reads at
-//! the end.
+//! Writes the page of a comparison: one file without resources from elsewhere and without a script, in which recorded
+//! text is escaped. Each scenario shows the lanes that differ, A's beside B's, and the text that a person reads at the
+//! end.
 
 use clitape_recording::text::plural;
 use maud::{Markup, display, html};
@@ -15,7 +15,7 @@ use crate::report::page::{PageFrame, badge};
 pub(in crate::report) const STYLE: &str =
     concat!(include_str!("../page/page.css"), include_str!("compare.css"));
 
-/// The size of the sections in bytes from which on a lane is described in one sentence only.
+/// The size of the sections in bytes above which each further lane is described in one sentence only.
 const LIMIT: usize = 2_000_000;
 
 /// Writes the page.
@@ -129,7 +129,7 @@ fn section(is_first: bool, group: &[&Compared], brief: bool) -> Markup {
     }
 }
 
-/// Whether two cassettes differ in the same way; their commands differ anyway.
+/// Returns whether two cassettes differ in the same way, apart from their commands.
 fn same(a: &Compared, b: &Compared) -> bool {
     let lanes = |one: &Compared| {
         let lanes = one.lanes.iter();

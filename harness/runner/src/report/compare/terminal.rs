@@ -1,4 +1,4 @@
-//! Writes a comparison to the terminal: the sides, what differs, and what was not covered.
+//! Writes a comparison to the terminal: the sides, the differences, and the areas that were not covered.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use super::words::{counted, failures, side};
 use crate::compare::{Compared, Comparison};
 use crate::report::style::{BAD, BOLD, COOL, DIM, GOOD, ODD};
 
-/// The number of cassettes that are listed with their lanes; the page has all of them.
+/// The most cassettes that are listed with their lanes; the page has all of them.
 const CASSETTES: usize = 20;
 
 /// Writes the summary.

@@ -13,7 +13,7 @@ fn about(name: &str) -> SideDescription {
     }
 }
 
-/// Makes a cassette whose bus differs by `text`; without a text, nothing differs.
+/// Makes a cassette whose bus differs by `text`; without a text, both sides are equal.
 fn compared(scenario: &str, version: &str, text: Option<&str>) -> Compared {
     let cell = |text: &str| Cell {
         at: 1_500,

@@ -4,9 +4,9 @@ use clitape_recording::text::plural;
 
 use crate::compare::{Comparison, ComparisonCounts, SideDescription};
 
-/// The number of places that are named for one reason; the others are counted.
+/// The most places that are named for one reason; the others are counted.
 const PLACES: usize = 6;
-/// The number of reasons that are listed; the others are counted.
+/// The most reasons that are listed; the others are counted.
 const FAILURES: usize = 20;
 
 /// Describes a side on one line.

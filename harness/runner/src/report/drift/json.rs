@@ -1,4 +1,4 @@
-//! A drift as JSON, as `schemas/drift.json` describes it.
+//! Writes a drift as JSON, by `schemas/drift.json`.
 
 use clitape_recording::names::ScenarioName;
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::words::verdict;
 use crate::drift::{About, Cost, Drift, DriftChange, NotCompared, Part};
 
-/// The format of the report, raised when a reader of the old one would go wrong.
+/// The version of the format, raised when a reader of the old one would misread the new one.
 const FORMAT: u32 = 1;
 
 /// A drift as it is written.
@@ -42,11 +42,11 @@ pub struct DriftReport<'a> {
     cost: [Cost; 2],
 }
 
-/// The report as JSON text.
+/// Returns the report as JSON text.
 ///
 /// # Errors
 ///
-/// Never, as far as the types of a report go.
+/// An error of the JSON writer; the types of a report cause none.
 pub fn drift_json(drift: &Drift) -> Result<String, serde_json::Error> {
     let report = DriftReport {
         format: FORMAT,

@@ -1,4 +1,4 @@
-//! Writes a drift as Markdown, for an issue or a committed report. Recorded text is only in code.
+//! Writes a drift as Markdown, for an issue or a committed report. Recorded text is put in code only.
 
 use std::fmt::Write as _;
 
@@ -8,9 +8,9 @@ use clitape_recording::text::{Keep, truncate};
 use super::words::{cost, counted, follows, shown_by, verdict};
 use crate::drift::{Drift, DriftChange, NotCompared, Part};
 
-/// The changes of a part that are listed; the JSON has all of them.
+/// The most changes of a part that are listed; the JSON has all of them.
 const LISTED: usize = 60;
-/// The columns of an example.
+/// The most columns of an example.
 const EXAMPLE: usize = 100;
 
 /// Writes the report.
@@ -49,7 +49,7 @@ pub fn drift_text(drift: &Drift) -> String {
     out
 }
 
-/// A change: its place, the sentence, the recordings, and an example.
+/// Writes a change: its place, the sentence, the recordings, and an example.
 fn line(out: &mut String, change: &DriftChange) {
     let DriftChange { place, what, example, .. } = change;
     let _ = write!(out, "- {} {}", code(place), inline(what));

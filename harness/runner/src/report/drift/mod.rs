@@ -1,4 +1,4 @@
-//! Writes what changes from one version of the CLI to another: on the terminal, as Markdown, as a page and as JSON.
+//! Writes the drift from one version of the CLI to another: on the terminal, as Markdown, as a page and as JSON.
 
 mod json;
 mod markdown;

@@ -1,5 +1,5 @@
-//! Writes a drift as a page: the answer and the changes by part, then every scenario whose replay differs, with both
-//! chats side by side. It loads nothing and has no script; recorded text is never markup.
+//! Writes a drift as a page: the verdict and the changes by part, then every scenario whose replay differs, with both
+//! chats side by side. It has no script and no resources from elsewhere; recorded text is escaped.
 
 use maud::{Markup, html};
 
@@ -60,7 +60,7 @@ pub fn drift_page(drift: &Drift) -> String {
     PageFrame { title: &title, style: STYLE, body, script: None }.page()
 }
 
-/// The changes of a part.
+/// Returns the changes of a part.
 fn changes(part: Part, changes: &[&DriftChange]) -> Markup {
     if changes.is_empty() {
         return html! {};

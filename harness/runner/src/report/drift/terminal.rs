@@ -1,4 +1,5 @@
-//! Writes a drift to the terminal: the answer first, then the changes by part, then what was not compared.
+//! Writes a drift to the terminal: the verdict first, then the changes by part, then the scenarios that were not
+//! compared.
 
 use std::io::{self, Write};
 
@@ -8,9 +9,9 @@ use super::words::{cost, counted, follows, shown_by, verdict};
 use crate::drift::{Drift, NotCompared, Part};
 use crate::report::style::{BAD, BOLD, COOL, DIM, GOOD, ODD};
 
-/// The changes of a part that are listed; the other forms of the report have all of them.
+/// The most changes of a part that are listed; the other forms of the report have all of them.
 const LISTED: usize = 40;
-/// The columns of an example.
+/// The most columns of an example.
 const EXAMPLE: usize = 110;
 
 /// Writes the report.

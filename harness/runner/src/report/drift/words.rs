@@ -5,10 +5,10 @@ use clitape_recording::text::plural;
 
 use crate::drift::{Drift, DriftChange, Part};
 
-/// The scenarios that a sentence names; more are counted.
+/// The most scenarios that a sentence names; the others are counted.
 const NAMED: usize = 3;
 
-/// The answer to the first question: whether a person sees something else.
+/// Returns the verdict: whether a person sees a change.
 pub(super) fn verdict(drift: &Drift) -> String {
     let mut seen: Vec<&ScenarioName> =
         drift.of(Part::Person).flat_map(|change| &change.scenarios).collect();
@@ -26,7 +26,7 @@ pub(super) fn verdict(drift: &Drift) -> String {
     }
 }
 
-/// The number of changes by part: `schema 1, command line 2`; or that there are none.
+/// Returns the number of changes by part: `3 changes: 1 in schema of the records, 2 in command line`.
 pub(super) fn counted(drift: &Drift) -> String {
     let counts = Part::ALL.map(|part| (part, drift.of(part).count()));
     let some: Vec<String> = counts
@@ -45,7 +45,8 @@ fn in_lower_case(title: &str) -> String {
     chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
 }
 
-/// The scenarios in which the gateway shows something else because it uses what is new; nothing where there is none.
+/// Returns the scenarios in which the gateway shows something else because it uses new parts of the records; `None` if
+/// there are none.
 pub(super) fn follows(drift: &Drift) -> Option<String> {
     let mut names: Vec<&str> = drift
         .follows
@@ -64,13 +65,13 @@ pub(super) fn follows(drift: &Drift) -> Option<String> {
     ))
 }
 
-/// The recordings that show a change: `in 69 scenarios, such as api-400`.
+/// Names the recordings that show a change: `in 69 scenarios, such as api-400`.
 pub(super) fn shown_by(change: &DriftChange) -> String {
     let names: Vec<&str> = change.scenarios.iter().map(|name| name.as_str()).collect();
     if names.is_empty() { String::new() } else { format!("in {}", named(&names)) }
 }
 
-/// The scenarios by name, or their number and the first of them.
+/// Returns the scenarios by name, or their number and the first of them.
 fn named(names: &[&str]) -> String {
     match names.len() {
         few if few <= NAMED => names.join(", "),
@@ -78,7 +79,7 @@ fn named(names: &[&str]) -> String {
     }
 }
 
-/// Time and size of both sides.
+/// Returns the time and size of both sides.
 pub(super) fn cost(drift: &Drift) -> String {
     let [from, to] = drift.cost;
     format!(

@@ -3,7 +3,7 @@ use clitape_judge::{ChatDiff, align_texts};
 use super::*;
 use crate::report::{CheckRun, ScenarioRun};
 
-/// A golden of a lane that differs: what was expected, and what came.
+/// Returns the check of a golden that differs, with the expected and the actual text.
 fn differs(check: &str, old: &str, new: &str) -> CheckRun {
     let sentence = format!("turn 1, +{} ms: expected {old}, got {new}", check.len());
     let mut finding =
@@ -18,7 +18,8 @@ fn differs(check: &str, old: &str, new: &str) -> CheckRun {
     CheckRun::of(check, vec![finding])
 }
 
-/// Scenarios with checks; expects each group as its first check, what else it is in, and how it is accepted.
+/// Checks the groups of these scenarios: the first check of each, its other places, and the scenarios that are
+/// accepted.
 #[track_caller]
 fn check(scenarios: &[(&str, Vec<CheckRun>)], expect: &[[&str; 3]]) {
     let runs = scenarios.iter().map(|(name, checks)| ScenarioRun {
@@ -84,7 +85,7 @@ fn other_findings_are_one_group_where_versions_find_the_same() {
         )],
         &[["1.0.1::bus", "1.0.2", ""], ["1.0.2::sse", "", ""]],
     );
-    // What one check finds twice is of two things.
+    // Two findings of one check are about two things.
     let mut twice = broken("complete", "left over");
     twice.findings.extend(broken("complete", "left over").findings);
     check(&[("a", vec![twice])], &[["complete", "", ""], ["complete", "", ""]]);

@@ -1,24 +1,24 @@
-//! The text of a chat's message in lines of a width.
+//! Wraps the text of a chat's message into lines of a width.
 
 use unicode_segmentation::UnicodeSegmentation;
 
 use clitape_recording::text::markup::Span;
 use clitape_recording::text::{start, width};
 
-/// What a tab is on a line.
+/// The blanks that replace a tab.
 const TAB: &str = "    ";
 
 /// A run of text on a line: its marks and its text.
 pub(crate) type StyledRun = (String, String);
 
-/// The columns of a line without the blanks at its end.
+/// Returns the columns of a line without the blanks at its end.
 pub(crate) fn columns(line: &[StyledRun]) -> usize {
     let text: String = line.iter().map(|(_, text)| text.as_str()).collect();
     width(text.trim_end())
 }
 
-/// Returns a message in lines of at most `columns` columns. Lines break at blanks, and a word that is longer
-/// than a line breaks between two grapheme clusters. A cluster that is wider than a line has one of its own.
+/// Returns a message in lines of at most `columns` columns. Lines break at blanks, and a word that is longer than a
+/// line breaks between two grapheme clusters. A cluster that is wider than a line gets its own.
 pub(crate) fn wrap(spans: &[Span], columns: usize) -> Vec<Vec<StyledRun>> {
     let mut lines = Vec::new();
     let (mut line, mut used): (Vec<StyledRun>, usize) = (Vec::new(), 0);

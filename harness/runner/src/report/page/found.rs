@@ -1,5 +1,5 @@
-//! A finding on a page: the sentence, the chat that was expected beside the one that came, what came in beside what was
-//! seen, the diff, and the line that shows it again.
+//! Writes a finding on a page: the sentence, the expected chat beside the actual one, the input beside the output, the
+//! diff, and the command that reproduces it.
 
 use clitape_judge::{ContextMoment, DiffLine, DiffSide, Finding};
 use maud::{Markup, display, html};
@@ -14,7 +14,7 @@ pub(crate) fn found(finding: &Finding) -> Markup {
         p.finding { b { (display(id)) } " " (place) ": " (sentence) } "\n"
         @if let Some(change) = change_text(finding) { p.note { (change) } "\n" }
         @if let Some(chat) = chat { (chat_markup(chat, EXPECTED)) }
-        // Where there is a chat, it says enough.
+        // If there is a chat, the lane is folded.
         @if chat.is_none() { (lane(context, diff)) }
         @else if !context.is_empty() || !diff.is_empty() {
             details { summary { "What came in, and the lane" } (lane(context, diff)) } "\n"
@@ -26,7 +26,7 @@ pub(crate) fn found(finding: &Finding) -> Markup {
     }
 }
 
-/// Returns what came in beside what was seen, and the lane's diff.
+/// Returns the input beside the output, and the lane's diff.
 fn lane(context: &[ContextMoment], diff: &[DiffLine]) -> Markup {
     html! {
         @if !context.is_empty() {

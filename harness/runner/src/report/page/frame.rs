@@ -1,5 +1,5 @@
-//! The frame of every page: one file that loads and sends nothing. A content security policy names its
-//! style and script by their hashes; nothing else runs.
+//! The frame of every page: one file that neither loads nor sends data. A content security policy names its style and
+//! script by their hashes, so that a browser runs no other.
 //!
 //! Pages and pictures are written with `maud`, which escapes every text that is put into its markup.
 
@@ -48,7 +48,7 @@ impl PageFrame<'_> {
                     meta name="color-scheme" content="light dark";
                     link rel="icon" href="data:,";
                     title { (title) }
-                    // A constant: an escape would change its meaning and its hash.
+                    // The style is a constant: an escape would change its meaning and its hash.
                     style { (PreEscaped(style)) }
                 }
                 "\n"
@@ -61,7 +61,7 @@ impl PageFrame<'_> {
                     "\n"
                     @if let Some((data, source)) = script {
                         script type="application/json" id="data" { (data) } "\n"
-                        // A constant, as the style is.
+                        // The script is a constant, like the style.
                         script { (PreEscaped(source)) }
                     }
                 }
@@ -71,13 +71,13 @@ impl PageFrame<'_> {
     }
 }
 
-/// Returns the text of a page or a picture. Its control characters and other characters that no reader
-/// sees are signs, wherever they came from.
+/// Returns the text of a page or a picture. Control characters and other invisible characters are replaced by signs,
+/// wherever they came from.
 pub(crate) fn document(markup: Markup) -> String {
     visible(&markup.into_string())
 }
 
-/// A value as JSON in which nothing ends the script element that contains it.
+/// A value as JSON that can't end the script element around it.
 pub(crate) struct ScriptData(String);
 
 impl ScriptData {
@@ -90,7 +90,7 @@ impl ScriptData {
     }
 }
 
-/// Writes JSON whose texts have escapes in the place of what has a meaning in a script element.
+/// Writes JSON in which characters with a meaning in a script element are escaped.
 struct ScriptFormatter;
 
 impl Formatter for ScriptFormatter {
@@ -110,7 +110,7 @@ impl Formatter for ScriptFormatter {
 }
 
 impl Render for ScriptData {
-    /// Adds the JSON as it is: a script element contains no entities.
+    /// Adds the JSON unchanged, because a script element has no entities.
     fn render_to(&self, into: &mut String) {
         into.push_str(&self.0);
     }
@@ -121,7 +121,7 @@ fn csp_hash(source: &str) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(source.as_bytes())))
 }
 
-/// Returns a word with a border: green when it holds, red when it does not.
+/// Returns a word with a border: green if `holds`, red if not.
 pub(crate) fn badge(holds: bool, text: &str) -> Markup {
     html! { span.badge.(if holds { "held" } else { "broken" }) { (text) } }
 }

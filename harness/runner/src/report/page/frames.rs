@@ -1,4 +1,4 @@
-//! The chat moment by moment: what a person saw after each call of the Bot API, as runs of marked text.
+//! The frames of a chat: what a person saw after each call of the Bot API, as runs of marked text.
 
 use std::collections::BTreeMap;
 
@@ -11,52 +11,52 @@ use serde::Serialize;
 
 use crate::report::two_sided::{TwoSidedChat, TwoSidedMessage, asked};
 
-/// The most messages of a moment of the chat: the last ones. Those above them are counted.
+/// The most messages of a frame: the last ones. Those above them are counted.
 pub(crate) const MESSAGES: usize = 30;
 
 /// The frames of a chat, and the messages that they show.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct ChatFrames {
-    /// Each message as it was after each change of it.
+    /// Each message, once for each of its changes.
     pub(crate) messages: Vec<ChatMessage>,
-    /// In the order of time.
+    /// The frames, in the order of time.
     pub(crate) frames: Vec<ChatFrame>,
 }
 
 /// The chat from a moment on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct ChatFrame {
-    /// Since the replay began, in virtual ms.
+    /// The virtual time since the start of the replay, in ms.
     pub(crate) at: u64,
-    /// Which entry of the trace made it so; the first one for what the command line asked.
+    /// The index of the entry that changed the chat; 0 for the prompt on the command line.
     pub(crate) entry: usize,
-    /// How many messages are above those that are shown.
+    /// The number of messages above those that are shown.
     pub(crate) earlier: usize,
-    /// How many messages there are of the person.
+    /// The number of messages of the person.
     #[serde(skip)]
     pub(crate) written: usize,
-    /// The last messages, oldest first, as places in the list of all.
+    /// The last messages, the oldest first, as indices in [`ChatFrames::messages`].
     pub(crate) messages: Vec<usize>,
 }
 
-/// A message.
+/// A message in one of its states.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct ChatMessage {
-    /// Since when it says this, in virtual ms since the replay began.
+    /// The virtual time of this state, in ms since the start of the replay.
     pub(crate) at: u64,
-    /// How often it was edited.
+    /// The number of edits so far.
     pub(crate) edits: u64,
-    /// Whether it holds the final text.
+    /// True if it contains the final text.
     pub(crate) is_final: bool,
-    /// Whether the person wrote it.
+    /// True if the person wrote it.
     pub(crate) is_own: bool,
-    /// What it says.
+    /// The text.
     pub(crate) spans: Vec<Span>,
 }
 
 impl ChatFrames {
-    /// The frames of a trace, one for each change. `prompt` is what the command line asked: it is the person's first
-    /// message, and has a frame of its own.
+    /// Returns the frames of a trace, one for each change. `prompt` is the prompt on the command line: it is the
+    /// person's first message, with its own frame.
     pub(crate) fn of(entries: &[Entry], profile: ChatProfile, prompt: Option<&str>) -> Self {
         let mut all = Self::default();
         let prompt = prompt.map(|prompt| {
@@ -78,7 +78,7 @@ impl ChatFrames {
         });
         let asked = usize::from(prompt.is_some());
         let mut chat = TwoSidedChat::default();
-        // The place of each message, by the entry that gave it its text, its edits, and whether it is final.
+        // The index of each message, by the entry with its text, its edits, and whether it is final.
         let mut places: BTreeMap<(usize, u64, bool), usize> = BTreeMap::new();
         for (number, entry) in entries.iter().enumerate() {
             if chat.apply(number, entry) == ChatChange::Nothing {
@@ -103,20 +103,20 @@ impl ChatFrames {
         all
     }
 
-    /// The messages that a frame shows, oldest first.
+    /// Returns the messages of a frame, the oldest first.
     pub(crate) fn shown(&self, frame: &ChatFrame) -> impl Iterator<Item = &ChatMessage> {
         frame.messages.iter().map(|place| &self.messages[*place])
     }
 }
 
 impl ChatFrame {
-    /// Whether there is a message of the agent.
+    /// Returns whether the agent has a message in it.
     pub(crate) fn is_answered(&self) -> bool {
         self.earlier + self.messages.len() > self.written
     }
 }
 
-/// All messages that are in the chat at the end of a trace.
+/// Returns all messages in the chat at the end of a trace.
 pub(crate) fn last_messages(entries: &[Entry], profile: ChatProfile) -> Vec<ChatMessage> {
     let mut chat = TwoSidedChat::default();
     for (number, entry) in entries.iter().enumerate() {
@@ -126,7 +126,7 @@ pub(crate) fn last_messages(entries: &[Entry], profile: ChatProfile) -> Vec<Chat
     messages.map(|message| seen(message, entries, profile)).collect()
 }
 
-/// How often a message was edited, and whether it holds the final text.
+/// Returns the number of edits of a message, and whether it contains the final text.
 fn state(message: TwoSidedMessage<'_>) -> (u64, bool) {
     match message {
         TwoSidedMessage::Written(_) => (0, false),

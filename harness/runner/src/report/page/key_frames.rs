@@ -1,4 +1,4 @@
-//! The key frames of a chat: the few moments that tell a run at a glance, each a small chat that leads to its moment.
+//! The key frames of a chat: the few moments that summarise a run, each as a small chat with a link to its moment.
 
 use clitape_recording::text::plural;
 use clitape_recording::trace::{Entry, Lane};
@@ -10,10 +10,10 @@ use super::waterfall::seconds;
 /// The most key frames of a run: the first and the last ones are shown, those between are counted.
 const MOST: usize = 8;
 
-/// A moment that is worth a look.
+/// A moment with something new.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct KeyFrame {
-    /// What is new in it.
+    /// The words for what is new.
     pub(crate) title: String,
     /// Its index among the frames.
     pub(crate) frame: usize,
@@ -60,14 +60,14 @@ pub(crate) fn key_frames(entries: &[Entry], chat: &ChatFrames) -> Vec<KeyFrame> 
     found
 }
 
-/// The indices of the key frames that are shown, with how many are left out before the last ones.
+/// Returns the key frames that are shown, and the number of those that are left out before the last ones.
 pub(crate) fn shown(frames: &[KeyFrame]) -> (&[KeyFrame], usize, &[KeyFrame]) {
     let more = frames.len().saturating_sub(MOST);
     let (first, last) = frames.split_at(if more > 0 { MOST / 2 } else { frames.len() });
     (first, more, &last[more..])
 }
 
-/// Returns the strip of a run; `place` is the place of the run among all of the page, from 0.
+/// Returns the strip of a run; `place` is the index of the run among all of the page.
 pub(super) fn strip(place: usize, entries: &[Entry], chat: &ChatFrames) -> Markup {
     let all = key_frames(entries, chat);
     let (first, more, last) = shown(&all);

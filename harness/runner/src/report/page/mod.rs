@@ -1,7 +1,7 @@
-//! The proof page: one file without network, in which anything recorded is text.
+//! The proof page: one file that loads no resources, in which recorded text is escaped.
 //!
-//! Everything but the scrubber is plain HTML, so that it is there without the script too. A content
-//! security policy names style and script by their hashes; nothing else runs or is loaded.
+//! Everything but the scrubber is plain HTML, so that it is visible without the script. A content security policy names
+//! style and script by their hashes, so that a browser loads and runs no other.
 
 pub(crate) mod chat;
 pub(super) mod found;
@@ -29,15 +29,15 @@ pub(crate) use provenance::{confinement, origin};
 
 /// The style of every page.
 pub(crate) const STYLE: &str = include_str!("page.css");
-/// The words of a page that a newcomer does not know.
+/// The explanation of terms that a newcomer does not know.
 const LEGEND: &str = "A lane is one view of a run: what the parser, the bus, the chat, an editor or an event stream says. \
     A plan replays the run cut into other pieces, with other delays. An invariant is a rule that holds in each replay.";
 const SCRIPT: &str = include_str!("page.js");
 
-/// What the script draws.
+/// The data that the script draws.
 #[derive(Serialize)]
 struct PageData<'a> {
-    /// Of all cases, one after another.
+    /// The runs of all cases, one after another.
     runs: Vec<RunData<'a>>,
 }
 
@@ -54,7 +54,7 @@ struct EntryData<'a> {
     lane: Lane,
     kind: Visible<'a, str>,
     data: Visible<'a, Map<String, Value>>,
-    /// The line of stdout that came last, from 1; 0 before the first.
+    /// The number of the last line of stdout, from 1; 0 before the first.
     line: usize,
 }
 
@@ -64,7 +64,7 @@ pub fn page(cases: &[ProofCase]) -> String {
     let data = PageData { runs: runs.map(|(run, profile)| data(run, profile)).collect() };
     let names: Vec<&str> = cases.iter().map(|case| case.title.as_str()).collect();
     let findings: usize = cases.iter().map(|case| case.findings().count()).sum();
-    // The place of each case's first run among all runs.
+    // The index of each case's first run among all runs.
     let places = cases.iter().scan(0, |next, case| {
         let place = *next;
         *next += case.runs.len();
@@ -92,24 +92,24 @@ pub fn page(cases: &[ProofCase]) -> String {
     PageFrame { title: &title, style: STYLE, body, script }.page()
 }
 
-/// A run of a cassette at a subject, as its page shows it.
+/// A run of a cassette at a subject, for its page.
 #[derive(Debug, Clone, Copy)]
 pub struct SeenRun<'a> {
     /// The scenario in one line.
     pub title: &'a str,
     /// The scenario and the version of the CLI.
     pub name: &'a str,
-    /// What the scenario shows.
+    /// The sentence about what the scenario shows.
     pub about: &'a str,
     /// The subject.
     pub subject: &'a str,
-    /// The parts of the run, each with what it was: recorded, real, or played by clitape.
+    /// The parts of the run, each with its nature: recorded, real, or played by clitape.
     pub legs: &'a [(&'static str, String)],
-    /// How the run ended.
+    /// The ending of the run.
     pub ending: &'a str,
-    /// What was printed and what was seen.
+    /// The recorded output, and the entries that were seen.
     pub run: &'a CaseRun,
-    /// What does not hold.
+    /// The findings.
     pub findings: &'a [Finding],
 }
 
@@ -161,7 +161,7 @@ fn data(run: &CaseRun, profile: ChatProfile) -> RunData<'_> {
     }
 }
 
-/// Something whose texts serialise with signs in the place of characters that can't be seen.
+/// A value whose texts are serialised with signs in place of invisible characters.
 struct Visible<'a, T: ?Sized>(&'a T);
 
 impl Serialize for Visible<'_, str> {

@@ -1,4 +1,4 @@
-//! Where a case is from: who printed its bytes, when, with which command, and what was replaced in them.
+//! The provenance of a case: who printed its bytes, when, with which command, and what was replaced in them.
 
 use clitape_recording::cassette::{Confinement, Manifest, Origin};
 use clitape_recording::names::{CassetteFile, CassettePart};
@@ -76,7 +76,7 @@ fn of_run(case: &ProofCase, run: &CaseRun) -> Vec<(String, String)> {
     rows
 }
 
-/// What confined the CLI while it was recorded, for people; nothing where that is not known.
+/// Describes for people how the CLI was confined while it was recorded; `None` if that is unknown.
 pub(crate) fn confinement(manifest: &Manifest) -> Option<&'static str> {
     match (manifest.origin, manifest.cli.confined) {
         (_, Some(Confinement::Landlock)) => Some("confined by Landlock to its temporary folder"),
@@ -88,7 +88,7 @@ pub(crate) fn confinement(manifest: &Manifest) -> Option<&'static str> {
     }
 }
 
-/// How the bytes came to be, for people.
+/// Describes for people where the bytes come from.
 pub(crate) fn origin(origin: Origin) -> &'static str {
     match origin {
         Origin::Recorded => "recorded from the real CLI",

@@ -1,5 +1,4 @@
-//! One scenario on the page: its verdicts, its runs with what each was asked and what came of it, and what
-//! they were held against.
+//! Writes the section of one scenario: its verdicts, its runs with prompts and results, and the goldens and invariants.
 
 use clitape_judge::Finding;
 use clitape_recording::cassette::Origin;
@@ -19,11 +18,11 @@ use crate::suite::{CaseRun, ComparedGolden, ProofCase};
 
 /// The most lines of a golden that are shown; further ones are counted.
 const GOLDEN_LINES: usize = 200;
-/// The events of a table. A run that has more has several tables, of which all but the first are folded.
+/// The most events of a table. A run with more has several tables, and all but the first are folded.
 const EVENTS: usize = 1_000;
 
-/// Returns the section of a case; `place` is the place of its first run among all runs of the page, from 0, and `data`
-/// is what the script draws of the runs from there on.
+/// Returns the section of a case. `place` is the index of its first run among all runs of the page, and `data` is what
+/// the script draws of the runs from there on.
 pub(super) fn section(place: usize, case: &ProofCase, data: &[RunData<'_>]) -> Markup {
     html! {
         section.case {
@@ -46,7 +45,7 @@ pub(super) fn section(place: usize, case: &ProofCase, data: &[RunData<'_>]) -> M
     }
 }
 
-/// The goldens that do not hold, each with its lane.
+/// Returns the findings of goldens, each with its lane.
 fn failed(case: &ProofCase) -> impl Iterator<Item = (&str, &Finding)> {
     case.goldens.iter().filter_map(|golden| Some((golden.view.as_str(), golden.finding.as_ref()?)))
 }
@@ -71,8 +70,8 @@ fn verdicts(case: &ProofCase) -> Markup {
     }
 }
 
-/// Returns one run of the CLI: what it was asked, the key frames, the waterfall, the scrubber and the events. `alone`
-/// says that its scenario has no other.
+/// Returns one run of the CLI: the prompt, the key frames, the waterfall, the scrubber and the events. `alone` is true
+/// if its scenario has no other run.
 pub(super) fn run(place: usize, run: &CaseRun, data: &RunData<'_>, alone: bool) -> Markup {
     html! {
         section.run data-run=(place) tabindex="-1" {
@@ -102,7 +101,7 @@ pub(super) fn run(place: usize, run: &CaseRun, data: &RunData<'_>, alone: bool) 
     }
 }
 
-/// Returns what the script fills; without the script nothing of it is seen.
+/// Returns the elements that the script fills; they are hidden without the script.
 fn scrubber() -> Markup {
     html! {
         div.scrubber.js-only {
@@ -131,7 +130,7 @@ fn scrubber() -> Markup {
     }
 }
 
-/// Returns every event, so that it can be read without the script.
+/// Returns every event, readable without the script.
 fn events(run: &CaseRun) -> Markup {
     let chunks = run.entries.chunks(EVENTS).enumerate();
     html! {
@@ -158,7 +157,7 @@ fn events(run: &CaseRun) -> Markup {
     }
 }
 
-/// Returns the table of some events; `place` is the place of the first one among all of the run, from 0.
+/// Returns the table of some events; `place` is the index of the first one in the run.
 fn table(place: usize, entries: &[Entry]) -> Markup {
     html! {
         table {

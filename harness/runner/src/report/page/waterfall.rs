@@ -1,6 +1,6 @@
-//! The waterfall: a strip of SVG for each lane and each tool call on one virtual time line.
+//! The waterfall: a strip of SVG for each lane and each tool call, all on one virtual time line.
 //!
-//! Words stand in HTML beside the strips, so that these can be stretched to any width.
+//! Words are HTML beside the strips, so that the strips can be stretched to any width.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use clitape_recording::trace::{Entry, Lane};
 use maud::{Markup, html};
 use serde_json::Value;
 
-/// The lanes that are drawn, and what they are called.
+/// The lanes that are drawn, with their labels.
 const LANES: [(Lane, &str); 4] = [
     (Lane::Read, "reads"),
     (Lane::Lifecycle, "records"),
@@ -17,12 +17,12 @@ const LANES: [(Lane, &str); 4] = [
     (Lane::Telegram, "preview calls"),
 ];
 
-/// Tool calls that get a strip of their own.
+/// The most tool calls that get their own strip.
 const CALLS: usize = 12;
-/// Units a strip is wide.
+/// The width of a strip in user units.
 const WIDTH: u64 = 1000;
 
-/// A bar of a strip: from, to, its class and its title.
+/// A bar of a strip: its start and end, its class and its title.
 struct Bar<'a> {
     from: u64,
     to: u64,
@@ -30,12 +30,12 @@ struct Bar<'a> {
     title: String,
 }
 
-/// A bar as it is drawn: its place and its width in units, and the last of the bars that it stands for.
+/// A bar that is drawn: its position and width in units, and the last of the bars that it represents.
 struct DrawnBar<'a> {
     x: u64,
     width: u64,
     bar: Bar<'a>,
-    /// How many bars that look the same are below it.
+    /// The number of further bars at the same place.
     others: usize,
 }
 
@@ -68,12 +68,12 @@ pub(super) fn waterfall(entries: &[Entry]) -> Markup {
     }
 }
 
-/// A time for people.
+/// Formats a time for people.
 pub(crate) fn seconds(ms: u64) -> String {
     format!("{}.{:03} s", ms / 1000, ms % 1000)
 }
 
-/// The bars of a strip in their order; of those that would cover each other, one is drawn.
+/// Returns the bars of a strip in their order; bars that would cover each other are drawn as one.
 fn drawn<'a>(bars: impl IntoIterator<Item = Bar<'a>>, end: u64) -> Vec<DrawnBar<'a>> {
     let scale = |time: u64| time * (WIDTH - 4) / end;
     let mut drawn: Vec<DrawnBar<'a>> = Vec::new();
@@ -111,7 +111,7 @@ fn strip<'a>(name: &str, lane: &str, end: u64, bars: impl IntoIterator<Item = Ba
     }
 }
 
-/// What an entry looks like: what failed, what ends, and the rest.
+/// Returns the class of an entry: failures, endings, and the rest.
 fn class(entry: &Entry) -> &'static str {
     let is = |key: &str| entry.field(key) == Some(&Value::Bool(true));
     match entry.kind.as_ref() {
@@ -123,7 +123,7 @@ fn class(entry: &Entry) -> &'static str {
     }
 }
 
-/// Tool calls from start to result; one that never ends goes to the end.
+/// Returns the bars of tool calls from start to result; a call without a result lasts to the end.
 fn calls(entries: &[Entry], end: u64) -> Vec<(String, Bar<'static>)> {
     let mut calls: Vec<(String, Bar<'static>)> = Vec::new();
     let mut open: HashMap<&str, usize> = HashMap::new();

@@ -1,4 +1,4 @@
-//! `preview.cast`: the chat as an asciicast, version 3.
+//! Writes `preview.cast`: the chat as an asciicast, version 3.
 
 use std::fmt::Write as _;
 
@@ -10,17 +10,17 @@ use super::picture::moments;
 use crate::report::page::chat::{StyledRun, columns};
 use crate::suite::ProofCase;
 
-/// Columns and rows of the terminal.
+/// The columns and rows of the terminal.
 const COLUMNS: usize = 72;
 const ROWS: usize = 24;
-/// Columns of a line of a message.
+/// The columns of a line of a message.
 const WIDTH: usize = COLUMNS - 4;
 
-/// How a mark looks in a terminal.
+/// The number of the terminal style for each mark.
 const SGR: [(&str, u8); 7] =
     [("b", 1), ("i", 3), ("u", 4), ("link", 4), ("s", 9), ("code", 36), (BUTTON, 1)];
 
-/// Writes it. The text has no control characters but its own.
+/// Writes the asciicast. Its only control characters are those of the format.
 pub fn cast(cases: &[ProofCase]) -> String {
     let names: Vec<String> = cases.iter().map(|case| plain(&case.title)).collect();
     let header = json!({

@@ -1,8 +1,8 @@
-//! Whether a pull request's text proves what it says: the fields that OpenClaw's policy asks for, what
-//! counts as missing, and what as evidence of real behaviour.
+//! Checks whether a pull request's text proves its claim: the fields that OpenClaw's policy asks for, the values that
+//! count as missing, and those that count as evidence of real behaviour.
 //!
-//! Follows the third version of that policy, and says what the newest one would, which asks for the
-//! sections "What Problem This Solves" and "Evidence".
+//! It applies the third version of that policy, and reports the verdict of the newest one, which asks for the sections
+//! "What Problem This Solves" and "Evidence".
 
 use std::fmt;
 
@@ -14,21 +14,21 @@ use super::run_report::ProofRunReport;
 /// A field of the section "Real behavior proof".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProofField {
-    /// Behavior or issue addressed.
+    /// The field "Behavior or issue addressed".
     Behavior,
-    /// Real environment tested.
+    /// The field "Real environment tested".
     Environment,
-    /// Exact steps or command run after this patch.
+    /// The field "Exact steps or command run after this patch".
     Steps,
-    /// Evidence after fix.
+    /// The field "Evidence after fix".
     Evidence,
-    /// Observed result after fix.
+    /// The field "Observed result after fix".
     ObservedResult,
-    /// What was not tested.
+    /// The field "What was not tested".
     NotTested,
 }
 
-/// The fields, by the name to write first, and by the other names they may have.
+/// The fields, each with the name to write first, and its other names.
 const FIELDS: [(ProofField, &[&str]); 6] = [
     (
         ProofField::Behavior,
@@ -64,10 +64,10 @@ const FIELDS: [(ProofField, &[&str]); 6] = [
     (ProofField::NotTested, &["What was not tested", "Not tested"]),
 ];
 
-/// Ends a field; nobody asks for it.
+/// The name of an optional field, which ends the field before it.
 const BEFORE: &str = "Before evidence";
 
-/// Values that say nothing.
+/// The values that count as missing.
 const EMPTY: [&str; 20] = [
     "",
     "-",
@@ -91,38 +91,38 @@ const EMPTY: [&str; 20] = [
     "nothing provided",
 ];
 
-/// What a policy says of a text.
+/// The verdict of the policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProofStatus {
-    /// It has what is asked.
+    /// The section has every field and real evidence.
     Passed,
-    /// There is no such section.
+    /// The text has no such section.
     NoSection,
-    /// Fields are missing, or say nothing.
+    /// These fields are missing or empty.
     Missing(Vec<ProofField>),
-    /// It says itself that nothing was tested.
+    /// The text itself says that no test was made.
     NotTested,
-    /// All it shows is tests, mocks, or a capture nobody can vouch for.
+    /// All evidence is about tests, mocks, or a capture of unknown origin.
     MockOnly,
-    /// It tells of evidence, and shows none.
+    /// The text mentions evidence, and shows none.
     Insufficient,
-    /// It says itself that something did not hold.
+    /// The text itself says that something failed.
     Failed(String),
-    /// The report of the run says something else.
+    /// The report of the run contradicts the text.
     Contradicted(String),
 }
 
-/// What a text has of what is asked.
+/// The verdicts about a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checked {
-    /// Of the section "Real behavior proof".
+    /// The verdict about the section "Real behavior proof".
     pub proof: ProofStatus,
-    /// Which of the newest policy's sections are missing, where the fields do not stand for them.
+    /// The missing sections of the newest policy, unless the fields have their content.
     pub context_missing: Vec<&'static str>,
 }
 
 impl Checked {
-    /// Whether the stricter policy is content.
+    /// Returns whether the stricter policy accepts the text.
     pub fn passed(&self) -> bool {
         self.proof == ProofStatus::Passed
     }
@@ -178,7 +178,7 @@ impl fmt::Display for Checked {
     }
 }
 
-/// Checks a text against the report of the run that it was written of.
+/// Checks a text against the report of its run.
 pub fn check_against(text: &str, report: &ProofRunReport) -> Checked {
     let checked = check(text);
     match report.contradicts(text).filter(|_| checked.passed()) {
@@ -240,9 +240,9 @@ fn value(fields: &[(ProofField, String)], field: ProofField) -> &str {
     fields.iter().rfind(|(of, _)| *of == field).map_or("", |(_, value)| value)
 }
 
-/// Whether a value says nothing; "none" says nothing only where evidence is asked for.
+/// Returns whether a value counts as missing; "none" does so only for evidence.
 fn is_empty(field: ProofField, value: &str) -> bool {
-    // A fence has no backquotes behind it; a span of code with as many has.
+    // The line of a fence has no further backquotes; a span of code with as many has.
     let is_fence = |line: &str| {
         let line = line.trim_start();
         line.starts_with("```") && !line.trim_start_matches('`').contains('`')
@@ -255,8 +255,8 @@ fn is_empty(field: ProofField, value: &str) -> bool {
     EMPTY.contains(&words) || placeholder || (field == ProofField::Evidence && words == "none")
 }
 
-/// The last section under a heading of level 2 to 6 that begins with these words, up to the next
-/// heading; headings within fences are none.
+/// Returns the last section under a heading of level 2 to 6 that begins with these words, up to the next heading;
+/// headings within fences do not count.
 fn section(text: &str, title: &str) -> Option<String> {
     let mut fence: Option<String> = None;
     let mut found: Option<String> = None;
@@ -297,7 +297,7 @@ fn is_titled(words: &str, title: &str) -> bool {
     rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()))
 }
 
-/// `- Name: value`, bullet and bold as one likes; a value runs to the next name.
+/// Parses lines such as `- Name: value`, with or without bullet and bold; a value extends to the next name.
 fn fields(section: &str) -> Vec<(ProofField, String)> {
     let mut fields: Vec<(ProofField, String)> = Vec::new();
     let mut open = false;
@@ -319,7 +319,7 @@ fn fields(section: &str) -> Vec<(ProofField, String)> {
     fields
 }
 
-/// The field a line begins, and its value; no field for [`BEFORE`].
+/// Returns the field that a line begins, and its value; the field is `None` for [`BEFORE`].
 fn named(line: &str) -> Option<(Option<ProofField>, &str)> {
     let line = line.trim_start().trim_start_matches(['-', '*', '+', ' ']);
     let (name, value) = line.split_once(':')?;

@@ -1,8 +1,8 @@
-//! Texts and what the policy says of them, from the cases of `openclaw`'s own checks.
+//! Texts with the verdict of the policy, from the cases of `openclaw`'s own checks.
 
 use super::*;
 
-/// A text with every field; `change` makes a case of it.
+/// Returns a text with every field, after these replacements.
 fn text(change: &[(&str, &str)]) -> String {
     let mut text = "# PR\n\n## Real behavior proof\n\n\
         - Behavior or issue addressed: x\n\
@@ -22,7 +22,7 @@ fn text(change: &[(&str, &str)]) -> String {
 const EVIDENCE: &str = "```\n[demo] BUS evt stream=tool\n```";
 const STEPS: &str = "`openclaw gateway run`, then a message";
 
-/// The verdict, and which of the newest policy's sections are missing.
+/// Checks the verdict, and the missing sections of the newest policy.
 fn check(text: &str, proof: ProofStatus, context: &[&str]) {
     let checked = super::check(text);
     assert_eq!((checked.proof, checked.context_missing.as_slice()), (proof, context), "{text}");
@@ -71,7 +71,7 @@ fn what_is_missing_is_named() {
         ]),
         &["Evidence"],
     );
-    // One that opens on a line of its own does.
+    // A fence that opens on its own line hides headings.
     let own = format!("\n{EVIDENCE}");
     check(&text(&[(EVIDENCE, &own), ("[demo]", "# no heading")]), ProofStatus::Passed, &[]);
     let told = super::check(&text(&[(EVIDENCE, "tbd.")])).to_string();

@@ -1,6 +1,6 @@
-//! Chromium without a window, driven over a pipe in its DevTools protocol, and `page.png`: the page as
-//! Chromium shows it, from top to end, in the light. Chromium loads only what it is asked to open, and
-//! nothing of it is left when a [`Browser`] is dropped.
+//! Drives Chromium without a window over a pipe, in its DevTools protocol, and makes `page.png`: the whole page in the
+//! light colour scheme. Chromium loads only the page that it opens, and dropping a [`Browser`] ends all its processes
+//! and removes its files.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -21,24 +21,24 @@ use nix::unistd::Uid;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use serde_json::{Value, json};
 
-/// Names that Chromium is installed under.
+/// The names under which Chromium is installed.
 const NAMES: [&str; 5] =
     ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
-/// How long a picture may take.
+/// The longest time of a picture.
 const LIMIT: Duration = Duration::from_secs(60);
-/// How wide the page of a picture is, in pixels.
+/// The width of the page on a picture, in pixels.
 const WIDTH: u64 = 1100;
-/// How much of the page is shown at most, in pixels; Chromium draws no taller picture in one piece.
+/// The greatest height of a picture, in pixels; Chromium draws no taller one in one piece.
 const TALLEST: u64 = 16_000;
-/// How long Chromium may take to end.
+/// The longest time for Chromium to end.
 const GRACE: Duration = Duration::from_secs(3);
-/// How often a wait looks whether it is to end.
+/// The interval at which a wait checks whether it has to end.
 const LOOK: Duration = Duration::from_millis(20);
-/// What the name of its folder begins with.
+/// The start of the name of its folder.
 const HOME: &str = "clitape-chromium-";
-/// Gives the program its pipe, which it takes as files 3 and 4.
+/// The shell command that gives the program its pipe, which it takes as files 3 and 4.
 const START: &str = "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>\"$CLITAPE_STDERR\"";
-/// No window, no profile of anybody's, and no name that could be looked up.
+/// The switches: no window, no profile of the user, and no lookup of names.
 const SWITCHES: [&str; 13] = [
     "--headless=new",
     "--remote-debugging-pipe",
@@ -55,43 +55,43 @@ const SWITCHES: [&str; 13] = [
     "--no-first-run",
 ];
 
-/// Why there is no picture of the page.
+/// The reason why the picture of the page is missing.
 #[derive(Debug, thiserror::Error)]
 pub enum PhotoError {
-    /// It is not installed.
+    /// Chromium is not installed.
     #[error(
         "there is no Chromium on PATH (looked for {}); install it, or name it with \
          CLITAPE_CHROMIUM", NAMES.join(", ")
     )]
     NotInstalled,
-    /// The file system or the operating system said no.
+    /// The file system or the operating system returned an error.
     #[error("{0}; is it Chromium that CLITAPE_CHROMIUM or PATH names?")]
     Io(#[from] std::io::Error),
-    /// It can't be started.
+    /// Chromium can't be started.
     #[error(transparent)]
     Process(ProcessError),
-    /// No process or thread for it can be started.
+    /// The system lets no process or thread start.
     #[error(transparent)]
     Threads(#[from] NoMoreThreads),
     /// The caller asked to stop.
     #[error("stopped; there is no page.png")]
     Stopped,
-    /// It ended, or was silent for too long.
+    /// Chromium ended, or did not answer for too long.
     #[error("Chromium {what}; run `{program} --headless --dump-dom about:blank` to see why{said}")]
     Silent {
-        /// Ended, or did not answer.
+        /// The words for which of the two it was.
         what: &'static str,
         /// The program.
         program: PathBuf,
         /// The end of its stderr.
         said: String,
     },
-    /// It answered something else than what was asked.
+    /// Chromium refused a command.
     #[error("Chromium can't do {method}: {what}; update it, or name another with CLITAPE_CHROMIUM")]
     Refused {
-        /// What was asked.
+        /// The command.
         method: &'static str,
-        /// What it answered.
+        /// The error that it answered.
         what: String,
     },
 }
@@ -113,19 +113,19 @@ pub struct Chromium {
 }
 
 impl Chromium {
-    /// Returns the program that is named, or the Chromium in the folders of `path`.
+    /// Returns the named program, or the Chromium in the folders of `path`.
     ///
     /// # Errors
     ///
-    /// [`PhotoError::NotInstalled`] when none is named and there is none.
+    /// [`PhotoError::NotInstalled`] when `named` is `None` and the folders have none.
     pub fn find(named: Option<PathBuf>, path: &OsStr) -> Result<Self, PhotoError> {
         let found = || NAMES.iter().find_map(|name| which(path, name));
         let program = named.or_else(found).ok_or(PhotoError::NotInstalled)?;
         Ok(Self { program })
     }
 
-    /// Starts it with one empty page and a profile in a new folder of `temporary`; after `limit`, and once
-    /// `stop` is set, every wait ends.
+    /// Starts Chromium with one empty page and a profile in a new folder of `temporary`. Every wait ends after `limit`,
+    /// and once `stop` is set.
     ///
     /// # Errors
     ///
@@ -143,7 +143,7 @@ impl Chromium {
             .args(["-c", START])
             .arg(&self.program)
             .args(SWITCHES)
-            // For root it has no sandbox.
+            // Chromium has no sandbox for root.
             .args(Uid::effective().is_root().then_some("--no-sandbox"))
             .arg(format!("--user-data-dir={}", home.path().join("profile").display()))
             .arg("about:blank")
@@ -152,7 +152,7 @@ impl Chromium {
         let lock = home.lock();
         let guard = Guard { lock: Some(&lock), ..Guard::default() };
         let mut child = launch(shell, true, guard)?;
-        // What the shell itself says, before Chromium's own words go to the file.
+        // The pipe has the messages of the shell; Chromium's own go to the file.
         if let Some(mut pipe) = child.stderr.take() {
             start("output", move || pipe.read_to_end(&mut Vec::new()))?;
         }
@@ -200,7 +200,7 @@ pub struct Browser<'s> {
     events: Vec<Value>,
     /// The number of commands so far.
     asked: u64,
-    /// The session of the page.
+    /// The id of the page's session.
     session: Option<String>,
     until: Instant,
     program: PathBuf,
@@ -220,7 +220,7 @@ impl Browser<'_> {
     ///
     /// # Errors
     ///
-    /// Those of [`ask`](Self::ask), and when there is no such page.
+    /// Those of [`ask`](Self::ask), and when the page does not exist.
     pub fn open(&mut self, page: &Path) -> Result<(), PhotoError> {
         let method = "Page.navigate";
         let opened = self.ask(method, &json!({ "url": file_url(&std::path::absolute(page)?) }))?;
@@ -253,7 +253,7 @@ impl Browser<'_> {
     ///
     /// # Errors
     ///
-    /// Those of [`ask`](Self::ask), and when no picture comes.
+    /// Those of [`ask`](Self::ask), and when the answer has no picture.
     pub fn screenshot(&mut self, width: u64) -> Result<Photo, PhotoError> {
         let layout = self.ask("Page.getLayoutMetrics", &json!({}))?;
         let page_height = layout["cssContentSize"]["height"].as_f64().unwrap_or_default().ceil();
@@ -268,7 +268,7 @@ impl Browser<'_> {
         Ok(Photo { png, height, page_height })
     }
 
-    /// What Chromium reported without being asked, oldest first.
+    /// Returns the events that Chromium has sent, the oldest first.
     pub fn events(&self) -> &[Value] {
         &self.events
     }
@@ -285,7 +285,7 @@ impl Browser<'_> {
             message["sessionId"] = session.as_str().into();
         }
         if let Some(pipe) = &mut self.pipe {
-            // One that has ended is told of by what does not come.
+            // If Chromium has ended, the missing answer is reported below.
             let _ = pipe.write_all(format!("{message}\0").as_bytes());
         }
         loop {
@@ -327,7 +327,7 @@ fn last_line(path: &Path) -> String {
 
 impl Drop for Browser<'_> {
     fn drop(&mut self) {
-        // It ends by itself, and what it started with it, when its pipe does.
+        // Chromium ends with all its processes when its pipe is closed.
         self.pipe = None;
         let grace = Instant::now() + GRACE;
         while Instant::now() < grace && matches!(self.child.poll(), Ok(None)) {
@@ -341,9 +341,9 @@ impl Drop for Browser<'_> {
 pub struct Photo {
     /// The bytes of the PNG.
     pub png: Vec<u8>,
-    /// How tall the picture is, in pixels.
+    /// The height of the picture, in pixels.
     pub height: u64,
-    /// How tall the page is, in pixels; more than `height` where its end is left out.
+    /// The height of the page, in pixels; more than `height` if its end is left out.
     pub page_height: u64,
 }
 
@@ -351,7 +351,8 @@ pub struct Photo {
 ///
 /// # Errors
 ///
-/// [`PhotoError`] when Chromium can't be started or does not answer, or `stop` is set; nothing of it is left then.
+/// [`PhotoError`] when Chromium can't be started or does not answer, or `stop` is set. All its processes have ended
+/// then.
 pub fn photo(
     chromium: &Chromium,
     page: &Path,
@@ -366,7 +367,7 @@ pub fn photo(
     browser.screenshot(WIDTH)
 }
 
-/// The bytes that stay as they are in the path of an address.
+/// The bytes that stay unescaped in the path of an address.
 const PATH: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 

@@ -1,6 +1,6 @@
-//! What counts as evidence of real behaviour, and what only tells of tests.
+//! Decides which words are evidence of real behaviour, and which are only about tests.
 
-/// Words of tests, builds and checks; what they tell of is no real run.
+/// The words of tests, builds and checks, which are not real runs.
 const TEST_WORDS: [&str; 19] = [
     "vitest",
     "jest",
@@ -23,7 +23,7 @@ const TEST_WORDS: [&str; 19] = [
     "tsc",
 ];
 
-/// Addresses and ends of names of what can be looked at.
+/// The addresses and endings of pictures, recordings and logs.
 const ASSETS: [&str; 13] = [
     "![",
     "<img",
@@ -40,20 +40,20 @@ const ASSETS: [&str; 13] = [
     ".cast",
 ];
 
-/// Lines that take back what a proof says.
+/// The lines that deny a test.
 const DISCLAIMERS: [&str; 6] =
     ["not tested", "untested", "did not test", "didn't test", "could not test", "couldn't test"];
 
-/// How a proof made by clitape begins the evidence of a cassette it did not record.
+/// The start of the evidence in a proof by clitape, if its cassette was not recorded from the real CLI.
 pub(super) const NOT_REAL: &str = "Not real behaviour:";
 
-/// Whether the words speak of tests.
+/// Returns whether the words are about tests.
 pub(super) fn has_test_words(text: &str) -> bool {
     TEST_WORDS.iter().any(|word| has_word(text, word))
 }
 
-/// Whether something of a real run is shown: a picture, a link to one, or what a command printed. A sentence that only
-/// speaks of it shows nothing.
+/// Returns whether the text shows something of a real run: a picture, a link to one, or the output of a command. A
+/// sentence about evidence is none.
 pub(super) fn has_real_evidence(text: &str) -> bool {
     let lower = text.to_lowercase();
     let is_asset =
@@ -61,7 +61,7 @@ pub(super) fn has_real_evidence(text: &str) -> bool {
     lower.lines().any(is_asset) || has_full_fence(&lower)
 }
 
-/// What a text says itself that did not hold: `7 goldens compared, 6 held`.
+/// Returns the clause in which a text itself reports a failure: `7 goldens compared, 6 held`.
 pub(super) fn own_failure(text: &str) -> Option<String> {
     let clauses = text.split([';', '\n']).map(str::trim);
     let number = |words: &str| words.split_whitespace().next()?.parse::<u64>().ok();
@@ -78,18 +78,18 @@ pub(super) fn own_failure(text: &str) -> Option<String> {
     })
 }
 
-/// Whether a line alone says that nothing was tested.
+/// Returns whether a line only says that no test was made.
 pub(super) fn is_disclaimer(line: &str) -> bool {
     let line = line.trim().trim_start_matches(['-', '*', '>', ' ']).trim_end_matches('.');
     DISCLAIMERS.iter().any(|words| line.eq_ignore_ascii_case(words))
 }
 
-/// Whether clitape itself said that its cassette was not recorded.
+/// Returns whether clitape itself wrote that its cassette was not recorded.
 pub(super) fn is_ours_not_real(evidence: &str) -> bool {
     evidence.contains(NOT_REAL)
 }
 
-/// Whether a fence holds a line that is no line of a test. A fence may open on the line of the field.
+/// Returns whether a fence contains a line that is not about tests. A fence may open on the line of the field.
 fn has_full_fence(text: &str) -> bool {
     let mut inside = false;
     for line in text.lines() {
@@ -102,7 +102,7 @@ fn has_full_fence(text: &str) -> bool {
     false
 }
 
-/// Whether a word stands in the text, not as a part of another.
+/// Returns whether the text has the word, not as a part of another.
 fn has_word(text: &str, word: &str) -> bool {
     let lower = text.to_lowercase();
     lower.match_indices(word).any(|(at, _)| {

@@ -1,4 +1,4 @@
-//! A proof: what was run for real, what came of it, and what was not tested.
+//! Writes a proof: the real run, its results, and what was not tested.
 
 mod cast;
 mod check;

@@ -1,4 +1,4 @@
-//! `preview.svg`: the chat as an animated picture without any script, which GitHub shows inline; and the
+//! Writes `preview.svg`: the chat as an animated picture without a script, which GitHub shows inline. It also makes the
 //! moments of the chat as wrapped lines, which `preview.cast` draws as well.
 
 use std::collections::{BTreeSet, HashMap};
@@ -13,14 +13,14 @@ use crate::report::page::key_frames::key_frames;
 use crate::report::page::waterfall::seconds;
 use crate::suite::ProofCase;
 
-/// Columns of a line, and lines of a picture.
+/// The columns of a line, and the lines of a picture.
 const COLUMNS: usize = 64;
 const LINES: usize = 26;
-/// Size of a line and of the picture in user units.
+/// The sizes of a line and of the picture in user units.
 const LINE: usize = 18;
 const WIDTH: usize = 560;
 
-/// The looks of the picture and of the marks on a run of text.
+/// The style sheet of the picture and of the marks on a run of text.
 const STYLE: &str = ".sky{fill:#cfe0c8}.bubble{fill:#fff}text{fill:#1d2329;font:13px system-ui,\
     -apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;white-space:pre}.b{font-weight:600}\
     .i{font-style:italic}.u{text-decoration:underline}.s{text-decoration:line-through}\
@@ -30,24 +30,24 @@ const STYLE: &str = ".sky{fill:#cfe0c8}.bubble{fill:#fff}text{fill:#1d2329;font:
     @media(prefers-color-scheme:dark){.sky{fill:#0e1621}.bubble{fill:#182533}text{fill:#e6eaee}\
     .clock{fill:#98a3ae}.bubble.own{fill:#2b5278}.button{fill:#62a8ff}}";
 
-/// Time between two runs of a picture, in ms.
+/// The time between two runs of a picture, in ms.
 const PAUSE: u64 = 2_000;
-/// The most moments of a run, its key frames and the last one aside.
+/// The most moments of a run, beside its key frames and the last one.
 const MOMENTS: usize = 300;
 
 /// One moment of a picture.
 pub(super) struct PictureMoment {
-    /// Since the beginning, in ms.
+    /// The time since the beginning, in ms.
     pub(super) at: u64,
-    /// The last messages, oldest first.
+    /// The last messages, the oldest first.
     pub(super) messages: Vec<Rc<WrappedMessage>>,
-    /// Whether it is a key frame in which the agent says something.
+    /// True for a key frame with a message of the agent.
     pub(super) is_key: bool,
 }
 
-/// A message as it is drawn.
+/// A message as wrapped lines.
 pub(super) struct WrappedMessage {
-    /// Whether the person wrote it.
+    /// True if the person wrote it.
     pub(super) is_own: bool,
     /// Its lines.
     pub(super) lines: Vec<Vec<StyledRun>>,
@@ -59,19 +59,19 @@ impl WrappedMessage {
     }
 }
 
-/// The moments of all cases one after another, and when the last one has been seen.
+/// Returns the moments of all cases one after another, and the time at which the picture ends.
 pub(super) fn moments(cases: &[ProofCase], columns: usize) -> (Vec<PictureMoment>, u64) {
     let mut moments = Vec::new();
     let mut began = 0;
     for case in cases {
-        // What a run left in the chat stays there in the next one.
+        // The messages of a run stay in the chat of the next one.
         let mut before: Vec<Rc<WrappedMessage>> = Vec::new();
         for run in &case.runs {
             let end = run.entries.iter().map(|entry| entry.at).max().unwrap_or(0);
             moments.push(PictureMoment { at: began, messages: before.clone(), is_key: false });
             let mut now = before.clone();
-            // Without the prompt: a picture breaks its lines, and the search for secrets takes what follows a word such as
-            // `Bearer` at the end of a line for a secret.
+            // The prompt is left out: a picture breaks its lines, and the search for secrets would take the word after
+            // one such as `Bearer` at the end of a line for a secret.
             let chat = ChatFrames::of(&run.entries, case.chat.profile, None);
             let keys = key_frames(&run.entries, &chat);
             let keys: BTreeSet<_> = keys.iter().map(|key| key.frame).collect();
@@ -94,14 +94,15 @@ pub(super) fn moments(cases: &[ProofCase], columns: usize) -> (Vec<PictureMoment
     (moments, began)
 }
 
-/// The frames of a run that are drawn, of so many: the key frames, the last one, and others at equal distances.
+/// Returns the frames of a run that are drawn, out of `frames`: the key frames, the last one, and others at equal
+/// distances.
 fn drawn(frames: usize, keys: &BTreeSet<usize>) -> impl Iterator<Item = usize> {
     let step = frames.div_ceil(MOMENTS).max(1);
     (0..frames)
         .filter(move |frame| frame % step == 0 || frame + 1 == frames || keys.contains(frame))
 }
 
-/// Draws it: animated, and as four key frames for a viewer that does not animate.
+/// Draws the picture: animated, and as four key frames for a viewer without animations.
 pub fn picture(cases: &[ProofCase]) -> String {
     let (moments, end) = moments(cases, COLUMNS);
     let tallest = moments.iter().map(|moment| taken(&moment.messages)).max().unwrap_or(0);
@@ -119,7 +120,7 @@ pub fn picture(cases: &[ProofCase]) -> String {
                 set attributeName="display" to="none" {}
                 @for (place, moment) in still(&moments).into_iter().enumerate() {
                     @let (x, y) = (place % 2 * WIDTH / 2, place / 2 * height / 2);
-                    // A picture of its own, so that what is above its chat is not seen.
+                    // Each key frame is its own picture, so that messages above its chat are hidden.
                     svg x=(x) y=(y) width=(WIDTH / 2) height=(height / 2)
                         viewBox={ "0 0 " (WIDTH) " " (height) } { (chat(moment, height)) }
                 }
@@ -134,7 +135,7 @@ pub fn picture(cases: &[ProofCase]) -> String {
     })
 }
 
-/// The four moments of a picture that stands still: the first key frames, and the last moment.
+/// Returns the four moments of a still picture: the first key frames, and the last moment.
 fn still(moments: &[PictureMoment]) -> Vec<&PictureMoment> {
     let mut keys: Vec<_> = moments.iter().filter(|moment| moment.is_key).collect();
     if keys.last().is_none_or(|key| key.at < moments.last().map_or(0, |last| last.at)) {
@@ -144,7 +145,7 @@ fn still(moments: &[PictureMoment]) -> Vec<&PictureMoment> {
     keys.into_iter().take(3).chain(last).collect()
 }
 
-/// The height of a message, and of all with the space between them.
+/// Returns the height of a message.
 fn tall(message: &WrappedMessage) -> usize {
     message.lines.len() * LINE + 18
 }
@@ -155,7 +156,7 @@ fn taken(messages: &[Rc<WrappedMessage>]) -> usize {
 
 /// Draws the chat of a moment, with its time.
 fn chat(moment: &PictureMoment, height: usize) -> Markup {
-    // What does not fit is above the picture, as in a chat.
+    // Older messages that do not fit are above the picture, as in a chat.
     let top = height as i64 - taken(&moment.messages) as i64 - 4;
     let tops = moment.messages.iter().scan(top.min(30), |top, message| {
         let this = *top;
@@ -179,7 +180,7 @@ fn chat(moment: &PictureMoment, height: usize) -> Markup {
     }
 }
 
-/// Shows a group from one moment to another, over and over.
+/// Shows a group from one moment to another, in a loop.
 fn animation(from: u64, to: u64, end: u64) -> Markup {
     let share = |at: u64| at as f64 / end.max(1) as f64;
     let (values, times) = match (from, to >= end) {

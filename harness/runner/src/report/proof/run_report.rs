@@ -1,4 +1,4 @@
-//! `proof.json`: what the run behind a proof found, for `clitape proof --check`.
+//! Reads and writes `proof.json`: the findings of the run behind a proof, for `clitape proof --check`.
 
 use clitape_recording::text::plural;
 use serde::{Deserialize, Serialize};
@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 use super::text::observed_line;
 use crate::suite::ProofCase;
 
-/// The format that is written and read.
+/// The version of the format.
 const FORMAT: u32 = 1;
 
 /// The report of the run behind a proof.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProofRunReport {
-    /// [`FORMAT`].
+    /// The version of the format, [`FORMAT`].
     format: u32,
-    /// Each recording of the proof.
+    /// The recordings of the proof.
     cases: Vec<ReportedCase>,
 }
 
@@ -25,14 +25,14 @@ pub struct ProofRunReport {
 struct ReportedCase {
     /// The scenario and the version.
     name: String,
-    /// What the proof says of it under `Observed result after fix`.
+    /// The text of the proof about it under `Observed result after fix`.
     observed: String,
     /// The findings: id and sentence.
     findings: Vec<String>,
 }
 
 impl ProofRunReport {
-    /// The report of these recordings.
+    /// Makes the report of these recordings.
     pub fn of(cases: &[ProofCase]) -> Self {
         let case = |case: &ProofCase| ReportedCase {
             name: format!("{}/{}", case.name, case.version()),
@@ -42,7 +42,7 @@ impl ProofRunReport {
         Self { format: FORMAT, cases: cases.iter().map(case).collect() }
     }
 
-    /// The report as text.
+    /// Returns the report as text.
     ///
     /// # Errors
     ///
@@ -55,12 +55,12 @@ impl ProofRunReport {
     ///
     /// # Errors
     ///
-    /// When the text is no such report.
+    /// When the text is not such a report.
     pub fn parse(text: &str) -> serde_json::Result<Self> {
         serde_json::from_str(text)
     }
 
-    /// What the report says and the text of the proof does not, in a sentence.
+    /// Returns a sentence about the first part of the report that the text of the proof lacks.
     pub(super) fn contradicts(&self, text: &str) -> Option<String> {
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         let said = words(text);

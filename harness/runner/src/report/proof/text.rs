@@ -1,4 +1,4 @@
-//! `proof.md`: the text to paste into a pull request, its fields filled from the run.
+//! Writes `proof.md`: the text to paste into a pull request, with its fields filled from the run.
 
 use std::fmt::Write as _;
 
@@ -18,11 +18,11 @@ use crate::report::two_sided::{PersonAct, STOP, act};
 use crate::report::{footer, write_entry};
 use crate::suite::ProofCase;
 
-/// What no replay can test.
+/// The parts that no replay can test.
 const NEVER_TESTED: &str = "delivery over the network of a chat service (the Bot API's calls were \
                             answered in memory), and answers of a live model (the model was scripted)";
 
-/// Writes it.
+/// Writes the text.
 pub fn text(cases: &[ProofCase]) -> String {
     let mut out = String::from("## Real behavior proof\n\n");
     let each = |of: &dyn Fn(&ProofCase) -> String| -> String {
@@ -71,7 +71,7 @@ pub fn text(cases: &[ProofCase]) -> String {
     let own = each(&not_tested);
     let and = if own.is_empty() { "" } else { "; " };
     let _ = writeln!(out, "- What was not tested: {own}{and}{NEVER_TESTED}");
-    // Only a scan of the text can say so.
+    // The claim needs a scan of the text.
     let is_clean = scan("proof.md", out.as_bytes()).is_empty();
     let redacted = if is_clean { ", secrets redacted" } else { "" };
     let evidence = format!("- Evidence after fix: terminal output of the commands{redacted}\n");
@@ -118,7 +118,7 @@ fn steps(case: &ProofCase) -> String {
     format!("{record}{}, {}", code(&format!("clitape test {name}")), replays.join(", "))
 }
 
-/// What is observed of a recording, as the text has it.
+/// Returns the line of the text about the observed result of a recording.
 pub(super) fn observed_line(case: &ProofCase) -> String {
     one_line(&observed(case))
 }
@@ -158,13 +158,13 @@ fn not_tested(case: &ProofCase) -> String {
 /// The most columns of the final text.
 const LAST_SEEN: usize = 200;
 
-/// The final text; a long one without its middle.
+/// Returns the final text; a long one without its middle.
 pub(crate) fn last_seen(entries: &[Entry]) -> String {
     let text = one_line(&plain(&ChatView::after(entries).final_text().join(" ")));
     truncate(&text, LAST_SEEN, Keep::Ends).into_owned()
 }
 
-/// What `clitape replay` prints of the chat, without colours.
+/// Returns the output of `clitape replay` for the chat, without colours.
 #[allow(clippy::expect_used, reason = "memory takes every write")]
 fn terminal(replay: &Replay) -> String {
     let mut out = Vec::new();
