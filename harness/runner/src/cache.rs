@@ -1,7 +1,7 @@
-//! The cache folder: what npm installs, builds and recordings take there, and what leaves it.
+//! The cache folder: the installed CLIs, builds and recordings that commands store in it, and their removal.
 //!
-//! Everything in it can be made again. An entry is one installed CLI, one subject or revision of one, one build of
-//! clitape, or the recordings that `clitape drift` made with one CLI. Anything else in the folder is left alone.
+//! Everything in it can be made again. An entry is one installed CLI, one subject or revision of a subject, one build
+//! of clitape, or the recordings that `clitape drift` made with one CLI. Other files in the folder are left alone.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -16,13 +16,13 @@ use walkdir::WalkDir;
 use clitape_recording::clock;
 use clitape_recording::text::{did_you_mean, near, plain};
 
-/// How the name of a folder begins that is being made.
+/// The starts of the names of folders that are being made.
 const UNFINISHED: [&str; 2] = [".installing-", ".building-"];
-/// How the name of a folder begins that is being removed.
+/// The start of the name of a folder that is being removed.
 const REMOVING: &str = ".removing-";
-/// The age from which a folder that is being made counts as left behind.
+/// The age at which an unfinished folder counts as left behind.
 const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
-/// The folder below `builds` that cargo compiles in.
+/// The folder below `builds` in which cargo compiles.
 const TARGET: &str = "target";
 
 /// The kinds of entries, which are the folders of the cache.
@@ -39,22 +39,22 @@ pub enum CacheKind {
     Drift,
 }
 
-/// Something that the cache has.
+/// An entry of the cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheEntry {
     /// The kind.
     pub kind: CacheKind,
-    /// The name of its folder, which is the version of a CLI and the id of a build.
+    /// The name of its folder: the version of a CLI or the id of a build.
     pub name: String,
     /// The folder.
     pub path: PathBuf,
-    /// The bytes of its files.
+    /// The sum of the sizes of its files, in bytes.
     pub bytes: u64,
-    /// When one of its files was last read or written, as far as the file system says.
+    /// The time when one of its files was last read or written, as far as the file system records it.
     pub used: SystemTime,
 }
 
-/// Nothing in the cache has this name.
+/// The error for a name that no entry of the cache has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the cache has no `{}`{hint}", plain(.name))]
 pub struct NoSuchEntry {
@@ -63,12 +63,12 @@ pub struct NoSuchEntry {
 }
 
 impl CacheEntry {
-    /// The name by which a command line names it: `claude/2.1.329`.
+    /// Returns the name of the entry on a command line: `claude/2.1.329`.
     pub fn id(&self) -> String {
         format!("{}/{}", self.kind, self.name)
     }
 
-    /// What it is, for people.
+    /// Describes the entry for people.
     pub fn about(&self) -> String {
         match self.kind {
             CacheKind::Claude => format!("claude {}, installed by npm", self.name),
@@ -82,12 +82,12 @@ impl CacheEntry {
         }
     }
 
-    /// The version of the CLI that it is, or that made it.
+    /// Returns the version of the CLI that the entry is, or that made it.
     pub fn version(&self) -> Option<String> {
         match self.kind {
             CacheKind::Claude => Some(self.name.clone()),
             CacheKind::Drift => {
-                // DIGEST/cassettes/SCENARIO/VERSION
+                // The folders are DIGEST/cassettes/SCENARIO/VERSION.
                 let walk = WalkDir::new(&self.path).min_depth(4).max_depth(4);
                 let mut folders = walk.into_iter().filter_map(Result::ok);
                 folders.find_map(|it| Some(plain(it.file_name().to_str()?)))
@@ -96,12 +96,12 @@ impl CacheEntry {
         }
     }
 
-    /// The day when it was last used (UTC), `YYYY-MM-DD`.
+    /// Returns the day of the last use (UTC), `YYYY-MM-DD`.
     pub fn used_on(&self) -> String {
         clock::day(self.used)
     }
 
-    /// Removes it: first its name, so that no half of it is ever used, then its files.
+    /// Removes the entry: first it is renamed, so that no command uses a half of it, then its files are removed.
     ///
     /// # Errors
     ///
@@ -114,7 +114,7 @@ impl CacheEntry {
     }
 }
 
-/// What is in the cache, that which was not used for longest first. Nothing where there is no such folder.
+/// Lists the entries of the cache, the longest unused first; empty if the folder does not exist.
 ///
 /// # Errors
 ///
@@ -142,7 +142,7 @@ pub fn entries(cache: &Path) -> io::Result<Vec<CacheEntry>> {
     Ok(found)
 }
 
-/// Whether a hidden folder was left by a clitape that was ended while it made or removed an entry.
+/// Returns whether a hidden folder was left by a clitape that was ended while it made or removed an entry.
 fn is_left(name: &str, path: &Path) -> bool {
     let is_old = || {
         let changed = path.symlink_metadata().and_then(|it| it.modified()).ok();
@@ -152,13 +152,13 @@ fn is_left(name: &str, path: &Path) -> bool {
     (is_unfinished || name.starts_with(REMOVING)) && is_old()
 }
 
-/// The bytes of all files below a folder, and when one of them was last read or written.
+/// Returns the bytes of all files below a folder, and the last time when one of them was read or written.
 fn measure(folder: &Path) -> io::Result<(u64, SystemTime)> {
     let (mut bytes, mut used) = (0, UNIX_EPOCH);
-    // npm gives a large program several names.
+    // npm links a large program under several names.
     let mut linked = BTreeSet::new();
     for entry in WalkDir::new(folder) {
-        // Another clitape may remove it at the same time.
+        // Another clitape may remove the file at the same time.
         let Ok(metadata) = entry.and_then(|entry| entry.metadata()) else { continue };
         if !metadata.is_dir() {
             if metadata.nlink() < 2 || linked.insert((metadata.dev(), metadata.ino())) {
@@ -174,7 +174,8 @@ fn measure(folder: &Path) -> io::Result<(u64, SystemTime)> {
     Ok((bytes, used))
 }
 
-/// The entries that `name` means: a kind such as `drift`, an entry such as `claude/2.1.329`, or its version alone.
+/// Returns the entries that `name` means: a kind such as `drift`, an entry such as `claude/2.1.329`, or its version
+/// alone.
 ///
 /// # Errors
 ///
@@ -190,7 +191,7 @@ pub fn named<'e>(
         return Ok(found);
     }
     let kinds: Vec<String> = CacheKind::iter().map(|kind| kind.to_string()).collect();
-    // A kind of which there is nothing is no mistake.
+    // A kind without entries is a valid name.
     if kinds.iter().any(|kind| kind == name) {
         return Ok(Vec::new());
     }
@@ -204,8 +205,8 @@ pub fn named<'e>(
     Err(NoSuchEntry { name: name.to_owned(), hint })
 }
 
-/// The entries to remove so that the others take no more than `most` bytes: those that were not used for longest.
-/// `entries` begins with these.
+/// Returns the entries to remove so that the others take no more than `most` bytes. `entries` must begin with the
+/// longest unused, which go first.
 pub fn over(entries: &[CacheEntry], most: u64) -> &[CacheEntry] {
     let mut rest: u64 = entries.iter().map(|it| it.bytes).sum();
     let mut count = 0;
