@@ -3,8 +3,6 @@
 
 #[macro_use]
 mod common;
-#[path = "held_by/channels.rs"]
-mod held_by;
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

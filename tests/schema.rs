@@ -7,8 +7,6 @@
 
 #[macro_use]
 mod common;
-#[path = "held_by/schema.rs"]
-mod held_by;
 #[path = "schema/stream_json.rs"]
 mod stream_json;
 

@@ -4,8 +4,6 @@
 
 #[macro_use]
 mod common;
-#[path = "held_by/session.rs"]
-mod held_by;
 
 use std::fs;
 use std::path::Path;

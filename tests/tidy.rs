@@ -102,97 +102,52 @@ fn named(page: &str) -> impl Iterator<Item = &str> {
     page.split('`').skip(1).step_by(2).filter(is_name)
 }
 
-/// The names of tests and scenarios, by rule or section.
-type Table = &'static [(&'static str, &'static [&'static str])];
-
-/// Makes a table of the tests and scenarios that a page names. Each crate and each test target compiles the same table
-/// as paths; a scenario in it must be a file.
-macro_rules! held_by {
-    ($($key:literal: [$($($test:ident)::+),* $(,)?], [$($scenario:literal),* $(,)?];)+) => {
-        $($(const _: &str = include_str!(concat!(
-            env!("CARGO_MANIFEST_DIR"), "/scenarios/", $scenario, "/scenario.toml"
-        ));)*)+
-        pub(crate) const TABLE: super::super::Table = &[$(($key, &[
-            $(concat!($(stringify!($test), "::"),+),)*
-            $(concat!("scenarios/", $scenario)),*
-        ])),+];
-    };
-}
-
-mod held_by {
-    pub(crate) mod channels;
-    #[path = "../../harness/gateway/src/held_by.rs"]
-    pub(crate) mod gateway;
-    pub(crate) mod schema;
-    pub(crate) mod session;
-    #[path = "../../harness/gateway/tests/sse/held_by.rs"]
-    pub(crate) mod sse;
-    #[path = "../../harness/stream/src/held_by.rs"]
-    pub(crate) mod stream;
-    #[path = "../../harness/gateway/tests/telegram/held_by.rs"]
-    pub(crate) mod telegram;
-}
-
-/// The tables, each with the test target whose paths it has; it is empty for a crate's own tests.
-const TABLES: [(&str, Table); 7] = [
-    ("", held_by::stream::TABLE),
-    ("", held_by::gateway::TABLE),
-    ("sse", held_by::sse::TABLE),
-    ("telegram", held_by::telegram::TABLE),
-    ("session", held_by::session::TABLE),
-    ("channels", held_by::channels::TABLE),
-    ("schema", held_by::schema::TABLE),
-];
-
 /// The pages that name tests, each with the crate in which their files are.
-const PAGES: [(&str, &str); 3] = [
-    ("stream.md", "harness/stream"),
-    ("rules.md", "harness/gateway"),
-    ("differences.md", "harness/gateway"),
+const PAGES: [(&str, &str); 4] = [
+    ("docs/stream.md", "harness/stream"),
+    ("docs/rules.md", "harness/gateway"),
+    ("docs/differences.md", "harness/gateway"),
+    ("SECURITY.md", ""),
 ];
 
 /// The least rows that the tables of these pages have together.
-const MIN_ROWS: usize = 200;
+const MIN_ROWS: usize = 220;
 
-/// Returns the part that a test's file on a page and its path in a table share: `run/tests.rs: a` is `run::tests::a`,
-/// and `publish.rs: a` is `publish::tests::a`.
-fn segments(name: &str) -> String {
-    let parts = name.split(['/', ':', ' ']).map(|part| part.trim_end_matches(".rs"));
-    parts.filter(|part| !["", "tests", "main"].contains(part)).collect::<Vec<_>>().join("::")
+/// Panics unless a test or a scenario that a page names is there. The file of a test is in the folder of the crate, in its
+/// `src` or in the repository.
+fn assert_is_there(page: &str, place: &str, name: &str) {
+    let place = root().join(place);
+    let Some((file, test)) = name.split_once(".rs: ") else {
+        let scenario = root().join(name).join("scenario.toml");
+        return assert!(scenario.exists(), "{page}: there is no {name}");
+    };
+    let mut files = [place.join("src"), place, root().to_owned()].into_iter();
+    let file = files.find_map(|folder| fs::read_to_string(folder.join(format!("{file}.rs"))).ok());
+    let code = file.unwrap_or_else(|| panic!("{page}: the file of {name} does not exist"));
+    // The rows of a table and the named trials of a program are tests, too.
+    let items = [format!("fn {test}("), format!("const {test}: "), format!("\"{test}")];
+    assert!(
+        items.iter().any(|item| code.contains(item.as_str())),
+        "{page}: there is no test {name}"
+    );
 }
 
 #[test]
-fn the_pages_name_the_tests_that_are_compiled() {
-    let (mut on_pages, mut rows) = (BTreeSet::new(), 0);
+fn the_pages_name_tests_that_are_there() {
+    let mut rows = 0;
     for (page, place) in PAGES {
-        let text = read(&root().join("docs").join(page));
-        let (mut section, mut is_table) = ("", false);
+        let text = read(&root().join(page));
+        let mut is_table = false;
         for line in text.lines() {
-            section = line.strip_prefix("## ").unwrap_or(section);
             let is_head = line.ends_with("held by |");
             is_table = is_head || is_table && line.starts_with('|');
             let is_row = is_table && !is_head && !line.starts_with("|-");
-            assert!(!is_row || named(line).next().is_some(), "docs/{page}: nothing holds {line}");
+            assert!(!is_row || named(line).next().is_some(), "{page}: no test holds {line}");
             rows += usize::from(is_row);
-            let rule = line.trim_start_matches("| ").split(" | ").next().expect("a first part");
-            let key = if page == "stream.md" { section } else { rule };
-            for name in named(line) {
-                let file = name.split(": ").next().expect("a first part");
-                let is_there = |folder: &&str| root().join(place).join(folder).join(file).exists();
-                assert!(["src", "", "../.."].iter().any(is_there), "{name}");
-                on_pages.insert((key.to_owned(), segments(name)));
-            }
+            named(line).for_each(|name| assert_is_there(page, place, name));
         }
     }
-    assert!(rows >= MIN_ROWS, "the tables of docs/ have {rows} rows");
-    let compiled: BTreeSet<_> = TABLES
-        .iter()
-        .flat_map(|(target, table)| table.iter().map(move |(key, names)| (target, key, names)))
-        .flat_map(|(target, key, names)| names.iter().map(move |name| (target, key, name)))
-        .map(|(target, key, name)| ((*key).to_owned(), segments(&format!("{target}/{name}"))))
-        .collect();
-    let only_one: Vec<_> = on_pages.symmetric_difference(&compiled).collect();
-    assert!(only_one.is_empty(), "in docs/ or in a table `held_by.rs` alone: {only_one:#?}");
+    assert!(rows >= MIN_ROWS, "the tables have {rows} rows");
 
     let rules = read(&root().join("docs/rules.md"));
     let ids = rules.lines().filter_map(|line| line.strip_prefix("- **")?.split_once("**"));
@@ -200,28 +155,6 @@ fn the_pages_name_the_tests_that_are_compiled() {
         let row = format!("\n| {rule} | ");
         assert!(rules.contains(&row), "docs/rules.md names no test of {rule}");
     }
-}
-
-#[test]
-fn security_names_a_test_for_each_promise_and_threat() {
-    let page = read(&root().join("SECURITY.md"));
-    let (mut rows, mut is_table) = (0, false);
-    for line in page.lines() {
-        let is_head = line.ends_with("held by |");
-        is_table = is_head || is_table && line.starts_with('|');
-        let is_row = is_table && !is_head && !line.starts_with("|-");
-        assert!(!is_row || named(line).next().is_some(), "SECURITY.md: no test holds {line}");
-        rows += usize::from(is_row);
-        for name in named(line).filter(|name| name.contains(".rs: ")) {
-            let (file, test) = name.split_once(".rs: ").expect("it is filtered");
-            let code = read(&root().join(format!("{file}.rs")));
-            // The rows of a table and the named trials of a program are tests, too.
-            let is_there = [format!("fn {test}("), format!("const {test}: "), format!("\"{test}")];
-            let is_there = is_there.iter().any(|item| code.contains(item.as_str()));
-            assert!(is_there, "{file}.rs has no test {test}");
-        }
-    }
-    assert!(rows >= 20, "the tables of SECURITY.md have {rows} rows");
 }
 
 #[test]

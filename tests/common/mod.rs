@@ -1,6 +1,6 @@
 //! The parts that the tests share: running the command, and a copy of the workspace to break on purpose.
 
-#![allow(dead_code, unused_macros, reason = "every test file uses a part of it")]
+#![allow(dead_code, reason = "every test file uses a part of it")]
 #![allow(clippy::expect_used, reason = "a test that can't be set up fails")]
 
 #[cfg(target_os = "linux")]
@@ -12,13 +12,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
-
-/// Makes a table that compiles only if every test in it exists.
-macro_rules! held_by {
-    ($($key:literal: [$($($test:ident)::+),* $(,)?], [$($scenario:literal),* $(,)?];)+) => {
-        $($(const _: fn() = crate::$($test)::+;)*)+
-    };
-}
 
 /// Returns the folder of the checkout.
 pub(crate) fn root() -> &'static Path {

@@ -50,13 +50,3 @@ pub use notice::Notice;
 pub use run::{Run, RunReport, RunSettings};
 pub use size::{ByteSize, SizeError};
 pub use watchdog::Watchdog;
-
-/// Compiles when every test of the table exists.
-#[cfg(test)]
-macro_rules! held_by {
-    ($($key:literal: [$($($test:ident)::+),* $(,)?], [$($scenario:literal),* $(,)?];)+) => {
-        $($(const _: fn() = crate::$($test)::+;)*)+
-    };
-}
-#[cfg(test)]
-mod held_by;

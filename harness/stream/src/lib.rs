@@ -59,14 +59,5 @@ pub use payload::{Json, ToolArguments};
 pub use value::lenient_value;
 pub use words::UnknownWord;
 
-/// Compiles when every test of the table exists.
-#[cfg(test)]
-macro_rules! held_by {
-    ($($key:literal: [$($($test:ident)::+),* $(,)?], [$($scenario:literal),* $(,)?];)+) => {
-        $($(const _: fn() = crate::$($test)::+;)*)+
-    };
-}
-#[cfg(test)]
-mod held_by;
 #[cfg(test)]
 mod tests;

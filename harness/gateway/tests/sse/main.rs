@@ -3,16 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test whose parts can't be set up fails")]
 #![allow(clippy::needless_pass_by_value, reason = "expectations are written where they are used")]
 
-/// Compiles when every test of the table exists.
-macro_rules! held_by {
-    ($($key:literal: [$($($test:ident)::+),* $(,)?], [$($scenario:literal),* $(,)?];)+) => {
-        $($(const _: fn() = crate::$($test)::+;)*)+
-    };
-}
-
 mod answers;
 mod collect;
 mod endpoint;
 mod gateway;
-mod held_by;
 mod hostile;

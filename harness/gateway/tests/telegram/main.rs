@@ -5,14 +5,6 @@
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a server that can't work fails the test")]
 
-/// Compiles when every test of the table exists.
-macro_rules! held_by {
-    ($($key:literal: [$($($test:ident)::+),* $(,)?], [$($scenario:literal),* $(,)?];)+) => {
-        $($(const _: fn() = crate::$($test)::+;)*)+
-    };
-}
-
-mod held_by;
 mod hostile;
 mod html;
 mod server;

@@ -7,7 +7,7 @@ use super::played::PlayedPlan;
 
 /// The input with which the parser reports an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Cause {
+enum EventCause {
     /// The bytes of stdout from the first of these places to the second.
     Piece(u64, u64),
     /// The line of the host that has this number, from 1.
@@ -16,7 +16,7 @@ enum Cause {
     End,
 }
 
-impl Cause {
+impl EventCause {
     /// Returns whether an event that whole lines cause with `line` is reported with the piece that ends that line.
     fn ends(self, line: Self) -> bool {
         match (self, line) {
@@ -26,9 +26,15 @@ impl Cause {
     }
 }
 
+/// An event of the parser.
+struct ReportedEvent {
+    event: OwnedEvent,
+    cause: EventCause,
+}
+
 /// The events of the parser for whole lines.
 pub(crate) struct ParserReport {
-    events: Vec<(OwnedEvent, Cause)>,
+    events: Vec<ReportedEvent>,
     stats: Stats,
 }
 
@@ -36,8 +42,9 @@ impl ParserReport {
     /// Parses a plan that leaves lines whole.
     pub(crate) fn of(uncut: &PlayedPlan<'_>) -> Self {
         let mut events = Vec::new();
-        let report =
-            &mut |event: &Event<'_>, cause| events.push((event.clone().into_owned(), cause));
+        let report = &mut |event: &Event<'_>, cause| {
+            events.push(ReportedEvent { event: event.clone().into_owned(), cause });
+        };
         let stats = parse(uncut, report);
         Self { events, stats }
     }
@@ -74,39 +81,39 @@ impl ParserReport {
 fn event_difference(
     number: usize,
     event: &Event<'_>,
-    cause: Cause,
-    (expected, line): &(OwnedEvent, Cause),
+    cause: EventCause,
+    expected: &ReportedEvent,
 ) -> Option<String> {
-    if event.clone().without_texts() != *expected {
+    if event.clone().without_texts() != expected.event {
         return Some(format!("event {number} is another one than with whole lines"));
     }
     // The parser gives a line up as soon as it is too long.
     let is_early = matches!(event, Event::Diagnostic { code: DiagnosticCode::LineTooLong, .. });
-    let is_in_place = is_early || cause.ends(*line);
+    let is_in_place = is_early || cause.ends(expected.cause);
     let late = || format!("event {number} does not come with the piece that ends its line");
     (!is_in_place).then(late)
 }
 
 /// Gives the parser both sides of a plan, and each event with its cause to `report`.
-fn parse(played: &PlayedPlan<'_>, report: &mut dyn FnMut(&Event<'_>, Cause)) -> Stats {
+fn parse(played: &PlayedPlan<'_>, report: &mut dyn FnMut(&Event<'_>, EventCause)) -> Stats {
     let mut parser = Parser::with_limits(played.limits());
     let (mut from, mut written) = (0, 0);
     for (_, action) in played.plan.actions(played.capture()) {
         match action {
             Action::Print(piece) => {
                 let to = from + piece.len() as u64;
-                let cause = Cause::Piece(from, to);
+                let cause = EventCause::Piece(from, to);
                 parser.feed_with(piece, &mut |event| report(&event, cause));
                 from = to;
             }
             Action::Write(line) => {
                 written += 1;
-                let cause = Cause::HostLine(written);
+                let cause = EventCause::HostLine(written);
                 parser.feed_stdin_with(&line, &mut |event| report(&event, cause));
             }
         }
     }
-    parser.finish_with(&mut |event| report(&event, Cause::End))
+    parser.finish_with(&mut |event| report(&event, EventCause::End))
 }
 
 #[cfg(test)]
@@ -135,19 +142,30 @@ mod tests {
     #[test]
     fn cuts_change_no_event() {
         check(RUN, None);
-        check(&RUN.replace("Grüße", "Gruß!!"), Some("event 2 is another one than with whole lines"));
+        check(
+            &RUN.replace("Grüße", "Gruß!!"),
+            Some("event 2 is another one than with whole lines"),
+        );
         let init = RUN.lines().next().unwrap();
         check(init, Some("event 2 is another one than with whole lines"));
-        check(&RUN.replace('}', " }"), Some("event 1 does not come with the piece that ends its line"));
+        check(
+            &RUN.replace('}', " }"),
+            Some("event 1 does not come with the piece that ends its line"),
+        );
     }
 
     #[test]
     fn an_event_comes_with_the_piece_that_ends_its_line() {
-        let line = Cause::Piece(10, 20);
-        let is_ended_by = |from, to| Cause::Piece(from, to).ends(line);
+        let line = EventCause::Piece(10, 20);
+        let is_ended_by = |from, to| EventCause::Piece(from, to).ends(line);
         assert!(is_ended_by(10, 20) && is_ended_by(19, 20) && is_ended_by(5, 30));
         assert!(!is_ended_by(10, 19) && !is_ended_by(20, 30));
-        assert!(Cause::HostLine(2).ends(Cause::HostLine(2)) && Cause::End.ends(Cause::End));
-        assert!(!Cause::HostLine(1).ends(Cause::HostLine(2)) && !Cause::End.ends(line));
+        assert!(
+            EventCause::HostLine(2).ends(EventCause::HostLine(2))
+                && EventCause::End.ends(EventCause::End)
+        );
+        assert!(
+            !EventCause::HostLine(1).ends(EventCause::HostLine(2)) && !EventCause::End.ends(line)
+        );
     }
 }
