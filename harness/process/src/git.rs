@@ -16,7 +16,7 @@ use clitape_recording::cassette::Exit;
 
 use super::error::ProcessError;
 use super::launch::command;
-use super::run_to_end::{Ended, RunLimits, Why, run_to_end};
+use super::program::{Ended, RunLimits, Why, run_to_end};
 
 /// Options that turn off what has a fixed name.
 const OPTIONS: [&str; 11] = [

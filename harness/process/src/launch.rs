@@ -25,10 +25,9 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::confine::{Bounds, ConfineBy, NotConfined};
 use super::error::ProcessError;
-use super::isolation::{Isolation, NetworkSockets, NoIsolation, SocketKind};
-use super::passing::PassingReader;
+use super::isolation::{Isolation, NetworkSockets, NoIsolation, PassingReader, SocketKind};
+use super::meter::Work;
 use super::supervisors::Supervisor;
-use super::work::Work;
 
 /// The first argument of a `clitape` that supervises.
 pub const SUPERVISE: &str = "__supervise";

@@ -12,13 +12,10 @@ pub mod kept;
 mod launch;
 mod meter;
 mod npm;
-mod passing;
 #[cfg(target_os = "linux")]
 mod processes;
 mod program;
-mod removal;
 mod revision;
-mod run_to_end;
 mod scratch;
 mod stdin_pipe;
 #[cfg(target_os = "linux")]
@@ -26,7 +23,6 @@ mod supervise;
 #[cfg(target_os = "linux")]
 mod supervisors;
 pub mod threads;
-mod work;
 
 #[cfg(target_os = "linux")]
 pub use confine::enter;
@@ -35,18 +31,19 @@ pub use error::ProcessError;
 pub use git::{Git, work_tree};
 pub use isolation::{Cover, Isolation, NetworkDoor, NetworkSockets, NoIsolation, OwnNetwork};
 pub use launch::{ENTER, Guard, Running, SUPERVISE, command, launch, supervise_with};
-pub use meter::{Meter, Overflow};
+pub use meter::{Meter, Overflow, Work};
 pub use npm::{Install, InstallLimits, Installed, Npm, NpmCall, once};
-pub use program::{Attendant, Ending, OutputPiece, OutputReader, Program, ProgramStart};
+pub use program::{
+    Attendant, Ended, Ending, Output, OutputPiece, OutputReader, Program, ProgramStart, RunLimits,
+    Why, run_to_end,
+};
 pub use revision::{Checkout, Revision, build};
-pub use run_to_end::{Ended, Output, RunLimits, Why, run_to_end};
 pub use scratch::{PREFIX, Scratch, Swept, remove_stale};
 pub use stdin_pipe::{StdinClosed, StdinPipe, Unread};
 #[cfg(target_os = "linux")]
 pub use supervise::supervise;
 #[cfg(target_os = "linux")]
 pub use supervisors::end_programs;
-pub use work::Work;
 
 /// Without `/proc`, no process is found.
 #[cfg(not(target_os = "linux"))]

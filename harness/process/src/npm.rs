@@ -14,7 +14,7 @@ use fs_err as fs;
 
 use super::error::ProcessError;
 use super::launch::{Guard, command};
-use super::run_to_end::{RunLimits, Why, run_to_end};
+use super::program::{RunLimits, Why, run_to_end};
 use super::scratch::{Scratch, sweep};
 use crate::host::HostPaths;
 

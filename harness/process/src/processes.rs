@@ -14,7 +14,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::{Pid, Uid};
 
-use super::work::Work;
+use super::meter::Work;
 
 /// The longest time that is spent on ending processes.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);

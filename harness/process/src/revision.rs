@@ -14,8 +14,7 @@ use super::error::ProcessError;
 use super::git::Git;
 use super::launch::command;
 use super::npm::{InstallLimits, once};
-use super::program::{Attendant, Ending, OutputPiece, OutputReader, Program};
-use super::run_to_end::{Ended, RunLimits};
+use super::program::{Attendant, Ended, Ending, OutputPiece, OutputReader, Program, RunLimits};
 
 /// The columns of a program's last words in an error.
 const LAST_WORDS: usize = 400;

@@ -23,8 +23,8 @@ use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::{Pid, close, dup2_stderr, dup2_stdin, dup2_stdout, setsid};
 
 use super::confine::{self, Bounds, ConfineBy, Confined, EnterFailure};
+use super::isolation::pass;
 use super::launch::{DONE, LaunchPlan, SupervisorAnswer, exit_of};
-use super::passing::pass;
 use super::processes::{end_descendants, exit_status, zombies};
 use super::scratch::clean;
 use crate::threads;

@@ -6,7 +6,9 @@
 //!
 //! `bwrap` starts a program and waits for it. A waiting `bwrap` would turn a signal that ends the program into an exit
 //! code, and would keep the program's pipes open. So the supervisor kills `bwrap` before it gives the order and, as a
-//! subreaper, becomes the parent of the process in the sandbox.
+//! subreaper, becomes the parent of the process in the sandbox. On a system without Landlock, the sandbox shows the
+//! program the files of the system and its own, lets it write only its temporary folder, and has a network of its own;
+//! the process ids are those of the machine.
 
 use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
@@ -16,22 +18,26 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use clitape_recording::cassette::Confinement;
+use landlock::{
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, NetPort, RestrictionStatus, Ruleset,
+    RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope,
+    path_beneath_rules,
+};
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::unistd::{Pid, close, getpgrp, getpid, setpgid};
-use rustix::thread::{
-    CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_no_new_privs,
-};
+use rustix::thread::CapabilitySet;
 use serde::{Deserialize, Serialize};
 
+use super::super::isolation::{PassingReader, pass};
 use super::super::launch::ENTER;
-use super::super::passing::{PassingReader, pass};
-use super::bounds::{Bounds, NotConfined};
-use super::{bubblewrap, landlocked, namespaces, syscalls};
+use super::bounds::{Bounds, DEVICES, NotConfined, SYSTEM, VisiblePath};
+use super::{namespaces, syscalls};
 use crate::threads::NoMoreThreads;
 
 /// How long `bwrap` may take to make the sandbox, and the process to become the program.
@@ -129,7 +135,7 @@ pub(crate) fn start(
         Confinement::Bubblewrap => {
             let missing = EnterFailure::NotConfined(NotConfined::NoBubblewrap);
             let bwrap = bounds.bwrap.as_ref().ok_or(missing)?;
-            let wrapper = bubblewrap::command(bwrap, bounds, &std::env::current_dir()?);
+            let wrapper = bubblewrap(bwrap, bounds, &std::env::current_dir()?);
             entry.start(Some(wrapper), Layers::InSandbox)?.started()
         }
     }
@@ -310,14 +316,14 @@ fn failed(error: &io::Error) -> EnterReport {
 /// Takes on the layers of the order.
 fn confine(order: &Order, control: &UnixStream) -> Result<(), EnterReport> {
     let Order { layers, bounds, .. } = order;
-    if *layers == Layers::NamespacesAndLandlock && namespaces::enter(bounds).is_err() {
+    if *layers == Layers::NamespacesAndLandlock && namespaces::enter_tree(bounds).is_err() {
         return Err(EnterReport::NoNamespaces);
     }
     if *layers != Layers::Landlock {
         listen(bounds, control).map_err(|error| failed(&error))?;
     }
-    keep_capabilities(CapabilitySet::empty()).map_err(|error| failed(&error))?;
-    if *layers != Layers::InSandbox && !landlocked::restrict(bounds) {
+    namespaces::keep_capabilities(CapabilitySet::empty()).map_err(|error| failed(&error))?;
+    if *layers != Layers::InSandbox && !restrict_by_landlock(bounds) {
         return Err(EnterReport::NoLandlock);
     }
     // A system without such filters has the other layers.
@@ -333,16 +339,6 @@ fn listen(bounds: &Bounds, control: &UnixStream) -> io::Result<()> {
     pass(control, &line(&EnterReport::Listening)?, Some(listener.as_fd()))
 }
 
-/// Gives up all capabilities but these, in this process and in all that it starts.
-pub(super) fn keep_capabilities(kept: CapabilitySet) -> io::Result<()> {
-    set_no_new_privs(true)?;
-    let has = capabilities(None)?;
-    let kept = kept.intersection(has.permitted);
-    let inheritable = kept.intersection(has.inheritable);
-    let sets = CapabilitySets { effective: kept, permitted: kept, inheritable };
-    Ok(set_capabilities(None, sets)?)
-}
-
 /// Sets the stdin and stderr of the program, and closes the files that it must not inherit.
 fn redirect(command: &mut Command, order: &Order) -> io::Result<()> {
     let path = |number: RawFd| format!("/proc/self/fd/{number}");
@@ -355,4 +351,56 @@ fn redirect(command: &mut Command, order: &Order) -> io::Result<()> {
         close(number)?;
     }
     Ok(())
+}
+
+/// The version of Landlock whose rights are requested; an older kernel enforces the rights that it supports.
+const LANDLOCK_RIGHTS: ABI = ABI::V9;
+
+/// Confines this process and the processes that it starts. Returns whether the system can do that.
+fn restrict_by_landlock(bounds: &Bounds) -> bool {
+    apply_rules(bounds).is_ok_and(|status| status.ruleset != RulesetStatus::NotEnforced)
+}
+
+fn apply_rules(bounds: &Bounds) -> Result<RestrictionStatus, RulesetError> {
+    let read = AccessFs::from_read(LANDLOCK_RIGHTS);
+    let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate;
+    // A device that root makes in its folder would be one of the machine, such as a disk or a terminal.
+    let devices: BitFlags<AccessFs> = AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev;
+    let write = AccessFs::from_all(LANDLOCK_RIGHTS) & !devices;
+    let ports = bounds.port.map(|port| NetPort::new(port, AccessNet::ConnectTcp));
+    let ports = ports.into_iter().map(Ok::<_, RulesetError>);
+    Ruleset::default()
+        .handle_access(AccessFs::from_all(LANDLOCK_RIGHTS))?
+        .handle_access(AccessNet::ConnectTcp)?
+        .scope(Scope::AbstractUnixSocket)?
+        .scope(Scope::Signal)?
+        .create()?
+        .add_rules(path_beneath_rules(SYSTEM, read))?
+        .add_rules(path_beneath_rules(&bounds.read, read))?
+        .add_rules(path_beneath_rules(DEVICES, device))?
+        .add_rules(path_beneath_rules(&bounds.write, write))?
+        .add_rules(ports)?
+        .restrict_self()
+}
+
+/// Returns the command that makes the sandbox and starts a program there in `folder`; the program and its arguments
+/// are to be added.
+fn bubblewrap(bwrap: &Path, bounds: &Bounds, folder: &Path) -> Command {
+    let mut command = Command::new(bwrap);
+    // With its own user namespace, the program can't reach files of other processes through `/proc`.
+    command.args(["--unshare-user", "--unshare-ipc", "--unshare-net", "--cap-drop", "ALL"]);
+    command.arg("--new-session");
+    command.args(["--dev", "/dev"]);
+    for place in bounds.places() {
+        match place {
+            VisiblePath::Link { path, target } => command.arg("--symlink").arg(target).arg(path),
+            VisiblePath::Files { path, real } => {
+                let is_written = bounds.write.contains(&path);
+                command.arg(if is_written { "--bind" } else { "--ro-bind" }).arg(real).arg(path)
+            }
+        };
+    }
+    // The parent folders of these are in memory; the program must not write them.
+    command.args(["--remount-ro", "/dev", "--remount-ro", "/", "--chdir"]).arg(folder).arg("--");
+    command
 }

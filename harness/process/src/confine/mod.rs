@@ -1,30 +1,23 @@
 //! Confines a recorded CLI: it can read the system and its own files, write its temporary folder, and connect to
 //! the scripted model.
 //!
-//! [`enter`] is the process that confines itself and then becomes the CLI. It takes on [`landlocked`], together with
+//! [`enter`] is the process that confines itself and then becomes the CLI. It takes on Landlock, together with
 //! [`namespaces`] of its own where the system lets a user make them: a file tree without the user's files, and a network
-//! without the machine's. Without Landlock, [`bubblewrap`] makes the namespaces. Both ways have a filter of [`syscalls`]
+//! without the machine's. Without Landlock, bubblewrap makes the namespaces. Both ways have a filter of [`syscalls`]
 //! and no capabilities. SECURITY.md lists what each way refuses and what remains.
 
 mod bounds;
 #[cfg(target_os = "linux")]
-mod bubblewrap;
-#[cfg(target_os = "linux")]
 mod enter;
-#[cfg(target_os = "linux")]
-mod isolate;
-#[cfg(target_os = "linux")]
-mod landlocked;
 #[cfg(target_os = "linux")]
 mod namespaces;
 #[cfg(target_os = "linux")]
 mod syscalls;
 
-pub use bounds::ConfineBy;
-pub use bounds::{Bounds, NotConfined};
+pub use bounds::{Bounds, ConfineBy, NotConfined};
 #[cfg(target_os = "linux")]
 pub use enter::enter;
 #[cfg(target_os = "linux")]
 pub(crate) use enter::{Confined, EnterFailure, start};
 #[cfg(target_os = "linux")]
-pub(crate) use isolate::isolate;
+pub(crate) use namespaces::isolate;

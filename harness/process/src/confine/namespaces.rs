@@ -5,22 +5,36 @@
 //! attributes of the user's files, and speak to programs by their sockets. In a tree of its own these files do not
 //! exist, and what it may only read is mounted read-only. Landlock's rule for connections names a port and no address, so
 //! that the port of the scripted model on any other machine could be reached, too.
+//!
+//! A supervisor moves into such namespaces as well ([`isolate`]) where the program under it is a gateway with a network of
+//! its own. Programs of the machine that are reached by a file, and that would look up names or start programs for others
+//! in the machine's network, are covered by the caller.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
+use std::net::{TcpListener, UdpSocket};
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{getgid, getuid, pivot_root};
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketType, recv, send, socket};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket, socket_with,
+};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_no_new_privs,
+};
 
+use super::super::isolation::{Isolation, PassingReader, SocketKind, pass};
 use super::bounds::{Bounds, DEVICES, VisiblePath};
+use crate::threads;
 
 /// The folder that has the machine's tree while the new one is made.
 const OLD: &str = "/old";
@@ -37,7 +51,7 @@ const DEVICE_LINKS: [(&str, &str); 4] = [
 /// # Errors
 ///
 /// An error if the system does not let it. The process is then of no further use, because it may be half-way.
-pub(super) fn enter(bounds: &Bounds) -> io::Result<()> {
+pub(super) fn enter_tree(bounds: &Bounds) -> io::Result<()> {
     let current = std::env::current_dir()?;
     let devices =
         DEVICES.map(PathBuf::from).map(|path| VisiblePath::Files { real: path.clone(), path });
@@ -64,7 +78,7 @@ pub(super) fn enter(bounds: &Bounds) -> io::Result<()> {
 
 /// Gives this process a tree of mounts and `more` namespaces of its own, in which its user and group are the same as
 /// before.
-pub(super) fn enter_namespaces(more: CloneFlags) -> io::Result<()> {
+fn enter_namespaces(more: CloneFlags) -> io::Result<()> {
     let (user, group) = (getuid(), getgid());
     unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNS | more)?;
     fs::write("/proc/self/setgroups", "deny")?;
@@ -73,7 +87,7 @@ pub(super) fn enter_namespaces(more: CloneFlags) -> io::Result<()> {
 }
 
 /// Turns the loopback device on, which is the only one of a new network.
-pub(super) fn start_loopback() -> io::Result<()> {
+fn start_loopback() -> io::Result<()> {
     let kernel = socket(AddressFamily::NETLINK, SocketType::RAW, None)?;
     send(&kernel, &LOOPBACK_ON, SendFlags::empty())?;
     let mut answer = [0; 64];
@@ -178,12 +192,86 @@ fn unescaped(text: &[u8]) -> Vec<u8> {
 }
 
 /// Mounts without a file system of its own: a bind mount, or another setting of a mount.
-pub(super) fn bind(from: Option<&Path>, to: &Path, flags: MsFlags) -> io::Result<()> {
+fn bind(from: Option<&Path>, to: &Path, flags: MsFlags) -> io::Result<()> {
     Ok(mount(from, to, None::<&str>, flags, None::<&str>)?)
+}
+
+/// The capabilities that a root in the namespaces keeps: those that the files and processes of its own need, and the
+/// ports below 1024. None of them leads out of the namespaces.
+const KEPT: CapabilitySet = CapabilitySet::CHOWN
+    .union(CapabilitySet::DAC_OVERRIDE)
+    .union(CapabilitySet::DAC_READ_SEARCH)
+    .union(CapabilitySet::FOWNER)
+    .union(CapabilitySet::FSETID)
+    .union(CapabilitySet::KILL)
+    .union(CapabilitySet::NET_BIND_SERVICE);
+
+/// Moves this process, which must have one thread, into the namespaces. `opened` gets each socket that the caller's side
+/// needs.
+///
+/// # Errors
+///
+/// An error if the system does not let it. The process is then of no further use, because it may be half-way.
+pub(crate) fn isolate(
+    isolation: &Isolation,
+    mut opened: impl FnMut(SocketKind, &dyn AsFd) -> io::Result<()>,
+) -> io::Result<()> {
+    let network = match isolation.network {
+        Some(_) => CloneFlags::CLONE_NEWNET,
+        None => CloneFlags::empty(),
+    };
+    enter_namespaces(network)?;
+    bind(None, Path::new("/"), MsFlags::MS_REC | MsFlags::MS_PRIVATE)?;
+    for cover in isolation.covers.iter().filter(|cover| cover.path.exists()) {
+        bind(Some(&cover.by), &cover.path, MsFlags::MS_BIND)?;
+    }
+    if let Some(network) = &isolation.network {
+        start_loopback()?;
+        for address in &network.tcp {
+            opened(SocketKind::Tcp, &TcpListener::bind(address)?)?;
+        }
+        for address in &network.udp {
+            opened(SocketKind::Udp, &UdpSocket::bind(address)?)?;
+        }
+        let (ours, theirs) = UnixStream::pair()?;
+        opened(SocketKind::Door, &theirs)?;
+        threads::start("door", move || hand_out(ours))?;
+    }
+    keep_capabilities(KEPT)
+}
+
+/// Gives up all capabilities but these, in this process and in all that it starts.
+pub(super) fn keep_capabilities(kept: CapabilitySet) -> io::Result<()> {
+    set_no_new_privs(true)?;
+    let has = capabilities(None)?;
+    let kept = kept.intersection(has.permitted);
+    let inheritable = kept.intersection(has.inheritable);
+    let sets = CapabilitySets { effective: kept, permitted: kept, inheritable };
+    Ok(set_capabilities(None, sets)?)
+}
+
+/// Answers each byte with a socket of this network: of IPv4 for 0, and of IPv6 for 1. Ends with the connection.
+fn hand_out(caller: UnixStream) {
+    use std::io::Read as _;
+
+    let mut asked = PassingReader::new(caller);
+    let mut version = [0];
+    while asked.read_exact(&mut version).is_ok() {
+        let family = if version == [0] { AddressFamily::INET } else { AddressFamily::INET6 };
+        let made = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None);
+        let made = made.as_ref().ok().map(AsFd::as_fd);
+        if pass(&asked.stream, &version, made).is_err() {
+            break;
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::net::SocketAddr;
+    use std::time::Duration;
+
+    use super::super::super::isolation::NetworkSockets;
     use super::*;
 
     #[test]
@@ -202,5 +290,32 @@ mod tests {
             let expect = expect.map(|(path, flags)| (PathBuf::from(path), flags));
             assert_eq!(found, expect, "{line}");
         }
+    }
+
+    #[test]
+    fn a_door_hands_out_sockets() {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let handing = std::thread::spawn(move || hand_out(theirs));
+        let mut sockets = NetworkSockets::default();
+        sockets.add(SocketKind::Door, ours.into());
+        let door = sockets.door.take().unwrap();
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address: SocketAddr = server.local_addr().unwrap();
+        let limit = Duration::from_secs(60);
+        for _ in 0..3 {
+            let near = door.connect(address, limit).unwrap();
+            let (far, _) = server.accept().unwrap();
+            assert_eq!(near.local_addr().unwrap(), far.peer_addr().unwrap());
+        }
+        // A port that is bound and not listened on refuses, and stays so whatever the processes of other tests inherit.
+        let closed =
+            socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)
+                .unwrap();
+        rustix::net::bind(&closed, &SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+        let unheard = SocketAddr::try_from(rustix::net::getsockname(&closed).unwrap()).unwrap();
+        let refused = door.connect(unheard, limit).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+        drop(door);
+        handing.join().unwrap();
     }
 }
