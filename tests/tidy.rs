@@ -189,7 +189,7 @@ const CONTROL_WORDS: [&str; 4] =
 /// The folders that may name them: the module that reads and writes the lines of both sides; the product, which has its
 /// own reader because it is under test; and the facts, which read stdout independently of both.
 const PROTOCOL: [&str; 4] = [
-    "harness/recording/src/wire/",
+    "harness/recording/src/wire.rs",
     "harness/recording/src/facts/",
     "harness/stream/",
     "harness/gateway/",
@@ -270,10 +270,9 @@ const LIBRARIES: [&str; 7] = [
 
 /// The modules of the recording and of the runner above it, in the order of the data flow. A module may use the rows
 /// above its own, and in its own row only itself.
-const LAYERS: [&[&str]; 14] = [
-    &["clock", "files", "json_size", "text", "wire"],
-    &["limits", "names", "toml_text", "trace"],
-    &["input"],
+const LAYERS: [&[&str]; 13] = [
+    &["clock", "files", "limits", "text", "wire"],
+    &["names", "toml_text", "trace"],
     &["scenario"],
     &["cassette"],
     &["capture", "chat", "secrets"],

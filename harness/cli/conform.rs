@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clitape_recording::text::plural;
-use clitape_recording::{files, input};
+use clitape_recording::{files, limits};
 use clitape_runner::observed::{Conformance, conform};
 use serde_json::{Value, json};
 
@@ -102,6 +102,6 @@ fn schema(file: Option<&Path>) -> anyhow::Result<Value> {
 /// Reads a file or standard input, within the limits of a capture.
 fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
     let bytes = files::read_named(named(file))?;
-    input::check(file, &bytes)?;
+    limits::check_input(file, &bytes)?;
     Ok(bytes)
 }

@@ -7,7 +7,7 @@ use clitape_recording::cassette::{import, parse_stdin_capture};
 use clitape_recording::names::{CliVersion, ScenarioName};
 use clitape_recording::scenario::{Workspace, template};
 use clitape_recording::text::{plural, shell_quote};
-use clitape_recording::{files, input};
+use clitape_recording::{files, limits};
 
 use crate::confirm::remember;
 use crate::exit::ExitStatus;
@@ -42,13 +42,13 @@ pub(crate) struct Args {
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStatus> {
     let name = &args.scenario;
     let stdout = files::read_named(named(&args.file))?;
-    input::check(&args.file, &stdout)?;
+    limits::check_input(&args.file, &stdout)?;
     args.secrets.check()?;
     let written = match &args.stdin {
         None => Vec::new(),
         Some(file) => {
             let text = files::read_named(named(file))?;
-            input::check(file, &text)?;
+            limits::check_input(file, &text)?;
             parse_stdin_capture(&text).with_context(|| file.display().to_string())?
         }
     };

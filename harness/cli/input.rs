@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use clitape_gateway::ByteSize;
 use clitape_recording::files;
-use clitape_recording::input::set_most;
-use clitape_recording::limits::{CAPTURE, CHANNELS, PIECES, PLANS, ReplayLimits};
+use clitape_recording::limits::{CAPTURE, CHANNELS, PIECES, PLANS, ReplayLimits, set_most_input};
 
 /// The name of standard input and of standard output, wherever a command takes the path of a file.
 pub(crate) const STANDARD: &str = "-";
@@ -43,7 +42,7 @@ impl InputLimits {
     /// Applies the limits to the whole process.
     pub(crate) fn set(&self) {
         files::set_largest(self.max_file);
-        set_most(self.max_input, self.max_pieces);
+        set_most_input(self.max_input, self.max_pieces);
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use clitape_recording::cassette::{Cassette, Tick, line_by_line};
 use clitape_recording::scenario::{Scenario, Workspace};
-use clitape_recording::{files, input};
+use clitape_recording::{files, limits};
 use clitape_runner::replay::{StdinLine, stdin_lines};
 
 use crate::input::{is_standard, named};
@@ -56,7 +56,7 @@ impl CaptureFile {
     /// Reads the file to its end. In its timeline, each line comes on its own.
     pub(super) fn read(&self) -> anyhow::Result<WholeInput> {
         let stdout = files::read_named(&self.path).with_context(|| self.refused())?;
-        input::check(&self.path, &stdout)?;
+        limits::check_input(&self.path, &stdout)?;
         let timeline = line_by_line(&stdout);
         Ok(WholeInput { stdout, stdin: Vec::new(), timeline })
     }

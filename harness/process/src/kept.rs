@@ -2,7 +2,7 @@
 //!
 //! [`KeptBytes`] is the account of a command. Whoever stores what a compared program, a gateway, an agent or a bot sent
 //! counts it with [`KeptBytes::try_keep`] before, and calls [`KeptBytes::release`] when it is removed. A [`Held`] releases
-//! by itself. [`clitape_recording::json_size`] says how much memory JSON takes.
+//! by itself. [`clitape_recording::limits`] says how much memory JSON takes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -9,8 +9,6 @@ pub mod chat;
 pub mod clock;
 pub mod facts;
 pub mod files;
-pub mod input;
-pub mod json_size;
 pub mod limits;
 pub mod names;
 pub mod scenario;

@@ -1,12 +1,18 @@
-//! Every limit on what scenarios, captures and programs bring, with its default.
+//! Every limit on what scenarios, captures and programs bring, with its default, and the checks of an input.
 //!
 //! `docs/limits.md` lists them with what happens at each; `tests/commands/limits.rs` compares the page with
 //! these values. The ranges of the keys of a scenario are in `scenario/bounds.rs`: they are part of the
 //! format, as the ranges of a plan and of its faults are below.
+//!
+//! A replay keeps its whole trace in memory, and a few bytes of input, such as a blank line, take a thousand there. JSON takes
+//! up to a hundred times its length once it is parsed, as `[0,0]` does; [`parsed_bytes`] and [`json_bytes`] say how much.
 
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use clitape_gateway::ByteSize;
+use serde_json::{Map, Value};
 
 /// The limits on the output of one program. A program that exceeds one is ended, and the rest is not kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,3 +125,163 @@ pub const FAULTS: usize = 1_000;
 pub const FAULT_WAIT_S: u64 = 86_400;
 /// Milliseconds that a fault `slow` may take.
 pub const FAULT_SLOW_MS: u64 = 3_600_000;
+
+static MOST_BYTES: AtomicU64 = AtomicU64::new(CAPTURE.get());
+static MOST_PIECES: AtomicU64 = AtomicU64::new(PIECES);
+
+/// The part of an input that exceeds a limit.
+#[derive(Debug, thiserror::Error)]
+pub enum InputError {
+    /// Its bytes.
+    #[error(
+        "{path} has {bytes} bytes, and {most} are the most that is taken; raise the limit with `--max-input`"
+    )]
+    Bytes {
+        /// The file.
+        path: PathBuf,
+        /// How many it has.
+        bytes: usize,
+        /// The limit.
+        most: ByteSize,
+    },
+    /// Its lines, or the pieces that a plan cuts it into, with the lines of the host.
+    #[error(
+        "{path} has {count} {what}, and {most} are the most that is taken; raise the limit with `--max-pieces`"
+    )]
+    Pieces {
+        /// The file.
+        path: PathBuf,
+        /// `lines` or `pieces`.
+        what: &'static str,
+        /// How many it has.
+        count: u64,
+        /// The limit.
+        most: u64,
+    },
+}
+
+/// Sets how many bytes an input may have, and how many lines and pieces.
+pub fn set_most_input(bytes: ByteSize, pieces: u64) {
+    MOST_BYTES.store(bytes.get(), Ordering::Relaxed);
+    MOST_PIECES.store(pieces, Ordering::Relaxed);
+}
+
+/// Checks the bytes of the file at `path`, and the number of their lines.
+///
+/// # Errors
+///
+/// [`InputError`] when they are too many.
+pub fn check_input(path: &Path, bytes: &[u8]) -> Result<(), InputError> {
+    let most = ByteSize::bytes(MOST_BYTES.load(Ordering::Relaxed));
+    if most.is_below(bytes.len()) {
+        return Err(InputError::Bytes { path: path.to_owned(), bytes: bytes.len(), most });
+    }
+    let lines = bytes.iter().filter(|&&byte| byte == b'\n').count();
+    check_count(path, "lines", lines as u64)
+}
+
+/// Checks the number of the pieces that a plan cuts the file at `path` into, with the host's lines, which cut
+/// pieces too.
+///
+/// # Errors
+///
+/// [`InputError`] when they are too many.
+pub fn check_pieces(path: &Path, count: u64) -> Result<(), InputError> {
+    check_count(path, "pieces", count)
+}
+
+fn check_count(path: &Path, what: &'static str, count: u64) -> Result<(), InputError> {
+    let most = MOST_PIECES.load(Ordering::Relaxed);
+    if count > most {
+        return Err(InputError::Pieces { path: path.to_owned(), what, count, most });
+    }
+    Ok(())
+}
+
+/// Returns the bytes of memory that a JSON value takes.
+pub fn json_bytes(value: &Value) -> usize {
+    size_of::<Value>() + heap(value)
+}
+
+/// Returns the bytes of memory that the members of a JSON object take.
+pub fn map_bytes(map: &Map<String, Value>) -> usize {
+    // The table of an object has a power of two of slots and is seven eighths full at most.
+    let slots = match map.len() {
+        0 => return 0,
+        1..=3 => 4,
+        len => (len * 8 / 7 + 1).next_power_of_two(),
+    };
+    let members = map.len().max(slots * 7 / 8) * (MEMBER + size_of::<Value>());
+    slots * SLOT
+        + members
+        + map.iter().map(|(key, value)| key.capacity() + heap(value)).sum::<usize>()
+}
+
+/// The bytes of an object's table, its slots aside.
+const TABLE: usize = 16;
+/// The bytes of a slot of an object's table.
+const SLOT: usize = 9;
+/// The bytes of a member of an object, its value aside.
+const MEMBER: usize = 32;
+
+/// The bytes that a value has beside its own place.
+fn heap(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.capacity(),
+        Value::Array(values) => {
+            let empty = values.capacity().saturating_sub(values.len()) * size_of::<Value>();
+            empty + values.iter().map(json_bytes).sum::<usize>()
+        }
+        Value::Object(map) => map_bytes(map),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    }
+}
+
+/// Returns the most bytes of memory that a JSON text takes once it is parsed.
+pub fn parsed_bytes(text: &[u8]) -> usize {
+    // Lists and objects of one member have room for four; longer ones may be half empty.
+    let member = SLOT + MEMBER + size_of::<Value>();
+    let [list, object] = [4 * size_of::<Value>(), TABLE + 4 * member];
+    let of = |byte: &u8| match byte {
+        b'[' => list,
+        b'{' => object,
+        b',' => 2 * member,
+        _ => 1,
+    };
+    size_of::<Value>() + text.iter().map(of).sum::<usize>()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Compares the estimate of a text with the value that it is parsed to; both are at least `least`.
+    fn check(text: &str, least: usize) {
+        let value: Value = serde_json::from_str(text).expect("JSON");
+        let (parsed, real) = (parsed_bytes(text.as_bytes()), json_bytes(&value));
+        let text = &text[..text.len().min(40)];
+        assert!(least <= real && real <= parsed, "{text}: {least} {real} {parsed}");
+        assert!(parsed <= real * 8, "{text}: {real} {parsed}");
+    }
+
+    #[test]
+    fn a_json_text_takes_no_more_memory_than_is_said() {
+        let many = |part: &str| format!("[{}0]", part.repeat(10_000));
+        for (part, least) in [
+            ("0,", 720_000),
+            ("[],", 720_000),
+            ("[0],", 3_600_000),
+            ("{\"a\":0},", 3_800_000),
+            ("\"word\",", 760_000),
+            ("{\"a\":0,\"b\":0,\"c\":0,\"d\":0},", 8_000_000),
+            ("[[[[[[[[]]]]]]]],", 20_000_000),
+        ] {
+            check(&many(part), least);
+        }
+        let members: Vec<String> = (0..10_000).map(|number| format!("\"{number}\":0")).collect();
+        check(&format!("{{{}}}", members.join(",")), 1_100_000);
+        check(&json!("x".repeat(1_000)).to_string(), 1_000);
+    }
+}

@@ -2,5 +2,5 @@
 //! entries of a trace take.
 
 pub use clitape_process::kept::{Full, Held, KeptBytes};
-pub use clitape_recording::json_size::{json_bytes, map_bytes, parsed_bytes};
+pub use clitape_recording::limits::{json_bytes, map_bytes, parsed_bytes};
 pub use clitape_recording::trace::entry_bytes;

@@ -7,8 +7,7 @@ use serde::Deserialize;
 
 use super::canon;
 use super::format::{Cli, FORMAT, Manifest, Origin, RecordCounts, Tick, TickKind, line_by_line};
-use super::hash::sha256;
-use super::take::Take;
+use super::store::{Take, sha256};
 use crate::clock;
 use crate::names::{CassetteFile, CassettePart, CliVersion, NameError, ScenarioName};
 

@@ -1,21 +1,32 @@
-//! Reads cassettes, and never a damaged one in silence.
+//! Cassettes on disk: none is read in silence if it is damaged, and each is written whole or not at all, one writer at a time.
+//!
+//! A recording in memory is a [`Take`]. Its further runs are those in which the CLI resumed the session of an earlier run,
+//! in the same HOME and project. Their files are beside those of the first run, with the number of the run in the name:
+//! `stdout.2.jsonl`, `timeline.2.jsonl`, `transcript.2.jsonl` …, and `history.2.jsonl`: the messages of
+//! the first request, which show how the CLI continued the conversation. [`RunParts`] is the one place that lists the files.
+//!
+//! The files go to a folder beside the cassette, which then takes its place in one step ([`NewFolder`]), so that a
+//! reader sees the old cassette or the new one, and so does whoever looks after a crash. A crash may
+//! leave the folder beside it; [`abandoned`] finds those. The manifest has the SHA-256 of every file, and its own first line,
+//! the seal, is the SHA-256 of all that follows, so that an edited manifest is damaged like any other file.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use fs_err as fs;
+use sha2::{Digest, Sha256};
 
-use super::format::{FORMAT, Manifest, RecordCounts, Tick, TickKind, parse_timeline};
-use super::hash::sha256;
-use super::seal::unsealed;
-use super::take::{FurtherRun, Take};
-use crate::files::{self, FileError};
-use crate::input::{self, InputError};
+use super::format::{
+    FORMAT, Manifest, RecordCounts, RunFacts, Tick, TickKind, parse_timeline, render_timeline,
+};
+use crate::files::{self, FileError, NewFolder};
+use crate::limits::{self, InputError};
 use crate::names::{CassetteFile, CassettePart, CliVersion, MOST_RUNS, ScenarioName};
 use crate::scenario::{ScenarioError, Workspace};
 
-pub(super) const MANIFEST: &str = "cassette.toml";
+const MANIFEST: &str = "cassette.toml";
 
 /// Why a cassette can't be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -276,9 +287,12 @@ fn printed(
         })
     };
     let (stdout, timeline) = (take(CassettePart::Stdout)?, take(CassettePart::Timeline)?);
-    input::check(&dir.join(CassetteFile::new(CassettePart::Stdout, number).to_string()), &stdout)?;
+    limits::check_input(
+        &dir.join(CassetteFile::new(CassettePart::Stdout, number).to_string()),
+        &stdout,
+    )?;
     let path = dir.join(CassetteFile::new(CassettePart::Timeline, number).to_string());
-    input::check(&path, &timeline)?;
+    limits::check_input(&path, &timeline)?;
     let timeline = String::from_utf8(timeline)
         .map_err(|e| CassetteError::damaged(&path, e.to_string()))
         .and_then(|text| {
@@ -311,7 +325,7 @@ fn check_stdin(manifest: &Path, timeline: &[Tick], stdin: &[u8]) -> Result<(), C
     }
 }
 
-pub(super) fn counts(stdout: &[u8], timeline: &[Tick]) -> RecordCounts {
+fn counts(stdout: &[u8], timeline: &[Tick]) -> RecordCounts {
     let unterminated = stdout.last().is_some_and(|&byte| byte != b'\n');
     RecordCounts {
         bytes: stdout.len() as u64,
@@ -323,4 +337,270 @@ pub(super) fn counts(stdout: &[u8], timeline: &[Tick]) -> RecordCounts {
 /// Bytes of stdout that the timeline accounts for; [`parse_timeline`] saw to it that the sum is one.
 fn read_total(timeline: &[Tick]) -> u64 {
     timeline.iter().map(|tick| if let TickKind::Out(n) = tick.kind { n } else { 0 }).sum()
+}
+
+/// A recording or an import in memory, canonical, ready to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Take {
+    /// The manifest, which becomes `cassette.toml`; `counts`, `runs` and `sha256` are filled in on writing.
+    pub manifest: Manifest,
+    /// The bytes of `stdout.jsonl`.
+    pub stdout: Vec<u8>,
+    /// The entries of `timeline.jsonl`, sizes in canonical bytes.
+    pub timeline: Vec<Tick>,
+    /// The bytes of `stderr.txt`; no file when empty.
+    pub stderr: Vec<u8>,
+    /// The bytes of `stdin.jsonl`; no file when empty.
+    pub stdin: Vec<u8>,
+    /// The bytes of `transcript.jsonl`; no file when empty.
+    pub transcript: Vec<u8>,
+    /// The further runs, from the second.
+    pub further: Vec<FurtherRun>,
+}
+
+/// A further run in memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FurtherRun {
+    /// Its entry in `cassette.toml`; `counts` are filled in on writing.
+    pub facts: RunFacts,
+    /// The bytes of its stdout.
+    pub stdout: Vec<u8>,
+    /// When they came.
+    pub timeline: Vec<Tick>,
+    /// The bytes of its stderr; no file when empty.
+    pub stderr: Vec<u8>,
+    /// The conversation in its session's transcript after it; no file when empty.
+    pub transcript: Vec<u8>,
+    /// The messages it first sent to the model; no file when empty.
+    pub history: Vec<u8>,
+}
+
+/// The files of one run.
+#[derive(Debug)]
+pub struct RunParts<Argv, Timeline, Bytes> {
+    /// Which run it is, from 1.
+    pub number: usize,
+    /// The command line, which `cassette.toml` keeps.
+    pub argv: Argv,
+    /// When what it printed came: the timeline's file, parsed.
+    pub timeline: Timeline,
+    /// The other files, also those that are empty.
+    pub files: Vec<(CassetteFile, Bytes)>,
+}
+
+/// The runs of a [`Take`] or of a [`Cassette`], borrowed as `$borrow` says.
+macro_rules! runs {
+    ($take:expr, $($borrow:tt)+) => {{
+        let take = $take;
+        let first = RunParts {
+            number: 1,
+            argv: $($borrow)+ take.manifest.cli.argv,
+            timeline: $($borrow)+ take.timeline,
+            files: vec![
+                (CassetteFile::new(CassettePart::Stdout, 1), $($borrow)+ take.stdout),
+                (CassetteFile::new(CassettePart::Stderr, 1), $($borrow)+ take.stderr),
+                (CassetteFile::new(CassettePart::Stdin, 1), $($borrow)+ take.stdin),
+                (CassetteFile::new(CassettePart::Transcript, 1), $($borrow)+ take.transcript),
+            ],
+        };
+        let further = (2..).zip($($borrow)+ take.further).map(|(number, run)| RunParts {
+            number,
+            argv: $($borrow)+ run.facts.argv,
+            timeline: $($borrow)+ run.timeline,
+            files: vec![
+                (CassetteFile::new(CassettePart::Stdout, number), $($borrow)+ run.stdout),
+                (CassetteFile::new(CassettePart::Stderr, number), $($borrow)+ run.stderr),
+                (CassetteFile::new(CassettePart::Transcript, number), $($borrow)+ run.transcript),
+                (CassetteFile::new(CassettePart::History, number), $($borrow)+ run.history),
+            ],
+        });
+        std::iter::once(first).chain(further)
+    }};
+}
+
+impl Take {
+    /// The files of each run, to read them.
+    pub fn runs(&self) -> impl Iterator<Item = RunParts<&Vec<String>, &Vec<Tick>, &Vec<u8>>> {
+        runs!(self, &)
+    }
+
+    /// The files of each run, to change them.
+    pub fn runs_mut(
+        &mut self,
+    ) -> impl Iterator<Item = RunParts<&mut Vec<String>, &mut Vec<Tick>, &mut Vec<u8>>> {
+        runs!(self, &mut)
+    }
+}
+
+impl Cassette {
+    /// The files of each run.
+    pub fn runs(&self) -> impl Iterator<Item = RunParts<&Vec<String>, &Vec<Tick>, &Vec<u8>>> {
+        runs!(self, &)
+    }
+}
+
+/// The beginnings of the names of folders in which a cassette is written, in this version and before, or removed.
+const UNFINISHED: [&str; 3] = [".writing-", ".taking-", ".replaced-"];
+
+impl Take {
+    /// Writes the take as the cassette of its scenario and CLI version, in place of an existing one
+    /// there.
+    ///
+    /// # Errors
+    ///
+    /// [`CassetteError`] when a folder on the way is a link, a file can't be written, or another writer
+    /// of the scenario does not end; what stood there stays.
+    pub fn write(&self, workspace: &Workspace) -> Result<PathBuf, CassetteError> {
+        let (name, version) = (&self.manifest.scenario, &self.manifest.cli.version);
+        let place = workspace.new_cassette(name, version)?;
+        let fresh = NewFolder::beside(&place, UNFINISHED[0])?;
+        self.write_files(&fresh)?;
+        Ok(fresh.put_over()?)
+    }
+
+    /// Writes the take as the only cassette of a scenario that is new too: both of them, or neither.
+    ///
+    /// # Errors
+    ///
+    /// As [`write`](Self::write), and when the scenario can't be put in its place.
+    pub fn write_with(
+        &self,
+        workspace: &Workspace,
+        scenario: NewFolder,
+    ) -> Result<PathBuf, CassetteError> {
+        let place = self.write(workspace)?;
+        // From here on a folder is moved and no byte is written: a full disk has been found by now.
+        scenario.put().or_else(|error| remove(&place).and(Err(error)))?;
+        Ok(place)
+    }
+
+    /// Writes all files of the cassette into its folder.
+    fn write_files(&self, folder: &NewFolder) -> Result<(), CassetteError> {
+        let mut manifest = self.manifest.clone();
+        manifest.counts = counts(&self.stdout, &self.timeline);
+        let further = self.further.iter();
+        let further = further.map(|run| RunFacts {
+            counts: counts(&run.stdout, &run.timeline),
+            ..run.facts.clone()
+        });
+        manifest.runs = further.collect();
+        let files = self.runs().flat_map(|run| {
+            let timeline = CassetteFile::new(CassettePart::Timeline, run.number);
+            let rendered = Cow::from(render_timeline(run.timeline).into_bytes());
+            let files = run.files.into_iter().map(|(file, bytes)| (file, Cow::from(bytes)));
+            std::iter::once((timeline, rendered)).chain(files)
+        });
+        for (file, bytes) in files {
+            let is_always_there =
+                matches!(file.part(), CassettePart::Stdout | CassettePart::Timeline);
+            if let Some(path) = file.path(Path::new(""))
+                && (is_always_there || !bytes.is_empty())
+            {
+                folder.write(path, &bytes)?;
+                manifest.sha256.insert(file, sha256(&bytes));
+            }
+        }
+        let text = toml::to_string(&manifest).map_err(io::Error::other)?;
+        Ok(folder.write(MANIFEST, sealed(&text))?)
+    }
+}
+
+/// Removes the cassette at `place` in one step, as far as a reader sees.
+///
+/// # Errors
+///
+/// [`FileError`](files::FileError) when it can't be removed.
+pub fn remove(place: &Path) -> Result<(), files::FileError> {
+    files::remove_folder(place, UNFINISHED[2])
+}
+
+/// Folders in `dir`, that of a scenario's cassettes, which a writer left when it was ended; none while
+/// somebody writes there.
+///
+/// # Errors
+///
+/// When the folder can't be read.
+pub fn abandoned(dir: &Path) -> io::Result<Vec<PathBuf>> {
+    files::leftovers(dir, &UNFINISHED)
+}
+
+const SEAL_BEGIN: &str = "seal = \"";
+const SEAL_END: &str = "\"\n";
+/// The digits of a hash that a sentence shows.
+const SEAL_SHOWN: usize = 12;
+
+/// The text of a manifest with its seal.
+pub fn sealed(text: &str) -> String {
+    format!("{SEAL_BEGIN}{}{SEAL_END}{text}", sha256(text.as_bytes()))
+}
+
+/// The text behind the seal.
+///
+/// # Errors
+///
+/// What is wrong, in a sentence.
+fn unsealed(text: &str) -> Result<&str, String> {
+    let split = text.strip_prefix(SEAL_BEGIN).and_then(|rest| rest.split_once(SEAL_END));
+    let (seal, rest) = split.ok_or("its first line is no seal")?;
+    let own = sha256(rest.as_bytes());
+    let short = |hash: &str| -> String { hash.chars().take(SEAL_SHOWN).collect() };
+    match own == seal {
+        true => Ok(rest),
+        false if rest.contains('\r') => Err("its lines end with CR and LF".to_owned()),
+        false => Err(format!(
+            "its seal is {}…, and what follows has {}…, so that it was edited",
+            short(seal),
+            short(&own)
+        )),
+    }
+}
+
+/// Lower-case hexadecimal SHA-256, as `sha256sum` prints it.
+pub fn sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+/// [`sha256`] of the file at `path`, links followed; it may be larger than memory.
+pub fn sha256_of_file(path: &Path) -> io::Result<String> {
+    let mut file = fs::File::open(path)?;
+    let (mut hash, mut buffer) = (Sha256::new(), vec![0; 1 << 18]);
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(hex(&hash.finalize())),
+            Ok(n) => hash.update(&buffer[..n]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Bytes in lower-case hexadecimal.
+pub fn hex(hash: &[u8]) -> String {
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expect: Result<&str, &str>) {
+        match (unsealed(text), expect) {
+            (Ok(found), Ok(expect)) => assert_eq!(found, expect),
+            (Err(found), Err(expect)) => assert!(found.contains(expect), "{found}"),
+            (found, _) => panic!("{text}: {found:?}"),
+        }
+    }
+
+    #[test]
+    fn a_text_that_was_edited_does_not_fit_its_seal() {
+        let text = sealed("format = 2\na = 'b'\n");
+        check(&text, Ok("format = 2\na = 'b'\n"));
+        check(&text.replace('b', "c"), Err("it was edited"));
+        check(&(text.clone() + "\n"), Err("it was edited"));
+        check(&text.replace('\n', "\r\n"), Err("no seal"));
+        check(&text.replace("2\n", "2\r\n"), Err("CR and LF"));
+        check("format = 2\n", Err("no seal"));
+        check("", Err("no seal"));
+    }
 }

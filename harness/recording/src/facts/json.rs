@@ -1,4 +1,5 @@
-//! Reads a line of stdout as JSON, whatever its strings contain.
+//! Reads a line of stdout as JSON, whatever its strings contain, and leaves out the reasoning that a model writes at the
+//! beginning of its text, between tags.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -165,6 +166,22 @@ fn without_halves(text: &str) -> Cow<'_, str> {
     }
     out.push_str(&text[from..]);
     Cow::Owned(out)
+}
+
+/// The names of the tags.
+const TAGS: [&str; 4] = ["think", "thinking", "thought", "antthinking"];
+
+/// A text of the model without the reasoning at its beginning; a tag that never closes begins none.
+pub(super) fn without_reasoning(text: &str) -> &str {
+    let rest = || {
+        let inner = text.trim_start().strip_prefix('<')?;
+        let (name, inner) = inner.split_once('>')?;
+        let name = name.trim().to_ascii_lowercase();
+        let end = format!("</{name}>");
+        let at = inner.to_ascii_lowercase().find(&end).filter(|_| TAGS.contains(&name.as_str()))?;
+        Some(inner[at + end.len()..].trim_start())
+    };
+    rest().unwrap_or(text)
 }
 
 #[cfg(test)]

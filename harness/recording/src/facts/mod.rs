@@ -5,22 +5,20 @@
 //! of the parser must not excuse itself. Where stdout leaves something open, so do the facts, and the rules that need it do
 //! not apply.
 
-mod ending;
 mod json;
-mod lazy;
 mod model;
 mod reader;
-mod reasoning;
-mod secrets;
 mod turn_facts;
 
 pub use json::{record as read_record, records, records_with, texts_in};
-pub use lazy::{LazyFacts, RecordedWords};
 pub use model::{
     Facts, HostMessage, RecordedBlock, RecordedCall, RecordedFailure, RecordedMessage,
     RecordedQuestion, RecordedTurn,
 };
-pub use turn_facts::{QuestionFacts, TextSegment, ToolFacts, ToolOutcome, TurnEnding, TurnFacts};
+pub use turn_facts::{
+    LazyFacts, QuestionFacts, RecordedWords, TextSegment, ToolFacts, ToolOutcome, TurnEnding,
+    TurnFacts,
+};
 
 #[cfg(test)]
 mod tests;

@@ -5,11 +5,10 @@ use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 
 use serde_json::Value;
 
-use super::ending::{BeforeResult, NO_CONTENT, REFUSAL, answers_nobody, turn_of};
-use super::json;
-use super::json::{string, text, texts_in};
+use super::json::{self, string, text, texts_in};
 use super::model::{
-    Facts, HostMessage, RecordedBlock, RecordedCall, RecordedMessage, RecordedQuestion,
+    BeforeResult, Facts, HostMessage, NO_CONTENT, REFUSAL, RecordedBlock, RecordedCall,
+    RecordedMessage, RecordedQuestion, answers_nobody, turn_of,
 };
 use crate::capture::{Capture, StdinLine, stdin_lines};
 use crate::cassette::Cassette;

@@ -9,24 +9,18 @@
 //! disk leaves half a file. A link in place of a folder on the way is followed only where no repository can have
 //! brought it.
 
-mod error;
 mod folder;
-mod lock;
-mod new_folder;
 mod put;
 mod read;
 mod way;
 
-pub use error::FileError;
-pub use folder::{below, bytes, leftovers};
-pub use folder::{check_folders, is_there, make_folder, remove, rename, repository};
-pub use lock::lock;
-pub use new_folder::NewFolder;
-pub use new_folder::remove_folder;
-pub use put::UNFINISHED;
-pub use put::{NewFile, append, replace};
-pub use read::read_below;
-pub use read::{
-    LARGEST, largest, open, open_named, read, read_named, read_named_text, read_text, set_largest,
+pub use folder::{
+    NewFolder, below, bytes, check_folders, is_there, leftovers, lock, make_folder, remove,
+    remove_folder, rename, repository,
 };
-pub use way::{CONFIG, SCENARIOS};
+pub use put::{NewFile, UNFINISHED, append, replace};
+pub use read::{
+    LARGEST, largest, open, open_named, read, read_below, read_named, read_named_text, read_text,
+    set_largest,
+};
+pub use way::{CONFIG, FileError, SCENARIOS};

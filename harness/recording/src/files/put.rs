@@ -11,8 +11,7 @@ use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use tempfile::NamedTempFile;
 
-use super::error::FileError;
-use super::way::{brought_by, place};
+use super::way::{FileError, brought_by, place};
 
 /// The beginning of the name of a file or folder that is not yet in its place.
 pub const UNFINISHED: &str = ".clitape-";

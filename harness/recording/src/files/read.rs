@@ -11,7 +11,7 @@ use nix::errno::Errno;
 use nix::fcntl::{OFlag, openat};
 use nix::sys::stat::Mode;
 
-use super::error::FileError;
+use super::way::FileError;
 
 /// Largest file that is read, unless [`set_largest`] says otherwise.
 pub const LARGEST: ByteSize = ByteSize::mib(256);

@@ -1,9 +1,12 @@
-//! Why a scenario can't be used, each with the place and what to do.
+//! Why a scenario can't be used, each with the place and what to do, and the reader of its TOML files, which says so.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::files::FileError;
+use serde::de::DeserializeOwned;
+
+use crate::files::{self, FileError};
+use crate::toml_text::{TomlMistake, parse_toml};
 
 /// Why a scenario can't be used.
 #[derive(Debug, thiserror::Error)]
@@ -62,4 +65,15 @@ pub enum ScenarioError {
         /// What to do.
         hint: String,
     },
+}
+
+/// Reads a TOML file, with the line of a mistake in it.
+///
+/// # Errors
+///
+/// [`ScenarioError::Io`] or [`ScenarioError::Parse`].
+pub fn read_toml<T: DeserializeOwned>(path: &Path) -> Result<T, ScenarioError> {
+    let wrong =
+        |TomlMistake { line, what }| ScenarioError::Parse { path: path.to_owned(), line, what };
+    parse_toml(&files::read_text(path)?).map_err(wrong)
 }

@@ -8,18 +8,11 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::bounds;
-use super::channel::{ChannelSpec, Chat, ChatMode};
-use super::error::ScenarioError;
-use super::fault::Fault;
-use super::pinned::PinnedPlan;
-use super::record::RecordSpec;
-use super::run::RunSpec;
+use super::error::{ScenarioError, read_toml};
+use super::plans::{Fault, PinnedPlan, SweepSpec};
+use super::record::{RecordSpec, Trigger};
 use super::say::SayStep;
-use super::session::SessionSpec;
-use super::signal::Trigger;
-use super::sweep::SweepSpec;
-use super::toml_file::read_toml;
-use super::variant::{self, Variant};
+use super::setup::{self, ChannelSpec, Chat, ChatMode, RunSpec, SessionSpec, Variant};
 use crate::files;
 use crate::limits::ReplayLimits;
 use crate::names::{CliVersion, Issue, NameError, ScenarioName};
@@ -227,7 +220,7 @@ impl Scenario {
             return Some(what);
         }
         let outside = self.outside().or_else(|| self.unmade_check());
-        outside.or_else(|| variant::complaint(&self.variants, &self.channels))
+        outside.or_else(|| setup::variants_complaint(&self.variants, &self.channels))
     }
 
     /// The sentence about a key that asks for a check that is never made.

@@ -1,13 +1,23 @@
 //! `[record]` of `scenario.toml`: what to run, and what the host says to it.
+//!
+//! `host` names a host whose way to run the CLI the recording follows, and `login` says how the CLI is logged in to the
+//! model. `signal` is sent to the CLI in the middle of its run. `[[record.then]]` are further runs after the first, in the
+//! same HOME and project:
+//!
+//! ```toml
+//! [[record.then]]
+//! resume = "id"                 # --resume with the id of the run before
+//! prompt = "What did it say?"
+//! ```
 
-use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fmt;
 
-use super::host::HostPreset;
-use super::login::Login;
+use serde::{Deserialize, Serialize};
+
 use super::say::{SayAction, SayStep};
-use super::signal::{Exits, SignalPlan};
-use super::step::SessionStep;
-use super::versions::{MovedVersions, VersionRange};
+use super::versions::{MovedVersions, VersionRange, fact_of};
+use crate::names::CliVersion;
 
 /// `[record]`: what to run.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -122,9 +132,333 @@ impl RecordSpec {
     }
 }
 
+/// The way in which the CLI is logged in. The CLI reads the limits of an account from the headers of a
+/// response only for a subscriber.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Login {
+    /// With an API key.
+    #[default]
+    Key,
+    /// As a subscriber, with the token that `claude setup-token` makes.
+    Subscription,
+}
+
+impl Login {
+    /// Returns the variable of the environment that contains the key or the token. Its value is always
+    /// `clitape`, because only the scripted model reads it.
+    pub fn variable(self) -> &'static str {
+        match self {
+            Self::Key => "ANTHROPIC_API_KEY",
+            Self::Subscription => "CLAUDE_CODE_OAUTH_TOKEN",
+        }
+    }
+}
+
+/// One further run.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SessionStep {
+    /// The session that it resumes.
+    pub resume: Resume,
+    /// The prompt. Its words separate the turns of this run from those before: the model answers with
+    /// the first turn of its `[[step]]` when no assistant message follows them.
+    pub prompt: String,
+    /// How the CLI ends; see `record.exit`.
+    #[serde(default)]
+    pub exit: Exits,
+    /// A signal sent in the middle of it.
+    #[serde(default)]
+    pub signal: Option<SignalPlan>,
+}
+
+/// The session that a further run resumes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Resume {
+    /// That of the run before, by its id.
+    Id,
+    /// The last one in the project.
+    Continue,
+    /// A copy of that of the run before, under a new id.
+    Fork,
+    /// One that never was.
+    UnknownId,
+}
+
+/// `[record.signal]`: the signal and the moment.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SignalPlan {
+    /// The signal.
+    pub send: SignalName,
+    /// The condition on the CLI's output.
+    pub when: Trigger,
+    /// Milliseconds from then on.
+    #[serde(default)]
+    pub delay_ms: u64,
+}
+
+/// How the CLI ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Exit {
+    /// It exited with this code.
+    Code(i32),
+    /// This signal ended it.
+    Signal(i32),
+}
+
+impl fmt::Display for Exit {
+    /// `code 1`, `signal 9`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "code {code}"),
+            Self::Signal(number) => write!(f, "signal {number}"),
+        }
+    }
+}
+
+/// The signals that can be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub enum SignalName {
+    /// Interrupt, as Ctrl-C sends it.
+    #[serde(rename = "SIGINT")]
+    Int,
+    /// A request to end.
+    #[serde(rename = "SIGTERM")]
+    Term,
+    /// End at once.
+    #[serde(rename = "SIGKILL")]
+    Kill,
+}
+
+impl SignalName {
+    /// Its name and its number on Linux.
+    fn word(self) -> (&'static str, i32) {
+        match self {
+            Self::Int => ("SIGINT", 2),
+            Self::Term => ("SIGTERM", 15),
+            Self::Kill => ("SIGKILL", 9),
+        }
+    }
+
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        self.word().0
+    }
+}
+
+/// The condition on the CLI's output for a signal, on any thread of the run.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Trigger {
+    /// A call of this tool has started, its arguments being whole.
+    Tool(String),
+    /// This number of calls has started.
+    Calls(u64),
+    /// The text of one thread so far contains this.
+    Text(String),
+}
+
+/// How a CLI ends, as a scenario writes it: `1`, or `"SIGKILL"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum ExitWord {
+    /// With this code.
+    Code(i32),
+    /// By this signal.
+    Signal(SignalName),
+}
+
+impl From<ExitWord> for Exit {
+    fn from(word: ExitWord) -> Self {
+        match word {
+            ExitWord::Code(code) => Self::Code(code),
+            ExitWord::Signal(name) => Self::Signal(name.word().1),
+        }
+    }
+}
+
+/// `record.exit`: how the CLI ends.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "expected an exit code, the name of a signal, or a table of them such as { \"2.1.329\" = 1 }"
+)]
+pub enum Exits {
+    /// In the same way in every version.
+    Same(ExitWord),
+    /// In this way from this version on, until another one is named; with code 0 before the first of them.
+    SinceVersion(BTreeMap<CliVersion, ExitWord>),
+}
+
+impl Default for Exits {
+    fn default() -> Self {
+        Self::Same(ExitWord::Code(0))
+    }
+}
+
+impl Exits {
+    /// How a CLI version ends.
+    pub fn of(&self, version: &CliVersion) -> Exit {
+        match self {
+            Self::Same(word) => (*word).into(),
+            Self::SinceVersion(words) => {
+                fact_of(words, version).map_or(Exit::Code(0), |word| (*word).into())
+            }
+        }
+    }
+}
+
+/// A host that keeps the CLI running and speaks with it by stdin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, strum::Display)]
+pub enum HostPreset {
+    /// As gateways run it: an `initialize` with hooks, whose calls are answered at once, a uuid on each message.
+    #[serde(rename = "live")]
+    #[strum(serialize = "live")]
+    Live,
+    /// OpenClaw 2026.6.1: no `initialize`, no uuids, no permission questions.
+    #[serde(rename = "openclaw-2026.6.1")]
+    #[strum(serialize = "openclaw-2026.6.1")]
+    OpenClaw2026_6_1,
+    /// OpenClaw 2026.9.6: as `live`, with a session id of its own and its own arguments.
+    #[serde(rename = "openclaw-2026.9.6")]
+    #[strum(serialize = "openclaw-2026.9.6")]
+    OpenClaw2026_9_6,
+    /// The official SDK: an `initialize` without hooks, permission questions on stdout.
+    #[serde(rename = "sdk")]
+    #[strum(serialize = "sdk")]
+    Sdk,
+}
+
+/// How a host runs the CLI.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostProfile {
+    /// Its arguments, before those of the scenario. Those that choose a model and those that name a file of
+    /// the host are left out.
+    pub args: &'static [&'static str],
+    /// Further variables of the environment.
+    pub environment: &'static [(&'static str, &'static str)],
+    /// The request with which it begins.
+    pub initialize: Option<&'static str>,
+    /// A message; the content takes the place of `null` there, as does the uuid.
+    pub message: &'static str,
+    /// Whether a text is sent as a text, and not as a block.
+    pub plain_text: bool,
+    /// Whether its `PreToolUse` hook allows every call, so that the CLI asks no permission question.
+    pub allows_every_call: bool,
+}
+
+/// The session id that OpenClaw 2026.9.6 gives; it is the same in every recording.
+const HOST_SESSION: &str = "c11fa9e0-0000-4000-8000-5e5510000001";
+
+/// The hooks of a gateway.
+const HOOKED: &str = r#"{"subtype":"initialize","hooks":{"UserPromptSubmit":[{"hookCallbackIds":["UserPromptSubmit"]}],"PreToolUse":[{"hookCallbackIds":["PreToolUse"]}]}}"#;
+
+/// The host of a scenario that names none: only what its steps say.
+pub const PLAIN: HostProfile = HostProfile {
+    args: &[],
+    environment: &[],
+    initialize: None,
+    message: r#"{"type":"user","message":{"role":"user","content":null}}"#,
+    plain_text: false,
+    allows_every_call: false,
+};
+
+const LIVE: HostProfile = HostProfile {
+    args: &[
+        "--input-format",
+        "stream-json",
+        "--replay-user-messages",
+        "--permission-prompt-tool",
+        "stdio",
+    ],
+    environment: &[],
+    initialize: Some(HOOKED),
+    message: r#"{"type":"user","message":{"role":"user","content":null},"parent_tool_use_id":null,"uuid":null}"#,
+    plain_text: true,
+    allows_every_call: true,
+};
+
+const OPENCLAW_2026_6_1: HostProfile = HostProfile {
+    args: &[
+        "--setting-sources",
+        "user",
+        "--allowedTools",
+        "mcp__openclaw__*",
+        "--permission-mode",
+        "bypassPermissions",
+        "--strict-mcp-config",
+        "--input-format",
+        "stream-json",
+        "--permission-prompt-tool",
+        "stdio",
+        "--replay-user-messages",
+    ],
+    // Without it, the CLI refuses `bypassPermissions` to the superuser.
+    environment: &[("IS_SANDBOX", "1")],
+    initialize: None,
+    message: r#"{"type":"user","session_id":"","parent_tool_use_id":null,"message":{"role":"user","content":null}}"#,
+    plain_text: true,
+    allows_every_call: false,
+};
+
+const OPENCLAW_2026_9_6: HostProfile = HostProfile {
+    args: &[
+        "--disallowedTools",
+        "ScheduleWakeup,CronCreate,Bash(run_in_background:true),Monitor",
+        "--strict-mcp-config",
+        "--input-format",
+        "stream-json",
+        "--replay-user-messages",
+        "--permission-prompt-tool",
+        "stdio",
+        "--permission-mode",
+        "default",
+        "--setting-sources",
+        "user",
+        "--allowedTools",
+        "mcp__openclaw__*",
+        "--session-id",
+        HOST_SESSION,
+    ],
+    environment: &[],
+    initialize: Some(
+        r#"{"subtype":"initialize","appendSystemPrompt":"You are a personal assistant.","excludeDynamicSections":false,"hooks":{"UserPromptSubmit":[{"hookCallbackIds":["UserPromptSubmit"]}],"PreToolUse":[{"hookCallbackIds":["PreToolUse"]}]}}"#,
+    ),
+    message: r#"{"type":"user","message":{"role":"user","content":null},"parent_tool_use_id":null,"uuid":null,"session_id":"c11fa9e0-0000-4000-8000-5e5510000001"}"#,
+    plain_text: true,
+    allows_every_call: true,
+};
+
+const SDK: HostProfile = HostProfile {
+    args: &["--input-format", "stream-json", "--permission-prompt-tool", "stdio"],
+    environment: &[],
+    initialize: Some(r#"{"subtype":"initialize","hooks":null}"#),
+    message: r#"{"type":"user","session_id":"","message":{"role":"user","content":null},"parent_tool_use_id":null}"#,
+    plain_text: false,
+    allows_every_call: false,
+};
+
+impl HostPreset {
+    /// How the host runs the CLI.
+    pub fn profile(self) -> &'static HostProfile {
+        match self {
+            Self::Live => &LIVE,
+            Self::OpenClaw2026_6_1 => &OPENCLAW_2026_6_1,
+            Self::OpenClaw2026_9_6 => &OPENCLAW_2026_9_6,
+            Self::Sdk => &SDK,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
+    use crate::scenario::{ExitWord, RecordSpec};
 
     #[track_caller]
     fn check(keys: &str, expect: Option<&str>) {
@@ -170,5 +504,79 @@ mod tests {
             "prompt = 'p'\nhost = 'sdk'\n[[then]]\nresume = 'id'\nprompt = 'q'",
             Some("`[[record.then]]` runs the CLI once for each prompt"),
         );
+    }
+
+    #[test]
+    fn a_step_says_which_session_goes_on() {
+        let text = "prompt = 'p'\n[[then]]\nresume = 'RESUME'\nprompt = 'q'";
+        for (word, resume) in [
+            ("id", Resume::Id),
+            ("continue", Resume::Continue),
+            ("fork", Resume::Fork),
+            ("unknown-id", Resume::UnknownId),
+        ] {
+            let text = text.replace("RESUME", word);
+            let record: RecordSpec = toml::from_str(&(text + "\nexit = 1")).unwrap();
+            let [step] = &record.then[..] else { panic!("{record:?}") };
+            assert_eq!((step.resume, step.prompt.as_str()), (resume, "q"));
+            assert_eq!(step.exit, Exits::Same(ExitWord::Code(1)));
+        }
+        assert!(toml::from_str::<RecordSpec>(&text.replace("RESUME", "last")).is_err());
+    }
+
+    #[derive(Deserialize)]
+    struct File {
+        signal: Option<SignalPlan>,
+        #[serde(default)]
+        exit: Exits,
+    }
+
+    #[test]
+    fn a_signal_has_a_trigger() {
+        for (text, expect) in [
+            ("when = { tool = 'Bash' }", Trigger::Tool("Bash".into())),
+            ("when = { calls = 2 }\ndelay_ms = 0", Trigger::Calls(2)),
+            ("when = { text = 'half' }", Trigger::Text("half".into())),
+        ] {
+            let file: File = toml::from_str(&format!("[signal]\nsend = 'SIGINT'\n{text}")).unwrap();
+            let expect = SignalPlan { send: SignalName::Int, when: expect, delay_ms: 0 };
+            assert_eq!(file.signal, Some(expect));
+        }
+        assert!(toml::from_str::<File>("[signal]\nsend = 'SIGHUP'\nwhen = { calls = 1 }").is_err());
+        assert!(toml::from_str::<File>("[signal]\nsend = 'SIGINT'\nwhen = { line = 1 }").is_err());
+    }
+
+    #[test]
+    fn an_exit_is_a_code_or_a_signal_for_all_versions_or_from_a_version_on() {
+        let codes = |codes: [i32; 4]| codes.map(Exit::Code);
+        let signals = [Exit::Signal(15), Exit::Signal(15), Exit::Code(143), Exit::Code(143)];
+        for (text, expect) in [
+            ("", codes([0; 4])),
+            ("exit = 1", codes([1; 4])),
+            ("exit = { '2.1.148' = 7 }", codes([0, 0, 7, 7])),
+            ("exit = { '2.1.99' = 1, '2.1.148' = 0 }", codes([0, 1, 0, 0])),
+            ("exit = 'SIGKILL'", [Exit::Signal(9); 4]),
+            ("exit = { '1.0.0' = 'SIGTERM', '2.1.148' = 143 }", signals),
+        ] {
+            let file: File = toml::from_str(text).unwrap();
+            let versions = ["1.0.128", "2.1.99", "2.1.148", "2.1.331"];
+            let exits = versions.map(|version| file.exit.of(&version.parse().unwrap()));
+            assert_eq!(exits, expect, "{text}");
+        }
+    }
+
+    #[test]
+    fn every_host_has_lines_of_json_with_a_place_for_the_content() {
+        for profile in [&PLAIN, &LIVE, &OPENCLAW_2026_6_1, &OPENCLAW_2026_9_6, &SDK] {
+            let message: Value = serde_json::from_str(profile.message).unwrap();
+            assert_eq!(message.pointer("/message/content"), Some(&Value::Null));
+            if let Some(session) = message.get("session_id").and_then(Value::as_str) {
+                assert!(session.is_empty() || profile.args.contains(&session), "{session}");
+            }
+            let request =
+                profile.initialize.map(serde_json::from_str::<Value>).transpose().unwrap();
+            assert!(request.is_none_or(|request| request["subtype"] == "initialize"));
+            assert!(profile.args.is_empty() || profile.args.contains(&"stream-json"));
+        }
     }
 }

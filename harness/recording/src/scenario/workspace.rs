@@ -1,14 +1,17 @@
 //! The workspace: the folder that contains `scenarios/` and `cassettes/`.
+//!
+//! `clitape.toml` may have `[versions]`, which is written so that the rest of the file, comments too, stays as it is. In
+//! `.clitape/` clitape keeps files of its own from one run to the next; version control ignores it.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use fs_err as fs;
+use toml_edit::{Array, DocumentMut, Item, Value};
 
-use super::error::ScenarioError;
+use super::error::{ScenarioError, read_toml};
 use super::load::Scenario;
-use super::toml_file::read_toml;
 use super::versions::{self, Versions};
 use crate::files::{self, CONFIG, FileError, NewFolder, SCENARIOS};
 use crate::names::{CliVersion, NameError, ScenarioName, SubjectName};
@@ -326,4 +329,144 @@ fn unknown(name: &str, new: &str, root: &Path, known: &[ScenarioName]) -> Scenar
         }
     };
     ScenarioError::Unknown { name: name.to_owned(), root: root.to_owned(), hint }
+}
+
+impl Workspace {
+    /// Writes other versions into `[versions]` of `clitape.toml`.
+    ///
+    /// # Errors
+    ///
+    /// [`ScenarioError`] when the file has no `[versions]`, can't be understood or can't be written; it stays as it was.
+    pub fn write_versions(&self, versions: &Versions) -> Result<(), ScenarioError> {
+        self.require_versions()?;
+        let text =
+            with_versions(&files::read_text(&self.config())?, versions).map_err(|error| {
+                ScenarioError::Invalid { path: self.config(), what: error.message().to_owned() }
+            })?;
+        Ok(files::replace(&self.config(), text)?)
+    }
+}
+
+/// The text of a `clitape.toml` with other versions.
+fn with_versions(text: &str, versions: &Versions) -> Result<String, toml_edit::TomlError> {
+    let mut file = DocumentMut::from_str(text)?;
+    let all: Array = versions.baseline().iter().map(|version| version.as_str()).collect();
+    set_item(&mut file["versions"]["newest"], versions.newest().as_str().into());
+    set_item(&mut file["versions"]["baseline"], all.into());
+    Ok(file.to_string())
+}
+
+/// Puts a value in the place of another one, with the blanks and the comment around it.
+fn set_item(item: &mut Item, mut value: Value) {
+    if let Some(before) = item.as_value() {
+        *value.decor_mut() = before.decor().clone();
+    }
+    *item = Item::Value(value);
+}
+
+/// The folder.
+const OWN_FOLDER: &str = ".clitape";
+
+/// A file that clitape keeps.
+#[derive(Debug, Clone, Copy)]
+pub enum OwnFile<'a> {
+    /// The plans of a recording that failed: `.clitape/failures/NAME/VERSION.json`.
+    Failures(&'a ScenarioName, &'a CliVersion),
+    /// How far `clitape sweep` is: `.clitape/sweep.json`.
+    Sweep,
+}
+
+impl OwnFile<'_> {
+    /// Its place in the workspace.
+    pub fn path(self, workspace: &Workspace) -> PathBuf {
+        workspace.root().join(OWN_FOLDER).join(self.place())
+    }
+
+    /// Its text; none where it is not there.
+    ///
+    /// # Errors
+    ///
+    /// When it can't be read, or a folder on the way is a link.
+    pub fn read(self, workspace: &Workspace) -> Result<Option<String>, FileError> {
+        self.check_folders(workspace)?;
+        match files::read_text(&self.path(workspace)) {
+            Err(error) if error.is_not_found() => Ok(None),
+            text => Ok(Some(text?)),
+        }
+    }
+
+    /// Writes it whole, and the folders on the way.
+    ///
+    /// # Errors
+    ///
+    /// When it can't be written, or a folder on the way is a link.
+    pub fn write(self, workspace: &Workspace, text: &str) -> Result<(), FileError> {
+        self.check_folders(workspace)?;
+        files::make_folder(&workspace.root().join(self.folder()))?;
+        let ignored = workspace.root().join(OWN_FOLDER).join(".gitignore");
+        if !files::is_there(&ignored) {
+            files::replace(&ignored, "*\n")?;
+        }
+        files::replace(&self.path(workspace), text)
+    }
+
+    /// Removes it; another process may have done so already.
+    ///
+    /// # Errors
+    ///
+    /// When it can't be removed, or a folder on the way is a link.
+    pub fn remove(self, workspace: &Workspace) -> Result<(), FileError> {
+        self.check_folders(workspace)?;
+        files::remove(&self.path(workspace))
+    }
+
+    /// Its place below the folder.
+    fn place(self) -> PathBuf {
+        match self {
+            Self::Failures(name, version) => {
+                Path::new("failures").join(name.as_str()).join(format!("{version}.json"))
+            }
+            Self::Sweep => PathBuf::from("sweep.json"),
+        }
+    }
+
+    /// The folder that it is in, as seen from the workspace.
+    fn folder(self) -> PathBuf {
+        let mut place = Path::new(OWN_FOLDER).join(self.place());
+        place.pop();
+        place
+    }
+
+    fn check_folders(self, workspace: &Workspace) -> Result<(), FileError> {
+        files::check_folders(workspace.root(), &self.folder())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, add: &str, expect: &str) {
+        let file: toml::Table = toml::from_str(text).unwrap();
+        let versions: Versions = file["versions"].clone().try_into().unwrap();
+        let versions = versions.with(&add.parse().unwrap());
+        assert_eq!(with_versions(text, &versions).unwrap(), expect);
+    }
+
+    #[test]
+    fn the_rest_of_the_file_stays_as_it_is() {
+        check(
+            "# First.\n[versions]\nnewest  =  '2.1.329' # last\nbaseline = [\n  '2.1.148',\n  '2.1.329',\n]\n\n\
+             [subject.a] # A.\nkind='gateway'\n",
+            "2.1.330",
+            "# First.\n[versions]\nnewest  =  \"2.1.330\" # last\n\
+             baseline = [\"2.1.148\", \"2.1.329\", \"2.1.330\"]\n\n[subject.a] # A.\nkind='gateway'\n",
+        );
+        check(
+            "versions = { newest = '2.1.9', baseline = ['2.1.9'] }\n",
+            "2.1.8",
+            "versions = { newest = \"2.1.9\", baseline = [\"2.1.8\", \"2.1.9\"] }\n",
+        );
+    }
 }

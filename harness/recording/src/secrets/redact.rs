@@ -7,12 +7,10 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::decoded::Decoded;
 use super::fake::{Fakes, is_fake};
-use super::scan::{Hit, each, each_level, overlaps, scan_take};
-use super::segments::{Segment, segments};
+use super::scan::{Decoded, Hit, Segment, each, each_level, overlaps, scan_take, segments};
 use crate::cassette::canon::Canonical;
-use crate::cassette::canon::splice::{ByteEdit, splice};
+use crate::cassette::canon::texts::{ByteEdit, splice};
 use crate::cassette::{Take, moved};
 use crate::names::CassettePart;
 

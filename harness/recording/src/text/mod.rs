@@ -13,31 +13,18 @@
 //! * [`plural`] counts things, [`megabytes`] says how large they are, and [`near`] finds the names that a misspelt one may mean.
 
 pub mod asked;
-mod json;
 pub mod markdown;
 pub mod markup;
-mod near;
-mod needle;
-mod plural;
 mod safe;
 mod search;
-mod shell;
 mod short;
 pub mod shown;
-mod size;
-mod solid;
-mod whole;
-mod words;
 
-pub use json::json;
-pub use near::{did_you_mean, distance, near};
-pub use plural::plural;
-pub use safe::{Marked, TerminalSafe, is_hidden, marked, plain};
-pub use search::TextSearch;
-pub use shell::shell_quote;
-pub use shell::shell_words;
-pub use short::{Keep, MARK, common_end, common_start, end, pad, start, truncate, width};
-pub use size::megabytes;
-pub use solid::{solid, solid_chars};
-pub use whole::whole;
-pub use words::{WordDiff, changed_words};
+pub use safe::{Marked, TerminalSafe, is_hidden, json, marked, plain, shell_quote, shell_words};
+pub use search::{
+    TextSearch, WordDiff, changed_words, did_you_mean, distance, near, solid, solid_chars,
+};
+pub use short::{
+    Keep, MARK, common_end, common_start, end, megabytes, pad, plural, start, truncate, whole,
+    width,
+};

@@ -1,9 +1,13 @@
-//! Looks for many texts in another one at once: the work grows with what is read, and not with the number of texts.
+//! Compares texts: finds many of them in another one at once, the names that a misspelt one may mean, and the words that
+//! differ. The work of a search grows with what is read, and not with the number of texts.
 
 use std::collections::BTreeMap;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use memchr::memmem;
+use similar::{ChangeTag, TextDiff};
+
+use super::{common_end, common_start};
 
 /// Up to so many texts are looked for one after another, because an automaton takes longer to make than that takes.
 const FEW: usize = 8;
@@ -88,6 +92,96 @@ fn times_at_once(
     found.into_iter().map(|(number, (times, _))| (number, times)).collect()
 }
 
+/// The most names that [`near`] gives.
+const MOST: usize = 4;
+
+/// The names of `known` that `asked` may mean, the nearest first: those that contain it or that it contains, and those
+/// that differ from it by few letters.
+pub fn near<'a>(asked: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let allowed = (asked.chars().count() / 3).clamp(1, 2);
+    let is_near = |name: &'a str| {
+        let letters = distance(asked, name);
+        let is_part = asked.len() > 2 && (name.contains(asked) || asked.contains(name));
+        (letters <= allowed || is_part).then_some((letters, name))
+    };
+    let mut found: Vec<(usize, &str)> = known.into_iter().filter_map(is_near).collect();
+    found.sort_unstable();
+    found.dedup();
+    found.into_iter().map(|(_, name)| name).take(MOST).collect()
+}
+
+/// A question that names what a misspelt name may mean, as the end of a sentence; empty without such names.
+pub fn did_you_mean(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => format!("; did you mean `{one}`?"),
+        [first @ .., last] => format!("; did you mean `{}` or `{last}`?", first.join("`, `")),
+    }
+}
+
+/// The number of letters to add, remove or replace to make one text of another.
+pub fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// The length in bytes up to which texts are compared word by word.
+const WORDS: usize = 8_192;
+/// The share that two texts must have in common so that they are compared word by word.
+const ALIKE: f32 = 0.3;
+
+/// A text in parts; `true` marks the parts that differ from the other side's.
+pub type WordDiff = Vec<(bool, String)>;
+
+/// Compares two texts word by word. Of texts that are too long for that, or have little in common, the part
+/// between the common beginning and the common end differs.
+pub fn changed_words(a: &str, b: &str) -> [WordDiff; 2] {
+    if a.len().max(b.len()) <= WORDS {
+        let diff = TextDiff::from_unicode_words(a, b);
+        if diff.ratio() > ALIKE {
+            return [ChangeTag::Delete, ChangeTag::Insert].map(|side| {
+                let changes = diff.iter_all_changes();
+                let mut parts = WordDiff::new();
+                for change in changes.filter(|c| c.tag() == ChangeTag::Equal || c.tag() == side) {
+                    let changed = change.tag() == side;
+                    match parts.last_mut() {
+                        Some((before, text)) if *before == changed => text.push_str(change.value()),
+                        _ => parts.push((changed, change.value().to_owned())),
+                    }
+                }
+                parts
+            });
+        }
+    }
+    let head = common_start(a, b).len();
+    let tail = common_end(&a[head..], &b[head..]).len();
+    [a, b].map(|text| {
+        let end = text.len() - tail;
+        let parts = [(false, &text[..head]), (true, &text[head..end]), (false, &text[end..])];
+        let parts = parts.into_iter().filter(|(_, text)| !text.is_empty());
+        parts.map(|(changed, text)| (changed, text.to_owned())).collect()
+    })
+}
+
+/// A text without blanks, in which two texts are compared that may be broken into lines differently.
+pub fn solid(text: &str) -> String {
+    solid_chars(text).collect()
+}
+
+/// The characters of a text without the blanks.
+pub fn solid_chars(text: &str) -> impl Iterator<Item = char> {
+    text.chars().filter(|c| !c.is_whitespace())
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -134,5 +228,50 @@ mod tests {
         ) {
             check(&texts.iter().map(String::as_str).collect::<Vec<_>>(), &text);
         }
+    }
+
+    #[test]
+    fn a_misspelt_name_is_answered_with_those_near_it() {
+        let known = ["three-tools", "three-tools-live", "tool-error", "thinking", "plain-text"];
+        for (asked, expect) in [
+            ("three-tolls", vec!["three-tools"]),
+            ("tree-tools", vec!["three-tools"]),
+            ("thinkign", vec!["thinking"]),
+            ("tools", vec!["three-tools", "three-tools-live"]),
+            ("plain-text-2", vec!["plain-text"]),
+            ("x", vec![]),
+            ("something-else", vec![]),
+        ] {
+            assert_eq!(near(asked, known), expect, "{asked}");
+        }
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(did_you_mean(&[]), "");
+        assert_eq!(did_you_mean(&["a"]), "; did you mean `a`?");
+        assert_eq!(did_you_mean(&["a", "b", "c"]), "; did you mean `a`, `b` or `c`?");
+    }
+
+    /// Parts that differ stand in brackets.
+    fn check_words(a: &str, b: &str, expect: [&str; 2]) {
+        let shown = changed_words(a, b).map(|parts| {
+            let part = |(changed, text): (bool, String)| match changed {
+                true => format!("[{text}]"),
+                false => text,
+            };
+            parts.into_iter().map(part).collect::<String>()
+        });
+        assert_eq!(shown, expect);
+    }
+
+    #[test]
+    fn words_that_differ_are_marked_on_each_side() {
+        check_words("one two three", "one 2 three", ["one [two] three", "one [2] three"]);
+        check_words("a b", "a b", ["a b", "a b"]);
+        check_words("", "new", ["", "[new]"]);
+        // Texts with little in common differ from the common beginning to the common end.
+        check_words(
+            "(uvw xyz)",
+            "(12 34 56 78 90 12 34)",
+            ["([uvw xyz])", "([12 34 56 78 90 12 34])"],
+        );
     }
 }

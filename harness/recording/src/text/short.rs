@@ -1,9 +1,10 @@
-//! Long text on few columns.
+//! Text that a person can take in: long text on few columns, or with its end, and counts and sizes in words.
 //!
 //! A column is what a terminal gives to a letter: `字` and `🛠️` take two of them. A text is only ever cut
 //! between two grapheme clusters, so that an accent stays on its letter and `👩‍👩‍👧` stays one family.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
@@ -103,6 +104,63 @@ fn clusters(text: &str) -> impl DoubleEndedIterator<Item = (&str, usize)> {
     })
 }
 
+/// The most characters of a text that is listed as a whole.
+const WHOLE: usize = 4_000;
+/// The characters of each end of a longer one.
+const END: usize = 1_500;
+
+/// Lists a text below or behind its label, each line of it on a line of its own. Of a very long one the list has both
+/// ends, the number of characters between them, and `place`, the file that has them.
+pub fn whole(label: &str, text: &str, place: &str) -> Vec<String> {
+    if text.chars().nth(WHOLE).is_none() {
+        return match text.contains('\n') {
+            false => vec![format!("{label}: {text}")],
+            true => indented(format!("{label}:"), text),
+        };
+    }
+    let at = |n| text.char_indices().nth(n).map_or(text.len(), |(at, _)| at);
+    let count = text.chars().count();
+    let (start, end) = (&text[..at(END)], &text[at(count - END)..]);
+    let mut lines = indented(format!("{label}:"), start);
+    let left_out = plural(count - 2 * END, "character");
+    lines.push(format!("    {MARK} ({left_out} left out here; read {place})"));
+    indented_onto(&mut lines, end);
+    lines
+}
+
+fn indented(head: String, text: &str) -> Vec<String> {
+    let mut lines = vec![head];
+    indented_onto(&mut lines, text);
+    lines
+}
+
+fn indented_onto(lines: &mut Vec<String>, text: &str) {
+    lines.extend(text.split('\n').map(|line| format!("    {line}")));
+}
+
+/// A number and the noun it counts, `1 cassette` or `2 cassettes`.
+///
+/// `noun` is the singular, and words may come before it: `more line`, `pending golden`.
+pub fn plural<N: Copy + Display + PartialEq + From<u8>>(n: N, noun: &str) -> String {
+    if n == N::from(1) {
+        return format!("{n} {noun}");
+    }
+    let is_vowel = |c: char| "aeiou".contains(c);
+    match noun.strip_suffix('y') {
+        Some(stem) if !stem.ends_with(is_vowel) => format!("{n} {stem}ies"),
+        _ if ["s", "x", "ch", "sh"].iter().any(|end| noun.ends_with(end)) => {
+            format!("{n} {noun}es")
+        }
+        _ => format!("{n} {noun}s"),
+    }
+}
+
+/// A size in megabytes of a million bytes, rounded up to a tenth: `4.1 MB`.
+pub fn megabytes(bytes: u64) -> String {
+    let tenths = bytes.div_ceil(100_000);
+    format!("{}.{} MB", tenths / 10, tenths % 10)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,6 +223,57 @@ mod tests {
         for (text, expect) in [("ab", "ab  "), ("字", "字  "), ("👩‍👩‍👧", "👩‍👩‍👧  "), ("abcde", "abcde")]
         {
             assert_eq!(pad(text, 4), expect);
+        }
+    }
+
+    #[test]
+    fn a_text_is_listed_with_its_end() {
+        let check = |text: &str, expect: &[&str]| {
+            assert_eq!(whole("a", text, "f.toml"), expect, "{text}");
+        };
+        check("b", &["a: b"]);
+        check("b\n  c\n", &["a:", "    b", "      c", "    "]);
+        let long = "ü".repeat(4_000);
+        check(&long, &[&format!("a: {long}")]);
+        let ends = "ü".repeat(1_497);
+        check(
+            &format!("bb\n{long}\ncc"),
+            &[
+                "a:",
+                "    bb",
+                &format!("    {ends}"),
+                "    … (1006 characters left out here; read f.toml)",
+                &format!("    {ends}"),
+                "    cc",
+            ],
+        );
+    }
+
+    #[test]
+    fn one_is_singular_and_all_else_plural() {
+        for (n, noun, expect) in [
+            (0, "cassette", "0 cassettes"),
+            (1, "cassette", "1 cassette"),
+            (2, "cassette", "2 cassettes"),
+            (1, "more kind", "1 more kind"),
+            (11, "more kind", "11 more kinds"),
+            (1, "entry", "1 entry"),
+            (3, "entry", "3 entries"),
+            (3, "replay", "3 replays"),
+            (3, "process", "3 processes"),
+            (3, "patch", "3 patches"),
+        ] {
+            assert_eq!(plural(n, noun), expect);
+            assert_eq!(plural(n as u64, noun), expect, "of any width");
+        }
+    }
+
+    #[test]
+    fn a_size_is_rounded_up_so_that_only_nothing_is_0() {
+        for (bytes, expect) in
+            [(0, "0.0 MB"), (1, "0.1 MB"), (4_100_000, "4.1 MB"), (12_345_678_901, "12345.7 MB")]
+        {
+            assert_eq!(megabytes(bytes), expect);
         }
     }
 }

@@ -8,8 +8,7 @@ use std::sync::atomic::AtomicBool;
 use clitape_process::kept::{Full, Held, KeptBytes};
 use clitape_process::{Guard, Overflow, ProcessError, RunLimits, Why, command, run_to_end};
 use clitape_recording::cassette::Exit;
-use clitape_recording::json_size::parsed_bytes;
-use clitape_recording::limits::CallLimits;
+use clitape_recording::limits::{CallLimits, parsed_bytes};
 use clitape_recording::text::{Keep, truncate};
 use clitape_recording::trace::{Entry, entry_bytes};
 

@@ -11,7 +11,7 @@ use std::str::FromStr;
 use clitape_recording::capture::Capture;
 use clitape_recording::cassette::Tick;
 use clitape_recording::files::{self, FileError};
-use clitape_recording::input::{self, InputError};
+use clitape_recording::limits::{self, InputError};
 use clitape_recording::names::{CassetteFile, CliVersion, ScenarioName};
 use clitape_recording::scenario::{
     AcpClient, Chat, ChatMode, Fault, FaultKind, RunSpec, Scenario, Setup,
@@ -218,13 +218,13 @@ impl ReplayRequest {
             (None, None) => {
                 let (cut, seed) = self.cut_and_seed()?;
                 // A plan of many pieces is refused before it takes memory.
-                input::check_pieces(&self.input, cut.pieces(total))?;
+                limits::check_pieces(&self.input, cut.pieces(total))?;
                 Plan::cut(capture, timeline, cut, seed)
             }
         };
         plan.check_dialogue(capture)?;
         plan.check_agent(capture.stdout)?;
-        input::check_pieces(&self.input, plan.pieces_and_lines())?;
+        limits::check_pieces(&self.input, plan.pieces_and_lines())?;
         Ok(plan.with_faults(self.all_faults()))
     }
 

@@ -5,9 +5,8 @@ use std::ops::Range;
 
 use clitape_stream::tree::JsonNode;
 
-use super::needles::{Edge, Needle, SHORTEST, is_word_before};
 use super::rules::ends_of;
-use super::texts::{self, Texts};
+use super::texts::{self, Edge, Needle, SHORTEST, Texts, is_word_before};
 
 /// Facts about the machine and the run. Every value is replaced wherever it occurs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

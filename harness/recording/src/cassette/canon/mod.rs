@@ -4,9 +4,8 @@
 //! Recording a scenario again with the same CLI so gives the same bytes. Everything else keeps
 //! its bytes: no line is parsed and printed again. In order: lines become trees of spans, read
 //! by the parser's own reader ([`clitape_stream::tree`]); the rules by field blank values and
-//! collect ids (`rules`, `ids`); ids and the facts of the machine (`facts`) are looked for
-//! (`needles`) in texts in which a value is whole, the deltas of a block joined (`texts`); all
-//! edits are made at once (`splice`). The canonical form of a canonical form is itself.
+//! collect ids (`rules`); ids and the facts of the machine (`facts`) are looked for in texts in
+//! which a value is whole, the deltas of a block joined, and all edits are made at once (`texts`). The canonical form of a canonical form is itself.
 //!
 //! | rule | what it replaces |
 //! |---|---|
@@ -18,29 +17,25 @@
 //! | `host`, `user` | names, as whole words |
 //! | `racing` | fields that CLIs before 2.1.100 print one way or the other |
 //! | `order` | members of `modelUsage`, sorted |
-
-mod facts;
-mod ids;
-mod needles;
-mod rules;
-pub(crate) mod splice;
-pub(crate) mod texts;
-mod transcript;
-
-#[cfg(test)]
-mod tests;
+//! Of a session file the conversation alone is kept: the messages of the user, of the model and of the tools. Newer CLIs also
+//! write their system prompt, tool schemas, request shapes and the machine's details there. Lines are let through by type,
+//! so that a new kind stays out.
 
 use std::borrow::Cow;
 
-pub use facts::{MachineFacts, MachineFolder, guess};
-pub use splice::Canonical;
-pub use transcript::conversation_lines;
+use clitape_stream::tree::JsonNode;
+use rules::Ids;
+use texts::{ByteEdit, Matcher, Needle, TextParts, Texts, splice};
 
-use ids::Ids;
-pub use ids::is_uuid;
-use needles::{Matcher, Needle};
-use splice::{ByteEdit, splice};
-use texts::{TextParts, Texts};
+use super::format::{Tick, TickKind};
+
+mod facts;
+mod rules;
+pub(crate) mod texts;
+
+pub use facts::{MachineFacts, MachineFolder, guess};
+pub use rules::is_uuid;
+pub use texts::Canonical;
 
 /// The canonical form of the bytes of stdout, and the same replacements for the other files of
 /// the run.
@@ -121,3 +116,97 @@ fn in_order(text: &[u8]) -> (Cow<'_, [u8]>, u64) {
     }
     (raw, sorted)
 }
+
+/// Types of the lines that are kept.
+const CONVERSATION: [&[u8]; 3] = [b"user", b"assistant", b"summary"];
+
+/// Subtypes of the `system` lines that are kept: they mark where the conversation was cut.
+const SYSTEM_KINDS: [&[u8]; 2] = [b"compact_boundary", b"microcompact_boundary"];
+
+/// Fields of a kept line that identify the machine or contain the CLI's own text, emptied.
+const EMPTIED: [&str; 5] = ["gitBranch", "osVersion", "shell", "systemPrompt", "tools"];
+
+/// Returns the lines of a transcript that belong to the conversation, with their bytes.
+///
+/// These are the lines of type `user`, `assistant` and `summary`, and those of type `system` that
+/// mark a compaction. All other lines are left out, also those that are not JSON objects. The fields
+/// of a line that contain the git branch, the operating system, the shell, the system prompt or tool
+/// schemas are emptied to `""`, `[]` or `{}`.
+pub fn conversation_lines(transcript: &[u8]) -> Vec<u8> {
+    let mut kept = Vec::new();
+    for span in texts::lines(transcript) {
+        let line = &transcript[span];
+        let node = JsonNode::read(line, &(0..line.len()));
+        if let Some(node) = node.filter(|node| is_conversation(line, node)) {
+            kept.extend(splice(line, emptied(line, &node)).bytes);
+            kept.push(b'\n');
+        }
+    }
+    kept
+}
+
+fn is_conversation(raw: &[u8], node: &JsonNode) -> bool {
+    let text = |key| node.get(key).map_or(&b""[..], |value| value.text(raw));
+    CONVERSATION.contains(&text("type"))
+        || (text("type") == b"system" && SYSTEM_KINDS.contains(&text("subtype")))
+}
+
+fn emptied(raw: &[u8], node: &JsonNode) -> Vec<ByteEdit> {
+    EMPTIED
+        .iter()
+        .filter_map(|key| node.get(key))
+        .filter_map(|value| {
+            let with: &[u8] = match raw[value.span.start] {
+                b'"' => b"\"\"",
+                b'[' => b"[]",
+                b'{' => b"{}",
+                _ => return None,
+            };
+            Some(ByteEdit { span: value.span.clone(), with: with.to_vec(), rule: None })
+        })
+        .collect()
+}
+
+/// A timeline out of `events`, each with its milliseconds since the start and with sizes before
+/// replacements; `out` and `err` map the offsets of stdout and stderr to those after them.
+///
+/// A read without remaining bytes is removed, and its time becomes a part of the next interval.
+pub fn timeline(
+    events: impl IntoIterator<Item = (u64, TickKind)>,
+    out: impl Fn(u64) -> u64,
+    err: impl Fn(u64) -> u64,
+) -> Vec<Tick> {
+    let (mut at, mut out_at, mut err_at) = (0, 0, 0);
+    let size = |from: &mut u64, n: u64, map: &dyn Fn(u64) -> u64| {
+        let start = map(*from);
+        *from = from.saturating_add(n);
+        map(*from) - start
+    };
+    let mut ticks = Vec::new();
+    for (when, kind) in events {
+        let kind = match kind {
+            TickKind::Out(n) => TickKind::Out(size(&mut out_at, n, &out)),
+            TickKind::Err(n) => TickKind::Err(size(&mut err_at, n, &err)),
+            TickKind::In { line, offset } => TickKind::In { line, offset: offset.map(&out) },
+            other => other,
+        };
+        if !matches!(kind, TickKind::Out(0) | TickKind::Err(0)) {
+            let after_ms = when.saturating_sub(at);
+            at = when;
+            ticks.push(Tick { after_ms, kind });
+        }
+    }
+    ticks
+}
+
+/// The timeline of a recording after replacements in its `out` and `err`.
+pub fn moved(ticks: &[Tick], out: &Canonical, err: &Canonical) -> Vec<Tick> {
+    let events = ticks.iter().scan(0_u64, |at, tick| {
+        *at = at.saturating_add(tick.after_ms);
+        Some((*at, tick.kind.clone()))
+    });
+    timeline(events, |raw| out.map_offset(raw), |raw| err.map_offset(raw))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,8 @@
 use super::*;
 
+mod timeline;
+mod transcript;
+
 const S: &str = "845df1a2-d680-4cdc-ba84-847c1f5bcaa3";
 const U: &str = "4f3fd9bc-e361-4ac6-99ca-9a6738b97883";
 const S1: &str = "00000000-0000-4000-85e5-000000000001";

@@ -1,8 +1,266 @@
-//! An entry in a few words: what a timeline line, a sentence and a diff show of it.
+//! The trace: one ordered list of entries, the schema every part of the harness speaks.
+//!
+//! `schemas/trace.json` states it. One JSON object a line, keys in the order `at`, `lane`, `kind`,
+//! `data`.
+//! An [`Entry`] has a headline, which a timeline line, a sentence and a diff show of it. [`Entries`] know where those of each
+//! lane are, because the rules ask for lanes again and again.
 
+use std::borrow::Cow;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::limits::map_bytes;
 use crate::text::{Keep, plain, truncate, width};
-use crate::trace::{Entry, Lane};
-use serde_json::Value;
+
+/// One thing that happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "EntryLine")]
+pub struct Entry {
+    /// Virtual milliseconds since the replay began.
+    pub at: u64,
+    /// Where it happened.
+    pub lane: Lane,
+    /// The kind of the event; each lane has its own kinds.
+    pub kind: Cow<'static, str>,
+    /// Its particulars. Traces share those of entries that say the same.
+    pub data: Arc<Map<String, Value>>,
+    /// The turn that the particulars name, because many rules ask for it.
+    #[serde(skip)]
+    turn: u32,
+}
+
+/// An entry as a line of a trace says it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EntryLine {
+    at: u64,
+    lane: Lane,
+    kind: String,
+    data: Map<String, Value>,
+}
+
+impl From<EntryLine> for Entry {
+    fn from(line: EntryLine) -> Self {
+        Self::new(line.at, line.lane, line.kind, line.data)
+    }
+}
+
+/// Returns the bytes of memory that an entry of a trace takes.
+pub fn entry_bytes(entry: &Entry) -> usize {
+    size_of::<Entry>() + entry.kind.len() + size_of::<Map<String, Value>>() + map_bytes(&entry.data)
+}
+
+impl Entry {
+    /// Something that happened at `at`, in virtual milliseconds since the replay began.
+    pub fn new(
+        at: u64,
+        lane: Lane,
+        kind: impl Into<Cow<'static, str>>,
+        data: impl Into<Arc<Map<String, Value>>>,
+    ) -> Self {
+        let data = data.into();
+        // An entry of a bus has the id of its run, and any other one the turn itself, from the second on.
+        let said = data.iter().find_map(|(key, value)| match (key.as_str(), value) {
+            ("turn", Value::Number(turn)) => turn.as_u64(),
+            ("run_id", Value::String(id)) => id.strip_prefix("run-")?.parse().ok(),
+            _ => None,
+        });
+        let turn = said.map_or(1, |turn| u32::try_from(turn).unwrap_or(u32::MAX));
+        Self { at, lane, kind: kind.into(), data, turn }
+    }
+
+    /// The same at another time.
+    #[must_use]
+    pub fn at_time(&self, at: u64) -> Self {
+        Self { at, ..self.clone() }
+    }
+
+    /// The entry as one line of JSON, without LF.
+    #[allow(clippy::expect_used, reason = "the state is impossible")]
+    pub fn to_line(&self) -> String {
+        serde_json::to_string(self).expect("maps with string keys and plain values serialise")
+    }
+
+    /// The turn to which an entry of the bus, of a chat or of an event stream belongs, from 1.
+    pub fn turn(&self) -> u64 {
+        self.turn.into()
+    }
+
+    /// The particulars, to be changed; entries that shared them with this one keep theirs. The turn stays the same.
+    pub fn data_mut(&mut self) -> &mut Map<String, Value> {
+        Arc::make_mut(&mut self.data)
+    }
+
+    /// The particulars as a value of their own.
+    pub fn value(&self) -> Value {
+        Value::Object(Map::clone(&self.data))
+    }
+
+    /// A field of the particulars.
+    pub fn field(&self, key: &str) -> Option<&Value> {
+        // The few fields of an entry are found sooner one by one than by their hashes.
+        self.data.iter().find(|(name, _)| *name == key).map(|(_, value)| value)
+    }
+
+    /// A field that is text; empty when it is not there.
+    pub fn text(&self, key: &str) -> &str {
+        self.field(key).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// Whether the two entries are the same but for their times.
+    pub fn same_but_time(&self, other: &Self) -> bool {
+        self.lane == other.lane && self.kind == other.kind && self.data == other.data
+    }
+}
+
+/// Puts entries in the order of their turns: one may begin while the chat still delivers the one before.
+pub fn sort_by_turn(entries: &mut [&Entry]) {
+    entries.sort_by_key(|entry| entry.turn());
+}
+
+/// The map of a value made with `json!({…})`.
+pub fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}
+
+/// A time as the whole milliseconds of an entry.
+pub fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The lanes of a trace.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    ValueEnum,
+    strum::IntoStaticStr,
+    strum::Display,
+)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub enum Lane {
+    /// Bytes that arrived
+    Read,
+    /// The parser's events
+    Lifecycle,
+    /// The agent events that the bridge publishes
+    Bus,
+    /// Calls of the Telegram Bot API
+    Telegram,
+    /// Updates of the Agent Client Protocol
+    Acp,
+    /// Server-sent events
+    Sse,
+    /// The session on disk, after the run
+    Session,
+}
+
+impl Lane {
+    /// All lanes, in the order data takes.
+    pub const ALL: [Self; 7] = [
+        Self::Read,
+        Self::Lifecycle,
+        Self::Bus,
+        Self::Telegram,
+        Self::Acp,
+        Self::Sse,
+        Self::Session,
+    ];
+
+    /// The word in the trace.
+    pub fn as_str(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// The entries of a trace, in the order in which things happened.
+#[derive(Debug, Clone)]
+pub struct Entries {
+    all: Vec<Entry>,
+    /// The indices of the entries of each lane, once somebody has asked for one since the last change.
+    by_lane: OnceLock<[Vec<usize>; Lane::ALL.len()]>,
+}
+
+impl Entries {
+    /// Those of one lane.
+    pub fn lane(&self, lane: Lane) -> impl Iterator<Item = &Entry> {
+        let by_lane = self.by_lane.get_or_init(|| {
+            let mut by_lane = [const { Vec::new() }; Lane::ALL.len()];
+            for (index, entry) in self.all.iter().enumerate() {
+                by_lane[entry.lane as usize].push(index);
+            }
+            by_lane
+        });
+        by_lane[lane as usize].iter().map(|index| &self.all[*index])
+    }
+}
+
+impl Deref for Entries {
+    type Target = Vec<Entry>;
+
+    fn deref(&self) -> &Vec<Entry> {
+        &self.all
+    }
+}
+
+impl DerefMut for Entries {
+    fn deref_mut(&mut self) -> &mut Vec<Entry> {
+        self.by_lane.take();
+        &mut self.all
+    }
+}
+
+impl PartialEq for Entries {
+    fn eq(&self, other: &Self) -> bool {
+        self.all == other.all
+    }
+}
+
+impl From<Vec<Entry>> for Entries {
+    fn from(all: Vec<Entry>) -> Self {
+        Self { all, by_lane: OnceLock::new() }
+    }
+}
+
+impl From<Entries> for Vec<Entry> {
+    fn from(entries: Entries) -> Self {
+        entries.all
+    }
+}
+
+impl IntoIterator for Entries {
+    type Item = Entry;
+    type IntoIter = std::vec::IntoIter<Entry>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.all.into_iter()
+    }
+}
+
+impl<'e> IntoIterator for &'e Entries {
+    type Item = &'e Entry;
+    type IntoIter = std::slice::Iter<'e, Entry>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.all.iter()
+    }
+}
 
 /// The most columns of a text that is quoted in a headline.
 const QUOTED: usize = 72;
@@ -165,7 +423,37 @@ fn quote(text: &str, quoted: bool) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Map;
+
     use super::*;
+
+    #[test]
+    fn keys_stand_in_the_schema_s_order() {
+        let mut data = Map::new();
+        data.insert("delta".into(), "hi".into());
+        let entry = Entry::new(7, Lane::Lifecycle, "text", data);
+        let line = r#"{"at":7,"lane":"lifecycle","kind":"text","data":{"delta":"hi"}}"#;
+        assert_eq!(entry.to_line(), line);
+        assert_eq!(serde_json::from_str::<Entry>(line).unwrap(), entry);
+    }
+
+    #[test]
+    fn a_lane_has_what_was_changed_since_it_was_asked_for() {
+        let entry = |at, lane| Entry::new(at, lane, "text", Map::new());
+        let mut entries = Entries::from(vec![entry(1, Lane::Bus), entry(2, Lane::Read)]);
+        let times = |entries: &Entries, lane| -> Vec<u64> {
+            entries.lane(lane).map(|entry| entry.at).collect()
+        };
+        for lane in Lane::ALL {
+            let expect: Vec<u64> =
+                entries.iter().filter(|entry| entry.lane == lane).map(|entry| entry.at).collect();
+            assert_eq!(times(&entries, lane), expect, "{lane}");
+        }
+        entries.insert(0, entry(0, Lane::Bus));
+        assert_eq!(times(&entries, Lane::Bus), [0, 1]);
+        entries.retain(|entry| entry.at != 1);
+        assert_eq!(times(&entries, Lane::Bus), [0]);
+    }
 
     fn check(line: &str, expect: &str) {
         let entry: Entry = serde_json::from_str(line).unwrap();

@@ -1,0 +1,510 @@
+//! What a person sees in a chat: one fold over the calls of the Telegram lane.
+//!
+//! Everything that shows, compares or judges a chat uses this fold, so that no two of them can disagree: the
+//! equivalence of plans, the comparison of two sides, the proof, the page, the pictures, the terminal, and the rules for
+//! gateways of others. [`ChatView`] is the chat at one moment and keeps no more than that. [`ChatHistory`] stands on it
+//! and also keeps every text that a message had before.
+//!
+//! There is one policy for the calls:
+//!
+//! - **Refused.** A call with `"shown": false` changes nothing, and neither does one with `refused`. Only "not modified"
+//!   may be wrong: without `"shown": false` the server did that call, so it counts.
+//! - **Lost replies.** A call that was done and whose answer was lost changes the chat like any other: the person sees it,
+//!   although the caller does not know. A new message whose answer was lost is [out of reach](SeenMessage::is_out_of_reach),
+//!   because no caller knows its number, until a call about it comes nevertheless. If it has no part of the final text, it is
+//!   an [orphan](SeenMessage::is_orphaned): a person sees it, but it is not in the [final text](ChatView::final_text).
+//! - **Deletes.** `deleteMessage` and `deleteMessages` take away the messages of `message_id` and `message_ids`. Edits do
+//!   not bring a message back: Telegram refuses them, and one that is entered behind the delete was done before it. A new
+//!   message with the number of a deleted one is another message, because entries may be of several chats.
+//! - **Drafts.** `sendMessageDraft` and `sendChatAction` change nothing: what they show goes away by itself.
+//! - **Captions and files.** A caption is a text like any other. A message keeps its file when its caption or its buttons
+//!   are edited.
+//! - **Buttons.** `editMessageReplyMarkup` gives a message other buttons, or none; its text stays.
+//! - **Calls that overlap** (`done_at`). The one that the server did last gives a message its text, whatever the order in
+//!   which they were made. In the history, the text of the other one comes before it.
+//! - **Time.** A text is seen from `done_at` on, or else from the answer on, `took_ms` after the call.
+//! - **Markup.** A text is the Bot API's HTML, which [`text::markup`](crate::text::markup) reads: the field `html` of the
+//!   call, or else its text. The chat's server writes `html` where the text was sent as Markdown, without markup, or with
+//!   entities that are not the usual ones. Texts of other services than Telegram are shown as they are written.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, OnceLock};
+
+use serde_json::Value;
+
+use crate::scenario::{ChatProfile, FaultKind};
+use crate::text::markup::{BUTTON, Span, button, literal, read, spans};
+use crate::text::shown::letters;
+use crate::trace::{Entry, Lane};
+
+/// A chat at one moment.
+#[derive(Debug, Clone, Default)]
+pub struct ChatView {
+    messages: BTreeMap<u64, SeenMessage>,
+    /// The numbers of the messages that were deleted.
+    deleted: BTreeSet<u64>,
+}
+
+/// One message of a chat at one moment.
+#[derive(Debug, Clone)]
+pub struct SeenMessage {
+    /// The text in the markup of the chat's service.
+    pub text: Arc<str>,
+    /// The name of the file that it brings.
+    pub file: Option<String>,
+    /// The labels of its buttons, row by row; empty when it has none.
+    pub buttons: Vec<Vec<String>>,
+    /// Whether the message asks a question, or says what became of it.
+    pub is_question: bool,
+    /// How often the text was edited.
+    pub edits: u64,
+    /// Whether the message contains a part of the final text.
+    pub is_final: bool,
+    /// Whether the answer to the call that sent it was lost, so that no caller can change or delete it.
+    pub is_out_of_reach: bool,
+    /// The index of the entry that gave it its text, among the entries that were applied.
+    pub entry: usize,
+    /// The time from which on it is seen, in ms.
+    pub at: u64,
+    /// When the server did the call that gave it its text, if that call overlapped another one.
+    done_at: Option<u64>,
+    /// What a person reads, from when it is first asked for.
+    reading: OnceLock<Reading>,
+}
+
+/// The text of a message without its markup.
+#[derive(Debug, Clone)]
+struct Reading {
+    text: String,
+    letters: String,
+}
+
+/// The effect of an entry on a chat.
+enum Effect {
+    /// The entry changes nothing.
+    Nothing,
+    /// The message with this number is new, or is now as this.
+    Seen(u64, SeenMessage),
+    /// The message with this number was as this before the text that it has.
+    Overtaken(u64, SeenMessage),
+    /// The messages with these numbers are gone.
+    Deleted(Vec<u64>),
+    /// The messages with these numbers have the final text.
+    Final(Vec<u64>),
+}
+
+/// The change of a chat by an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChatChange {
+    /// The entry is of another lane, was refused, or marks what was marked before.
+    Nothing,
+    /// A call gave a message the text that it had.
+    SameText,
+    /// A message is new, has another text, or is deleted.
+    Text,
+    /// The text that a message has is now known to be final.
+    Final,
+}
+
+impl ChatView {
+    /// The chat after all of `entries`, those of other lanes left out.
+    pub fn after(entries: &[Entry]) -> Self {
+        let mut view = Self::default();
+        for (number, entry) in entries.iter().enumerate() {
+            view.apply(number, entry);
+        }
+        view
+    }
+
+    /// Applies the entry with the index `number`.
+    pub fn apply(&mut self, number: usize, entry: &Entry) -> ChatChange {
+        let effect = self.effect(number, entry);
+        self.take(effect)
+    }
+
+    /// Returns the effect that the entry with the index `number` has now.
+    fn effect(&self, number: usize, entry: &Entry) -> Effect {
+        if entry.lane != Lane::Telegram || !entry.is_shown() {
+            return Effect::Nothing;
+        }
+        let known = || entry.message_ids().filter(|id| self.messages.contains_key(id)).collect();
+        match entry.kind.as_ref() {
+            "final" => Effect::Final(known()),
+            "deleteMessage" | "deleteMessages" => Effect::Deleted(known()),
+            _ => self.text_effect(number, entry).unwrap_or(Effect::Nothing),
+        }
+    }
+
+    /// Returns the effect of a call that gives a message a text or buttons; `None` for any other call.
+    fn text_effect(&self, number: usize, entry: &Entry) -> Option<Effect> {
+        let edits_buttons = entry.kind == EDIT_BUTTONS;
+        if !entry.sets_text() && !edits_buttons {
+            return None;
+        }
+        let id = entry.message_id()?;
+        if !entry.makes_message() && self.deleted.contains(&id) {
+            return None;
+        }
+        let before = self.messages.get(&id);
+        let text = match entry.html() {
+            Some(html) => html.into(),
+            None => before.filter(|_| edits_buttons)?.text.clone(),
+        };
+        let file = entry.field("file").and_then(Value::as_str).map(str::to_owned);
+        let kept = || before.filter(|_| !entry.makes_message())?.file.clone();
+        let done_at = entry.field("done_at").and_then(Value::as_u64);
+        let message = SeenMessage {
+            text,
+            file: file.or_else(kept),
+            buttons: entry.buttons(),
+            is_question: entry.field("question").is_some(),
+            edits: before.map_or(0, |before| before.edits + 1),
+            is_final: entry.is_final(),
+            is_out_of_reach: entry.makes_message() && entry.is_lost(),
+            entry: number,
+            at: entry.seen_at(),
+            done_at,
+            reading: OnceLock::new(),
+        };
+        let is_overtaken =
+            before.is_some_and(|before| done_at.is_some() && done_at < before.done_at);
+        Some(if is_overtaken { Effect::Overtaken(id, message) } else { Effect::Seen(id, message) })
+    }
+
+    /// Changes the chat by an effect that an entry has now.
+    fn take(&mut self, effect: Effect) -> ChatChange {
+        match effect {
+            Effect::Nothing | Effect::Overtaken(..) => ChatChange::Nothing,
+            Effect::Seen(id, message) => {
+                self.deleted.remove(&id);
+                let is_same = self.messages.get(&id).is_some_and(|before| {
+                    before.text == message.text && before.buttons == message.buttons
+                });
+                self.messages.insert(id, message);
+                if is_same { ChatChange::SameText } else { ChatChange::Text }
+            }
+            Effect::Deleted(ids) => {
+                for id in &ids {
+                    self.messages.remove(id);
+                }
+                let is_changed = !ids.is_empty();
+                self.deleted.extend(ids);
+                if is_changed { ChatChange::Text } else { ChatChange::Nothing }
+            }
+            Effect::Final(ids) => {
+                let mut is_new = false;
+                for id in ids {
+                    if let Some(message) = self.messages.get_mut(&id) {
+                        is_new |= !std::mem::replace(&mut message.is_final, true);
+                    }
+                }
+                if is_new { ChatChange::Final } else { ChatChange::Nothing }
+            }
+        }
+    }
+
+    /// All messages that a person sees, the oldest first.
+    pub fn messages(&self) -> impl DoubleEndedIterator<Item = &SeenMessage> + ExactSizeIterator {
+        self.messages.values()
+    }
+
+    /// The same with their numbers.
+    pub fn numbered(&self) -> impl Iterator<Item = (u64, &SeenMessage)> {
+        self.messages.iter().map(|(id, message)| (*id, message))
+    }
+
+    /// The messages that a person ends up reading, the oldest first: all but orphaned drafts.
+    pub fn final_messages(&self) -> impl Iterator<Item = &SeenMessage> {
+        self.messages().filter(|message| !message.is_orphaned())
+    }
+
+    /// The texts of the [final messages](Self::final_messages).
+    pub fn final_text(&self) -> Vec<&str> {
+        self.final_messages().map(|message| &*message.text).collect()
+    }
+}
+
+impl SeenMessage {
+    /// Whether it is a draft that no caller can reach: it stays for good and has no part of the final text.
+    pub fn is_orphaned(&self) -> bool {
+        self.is_out_of_reach && !self.is_final
+    }
+
+    /// The text that a person reads in Telegram: without its markup, and with characters that hide.
+    pub fn plain_text(&self) -> &str {
+        &self.reading().text
+    }
+
+    /// The letters and digits of the [text](Self::plain_text), in lower case.
+    pub fn letters(&self) -> &str {
+        &self.reading().letters
+    }
+
+    fn reading(&self) -> &Reading {
+        self.reading.get_or_init(|| {
+            let text = read(&self.text);
+            let letters = letters(&text);
+            Reading { text, letters }
+        })
+    }
+
+    /// The text as runs with marks; its file and the buttons are below it, a line for each row.
+    pub fn spans(&self, profile: ChatProfile) -> Vec<Span> {
+        let mut all = match profile {
+            ChatProfile::Telegram => spans(&self.text),
+            // The marks of other services are shown as they are written.
+            ChatProfile::Discord | ChatProfile::Slack => vec![literal(&self.text, "")],
+        };
+        if let Some(file) = &self.file {
+            all.push(literal(&format!("\n📎 {file}"), ""));
+        }
+        for row in &self.buttons {
+            for (place, label) in row.iter().enumerate() {
+                all.push(literal(if place == 0 { "\n" } else { " " }, ""));
+                all.push(literal(&button(label), BUTTON));
+            }
+        }
+        all
+    }
+}
+
+/// A chat with all that was ever seen in it.
+#[derive(Debug, Clone, Default)]
+pub struct ChatHistory {
+    now: ChatView,
+    /// The messages by their numbers and by the first entry of each, because a number may be given out again.
+    messages: BTreeMap<(u64, usize), MessageHistory>,
+}
+
+/// A message with each text that it had.
+#[derive(Debug, Clone)]
+pub struct MessageHistory {
+    /// Its number.
+    pub id: u64,
+    /// The message as it was from each change of it on, the oldest first; at least one.
+    pub versions: Vec<SeenMessage>,
+    /// The call that deleted it.
+    pub deleted: Option<Deletion>,
+}
+
+/// The end of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deletion {
+    /// The time, in ms.
+    pub at: u64,
+    /// The index of the entry, among the entries that were applied.
+    pub entry: usize,
+}
+
+impl ChatHistory {
+    /// The history of all of `entries`, those of other lanes left out.
+    pub fn of(entries: &[Entry]) -> Self {
+        let mut history = Self::default();
+        for (number, entry) in entries.iter().enumerate() {
+            history.apply(number, entry);
+        }
+        history
+    }
+
+    /// Applies the entry with the index `number`.
+    pub fn apply(&mut self, number: usize, entry: &Entry) -> ChatChange {
+        let effect = self.now.effect(number, entry);
+        match &effect {
+            // That a text is final is nothing that a person sees.
+            Effect::Nothing | Effect::Final(_) => {}
+            Effect::Seen(id, seen) => self.add(*id, seen.clone()),
+            Effect::Overtaken(id, seen) => {
+                if let Some(message) = self.newest(*id) {
+                    let last = message.versions.len() - 1;
+                    message.versions.insert(last, seen.clone());
+                }
+            }
+            Effect::Deleted(ids) => {
+                let deletion = Deletion { at: entry.seen_at(), entry: number };
+                for id in ids {
+                    if let Some(message) = self.newest(*id) {
+                        message.deleted = Some(deletion);
+                    }
+                }
+            }
+        }
+        self.now.take(effect)
+    }
+
+    /// Adds a version to the message with this number, which may be a new one.
+    fn add(&mut self, id: u64, seen: SeenMessage) {
+        match self.newest(id).filter(|message| message.deleted.is_none()) {
+            Some(message) => message.versions.push(seen),
+            None => {
+                let place = (id, seen.entry);
+                let message = MessageHistory { id, versions: vec![seen], deleted: None };
+                self.messages.insert(place, message);
+            }
+        }
+    }
+
+    /// The newest message with this number.
+    fn newest(&mut self, id: u64) -> Option<&mut MessageHistory> {
+        self.messages.range_mut((id, 0)..=(id, usize::MAX)).next_back().map(|(_, message)| message)
+    }
+
+    /// The chat after the last entry.
+    pub fn now(&self) -> &ChatView {
+        &self.now
+    }
+
+    /// All messages, those that were deleted too, in the order of their numbers.
+    pub fn messages(&self) -> impl Iterator<Item = &MessageHistory> {
+        self.messages.values()
+    }
+
+    /// The messages that are there once the entry with this index has happened, each as it was then.
+    pub fn after(&self, entry: usize) -> impl Iterator<Item = &SeenMessage> {
+        self.messages().filter_map(move |message| message.after(entry))
+    }
+
+    /// The messages that stay in the chat.
+    pub fn at_end(&self) -> impl Iterator<Item = &MessageHistory> {
+        self.messages().filter(|message| message.deleted.is_none())
+    }
+
+    /// The messages that stay in the chat although the caller could have changed or deleted them.
+    pub fn left(&self) -> impl Iterator<Item = &MessageHistory> {
+        self.at_end().filter(|message| !message.last().is_out_of_reach)
+    }
+
+    /// Everything that was ever seen, in the order of the messages.
+    pub fn versions(&self) -> impl Iterator<Item = &SeenMessage> {
+        self.messages().flat_map(|message| &message.versions)
+    }
+}
+
+impl MessageHistory {
+    /// The message as it was at first.
+    pub fn first(&self) -> &SeenMessage {
+        &self.versions[0]
+    }
+
+    /// The message as it was at last.
+    pub fn last(&self) -> &SeenMessage {
+        &self.versions[self.versions.len() - 1]
+    }
+
+    /// The time at which it was first seen, in ms.
+    pub fn born(&self) -> u64 {
+        self.first().at
+    }
+
+    /// The message once the entry with this index has happened; `None` if it was not there.
+    pub fn after(&self, entry: usize) -> Option<&SeenMessage> {
+        if self.deleted.is_some_and(|deletion| deletion.entry <= entry) {
+            return None;
+        }
+        self.versions.iter().rev().find(|version| version.entry <= entry)
+    }
+}
+
+/// The field of a call that has what a person reads as the Bot API's HTML, where the text was sent in another form: in
+/// Markdown, without markup, or with entities that are not the usual ones. Every drawing of a chat goes by it.
+pub const CALL_HTML: &str = "html";
+
+/// The call that changes nothing but the buttons of a message.
+const EDIT_BUTTONS: &str = "editMessageReplyMarkup";
+
+/// What a call sends.
+impl Entry {
+    /// Whether the call gives a message a text: a new message or an edit, but no draft and no typing signal.
+    pub fn sets_text(&self) -> bool {
+        self.makes_message()
+            || matches!(self.kind.as_ref(), "editMessageText" | "editMessageCaption")
+    }
+
+    /// Whether the call sends a new message.
+    pub fn makes_message(&self) -> bool {
+        let is_passing = matches!(self.kind.as_ref(), "sendChatAction" | "sendMessageDraft");
+        self.kind.starts_with("send") && !is_passing
+    }
+
+    /// The text or the caption of a call as it was sent.
+    pub fn sent_text(&self) -> Option<&str> {
+        ["text", "caption"].iter().find_map(|key| self.field(key)?.as_str())
+    }
+
+    /// The text of a call as the Bot API's HTML.
+    pub fn html(&self) -> Option<&str> {
+        self.field(CALL_HTML).and_then(Value::as_str).or_else(|| self.sent_text())
+    }
+
+    /// The text of a call as a person reads it in Telegram.
+    pub fn plain_text(&self) -> String {
+        read(self.html().unwrap_or_default())
+    }
+
+    /// The number of the message that a call is about.
+    pub fn message_id(&self) -> Option<u64> {
+        self.field("message_id").and_then(Value::as_u64)
+    }
+
+    /// The numbers of all messages that a call is about, be it one or several.
+    pub fn message_ids(&self) -> impl Iterator<Item = u64> {
+        let several = self.field("message_ids").and_then(Value::as_array);
+        several.into_iter().flatten().filter_map(Value::as_u64).chain(self.message_id())
+    }
+
+    /// The labels of the buttons that a call gives its message, row by row.
+    pub fn buttons(&self) -> Vec<Vec<String>> {
+        let rows = self.field("buttons").and_then(Value::as_array);
+        let label = |button: &Value| button.as_str().unwrap_or_default().to_owned();
+        let row = |row: &Value| row.as_array().into_iter().flatten().map(label).collect();
+        rows.into_iter().flatten().map(row).collect()
+    }
+
+    /// Whether a call carries a part of the final text, or the entry says that it is delivered.
+    pub fn is_final(&self) -> bool {
+        self.kind == "final" || self.field("final") == Some(&Value::Bool(true))
+    }
+}
+
+/// How the chat's server answered a call.
+impl Entry {
+    /// Whether the call changed what a person sees; a call that was refused did not.
+    pub fn is_shown(&self) -> bool {
+        let refused = self.text("refused");
+        self.field("shown") != Some(&Value::Bool(false))
+            && (refused.is_empty() || refused.contains("not modified"))
+    }
+
+    /// The time of the answer, in ms; a call that was never answered has its own.
+    pub fn answered_at(&self) -> u64 {
+        self.at + self.field("took_ms").and_then(Value::as_u64).unwrap_or(0)
+    }
+
+    /// The time from which on a person sees what the call did, in ms.
+    fn seen_at(&self) -> u64 {
+        self.field("done_at").and_then(Value::as_u64).unwrap_or_else(|| self.answered_at())
+    }
+
+    /// Whether this is a new message of the draft that reached the chat and whose answer was lost.
+    pub fn is_lost_draft(&self) -> bool {
+        self.makes_message() && !self.is_final() && self.is_lost()
+    }
+
+    /// Whether the call was done and its answer never came.
+    pub fn is_lost(&self) -> bool {
+        [FaultKind::LostReply, FaultKind::Hang].map(FaultKind::as_str).contains(&self.answer())
+    }
+
+    /// The seconds that the server asked to wait, if it did.
+    pub fn wait_s(&self) -> Option<u64> {
+        let (kind, wait) = self.answer().split_once(':')?;
+        (kind == FaultKind::RateLimit.as_str()).then(|| wait.strip_suffix('s')?.parse().ok())?
+    }
+
+    /// The error of the call, or an empty text.
+    fn answer(&self) -> &str {
+        self.text("answer")
+    }
+}
+
+#[cfg(test)]
+mod tests;
