@@ -1,16 +1,22 @@
-//! All that a rule reads: an observation, the facts of the recording, and what follows from both.
+//! All that a rule reads: an observation, the facts of the recording, and what follows from both; and how an observation breaks
+//! a rule.
+//!
+//! What a transcript of a session states itself is read here as well, because the rules hold the verdict of the gateway
+//! against it.
 
 use std::cell::OnceCell;
+use std::collections::{BTreeMap, HashSet};
 
-use clitape_recording::chat::{ChatHistory, SeenMessage};
+use clitape_recording::chat::{ChatHistory, ChatView, SeenMessage};
 use clitape_recording::facts::{LazyFacts, RecordedWords, TurnFacts};
 use clitape_recording::scenario::Setup;
 use clitape_recording::trace::{Entries, Entry, Lane};
+use serde_json::{Map, Value};
 
+use crate::FindingKind;
 use crate::observation::{
     Observation, ObservedEnding, OwnReports, PlayedTurn, SubjectEvent, SubjectTraits,
 };
-use crate::transcript::RawTranscript;
 use crate::words::{FEW_LETTERS, Piece, contains, count, letters, pieces};
 
 /// The kinds of the person's acts.
@@ -179,7 +185,7 @@ impl<'c> Case<'c> {
     }
 
     /// Returns whether the recording has these words, so that a gateway shows what was recorded.
-    pub(crate) fn is_recorded(self, letters: &str) -> bool {
+    fn is_recorded(self, letters: &str) -> bool {
         self.words().recorded.iter().any(|text| text.contains(letters))
     }
 
@@ -200,7 +206,7 @@ impl<'c> Case<'c> {
 
 impl DueAnswer {
     /// The number of its letters and digits.
-    pub(crate) fn length(&self) -> usize {
+    fn length(&self) -> usize {
         self.pieces.iter().map(|piece| piece.letters.len()).sum()
     }
 
@@ -218,4 +224,152 @@ pub(crate) fn is_text(entry: &Entry) -> bool {
 /// Returns the text of the model that an entry of an editor has.
 pub(crate) fn model_text(entry: &Entry) -> Option<&str> {
     if is_text(entry) { entry.data.get("content")?["text"].as_str() } else { None }
+}
+
+/// A rule that an observation breaks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// The rule.
+    pub kind: FindingKind,
+    /// What the person saw, when, and what should have been; plain text, which may contain recorded text.
+    pub sentence: String,
+    /// The index of the entry that breaks the rule; `None` where it is something that is missing.
+    pub entry: Option<usize>,
+}
+
+/// What a check finds, before it is known which rule it is of.
+#[derive(Debug)]
+pub(crate) struct Broken<'c> {
+    /// The entry that breaks the rule; `None` where it is something that is missing.
+    pub(crate) entry: Option<&'c Entry>,
+    /// What is wrong.
+    pub(crate) sentence: String,
+}
+
+/// A rule that `entry` breaks.
+pub(crate) fn by(entry: &Entry, sentence: String) -> Option<Broken<'_>> {
+    Some(Broken { entry: Some(entry), sentence })
+}
+
+/// A rule that the entry with the index `entry` breaks.
+pub(crate) fn by_index(case: Case<'_>, entry: usize, sentence: String) -> Option<Broken<'_>> {
+    Some(Broken { entry: case.entries.get(entry), sentence })
+}
+
+/// A rule that the observation as a whole breaks.
+pub(crate) fn whole<'c>(sentence: String) -> Option<Broken<'c>> {
+    Some(Broken { entry: None, sentence })
+}
+
+/// The entries of a lane, turn by turn.
+pub(crate) fn by_turn(case: Case<'_>, lane: Lane) -> BTreeMap<u64, Vec<&Entry>> {
+    let entries: Vec<&Entry> = case.lane(lane).collect();
+    let mut turns: BTreeMap<u64, Vec<&Entry>> = BTreeMap::new();
+    for same in entries.chunk_by(|a, b| a.turn() == b.turn()) {
+        let [first, ..] = same else { continue };
+        turns.entry(first.turn()).or_default().extend(same);
+    }
+    turns
+}
+
+/// Whether an entry of the bus says that its run is over.
+pub(crate) fn is_run_end(entry: &Entry) -> bool {
+    entry.kind == "lifecycle" && matches!(entry.text("phase"), "end" | "error")
+}
+
+/// Whether a call of the chat has a fault of its server, so that the server decides what is seen.
+pub(crate) fn has_server_faults(case: Case<'_>) -> bool {
+    case.lane(Lane::Telegram).any(|entry| entry.field("answer").is_some())
+}
+
+/// A field of an object in an entry that is text; empty when it is not there.
+pub(crate) fn text<'v>(fields: &'v Map<String, Value>, key: &str) -> &'v str {
+    fields.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The calls and the lines that a transcript says of itself.
+#[derive(Debug, Default)]
+pub(crate) struct RawTranscript {
+    /// True if it has the model's words, or a call, of the main conversation.
+    pub(crate) has_answer: bool,
+    /// The calls of its last message that have no result.
+    pub(crate) open: Vec<String>,
+    /// The lines of subagents.
+    pub(crate) sidechain: u64,
+}
+
+impl RawTranscript {
+    /// Reads a transcript with `serde_json` alone.
+    pub(crate) fn read(bytes: &[u8]) -> Self {
+        let lines = bytes.split(|byte| *byte == b'\n');
+        let lines: Vec<Value> =
+            lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
+        let is_sidechain = |line: &&Value| line["isSidechain"] == true;
+        let main: Vec<&Value> =
+            lines.iter().filter(|line| !is_sidechain(line) && is_said(line)).collect();
+        Self {
+            has_answer: main.iter().any(|line| line["type"] == "assistant"),
+            open: open_calls(&main),
+            sidechain: lines.iter().filter(is_sidechain).count() as u64,
+        }
+    }
+}
+
+/// Whether a line is of the conversation.
+fn is_said(line: &Value) -> bool {
+    let said = &line["message"]["role"];
+    ["assistant", "user"].iter().any(|role| line["type"] == *role && said == role)
+}
+
+/// The calls without a result of the last message, which may have a line for each of its blocks.
+fn open_calls(main: &[&Value]) -> Vec<String> {
+    let Some(last) = main.iter().rposition(|line| line["type"] == "assistant") else {
+        return Vec::new();
+    };
+    let id = &main[last]["message"]["id"];
+    let is_prompt =
+        |line: &Value| line["type"] == "user" && blocks(line).all(|block| !is_result(block));
+    let first = (0..=last).rev().take_while(|place| !is_prompt(main[*place]));
+    let is_of_it =
+        |place: &usize| *place == last || !id.is_null() && main[*place]["message"]["id"] == *id;
+    let first = first.filter(is_of_it).last().unwrap_or(last);
+    let answered: HashSet<&str> = main[first..]
+        .iter()
+        .flat_map(|line| blocks(line))
+        .filter(|block| is_result(block))
+        .filter_map(|block| block["tool_use_id"].as_str())
+        .collect();
+    let lines = main[first..=last].iter().filter(|line| line["message"]["id"] == *id);
+    let calls = lines.flat_map(|line| blocks(line)).filter(|block| is_call(block));
+    let ids = calls.filter_map(|call| call["id"].as_str());
+    ids.filter(|id| !answered.contains(id)).map(str::to_owned).collect()
+}
+
+fn blocks(line: &Value) -> impl Iterator<Item = &Value> {
+    line["message"]["content"].as_array().into_iter().flatten()
+}
+
+fn is_call(block: &Value) -> bool {
+    block["type"].as_str().is_some_and(|kind| kind.ends_with("tool_use"))
+}
+
+fn is_result(block: &Value) -> bool {
+    block["type"].as_str().is_some_and(|kind| kind.ends_with("tool_result"))
+}
+
+/// What a person finally reads: the text of each message that is left in the chat, without its markup, or the text of
+/// the model in an editor.
+pub fn finally_read(entries: &[Entry]) -> Vec<String> {
+    let view = ChatView::after(entries);
+    let messages = view.messages().map(|message| message.plain_text().trim().to_owned());
+    let told: String = entries.iter().filter_map(model_text).collect();
+    messages.chain((!told.is_empty()).then_some(told)).collect()
+}
+
+/// Whether two texts say the same to a person, but for numbers: many gateways show how long something took.
+pub fn says_the_same(one: &str, other: &str) -> bool {
+    let words = |text: &str| -> String {
+        letters(text).chars().filter(|letter| !letter.is_numeric()).collect()
+    };
+    words(one) == words(other)
 }

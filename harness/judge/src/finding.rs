@@ -3,23 +3,21 @@
 //!
 //! [`Finding`] is what the checks make and what every report shows, and it is serialised as it is. All of
 //! its text is made safe to print when it is made or read, by [`Finding::safe`].
-
-mod command;
-mod kind;
+//!
+//! Its kind has an id and a name. Its commands are lines that a report may show as such: a report can come from anyone, and a
+//! reader pastes its commands into a shell, so that of what was read only a line that clitape itself writes is a command.
 
 use std::convert::Infallible;
 use std::fmt;
+use std::path::{Component, Path};
 use std::str::FromStr;
 
-use clitape_recording::text::plain;
-use serde::{Deserialize, Serialize};
+use clitape_recording::names::CliVersion;
+use clitape_recording::text::{plain, shell_words};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::diff::change::{Change, Class};
-use crate::diff::chat_diff::ChatDiff;
-use crate::diff::context::ContextMoment;
-use crate::diff::lines::{DiffLine, DiffSide};
-pub use command::FindingCommand;
-pub use kind::FindingKind;
+use crate::diff::pairs::{Change, Class, DiffLine, DiffSide};
+use crate::diff::{ChatDiff, ContextMoment};
 
 /// The id and the name of a finding as reports have them: `GW003 edit-after-final`.
 ///
@@ -242,6 +240,451 @@ pub struct CheckResult {
     pub replayed: u64,
     /// What is to be said of the plans that are kept, in sentences.
     pub notes: Vec<String>,
+}
+
+/// Defines [`FindingKind`] with the id and the name of each kind beside it, so that no kind can be
+/// without them.
+macro_rules! finding_kinds {
+    ($($(#[$doc:meta])* $kind:ident = $id:literal $name:literal,)+) => {
+        /// The kinds of findings, each with a stable id, which is never used again for something else.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum FindingKind {
+            $($(#[$doc])* $kind,)+
+        }
+
+        impl FindingKind {
+            /// All kinds, in the order of their definition.
+            pub const ALL: &[Self] = &[$(Self::$kind),+];
+
+            /// The id and the name.
+            fn row(self) -> (&'static str, &'static str) {
+                match self {
+                    $(Self::$kind => ($id, $name),)+
+                }
+            }
+        }
+    };
+}
+
+finding_kinds! {
+    /// A lane is not what its golden says.
+    GoldenDiffers = "GD001" "golden-differs",
+    /// A lane has no golden.
+    GoldenMissing = "GD002" "golden-missing",
+    /// A golden that no lane was compared with.
+    GoldenOrphan = "GD003" "golden-orphan",
+    /// A golden file that can't be read.
+    GoldenUnreadable = "GD004" "golden-unreadable",
+    /// An outcome of a chat with variants that neither its golden nor a variant says.
+    OutcomeUnnamed = "GD005" "outcome-unnamed",
+    /// A variant that no replay gave.
+    VariantNeverSeen = "GD006" "variant-never-seen",
+    /// A replay under a plan gave another trace than the uncut one.
+    PlanDiverges = "PL001" "plan-diverges",
+    /// With faults of the chat's server a person ends up reading something else than without.
+    WrongFinalText = "PL002" "misread",
+    /// With the recorded cuts and times a person ends up reading something else.
+    RecordedDiverges = "PL003" "recorded-diverges",
+    /// With a fault of the agent's side a person does not see what they must.
+    FaultUnseen = "PL004" "fault-unseen",
+    /// A scenario, or a CLI version it names, has no cassette.
+    NotRecorded = "TP001" "not-recorded",
+    /// A cassette whose scenario is not there.
+    CassetteOrphan = "TP002" "cassette-orphan",
+    /// A manifest that its scenario or its timeline contradicts.
+    ManifestDiffers = "TP003" "manifest-differs",
+    /// A timeline with times that no program takes.
+    TimesImplausible = "TP004" "times-implausible",
+    /// A recording that was made from the scenario as it was before.
+    RecordingStale = "TP005" "recording-stale",
+    /// A line of stdout that nothing accounts for.
+    LineLost = "ST001" "line-lost",
+    /// A line of stdout that is a JSON object and that the parser takes for no record.
+    RecordRefused = "ST002" "record-refused",
+    /// A call of stdout that does not start once, or one that stdout does not have.
+    CallNotStated = "ST003" "call-not-stated",
+    /// A call that starts with another name, other arguments or another parent than stdout states.
+    CallMisread = "ST004" "call-misread",
+    /// A call that ends otherwise than stdout states.
+    ResultMisread = "ST005" "result-misread",
+    /// A report of a growing input that is no beginning of the input.
+    InputMisread = "ST006" "input-misread",
+    /// A field of a growing input that is whole and is not reported.
+    FieldUnreported = "ST007" "field-unreported",
+    /// A field of a growing input that is reported again though it has hardly grown.
+    FieldRepeated = "ST008" "field-repeated",
+    /// Text or reasoning of a message that is not that of stdout.
+    TextMisread = "ST009" "text-misread",
+    /// An event of text or of reasoning without a word.
+    EmptyDelta = "ST010" "empty-delta",
+    /// A turn that ends otherwise than its result states.
+    EndingMisread = "ST011" "ending-misread",
+    /// An answer that is not what the model said.
+    AnswerMisread = "ST012" "answer-misread",
+    /// Text of a message that broke off and that is not retracted.
+    TextKept = "ST013" "text-kept",
+    /// A tool call that did not start once and end once.
+    ToolUnbalanced = "GW001" "tool-unbalanced",
+    /// The bus has a gap, or no single end.
+    BusBroken = "GW002" "bus-broken",
+    /// A call of the channel after the final text.
+    EditAfterFinal = "GW003" "edit-after-final",
+    /// More or fewer final texts than one.
+    FinalNotOnce = "GW004" "final-not-once",
+    /// More than one visible message where one would do, or a gap without any.
+    SecondMessage = "GW005" "second-message",
+    /// A channel call sooner after the last one than the throttle allows.
+    TooFast = "GW006" "too-fast",
+    /// Progress in the channel after the agent has sent its message with a tool.
+    ToldAfterSend = "GW007" "told-after-send",
+    /// A silent run of which the channel heard.
+    SilentRunTold = "GW008" "silent-run-told",
+    /// A callback of a channel failed, or was given up.
+    CallbackFailed = "GW009" "callback-failed",
+    /// A call of the channel before the time that the chat's server asked to wait was over.
+    CalledTooEarly = "GW010" "called-too-early",
+    /// A listener of the bus panicked.
+    ListenerPanicked = "GW011" "listener-panicked",
+    /// A listener of the gateway is on the bus when the run is over.
+    ListenerLeft = "GW012" "listener-left",
+    /// The bus says that a run is over before the last call of its chat.
+    EndedEarly = "GW013" "ended-early",
+    /// A call of a chat that was made while another one was under way.
+    CallsOverlap = "GW014" "calls-overlap",
+    /// An event of the parser that the bus does not have, or has under another conversation.
+    BusDiffers = "GW015" "bus-differs",
+    /// A secret of a tool on the bus or in a channel.
+    SecretTold = "GW016" "secret-told",
+    /// Reasoning in a chat that does not show it.
+    ReasoningShown = "GW017" "reasoning-shown",
+    /// Words of a subagent in the main chat.
+    SubagentShown = "GW018" "subagent-shown",
+    /// A draft whose lines are not the calls of its turn.
+    LinesMiscounted = "GW019" "lines-miscounted",
+    /// A pause for a compaction of which the chat says nothing.
+    PauseUnshown = "GW020" "pause-unshown",
+    /// A page that is longer than the service takes.
+    PageTooLong = "GW021" "page-too-long",
+    /// A tool that ran before the person had said yes, or after a no.
+    ToolBeforeYes = "QU001" "tool-before-yes",
+    /// A question that the chat never shows or nobody closes, or whose buttons stay in the chat.
+    QuestionLeft = "QU002" "question-left",
+    /// A question that is closed twice, or asked again after it was closed.
+    AnsweredTwice = "QU003" "answered-twice",
+    /// A question under the name of another conversation than the one whose call waits.
+    WrongAsker = "QU004" "wrong-asker",
+    /// A question that the CLI takes back and that is not closed as withdrawn.
+    WithdrawnLeft = "QU005" "withdrawn-left",
+    /// Buttons or a reply that make another answer than the one that the person means.
+    AnswerMisunderstood = "QU006" "answer-misunderstood",
+    /// A question with a button, or a request to a client, that does not show all of what is asked about.
+    InputUnshown = "QU007" "input-unshown",
+    /// A turn that ends with what belongs to another.
+    EndedByOther = "TN001" "ended-by-other",
+    /// A message of the host that no turn answers, or several do.
+    NotAnsweredOnce = "TN002" "not-answered-once",
+    /// An edit of a message of a turn that is over.
+    EditAfterTurn = "TN003" "edit-after-turn",
+    /// A tool that runs while the person sees no sign of life.
+    SilentStart = "TN004" "silent-start",
+    /// An event of a turn after the `complete` of its event stream, or a turn without one.
+    EventAfterComplete = "SE001" "event-after-complete",
+    /// A call in the event stream before the text that came before it.
+    TextAfterCall = "SE002" "text-after-call",
+    /// A call that the event stream does not have, or has twice.
+    StreamedCallNotOnce = "SE003" "streamed-call-not-once",
+    /// A call of the event stream with another name, input or outcome than it had.
+    StreamedCallAltered = "SE004" "streamed-call-altered",
+    /// A call of the event stream that its collector does not have.
+    CallUncollected = "SE005" "call-uncollected",
+    /// A hit of a search that its summary does not name.
+    HitLost = "SE006" "hit-lost",
+    /// A text of stdout that the event stream lacks, has out of order, or has twice.
+    StreamedTextLost = "SE007" "streamed-text-lost",
+    /// An update of the editor about a call that was not announced, or a second announcement.
+    UnannouncedUpdate = "ED001" "unannounced-update",
+    /// A call that is in progress for the editor when the person is asked about it.
+    InProgressWhileAsked = "ED002" "in-progress-while-asked",
+    /// A call that never ends for the editor, or ends twice.
+    CallEndNotOnce = "ED003" "call-end-not-once",
+    /// A turn without its one response to the editor, or an update after the last one.
+    ResponseNotOnce = "ED004" "response-not-once",
+    /// A result in the editor that is not the one of stdout.
+    ResultAltered = "ED005" "result-altered",
+    /// A text of stdout that the editor lacks, has out of order, or has twice.
+    EditorTextLost = "ED006" "editor-text-lost",
+    /// A call of stdout that ran, and of which the editor never learns.
+    EditorCallMissing = "ED007" "editor-call-missing",
+    /// A session that may be resumed according to the verdict, and that the CLI did not resume.
+    ResumeFailed = "SN001" "resume-failed",
+    /// A verdict on a session that does not heed the open calls of its transcript.
+    OpenCallUntold = "SN002" "open-call-untold",
+    /// A session without an answer that may be resumed according to the verdict.
+    AnswerAssumed = "SN003" "answer-assumed",
+    /// A session that is given up although its transcript has an answer and no open call.
+    GivenUpWithoutCause = "SN004" "given-up-without-cause",
+    /// A verdict on a session that does not count the lines of subagents as such.
+    SidechainCounted = "SN005" "sidechain-counted",
+    /// A run that went on although the agent was silent for longer than it may be.
+    SilenceEndured = "WD001" "silence-endured",
+    /// A foreign parser reads something else than clitape's own.
+    ParserDiffers = "SP001" "parser-differs",
+    /// The answer is not in a foreign gateway's chat when the run is over.
+    AnswerMissing = "SB001" "answer-missing",
+    /// A part of the answer is not in the chat.
+    AnswerNotWhole = "SB002" "answer-not-whole",
+    /// The answer shows markup as text.
+    AnswerAltered = "SB003" "answer-altered",
+    /// The answer is in the chat more than once.
+    AnswerTwice = "SB004" "answer-twice",
+    /// An edit replaced the answer after it was whole.
+    AnswerOverwritten = "SB005" "answer-overwritten",
+    /// The pages of a long answer are out of order.
+    PagesOutOfOrder = "SB006" "pages-out-of-order",
+    /// A turn failed or broke off, and the chat does not say so.
+    FailureUntold = "SB007" "failure-untold",
+    /// A draft is left beside the answer.
+    DraftLeft = "SB008" "draft-left",
+    /// A turn left more messages than one, although one is promised.
+    SeveralMessages = "SB009" "several-messages",
+    /// A message still says that the agent works when the run is over.
+    RunningLeft = "SB010" "running-left",
+    /// The sign for typing goes on after the answer.
+    TypingLeft = "SB011" "typing-left",
+    /// Nothing of the bot's was on the screen after something had been.
+    BlankScreen = "SB012" "blank-screen",
+    /// A person saw no sign of life while the agent worked.
+    NoSignOfLife = "SB013" "no-sign-of-life",
+    /// Two messages of the model are joined without a space.
+    TextGlued = "SB014" "text-glued",
+    /// A message shows less of a text than it did before.
+    TextTakenBack = "SB015" "text-taken-back",
+    /// The chat never said which tools ran, although the gateway shows tools.
+    ToolsUntold = "SB016" "tools-untold",
+    /// A tool's input is shown as empty, and it is not.
+    ArgumentsEmpty = "SB017" "arguments-empty",
+    /// A question of the CLI was never shown.
+    QuestionUntold = "SB018" "question-untold",
+    /// The buttons of an answered question stay in the chat.
+    ButtonsLeft = "SB019" "buttons-left",
+    /// A run that had nothing to say left a message.
+    SilenceBroken = "SB020" "silence-broken",
+    /// The chat showed a secret that only a tool has seen.
+    SecretShown = "SB021" "secret-shown",
+    /// The server refused a text because of its markup, and the text is lost.
+    MarkupRefused = "SB022" "markup-refused",
+    /// The server refused a text because of its length, and the text is lost.
+    MessageTooLong = "SB023" "message-too-long",
+    /// A call came before the time that the server asked to wait was over.
+    WaitIgnored = "SB024" "wait-ignored",
+    /// The chat was edited far more often than a server takes.
+    TooManyCalls = "SB025" "too-many-calls",
+    /// The gateway did not start `claude`, or did not go on talking to it.
+    SubjectHung = "SB026" "subject-hung",
+    /// The gateway wrote to `claude` what `claude` does not read.
+    SubjectRefused = "SB027" "subject-refused",
+    /// The gateway ended during a run.
+    SubjectDied = "SB028" "subject-died",
+    /// The gateway made more calls, or printed more, than a run may.
+    SubjectFlooded = "SB029" "subject-flooded",
+    /// A known difference of a subject that is over its date.
+    KnownExpired = "SB030" "known-expired",
+    /// A known difference of a subject that was not seen.
+    KnownUnused = "SB031" "known-unused",
+    /// The event bus of a gateway does not have a call of a tool, or its result.
+    BusUntold = "SB032" "bus-untold",
+    /// The event bus of a gateway has nothing of a chat.
+    BusSilent = "SB033" "bus-silent",
+    /// A button of a question was pressed, and the chat had not shown all of what is asked.
+    QuestionUnshown = "SB034" "question-unshown",
+    /// A message of an agent that the official types of its protocol refuse.
+    MessageInvalid = "SA001" "message-invalid",
+    /// A text of the model that an agent never told the editor.
+    TextUntold = "SA002" "text-untold",
+    /// A call of a tool that an agent never told the editor.
+    CallUntold = "SA003" "call-untold",
+    /// A call of a tool whose input an agent never told the editor.
+    InputUntold = "SA004" "input-untold",
+    /// A call of a tool that never ended in the editor.
+    CallLeftOpen = "SA005" "call-left-open",
+    /// A call of a tool that failed and is shown as completed, or the other way round.
+    OutcomeWrong = "SA006" "outcome-wrong",
+    /// A call of a tool that is announced twice, or changed before it is announced.
+    CallNotOnce = "SA007" "call-not-once",
+    /// A call of a tool that runs before the person has answered.
+    RanBeforeAnswer = "SA008" "ran-before-answer",
+    /// A prompt that is answered with a stop reason that is not true.
+    StopReasonWrong = "SA009" "stop-reason-wrong",
+    /// Something of a turn that comes after the turn has ended.
+    ToldAfterEnd = "SA010" "told-after-end",
+    /// A person is asked by an editor that does not have all of what is asked.
+    RequestCut = "SA011" "request-cut",
+    /// A scenario that can't be loaded.
+    ScenarioUnusable = "WS001" "scenario-unusable",
+    /// A folder or link in `scenarios/` or `cassettes/` that can't be what stands there.
+    Stray = "WS002" "stray",
+    /// What a writer of a cassette left when it was ended.
+    Leftover = "WS003" "leftover",
+    /// A fault of the chat's server that no call gets.
+    FaultNeverMet = "CK001" "fault-never-met",
+    /// A check that does not end.
+    CheckHangs = "CK002" "check-hangs",
+    /// A cassette or a golden with a secret in it that `cassette.toml` does not allow.
+    SecretKept = "SC001" "secret-kept",
+}
+
+impl fmt::Display for FindingKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (id, name) = self.row();
+        write!(f, "{id} {name}")
+    }
+}
+
+/// A line of a shell that shows a finding again, or that mends it. Two of them are equal if their lines are.
+#[derive(Debug, Clone)]
+pub struct FindingCommand {
+    line: String,
+    is_own: bool,
+}
+
+impl FindingCommand {
+    /// A line that a check made.
+    pub fn made(line: String) -> Self {
+        Self { line, is_own: true }
+    }
+
+    /// A line that was read.
+    pub fn read(line: String) -> Self {
+        let is_own = shell_words(&line)
+            .is_some_and(|commands| commands.iter().all(|words| is_written_here(words)));
+        Self { line, is_own }
+    }
+
+    /// The line.
+    pub fn as_str(&self) -> &str {
+        &self.line
+    }
+
+    /// Returns whether clitape writes such a line, so that a reader may paste it.
+    pub fn is_own(&self) -> bool {
+        self.is_own
+    }
+
+    /// The same with the line made safe to print.
+    pub fn safe(self) -> Self {
+        Self { line: plain(&self.line), ..self }
+    }
+}
+
+impl PartialEq for FindingCommand {
+    fn eq(&self, other: &Self) -> bool {
+        self.line == other.line
+    }
+}
+
+impl Eq for FindingCommand {}
+
+impl fmt::Display for FindingCommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.line)
+    }
+}
+
+impl Serialize for FindingCommand {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.line)
+    }
+}
+
+impl<'de> Deserialize<'de> for FindingCommand {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(Self::read)
+    }
+}
+
+/// A subcommand as findings write it: its name, its flags, and its options with a value.
+type Written = (&'static str, &'static [&'static str], &'static [&'static str]);
+
+/// The subcommands that findings write. None of their options names a file that is written.
+const WRITTEN: [Written; 7] = [
+    ("new", &[], &[]),
+    ("record", &["--force", "--redact"], &["--claude"]),
+    (
+        "replay",
+        &["--json", "--reasoning", "--resume", "--silent", "--terminal"],
+        &[
+            "--cut",
+            "--delivery",
+            "--fault",
+            "--lane",
+            "--limit",
+            "--mode",
+            "--pace",
+            "--plan",
+            "--profile",
+            "--seed",
+            "--seed-faults",
+            "--stream-break",
+            "--stuck-callback",
+        ],
+    ),
+    ("review", &[], &[]),
+    ("rig", &[], &["--chat-faults", "--chat-rate", "--chat-seed", "--pace", "--seed"]),
+    ("scan", &[], &[]),
+    ("test", &["--lanes", "--update"], &["--subject"]),
+];
+
+/// Returns whether a finding of clitape may have this command.
+fn is_written_here(words: &[String]) -> bool {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["ls", "-l" | "-la", path] => is_value(path),
+        ["rm", path] => is_in_goldens(Path::new(path)),
+        ["clitape", "--root", root, rest @ ..] => is_value(root) && is_subcommand(rest),
+        ["clitape", rest @ ..] => is_subcommand(rest),
+        _ => false,
+    }
+}
+
+fn is_subcommand(words: &[&str]) -> bool {
+    let Some((name, mut rest)) = words.split_first() else { return false };
+    let Some((_, flags, options)) = WRITTEN.iter().find(|(of, ..)| of == name) else {
+        return false;
+    };
+    loop {
+        rest = match rest {
+            [] => return true,
+            [flag, rest @ ..] if flags.contains(flag) => rest,
+            // Another program would be started.
+            ["--claude", value, rest @ ..] if options.contains(&"--claude") => {
+                let version = value.strip_prefix("npm:");
+                match version.is_some_and(|version| version.parse::<CliVersion>().is_ok()) {
+                    true => rest,
+                    false => return false,
+                }
+            }
+            [option, value, rest @ ..] if options.contains(option) && is_value(value) => rest,
+            [value, rest @ ..] if is_value(value) => rest,
+            _ => return false,
+        }
+    }
+}
+
+/// Returns whether a word is a value, and not an option.
+fn is_value(word: &str) -> bool {
+    !word.starts_with('-')
+}
+
+/// Returns whether a path is that of a file among the goldens of a scenario.
+fn is_in_goldens(path: &Path) -> bool {
+    let parts: Option<Vec<&str>> = path
+        .components()
+        .map(|part| match part {
+            Component::Normal(name) => name.to_str(),
+            _ => None,
+        })
+        .collect();
+    matches!(parts.as_deref(), Some(["scenarios", _, "golden", _, ..]))
 }
 
 #[cfg(test)]

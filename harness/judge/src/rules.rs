@@ -6,35 +6,24 @@
 //! drafts, react with an emoji, and write Markdown, HTML or plain text.
 
 mod answer;
-mod asked;
 mod bus;
 mod chat;
 mod editor;
-mod ending;
 mod event_stream;
-mod person;
 mod questions;
 mod run;
-mod secrets;
-mod server;
 mod session;
-mod shown;
-mod stake;
 mod stdout;
 mod table;
 mod texts;
 mod tools;
 mod turns;
-mod unfinished;
-mod violation;
 mod visible;
-mod watchdog;
 
 use clitape_recording::trace::Entry;
 
-pub use stake::Stake;
-pub use table::{Needs, RULES, Rule, RuleScope};
-pub use violation::Violation;
+pub use super::case::Violation;
+pub use table::{Needs, RULES, Rule, RuleScope, Stake};
 
 use crate::FindingKind;
 use crate::case::{Case, Derived, is_text};

@@ -2,6 +2,8 @@ use std::collections::BTreeSet;
 
 use crate::finding::*;
 
+mod command;
+
 #[test]
 fn every_kind_has_one_id_of_its_own() {
     let rows = || FindingKind::ALL.iter().map(|kind| kind.row());

@@ -1,10 +1,17 @@
-//! The rules of the answer: it is in the chat, whole, as it was written, once, and it stays.
+//! The rules of the answer: it is in the chat, whole, as it was written, once, and it stays. If the turn failed, the person
+//! reads of it. What the chat's server refuses is sent again.
+
+use std::collections::HashSet;
 
 use clitape_recording::chat::{MessageHistory, SeenMessage};
+use clitape_recording::facts::TurnEnding;
+use clitape_recording::text::markup::without_tags;
 
-use super::violation::{Broken, by_index, whole};
+use super::super::case::{Broken, by_index, whole};
 use crate::case::{Case, DueAnswer};
-use crate::words::{FEW_LETTERS, Piece, contains, count, letters, quoted, seconds};
+use crate::words::{
+    FEW_LETTERS, Piece, contains, count, letters, pieces_of_plain, quoted, seconds,
+};
 
 /// An answer may be out of the chat for this long while it is replaced, in ms.
 const REPLACING_MS: u64 = 2_000;
@@ -253,4 +260,103 @@ pub(crate) fn out_of_order(case: Case<'_>) -> Option<Broken<'_>> {
             quoted(after.last().plain_text()),
         ))
     })
+}
+
+/// A result may come this long before the stand-in's last byte, in ms.
+const RESULT_MS: u64 = 1_000;
+/// The clocks of the stand-in and of the chat may differ by this much, in ms.
+const CLOCKS_MS: u64 = 50;
+
+/// A person reads something when a turn fails or breaks off: the chat is not empty, and it changes once the CLI
+/// has ended.
+pub(crate) fn failure_untold(case: Case<'_>) -> Option<Broken<'_>> {
+    let mut failed = case.played().filter_map(|(number, turn)| match &turn.ending {
+        TurnEnding::Failed(words) => Some((number, RESULT_MS, words.as_str())),
+        // Before the end, nobody can know that no result will come.
+        TurnEnding::CutOff => Some((number, CLOCKS_MS, "")),
+        TurnEnding::Answered | TurnEnding::Silent | TurnEnding::Interrupted => None,
+    });
+    failed.find_map(|(number, before, words)| {
+        let what = match words {
+            "" => "the turn failed: the CLI ended without a result".to_owned(),
+            words => format!("the turn failed ({})", quoted(words)),
+        };
+        let turn = case.of_turn(number);
+        if case.chat().at_end().next().is_none() {
+            return whole(format!("{turn}{what}, and nothing in the chat says so: it is empty"));
+        }
+        let ended = case.times(number)?.ended_ms?;
+        // Until the next turn begins.
+        let next = case.times(number + 1).map_or(u64::MAX, |next| next.began_ms);
+        let is_told = case
+            .shown()
+            .any(|(_, entry)| entry.sets_text() && entry.at + before >= ended && entry.at < next);
+        // The CLI's own words about the failure may have been streamed before.
+        let pages = case.end_pages();
+        let is_told =
+            is_told || pieces_of_plain(words).iter().any(|piece| contains(&pages, &piece.letters));
+        let last = case.chat().at_end().last()?.last();
+        (!is_told).then(|| {
+            let (ended, text) = (seconds(ended), quoted(last.plain_text()));
+            whole(format!(
+                "{turn}{what} at {ended}, and the chat never said so: {text} stands there as before"
+            ))
+        })?
+    })
+}
+
+/// Of a hundred words of a refused text, so many are shown later if the text was sent again.
+const SENT_AGAIN_PERCENT: usize = 80;
+
+/// A text whose markup the server refuses is sent again, so that it is not lost.
+pub(crate) fn markup_refused(case: Case<'_>) -> Option<Broken<'_>> {
+    let what = "because of its markup, and nothing of it was sent again as plain text";
+    refused_text_lost(case, &["can't parse entities", "cant parse entities"], what)
+}
+
+/// A text that is longer than 4,096 code points is sent in pages.
+pub(crate) fn text_too_long(case: Case<'_>) -> Option<Broken<'_>> {
+    let what = "because it is too long, and it was not sent in pages";
+    refused_text_lost(
+        case,
+        &["message is too long", "MESSAGE_TOO_LONG", "caption is too long"],
+        what,
+    )
+}
+
+/// A refused text whose words the chat does not show afterwards.
+fn refused_text_lost<'c>(case: Case<'c>, reasons: &[&str], what: &str) -> Option<Broken<'c>> {
+    case.calls().find_map(|(index, entry)| {
+        let reason = entry.text("refused");
+        if !reasons.iter().any(|part| reason.to_lowercase().contains(&part.to_lowercase())) {
+            return None;
+        }
+        let text = entry.sent_text()?;
+        let is_html = entry.text("parse_mode").eq_ignore_ascii_case("html");
+        let words = if is_html { words(&without_tags(text)) } else { words(text) };
+        let mut shown = HashSet::new();
+        for (_, later) in case.shown().filter(|(later, _)| *later > index) {
+            shown.extend(self::words(&later.plain_text()));
+        }
+        let there = words.iter().filter(|word| shown.contains(*word)).count();
+        (there * 100 < words.len() * SENT_AGAIN_PERCENT).then(|| {
+            by_index(
+                case,
+                index,
+                format!(
+                    "at {} the server refused {} of {} {what}; it said {}",
+                    seconds(entry.at),
+                    entry.kind,
+                    quoted(text),
+                    quoted(reason)
+                ),
+            )
+        })?
+    })
+}
+
+/// The words of a text of three letters and more.
+fn words(text: &str) -> HashSet<String> {
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    words.filter(|word| word.chars().count() > 2).map(str::to_lowercase).collect()
 }

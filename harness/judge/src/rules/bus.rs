@@ -8,7 +8,7 @@ use clitape_recording::text::plural;
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
-use super::violation::{Broken, by, whole};
+use super::super::case::{Broken, by, whole};
 use crate::case::Case;
 use crate::observation::SubjectEvent;
 use crate::words::quoted;

@@ -3,24 +3,25 @@
 //! The calls and the texts that must come are those of stdout (`facts` of the recording), and the results are masked as the bus
 //! masks them; no golden is needed. They guard what agents of that protocol got wrong: an update of a call that the
 //! editor does not know, a call that runs while the person is asked, a result that is spread by character.
+//!
+//! Each call is announced once, with its input, after the person's answer, and ends. The model's words come once and whole. An
+//! agent's messages are valid, and a prompt's answer ends the turn.
 
-pub(super) mod calls;
-pub(super) mod ending;
-mod entries;
-pub(super) mod text;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-use std::collections::{HashMap, HashSet};
-
-use clitape_gateway::sanitise::sanitise_result;
+use clitape_gateway::sanitise::{self, sanitise_result};
+use clitape_recording::facts::{
+    QuestionFacts, ToolFacts, ToolOutcome, TurnEnding, TurnFacts, texts_in,
+};
 use clitape_recording::text::plural;
+use clitape_recording::text::shown::ShownTexts;
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::{Value, json};
 
-use entries::PLANS;
-
+use super::super::case::{Broken, by, by_index, is_run_end, whole};
 use super::texts::{beginning, missing, repeated, whole_texts};
-use super::violation::{Broken, by, is_run_end, whole};
-use crate::case::{Case, model_text};
+use crate::case::{Case, is_text, model_text};
+use crate::words::{FEW_LETTERS, letters, pieces_of_plain, quoted, seconds};
 
 /// A1: a call is announced once, before anything else is said of it.
 pub(crate) fn unannounced_update(case: Case<'_>) -> Option<Broken<'_>> {
@@ -171,5 +172,465 @@ fn blocks(result: &Value) -> Vec<Value> {
         Value::String(text) => vec![json!({ "type": "text", "text": text })],
         Value::Array(blocks) => blocks.clone(),
         other => vec![other.clone()],
+    }
+}
+
+/// The states of a call that runs, or has run.
+const RAN: [&str; 2] = ["in_progress", "completed"];
+
+/// The calls of the main thread. An id that the cassette uses twice names no call.
+fn calls<'c>(case: Case<'c>) -> impl Iterator<Item = &'c ToolFacts> {
+    let (mut seen, mut twice) = (BTreeSet::new(), BTreeSet::new());
+    for tool in case.turns().iter().flat_map(|turn| &turn.tools) {
+        if !seen.insert(tool.id.as_str()) {
+            twice.insert(tool.id.as_str());
+        }
+    }
+    let all = played(case).flat_map(|turn| &turn.tools);
+    all.filter(move |tool| !twice.contains(tool.id.as_str()))
+}
+
+/// The calls that ended, of turns that ended by themselves: what a cancelled turn leaves is the editor's affair.
+fn ended<'c>(case: Case<'c>) -> impl Iterator<Item = (&'c ToolFacts, ToolOutcome)> {
+    calls(case).filter_map(|tool| Some((tool, tool.outcome?)))
+}
+
+/// A call as a sentence names it.
+fn named(tool: &ToolFacts) -> String {
+    let on = tool.main_argument.as_deref().map(|on| format!(" {}", quoted(on)));
+    format!("{}{} ({})", tool.name, on.unwrap_or_default(), tool.id)
+}
+
+/// Whether the tool is shown as a plan.
+fn is_planned(case: Case<'_>, tool: &ToolFacts) -> bool {
+    PLANS.contains(&tool.name.as_str()) && entries(case).any(|(_, entry)| entry.kind == "plan")
+}
+
+/// Each call is told.
+pub(crate) fn call_untold(case: Case<'_>) -> Option<Broken<'_>> {
+    let is_told = |tool: &ToolFacts| {
+        of_call(case, &tool.id).any(|(_, entry)| entry.kind == "tool_call")
+            || is_planned(case, tool)
+    };
+    let tool = ended(case).map(|(tool, _)| tool).find(|tool| !is_told(tool))?;
+    whole(format!("claude called {}, and no `tool_call` says so", named(tool)))
+}
+
+/// The input of each call is told: as `rawInput`, or what it works on somewhere in the call's updates. Secrets and
+/// bulk in it may come masked.
+pub(crate) fn input_untold(case: Case<'_>) -> Option<Broken<'_>> {
+    let is_told = |tool: &ToolFacts| {
+        let Some(input) =
+            tool.input.as_ref().filter(|input| **input != Value::Object(Default::default()))
+        else {
+            return true;
+        };
+        let mut entries = of_call(case, &tool.id).peekable();
+        if entries.peek().is_none() {
+            return true;
+        }
+        let main = tool.main_argument.as_deref();
+        if main.is_some_and(|main| !sanitise::find(&format!("{main}\n")).is_empty()) {
+            return true;
+        }
+        let masked = sanitise::sanitise_args(input);
+        entries.any(|(_, entry)| {
+            entry.data.get("rawInput").is_some_and(|raw| is_input(raw, input, &masked))
+                || main.is_some_and(|main| entry.data.values().any(|value| has(value, main)))
+        })
+    };
+    let tool = ended(case).map(|(tool, _)| tool).find(|tool| !is_told(tool))?;
+    let last =
+        of_call(case, &tool.id).filter(|(_, entry)| entry.data.contains_key("rawInput")).last();
+    let shown = last.map_or_else(
+        || "no `rawInput` came".to_owned(),
+        |(_, entry)| {
+            format!("the last `rawInput` is {}", quoted(&entry.data["rawInput"].to_string()))
+        },
+    );
+    whole(format!("the input of {} never came to the editor: {shown}", named(tool)))
+}
+
+/// Whether `raw` is the input of a call. Where `masked`, the input as the sanitiser writes it, differs from the input,
+/// `raw` may differ in its own way, because agents mask in other ways; elsewhere it is equal. An object or a list that
+/// is not empty stays so.
+fn is_input(raw: &Value, input: &Value, masked: &Value) -> bool {
+    match (raw, input, masked) {
+        (Value::Object(raw), Value::Object(input), Value::Object(masked)) => {
+            let is_field = |(key, input): (&String, &Value)| match (raw.get(key), masked.get(key)) {
+                (Some(raw), Some(masked)) => is_input(raw, input, masked),
+                // The sanitiser masks the name of this field, or has put the size of its data in its place.
+                (_, None) => true,
+                (None, Some(_)) => false,
+            };
+            let is_extra = |key: &String| !input.contains_key(key);
+            let may_add = masked.keys().any(is_extra);
+            raw.is_empty() == input.is_empty()
+                && input.iter().all(is_field)
+                && (may_add || !raw.keys().any(is_extra))
+        }
+        (Value::Array(raw), Value::Array(input), Value::Array(masked)) => {
+            let own = raw.iter().zip(input).zip(masked);
+            raw.len() == input.len()
+                && own.into_iter().all(|((raw, input), masked)| is_input(raw, input, masked))
+        }
+        (_, Value::Object(_) | Value::Array(_), _) => false,
+        _ => raw == input || masked != input,
+    }
+}
+
+/// Whether a text is in one of the strings of a value.
+fn has(value: &Value, text: &str) -> bool {
+    match value {
+        Value::String(own) => own.contains(text),
+        Value::Array(list) => list.iter().any(|value| has(value, text)),
+        Value::Object(map) => map.values().any(|value| has(value, text)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// The last state of a call that was told, and the entry that has it.
+fn state<'a>(case: Case<'a>, call: &str) -> Option<(usize, &'a str)> {
+    let mut entries = of_call(case, call).peekable();
+    entries.peek()?;
+    let states = entries.map(|(index, entry)| (index, entry.text("status")));
+    Some(states.filter(|(_, state)| !state.is_empty()).last().unwrap_or((0, "pending")))
+}
+
+/// A call that ended does not stay open.
+pub(crate) fn call_left_open(case: Case<'_>) -> Option<Broken<'_>> {
+    ended(case).find_map(|(tool, _)| {
+        let (_, state) = state(case, &tool.id)?;
+        if ["completed", "failed"].contains(&state) {
+            return None;
+        }
+        whole(format!("{} has ended, and the editor still shows it as {state}", named(tool)))
+    })
+}
+
+/// A call ends in the editor as it ended.
+pub(crate) fn outcome_wrong(case: Case<'_>) -> Option<Broken<'_>> {
+    ended(case).find_map(|(tool, outcome)| {
+        let (index, state) = state(case, &tool.id)?;
+        let wrong = match outcome {
+            ToolOutcome::Completed => "failed",
+            ToolOutcome::Failed => "completed",
+        };
+        if state != wrong {
+            return None;
+        }
+        let was = match outcome {
+            ToolOutcome::Completed => "ended well",
+            ToolOutcome::Failed => "failed",
+        };
+        by_index(case, index, format!("{} {was}, and the editor shows it as {state}", named(tool)))
+    })
+}
+
+/// A call is announced once, and changed only after that.
+pub(crate) fn call_not_once(case: Case<'_>) -> Option<Broken<'_>> {
+    calls(case).find_map(|tool| {
+        let mut announced = false;
+        of_call(case, &tool.id).find_map(|(index, entry)| {
+            let is_call = entry.kind == "tool_call";
+            let sentence = match (is_call, announced) {
+                (true, true) => format!("{} is announced twice by `tool_call`", named(tool)),
+                (false, false) => {
+                    format!("{} is changed before any `tool_call` announces it", named(tool))
+                }
+                _ => {
+                    announced = true;
+                    return None;
+                }
+            };
+            by_index(case, index, sentence)
+        })
+    })
+}
+
+/// Whether an entry asks the person about a call.
+fn asks(entry: &Entry, call: &str) -> bool {
+    let id = match entry.kind.as_ref() {
+        "request_permission" => entry.data.get("toolCall").map(|tool| &tool["toolCallId"]),
+        "elicitation/create" => entry.data.get("toolCallId"),
+        _ => None,
+    };
+    id.is_some_and(|id| id == call)
+}
+
+/// The calls of turns that were played about which the CLI asked, each with the question.
+fn questions<'c>(case: Case<'c>) -> impl Iterator<Item = (&'c str, &'c QuestionFacts)> {
+    let questions = played(case).flat_map(|turn| &turn.questions);
+    questions.filter_map(|question| Some((question.call.as_deref()?, question)))
+}
+
+/// The same with the names of the tools alone.
+fn asked<'c>(case: Case<'c>) -> impl Iterator<Item = (&'c str, &'c str)> {
+    questions(case).map(|(call, question)| (call, question.name.as_str()))
+}
+
+/// Before the person answers, the editor has all that the question is about: in the request, in what came of the call, or
+/// in a text of the agent.
+pub(crate) fn request_cut(case: Case<'_>) -> Option<Broken<'_>> {
+    questions(case).find_map(|(call, question)| {
+        let request = entries(case).filter(|(_, entry)| asks(entry, call)).last()?.0;
+        let is_of_call = |entry: &Entry| {
+            asks(entry, call)
+                || is_text(entry)
+                || entry.data.get("toolCallId").is_some_and(|id| id == call)
+        };
+        let mut shown = ShownTexts::default();
+        let entries = entries(case).take(request + 1).filter(|(_, entry)| is_of_call(entry));
+        entries
+            .flat_map(|(_, entry)| entry.data.values().flat_map(texts_in))
+            .for_each(|text| shown.add_alone(text));
+        shown.add_alone(case.told());
+        let missing = question.texts.iter().find_map(|text| text.lacking(&shown))?;
+        let (name, missing) = (&question.name, quoted(&missing));
+        let words = "the editor asks the person without";
+        by_index(case, request, format!("{words} {missing} of what {name} ({call}) would do"))
+    })
+}
+
+/// What the CLI asks, the person is asked.
+pub(crate) fn question_untold(case: Case<'_>) -> Option<Broken<'_>> {
+    let is_asked = |call: &str| entries(case).any(|(_, entry)| asks(entry, call));
+    let (call, name) = asked(case).find(|(call, _)| !is_asked(call))?;
+    whole(format!("claude asked whether {name} ({call}) may run, and the agent asked nobody"))
+}
+
+/// No call runs before the person has answered.
+pub(crate) fn ran_before_answer(case: Case<'_>) -> Option<Broken<'_>> {
+    asked(case).find_map(|(call, name)| {
+        let asked = entries(case).find(|(_, entry)| asks(entry, call))?.0;
+        let is_answer =
+            |entry: &Entry| entry.kind == "(answer)" && entry.text("toolCallId") == call;
+        let answer = entries(case).find(|(index, entry)| *index > asked && is_answer(entry));
+        let until = answer.map_or(usize::MAX, |(index, _)| index);
+        let mut entries = of_call(case, call);
+        let (index, entry) =
+            entries.find(|(index, entry)| *index < until && RAN.contains(&entry.text("status")))?;
+        let state = entry.text("status");
+        by_index(case, index, format!("{name} ({call}) is {state} before the person has answered"))
+    })
+}
+
+/// The answers that must come, each with its letters.
+fn answers<'c>(case: Case<'c>) -> impl Iterator<Item = (&'c str, String)> {
+    let turns = played(case).filter(|turn| turn.must_be_answered());
+    let answers = turns.filter_map(|turn| turn.answer.as_deref());
+    answers.map(|answer| (answer, letters(answer))).filter(|(_, letters)| !letters.is_empty())
+}
+
+/// Something of each answer comes.
+pub(crate) fn answer_missing(case: Case<'_>) -> Option<Broken<'_>> {
+    let told = letters(case.told());
+    let is_missing = |answer: &str| {
+        let pieces = pieces_of_plain(answer);
+        !pieces.iter().any(|piece| told.contains(&piece.letters))
+    };
+    let (answer, _) = answers(case).find(|(answer, _)| is_missing(answer))?;
+    whole(format!("the answer {} never came to the editor", quoted(answer)))
+}
+
+/// Each answer comes whole.
+pub(crate) fn answer_not_whole(case: Case<'_>) -> Option<Broken<'_>> {
+    if answer_missing(case).is_some() {
+        return None;
+    }
+    let told = letters(case.told());
+    let (answer, _) = answers(case).find(|(_, letters)| !told.contains(letters))?;
+    let pieces = pieces_of_plain(answer);
+    let lost = pieces.iter().find(|piece| !told.contains(&piece.letters));
+    let what = match lost {
+        Some(piece) => format!("its words {} never came", quoted(&piece.words)),
+        None => "its words came in another order".to_owned(),
+    };
+    whole(format!("the answer {} is not whole in the editor: {what}", quoted(answer)))
+}
+
+/// No answer comes more often than the model said it.
+pub(crate) fn answer_twice(case: Case<'_>) -> Option<Broken<'_>> {
+    let told = letters(case.told());
+    let said: Vec<String> = played(case).map(whole_text).collect();
+    let times = |answer: &str| said.iter().map(|text| text.matches(answer).count()).sum::<usize>();
+    let is_twice = |answer: &str| {
+        answer.len() >= FEW_LETTERS && told.matches(answer).count() > times(answer).max(1)
+    };
+    let (answer, own) = answers(case).find(|(_, letters)| is_twice(letters))?;
+    let last = entries(case).filter(|(_, entry)| entry.kind == "agent_message_chunk").last();
+    let count = told.matches(&own).count();
+    let sentence = format!("the answer {} came to the editor {count} times", quoted(answer));
+    match last {
+        Some((index, _)) => by_index(case, index, sentence),
+        None => whole(sentence),
+    }
+}
+
+/// The letters of all that the model said in a turn.
+fn whole_text(turn: &TurnFacts) -> String {
+    let segments: String = turn.segments.iter().map(|segment| letters(&segment.text)).collect();
+    let answer = turn.answer.as_deref().map(letters).unwrap_or_default();
+    match segments.contains(&answer) {
+        true => segments,
+        false => segments + &answer,
+    }
+}
+
+/// What the model says before its answer comes too, because an editor keeps all of it.
+pub(crate) fn text_untold(case: Case<'_>) -> Option<Broken<'_>> {
+    if case.facts.has_retractions() {
+        return None;
+    }
+    let told = letters(case.told());
+    let turns = played(case).filter(|turn| turn.must_be_answered());
+    let mut segments = turns.flat_map(|turn| {
+        let answer = turn.answer.as_deref().map(letters).unwrap_or_default();
+        let others = move |text: &&str| !answer.contains(&letters(text));
+        turn.segments.iter().map(|segment| segment.text.as_str()).filter(others)
+    });
+    let lost = segments.find(|text| !told.contains(&letters(text)))?;
+    whole(format!("the model said {}, which never came to the editor", quoted(lost)))
+}
+
+/// The kinds of what belongs to a turn.
+const OF_TURN: [&str; 5] =
+    ["agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "plan"];
+
+/// The official types accept each message.
+pub(crate) fn message_invalid(case: Case<'_>) -> Option<Broken<'_>> {
+    let (index, entry) = entries(case).find(|(_, entry)| entry.data.contains_key("refused"))?;
+    let why = quoted(entry.text("refused"));
+    by_index(
+        case,
+        index,
+        format!("an editor with the official types loses the agent's `{}`: {why}", entry.kind),
+    )
+}
+
+/// Whether the person cancelled the turn that this entry answers.
+fn is_cancelled(case: Case<'_>, response: usize) -> bool {
+    let before = &case.entries[..response];
+    let begin = before.iter().rposition(|entry| entry.kind == "(user)").unwrap_or(0);
+    before[begin..].iter().any(|entry| entry.kind == "(cancel)")
+}
+
+/// The person reads that a turn failed: as an error, as a stop reason, or in words.
+pub(crate) fn failure_untold(case: Case<'_>) -> Option<Broken<'_>> {
+    let told = letters(case.told());
+    answered(case).into_iter().find_map(|(turn, index)| {
+        let words = match &turn.ending {
+            TurnEnding::Failed(words) => words.as_str(),
+            TurnEnding::CutOff => "",
+            TurnEnding::Answered | TurnEnding::Silent | TurnEnding::Interrupted => return None,
+        };
+        let entry = &case.entries[index];
+        let has_words = pieces_of_plain(words).iter().any(|piece| told.contains(&piece.letters));
+        if entry.data.contains_key("error") || entry.text("stopReason") != "end_turn" || has_words {
+            return None;
+        }
+        let what = match words {
+            "" => "the CLI ended without a result".to_owned(),
+            words => quoted(words),
+        };
+        by_index(
+            case,
+            index,
+            format!("the turn failed ({what}), and the prompt is answered with end_turn"),
+        )
+    })
+}
+
+/// The stop reason is true: `cancelled` after a cancel and only then, and no error where the model answered.
+pub(crate) fn stop_reason(case: Case<'_>) -> Option<Broken<'_>> {
+    answered(case).into_iter().find_map(|(turn, index)| {
+        let entry = &case.entries[index];
+        let sentence = wrong_stop(turn, entry, is_cancelled(case, index))?;
+        by_index(case, index, sentence)
+    })
+}
+
+fn wrong_stop(
+    turn: &TurnFacts,
+    entry: &clitape_recording::trace::Entry,
+    is_cancelled: bool,
+) -> Option<String> {
+    let reason = entry.text("stopReason");
+    match (is_cancelled, reason) {
+        // A turn may end by itself before the cancel comes.
+        (true, "cancelled") => None,
+        (true, _) if turn.ending != TurnEnding::Interrupted => None,
+        (true, "") => Some(format!(
+            "the person cancelled the turn, and the prompt is answered with the error {}",
+            quoted(entry.text("error"))
+        )),
+        (true, other) => {
+            Some(format!("the person cancelled the turn, and the stop reason is {other}"))
+        }
+        (false, "cancelled") if turn.ending == TurnEnding::Answered => {
+            Some("nobody cancelled the turn, and the stop reason is cancelled".to_owned())
+        }
+        (false, "") if turn.ending == TurnEnding::Answered => Some(format!(
+            "the model answered, and the prompt is answered with the error {}",
+            quoted(entry.text("error"))
+        )),
+        (false, _) => None,
+    }
+}
+
+/// Nothing of a turn comes after its end, unless work goes on in the background.
+pub(crate) fn told_after_end(case: Case<'_>) -> Option<Broken<'_>> {
+    let goes_on = case.facts.has_background() || played(case).any(|turn| turn.is_interim);
+    if goes_on {
+        return None;
+    }
+    let mut open = 0_u64;
+    let (index, entry) = entries(case).find(|(_, entry)| {
+        match entry.kind.as_ref() {
+            "(user)" => open += 1,
+            "response" => open = open.saturating_sub(1),
+            _ => {}
+        }
+        open == 0 && OF_TURN.contains(&entry.kind.as_ref())
+    })?;
+    let at = seconds(entry.at);
+    by_index(
+        case,
+        index,
+        format!("`{}` came at {at}, when the prompt was already answered", entry.kind),
+    )
+}
+
+/// Tools whose calls an agent may show as a plan.
+const PLANS: [&str; 5] = ["TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet"];
+
+/// The turns that the stand-in played.
+fn played(case: Case<'_>) -> impl Iterator<Item = &TurnFacts> {
+    case.played().map(|(_, turn)| turn)
+}
+
+/// The entries of the editor and of the person, with their indexes.
+fn entries(case: Case<'_>) -> impl Iterator<Item = (usize, &Entry)> {
+    case.entries.iter().enumerate().filter(|(_, entry)| entry.lane == Lane::Acp)
+}
+
+/// The entries of a call of a tool.
+fn of_call<'c>(case: Case<'c>, call: &str) -> impl Iterator<Item = (usize, &'c Entry)> {
+    let is_own = move |entry: &Entry| {
+        ["tool_call", "tool_call_update"].contains(&entry.kind.as_ref())
+            && entry.data.get("toolCallId").is_some_and(|id| id == call)
+    };
+    entries(case).filter(move |(_, entry)| is_own(entry))
+}
+
+/// The turns that belong to one prompt each, with the index of the entry that answers it: a process may make
+/// turns of its own, and then no prompt says whose they are.
+fn answered(case: Case<'_>) -> Vec<(&TurnFacts, usize)> {
+    let is_response = |(_, entry): &(usize, &Entry)| entry.kind == "response";
+    let responses: Vec<usize> = entries(case).filter(is_response).map(|(index, _)| index).collect();
+    let turns: Vec<&TurnFacts> = played(case).collect();
+    match turns.len() == responses.len() {
+        true => turns.into_iter().zip(responses).collect(),
+        false => Vec::new(),
     }
 }

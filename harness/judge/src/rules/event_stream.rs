@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
+use super::super::case::{Broken, by, by_turn, is_run_end, whole};
 use super::texts::{TextsSoFar, beginning, missing, repeated, whole_texts};
-use super::violation::{Broken, by, by_turn, is_run_end, whole};
 use crate::case::Case;
 
 /// The tools whose results are summarised, without the server of an MCP tool.

@@ -1,4 +1,5 @@
-//! The rules of questions: who asks, what runs before the answer, and what is left of a question.
+//! The rules of questions: who asks, what runs before the answer, and what is left of a question. What a person is asked is
+//! shown, all of it: before there is a button in a chat, and in the requests to clients.
 //!
 //! They guard what chats around the CLI got wrong: a tool that runs unasked (claude-code#34046), buttons that
 //! stay after a question was withdrawn (factory-factory#468), two askers that are mixed up
@@ -6,12 +7,21 @@
 
 use std::collections::{HashMap, HashSet};
 
-use clitape_recording::chat::ChatView;
+use clitape_gateway::question::Press;
+use clitape_gateway::sanitise::{Masked, sanitise_whole};
+use clitape_recording::chat::{ChatView, MessageHistory};
+use clitape_recording::facts::{QuestionFacts, RecordedQuestion, TurnEnding};
+use clitape_recording::scenario::ChatProfile;
+use clitape_recording::text::asked::{asked_texts, texts};
+use clitape_recording::text::markup::plain;
+use clitape_recording::text::shown::ShownTexts;
+use clitape_recording::text::{Keep, truncate};
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::{Map, Value};
 
-use super::violation::{Broken, by, has_server_faults, text, whole};
+use super::super::case::{Broken, by, by_index, has_server_faults, text, whole};
 use crate::case::Case;
+use crate::words::{letters, quoted, seconds};
 
 /// Milliseconds within which a question is in the chat.
 const SHOWN_MS: u64 = 1_000;
@@ -217,4 +227,292 @@ fn events<'r>(
 /// Whether a field is true.
 fn has(entry: &Entry, key: &str) -> bool {
     entry.field(key) == Some(&Value::Bool(true))
+}
+
+/// The tool whose questions a person answers by choosing.
+const ASK: &str = "AskUserQuestion";
+/// The options that have a button, and the characters of a label that it has room for.
+const BUTTONS: usize = 40;
+const LABEL: usize = 50;
+/// Columns of the words that are missing.
+const WORDS: usize = 60;
+
+/// A question that stdout states, and its input as it may be shown: whole, and without its secrets.
+struct Asked<'r> {
+    question: &'r RecordedQuestion,
+    input: Value,
+}
+
+/// Q2, Q6: all of the input that is asked about is shown before there is a button, and is in the request to a client.
+pub(crate) fn input_unshown(case: Case<'_>) -> Option<Broken<'_>> {
+    let mut asked: HashMap<&str, Option<Asked<'_>>> = HashMap::new();
+    for question in &case.facts.questions {
+        let Some(input) = case.facts.asked_input(question) else { continue };
+        let input = sanitise_whole(&input, &mut Masked::default());
+        // Of an id that comes again, nobody knows which question is shown.
+        let known = asked.entry(&question.id);
+        known.and_modify(|known| *known = None).or_insert(Some(Asked { question, input }));
+    }
+    asked.retain(|_, asked| asked.is_some());
+    let asked: HashMap<&str, Asked<'_>> =
+        asked.into_iter().filter_map(|(id, asked)| Some((id, asked?))).collect();
+    if asked.is_empty() {
+        return None;
+    }
+    in_chat(case, &asked).or_else(|| in_request(case, &asked))
+}
+
+/// The messages of a question, up to one with buttons, show together what its buttons are about.
+fn in_chat<'r>(case: Case<'r>, asked: &HashMap<&str, Asked<'_>>) -> Option<Broken<'r>> {
+    let profile = case.setup.channel?.profile;
+    let mut shown: HashMap<&str, ShownTexts> = HashMap::new();
+    case.lane(Lane::Telegram).filter(|call| call.is_shown()).find_map(|call| {
+        let (id, asked) = asked.get_key_value(call.text("question"))?;
+        let shown = shown.entry(id).or_default();
+        let sent = call.text("text");
+        shown.add(&read_text(sent, profile));
+        match profile {
+            ChatProfile::Telegram => shown.note_hidden(sent),
+            // The gateway itself writes it into the markup of these.
+            ChatProfile::Discord | ChatProfile::Slack => {
+                shown.note_hidden(&sent.replace('\u{200b}', ""));
+            }
+        }
+        if let Some(content) = call.field("content").and_then(Value::as_str) {
+            shown.add(content);
+            shown.note_hidden(content);
+        }
+        let buttons = call.buttons().concat();
+        if buttons.is_empty() {
+            return None;
+        }
+        let name = &asked.question.name;
+        if let Some(c) = asked.hiding(shown) {
+            let number = u32::from(c);
+            return by(
+                call,
+                format!(
+                    "the person is asked about {name}, and U+{number:04X} in it, which hides text or changes its order, is shown as it is"
+                ),
+            );
+        }
+        let missing = asked.missing(shown, &buttons)?;
+        let missing = truncate(&missing, WORDS, Keep::Ends);
+        by(call, format!("the person is asked about {name}, and is not shown “{missing}”"))
+    })
+}
+
+/// A request to a client has the input itself.
+fn in_request<'r>(case: Case<'r>, asked: &HashMap<&str, Asked<'_>>) -> Option<Broken<'r>> {
+    case.entries.iter().find_map(|entry| {
+        let (id, input) = match (entry.lane, entry.kind.as_ref()) {
+            (Lane::Bus, "question") => {
+                let question = entry.field("asked")?.as_object()?;
+                (text(question, "id"), question.get("input"))
+            }
+            (Lane::Sse, "question") => (entry.text("questionId"), entry.field("input")),
+            (Lane::Acp, "request_permission") => {
+                let option = entry.field("options")?.get(0)?["optionId"].as_str()?;
+                let press = Press::parse(option)?;
+                let id = asked.keys().find(|id| press.is_for(id))?;
+                (*id, entry.field("toolCall")?.get("rawInput"))
+            }
+            _ => return None,
+        };
+        let asked = asked.get(id).filter(|asked| asked.question.name != ASK)?;
+        let name = &asked.question.name;
+        let sentence = || format!("the input of {name} that is asked about is not whole here");
+        (input != Some(&asked.input)).then(sentence).and_then(|sentence| by(entry, sentence))
+    })
+}
+
+impl Asked<'_> {
+    /// The first character of the input that hides and was shown as it is.
+    fn hiding(&self, shown: &ShownTexts) -> Option<char> {
+        texts(&self.input).iter().find_map(|text| text.hiding(shown))
+    }
+
+    /// The first words that are not shown of what these buttons are about.
+    fn missing(&self, shown: &ShownTexts, buttons: &[String]) -> Option<String> {
+        let lacks = |value: &Value| texts(value).iter().find_map(|text| text.lacking(shown));
+        let name = self.question.name.as_str();
+        let choices = self.input["questions"].as_array().filter(|_| name == ASK);
+        if let Some(choices) = choices {
+            // Each part has buttons of its own, which say what can be chosen.
+            let is_on_button = |option: &Value| {
+                let label = option["label"].as_str().unwrap_or_default();
+                let label: String = label.chars().take(LABEL).collect();
+                buttons.iter().any(|button| button.contains(&label))
+            };
+            let is_it = |choice: &&Value| {
+                let options = choice["options"].as_array();
+                options.is_none_or(|all| all.iter().take(BUTTONS).all(is_on_button))
+            };
+            let lacking = choices.iter().filter(is_it).map(lacks);
+            return lacking.min_by_key(Option::is_some).flatten();
+        }
+        asked_texts(name, &self.input).iter().find_map(|text| text.lacking(shown))
+    }
+}
+
+/// The text of a message that a person reads.
+fn read_text(text: &str, profile: ChatProfile) -> String {
+    match profile {
+        ChatProfile::Telegram | ChatProfile::Slack => plain(text),
+        ChatProfile::Discord => text.to_owned(),
+    }
+}
+
+/// Letters of a question that know it again.
+const QUESTION: usize = 24;
+
+/// What the CLI asks is shown to the person, if the subject passes questions on.
+pub(crate) fn question_untold(case: Case<'_>) -> Option<Broken<'_>> {
+    if !case.traits.asks_questions {
+        return None;
+    }
+    if !case.traits.lets_claude_ask {
+        let has_question = case.played().any(|(_, turn)| !turn.questions.is_empty());
+        return has_question.then(|| {
+            whole(
+                "the gateway starts `claude` without `--permission-prompt-tool`, or in a mode that bypasses permissions, so \
+                 that `claude` asks nobody; `questions_asked = true` says that the person is asked"
+                    .to_owned(),
+            )
+        })?;
+    }
+    let mut questions =
+        case.played().flat_map(|(number, turn)| turn.questions.iter().map(move |q| (number, q)));
+    questions.find_map(|(number, question)| {
+        let is_told = case
+            .chat()
+            .versions()
+            .any(|version| !version.buttons.is_empty() || asks(version.letters(), question));
+        (!is_told && !question.words.is_empty()).then(|| {
+            let turn = case.of_turn(number);
+            let words = question.words.first().map(|words| quoted(words)).unwrap_or_default();
+            whole(format!(
+                "{turn}claude asked about {} {words}, and no message of the chat did",
+                question.name
+            ))
+        })?
+    })
+}
+
+/// Whether a text has the words of a question.
+fn asks(text: &str, question: &QuestionFacts) -> bool {
+    question.words.iter().any(|words| {
+        let words = letters(words);
+        let cut = words.char_indices().nth(QUESTION).map_or(words.len(), |(at, _)| at);
+        cut > 0 && text.contains(&words[..cut])
+    })
+}
+
+/// Before the person presses a button of a question, the chat has shown all that it is about. What is inside a file is
+/// not read.
+pub(crate) fn question_unshown(case: Case<'_>) -> Option<Broken<'_>> {
+    let entries = case.entries;
+    let is_press = |(_, entry): &(usize, &Entry)| entry.kind == "(press)";
+    let presses: Vec<(usize, &Entry)> = entries.iter().enumerate().filter(is_press).collect();
+    let questions: Vec<_> = case
+        .played()
+        .flat_map(|(number, turn)| turn.questions.iter().map(move |question| (number, question)))
+        .collect();
+    // A file is about one question.
+    let mut read = Vec::new();
+    questions.iter().enumerate().find_map(|(index, (number, question))| {
+        // Where a question takes several presses, or none, the last one has seen the most.
+        let is_one_each = presses.len() == questions.len();
+        let press = if is_one_each { presses.get(index) } else { presses.last() };
+        let (at, press) = press?;
+        let mut shown = ShownTexts::default();
+        for version in case.chat().versions().filter(|version| version.entry < *at) {
+            shown.add(version.plain_text());
+            if !version.buttons.is_empty() {
+                shown.note_hidden(version.plain_text());
+            }
+        }
+        let (turn, label) = (case.of_turn(*number), quoted(press.text("label")));
+        let pressed = format!("{turn}the person pressed {label} at {}", seconds(press.at));
+        let name = &question.name;
+        if let Some(c) = question.texts.iter().find_map(|text| text.hiding(&shown)) {
+            let code = u32::from(c);
+            let sentence = format!(
+                "{pressed} below a text in which U+{code:04X}, of what claude asks about {name}, hides text or changes its order"
+            );
+            return by_index(case, *at, sentence);
+        }
+        let missing = question.texts.iter().find_map(|text| text.lacking(&shown))?;
+        if let Some(file) = files(entries, *at).find(|file| !read.contains(file)) {
+            read.push(file);
+            return None;
+        }
+        let missing = quoted(&missing);
+        by_index(case, *at,
+            format!("{pressed} and was never shown {missing} of what claude asks about {name}"),
+        )
+    })
+}
+
+/// The files that were shown since the person's last message before this entry.
+fn files(entries: &[Entry], at: usize) -> impl Iterator<Item = usize> {
+    let asked = entries[..at].iter().rposition(|entry| entry.kind == "(user)").unwrap_or(0);
+    let is_file = |entry: &Entry| entry.data.contains_key("file") && entry.is_shown();
+    (asked..at).filter(move |index| is_file(&entries[*index]))
+}
+
+/// The buttons of a question leave the chat with its answer.
+pub(crate) fn buttons_left(case: Case<'_>) -> Option<Broken<'_>> {
+    let entries = case.entries;
+    let pressed = entries.iter().enumerate().filter(|(_, entry)| entry.kind == "(press)");
+    let still = |id: u64| {
+        case.chat().left().find(|message| message.id == id && !message.last().buttons.is_empty())
+    };
+    let left = pressed.clone().find_map(|(_, press)| {
+        let message = still(press.message_id()?)?;
+        is_question(case, message).then_some((press, message))
+    });
+    let (press, message) = left?;
+    let last = message.last();
+    by_index(
+        case,
+        last.entry,
+        format!(
+            "the person pressed {} at {}, and {} still has the buttons {} when the run is over",
+            quoted(press.text("label")),
+            seconds(press.at),
+            quoted(last.plain_text()),
+            quoted(&last.buttons.concat().join(", "))
+        ),
+    )
+}
+
+/// Whether a message ever asked what the CLI asks.
+fn is_question(case: Case<'_>, message: &MessageHistory) -> bool {
+    let mut questions = case.turns().iter().flat_map(|turn| &turn.questions);
+    questions.any(|question| {
+        message.versions.iter().any(|version| {
+            asks(version.letters(), question)
+                || version.letters().contains(&letters(&question.name))
+        })
+    })
+}
+
+/// A turn that has nothing to say leaves nothing in the chat, if the subject promises it.
+pub(crate) fn silence_broken(case: Case<'_>) -> Option<Broken<'_>> {
+    let is_silent = case.played().count() > 0
+        && case.played().all(|(_, turn)| turn.ending == TurnEnding::Silent);
+    if !case.traits.keeps_silence || !is_silent {
+        return None;
+    }
+    let last = case.chat().left().next()?.last();
+    by_index(
+        case,
+        last.entry,
+        format!(
+            "the agent has nothing to say, and {} is left in the chat since {}",
+            quoted(last.plain_text()),
+            seconds(last.at)
+        ),
+    )
 }

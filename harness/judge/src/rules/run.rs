@@ -1,13 +1,18 @@
-//! The rules of a run: its lines, its calls, its bus, and the callbacks and listeners of its channels.
+//! The rules of a run: its lines, its calls, its bus, and the callbacks and listeners of its channels; and how it ends. A run
+//! that did not come to its end breaks the same rules for a chat and for an editor. An agent that prints nothing for longer
+//! than it may is given up by the watchdog.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
+use clitape_recording::scenario::RunSpec;
 use clitape_recording::text::plural;
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
-use super::violation::{Broken, by, by_turn, is_run_end, whole};
+use super::super::case::{Broken, by, by_turn, is_run_end, whole};
 use crate::case::Case;
+use crate::observation::{ARGUMENTS_REFUSED, ObservedEnding};
+use crate::words::{seconds, told};
 
 /// Every line of stdout was read and is accounted for.
 ///
@@ -107,4 +112,154 @@ pub(crate) fn listener_left(case: Case<'_>) -> Option<Broken<'_>> {
     let listeners = plural(left, "listener");
     let sentence = format!("the runs are over, and the bus still has {listeners} of the gateway");
     (left > 0).then_some(sentence).and_then(whole)
+}
+
+/// The subject does not end by itself.
+pub(crate) fn died(case: Case<'_>) -> Option<Broken<'_>> {
+    let ObservedEnding::Died { how, last_words } = case.ending else { return None };
+    let subject = case.subject();
+    whole(format!("the {subject} ended during the run ({how}); {}", told(last_words)))
+}
+
+/// The subject starts `claude`, goes on talking to it, and answers.
+pub(crate) fn hung(case: Case<'_>) -> Option<Broken<'_>> {
+    let ObservedEnding::Hung { waited_s, waited_for, last_words } = case.ending else {
+        return None;
+    };
+    let subject = case.subject();
+    let last = case.entries.last().map_or_else(
+        || "it had sent nothing".to_owned(),
+        |last| format!("the last entry, at {}, was {}", seconds(last.at), last.kind),
+    );
+    let words = told(last_words);
+    whole(format!("the {subject} hung: for {waited_s} s, {waited_for}; {last}; {words}"))
+}
+
+/// The subject writes to `claude` what `claude` reads.
+pub(crate) fn refused(case: Case<'_>) -> Option<Broken<'_>> {
+    let ObservedEnding::Refused(sentence) = case.ending else { return None };
+    let subject = case.subject();
+    match sentence.strip_prefix(ARGUMENTS_REFUSED) {
+        Some(words) => whole(format!(
+            "claude refused the arguments that the {subject} started it with, and said: {words}"
+        )),
+        None => whole(format!("claude got from the {subject} what it does not read: {sentence}")),
+    }
+}
+
+/// The subject stays within the bounds of a run.
+pub(crate) fn flooded(case: Case<'_>) -> Option<Broken<'_>> {
+    let ObservedEnding::Flooded(what) = case.ending else { return None };
+    let subject = case.subject();
+    whole(format!("the {subject} was stopped because it did too much: {what}"))
+}
+
+/// Milliseconds for which an agent may be silent while a tool runs.
+const TOOL_MS: u64 = 900_000;
+
+/// G8: a run does not outlast a silence that is longer than its limit allows.
+///
+/// The silence is that between two pieces of stdout. One in which a question waits for a person, in which the host writes
+/// a message, or at whose beginning no run was under way, does not count.
+pub(crate) fn silence_endured(case: Case<'_>) -> Option<Broken<'_>> {
+    let limit = silence_ms(case.setup.run);
+    let pieces: Vec<&Entry> = case.lane(Lane::Read).filter(|entry| entry.kind == "chunk").collect();
+    let runs = by_turn(case, Lane::Bus);
+    let written = case.lane(Lane::Lifecycle).filter(|entry| is_message(entry));
+    let written: BTreeSet<u64> = written.map(|entry| entry.at).collect();
+    pieces.windows(2).find_map(|pair| {
+        let (from, until) = (pair[0].at, pair[1].at);
+        if until - from <= limit || written.range(from..=until).next().is_some() {
+            return None;
+        }
+        runs.values().find_map(|bus| {
+            let is_under_way = bus.first()?.at <= from && bus.last()?.at >= until;
+            if !is_under_way {
+                return None;
+            }
+            let mut seen = bus.iter().filter(|event| event.at <= until);
+            let is_asked = seen.any(|event| event.field("asked").is_some());
+            let tools = bus.iter().filter(|event| event.kind == "tool" && event.at <= from);
+            let count = |phase| tools.clone().filter(|event| event.text("phase") == phase).count();
+            let runs_tool = count("start") > count("result");
+            let allowed = if runs_tool { limit.max(TOOL_MS) } else { limit };
+            if is_asked || until - from <= allowed {
+                return None;
+            }
+            let [silence, allowed] = [until - from, allowed].map(|ms| ms / 1_000);
+            let what = format!("the agent was silent for {silence} s, which may be {allowed} s");
+            by(pair[1], format!("{what}, and the run went on"))
+        })
+    })
+}
+
+/// Whether the host wrote a message to the agent.
+fn is_message(entry: &Entry) -> bool {
+    entry.kind == "host_message" && entry.text("type") == "user"
+}
+
+/// The milliseconds for which an agent may be silent while no tool runs: 0.8 of the run's limit in 180 to 600 s, for a
+/// resumed session 0.3 of it in 60 to 180 s, and a second under the limit.
+fn silence_ms(run: RunSpec) -> u64 {
+    let limit = run.limit_s * 1_000;
+    let share = match run.resume {
+        false => (limit / 10 * 8).clamp(180_000, 600_000),
+        true => (limit / 10 * 3).clamp(60_000, 180_000),
+    };
+    share.min(limit.saturating_sub(1_000)).max(1_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use clitape_stream::Stats;
+
+    use crate::FindingKind;
+
+    use super::*;
+    use crate::rules::tests::check_run;
+
+    const START: &str = r#"0 bus lifecycle {"seq":1,"phase":"start"}"#;
+    const FINAL: &str = r#"9 telegram final {}"#;
+
+    #[test]
+    fn wd001_a_run_does_not_outlast_a_long_silence() {
+        let run = RunSpec { limit_s: 3, ..RunSpec::default() };
+        let check = |from: u64, until: u64, between: &[&str], expect: Option<&str>| {
+            let piece = |at: u64| format!(r#"{at} read chunk {{"bytes":1}}"#);
+            let on_bus = between.iter().filter(|entry| entry.contains(" bus ")).count();
+            let seq = on_bus + 2;
+            let end = format!(r#"{until} bus lifecycle {{"seq":{seq},"phase":"end"}}"#);
+            let (first, last) = (piece(from), piece(until));
+            let entries = [&[START, &first], between, &[&last, &end, FINAL]].concat();
+            let expect: Vec<_> =
+                expect.map(|what| (FindingKind::SilenceEndured, what)).into_iter().collect();
+            check_run(&entries, Stats::default(), run, Vec::new(), &expect);
+        };
+        let broken = "the agent was silent for 2 s, which may be 2 s, and the run went on";
+        check(5, 2_005, &[], None);
+        check(5, 2_006, &[], Some(broken));
+        let start = r#"5 bus tool {"seq":2,"phase":"start","id":"t"}"#;
+        let result = r#"5 bus tool {"seq":3,"phase":"result","id":"t"}"#;
+        check(5, 9_000, &[start], None);
+        check(5, 2_006, &[start, result], Some(broken));
+        let asked = r#"5 bus question {"seq":2,"asked":{"id":"q"}}"#;
+        let closed = r#"8000 bus question {"seq":3,"closed":{"id":"q","how":"denied"}}"#;
+        check(5, 9_000, &[asked, closed], None);
+        let message = r#"2000 lifecycle host_message {"id":"m","type":"user","text":"Go on."}"#;
+        check(5, 9_000, &[message], None);
+    }
+
+    #[test]
+    fn wd001_the_limit_is_a_share_of_that_of_the_run() {
+        let check = |limit_s, resume, expect| {
+            let run = RunSpec { limit_s, resume, ..RunSpec::default() };
+            assert_eq!(silence_ms(run), expect, "{limit_s} {resume}");
+        };
+        check(600, false, 480_000);
+        check(200, false, 180_000);
+        check(172_800, false, 600_000);
+        check(3, false, 2_000);
+        check(300, true, 90_000);
+        check(100, true, 60_000);
+    }
 }

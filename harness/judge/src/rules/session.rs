@@ -9,9 +9,8 @@ use clitape_recording::text::plural;
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
-use super::violation::{Broken, whole};
-use crate::case::Case;
-use crate::transcript::RawTranscript;
+use super::super::case::{Broken, whole};
+use crate::case::{Case, RawTranscript};
 
 /// The first run whose verdict breaks a rule.
 fn any_verdict(

@@ -2,15 +2,16 @@
 //!
 //! `docs/invariants.md` and `docs/subject-rules.md` are made from it, and `tests/history.rs` adds which bugs of the past each
 //! rule convicts. A new rule is a row here, a check in the file of its part, and a test.
+//!
+//! The stake of a rule says what it is about: where a replay does not have it, the rule can't be broken.
 
+use clitape_recording::facts::RecordedCall;
+use clitape_recording::scenario::DeliverySpec;
 use clitape_recording::trace::Lane;
 
-use super::stake::Stake;
-use super::violation::Broken;
-use super::{
-    answer, asked, bus, chat, editor, ending, event_stream, person, questions, run, secrets,
-    server, session, shown, stdout, tools, turns, unfinished, visible, watchdog,
-};
+use super::super::case::Broken;
+use super::event_stream::{self, is_search};
+use super::{answer, bus, chat, editor, questions, run, session, stdout, tools, turns, visible};
 use crate::FindingKind;
 use crate::case::{Case, Derived};
 use crate::observation::{Observation, ObservedEnding};
@@ -141,16 +142,16 @@ macro_rules! rules {
 // A kind, and after the stroke that of a subject of others; in brackets the stricter check of clitape's own gateway, before the
 // check of all others; what is demanded; where it is at stake; what it needs.
 rules! {
-    SubjectDied, unfinished::died,
+    SubjectDied, run::died,
         "The subject does not end by itself.",
         Every, OTHERS;
-    SubjectHung, unfinished::hung,
+    SubjectHung, run::hung,
         "The subject starts `claude`, goes on talking to it, and answers.",
         Every, OTHERS;
-    SubjectRefused, unfinished::refused,
+    SubjectRefused, run::refused,
         "The subject writes to `claude` what `claude` reads.",
         Every, OTHERS;
-    SubjectFlooded, unfinished::flooded,
+    SubjectFlooded, run::flooded,
         "The subject stays within the bounds of a run.",
         Every, OTHERS;
     LineLost, run::line_lost,
@@ -159,37 +160,37 @@ rules! {
     RecordRefused, stdout::record_refused,
         "A line of stdout that is a JSON object is a record.",
         Every, OWN;
-    CallNotStated, stdout::calls::call_not_stated,
+    CallNotStated, stdout::call_not_stated,
         "Each call of stdout starts once, and no other call does.",
         Calls, OWN;
-    CallMisread, stdout::calls::call_misread,
+    CallMisread, stdout::call_misread,
         "A call starts with the name, the arguments and the parent that stdout states.",
         Calls, OWN;
-    ResultMisread, stdout::calls::result_misread,
+    ResultMisread, stdout::result_misread,
         "A call ends with the result that stdout states, well or with an error.",
         Calls, OWN;
-    InputMisread, stdout::growth::input_misread,
+    InputMisread, stdout::input_misread,
         "What is reported of a growing input is a beginning of the input.",
         StreamedCalls, OWN;
-    FieldUnreported, stdout::growth::field_unreported,
+    FieldUnreported, stdout::field_unreported,
         "A field that is whole before its input is has been reported.",
         StreamedCalls, OWN;
-    FieldRepeated, stdout::growth::field_repeated,
+    FieldRepeated, stdout::field_repeated,
         "An open field is reported again only when it has grown.",
         StreamedCalls, OWN;
-    TextMisread, stdout::texts::text_misread,
+    TextMisread, stdout::text_misread,
         "The text and the reasoning of each message are those of stdout.",
         Messages, OWN;
-    TextKept, stdout::texts::text_kept,
+    TextKept, stdout::text_kept,
         "What a message said that broke off is retracted once another one follows.",
         BrokenMessages, OWN;
-    EmptyDelta, stdout::texts::empty_delta,
+    EmptyDelta, stdout::empty_delta,
         "No event of text or of reasoning is empty.",
         Messages, OWN;
-    EndingMisread, stdout::endings::ending_misread,
+    EndingMisread, stdout::ending_misread,
         "Each result of stdout ends a turn, as a failure if it says so, and only then.",
         Results, OWN;
-    AnswerMisread, stdout::endings::answer_misread,
+    AnswerMisread, stdout::answer_misread,
         "The answer is all that the model said in the turn, once and in order.",
         Answers, OWN;
     ToolUnbalanced, run::tool_unbalanced,
@@ -204,7 +205,7 @@ rules! {
     BusSilent, bus::bus_silent,
         "A bus that is connected says something of every run.",
         Every, OTHERS.at_end();
-    SecretTold / SecretShown, [secrets::secret_told] secrets::secret_shown,
+    SecretTold / SecretShown, [tools::secret_told] tools::secret_shown,
         "No secret that only a tool has seen is on the bus or in a channel.",
         Secrets, ALL;
     AnswerMissing, answer::missing,
@@ -225,7 +226,7 @@ rules! {
     PagesOutOfOrder, answer::out_of_order,
         "The pages of a long answer stand in their order.",
         LongTexts, OTHERS_CHAT.at_end();
-    FailureUntold, ending::failure_untold,
+    FailureUntold, answer::failure_untold,
         "A person reads that a turn failed or broke off.",
         Results, OTHERS_CHAT.at_end();
     DraftLeft, visible::draft_left,
@@ -249,7 +250,7 @@ rules! {
     ToldAfterSend, chat::told_after_send,
         "Once the agent has sent its message with a tool, the draft shows nothing more.",
         SendingTools, OWN;
-    SilentRunTold / SilenceBroken, [chat::silent_run_told] person::silence_broken,
+    SilentRunTold / SilenceBroken, [chat::silent_run_told] questions::silence_broken,
         "Nothing of a silent run reaches the chat.",
         SilentRuns, CHAT.at_end();
     CallbackFailed, run::callback_failed,
@@ -270,10 +271,10 @@ rules! {
     CallsOverlap, [chat::calls_overlap] chat::edits_overlap,
         "Two calls of a chat, or of others about one message, are never under way at a time.",
         Chats, CHAT;
-    ReasoningShown, shown::reasoning_shown,
+    ReasoningShown, chat::reasoning_shown,
         "No reasoning is in a chat that does not show it.",
         Reasoning, OWN;
-    SubagentShown, shown::subagent_shown,
+    SubagentShown, chat::subagent_shown,
         "What a subagent says is not in the main chat.",
         Subagents, OWN;
     TextGlued, visible::glued,
@@ -282,31 +283,31 @@ rules! {
     TextTakenBack, visible::taken_back,
         "A text that grows in the chat becomes shorter only if the model took it back.",
         Messages, CHAT;
-    LinesMiscounted / ToolsUntold, [shown::lines_miscounted] tools::untold,
+    LinesMiscounted / ToolsUntold, [chat::lines_miscounted] tools::untold,
         "A person reads which calls were made: the lines of a draft, folded ones included, are those of its turn.",
         Calls, CHAT.at_end();
     ArgumentsEmpty, tools::arguments_empty,
         "A line of a tool shows the argument that there is.",
         Calls, CHAT;
-    PauseUnshown, shown::pause_unshown,
+    PauseUnshown, chat::pause_unshown,
         "While the conversation is compacted, the chat says so.",
         Compactions, OWN;
-    MarkupRefused, server::markup_refused,
+    MarkupRefused, answer::markup_refused,
         "A text whose markup the server refuses is sent again.",
         Chats, CHAT.at_end();
-    PageTooLong / MessageTooLong, [shown::page_too_long] server::too_long,
+    PageTooLong / MessageTooLong, [chat::page_too_long] answer::text_too_long,
         "No page is longer than the service takes.",
         LongTexts, CHAT.at_end();
-    ToolBeforeYes / RanBeforeAnswer, [questions::tool_before_yes] editor::calls::ran_before_answer,
+    ToolBeforeYes / RanBeforeAnswer, [questions::tool_before_yes] editor::ran_before_answer,
         "No tool that a person is asked about runs before the yes, or after a no.",
         Questions, ALL;
-    QuestionLeft / QuestionUntold, [questions::never_shown] person::question_untold,
+    QuestionLeft / QuestionUntold, [questions::never_shown] questions::question_untold,
         "Every question is shown.",
         Questions, CHAT.at_end();
     QuestionLeft, questions::never_closed,
         "Every question is closed.",
         Questions, OWN;
-    QuestionLeft / ButtonsLeft, [questions::buttons_stay] person::buttons_left,
+    QuestionLeft / ButtonsLeft, [questions::buttons_stay] questions::buttons_left,
         "The buttons of a question leave the chat with its answer.",
         Questions, CHAT.at_end();
     AnsweredTwice, questions::answered_twice,
@@ -321,10 +322,10 @@ rules! {
     AnswerMisunderstood, questions::answer_misunderstood,
         "A button of a question, or a reply to it, makes the answer that was recorded.",
         Questions, OWN;
-    InputUnshown, asked::input_unshown,
+    InputUnshown, questions::input_unshown,
         "All of what a question asks about is shown before it has a button, and is in the request to a client.",
         Questions, OWN;
-    QuestionUnshown, person::question_unshown,
+    QuestionUnshown, questions::question_unshown,
         "Before a button of a question is pressed, the chat has shown all that it is about.",
         Questions, OTHERS_CHAT;
     EndedByOther, turns::ended_by_other,
@@ -360,55 +361,55 @@ rules! {
     StreamedTextLost, event_stream::streamed_text_lost,
         "Each text of stdout is in the event stream, once and in order.",
         Messages, OWN;
-    MessageInvalid, editor::ending::invalid,
+    MessageInvalid, editor::message_invalid,
         "The official types accept each message of an agent.",
         Editors, OTHERS_EDITOR;
-    AnswerMissing, editor::text::missing,
+    AnswerMissing, editor::answer_missing,
         "Something of each answer comes to the editor.",
         Editors, OTHERS_EDITOR.at_end();
-    AnswerNotWhole, editor::text::not_whole,
+    AnswerNotWhole, editor::answer_not_whole,
         "Each answer comes to the editor whole.",
         Editors, OTHERS_EDITOR.at_end();
-    AnswerTwice, editor::text::twice,
+    AnswerTwice, editor::answer_twice,
         "No answer comes to the editor more often than the model gave it.",
         Editors, OTHERS_EDITOR.at_end();
-    EditorTextLost / TextUntold, [editor::editor_text_lost] editor::text::untold,
+    EditorTextLost / TextUntold, [editor::editor_text_lost] editor::text_untold,
         "Each text of the model is in the editor, once and in order.",
         Editors, EDITOR.at_end();
-    FailureUntold, editor::ending::failure_untold,
+    FailureUntold, editor::failure_untold,
         "The editor learns that a turn failed.",
         Editors, OTHERS_EDITOR.at_end();
-    StopReasonWrong, editor::ending::stop_reason,
+    StopReasonWrong, editor::stop_reason,
         "The stop reason of a turn is true.",
         Editors, OTHERS_EDITOR.at_end();
-    ResponseNotOnce / ToldAfterEnd, [editor::response_not_once] editor::ending::told_after_end,
+    ResponseNotOnce / ToldAfterEnd, [editor::response_not_once] editor::told_after_end,
         "Each turn that is over has one response to the editor, and nothing comes after the last.",
         Editors, EDITOR.at_end();
-    EditorCallMissing / CallUntold, [editor::editor_call_missing] editor::calls::untold,
+    EditorCallMissing / CallUntold, [editor::editor_call_missing] editor::call_untold,
         "Each call of stdout that has a result is in the editor.",
         EditorCalls, EDITOR.at_end();
-    InputUntold, editor::calls::input_untold,
+    InputUntold, editor::input_untold,
         "The input of each call comes to the editor.",
         EditorCalls, OTHERS_EDITOR.at_end();
-    UnannouncedUpdate / CallNotOnce, [editor::unannounced_update] editor::calls::not_once,
+    UnannouncedUpdate / CallNotOnce, [editor::unannounced_update] editor::call_not_once,
         "The editor learns of a call once, before anything else is said of it.",
         EditorCalls, EDITOR;
-    CallEndNotOnce / CallLeftOpen, [editor::call_end_not_once] editor::calls::left_open,
+    CallEndNotOnce / CallLeftOpen, [editor::call_end_not_once] editor::call_left_open,
         "Each call that the editor knows ends once, before its turn is answered.",
         EditorCalls, EDITOR.at_end();
-    ResultAltered / OutcomeWrong, [editor::result_altered] editor::calls::outcome_wrong,
+    ResultAltered / OutcomeWrong, [editor::result_altered] editor::outcome_wrong,
         "The result of a call in the editor is that of stdout.",
         EditorCalls, EDITOR.at_end();
     InProgressWhileAsked, editor::in_progress_while_asked,
         "A call about which the person is asked is not in progress in the editor.",
         EditorQuestions, OWN;
-    QuestionUntold, editor::calls::question_untold,
+    QuestionUntold, editor::question_untold,
         "The person at the editor is asked what the CLI asks.",
         EditorQuestions, OTHERS_EDITOR.at_end();
-    RequestCut, editor::calls::request_cut,
+    RequestCut, editor::request_cut,
         "A request to the editor has all that is asked about.",
         EditorQuestions, OTHERS_EDITOR;
-    SilenceEndured, watchdog::silence_endured,
+    SilenceEndured, run::silence_endured,
         "A run does not outlast a silence of the agent that is longer than its limit.",
         Silences, OWN;
     ResumeFailed, session::resume_failed,
@@ -426,4 +427,180 @@ rules! {
     SidechainCounted, session::sidechain_counted,
         "The lines of subagents are counted as such, and as nothing else.",
         Sessions, SESSION;
+}
+
+/// Milliseconds after which a call is a long one.
+const LONG_CALL_MS: u64 = 10_000;
+/// Characters that fit on a page of every service.
+const PAGE: usize = 2_000;
+
+/// What a replay must have so that a rule can be broken in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stake {
+    /// Nothing beside stdout.
+    Every,
+    /// A message of the model.
+    Messages,
+    /// A message that broke off or was taken back.
+    BrokenMessages,
+    /// A call of a tool.
+    Calls,
+    /// A call whose input comes in pieces.
+    StreamedCalls,
+    /// A result of the CLI.
+    Results,
+    /// A result with an answer.
+    Answers,
+    /// A secret that only a tool has seen.
+    Secrets,
+    /// A chat.
+    Chats,
+    /// A gateway that lets the agent send its messages with a tool.
+    SendingTools,
+    /// A silent run.
+    SilentRuns,
+    /// A server that asks to wait.
+    Waits,
+    /// Reasoning, and a chat that does not show it.
+    Reasoning,
+    /// A subagent that says something.
+    Subagents,
+    /// A compaction of the conversation.
+    Compactions,
+    /// More text than a page takes.
+    LongTexts,
+    /// A question to the person.
+    Questions,
+    /// A question that the CLI takes back.
+    Withdrawals,
+    /// Several turns.
+    Turns,
+    /// Messages of the host.
+    HostMessages,
+    /// A call that takes long.
+    LongCalls,
+    /// A search whose result is summarised.
+    Searches,
+    /// An editor.
+    Editors,
+    /// A call of a tool, and an editor.
+    EditorCalls,
+    /// A question to the person, and an editor.
+    EditorQuestions,
+    /// An agent that is given up, because it is silent for too long.
+    Silences,
+    /// A session with a verdict on its transcript.
+    Sessions,
+    /// A session that is resumed.
+    Resumes,
+}
+
+impl Stake {
+    /// What the recordings have in which the rule can be broken, after the word `with`.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Every => "a line",
+            Self::Messages => "a message of the model",
+            Self::BrokenMessages => "a message that broke off",
+            Self::Calls => "a call of a tool",
+            Self::StreamedCalls => "an input that comes in pieces",
+            Self::Results => "a result",
+            Self::Answers => "an answer",
+            Self::Secrets => "a secret that only a tool has seen",
+            Self::Chats => "a chat",
+            Self::SendingTools => "a tool that sends the message",
+            Self::SilentRuns => "a silent run",
+            Self::Waits => "a server that asks to wait",
+            Self::Reasoning => "reasoning that the chat does not show",
+            Self::Subagents => "a subagent that says something",
+            Self::Compactions => "a compaction",
+            Self::LongTexts => "more text than a page takes",
+            Self::Questions => "a question",
+            Self::Withdrawals => "a question that the CLI takes back",
+            Self::Turns => "several turns",
+            Self::HostMessages => "messages of a host",
+            Self::LongCalls => "a call of ten seconds",
+            Self::Searches => "a search that is summarised",
+            Self::Editors => "an editor",
+            Self::EditorCalls => "a call of a tool, and an editor",
+            Self::EditorQuestions => "a question, and an editor",
+            Self::Silences => "a silence that is too long",
+            Self::Sessions => "a verdict on a session",
+            Self::Resumes => "a session that is resumed",
+        }
+    }
+
+    /// Whether the replay has it.
+    fn is_in(self, case: Case<'_>) -> bool {
+        let facts = case.facts;
+        let chat = case.setup.channel;
+        match self {
+            Self::Every => facts.objects > 0,
+            Self::Messages => !facts.messages.is_empty(),
+            Self::BrokenMessages => {
+                facts.messages.iter().any(|message| message.is_refused || message.has_open_text())
+            }
+            Self::Calls => !facts.calls.is_empty(),
+            Self::StreamedCalls => facts.calls.iter().any(|call| !call.pieces.is_empty()),
+            Self::Results => !facts.turns.is_empty(),
+            Self::Answers => facts
+                .turns
+                .iter()
+                .any(|turn| turn.is_failure == Some(false) && !turn.text.is_empty()),
+            Self::Secrets => !case.facts.secrets().is_empty(),
+            Self::Chats => chat.is_some(),
+            Self::SendingTools => case.setup.run.delivery == DeliverySpec::MessageToolOnly,
+            Self::SilentRuns => case.setup.run.silent,
+            Self::Waits => case.lane(Lane::Telegram).any(|call| call.wait_s().is_some()),
+            Self::Reasoning => {
+                let has_words = facts.messages.iter().any(|message| !message.reasoning.is_empty());
+                has_words && chat.is_some_and(|chat| !chat.reasoning)
+            }
+            Self::Subagents => facts
+                .messages
+                .iter()
+                .any(|message| message.parent.is_some() && !message.texts.is_empty()),
+            Self::Compactions => !facts.compactions.is_empty(),
+            Self::LongTexts => {
+                let texts = facts.messages.iter().flat_map(|message| &message.texts);
+                texts.map(|block| block.text().chars().count()).sum::<usize>() > PAGE
+            }
+            Self::Questions => case.lane(Lane::Bus).any(|entry| entry.kind == "question"),
+            Self::Withdrawals => !facts.withdrawn.is_empty(),
+            Self::Turns => turns::outcomes(case).count() > 1,
+            Self::HostMessages => {
+                case.lane(Lane::Lifecycle).any(|entry| entry.kind == "host_message")
+            }
+            Self::LongCalls => has_long_call(case),
+            Self::Searches => {
+                let is_search =
+                    |call: &RecordedCall| is_search(&call.name) && call.result.is_some();
+                facts.calls.iter().any(is_search)
+            }
+            Self::Editors => case.setup.acp.is_some(),
+            Self::EditorCalls => Self::Editors.is_in(case) && Self::Calls.is_in(case),
+            Self::EditorQuestions => Self::Editors.is_in(case) && Self::Questions.is_in(case),
+            Self::Silences => case.lane(Lane::Bus).any(|entry| {
+                let error = entry.field("error").and_then(|error| error.get("kind"));
+                error.is_some_and(|kind| kind == "stalled")
+            }),
+            Self::Sessions => verdicts(case) > 0,
+            // It has a verdict before and after.
+            Self::Resumes => verdicts(case) > 1,
+        }
+    }
+}
+
+fn has_long_call(case: Case<'_>) -> bool {
+    let of =
+        |kind: &'static str| case.lane(Lane::Lifecycle).filter(move |entry| entry.kind == kind);
+    of("tool_start").any(|start| {
+        let end = of("tool_result").find(|end| end.text("id") == start.text("id"));
+        end.is_some_and(|end| end.at > start.at + LONG_CALL_MS)
+    })
+}
+
+/// The number of verdicts on sessions.
+fn verdicts(case: Case<'_>) -> usize {
+    case.lane(Lane::Session).filter(|entry| entry.kind == "verdict").count()
 }

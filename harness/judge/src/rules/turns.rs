@@ -10,7 +10,7 @@ use clitape_recording::scenario::ChatMode;
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
-use super::violation::{Broken, by, by_turn, has_server_faults};
+use super::super::case::{Broken, by, by_turn, has_server_faults};
 use crate::case::Case;
 
 /// Milliseconds within which a person sees a sign of life once a tool runs.

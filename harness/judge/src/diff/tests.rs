@@ -1,6 +1,9 @@
-use crate::diff::change::Class;
 use crate::diff::divergence::moment;
-use crate::diff::trace_diff::*;
+use crate::diff::pairs::Class;
+use crate::diff::*;
+
+mod context;
+mod final_text;
 
 const ONE: &str =
     r#"{"at":0,"lane":"telegram","kind":"sendMessage","data":{"message_id":1,"text":"Hello"}}"#;
