@@ -10,6 +10,7 @@
 
 #![allow(clippy::expect_used, reason = "a scenario that can't be used fails the run")]
 
+mod copy;
 #[path = "mutants/listed.rs"]
 mod listed;
 #[path = "mutants/page.rs"]

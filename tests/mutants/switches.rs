@@ -1,7 +1,7 @@
 //! Writes mutants into a source file, each behind a switch, so that one build has all of them.
 //!
-//! Every change is an insertion: `a < b` becomes `(if on(7) { (a) <= (b) } else { (a < b) })`, a function's body
-//! starts with `if on(8) { return 0; }`, and an arm's pattern gets the condition `!on(9)`. An operand that stands in
+//! Every change is an insertion: `a < b` becomes `(if is_on(7) { (a) <= (b) } else { (a < b) })`, a function's body
+//! starts with `if is_on(8) { return 0; }`, and an arm's pattern gets the condition `!is_on(9)`. An operand that stands in
 //! such a branch is the one of the sound code, as one mutant is on at a time.
 
 use std::ops::Range;

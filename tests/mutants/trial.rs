@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 
-use super::tree::{Program, Programs, SWITCH};
+use super::copy::{Program, SWITCH};
+use super::tree::Programs;
 
 /// The variable that makes this program judge the scenarios.
 pub(crate) const ROLE: &str = "CLITAPE_MUTANT_SUITE";
