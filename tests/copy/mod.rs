@@ -4,9 +4,10 @@
 #![allow(dead_code, reason = "each test that changes a copy uses a part of it")]
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::{env, fs};
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
@@ -49,8 +50,8 @@ pub(crate) struct WorkspaceCopy {
     folder: PathBuf,
     /// The folder that cargo builds in.
     target: PathBuf,
-    /// The flags of the compiler; those of the workspace where there are none.
-    flags: Option<&'static str>,
+    /// Variables that cargo gets.
+    variables: Vec<(&'static str, &'static str)>,
 }
 
 /// A program of tests.
@@ -79,7 +80,7 @@ impl WorkspaceCopy {
         let names = listed.split_terminator('\0').filter(|name| from.join(name).is_file());
         let names: BTreeSet<&str> = names.collect();
         remove_others(&folder, &names)?;
-        let copy = Self { folder, target, flags: None };
+        let copy = Self { folder, target, variables: Vec::new() };
         for name in names.into_iter().filter(|name| !changed.contains(name)) {
             let source = from.join(name);
             let bytes = fs::read(&source).context(name.to_owned())?;
@@ -90,9 +91,10 @@ impl WorkspaceCopy {
         Ok(copy)
     }
 
-    /// The same copy, compiled with these flags.
-    pub(crate) fn with_flags(self, flags: &'static str) -> Self {
-        Self { flags: Some(flags), ..self }
+    /// The same copy, built with a variable for cargo.
+    pub(crate) fn with(mut self, name: &'static str, value: &'static str) -> Self {
+        self.variables.push((name, value));
+        self
     }
 
     /// Writes a file of the copy. The library gets the functions of the switches.
@@ -127,10 +129,15 @@ impl WorkspaceCopy {
         let mut command = Command::new("cargo");
         command.args(args).args(["--locked", "--message-format", "json"]).stderr(Stdio::inherit());
         command.current_dir(&self.folder).env("CARGO_TARGET_DIR", &self.target);
-        if let Some(flags) = self.flags {
-            command.env("RUSTFLAGS", flags);
+        // What cargo says of the package of this test; a build script may be run again where it is other than before.
+        let of_test = |name: &OsString| {
+            let name = name.to_string_lossy();
+            ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|start| name.starts_with(start))
+        };
+        for (name, _) in env::vars_os().filter(|(name, _)| of_test(name)) {
+            command.env_remove(name);
         }
-        let output = command.output()?;
+        let output = command.envs(self.variables.iter().copied()).output()?;
         let lines = String::from_utf8(output.stdout)?;
         let messages = lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         Ok((messages, output.status.success()))

@@ -10,11 +10,10 @@ use clitape_recording::names::ScenarioName;
 use clitape_recording::scenario::{AcpClient, ChannelSpec, Setup, Workspace};
 use clitape_recording::text::plural;
 use clitape_recording::trace::Lane;
-use clitape_runner::check::ScenarioChecks;
+use clitape_runner::check::{Check, ScenarioChecks};
 use clitape_runner::replay::{Capture, Plan, Replay, replay, stdin_lines};
 
-use super::page::Conviction;
-use super::versions;
+use super::page::PageRow;
 
 /// The page, below the root of the workspace.
 pub(crate) const PAGE: &str = "docs/invariants.md";
@@ -93,20 +92,22 @@ fn stakes_of(workspace: &Workspace, name: &ScenarioName) -> Vec<BTreeSet<usize>>
         };
         replays.flat_map(of_one).collect()
     };
-    versions(&checks).into_iter().map(of_version).collect()
+    let mut versions: Vec<_> = checks.checks().iter().filter_map(Check::version).collect();
+    versions.dedup();
+    versions.into_iter().map(of_version).collect()
 }
 
-/// The page.
-pub(crate) fn page(convictions: &[Conviction], stakes: &[usize]) -> String {
+/// Returns the page, with the bugs that the rows of the history say a rule convicts.
+pub(crate) fn page(history: &[PageRow], stakes: &[usize]) -> String {
     let mut text = format!(
         "{HEAD}\n| rule | every replay keeps | it can fail with | recordings | convicts |\n"
     );
     text.push_str("|---|---|---|---|---|\n");
     for (Rule { kind, demand, stake, .. }, count) in rules().zip(stakes) {
         let stake = stake.words();
-        let convicts = |one: &&Conviction| one.free().contains(kind);
+        let convicts = |row: &&PageRow| row.free().contains(kind);
         let rows: Vec<&str> =
-            convictions.iter().filter(convicts).map(|one| one.row.plant.row().0).collect();
+            history.iter().filter(convicts).map(|row| row.known_as.as_str()).collect();
         let others = rows.iter().filter(|row| **row == "-").count();
         let mut names: Vec<String> = Vec::new();
         for row in rows.into_iter().filter(|row| *row != "-") {

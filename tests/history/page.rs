@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 
 use clitape_judge::FindingKind;
 
-use super::needs_no_golden;
-use super::table::Row;
+use super::convictor::{Found, kind};
+use super::plants::Plant;
+use super::question::needs_no_golden;
 
 /// The page, below the root of the workspace.
 pub(crate) const PAGE: &str = "docs/history.md";
@@ -25,58 +26,88 @@ scenario convicts, why.
 
     UPDATE_HISTORY=1 cargo test --test history
 
-writes this page, and `cargo test` fails when it is not true any more. `tests/history/table.rs` names the scenarios;
-`harness/stream/src/plant.rs` lists the bugs. A new bug report becomes a row first.
+measures all bugs and writes this page. `ALL_HISTORY=1` in place of that variable holds the page against all of them;
+without a variable, `cargo test` measures a sample, with other bugs each time. `tests/history/plants.toml` lists the bugs
+and the scenarios: each row says how a copy of the code gets the bug. A new bug report becomes a row first.
 ";
 
-/// The kinds of findings of each scenario.
-pub(crate) type Found = Vec<(&'static str, BTreeSet<FindingKind>)>;
-
-/// What convicts a bug.
-#[derive(Debug, Clone)]
-pub(crate) struct Conviction {
-    pub(crate) row: &'static Row,
-    /// What each of its scenarios finds.
-    pub(crate) found: Found,
-}
-
-impl Conviction {
+/// A row of the page.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct PageRow {
+    /// The row of the history that the bug is known by.
+    pub(crate) known_as: String,
+    about: String,
     /// The scenarios that find something.
-    fn scenarios(&self) -> Vec<&'static str> {
-        let found = self.found.iter().filter(|(_, kinds)| !kinds.is_empty());
-        found.map(|(name, _)| *name).collect()
+    scenarios: Vec<String>,
+    /// The words about what convicts it.
+    by: String,
+}
+
+impl PageRow {
+    /// Makes the row of a bug from what its scenarios find.
+    pub(crate) fn new(plant: &Plant, found: &Found) -> Self {
+        let convicting = found.iter().filter(|(_, kinds)| !kinds.is_empty());
+        let scenarios: Vec<String> = convicting.map(|(name, _)| name.clone()).collect();
+        let kinds: BTreeSet<_> = found.iter().flat_map(|(_, kinds)| kinds).collect();
+        let names = kinds.into_iter().map(FindingKind::to_string);
+        let free = names.filter(|name| needs_no_golden(name)).map(|name| format!("`{name}`"));
+        let free: Vec<String> = free.collect();
+        let by = match (scenarios.is_empty(), free.is_empty()) {
+            (true, _) => plant.why.clone(),
+            (false, true) => format!("a golden; a rule would find that {}", plant.why),
+            (false, false) => free.join(", "),
+        };
+        Self { known_as: plant.row.clone(), about: plant.about.clone(), scenarios, by }
     }
 
-    /// The findings that need no golden.
+    /// Reads a line of the table; `None` where it is another line.
+    fn read(line: &str) -> Option<Self> {
+        let cells: Vec<&str> = line.strip_prefix("| ")?.strip_suffix(" |")?.split(" | ").collect();
+        let [known_as, about, scenarios, by] = cells[..] else { return None };
+        let quoted = |name: &str| Some(name.strip_prefix('`')?.strip_suffix('`')?.to_owned());
+        Some(Self {
+            known_as: known_as.to_owned(),
+            about: about.to_owned(),
+            scenarios: scenarios.split(", ").filter_map(quoted).collect(),
+            by: by.to_owned(),
+        })
+    }
+
+    /// Writes the line of the table.
+    pub(crate) fn line(&self) -> String {
+        let Self { known_as, about, scenarios, by } = self;
+        let names: Vec<String> = scenarios.iter().map(|name| format!("`{name}`")).collect();
+        let names = if names.is_empty() { "-".to_owned() } else { names.join(", ") };
+        format!("| {known_as} | {about} | {names} | {by} |")
+    }
+
+    /// Returns the findings that need no golden.
     pub(crate) fn free(&self) -> BTreeSet<FindingKind> {
-        let kinds = self.found.iter().flat_map(|(_, kinds)| kinds).copied();
-        kinds.filter(|kind| needs_no_golden(*kind)).collect()
+        let names = self.by.split(", ");
+        names.filter_map(|name| kind(name.strip_prefix('`')?.strip_suffix('`')?)).collect()
+    }
+
+    /// Whether it is the row of this bug.
+    pub(crate) fn is_of(&self, plant: &Plant) -> bool {
+        let is_named = |name: &String| plant.scenarios.contains(name);
+        (&self.known_as, &self.about) == (&plant.row, &plant.about)
+            && self.scenarios.iter().all(is_named)
     }
 }
 
-/// The row of the table.
-pub(crate) fn row(conviction: &Conviction) -> String {
-    let (known_as, bug) = conviction.row.plant.row();
-    let scenarios = conviction.scenarios();
-    let names: Vec<String> = scenarios.iter().map(|name| format!("`{name}`")).collect();
-    let free: Vec<String> = conviction.free().iter().map(|kind| format!("`{kind}`")).collect();
-    let by = match (scenarios.is_empty(), free.is_empty()) {
-        (true, _) => conviction.row.why.to_owned(),
-        (false, true) => format!("a golden; a rule would find that {}", conviction.row.why),
-        (false, false) => free.join(", "),
-    };
-    let names = if names.is_empty() { "-".to_owned() } else { names.join(", ") };
-    format!("| {known_as} | {} | {names} | {by} |", bug.trim())
+/// Returns the rows of the page.
+pub(crate) fn rows(page: &str) -> Vec<PageRow> {
+    let table = page.lines().skip_while(|line| !line.starts_with("| row | bug |")).skip(2);
+    table.filter_map(PageRow::read).collect()
 }
 
-/// The page.
-pub(crate) fn page(convictions: &[Conviction]) -> String {
-    let count =
-        |is_it: &dyn Fn(&Conviction) -> bool| convictions.iter().filter(|one| is_it(one)).count();
-    let of = convictions.len();
+/// Returns the page.
+pub(crate) fn page(rows: &[PageRow]) -> String {
+    let count = |is_it: &dyn Fn(&PageRow) -> bool| rows.iter().filter(|one| is_it(one)).count();
+    let of = rows.len();
     let percent = |part: usize| format!("{part} ({} %)", part * 100 / of.max(1));
-    let convicted = percent(count(&|one| !one.scenarios().is_empty()));
-    let twice = percent(count(&|one| one.scenarios().len() > 1));
+    let convicted = percent(count(&|one| !one.scenarios.is_empty()));
+    let twice = percent(count(&|one| one.scenarios.len() > 1));
     let free = percent(count(&|one| !one.free().is_empty()));
     let mut text = format!("{HEAD}\n| | bugs |\n|---|---|\n");
     for (what, bugs) in [
@@ -88,8 +119,8 @@ pub(crate) fn page(convictions: &[Conviction]) -> String {
         writeln!(text, "| {what} | {bugs} |").expect("a string can be written");
     }
     text.push_str("\n| row | bug | scenarios | convicted by |\n|---|---|---|---|\n");
-    for conviction in convictions {
-        writeln!(text, "{}", row(conviction)).expect("a string can be written");
+    for row in rows {
+        writeln!(text, "{}", row.line()).expect("a string can be written");
     }
     text
 }

@@ -63,7 +63,7 @@ pub(crate) fn write(
         ("listed", listed.to_string(), "-".to_owned()),
         (&*format!("in the sample of seed {SEED}"), sample.to_string(), "-".to_owned()),
         (
-            "of these where no switch can stand (a constant, a chain of `let`, a returned `impl`), or of a planted bug",
+            "of these where no switch can stand (a constant, a chain of `let`, a returned `impl`)",
             left_out.to_string(),
             "-".to_owned(),
         ),

@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result};
 use syn::spanned::Spanned as _;
 use syn::visit::{self, Visit};
 use syn::{
-    Arm, BinOp, Expr, ExprBinary, ExprIf, ExprMatch, ExprUnary, ItemConst, ItemFn, ItemStatic, Pat,
+    Arm, BinOp, Expr, ExprBinary, ExprMatch, ExprUnary, ItemConst, ItemFn, ItemStatic, Pat,
     PatGuard,
 };
 use syn::{ImplItemConst, ImplItemFn, Signature, UnOp};
@@ -27,7 +27,7 @@ pub(crate) struct Switched {
     /// The bytes of `text` that belong to a mutant, and its number.
     inserted: Vec<(Range<usize>, usize)>,
     /// The numbers of those that no switch can turn on: those of a `const`, of a pattern's last arm, of a chain
-    /// of `let`, of a function that returns an `impl`, and those of a planted bug.
+    /// of `let`, and of a function that returns an `impl`.
     pub(crate) left_out: Vec<usize>,
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn switched(source: &str, mutants: &[(usize, &Mutant)], on: &str) -> 
         source,
         on,
         mutants: &numbered,
-        apart: 0,
+        constants: 0,
         insertions: Vec::new(),
         done: Vec::new(),
     };
@@ -91,17 +91,13 @@ pub(crate) fn switched(source: &str, mutants: &[(usize, &Mutant)], on: &str) -> 
     Ok(Switched { text, inserted, left_out })
 }
 
-/// Asks whether a bug is planted.
-const PLANTED: &str = "planted(Plant::";
-
 /// Visits the code, and notes what to insert.
 struct Writer<'a> {
     source: &'a str,
     on: &'a str,
     mutants: &'a [Numbered<'a>],
-    /// How many constants the code is inside of, where no switch can be asked, and how many conditions and branches
-    /// of a planted bug, which are not part of the sound code.
-    apart: usize,
+    /// How many constants the code is inside of, where no switch can be asked.
+    constants: usize,
     insertions: Vec<Insertion>,
     /// The numbers of the mutants that have their switch.
     done: Vec<usize>,
@@ -110,7 +106,7 @@ struct Writer<'a> {
 impl<'a> Writer<'a> {
     /// The mutants of a genre that replace these bytes.
     fn of(&self, genre: Genre, bytes: &Range<usize>) -> Vec<(usize, &'a str)> {
-        if self.apart > 0 {
+        if self.constants > 0 {
             return Vec::new();
         }
         let mine = self.mutants.iter().filter(|(_, one, at)| one.genre == genre && at == bytes);
@@ -121,11 +117,11 @@ impl<'a> Writer<'a> {
         &self.source[node.span().byte_range()]
     }
 
-    /// Visits code that is part of what [`Self::apart`] counts, or not.
-    fn within(&mut self, is_apart: bool, visit: impl FnOnce(&mut Self)) {
-        self.apart += usize::from(is_apart);
+    /// Visits code that is inside of a constant, or not.
+    fn within(&mut self, is_constant: bool, visit: impl FnOnce(&mut Self)) {
+        self.constants += usize::from(is_constant);
         visit(self);
-        self.apart -= usize::from(is_apart);
+        self.constants -= usize::from(is_constant);
     }
 
     fn switch(&self, number: usize) -> String {
@@ -192,9 +188,6 @@ impl<'a> Writer<'a> {
     }
 
     fn arm(&mut self, arm: &Arm, is_last: bool) {
-        if matches!(&arm.pat, Pat::Guard(guarded) if is_bug(&guarded.guard)) {
-            return;
-        }
         let gone = self.of(Genre::MatchArm, &arm.span().byte_range());
         let gone = gone.first().filter(|_| !is_last).map(|(number, _)| *number);
         self.done.extend(gone);
@@ -270,19 +263,8 @@ impl<'ast> Visit<'ast> for Writer<'_> {
     }
 
     fn visit_expr_binary(&mut self, node: &'ast ExprBinary) {
-        let is_of_bug = self.source[node.span().byte_range()].contains(PLANTED);
-        self.within(is_of_bug, |writer| {
-            writer.binary(node);
-            visit::visit_expr_binary(writer, node);
-        });
-    }
-
-    fn visit_expr_if(&mut self, node: &'ast ExprIf) {
-        self.visit_expr(&node.cond);
-        self.within(is_bug(&node.cond), |writer| writer.visit_block(&node.then_branch));
-        if let Some((_, branch)) = &node.else_branch {
-            self.visit_expr(branch);
-        }
+        self.binary(node);
+        visit::visit_expr_binary(self, node);
     }
 
     fn visit_expr_unary(&mut self, node: &'ast ExprUnary) {
@@ -321,23 +303,6 @@ fn is_assignment(operator: &BinOp) -> bool {
             | ShrAssign(_)
             | SubAssign(_)
     )
-}
-
-/// Whether the expression is true with a planted bug alone.
-fn is_bug(node: &Expr) -> bool {
-    match node {
-        Expr::Call(call) => {
-            matches!(&*call.func, Expr::Path(path) if path.path.is_ident("planted"))
-        }
-        Expr::Paren(inner) => is_bug(&inner.expr),
-        Expr::Binary(ExprBinary { op: BinOp::And(_), left, right, .. }) => {
-            is_bug(left) || is_bug(right)
-        }
-        Expr::Binary(ExprBinary { op: BinOp::Or(_), left, right, .. }) => {
-            is_bug(left) && is_bug(right)
-        }
-        _ => false,
-    }
 }
 
 /// Whether the expression is part of a chain of `let`, which parentheses would break.

@@ -47,7 +47,7 @@ impl Tree {
         let mutated: BTreeSet<&str> = mutants.iter().map(|mutant| mutant.file.as_str()).collect();
         let copy = |name: &str| -> Result<WorkspaceCopy> {
             let copy = WorkspaceCopy::new(from, target.join(name), target.clone(), &mutated)?;
-            Ok(copy.with_flags(ALLOWED))
+            Ok(copy.with("RUSTFLAGS", ALLOWED))
         };
         let (fitted, built) = (copy(FITTED)?, copy(BUILT)?);
         let (viable, left_out) = ((1..=mutants.len()).collect(), BTreeSet::new());

@@ -9,7 +9,6 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use clitape_stream::plant::{Plant, planted};
 use clitape_stream::{FailureKind, Incomplete};
 use serde_json::{Map, Value};
 use tokio::time::Instant;
@@ -299,9 +298,6 @@ impl Bus {
                 return;
             }
             state.seq += 1;
-            if planted(Plant::SequenceGap) && matches!(data, BusData::Tool(_)) {
-                state.seq += 1;
-            }
             let at = u64::try_from(self.inner.started.elapsed().as_millis()).unwrap_or(u64::MAX);
             let event = BusEvent { run_id: self.inner.run_id.clone(), seq: state.seq, at, data };
             state.queue.push_back(event);
@@ -355,9 +351,6 @@ impl Drop for Subscription {
         let taken = {
             let mut state = bus.state();
             let place = state.listeners.iter().position(|(id, _)| *id == self.id);
-            if planted(Plant::ListenerLeft) {
-                state.listeners.push((u64::MAX, Arc::new(Mutex::new(|_: &BusEvent| {}))));
-            }
             place.map(|place| state.listeners.remove(place))
         };
         drop(taken);

@@ -3,7 +3,6 @@
 
 use std::fmt;
 
-use clitape_stream::plant::{Plant, planted};
 use clitape_stream::{Failure, FailureKind, Outcome, RunStatus};
 
 use crate::bus::Phase;
@@ -51,10 +50,7 @@ impl FinalMessage {
     pub(crate) fn of(outcome: &Outcome) -> Self {
         let is_failure = outcome.status != RunStatus::Ok;
         // A turn that answers nobody, such as that of a task's notification, owes nobody a word.
-        let is_silent = !planted(Plant::NotificationNeedsAnswer)
-            && outcome.origin.is_some()
-            && !is_failure
-            && answer(outcome).is_empty();
+        let is_silent = outcome.origin.is_some() && !is_failure && answer(outcome).is_empty();
         Self { ending: ending(outcome), is_failure, is_silent, broken_off: None }
     }
 
@@ -99,7 +95,6 @@ fn ending(outcome: &Outcome) -> RunEnding {
     let lead = match (outcome.status, answer.is_empty()) {
         (RunStatus::Ok, false) => None,
         (RunStatus::Ok, true) => return plain(NO_TEXT),
-        (RunStatus::Error, _) if planted(Plant::FailureUnsaid) => None,
         (RunStatus::Error, _) => Some("⚠️ The run failed:"),
         (RunStatus::Incomplete, false) => Some("⚠️ The answer is incomplete:"),
         (RunStatus::Incomplete, true) => Some("⚠️ The run ended before it gave an answer:"),

@@ -3,7 +3,6 @@
 
 use std::collections::HashSet;
 
-use clitape_stream::plant::{Plant, planted};
 use serde_json::{Map, Value};
 
 use crate::bus::{BusData, Tool};
@@ -65,12 +64,7 @@ impl MessageTools {
 /// Whether `name` is `tool`, bare or of an MCP server.
 fn is_tool(name: &str, tool: &str) -> bool {
     let server = |of_server: &str| Some(of_server.strip_suffix(tool)?.strip_suffix("__")?.len());
-    name == tool
-        || name
-            .strip_prefix(MCP)
-            .filter(|_| !planted(Plant::McpPrefixUnknown))
-            .and_then(server)
-            .is_some_and(|length| length > 0)
+    name == tool || name.strip_prefix(MCP).and_then(server).is_some_and(|length| length > 0)
 }
 
 /// Lets progress through to one channel until a message was sent.
@@ -94,7 +88,7 @@ impl Gate {
 
     /// Returns whether `data` still reaches the channel. The result that suppresses the rest does.
     pub(crate) fn passes(&mut self, data: &BusData) -> bool {
-        let was_open = !self.suppressed || planted(Plant::GateOpen);
+        let was_open = !self.suppressed;
         if self.mode == DeliveryMode::MessageToolOnly
             && let BusData::Tool(tool) = data
         {
@@ -112,10 +106,7 @@ impl Gate {
             Tool::Update { .. } => {}
             Tool::Result { id, is_error, incomplete, .. } => {
                 let was_sending = self.sending.remove(id);
-                self.suppressed |= was_sending
-                    && !is_error
-                    && incomplete.is_none()
-                    && !planted(Plant::GateNeverShuts);
+                self.suppressed |= was_sending && !is_error && incomplete.is_none();
             }
         }
     }

@@ -1,6 +1,5 @@
 //! Records for a person that are neither text nor tool calls: compaction, API retries, hooks.
 
-use clitape_stream::plant::{Plant, planted};
 use serde_json::{Map, Value};
 
 use crate::excerpt::short;
@@ -44,8 +43,7 @@ impl Notice {
         let is_mine = |(kind, subtype, _): &&(&str, &str, NoticeLine)| {
             *kind == self.kind && Some(*subtype) == self.subtype.as_deref()
         };
-        let line = LINES.iter().find(is_mine).and_then(|(_, _, line)| line(self));
-        line.filter(|words| !(planted(Plant::CompactionUnsaid) && words.contains("ompact")))
+        LINES.iter().find(is_mine).and_then(|(_, _, line)| line(self))
     }
 
     fn text(&self, key: &str) -> Option<&str> {

@@ -7,7 +7,6 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use clitape_stream::plant::{Plant, planted};
 use clitape_stream::{Event, Fields, ToolArguments};
 use serde_json::Value;
 
@@ -48,13 +47,7 @@ impl Publisher {
     /// Publishes `event` if the bus has a place for it. What a subagent says and does has one,
     /// with the parent's id (T3, U5).
     pub(crate) fn publish(&mut self, event: &Event<'_>) {
-        if planted_away(event) {
-            return;
-        }
-        let own = |parent: &Option<Cow<'_, str>>| {
-            let parent = parent.as_deref().filter(|_| !planted(Plant::ParentLost));
-            parent.map(str::to_owned)
-        };
+        let own = |parent: &Option<Cow<'_, str>>| parent.as_deref().map(str::to_owned);
         let data = match event {
             Event::Text { message_id, delta, length, parent, .. } => BusData::Assistant {
                 message_id: message_id.to_string(),
@@ -97,10 +90,7 @@ impl Publisher {
                     id: id.to_string(),
                     name: name.to_string(),
                     is_error: *is_error,
-                    result: match planted(Plant::ResultsRaw) {
-                        true => result.value(),
-                        false => sanitise(&result.value(), &mut self.masked),
-                    },
+                    result: sanitise(&result.value(), &mut self.masked),
                     incomplete: *incomplete,
                     parent: own(parent),
                 })
@@ -151,23 +141,6 @@ impl Publisher {
     }
 }
 
-/// Whether a bug that is planted keeps the event from the bus.
-fn planted_away(event: &Event<'_>) -> bool {
-    match event {
-        Event::ToolInput { .. } | Event::ToolStart { .. } | Event::ToolResult { .. } => {
-            planted(Plant::ToolEventsDropped)
-        }
-        Event::Thinking { .. } => planted(Plant::ThinkingNotOnBus),
-        Event::Question { name, .. } => {
-            planted(Plant::QuestionUnasked)
-                || planted(Plant::ChoiceUnasked) && name == "AskUserQuestion"
-        }
-        Event::QuestionWithdrawn { .. } => planted(Plant::CancelledQuestionStays),
-        Event::Heard { .. } => planted(Plant::MessageInTurnLost),
-        _ => false,
-    }
-}
-
 /// The start of a call, and its input.
 fn start(
     id: &str,
@@ -181,10 +154,9 @@ fn start(
         ToolArguments::Truncated(raw) => (Value::Null, Some(redact(raw, masked).into_owned())),
     };
     let whole = Arc::new(whole);
-    let sanitised = (!planted(Plant::ArgumentsRaw)).then(|| sanitise(&whole, masked));
+    let sanitised = sanitise(&whole, masked);
     // In most calls there is nothing to mask.
-    let other = sanitised.filter(|sanitised| *sanitised != *whole);
-    let args = other.map_or_else(|| whole.clone(), Arc::new);
+    let args = if sanitised == *whole { whole.clone() } else { Arc::new(sanitised) };
     let tool = Tool::Start {
         id: id.to_owned(),
         name: name.to_owned(),

@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use clitape_stream::plant::{Plant, planted};
 use clitape_stream::{Event, Failure, FailureKind, Outcome, RunStatus};
 use tokio::time::Instant;
 
@@ -80,10 +79,7 @@ impl SilenceWatch {
 
     /// How long the agent may be silent now.
     pub(crate) fn patience(&self) -> Duration {
-        let mut silence = self.watchdog.silence;
-        if planted(Plant::WatchdogAsleep) {
-            silence *= 1_000;
-        }
+        let silence = self.watchdog.silence;
         if self.open.is_empty() { silence } else { silence.max(TOOL) }
     }
 

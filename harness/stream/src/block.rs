@@ -7,7 +7,6 @@ use crate::event::{Event, ToolKind};
 use crate::json::{JsonField, SurrogateCarry};
 use crate::partial::PartialInput;
 use crate::payload::Json;
-use crate::plant::{Plant, planted};
 use crate::tool_args::SourceArguments;
 use crate::transcript::TextKind;
 
@@ -83,7 +82,6 @@ pub(crate) enum BlockContent {
 pub(crate) fn tool_kind(block_type: &str) -> Option<ToolKind> {
     [ToolKind::ToolUse, ToolKind::ServerToolUse, ToolKind::McpToolUse]
         .into_iter()
-        .filter(|kind| !planted(Plant::OnlyToolUseKnown) || *kind == ToolKind::ToolUse)
         .find(|kind| kind.as_str() == block_type)
 }
 
@@ -163,7 +161,7 @@ impl BlockInput {
             stopped: false,
             empty_snapshot: false,
             start_input: Some(SourceArguments::read(own).into_owned())
-                .filter(|own| !own.is_empty() && !planted(Plant::StartInputIgnored)),
+                .filter(|own| !own.is_empty()),
             deltas: String::with_capacity(ROOM),
             carry: SurrogateCarry::default(),
             partial: PartialInput::default(),
@@ -175,12 +173,7 @@ impl BlockInput {
     /// The piece that ends the object causes no event, because the start of the call follows with
     /// all fields.
     pub(crate) fn append(&mut self, piece: &str, parent: Option<&str>, emitter: &mut Emitter<'_>) {
-        if !planted(Plant::DeltasNotJoined) {
-            self.carry.append(piece, &mut self.deltas);
-        }
-        if planted(Plant::InputParsedAgain) {
-            PartialInput::default().update(&self.deltas);
-        }
+        self.carry.append(piece, &mut self.deltas);
         let new = self.partial.update(&self.deltas);
         let Some(args) = new.filter(|_| !self.partial.is_over()) else { return };
         self.emitted = true;

@@ -9,7 +9,6 @@ use crate::event::{Event, Incomplete, ToolKind};
 use crate::id_index::IdIndex;
 use crate::json;
 use crate::payload::Json;
-use crate::plant::{Plant, planted};
 use crate::tool_args::SourceArguments;
 
 /// Number of subagents inside each other up to which the parser looks for one that runs on.
@@ -96,7 +95,7 @@ impl CallState {
             *self.message == *place.message || self.message.is_empty() || place.message.is_empty();
         self.parent.as_deref() == place.parent
             && same_message
-            && (self.open().is_some() || place.streamed && !planted(Plant::StartAgainAfterResult))
+            && (self.open().is_some() || place.streamed)
     }
 }
 
@@ -147,7 +146,7 @@ impl CallTable {
         emitter: &mut Emitter<'_>,
     ) {
         if let Some(at) = self.newest(id) {
-            if self.list[at].is_repeated(place) && !planted(Plant::StartAgainAsNew) {
+            if self.list[at].is_repeated(place) {
                 if from == CallOrigin::Snapshot {
                     self.list[at].correct(arguments, emitter);
                 }
@@ -358,9 +357,7 @@ impl CallTable {
     ) {
         let call = &mut self.list[at];
         self.open.remove(&at);
-        if let Some(open) = call.end(side)
-            && !planted(Plant::ResultsDropped)
-        {
+        if let Some(open) = call.end(side) {
             emitter.emit(call.result(&open, is_error, result, None));
         }
     }

@@ -7,7 +7,6 @@ use crate::emitter::Emitter;
 use crate::event::Event;
 use crate::id_index::IdIndex;
 use crate::message::{MessageState, StreamedContent};
-use crate::plant::{Plant, planted};
 use crate::transcript::{BlockId, MessagePlace, RunTranscript, TextKind, TextPiece};
 
 /// Number of messages in a conversation whose text is retained for the comparison with late
@@ -120,7 +119,6 @@ impl ConversationState {
     /// Returns the message that a snapshot belongs to, and adds it if it is new.
     pub(crate) fn find_or_add(&mut self, id: &str) -> usize {
         match (self.lookup(id), self.current) {
-            _ if id.is_empty() && planted(Plant::NamelessMessageTwice) => self.add(id),
             (Some(at), _) => at,
             (None, Some(at)) if self.messages[at].id.is_empty() => {
                 self.messages[at].id = id.into();
@@ -237,9 +235,6 @@ impl ConversationState {
         retracted: impl Fn(u64) -> bool,
         emitter: &mut Emitter<'_>,
     ) {
-        if planted(Plant::FirstTryKept) {
-            return;
-        }
         let (message, transcript) = (&mut self.messages[at], &mut self.transcript);
         let mut calls = Vec::new();
         message.blocks_mut().retain_mut(|block| {

@@ -2,7 +2,6 @@
 
 use crate::failure::{self, CUT_OFF, INTERRUPTED, SILENT, TurnState, sentence};
 use crate::outcome::{Failure, FailureKind, Outcome, RunStatus};
-use crate::plant::{Plant, planted};
 use crate::result_record::{ResultRecord, plain};
 use crate::stream::MessageEnd;
 use crate::transcript::RunTranscript;
@@ -51,11 +50,7 @@ impl OutcomeBuilder {
     /// already if `next` is the number of the first message in it. `named` are the messages of the
     /// host that the result names.
     pub(crate) fn replace(&mut self, calls: usize, next: Option<usize>, named: &[String]) -> Self {
-        let answers = self.answers.clone();
         let mut turn = std::mem::replace(self, Self { calls, ..Self::default() });
-        if planted(Plant::MessageAnsweredTwice) {
-            self.answers = answers;
-        }
         if let Some(first) = next {
             (self.open, self.stop) = (true, std::mem::take(&mut turn.stop));
             self.next_turns =
@@ -122,14 +117,8 @@ impl OutcomeBuilder {
         if !text.is_empty() {
             return None;
         }
-        let is_answer =
-            |kind: &FailureKind| planted(Plant::HookStopIsAnswer) && *kind == FailureKind::Stopped;
-        if let Some(kind) = self.kind(record).filter(|kind| !is_answer(kind)) {
+        if let Some(kind) = self.kind(record) {
             return Some(Failure { kind, message: sentence(kind, record) });
-        }
-        if planted(Plant::ToolOnlyTurnFails) {
-            let message = "The CLI gave no answer.".to_owned();
-            return Some(Failure { kind: FailureKind::Other, message });
         }
         (self.no_response && calls == self.calls).then(|| Failure {
             kind: FailureKind::Other,
@@ -156,9 +145,6 @@ impl OutcomeBuilder {
         limit: Option<String>,
         silent: bool,
     ) -> Outcome {
-        if planted(Plant::NoResultIsSuccess) {
-            return Outcome::new(RunStatus::Ok, transcript.unused());
-        }
         let (kind, mut message) = match limit {
             Some(message) => (FailureKind::Limit, message),
             None if silent => (FailureKind::NoOutput, SILENT.to_owned()),

@@ -28,8 +28,6 @@ mod owned;
 mod parser;
 mod partial;
 mod payload;
-#[doc(hidden)]
-pub mod plant;
 mod result_record;
 pub mod rules;
 mod run;

@@ -9,7 +9,6 @@ use crate::emitter::{Emitter, LineCounts, Stats};
 use crate::event::Event;
 use crate::limits::ParserLimits;
 use crate::lines::{self, LineSplitter, RawLine};
-use crate::plant::{Plant, planted};
 use crate::run::RunState;
 
 /// Turns the stdout bytes of one run into lifecycle events.
@@ -77,8 +76,6 @@ impl Parser {
     /// Feeds bytes, cut anywhere, and calls `sink` for every event that they complete. The events
     /// lend the texts so far, so that no text is copied.
     pub fn feed_with(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Event<'_>)) {
-        let decoded = decoded_alone(bytes);
-        let bytes = decoded.as_deref().unwrap_or(bytes);
         let room = self.limits.bytes - self.counts.fed().min(self.limits.bytes);
         self.counts.bytes(bytes.len());
         if self.is_closed {
@@ -148,18 +145,6 @@ impl Parser {
     }
 }
 
-/// The bytes of a read as a reader has them that decodes each read by itself; `None` where it does not (H32).
-fn decoded_alone(bytes: &[u8]) -> Option<Vec<u8>> {
-    let text = || String::from_utf8_lossy(bytes).into_owned();
-    match () {
-        () if planted(Plant::DecodedPerRead) => Some(text().into_bytes()),
-        () if planted(Plant::CutCharacterDropped) => {
-            Some(text().replace('\u{fffd}', "").into_bytes())
-        }
-        () => None,
-    }
-}
-
 /// Reads lines into a run.
 struct LineReader<'p, 's> {
     counts: &'p mut LineCounts,
@@ -188,11 +173,6 @@ impl LineReader<'_, '_> {
             self.stop(DiagnosticCode::TooManyRecords, &format!("more than {most} records"));
             return ControlFlow::Break(());
         }
-        if planted(Plant::LineDroppedUncounted) && record.contains(r#""type":"ping""#)
-            || planted(Plant::LineDroppedUncounted) && record.contains(r#""subtype":"status""#)
-        {
-            return ControlFlow::Continue(());
-        }
         let mut emitter = Emitter::line(self.counts, self.sink);
         if replaced > 0 {
             emitter.replaced(replaced, record);
@@ -204,15 +184,9 @@ impl LineReader<'_, '_> {
                 (DiagnosticCode::CutLine, "The output ends within a line")
             };
             emitter.diagnostic(code, what, record);
-            if planted(Plant::BadLineEndsRun) {
-                emitter.close();
-                return ControlFlow::Break(());
-            }
         }
         self.run.emit_outcome(&mut emitter);
-        if !planted(Plant::LineUnclassed) {
-            emitter.close();
-        }
+        emitter.close();
         ControlFlow::Continue(())
     }
 
@@ -261,11 +235,6 @@ fn host_line(
 /// If raw control characters in its strings make the record invalid, it is read a second time with
 /// these characters escaped.
 fn read(run: &mut RunState, record: &str, emitter: &mut Emitter<'_>) -> bool {
-    if planted(Plant::StrictParser) && serde_json::from_str::<serde_json::Value>(record).is_err()
-        || planted(Plant::LineSeparatorSplits) && record.contains('\u{2028}')
-    {
-        return false;
-    }
     if run.records(record, emitter) {
         return true;
     }

@@ -21,7 +21,6 @@ use serde_json::{Number, Value};
 use crate::fields::Fields;
 use crate::json;
 use crate::payload::Json;
-use crate::plant::{Plant, planted};
 use crate::value::lenient_value;
 use scan::{MemberPart, MemberScanner};
 
@@ -167,7 +166,7 @@ impl PartialInput {
     fn open<'t>(&mut self, text: &'t str) -> Option<(Cow<'t, str>, Json<'t>)> {
         let range = self.scanner.open()?;
         let member = self.member.as_mut().filter(|member| !member.is_withheld)?;
-        if range.len() < member.next_size && !planted(Plant::PartialReportedEachPiece) {
+        if range.len() < member.next_size {
             return None;
         }
         let json = text.get(range.clone())?;
@@ -198,7 +197,6 @@ impl PartialInput {
             (emitted, Json::valid(literal))
         } else {
             let goes_on = |value: &Value| match before {
-                Some(Emitted::SoFar(_)) if planted(Plant::ArrayShrinks) => true,
                 Some(Emitted::SoFar(before)) => extends(before, value),
                 _ => true,
             };

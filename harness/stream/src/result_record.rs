@@ -7,7 +7,6 @@ use serde_json::Value;
 use crate::head::RecordHead;
 use crate::json::{self, JsonField};
 use crate::outcome::Usage;
-use crate::plant::{Plant, planted};
 use crate::snapshot::{API_ERROR, NO_CONTENT};
 use crate::think_tags;
 use crate::value;
@@ -51,10 +50,9 @@ impl ResultRecord {
     pub(crate) fn read(head: &RecordHead<'_>) -> Self {
         let word = |field| json::trimmed(field).unwrap_or_default().into_owned();
         let subtype = word(head.subtype);
-        let failed = json::is_true(head.is_error) && !planted(Plant::ErrorFlagIgnored)
+        let failed = json::is_true(head.is_error)
             || subtype.starts_with("error_")
             || json::string(head.status).is_some_and(|status| status == "error");
-        let failed = failed && !(planted(Plant::MaxTurnsIsAnswer) && subtype == "error_max_turns");
         let text = unwrap(&json::string(head.result).unwrap_or_default());
         let text = if text == NO_CONTENT { String::new() } else { text };
         // A text without an error flag is an answer, whatever other fields name.

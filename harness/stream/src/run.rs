@@ -23,7 +23,6 @@ use crate::id_index::IdIndex;
 use crate::json::{self, JsonField};
 use crate::notices;
 use crate::outcome::Outcome;
-use crate::plant::{Plant, planted};
 use crate::result_record::ResultRecord;
 use crate::session::SessionFacts;
 use crate::snapshot::{self, ShownBlocks, SyntheticMessage};
@@ -93,8 +92,7 @@ impl RunState {
 
     fn record(&mut self, record: &str, emitter: &mut Emitter<'_>) -> bool {
         let mut head = RecordHead::default();
-        let is_typed = !planted(Plant::TypeMustBeFirst) || record.starts_with(r#"{"type""#);
-        if !(is_typed && head.fill_from(record)) {
+        if !head.fill_from(record) {
             return false;
         }
         let kind = json::string(head.kind).unwrap_or_default();
@@ -102,14 +100,6 @@ impl RunState {
         let is_init = kind == "system" && subtype.as_deref() == Some("init");
         let init = is_init.then_some([head.model, head.version]);
         self.emit_outcome(emitter);
-        let is_over = planted(Plant::OverAtFirstResult) && self.ended.count() > 0
-            || planted(Plant::UnknownEventEndsRun)
-                && (self.limit.is_some() || kind == "rate_limit_event");
-        if is_over {
-            self.limit = self.limit.take().or_else(|| Some("The parser stopped.".to_owned()));
-            emitter.record(&kind, subtype.as_deref());
-            return true;
-        }
         self.session.see(head.session, init, emitter);
         if is_init {
             self.turn.begin(self.conversations[0].messages.len());
@@ -119,8 +109,7 @@ impl RunState {
         }
         match (&*kind, &head.event, &head.message) {
             ("stream_event", Some(event), _) => {
-                let parent = head.parent.filter(|_| !planted(Plant::ConversationsMixed));
-                let conversation = self.conversation(parent);
+                let conversation = self.conversation(head.parent);
                 self.stream_event(conversation, event, head.abandoned, emitter);
             }
             ("assistant", _, Some(message)) => self.assistant(&head, message, emitter),
@@ -268,11 +257,6 @@ impl RunState {
     }
 
     fn result(&mut self, head: &RecordHead<'_>, emitter: &mut Emitter<'_>) {
-        if planted(Plant::LaterResultsIgnored) && self.ended.count() > 0
-            || planted(Plant::ResultKeyNeeded) && head.result.is_none()
-        {
-            return;
-        }
         let record = ResultRecord::read(head);
         if self.ended.is_repeated(head.raw.get()) {
             let what = "A result repeats the record before it, and ends no turn";
@@ -287,8 +271,7 @@ impl RunState {
             main.withheld = None;
         }
         snapshot::release_withheld(main, emitter);
-        let begun = main.last_of(&record.begun).filter(|_| !planted(Plant::ResultEndsNextTurn));
-        let next = begun.and_then(|last| self.turn.next_after(last));
+        let next = main.last_of(&record.begun).and_then(|last| self.turn.next_after(last));
         let first = next.unwrap_or(main.messages.len());
         if main.current.is_none_or(|at| at < first) {
             stream::message_end(main, &mut self.calls, emitter);
@@ -376,8 +359,7 @@ impl RunState {
     /// Returns the index of the record's conversation, and adds that of a subagent when it first
     /// appears (T3).
     fn conversation(&mut self, parent: JsonField<'_>) -> usize {
-        let Some(parent) = json::trimmed(parent).filter(|_| !planted(Plant::SubagentsAreMain))
-        else {
+        let Some(parent) = json::trimmed(parent) else {
             return 0;
         };
         let Self { conversations, subagents, .. } = self;

@@ -8,7 +8,6 @@ use crate::diagnostic::DiagnosticCode;
 use crate::emitter::Emitter;
 use crate::json::{self, JsonField};
 use crate::message::{MessageState, SnapshotContext};
-use crate::plant::{Plant, planted};
 use crate::stream::{BAD_ID, NAMELESS_CALL, NAMELESS_RESULT};
 use crate::tool_args::SourceArguments;
 use crate::transcript::{BlockId, TextKind};
@@ -41,8 +40,7 @@ pub(crate) fn synthetic_message(
     message: &MessageBody<'_>,
     marked: bool,
 ) -> Option<SyntheticMessage> {
-    if planted(Plant::ApiErrorIsText)
-        || !marked && !is_synthetic(message)
+    if !marked && !is_synthetic(message)
         || json::trimmed(message.id).is_some_and(|id| conversation.is_streamed(&id))
     {
         return None;
@@ -107,7 +105,7 @@ pub(crate) fn assistant(
             conversation.find_or_add(&id)
         }
         (Some(id), _) => conversation.find_or_add(&id),
-        (None, Some(at)) if !planted(Plant::NamelessMessageTwice) => at,
+        (None, Some(at)) => at,
         (None, _) => conversation.find_or_add(""),
     };
     let (alone, shown) =
@@ -172,16 +170,12 @@ impl SnapshotRecord {
         if let Some(kind) = TextKind::of_block(&kind) {
             let text = part.text_of(kind);
             let is_empty = text.is_empty() || kind == TextKind::Answer && text == NO_CONTENT;
-            if !(is_empty || evicted || planted(Plant::TextNeedsDeltas)) {
+            if !(is_empty || evicted) {
                 self.text(conversation, kind, index, &text, emitter);
             }
             return;
         }
         match (&*kind, tool_kind(&kind)) {
-            ("redacted_thinking", _) if planted(Plant::RedactedThinkingReported) => {
-                let kind = TextKind::Reasoning;
-                self.text(conversation, kind, index, "(withheld)", emitter);
-            }
             ("redacted_thinking", _) => {}
             (_, Some(tool)) => match (json::trimmed(part.id), json::trimmed(part.name)) {
                 (Some(id), Some(name)) => {
@@ -234,8 +228,7 @@ impl SnapshotRecord {
             None => emitter.diagnostic(DiagnosticCode::TextMismatch, MISMATCH, text),
             Some(known) if known == text.len() => {}
             Some(known) => {
-                let doubtful = (self.synthetic || text.starts_with(API_ERROR))
-                    && !planted(Plant::ApiErrorIsText);
+                let doubtful = self.synthetic || text.starts_with(API_ERROR);
                 if is_answer
                     && !streamed
                     && doubtful
@@ -271,7 +264,6 @@ impl SnapshotRecord {
             conversation.transcript.split();
         }
         self.shown.calls.push(call.id.to_owned());
-        let input = input.filter(|_| !planted(Plant::DeltasNotJoined));
         let arguments = SourceArguments::read(input);
         let blocks = conversation.messages[self.at].blocks_mut().iter_mut();
         let open = blocks.filter_map(|block| match &mut block.content {

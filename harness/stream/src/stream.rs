@@ -6,11 +6,9 @@ use crate::calls::{CallName, CallOrigin, CallTable, ResultSource};
 use crate::conversation::ConversationState;
 use crate::diagnostic::DiagnosticCode;
 use crate::emitter::Emitter;
-use crate::event::Event;
 use crate::head::{ApiDelta, ApiEvent};
 use crate::json::{self, JsonField};
 use crate::outcome::Usage;
-use crate::plant::{Plant, planted};
 use crate::tool_args::SourceArguments;
 use crate::transcript::{BlockId, TextKind};
 
@@ -70,9 +68,7 @@ pub(crate) fn event(
             emitter.diagnostic(BAD, "A stream event has no block index", api.raw.get());
         }
         ("message_start", _) => {
-            if !planted(Plant::FirstTryKeptAtStart) {
-                conversation.retract_unfinished(emitter);
-            }
+            conversation.retract_unfinished(emitter);
             message_end(conversation, calls, emitter);
             let message = api.message.as_ref();
             let id = message.and_then(|message| json::trimmed(message.id));
@@ -139,9 +135,6 @@ fn block_start(
 ) {
     let at = conversation.current_or_new();
     while let Some(open) = open_block(conversation, at, index) {
-        if planted(Plant::IndexReused) {
-            return;
-        }
         let block = conversation.messages[at].blocks_mut().remove(open);
         settle(conversation, calls, at, block, emitter);
     }
@@ -150,9 +143,7 @@ fn block_start(
     };
     let kind = json::string(part.kind).unwrap_or_default();
     if let Some(text) = TextKind::of_block(&kind) {
-        let is_lost = planted(Plant::ThinkingSeedDropped) && text == TextKind::Reasoning;
-        let seed = if is_lost { String::new() } else { part.text_of(text).into_owned() };
-        let stream = BlockStream::new(seed);
+        let stream = BlockStream::new(part.text_of(text).into_owned());
         let content = BlockContent::Text(text, stream);
         return conversation.messages[at].blocks_mut().push(BlockState {
             index,
@@ -170,12 +161,6 @@ fn block_start(
                     BlockContent::Quiet
                 }
                 (Some(id), Some(name)) => {
-                    if planted(Plant::StartAtBlockStart) {
-                        let call = CallName { id: &id, name: &name, kind: tool };
-                        let site = conversation.call_site(at);
-                        let arguments = SourceArguments::read(part.input);
-                        calls.start(call, &arguments, CallOrigin::Stream, site, emitter);
-                    }
                     BlockContent::Tool(Box::new(BlockInput::new(&id, &name, tool, part.input)))
                 }
                 _ => {
@@ -307,13 +292,7 @@ fn settle(
         }
         BlockContent::Tool(mut input) => {
             let place = conversation.call_site(at);
-            if planted(Plant::StartAgainAtStop) && calls.has_call_at(&input.id, place) {
-                let (id, name) = (input.id.as_str().into(), input.name.as_str().into());
-                let (streamed, parent) = (input.streamed(), place.parent.map(Into::into));
-                let (kind, args) = (input.kind, streamed.args());
-                emitter.emit(Event::ToolStart { id, name, kind, args, parent });
-            }
-            if !calls.has_call_at(&input.id, place) || planted(Plant::StartAgainAsNew) {
+            if !calls.has_call_at(&input.id, place) {
                 input.close();
                 let call = CallName { id: &input.id, name: &input.name, kind: input.kind };
                 calls.start(call, &input.streamed(), CallOrigin::Stream, place, emitter);

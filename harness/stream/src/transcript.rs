@@ -9,7 +9,6 @@ pub(crate) use buffer::{BlockId, ROOM};
 
 use crate::emitter::Emitter;
 use crate::event::Event;
-use crate::plant::{Plant, planted};
 
 /// The two kinds of text. Pairs of one item for each kind are in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +22,6 @@ impl TextKind {
     pub(crate) fn of_block(block_type: &str) -> Option<Self> {
         match block_type {
             "text" => Some(Self::Answer),
-            "thinking" if planted(Plant::ThinkingIntoAnswer) => Some(Self::Answer),
             "thinking" => Some(Self::Reasoning),
             _ => None,
         }
@@ -124,14 +122,10 @@ impl RunTranscript {
     /// equals the result, that run is the final text. Of a message with several text blocks the CLI's
     /// result has the last block alone, and the final text has them all.
     pub(crate) fn final_text<'a>(&'a self, result: &'a str) -> (&'a str, usize) {
-        if result.is_empty() && planted(Plant::StreamedTextLost) {
-            return ("", 0);
-        }
         if result.is_empty() {
             return (self.unused(), self.runs.len());
         }
-        match self.run_of(result).filter(|_| !planted(Plant::ResultOnly)) {
-            _ if planted(Plant::ResultTextDropped) && self.run_of(result).is_none() => ("", 0),
+        match self.run_of(result) {
             Some(at) => (self.run_text(at, self.runs[at].unsplit), at + 1),
             None => (result, self.runs.len()),
         }
@@ -244,8 +238,7 @@ impl RunTranscript {
         lead: usize,
         emitter: &mut Emitter<'_>,
     ) {
-        let is_told = planted(Plant::EmptyThinkingReported) && kind == TextKind::Reasoning;
-        if piece.is_empty() && !is_told {
+        if piece.is_empty() {
             return;
         }
         let join = match kind {
@@ -286,11 +279,7 @@ impl RunTranscript {
                 let before = before.filter(|_| goes_on || self.is_split());
                 let unsplit = before.map_or(start, |before| before.unsplit);
                 self.runs.push(TextRun { start, unsplit });
-                if is_apart && !planted(Plant::TextGlued) {
-                    PartJoin::BlankLine
-                } else {
-                    PartJoin::NewPart
-                }
+                if is_apart { PartJoin::BlankLine } else { PartJoin::NewPart }
             }
         };
         self.splits = 0;

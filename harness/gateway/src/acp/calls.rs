@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use clitape_stream::IdSet;
-use clitape_stream::plant::{Plant, planted};
 use serde_json::{Map, Value};
 
 use super::files::{FileTable, str_of};
@@ -83,11 +82,6 @@ pub(super) struct AcpCall {
 }
 
 impl AcpCall {
-    /// A call that was never announced, which no editor hears of but for a bug that is planted (H18).
-    pub(super) fn unannounced(id: &str) -> Option<Self> {
-        planted(Plant::UnannouncedCallUpdated).then(|| Self::new(id.to_owned(), "", None, 0))
-    }
-
     pub(super) fn new(id: String, name: &str, parent: Option<String>, order: u64) -> Self {
         Self {
             id,
@@ -157,8 +151,7 @@ impl AcpCall {
         let update = match self.reported.take() {
             None => {
                 self.write_whole(&now, &mut call);
-                let runs = planted(Plant::RunsBeforeYes);
-                call.status = Some(if runs { CallStatus::InProgress } else { CallStatus::Pending });
+                call.status = Some(CallStatus::Pending);
                 call.meta.terminal_info =
                     self.terminal(view).map(|terminal_id| TerminalInfo { terminal_id });
                 Some(Update::ToolCall(call))

@@ -347,8 +347,7 @@ impl AcpConverter {
 
     /// A call ends with a result; one that was never announced has none (A1).
     fn result(&mut self, id: &str, is_error: bool, result: &Value) -> Vec<Update> {
-        let open = self.open.remove(id).or_else(|| AcpCall::unannounced(id).map(Box::new));
-        let Some(mut call) = open else { return Vec::new() };
+        let Some(mut call) = self.open.remove(id) else { return Vec::new() };
         let updates = call.result(is_error, result, view(&self.settings, &self.files));
         if !is_error {
             call.update_files(result, &mut self.files);

@@ -1,6 +1,5 @@
 //! What an ACP client shows of a call's result.
 
-use clitape_stream::plant::{Plant, planted};
 use serde_json::{Map, Value, json};
 
 use super::files::without_reminders;
@@ -92,9 +91,6 @@ pub(super) fn exit_code(is_error: bool, output: &str) -> i64 {
 fn blocks(result: &Value) -> Vec<Value> {
     match result {
         Value::Null => Vec::new(),
-        Value::String(text) if planted(Plant::ResultByCharacter) => {
-            text.chars().map(|c| json!({ "type": "text", "text": c })).collect()
-        }
         Value::String(text) => vec![json!({ "type": "text", "text": text })],
         Value::Array(blocks) => blocks.clone(),
         other => vec![other.clone()],

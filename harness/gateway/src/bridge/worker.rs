@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use clitape_stream::plant::{Plant, planted};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -90,9 +89,6 @@ pub(super) async fn work(setup: WorkerSetup) -> ChannelReport {
         state.began = Instant::now();
     }
     while let Some(data) = events.recv().await {
-        if planted(Plant::EventsLostAtClose) && close.borrow().is_some() {
-            break;
-        }
         state.hand(&data, &mut close).await;
     }
     let end = close.borrow().clone();
@@ -154,9 +150,7 @@ impl WorkerState {
     fn follow(&mut self, data: &BusData) -> ChannelUpdates {
         let mut news = ChannelUpdates::default();
         match data {
-            BusData::Assistant { delta, parent, .. }
-                if parent.is_none() || planted(Plant::SubagentTextShown) =>
-            {
+            BusData::Assistant { delta, parent: None, .. } => {
                 self.text.push_str(delta);
                 news.text = !delta.is_empty();
             }
@@ -175,7 +169,7 @@ impl WorkerState {
             }
             BusData::Assistant { .. } | BusData::Thinking { .. } | BusData::Lifecycle(_) => {}
             BusData::Notice(_) => news.notice = true,
-            BusData::Tool(_) => news.tool = !planted(Plant::BridgeDropsTools),
+            BusData::Tool(_) => news.tool = true,
             BusData::Question(_) | BusData::QuestionWaits(_) | BusData::QuestionClosed(_) => {
                 news.question = true;
             }

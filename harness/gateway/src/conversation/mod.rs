@@ -8,7 +8,6 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use clitape_stream::plant::{Plant, planted};
 use clitape_stream::{Event, Outcome, RunStatus};
 use tokio::task::JoinError;
 use tokio::time::sleep_until;
@@ -160,8 +159,7 @@ impl Conversation {
     pub fn on_event(&mut self, event: &Event<'_>) {
         let place = EventPlace::of(event);
         self.questions.on_event(event);
-        let is_dropped = self.runs > 0 && planted(Plant::FirstTurnEndsProcess);
-        if self.current.is_none() && (place == EventPlace::Process || is_dropped) {
+        if self.current.is_none() && place == EventPlace::Process {
             if matches!(event, Event::HostMessage { kind, .. } if kind == "user") {
                 self.awaited = self.settings.watchdog.map(SilenceWatch::new);
             }

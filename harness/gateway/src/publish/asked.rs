@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use clitape_stream::plant::{Plant, planted};
 use tokio::time::Instant;
 
 use crate::bus::{Bus, BusData};
@@ -52,9 +51,6 @@ impl AskedQuestions {
         let WaitingQuestion { question, asked } = self.open.remove(place);
         let (id, by, after) = (question.id, by.map(str::to_owned), asked.elapsed());
         let closed = QuestionClosed { id, closing, by, after };
-        if planted(Plant::QuestionClosedTwice) {
-            self.bus.publish(BusData::QuestionClosed(closed.clone()));
-        }
         self.bus.publish(BusData::QuestionClosed(closed));
     }
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use clitape_stream::plant::{Plant, planted};
 use clitape_stream::{Event, Outcome};
 use tokio::time::sleep_until;
 
@@ -115,11 +114,7 @@ impl Run {
             let gate = Gate::new(delivery, message_tools.clone());
             Bridge::new(&bus, channel, path, gate, final_message, before.cloned())
         };
-        let bridges = channels
-            .into_iter()
-            .filter(|_| !silent || planted(Plant::SilentRunBridged))
-            .map(bridge)
-            .collect();
+        let bridges = channels.into_iter().filter(|_| !silent).map(bridge).collect();
         bus.publish(BusData::Lifecycle(Phase::Start));
         Self {
             publisher: Publisher::new(bus.clone()),
@@ -187,9 +182,7 @@ impl Run {
     /// The agent printed something: call it for every read, for bytes that make no event show all
     /// the same that the agent is alive ([G8](crate::rules::G8)).
     pub fn on_bytes(&mut self) {
-        if let Some(watch) = &mut self.watch
-            && !planted(Plant::WatchdogDeafToBytes)
-        {
+        if let Some(watch) = &mut self.watch {
             watch.heard();
         }
     }
@@ -238,9 +231,6 @@ impl Run {
         let last = Arc::new(if has_outcome { last } else { last.of_broken_off(&outcome) });
         for bridge in &mut self.bridges {
             bridge.close(last.clone());
-        }
-        if planted(Plant::EndReportedEarly) {
-            self.bus.publish(BusData::Lifecycle(phase(&outcome)));
         }
         async move {
             let mut channels = Vec::new();

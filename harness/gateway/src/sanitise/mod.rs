@@ -25,7 +25,6 @@ mod text;
 pub(crate) mod value;
 mod words;
 
-use clitape_stream::plant::{Plant, planted};
 use serde_json::{Map, Value, json};
 
 pub use masked::Masked;
@@ -208,7 +207,7 @@ impl ValueSanitiser<'_> {
         if !self.is_cut {
             return redact(text, self.masked).into_owned();
         }
-        if place.is_open && !planted(Plant::OpenTextNotHeldBack) {
+        if place.is_open {
             return self.cut(text, true);
         }
         let mut out = self.cut(text, false);

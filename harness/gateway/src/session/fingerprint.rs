@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use clitape_stream::plant::{Plant, planted};
 use serde_json::{Map, Value};
 
 use crate::sanitise::redact_text;
@@ -69,9 +68,6 @@ fn compare(
             (before, after) if before == after => {}
             _ => {
                 keys.insert(path);
-                if planted(Plant::ValuesNamed) {
-                    keys.extend(after.get(key).map(Value::to_string));
-                }
             }
         }
     }
@@ -103,9 +99,7 @@ impl fmt::Display for Difference {
             Self::Keys(keys) => {
                 let told: Vec<&str> = keys.iter().take(TOLD).map(String::as_str).collect();
                 f.write_str("The session is restarted, for these settings changed: ")?;
-                if !planted(Plant::KeysNotNamed) {
-                    f.write_str(&told.join(", "))?;
-                }
+                f.write_str(&told.join(", "))?;
                 match keys.len() - told.len() {
                     0 => f.write_str("."),
                     more => write!(f, " and {more} more."),

@@ -7,7 +7,6 @@
 use std::future::Future;
 use std::time::Duration;
 
-use clitape_stream::plant::{Plant, planted};
 use tokio::time::{Instant, sleep_until};
 
 use super::place::is_id;
@@ -51,8 +50,7 @@ pub async fn flushed<B, F>(
 where
     F: Future<Output = bool>,
 {
-    let is_probed = planted(Plant::OtherProvidersProbed);
-    if !provider.trim().eq_ignore_ascii_case(CLAUDE) && !is_probed {
+    if !provider.trim().eq_ignore_ascii_case(CLAUDE) {
         return SessionRetention::Retained(session);
     }
     if !is_id(&session.id) {
@@ -61,7 +59,7 @@ where
     let ended = Instant::now();
     for after in PROBES {
         sleep_until(ended + after).await;
-        if probe(&session.id).await || planted(Plant::KeptUnflushed) {
+        if probe(&session.id).await {
             return SessionRetention::Retained(session);
         }
     }

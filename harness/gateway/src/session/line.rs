@@ -1,6 +1,5 @@
 //! What one line of a transcript says ([X1](crate::rules::X1)).
 
-use clitape_stream::plant::{Plant, planted};
 use clitape_stream::{ToolKind, lenient_value};
 use serde_json::Value;
 
@@ -139,7 +138,7 @@ fn kind(record: &Value) -> LineKind {
     let name = string(record, "type").unwrap_or_default();
     let message = &record["message"];
     let by = match (name.as_str(), message["role"].as_str()) {
-        _ if record["isSidechain"] == true && !planted(Plant::SidechainsCount) => {
+        _ if record["isSidechain"] == true => {
             return LineKind::Sidechain;
         }
         ("assistant", Some("assistant")) => Author::Assistant(self::message(record, message)),

@@ -5,7 +5,6 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use clitape_stream::plant::{Plant, planted};
 use thiserror::Error;
 use unicode_normalization::UnicodeNormalization as _;
 
@@ -48,7 +47,6 @@ pub enum LocateError {
 #[must_use]
 pub fn config_dir(claude_config_dir: Option<&OsStr>, home: Option<&OsStr>) -> Option<PathBuf> {
     let set = |value: Option<&OsStr>| value.filter(|value| !value.is_empty()).map(PathBuf::from);
-    let claude_config_dir = claude_config_dir.filter(|_| !planted(Plant::ConfigFolderIgnored));
     set(claude_config_dir).or_else(|| set(home).map(|home| home.join(".claude")))
 }
 

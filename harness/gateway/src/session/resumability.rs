@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, HashSet};
 
 use clitape_stream::ToolKind;
-use clitape_stream::plant::{Plant, planted};
 use serde::Serialize;
 use strum::{Display, EnumString, IntoStaticStr};
 
@@ -192,8 +191,8 @@ pub fn resumability(transcript: &Transcript) -> Resumability {
     let orphans = orphans(&conversation);
     let rules = ResumeRules {
         found: true,
-        has_assistant: has_assistant(&conversation) || planted(Plant::AnswerAssumed),
-        orphaned_tool_use: !orphans.is_empty() && !planted(Plant::OrphansIgnored),
+        has_assistant: has_assistant(&conversation),
+        orphaned_tool_use: !orphans.is_empty(),
         interrupted: is_interrupted(&conversation),
         cut_mid_text: is_cut_mid_text(&conversation, &orphans),
     };
@@ -255,10 +254,7 @@ fn last_message<'c>(conversation: &[&'c TranscriptNode]) -> Vec<(usize, &'c Assi
     };
     let turn = conversation[last].turn;
     let is_of_it = |index: usize, message: &AssistantMessage| {
-        let is_whole = !planted(Plant::LastLineOnly);
-        index == last
-            || planted(Plant::OldOrphansCount)
-            || is_whole && id.is_some() && message.id == *id && conversation[index].turn == turn
+        index == last || id.is_some() && message.id == *id && conversation[index].turn == turn
     };
     messages().filter(|(index, message)| is_of_it(*index, message)).collect()
 }

@@ -8,7 +8,6 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use axum::response::sse::Event;
-use clitape_stream::plant::{Plant, planted};
 use serde_json::json;
 use tokio::sync::watch;
 
@@ -168,7 +167,7 @@ impl Broker {
             Some(read) if read == last && ended => Err(ReadRefusal::Over),
             _ if stream.receiver_count() >= self.limits.readers => Err(ReadRefusal::Busy),
             _ => {
-                let read = read.filter(|_| !planted(Plant::BacklogFromStart)).unwrap_or(0);
+                let read = read.unwrap_or(0);
                 let lost = (read < evicted).then(|| gap(evicted - read));
                 let read = read.max(evicted);
                 Ok(StreamReader { backlog: stream.subscribe(), read, lost, is_over: false })

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher as _};
 
 use clitape_stream::Json;
-use clitape_stream::plant::{Plant, planted};
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
 
@@ -144,17 +143,12 @@ impl Collector {
         self.message_id = message_id;
         self.calls.clear();
         self.collected.output.clear();
-        if planted(Plant::LastTurnOnly) {
-            self.collected.metadata.tool_calls.clear();
-        }
         self.collected.error = None;
     }
 
     /// Takes the next frame. One that is no JSON object counts for nothing (Δ: nor does its name).
     pub fn on(&mut self, frame: &SseFrame) -> TurnProgress {
-        let is_new = frame.id.is_none()
-            || planted(Plant::RepeatedFrameCounts)
-            || self.frames.insert(hash(frame));
+        let is_new = frame.id.is_none() || self.frames.insert(hash(frame));
         let data: Map<String, Value> = match serde_json::from_str(&frame.data) {
             Ok(Value::Object(data)) if is_new => data,
             _ => return TurnProgress::Open,
@@ -193,9 +187,6 @@ impl Collector {
 
     /// Says that the turn failed; what was collected stays.
     pub fn fail(&mut self, error: impl Into<String>) {
-        if planted(Plant::ErrorDropsCollected) {
-            self.collected = Collected::default();
-        }
         self.collected.error = Some(error.into());
     }
 

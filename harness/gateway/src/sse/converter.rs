@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use clitape_stream::plant::{Plant, planted};
 use clitape_stream::{IdSet, Incomplete};
 use serde_json::{Map, Value, json};
 
@@ -71,8 +70,7 @@ impl SseConverter {
         let mut told = match &event.data {
             BusData::Assistant { delta, length, parent: None, .. } => {
                 self.length = *length;
-                let is_held = planted(Plant::TextHeldBack);
-                if is_held { Vec::new() } else { vec![output("delta", delta)] }
+                vec![output("delta", delta)]
             }
             // Retracted reasoning, and calls that never began, were not sent.
             BusData::Retract { text, length, parent: None, .. } if *length != self.length => {
@@ -97,9 +95,6 @@ impl SseConverter {
                 let mut told = self.unanswered();
                 let error = json!({ "error": message, "kind": kind.as_str() });
                 told.extend([SseEvent::new("error", error), complete(event, None)]);
-                if planted(Plant::ErrorAfterComplete) {
-                    told.rotate_left(1);
-                }
                 told
             }
             _ => Vec::new(),
@@ -125,7 +120,6 @@ impl SseConverter {
     }
 
     fn tool(&mut self, tool: &Tool) -> Option<SseEvent> {
-        assert!(!planted(Plant::ListenerPanics), "a listener of the bus panics");
         match tool {
             Tool::Start { id, name, args, truncated, parent, .. } => {
                 // Arguments that never became JSON are sent as they came.
@@ -194,11 +188,6 @@ impl OpenCalls {
     }
 
     fn take(&mut self, id: &str) -> Option<StreamingCall> {
-        if planted(Plant::ParallelCallsMixed) {
-            let (_, first) = self.calls.pop_first()?;
-            self.numbers.remove(&first.id);
-            return Some(first);
-        }
         self.calls.remove(&self.numbers.remove(id)?)
     }
 }
@@ -297,10 +286,7 @@ fn tool_use(call: StreamingCall, is_error: bool, summary: Option<Value>) -> SseE
     let mut data = Map::new();
     data.insert("toolCallId".to_owned(), id.into());
     data.insert("name".to_owned(), name.into());
-    data.extend(
-        (!planted(Plant::InputMissingAtEnd))
-            .then(|| ("input".to_owned(), Arc::unwrap_or_clone(input))),
-    );
+    data.insert("input".to_owned(), Arc::unwrap_or_clone(input));
     data.insert("isError".to_owned(), is_error.into());
     data.extend(summary.map(|summary| ("result_summary".to_owned(), summary)));
     data.extend(parent.map(|parent| ("parentToolCallId".to_owned(), parent.into())));

@@ -3,7 +3,6 @@
 
 use std::collections::HashSet;
 
-use clitape_stream::plant::{Plant, planted};
 use serde_json::{Map, Number, Value, json};
 
 /// Tools whose results are summarised.
@@ -45,8 +44,7 @@ fn parts(result: &Value) -> impl Iterator<Item = String> {
 /// What a search found: in the first text that is such a body, or in the result itself.
 fn retrieved(result: &Value) -> Option<Value> {
     let whole = result.as_str().map(str::to_owned);
-    let read = if planted(Plant::FirstPartOnly) { 1 } else { usize::MAX };
-    let body = whole.into_iter().chain(parts(result)).take(read).find_map(|text| {
+    let body = whole.into_iter().chain(parts(result)).find_map(|text| {
         let (body, is_cut) = parse(&text)?;
         found(&body, is_cut)
     });

@@ -3,7 +3,6 @@
 use std::pin::Pin;
 use std::time::Duration;
 
-use clitape_stream::plant::{Plant, planted};
 use strum::{Display, EnumString, IntoStaticStr};
 
 /// Sends calls to Telegram, or to a server that behaves like it.
@@ -129,9 +128,6 @@ pub(super) fn backoff(failures: u32) -> Duration {
 pub(super) fn pause(seconds: u64, in_row: u32, most: Duration) -> Duration {
     let doublings = in_row.saturating_sub(1).min(5);
     let least = Duration::from_secs(1 << doublings).min(Duration::from_secs(30));
-    if planted(Plant::LongWaitCapped) {
-        return Duration::from_secs(seconds.min(5));
-    }
     Duration::from_secs(seconds).min(most).max(least)
 }
 

@@ -5,7 +5,6 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use clitape_stream::plant::{Plant, planted};
 use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::{Instant, timeout};
 
@@ -54,15 +53,13 @@ impl Caller {
 
     /// Makes `call` once no other is under way. It may take [`ChatLimits::call`]. `NotModified` is success.
     pub(super) async fn submit(&self, call: BotCall) -> Result<i64, BotApiError> {
-        let is_alone = !planted(Plant::DraftBesideQuestion);
-        let _turn = if is_alone { Some(self.turn.lock().await) } else { None };
+        let _turn = self.turn.lock().await;
         self.make(call).await
     }
 
     /// Makes `call` as [`submit`](Self::submit) does, and says when it was made, after those before it.
     pub(super) async fn submit_timed(&self, call: BotCall) -> (Instant, Result<i64, BotApiError>) {
-        let is_alone = !planted(Plant::DraftBesideQuestion);
-        let _turn = if is_alone { Some(self.turn.lock().await) } else { None };
+        let _turn = self.turn.lock().await;
         let made = Instant::now();
         (made, self.make(call).await)
     }
@@ -78,9 +75,7 @@ impl Caller {
         }
         match timeout(self.limits.call, self.api.call(call)).await {
             Ok(Ok(sent)) => Ok(sent.message_id),
-            Ok(Err(BotApiError::NotModified)) => message_id
-                .filter(|_| !planted(Plant::NotModifiedEndsDraft))
-                .ok_or(BotApiError::NotModified),
+            Ok(Err(BotApiError::NotModified)) => message_id.ok_or(BotApiError::NotModified),
             Ok(Err(error)) => {
                 self.heed(&error, &[&self.not_before, &self.no_signal_before]);
                 Err(error)
@@ -93,7 +88,7 @@ impl Caller {
     /// so that it may fail.
     pub(super) async fn signal(&self) {
         let waits = lock(&self.no_signal_before).is_some_and(|until| Instant::now() < until);
-        if waits && !planted(Plant::TypingInWait) {
+        if waits {
             return;
         }
         if let Ok(Err(error)) = timeout(SIGNAL_LIMIT, self.api.typing()).await {
@@ -102,9 +97,6 @@ impl Caller {
     }
 
     fn heed(&self, error: &BotApiError, places: &[&Mutex<Option<Instant>>]) {
-        if planted(Plant::WaitIgnored) {
-            return;
-        }
         if let BotApiError::RetryAfter { seconds } = error {
             let wait = pause(*seconds, 1, self.limits.retry_after);
             let until = Some(Instant::now() + wait);

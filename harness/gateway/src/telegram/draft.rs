@@ -12,7 +12,6 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use clitape_stream::plant::{Plant, planted};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
@@ -63,14 +62,6 @@ impl Draft {
 
     /// Ends the draft once the call at work has settled; what is not shown by then never is.
     pub(super) async fn end(self) -> ShownDraft {
-        if planted(Plant::LateEdits) {
-            tokio::spawn(async move {
-                sleep_until(Instant::now() + Duration::from_secs(2)).await;
-                self.update();
-                self.task.join().await
-            });
-            return ShownDraft::default();
-        }
         self.signal.send_replace(true);
         // The task does not panic; were it cancelled, the final message goes out on its own.
         self.task.join().await.unwrap_or_default()
@@ -111,7 +102,7 @@ async fn keep_up(
             }
             continue;
         };
-        let place = shown.message_id.filter(|_| !planted(Plant::MessageForEachUpdate));
+        let place = shown.message_id;
         let call = BotCall {
             method: method(place),
             message_id: place,
@@ -135,18 +126,15 @@ async fn keep_up(
                 shown.message_id = Some(message_id);
                 shown.html = html;
             }
-            Err(BotApiError::RetryAfter { .. }) if planted(Plant::RateLimitEndsDraft) => {
-                return ShownDraft::default();
-            }
             Err(BotApiError::RetryAfter { seconds }) => {
                 let wait = pause(seconds, waits, caller.limits.retry_after);
                 let until = Instant::now() + wait;
-                due = if planted(Plant::WaitIgnored) { window } else { window.max(until) };
+                due = window.max(until);
                 shown.not_before = Some(due);
             }
             Err(error @ (BotApiError::Network(_) | BotApiError::Lost(_))) => {
                 if shown.message_id.is_none() && matches!(error, BotApiError::Lost(_)) {
-                    lost += u32::from(!planted(Plant::DraftAgainAfterLoss));
+                    lost += 1;
                     if lost == LOST_LIMIT {
                         return ShownDraft::default();
                     }

@@ -8,7 +8,6 @@
 //! A server that asks to wait is not called before. Where that would take longer than the final message may,
 //! or comes too often in a row, the final message is lost at once, and the delivery says so.
 
-use clitape_stream::plant::{Plant, planted};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::api::{BotApiError, BotCall, backoff, pause};
@@ -55,7 +54,7 @@ pub(super) async fn deliver(caller: &Caller, shown: ShownDraft, pages: Vec<Strin
     }
     let mut message_ids = Vec::new();
     let mut in_doubt = None;
-    let mut place = shown.message_id.filter(|_| !planted(Plant::FinalAsFreshMessage));
+    let mut place = shown.message_id;
     for page in pages {
         let is_edit = place.is_some();
         let delivered = match place.take() {
@@ -122,9 +121,7 @@ async fn settle(
                 }
                 sleep_until(until).await;
             }
-            Err(BotApiError::Lost(reason))
-                if message_id.is_none() && !planted(Plant::FinalAgainAfterLoss) =>
-            {
+            Err(BotApiError::Lost(reason)) if message_id.is_none() => {
                 return Err(BotApiError::Lost(reason));
             }
             Err(BotApiError::Network(_) | BotApiError::Lost(_)) if failures + 1 < TRIES => {

@@ -34,7 +34,6 @@ pub use api::{
 use ask::QuestionBoard;
 pub use ask::{Keyboard, Pressing};
 use caller::Caller;
-use clitape_stream::plant::{Plant, planted};
 use compose::{Compositor, TextLane};
 use draft::{Draft, ShownDraft};
 #[cfg(feature = "fuzzing")]
@@ -92,10 +91,7 @@ impl Telegram {
         if self.settings.mode == DraftMode::Off || !change(&mut lock(&self.compositor)) {
             return;
         }
-        let mut throttle = self.settings.throttle.max(THROTTLE_FLOOR);
-        if planted(Plant::ThrottleHalved) {
-            throttle /= 2;
-        }
+        let throttle = self.settings.throttle.max(THROTTLE_FLOOR);
         self.draft
             .get_or_insert_with(|| {
                 Draft::start(self.caller.clone(), self.compositor.clone(), throttle)
@@ -135,7 +131,7 @@ impl Channel for Telegram {
     fn tool<'a>(&'a mut self, tool: &'a Tool) -> Callback<'a> {
         self.compose(|compositor| {
             compositor.tool(tool);
-            !planted(Plant::ToolsWithoutSign)
+            true
         });
         Box::pin(async { Ok(()) })
     }
@@ -195,7 +191,6 @@ impl Channel for Telegram {
     }
 
     fn typing(&mut self, on: bool) {
-        let on = on && !planted(Plant::ToolsWithoutSign);
         self.typing = on.then(|| Typing::start(self.caller.clone()));
     }
 
@@ -214,11 +209,7 @@ impl Channel for Telegram {
     fn finish<'a>(&'a mut self, ending: &'a RunEnding) -> FinishFuture<'a> {
         Box::pin(async move {
             let shown = self.end_draft().await;
-            let mut pages = page::pages(&final_message::final_text(ending), self.settings.profile);
-            if planted(Plant::FinalTwice) {
-                pages.extend(pages.clone());
-            }
-            pages.truncate(if planted(Plant::AnswerCut) { 1 } else { usize::MAX });
+            let pages = page::pages(&final_message::final_text(ending), self.settings.profile);
             final_message::deliver(&self.caller, shown, pages).await
         })
     }

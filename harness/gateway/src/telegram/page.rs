@@ -12,7 +12,6 @@ mod whole;
 use std::borrow::Cow;
 use std::ops::Range;
 
-use clitape_stream::plant::{Plant, planted};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::markup::{StyledText, escaped};
@@ -41,8 +40,7 @@ struct PageBreak {
 
 /// The pages that contain `pieces`, in the markup of `profile`; none for blank text.
 pub(super) fn pages(pieces: &[StyledText], profile: &Profile) -> Vec<String> {
-    let limit = if planted(Plant::PageTooLong) { 2 * profile.limit } else { profile.limit };
-    pages_within(pieces, profile, limit)
+    pages_within(pieces, profile, profile.limit)
 }
 
 /// The pages of at most `limit` characters that contain `pieces`; none for blank text.

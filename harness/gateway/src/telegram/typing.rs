@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use clitape_stream::plant::{Plant, planted};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
@@ -28,9 +27,6 @@ impl Typing {
 
     /// Sends no more, and waits for a signal that is under way: it must not come after the final message.
     pub(super) async fn end(self) {
-        if planted(Plant::TypingAfterFinal) {
-            return std::mem::forget(self);
-        }
         self.stop.send_replace(true);
         // The task does not panic, and its end is all that is waited for.
         let _ = self.task.join().await;

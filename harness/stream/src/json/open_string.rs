@@ -1,7 +1,6 @@
 //! Finds how much of an unfinished string literal is final.
 
 use super::special_bytes::SpecialBytes;
-use crate::plant::{Plant, planted};
 
 /// The longest escape: `\u` and four digits.
 const UNIT: usize = 6;
@@ -21,10 +20,7 @@ pub(crate) fn stable_prefix(literal: &str, known: usize) -> Option<&str> {
             return literal.get(1..special);
         };
         let (this, next) = bytes[special..].split_at(length);
-        if is_high(this)
-            && !planted(Plant::HalfCharacterReported)
-            && (next.is_empty() || OpenEscape::read(next) == Some(OpenEscape::Cut))
-        {
+        if is_high(this) && (next.is_empty() || OpenEscape::read(next) == Some(OpenEscape::Cut)) {
             return literal.get(1..special);
         }
         at = special + length;

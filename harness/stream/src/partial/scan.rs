@@ -6,7 +6,6 @@
 use std::ops::Range;
 
 use crate::json;
-use crate::plant::{Plant, planted};
 
 /// A complete part of a top-level member, with its span in the text.
 #[derive(Debug)]
@@ -88,8 +87,7 @@ impl MemberScanner {
     pub(super) fn open(&self) -> Option<Range<usize>> {
         let is_open =
             matches!(self.state, ScanState::Text | ScanState::Nested | ScanState::NestedText);
-        let scalar = self.scalar.filter(|_| !planted(Plant::NumberCut));
-        (is_open && !self.minus_zero).then(|| self.start..scalar.unwrap_or(self.position))
+        (is_open && !self.minus_zero).then(|| self.start..self.scalar.unwrap_or(self.position))
     }
 
     /// Whether the object has ended or the text is not an object.
@@ -153,7 +151,6 @@ impl MemberScanner {
             }
             (Value, b',' | b':' | b']' | b'}') => Over,
             (Value, _) => self.begin(Scalar),
-            (After, b',') if planted(Plant::PartialLostAfterComma) => Over,
             (After, b',') => Member,
             (Start | Member | Colon | After, _) => Over,
         };

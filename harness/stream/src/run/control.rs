@@ -13,7 +13,6 @@ use crate::event::Event;
 use crate::json::{self, JsonField};
 use crate::notices;
 use crate::payload::Json;
-use crate::plant::{Plant, planted};
 use crate::run::RunState;
 
 const REQUEST: &str = "control_request";
@@ -80,7 +79,6 @@ impl RunState {
             Some(parent) => parent.map(str::to_owned),
             None => agent.map(|agent| self.dialog.call_of_task(&agent).to_owned()),
         };
-        let parent = parent.filter(|_| !planted(Plant::AskerLost));
         let asked = match is_question {
             true => CliRequest::Question {
                 call: call.as_deref().map(str::to_owned),

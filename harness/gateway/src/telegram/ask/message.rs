@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use clitape_stream::plant::{Plant, planted};
 use serde_json::Value;
 
 use super::super::api::Button;
@@ -71,9 +70,7 @@ impl AskedMessage {
         // Room for the longest words that may come to it while it is open.
         let longest = asked.hint(Some([Duration::MAX; 2]));
         let all = [asked.asks(), asked.title(), subject.clone(), longest].concat();
-        if !planted(Plant::QuestionCut) {
-            asked.ahead = Ahead::of(&all, &subject, || asked.source(&subject), profile);
-        }
+        asked.ahead = Ahead::of(&all, &subject, || asked.source(&subject), profile);
         asked
     }
 
@@ -105,8 +102,7 @@ impl AskedMessage {
         let waits = self.waits.as_ref().map(|waits| [waits.after, waits.denied_in]);
         let pieces = [self.asks(), self.title(), subject, self.hint(waits)].concat();
         let (html, is_whole) = first_page(&pieces, profile, profile.limit).unwrap_or_default();
-        let has_buttons = is_whole || planted(Plant::QuestionCut);
-        let buttons = if has_buttons { self.buttons() } else { Vec::new() };
+        let buttons = if is_whole { self.buttons() } else { Vec::new() };
         QuestionFace { html, file: None, buttons }
     }
 

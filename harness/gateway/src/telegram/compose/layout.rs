@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use clitape_stream::plant::{Plant, planted};
-
 use super::super::markup::StyledText;
 use super::super::page::first_page;
 use crate::profile::{Profile, length};
@@ -42,7 +40,6 @@ impl DraftRow {
     fn html(&self) -> String {
         match self.times {
             1 => self.html.clone(),
-            _ if planted(Plant::EqualCallsCollapse) => self.html.clone(),
             times => format!("{} ×{times}", self.html),
         }
     }
@@ -76,7 +73,7 @@ pub(super) fn fold(blocks: &mut Vec<DraftBlock>, older: usize, profile: &Profile
             let here = surplus.min(rows.len());
             rows.drain(..here);
             surplus -= here;
-            if !rows.is_empty() && !planted(Plant::EarlierLinesUncounted) {
+            if !rows.is_empty() {
                 let html = format!("+{earlier} earlier");
                 rows.insert(0, DraftRow { html, times: 1 });
                 break;

@@ -11,7 +11,6 @@ mod parts;
 mod text;
 mod window;
 
-use clitape_stream::plant::{Plant, planted};
 use layout::{DraftBlock, fold, layout};
 use line::{ToolLine, ToolLineState};
 use lines::ToolLines;
@@ -68,9 +67,7 @@ impl Compositor {
         match (lane, self.settings.mode) {
             (_, DraftMode::Off) | (TextLane::Answer, DraftMode::Progress) => false,
             (TextLane::Answer, DraftMode::Partial | DraftMode::Block) => true,
-            (TextLane::Thought, _) => {
-                self.settings.reasoning || planted(Plant::ThinkingShownWithoutLeave)
-            }
+            (TextLane::Thought, _) => self.settings.reasoning,
         }
     }
 
@@ -195,13 +192,9 @@ impl Compositor {
     /// A call whose line is there gets its new title. A subagent's call goes below the calls that
     /// are below its parent already.
     fn start(&mut self, id: &str, title: &str, parent: Option<&str>) {
-        let known = self.lines.newest(id, ToolLine::is_open);
-        if let Some(place) = known.filter(|_| !planted(Plant::StartAndUpdateAsRows)) {
+        if let Some(place) = self.lines.newest(id, ToolLine::is_open) {
             self.lines.set_title(place, title);
             self.parts.changed(place);
-            return;
-        }
-        if planted(Plant::NoLinesAfterText) && self.parts.texts() > 0 {
             return;
         }
         let parent_line = parent.and_then(|parent| self.lines.newest(parent, |_| true));
