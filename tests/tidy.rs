@@ -182,6 +182,38 @@ fn one_file_calls_git() {
     assert_eq!(callers, [root().join("harness/process/src/git.rs")]);
 }
 
+/// What the condition of a test may stand before in the product: whole items that no other code has a part of.
+const FOR_TESTS: [&str; 3] = ["mod ", "use ", "macro_rules!"];
+
+#[test]
+fn the_product_has_no_code_for_tests() {
+    let mut found = Vec::new();
+    for src in ["harness/stream/src", "harness/gateway/src"] {
+        for path in files(&root().join(src), ".rs") {
+            let text = read(&path);
+            let place = path.display();
+            let planted = text.lines().filter(|line| line.contains("planted("));
+            found.extend(planted.map(|line| format!("{place}: {}", line.trim())));
+            let mut lines = text.lines().map(str::trim_start);
+            while let Some(line) = lines.next() {
+                if !line.starts_with("#[cfg(test)]") && !line.starts_with("#[cfg(all(test") {
+                    continue;
+                }
+                let item = lines.find(|line| !line.starts_with("#[")).unwrap_or_default();
+                let visible = item.split_once(") ").filter(|(start, _)| start.starts_with("pub("));
+                let item = visible.map_or(item, |(_, item)| item);
+                if !FOR_TESTS.iter().any(|start| item.starts_with(start)) {
+                    found.push(format!("{place}: {item}"));
+                }
+            }
+        }
+    }
+    assert!(
+        found.is_empty(),
+        "a test is a module, and a planted bug a row of tests/history/plants.toml: {found:#?}"
+    );
+}
+
 /// The words of the control protocol, each as a whole string of JSON or of Rust.
 const CONTROL_WORDS: [&str; 4] =
     ["control_request", "control_response", "control_cancel_request", "can_use_tool"];

@@ -165,7 +165,7 @@ impl OutcomeBuilder {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::head::RecordHead;
+    use crate::head::tests::head_of;
 
     const REASONLESS: &str = "The CLI marked its result as an error.";
 
@@ -219,7 +219,7 @@ pub(crate) mod tests {
                 "The budget was used up; raise it or ask again.",
             ),
         ] {
-            let record = ResultRecord::read(&RecordHead::read(record).unwrap());
+            let record = ResultRecord::read(&head_of(record).unwrap());
             let (transcript, mut ended) = (RunTranscript::default(), EndedTurns::default());
             let outcome = OutcomeBuilder::default().end(&record, transcript, &mut ended, 0);
             let error = outcome.error.unwrap();

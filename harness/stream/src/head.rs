@@ -133,19 +133,18 @@ impl<'a> RecordHead<'a> {
         let mut cursor = JsonCursor::new(record);
         self.fill(&mut cursor).is_ok() && self.raw.get().starts_with('{') && cursor.end().is_ok()
     }
-
-    /// Reads a record into a new head.
-    #[cfg(test)]
-    pub(crate) fn read(record: &'a str) -> Option<Self> {
-        let mut head = Self::default();
-        head.fill_from(record).then_some(head)
-    }
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::json;
+
+    /// Reads a record into a new head.
+    pub(crate) fn head_of(record: &str) -> Option<RecordHead<'_>> {
+        let mut head = RecordHead::default();
+        head.fill_from(record).then_some(head)
+    }
 
     /// Records of each kind that this module reads.
     const RECORDS: [&str; 10] = [
@@ -164,14 +163,14 @@ mod tests {
     /// A text has a head exactly if it is a JSON object.
     fn check(record: &str) {
         let is_object = json::whole(record).is_ok_and(|raw| raw.get().starts_with('{'));
-        assert_eq!(RecordHead::read(record).is_some(), is_object, "{record}");
+        assert_eq!(head_of(record).is_some(), is_object, "{record}");
     }
 
     #[test]
     fn every_edit_of_a_record_is_read_as_strictly_as_json() {
         for record in RECORDS {
             check(record);
-            assert!(RecordHead::read(record).is_some(), "{record}");
+            assert!(head_of(record).is_some(), "{record}");
             for at in 0..record.len() {
                 check(&record[..at]);
                 check(&format!("{}{}", &record[..at], &record[at + 1..]));

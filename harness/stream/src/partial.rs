@@ -49,9 +49,6 @@ pub(crate) struct PartialInput {
     member: Option<OpenMember>,
     /// What was last emitted for each key.
     emitted: BTreeMap<String, Emitted>,
-    /// Number of bytes of keys and values that were parsed, counted each time.
-    #[cfg(test)]
-    parsed: usize,
 }
 
 /// A member whose value has not ended yet.
@@ -90,7 +87,7 @@ impl PartialInput {
         while let Some(found) = self.scanner.next(text) {
             match found {
                 MemberPart::Key(range) => {
-                    let key = self.whole(text.get(range.clone()));
+                    let key = text.get(range.clone()).and_then(|text| json::whole(text).ok());
                     self.member = key.and_then(|raw| json::string(Some(raw))).map(|key| {
                         let again = self.emitted.contains_key(&*key);
                         OpenMember {
@@ -102,7 +99,7 @@ impl PartialInput {
                     });
                 }
                 MemberPart::Value(range) => {
-                    let raw = self.whole(text.get(range.clone()));
+                    let raw = text.get(range.clone()).and_then(|text| json::whole(text).ok());
                     let (Some(OpenMember { key, is_repeated: again, .. }), Some(raw)) =
                         (self.member.take(), raw)
                     else {
@@ -151,16 +148,6 @@ impl PartialInput {
         self.emitted.insert(key.to_owned(), emitted)
     }
 
-    /// Validates a complete key or value.
-    fn whole<'t>(&mut self, json: Option<&'t str>) -> Option<json::RawJson<'t>> {
-        let json = json?;
-        #[cfg(test)]
-        {
-            self.parsed += json.len();
-        }
-        json::whole(json).ok()
-    }
-
     /// Returns the key and the open value as far as it goes, if it is due and has more content than
     /// before.
     fn open<'t>(&mut self, text: &'t str) -> Option<(Cow<'t, str>, Json<'t>)> {
@@ -171,10 +158,6 @@ impl PartialInput {
         }
         let json = text.get(range.clone())?;
         member.next_size = json.len() + STEP.max(json.len() / SHARE);
-        #[cfg(test)]
-        {
-            self.parsed += json.len();
-        }
         let key = key(text, &member.key);
         let before = self.emitted.get(&*key);
         let (emitted, value) = if json.starts_with('"') {

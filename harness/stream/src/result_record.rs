@@ -132,6 +132,7 @@ pub(crate) fn plain(text: &str) -> String {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::head::tests::head_of;
 
     #[test]
     pub(crate) fn results_that_look_like_errors_are_none() {
@@ -139,7 +140,7 @@ pub(crate) mod tests {
             r#"{"is_error":"true","result":"x"}"#,
             r#"{"subtype":"success","result":"API Error: 500"}"#,
         ] {
-            assert!(!ResultRecord::read(&RecordHead::read(record).unwrap()).failed, "{record}");
+            assert!(!ResultRecord::read(&head_of(record).unwrap()).failed, "{record}");
         }
     }
 

@@ -100,7 +100,7 @@ fn vary(secret: &str, mut dice: u64) -> String {
 type Sample = ((String, Flags), String, String, String);
 
 /// A hit of any rule, its secret varied, in the middle of other text.
-fn planted() -> impl Strategy<Value = Planted> {
+fn planted_secret() -> impl Strategy<Value = Planted> {
     let hits: Vec<Sample> = examples()
         .iter()
         // Bulk is no secret.
@@ -176,7 +176,7 @@ fn shown(value: &Value) -> String {
 
 #[test]
 pub(crate) fn b2_no_planted_secret_survives() {
-    proptest!(ProptestConfig::with_cases(300), |(planted in planted(), shape in any::<u8>())| {
+    proptest!(ProptestConfig::with_cases(300), |(planted in planted_secret(), shape in any::<u8>())| {
         planted.check("redact_text", &redact_text(&planted.text))?;
         let value = nest(&planted.text, shape);
         planted.check("sanitise_args", &shown(&sanitise_args(&value)))?;
@@ -189,7 +189,7 @@ pub(crate) fn b2_no_planted_secret_survives() {
 
 #[test]
 pub(crate) fn b2_no_planted_secret_survives_a_cut() {
-    proptest!(ProptestConfig::with_cases(300), |(planted in planted(), shape in any::<u8>())| {
+    proptest!(ProptestConfig::with_cases(300), |(planted in planted_secret(), shape in any::<u8>())| {
         for text in planted.beginnings() {
             let is_whole = text.len() == planted.text.len();
             if is_whole || !planted.flags.complete_only {
@@ -209,7 +209,7 @@ pub(crate) fn b2_no_planted_secret_survives_a_cut() {
 /// Update after update, nobody can put a secret together.
 #[test]
 pub(crate) fn b2_open_text_only_grows() {
-    proptest!(ProptestConfig::with_cases(300), |(planted in planted())| {
+    proptest!(ProptestConfig::with_cases(300), |(planted in planted_secret())| {
         let mut before = String::new();
         for text in planted.beginnings() {
             let shown = redact_open(text);
@@ -224,7 +224,7 @@ pub(crate) fn b2_open_text_only_grows() {
 #[test]
 pub(crate) fn b2_sanitising_twice_is_sanitising_once() {
     proptest!(ProptestConfig::with_cases(300), |(
-        first in planted(), second in planted(), shape in any::<u8>(),
+        first in planted_secret(), second in planted_secret(), shape in any::<u8>(),
         noise in "[a-c=:\"'\\\\ \\-{}*…$&?/@\n]{0,40}", pad in 7_900_usize..8_020,
     )| {
         let long = format!("{}{}", "é ".repeat(pad / 2), second.text);
@@ -237,7 +237,7 @@ pub(crate) fn b2_sanitising_twice_is_sanitising_once() {
 
 #[test]
 pub(crate) fn b2_tool_lines_contain_no_planted_secret() {
-    proptest!(ProptestConfig::with_cases(300), |(planted in planted())| {
+    proptest!(ProptestConfig::with_cases(300), |(planted in planted_secret())| {
         for name in ["Bash", "Read", "Write", "Grep", "WebFetch", "Task", "mcp__server__tool", "Any"] {
             for key in ["command", "file_path", "url", "description", "pattern", "query", "name"] {
                 planted.check(name, &display::title(name, &json!({key: planted.text})))?;

@@ -10,6 +10,7 @@ use super::*;
 struct InputRun {
     emitted: Map<String, Value>,
     updates: usize,
+    /// Bytes that were parsed: the whole text once, and an open value each time that it was due.
     parsed: usize,
 }
 
@@ -29,9 +30,19 @@ fn beginnings(text: &str, mut sizes: impl FnMut() -> usize) -> Vec<&str> {
 
 fn run(text: &str, sizes: impl FnMut() -> usize) -> InputRun {
     let mut partial = PartialInput::default();
-    let mut run = InputRun { emitted: Map::new(), updates: 0, parsed: 0 };
+    let mut run = InputRun { emitted: Map::new(), updates: 0, parsed: text.len() };
+    // Changes each time that the open value is parsed.
+    let due = |partial: &PartialInput| {
+        let member = partial.member.as_ref()?;
+        (member.next_size > FIRST).then_some((member.key.start, member.next_size))
+    };
     for text in beginnings(text, sizes) {
-        let Some(update) = partial.update(text) else { continue };
+        let before = due(&partial);
+        let update = partial.update(text);
+        if due(&partial).is_some_and(|after| before != Some(after)) {
+            run.parsed += partial.scanner.open().map_or(0, |range| range.len());
+        }
+        let Some(update) = update else { continue };
         assert!(!update.is_empty(), "an empty update of {text:?}");
         run.updates += 1;
         for (key, value) in update.to_map() {
@@ -39,7 +50,6 @@ fn run(text: &str, sizes: impl FnMut() -> usize) -> InputRun {
             assert_ne!(earlier.as_ref(), Some(&value), "emitted twice of {text:?}");
         }
     }
-    run.parsed = partial.parsed;
     run
 }
 

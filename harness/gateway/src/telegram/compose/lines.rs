@@ -146,3 +146,19 @@ impl ToolLines {
         self.open.iter().filter_map(|place| self.all[*place].next_tick()).min()
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// Forgets how every line looks, so that [`written`] counts those that are looked at from now on.
+    pub(in super::super) fn forget_looks(lines: &mut ToolLines) {
+        lines.all.iter_mut().for_each(ToolLine::forget_look);
+        lines.written.clear();
+    }
+
+    /// Returns the number of lines that were written since.
+    pub(in super::super) fn written(lines: &ToolLines) -> usize {
+        lines.written.len()
+    }
+}

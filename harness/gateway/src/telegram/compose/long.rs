@@ -1,5 +1,6 @@
 //! Drafts of long turns.
 
+use super::lines::tests::{forget_looks, written};
 use super::*;
 
 #[tokio::test(start_paused = true)]
@@ -11,10 +12,10 @@ async fn a_draft_looks_at_as_many_lines_whatever_there_is_of_a_row() {
             compositor.start("a", "Bash: a", None);
             compositor.last_draft();
         }
-        compositor.looked_at = 0;
+        forget_looks(&mut compositor.lines);
         compositor.start("a", "Bash: a", None);
         compositor.draft();
-        compositor.looked_at
+        written(&compositor.lines)
     }
     let few = looked_at(100);
     assert!(few < 20, "{few}");

@@ -43,9 +43,6 @@ pub(super) struct Compositor {
     is_full: bool,
     /// What goes on while neither text nor tools come.
     status: Option<ToolLine>,
-    /// The number of lines that drafts have looked at.
-    #[cfg(test)]
-    looked_at: usize,
 }
 
 impl Compositor {
@@ -58,8 +55,6 @@ impl Compositor {
             seen: [0; 2],
             is_full: false,
             status: None,
-            #[cfg(test)]
-            looked_at: 0,
         }
     }
 

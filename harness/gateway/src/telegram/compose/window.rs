@@ -142,10 +142,6 @@ impl Compositor {
 
     /// The line at a position as it looks now, if there is one.
     fn written(&mut self, at: PartPosition) -> Option<&ToolLine> {
-        #[cfg(test)]
-        {
-            self.looked_at += 1;
-        }
         let place = self.parts.line(at)?;
         Some(self.lines.written(place, &self.settings, self.started))
     }
