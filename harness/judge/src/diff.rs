@@ -15,14 +15,14 @@ use clitape_recording::scenario::ChatProfile;
 use clitape_recording::text::markup::visible;
 use clitape_recording::text::{Keep, truncate, width};
 use clitape_recording::trace::{Entry, Lane};
-use pairs::{
-    Change, Class, DiffLine, EntryMark, Pair, align, between, change_of, entry_mark, line_marks,
-    pairs,
-};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use divergence::{Divergence, divergence, quoted, zoom};
+use pairs::{
+    Change, Class, DiffLine, EntryMark, Pair, align, between, change_of, entry_mark, line_marks,
+    pairs,
+};
 
 pub(crate) mod divergence;
 #[cfg(test)]

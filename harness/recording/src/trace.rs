@@ -2,6 +2,7 @@
 //!
 //! `schemas/trace.json` states it. One JSON object a line, keys in the order `at`, `lane`, `kind`,
 //! `data`.
+//!
 //! An [`Entry`] has a headline, which a timeline line, a sentence and a diff show of it. [`Entries`] know where those of each
 //! lane are, because the rules ask for lanes again and again.
 

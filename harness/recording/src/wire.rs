@@ -184,7 +184,7 @@ const HOOKS: usize = 1_000;
 /// The most bytes of the event, the tools and the id of a hook.
 const HOOK_WORD: usize = 4_096;
 
-/// A request to the other side, which answers it with a [`ControlResponse`](ControlResponse).
+/// A request to the other side, which answers it with a [`ControlResponse`].
 ///
 /// Its `Display` is the line without its LF.
 #[derive(Debug, Clone, PartialEq, Eq)]

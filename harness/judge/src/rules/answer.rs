@@ -7,8 +7,7 @@ use clitape_recording::chat::{MessageHistory, SeenMessage};
 use clitape_recording::facts::TurnEnding;
 use clitape_recording::text::markup::without_tags;
 
-use super::super::case::{Broken, by_index, whole};
-use crate::case::{Case, DueAnswer};
+use crate::case::{Broken, Case, DueAnswer, by_index, whole};
 use crate::words::{
     FEW_LETTERS, Piece, contains, count, letters, pieces_of_plain, quoted, seconds,
 };

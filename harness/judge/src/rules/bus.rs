@@ -8,8 +8,7 @@ use clitape_recording::text::plural;
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
-use super::super::case::{Broken, by, whole};
-use crate::case::Case;
+use crate::case::{Broken, Case, by, whole};
 use crate::observation::SubjectEvent;
 use crate::words::quoted;
 

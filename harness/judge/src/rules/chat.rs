@@ -12,9 +12,8 @@ use clitape_recording::text::{TextSearch, plural, solid, solid_chars};
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
-use super::super::case::{Broken, by, by_turn, has_server_faults, is_run_end, whole};
 use super::{questions, turns};
-use crate::case::Case;
+use crate::case::{Broken, Case, by, by_turn, has_server_faults, is_run_end, whole};
 use crate::words::seconds;
 
 /// Shortest time between two calls of a draft, in ms (V4).

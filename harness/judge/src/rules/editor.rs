@@ -18,9 +18,8 @@ use clitape_recording::text::shown::ShownTexts;
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::{Value, json};
 
-use super::super::case::{Broken, by, by_index, is_run_end, whole};
 use super::texts::{beginning, missing, repeated, whole_texts};
-use crate::case::{Case, is_text, model_text};
+use crate::case::{Broken, Case, by, by_index, is_run_end, is_text, model_text, whole};
 use crate::words::{FEW_LETTERS, letters, pieces_of_plain, quoted, seconds};
 
 /// A1: a call is announced once, before anything else is said of it.

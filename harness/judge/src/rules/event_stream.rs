@@ -8,9 +8,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
-use super::super::case::{Broken, by, by_turn, is_run_end, whole};
 use super::texts::{TextsSoFar, beginning, missing, repeated, whole_texts};
-use crate::case::Case;
+use crate::case::{Broken, Case, by, by_turn, is_run_end, whole};
 
 /// The tools whose results are summarised, without the server of an MCP tool.
 const SEARCHES: [&str; 2] = ["search_memory", "lobu_search_memory"];

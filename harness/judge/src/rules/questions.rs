@@ -19,8 +19,7 @@ use clitape_recording::text::{Keep, truncate};
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::{Map, Value};
 
-use super::super::case::{Broken, by, by_index, has_server_faults, text, whole};
-use crate::case::Case;
+use crate::case::{Broken, Case, by, by_index, has_server_faults, text, whole};
 use crate::words::{letters, quoted, seconds};
 
 /// Milliseconds within which a question is in the chat.

@@ -9,8 +9,7 @@ use clitape_recording::text::plural;
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
-use super::super::case::{Broken, by, by_turn, is_run_end, whole};
-use crate::case::Case;
+use crate::case::{Broken, Case, by, by_turn, is_run_end, whole};
 use crate::observation::{ARGUMENTS_REFUSED, ObservedEnding};
 use crate::words::{seconds, told};
 

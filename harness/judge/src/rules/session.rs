@@ -9,8 +9,7 @@ use clitape_recording::text::plural;
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
-use super::super::case::{Broken, whole};
-use crate::case::{Case, RawTranscript};
+use crate::case::{Broken, Case, RawTranscript, whole};
 
 /// The first run whose verdict breaks a rule.
 fn any_verdict(

@@ -15,8 +15,7 @@ use clitape_recording::text::{plural, solid};
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
-use super::super::case::{Broken, whole};
-use crate::case::{Case, by, by_turn, is_run_end};
+use crate::case::{Broken, Case, by, by_turn, is_run_end, whole};
 use crate::rules::turns::outcomes;
 use crate::{quoted, zoom};
 

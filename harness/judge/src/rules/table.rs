@@ -9,11 +9,10 @@ use clitape_recording::facts::RecordedCall;
 use clitape_recording::scenario::DeliverySpec;
 use clitape_recording::trace::Lane;
 
-use super::super::case::Broken;
 use super::event_stream::{self, is_search};
 use super::{answer, bus, chat, editor, questions, run, session, stdout, tools, turns, visible};
 use crate::FindingKind;
-use crate::case::{Case, Derived};
+use crate::case::{Broken, Case, Derived};
 use crate::observation::{Observation, ObservedEnding};
 
 /// A check of a case: the first in time that breaks a rule.

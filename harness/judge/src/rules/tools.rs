@@ -7,8 +7,7 @@ use clitape_gateway::sanitise;
 use clitape_recording::facts::{ToolFacts, texts_in};
 use clitape_recording::trace::Lane;
 
-use super::super::case::{Broken, by, by_index, whole};
-use crate::case::Case;
+use crate::case::{Broken, Case, by, by_index, whole};
 use crate::words::{letters, quoted, seconds};
 
 /// A turn that was faster may be over before a draft can show its tools, in ms.

@@ -10,8 +10,7 @@ use clitape_recording::scenario::ChatMode;
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
-use super::super::case::{Broken, by, by_turn, has_server_faults};
-use crate::case::Case;
+use crate::case::{Broken, Case, by, by_turn, has_server_faults};
 
 /// Milliseconds within which a person sees a sign of life once a tool runs.
 const SIGN_OF_LIFE_MS: u64 = 10_000;

@@ -7,8 +7,7 @@ use clitape_recording::facts::{QuestionFacts, TextSegment, TurnFacts};
 use clitape_recording::text::asked::AskedText;
 use clitape_recording::trace::Entry;
 
-use super::super::case::{Broken, by_index, whole};
-use crate::case::{Case, PERSON};
+use crate::case::{Broken, Case, PERSON, by_index, whole};
 use crate::words::{
     FEW_LETTERS, Letter, Piece, contains, letters, letters_of_markdown, pieces_of_plain, quoted,
     seconds, shown_letters,

@@ -1,7 +1,7 @@
 //! Confines a recorded CLI: it can read the system and its own files, write its temporary folder, and connect to
 //! the scripted model.
 //!
-//! [`enter`] is the process that confines itself and then becomes the CLI. It takes on Landlock, together with
+//! [`enter()`] is the process that confines itself and then becomes the CLI. It takes on Landlock, together with
 //! [`namespaces`] of its own where the system lets a user make them: a file tree without the user's files, and a network
 //! without the machine's. Without Landlock, bubblewrap makes the namespaces. Both ways have a filter of [`syscalls`]
 //! and no capabilities. SECURITY.md lists what each way refuses and what remains.

@@ -509,7 +509,7 @@ impl Take {
 ///
 /// # Errors
 ///
-/// [`FileError`](files::FileError) when it can't be removed.
+/// [`FileError`] when it can't be removed.
 pub fn remove(place: &Path) -> Result<(), files::FileError> {
     files::remove_folder(place, UNFINISHED[2])
 }

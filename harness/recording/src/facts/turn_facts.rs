@@ -2,6 +2,7 @@
 //!
 //! How much of an answer a gateway shows is its own choice: the last part alone, or everything that the model said. Only
 //! the last part, which is the `result` of the turn, must be there.
+//!
 //! [`LazyFacts`] are read when a rule asks for them, because many replays are compared and not judged.
 
 use std::collections::{BTreeSet, HashSet};

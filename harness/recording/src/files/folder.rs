@@ -165,7 +165,7 @@ pub fn below(dir: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// The entries that writers in `dir` left when they were ended: those whose names begin with one of `prefixes`, sorted.
-/// Empty where the folder is not there, or while a writer has its [lock](super::lock).
+/// Empty where the folder is not there, or while a writer has its [lock].
 ///
 /// # Errors
 ///

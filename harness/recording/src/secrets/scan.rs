@@ -262,7 +262,7 @@ pub fn scan_path(path: &Path, scanned: &mut Scanned) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// [`FileError`](crate::files::FileError), when it can't be read.
+/// [`FileError`], when it can't be read.
 pub fn scan_named(path: &Path, scanned: &mut Scanned) -> Result<(), FileError> {
     let bytes = files::read_named(path)?;
     let file = path.display().to_string();

@@ -3,7 +3,7 @@
 //!
 //! What a button says yes to is compared character by character but for blanks. A text in Markdown is compared by its
 //! letters and digits alone, in pieces of some words.
-//! Between two lines of such a text a chat may write a line number or the sign of a difference, around a page its number,
+//! Between two lines of the former a chat may write a line number or the sign of a difference, around a page its number,
 //! and in the place of a secret a mask. Nothing else may be missing or come between.
 
 use std::collections::{BTreeSet, HashSet};

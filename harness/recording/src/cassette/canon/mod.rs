@@ -17,6 +17,7 @@
 //! | `host`, `user` | names, as whole words |
 //! | `racing` | fields that CLIs before 2.1.100 print one way or the other |
 //! | `order` | members of `modelUsage`, sorted |
+//!
 //! Of a session file the conversation alone is kept: the messages of the user, of the model and of the tools. Newer CLIs also
 //! write their system prompt, tool schemas, request shapes and the machine's details there. Lines are let through by type,
 //! so that a new kind stays out.
@@ -24,10 +25,10 @@
 use std::borrow::Cow;
 
 use clitape_stream::tree::JsonNode;
-use rules::Ids;
-use texts::{ByteEdit, Matcher, Needle, TextParts, Texts, splice};
 
 use super::format::{Tick, TickKind};
+use rules::Ids;
+use texts::{ByteEdit, Matcher, Needle, TextParts, Texts, splice};
 
 mod facts;
 mod rules;

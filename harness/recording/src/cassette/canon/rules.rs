@@ -2,6 +2,7 @@
 //!
 //! A field of a table below is blanked, or its value is an id, which is then replaced wherever it
 //! occurs, also in other fields and in running text.
+//!
 //! Ids that the CLI generates are recognised by their shapes. Each gets a placeholder of that shape, so that every reader still
 //! accepts it as an id. Placeholders are numbered in the order of first appearance. The type of the record that shows a uuid
 //! first has numbers of its own, so that one more `system` record does not change the numbers of the others.

@@ -3,6 +3,7 @@
 //! A value may be split over several deltas of one block, so their strings are joined, as they
 //! are between their quotes: an escape is never split, and a surrogate pair is whole again.
 //! The rest of a line is one more text.
+//!
 //! Many values ([`Needle`]) are found in a text at once; where several fit, the longest is taken. All replacements in a text
 //! are made at once as well, and every old offset has a new one ([`Canonical`]).
 

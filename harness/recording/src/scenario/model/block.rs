@@ -205,7 +205,7 @@ impl ModelBlock {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged, expecting = "expected a string, or a list of strings that are one delta each")]
 pub enum Pieces {
-    /// To be cut by a [`DeltaCut`](super::DeltaCut).
+    /// To be cut by a [`DeltaCut`].
     Whole(String),
     /// Cut as listed; a `{{…}}` must not go over two pieces.
     Listed(Vec<String>),
