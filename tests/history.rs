@@ -74,7 +74,7 @@ fn updates() -> bool {
 fn sample(plants: &[Plant]) -> Vec<usize> {
     let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
     let seed = env::var("HISTORY_SEED").unwrap_or_else(|_| now().to_string());
-    println!(
+    eprintln!(
         "{SAMPLE} of {} bugs, drawn with the seed {seed}: `HISTORY_SEED={seed}` draws them again, and \
          `ALL_HISTORY=1` measures all",
         plants.len()

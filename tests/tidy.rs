@@ -182,7 +182,7 @@ fn one_file_calls_git() {
     assert_eq!(callers, [root().join("harness/process/src/git.rs")]);
 }
 
-/// What the condition of a test may stand before in the product: whole items that no other code has a part of.
+/// The items of the product that may be for tests alone: whole ones, of which no other code has a part.
 const FOR_TESTS: [&str; 3] = ["mod ", "use ", "macro_rules!"];
 
 #[test]

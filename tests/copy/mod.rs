@@ -16,7 +16,7 @@ use serde_json::Value;
 pub(crate) const SWITCH: &str = "CLITAPE_SWITCH";
 /// The file of the crate that all others depend on, which gets [`SWITCHES`].
 const LIBRARY: &str = "harness/stream/src/lib.rs";
-/// Reports whether a switch is on. No switch has the number 0.
+/// The functions that report whether a switch is on, and turn one on. No switch has the number 0.
 const SWITCHES: &str = "
 #[doc(hidden)]
 pub mod switch {
@@ -129,7 +129,7 @@ impl WorkspaceCopy {
         let mut command = Command::new("cargo");
         command.args(args).args(["--locked", "--message-format", "json"]).stderr(Stdio::inherit());
         command.current_dir(&self.folder).env("CARGO_TARGET_DIR", &self.target);
-        // What cargo says of the package of this test; a build script may be run again where it is other than before.
+        // Cargo's facts about the package of this test: build scripts of dependencies run again where they differ.
         let of_test = |name: &OsString| {
             let name = name.to_string_lossy();
             ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|start| name.starts_with(start))

@@ -87,7 +87,7 @@ impl PageRow {
         names.filter_map(|name| kind(name.strip_prefix('`')?.strip_suffix('`')?)).collect()
     }
 
-    /// Whether it is the row of this bug.
+    /// Returns true if it is the row of this bug.
     pub(crate) fn is_of(&self, plant: &Plant) -> bool {
         let is_named = |name: &String| plant.scenarios.contains(name);
         (&self.known_as, &self.about) == (&plant.row, &plant.about)

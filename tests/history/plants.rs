@@ -32,7 +32,7 @@ pub(crate) struct Plant {
     /// What a rule would have to find, or why no scenario convicts it; empty where a rule convicts it.
     #[serde(default)]
     pub(crate) why: String,
-    /// Whether the bug is off while the rules for gateways under test are applied, because they use the code that it is
+    /// True if the bug is off while the rules for gateways under test are applied, because they use the code that it is
     /// in.
     #[serde(default)]
     pub(crate) is_off_for_rules: bool,
@@ -138,10 +138,10 @@ fn places(text: &str, part: &str) -> Vec<Range<usize>> {
     let part: Vec<char> = part.chars().filter(is_solid).collect();
     let is_part = |some: &&[(usize, char)]| some.iter().map(|(_, c)| c).eq(&part);
     let bytes = |some: &[(usize, char)]| {
-        let [first, .., (last, c)] = some else { return some[0].0..some[0].0 + 1 };
-        first.0..last + c.len_utf8()
+        let ((first, _), (last, c)) = (some.first()?, some.last()?);
+        Some(*first..last + c.len_utf8())
     };
-    text.windows(part.len()).filter(is_part).map(bytes).collect()
+    text.windows(part.len()).filter(is_part).filter_map(bytes).collect()
 }
 
 /// Returns the text with the condition in the place of each [`PLANTED`].

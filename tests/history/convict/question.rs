@@ -1,4 +1,4 @@
-//! What the test asks the program that convicts, and what that answers: a line of JSON each.
+//! The questions of the test to the program that convicts, and its answers: a line of JSON each.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,8 @@ pub(crate) struct Question {
 /// The kinds of findings of each scenario, in their order.
 pub(crate) type Answer = Vec<(String, Vec<String>)>;
 
-/// Whether a kind of finding is that of an invariant, of the equivalence of plans, or of a rule for gateways under test.
+/// Returns true for the kinds of findings of an invariant, of the equivalence of plans, and of a rule for gateways under
+/// test.
 pub(crate) fn needs_no_golden(kind: &str) -> bool {
     !kind.starts_with("GD")
 }

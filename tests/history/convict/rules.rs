@@ -18,15 +18,15 @@ use serde_json::Value;
 /// The milliseconds between two lines.
 const PACE_MS: u64 = 200;
 
-/// What a gateway showed of a cassette.
+/// A cassette, and the entries that a gateway showed of it.
 pub(crate) struct Shown {
     cassette: Cassette,
     entries: Vec<Entry>,
     turns: Vec<PlayedTurn>,
 }
 
-/// What clitape's own gateway shows of a scenario in two modes. Nothing where the scenario sets what a gateway
-/// under test is not told.
+/// Returns what clitape's own gateway shows of a scenario in two modes; an empty list if the scenario sets something that
+/// gateways under test do not learn.
 pub(crate) fn shown(
     workspace: &Workspace,
     scenario: &Scenario,
@@ -59,7 +59,7 @@ pub(crate) fn shown(
     versions.iter().flat_map(both).collect()
 }
 
-/// The rules that break. They read the cassettes without clitape's parser, so that its bugs may be planted meanwhile.
+/// Returns the rules that break. They read the cassettes without clitape's parser, so that its bugs may be on meanwhile.
 pub(crate) fn broken(shown: &[Shown]) -> BTreeSet<FindingKind> {
     let of_one = |Shown { cassette, entries, turns }: &Shown| {
         let of = |lane: Lane| entries.iter().filter(move |entry| entry.lane == lane);
