@@ -14,6 +14,7 @@ use clitape_runner::compare::{
     BuildProgress, CompareFolders, Comparison, SideName, gather, resolve, select,
 };
 use clitape_runner::report::{compare_page, compare_summary, compare_text};
+use clitape_runner::suite::TrialEvent;
 use clitape_runner::suite::select::Selection;
 
 use crate::confirm::{Confirmation, Consent};
@@ -161,9 +162,13 @@ fn compare_subjects(
     }
     make_folder(&args.out)?;
     let mut progress = ProgressLine::new(quiet);
-    let mut note = |text: &str| progress.step(text);
+    let mut tell = |event: TrialEvent<'_>| {
+        if let TrialEvent::Step(what) = event {
+            progress.step(what);
+        }
+    };
     let rig = machine.rig(workspace);
-    let compared = compare_gateways(gateways, chosen, rig, &mut note)?;
+    let compared = compare_gateways(gateways, chosen, rig, &mut tell)?;
     drop(progress);
     let Some(comparison) = compared else {
         terminal::note("nothing to compare: no cassette fits both subjects");

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use anyhow::bail;
-use clitape_recording::scenario::{Seeds, Workspace};
+use clitape_recording::scenario::Workspace;
 use clitape_recording::text::plain;
 use clitape_rig::subject::{Front, RunEvent, SubjectOptions, Subjects, page_of_run, test};
 use clitape_runner::report::{Detail, Report, TerminalChat, findings, write_entry};
 use clitape_runner::suite::select::{NamePattern, Selector};
+use clitape_runner::suite::{SuiteOptions, TrialEvent};
 
 use crate::conditions::{ConditionArgs, check_chat, faults_line};
 use crate::confirm::{Confirmation, Consent};
@@ -55,13 +56,8 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     let selection = &selector.choose(workspace)?;
     let conditions = args.conditions.conditions(args.seed);
     check_chat(&conditions, gateway)?;
-    let options = SubjectOptions {
-        selection,
-        force: true,
-        update: false,
-        seeds: Seeds::NONE,
-        conditions: &conditions,
-    };
+    let suite = SuiteOptions::new(selection);
+    let options = SubjectOptions { suite, force: true, conditions: &conditions };
     let mut out = terminal::stdout();
     if let Some(line) = faults_line(&conditions).filter(|_| !quiet) {
         out.line(line)?;
@@ -72,8 +68,12 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     let draws = terminal::can_rewrite() && !args.calls && has_chat;
     let (mut failed, mut printed) = (None, Vec::new());
     let mut progress = ProgressLine::new(quiet);
-    let mut note = |text: &str| progress.step(text);
-    let suite = test(gateway, options, machine.rig(workspace), &mut note, &mut |event| {
+    let mut tell = |event: TrialEvent<'_>| {
+        if let TrialEvent::Step(what) = event {
+            progress.step(what);
+        }
+    };
+    let suite = test(gateway, options, machine.rig(workspace), &mut tell, &mut |event| {
         let shown = match event {
             RunEvent::Ready { after, .. } if !quiet => {
                 let seconds = after.as_secs_f64();
@@ -100,7 +100,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         return Err(error.into());
     }
     let Some((job, seen)) = suite.played.first() else {
-        print_left_out(&mut out, &suite.left_out)?;
+        print_left_out(&mut out, &suite.run)?;
         bail!("{scenario} was not played");
     };
     if !quiet {
@@ -111,16 +111,13 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
             out.line(format_args!("  {what:<12} {how}"))?;
         }
     }
-    for (place, sentence, reason) in &suite.known {
-        out.line(format_args!("known: {place}: {sentence} ({reason})"))?;
-    }
-    for sentence in suite.in_vain.sentences() {
+    for sentence in &suite.run.notes {
         out.line(sentence)?;
     }
     for line in &printed {
         out.line(format_args!("the gateway printed: {line}"))?;
     }
-    let report = Report::new(env!("CARGO_PKG_VERSION"), suite.scenarios, Vec::new());
+    let report = Report::new(env!("CARGO_PKG_VERSION"), suite.run.scenarios, Vec::new());
     findings(&report, Detail::default(), out.styled())?;
     if let Some(dir) = &args.html {
         make_folder(dir)?;

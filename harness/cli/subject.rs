@@ -13,9 +13,10 @@ use clitape_recording::scenario::Workspace;
 use clitape_recording::text::plural;
 use clitape_rig::limits::RigLimits;
 use clitape_rig::subject::{
-    CheckLine, Front, LeftOut, NamedGateway, OutputLog, RigHost, Subject, SubjectKind, Subjects,
-    by_reason, check, review,
+    CheckLine, Front, NamedGateway, OutputLog, RigHost, Subject, SubjectKind, Subjects, check,
+    review,
 };
+use clitape_runner::suite::SuiteRun;
 
 use crate::confirm::{ConfirmTarget, Confirmation, Consent, confirm};
 use crate::exit::ExitStatus;
@@ -223,8 +224,8 @@ pub(crate) fn gateway<'a>(
 }
 
 /// Prints the cassettes that were left out, grouped by the reason.
-pub(crate) fn print_left_out(out: &mut Terminal, left_out: &[LeftOut]) -> std::io::Result<()> {
-    for (reason, names) in by_reason(left_out) {
+pub(crate) fn print_left_out(out: &mut Terminal, run: &SuiteRun) -> std::io::Result<()> {
+    for (reason, names) in run.left_out_by_reason() {
         let shown = names[..names.len().min(NAMES_SHOWN)].join(", ");
         let more = match names.len().saturating_sub(NAMES_SHOWN) {
             0 => String::new(),

@@ -6,12 +6,15 @@
 #![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::common::{check, clitape, has_program, put_program, root, run, workspace};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// Makes a workspace with a scenario and these subjects.
@@ -83,6 +86,61 @@ fn a_gateway_whose_arguments_claude_refuses_is_convicted_soon() {
     let begin = Instant::now();
     check(path, &["rig", "--yes", "mine", "plain-text"], 3, &says, &[]);
     assert!(begin.elapsed() < Duration::from_secs(90), "{:?}", begin.elapsed());
+}
+
+#[test]
+fn options_of_a_run_mean_the_same_for_every_subject() {
+    if !has_program("python3") {
+        return;
+    }
+    let dir = workspace(&["plain-text", "bash-count"]);
+    let path = dir.path();
+    // A gateway that never answers, a parser that prints no entry, and a program that prints no chat.
+    let idle =
+        "command = ['python3', '-c', 'print(\"up\", flush=True); import time; time.sleep(600)']";
+    let gateway =
+        format!("[subject.gateway]\nkind = 'gateway'\nready = {{ output = 'up' }}\n{idle}\n");
+    let called = ["parser", "replay"].map(|kind| {
+        format!("[subject.{kind}]\nkind = '{kind}'\ncommand = ['python3', '-c', 'pass']\n")
+    });
+    fs::write(path.join("clitape.toml"), gateway + &called.concat()).unwrap();
+    for kind in ["gateway", "parser", "replay"] {
+        let options = ["--fail-fast", "--jobs", "1", "--timeout", "1s"];
+        let test = [&["test", "--yes", "--subject", kind], &options[..]].concat();
+        let says = ["FAILED bash-count", "1 scenario: ", "1 finding", "not checked: 1 scenario"];
+        let begin = Instant::now();
+        check(path, &test, 3, &says, &[]);
+        assert!(begin.elapsed() < Duration::from_secs(60), "{kind}: {:?}", begin.elapsed());
+    }
+}
+
+/// What was judged until a signal came is reported, and the exit code says that this is not all.
+#[test]
+fn a_run_that_is_stopped_reports_what_was_judged() {
+    if !has_program("python3") {
+        return;
+    }
+    let dir = workspace(&["bash-count", "long-answer", "three-tools"]);
+    let path = dir.path();
+    fs::write(path.join("clitape.toml"), example("", "")).unwrap();
+    let own = ["test", "--jobs", "1", "--plans", "200"];
+    let subject = ["test", "--yes", "--subject", "mine", "--jobs", "1"];
+    for args in [&own[..], &subject] {
+        let json = path.join("report.json");
+        let mut command = clitape();
+        command.current_dir(path).args(args).arg("--json").arg(&json).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let first = lines.next().unwrap().unwrap();
+        assert!(first.contains("ok bash-count"), "{first}");
+        kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
+        let rest: Vec<String> = lines.map(Result::unwrap).collect();
+        assert_eq!(child.wait().unwrap().code(), Some(4), "{rest:#?}");
+        let stopped = "stopped by a signal: not checked: 2 scenarios";
+        assert!(rest.iter().any(|line| line == stopped), "{args:?}: {rest:#?}");
+        let report: Value = serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
+        assert_eq!(report["scenarios"].as_array().unwrap().len(), 1, "{report}");
+    }
 }
 
 #[test]

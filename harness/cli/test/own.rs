@@ -1,20 +1,29 @@
-//! `clitape test` of clitape's own pipeline: the options of a run, and the run itself.
+//! The parts of `clitape test` that every subject has: the options of a run, and its output; and the run of clitape's own
+//! pipeline.
 
+use std::io;
 use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail};
 use clitape_recording::limits::ReplayLimits;
 use clitape_recording::scenario::{SeedRange, Seeds, Workspace};
 use clitape_recording::text::plural;
+use clitape_runner::check::Marks;
 use clitape_runner::report::{Pages, Report, findings, marks, scenario_line, summary, timings};
-use clitape_runner::suite::{SuiteEvent, SuiteOptions, run as run_suite};
+use clitape_runner::suite::select::Selection;
+use clitape_runner::suite::{SuiteOptions, SuiteRun, TrialEvent, run as run_suite};
 
 use super::pages;
 use crate::exit::ExitStatus;
 use crate::input::duration;
 use crate::outputs::{self, OpenOutput};
 use crate::progress::ProgressLine;
-use crate::terminal;
+use crate::signals::stop_on_signals;
+use crate::subject::print_left_out;
+use crate::terminal::{self, Terminal};
+
+/// The most plans of a subject, which plays each of them in real time.
+const SUBJECT_PLANS: u64 = 1_000;
 
 /// The options of a run
 #[derive(clap::Args, Default)]
@@ -24,15 +33,14 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "S|A..B", help_heading = "Run")]
     seed: Option<SeedRange>,
     /// Judge this many scenarios at a time [default: as many as there are cores]
-    #[arg(long, value_name = "N", conflicts_with = "subject", help_heading = "Run",
+    #[arg(long, value_name = "N", help_heading = "Run",
         value_parser = clap::value_parser!(u16).range(1..=1_000))]
     jobs: Option<u16>,
     /// Begin no further scenario after the first one with a finding
-    #[arg(long, conflicts_with = "subject", help_heading = "Run")]
+    #[arg(long, help_heading = "Run")]
     fail_fast: bool,
     /// Give a scenario up after this time, such as 90s, 500ms or 5m, which is a finding
-    #[arg(long, value_name = "DURATION", conflicts_with = "subject", help_heading = "Run",
-        value_parser = duration)]
+    #[arg(long, value_name = "DURATION", help_heading = "Run", value_parser = duration)]
     timeout: Option<Duration>,
     /// Run again whenever a file of scenarios/, cassettes/ or clitape.toml changes, until Ctrl-C
     #[arg(long, help_heading = "Run")]
@@ -65,13 +73,33 @@ impl RunArgs {
                 );
             }
         }
-        Ok(SuiteOptions {
+        Ok(self.with_seeds(seeds, options))
+    }
+
+    /// Adds the options of the command line to those of a subject, which plays each plan in real time.
+    pub(super) fn of_subject<'a>(
+        &self,
+        plans: Option<u64>,
+        options: SuiteOptions<'a>,
+    ) -> anyhow::Result<SuiteOptions<'a>> {
+        let seeds = self.seeds(plans)?;
+        if let Some(Seeds { count, .. }) = seeds.filter(|seeds| seeds.count > SUBJECT_PLANS) {
+            bail!(
+                "the command line asks for {count} plans of each scenario, and {SUBJECT_PLANS} are the most for a \
+                 subject, which plays in real time"
+            );
+        }
+        Ok(self.with_seeds(seeds, options))
+    }
+
+    fn with_seeds<'a>(&self, seeds: Option<Seeds>, options: SuiteOptions<'a>) -> SuiteOptions<'a> {
+        SuiteOptions {
             seeds,
             jobs: self.jobs.map(usize::from),
             fail_fast: self.fail_fast,
             scenario_time: self.timeout,
             ..options
-        })
+        }
     }
 }
 
@@ -94,70 +122,145 @@ pub(super) fn test_own(
     open: OpenOutput,
     quiet: bool,
 ) -> anyhow::Result<ExitStatus> {
-    let began = Instant::now();
-    let mut out = open.people();
-    open.begin(&mut out)?;
-    let mut progress = ProgressLine::new(quiet);
-    let mut checked = String::new();
-    let suite = run_suite(workspace, options, |event| {
-        match event {
-            SuiteEvent::Judged { done, of } => {
-                checked = format!("checked {done} of {}", plural(of, "scenario"));
-                progress.now(&checked);
+    let stop = stop_on_signals()?;
+    let options = SuiteOptions { stop: Some(&stop), ..options };
+    let mut printer = TrialPrinter::new(open, quiet)?;
+    let mut suite = run_suite(workspace, options, |event| {
+        printer.show(&event);
+        printer.take_error()
+    })?;
+    let pages = match printer.open.html() {
+        Some(dir) => pages(std::mem::take(&mut suite.cases), dir)?,
+        None => Pages::new(),
+    };
+    let has_run = !suite.scenarios.is_empty();
+    let marks = options.marks.then(|| std::mem::take(&mut suite.marks));
+    let never = marks.as_ref().map_or(0, |marks| marks.never().count());
+    printer.marks = marks.filter(|_| has_run);
+    let exit = printer.finish(suite, options.selection, "nothing was selected", &pages)?;
+    // A part of the scenarios, or of the plans, does not have to put everything at stake.
+    let is_all = options.selection.is_whole && options.seeds.is_none();
+    Ok(match exit {
+        ExitStatus::Ok if is_all && never > 0 => ExitStatus::Findings,
+        exit => exit,
+    })
+}
+
+/// Shows a test run on the terminal, whatever the subject, and writes its reports.
+pub(super) struct TrialPrinter {
+    began: Instant,
+    quiet: bool,
+    progress: ProgressLine,
+    /// The count of the scenarios that are judged, in words.
+    counted: String,
+    pub(super) open: OpenOutput,
+    pub(super) out: Terminal,
+    /// What was at stake, if the command line asks for it.
+    marks: Option<Marks>,
+    /// The first error of the output, which ends the command.
+    failed: Option<io::Error>,
+}
+
+impl TrialPrinter {
+    pub(super) fn new(open: OpenOutput, quiet: bool) -> io::Result<Self> {
+        let mut out = open.people();
+        open.begin(&mut out)?;
+        let (progress, began) = (ProgressLine::new(quiet), Instant::now());
+        Ok(Self {
+            began,
+            quiet,
+            progress,
+            counted: String::new(),
+            open,
+            out,
+            marks: None,
+            failed: None,
+        })
+    }
+
+    /// Shows an event.
+    pub(super) fn show(&mut self, event: &TrialEvent<'_>) {
+        match *event {
+            TrialEvent::Step(what) => self.progress.step(what),
+            TrialEvent::Judged { done, of } => {
+                self.counted = format!("checked {done} of {}", plural(of, "scenario"));
+                self.progress.now(&self.counted);
             }
-            SuiteEvent::Check { scenario, check, replays } => {
+            TrialEvent::UnderWay { scenario, check, replays } => {
                 let replays = match replays {
                     0 => String::new(),
                     n => format!(", {}", plural(n, "replay")),
                 };
-                let separator = if checked.is_empty() { "" } else { "; " };
-                progress.now(&format!("{checked}{separator}{scenario} {check}{replays}"));
+                let separator = if self.counted.is_empty() { "" } else { "; " };
+                self.progress
+                    .now(&format!("{}{separator}{scenario} {check}{replays}", self.counted));
             }
-            SuiteEvent::Scenario(run) if quiet && run.holds() => {}
-            SuiteEvent::Scenario(run) => {
-                progress.clear();
-                scenario_line(out.styled(), run)?;
+            TrialEvent::Scenario(run) if self.quiet && run.holds() => {}
+            TrialEvent::Scenario(run) => {
+                self.progress.clear();
+                let printed = scenario_line(self.out.styled(), run);
+                self.failed = self.failed.take().or(printed.err());
             }
+            _ => {}
         }
-        Ok(())
-    })?;
-    drop(progress);
-    let nothing_ran = suite.scenarios.is_empty();
-    if nothing_ran {
-        let why = options.selection.nothing.as_deref().unwrap_or("nothing was selected");
-        out.line(format_args!("nothing ran: {why}"))?;
     }
-    let report = Report::new(env!("CARGO_PKG_VERSION"), suite.scenarios, suite.workspace)
-        .of_shard(options.selection.shard);
-    findings(&report, open.detail(), out.styled())?;
-    if !nothing_ran && (!quiet || !report.holds()) {
-        summary(&report, out.styled())?;
+
+    /// Fails if the output could not be written.
+    fn take_error(&mut self) -> io::Result<()> {
+        self.failed.take().map_or(Ok(()), Err)
     }
-    if options.marks && !nothing_ran {
-        marks(&suite.marks, out.styled())?;
+
+    /// Prints the findings and the summary, and writes the reports. `nothing` says why nothing ran, if the selection does
+    /// not say it.
+    pub(super) fn finish(
+        mut self,
+        suite: SuiteRun,
+        selection: &Selection,
+        nothing: &str,
+        pages: &Pages,
+    ) -> anyhow::Result<ExitStatus> {
+        self.take_error()?;
+        let Self { began, quiet, progress, open, mut out, marks: stakes, .. } = self;
+        drop(progress);
+        if !quiet {
+            print_left_out(&mut out, &suite)?;
+        }
+        let has_run = !suite.scenarios.is_empty();
+        if !has_run {
+            let why = selection.nothing.as_deref().unwrap_or(nothing);
+            out.line(format_args!("nothing ran: {why}"))?;
+        }
+        for sentence in suite.notes.iter().filter(|_| !quiet) {
+            out.line(sentence)?;
+        }
+        let report = Report::new(env!("CARGO_PKG_VERSION"), suite.scenarios, suite.workspace)
+            .of_shard(selection.shard);
+        findings(&report, open.detail(), out.styled())?;
+        if !report.is_empty() && (!quiet || !report.holds()) {
+            summary(&report, out.styled())?;
+        }
+        if let Some(stakes) = &stakes {
+            marks(stakes, out.styled())?;
+        }
+        if suite.unchecked > 0 {
+            let why = match suite.is_stopped {
+                true => "stopped by a signal",
+                false => "stopped after the first scenario with a finding (--fail-fast)",
+            };
+            let unchecked = plural(suite.unchecked, "scenario");
+            out.line(format_args!("{why}: not checked: {unchecked}"))?;
+        }
+        open.finish(&report, pages, &mut out)?;
+        drop(out);
+        // The times go to stderr, because stdout is the same from run to run.
+        if !quiet && !report.is_empty() {
+            terminal::note(timings(&report, began.elapsed()));
+        }
+        outputs::complain(&report);
+        Ok(match outputs::exit(&report) {
+            // A part of the scenarios is no proof that all of them hold.
+            ExitStatus::Ok if suite.is_stopped => ExitStatus::Nothing,
+            exit => exit,
+        })
     }
-    if suite.unchecked > 0 {
-        out.line(format_args!(
-            "stopped after the first scenario with a finding (--fail-fast): not checked: {}",
-            plural(suite.unchecked, "scenario")
-        ))?;
-    }
-    let pages = match open.html() {
-        Some(dir) => pages(suite.cases, dir)?,
-        None => Pages::new(),
-    };
-    open.finish(&report, &pages, &mut out)?;
-    drop(out);
-    // The times go to stderr, because stdout is the same from run to run.
-    if !quiet && !nothing_ran {
-        terminal::note(timings(&report, began.elapsed()));
-    }
-    outputs::complain(&report);
-    // A part of the scenarios, or of the plans, does not have to put everything at stake.
-    let is_all = options.selection.is_whole && options.seeds.is_none();
-    let is_missed = options.marks && is_all && suite.marks.never().count() > 0;
-    Ok(match outputs::exit(&report) {
-        ExitStatus::Ok if is_missed => ExitStatus::Findings,
-        exit => exit,
-    })
 }

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use clitape_recording::names::CliVersion;
-use clitape_recording::scenario::Seeds;
 use clitape_recording::trace::Entry;
 use clitape_runner::compare::{
     CompareSelection, CompareSubject, Comparison, SideDescription, gather,
 };
 use clitape_runner::suite::select::Selection;
+use clitape_runner::suite::{SuiteOptions, TrialEvent};
 
 use super::conditions::Conditions;
 use super::error::SubjectError;
@@ -26,15 +26,18 @@ pub fn compare_gateways(
     gateways: [NamedGateway<'_>; 2],
     selection: &Selection,
     rig: RigHost<'_>,
-    note: &mut dyn FnMut(&str),
+    tell: &mut dyn FnMut(TrialEvent<'_>),
 ) -> Result<Option<Comparison>, SubjectError> {
     let conditions = &Conditions::default();
     let force = selection.scenarios.iter().all(|one| one.is_named);
-    let options =
-        SubjectOptions { selection, force, update: false, seeds: Seeds::NONE, conditions };
+    let options = SubjectOptions { suite: SuiteOptions::new(selection), force, conditions };
     let mut played = Vec::new();
     for gateway in gateways {
-        played.push(test(gateway, options, rig, note, &mut |_| {})?);
+        let suite = test(gateway, options, rig, tell, &mut |_| {})?;
+        if suite.run.is_stopped {
+            return Err(SubjectError::Stopped);
+        }
+        played.push(suite);
     }
     let sides = gateways.iter().zip(&played).map(|(gateway, suite)| {
         let chats = suite.played.iter().map(|(job, seen)| (job.name(), timeless(&seen.entries)));

@@ -14,6 +14,7 @@ use clitape_recording::scenario::Scenario;
 use clitape_recording::text::{Keep, truncate};
 use clitape_recording::trace::{Entry, Lane};
 use clitape_runner::suite::select::{Selected, Selection};
+use clitape_runner::suite::{ScenarioRun, SuiteOptions, SuiteRun, TrialEvent};
 
 use super::boot::{LAST_LINES, ended};
 use super::error::SubjectError;
@@ -36,15 +37,16 @@ pub(super) struct ProgramCaller<'a> {
 }
 
 impl<'a> ProgramCaller<'a> {
-    /// Installs the packages of the program. `note` is called before slow steps.
+    /// Installs the packages of the program. `tell` is called before slow steps.
     pub(super) fn new(
         spec: &'a CallSpec,
         version: Option<&str>,
         rig: RigHost<'a>,
-        note: &mut dyn FnMut(&str),
+        tell: &mut dyn FnMut(TrialEvent<'_>),
     ) -> Result<Self, SubjectError> {
         let version = version.or(spec.version.as_deref());
-        let places = prepare(spec.install.as_ref(), version, rig, note)?.places(rig);
+        let mut note = |what: &str| tell(TrialEvent::Step(what));
+        let places = prepare(spec.install.as_ref(), version, rig, &mut note)?.places(rig);
         let fill = |text: &String| OsString::from(places.fill(text, Writing::Plain));
         let mut environment = environment(rig, &spec.pass_env);
         environment.push(("PATH".into(), rig.host.path.clone()));
@@ -221,4 +223,40 @@ pub(super) fn read(
         }
     }
     Ok(CountedEntries { entries, _held: held })
+}
+
+/// Judges cassettes one after another, and tells each result. The results until then are returned if a finding or the
+/// caller ends the test.
+///
+/// # Errors
+///
+/// The error of `judge`, except one that says that the caller stopped the test after something was judged.
+pub(super) fn one_by_one(
+    cassettes: &[(Scenario, CliVersion)],
+    options: SuiteOptions<'_>,
+    tell: &mut dyn FnMut(TrialEvent<'_>),
+    mut judge: impl FnMut(&Scenario, &CliVersion) -> Result<ScenarioRun, SubjectError>,
+) -> Result<SuiteRun, SubjectError> {
+    let mut run = SuiteRun::default();
+    for (scenario, version) in cassettes {
+        let name = format!("{}/{version}", scenario.name);
+        tell(TrialEvent::UnderWay { scenario: &name, check: "", replays: 0 });
+        let judged = match judge(scenario, version) {
+            Ok(judged) => judged,
+            Err(error) if error.is_stop() && !run.scenarios.is_empty() => {
+                run.is_stopped = true;
+                break;
+            }
+            Err(error) => return Err(error),
+        };
+        tell(TrialEvent::Scenario(&judged));
+        let is_enough = options.fail_fast && !judged.holds();
+        run.scenarios.push(judged);
+        tell(TrialEvent::Judged { done: run.scenarios.len(), of: cassettes.len() });
+        if is_enough {
+            break;
+        }
+    }
+    run.unchecked = cassettes.len() - run.scenarios.len();
+    Ok(run)
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use clitape_judge::finally_read;
 use clitape_judge::observation::{ARGUMENTS_REFUSED, ObservedEnding};
 use clitape_recording::chat::ChatView;
-use clitape_recording::scenario::Seeds;
 use clitape_recording::text::{Keep, truncate};
+use clitape_runner::suite::SuiteOptions;
 use clitape_runner::suite::select::Selection;
 
 use super::boot::Playing;
@@ -165,7 +165,8 @@ pub fn check(
     tried.truncate(1);
     note("starting it");
     let faults = &Faults::None;
-    let how = Play { spec, prepared: &prepared, playing: &playing, warm_up: None, faults, kept: 0 };
+    let (prepared, playing) = (&prepared, &playing);
+    let how = Play { spec, prepared, playing, warm_up: None, faults, at_once: 1, kept: 0 };
     let (mut lines, mut messages) = (Vec::<CheckLine>::new(), Vec::new());
     let played = play(&tried, how, rig, &mut |event| match event {
         RunEvent::Ready { after, reach } => {
@@ -231,13 +232,7 @@ fn only(selection: &Selection) -> SubjectOptions<'_> {
     /// The plain conditions, under which the scenario is played.
     const CONDITIONS: &Conditions =
         &Conditions { printing: Printing::Recorded, faults: Faults::None };
-    SubjectOptions {
-        selection,
-        force: false,
-        update: false,
-        seeds: Seeds::NONE,
-        conditions: CONDITIONS,
-    }
+    SubjectOptions { suite: SuiteOptions::new(selection), force: false, conditions: CONDITIONS }
 }
 
 /// Returns the line about the way to the chat server.

@@ -71,7 +71,7 @@ pub use output_log::OutputLog;
 pub use page::page_of_run;
 pub use parser::{NamedParser, test_parser};
 pub use prepare::RigHost;
-pub use replay::{NamedReplay, ReplayOptions, ReplaySuite, test_replay};
+pub use replay::{NamedReplay, test_replay};
 pub use review::review;
 pub use run::{ClaudeStarts, RunEvent};
 pub use spec::{
@@ -79,4 +79,4 @@ pub use spec::{
     NamedGateway, ParserSpec, PressLabels, Ready, ReadySign, ReplaySpec, Started, Starts, Subject,
     SubjectKind, Writers,
 };
-pub use suite::{GatewaySelection, LeftOut, SubjectOptions, SubjectSuite, by_reason, select, test};
+pub use suite::{GatewaySelection, SubjectOptions, SubjectSuite, select, test};

@@ -12,16 +12,16 @@ use clitape_recording::scenario::{RunSpec, Scenario, Setup};
 use clitape_recording::text::plural;
 use clitape_recording::trace::{Entry, Lane};
 use clitape_runner::replay::{Capture, Cut, Plan, replay, stdin_lines};
-use clitape_runner::suite::select::Selection;
-use clitape_runner::suite::{CheckRun, ScenarioRun};
+use clitape_runner::suite::{CheckRun, ScenarioRun, SuiteOptions, SuiteRun, TrialEvent};
 use serde_json::{Map, Value};
 
-use super::call::{CountedEntries, ProgramCaller, read};
+use super::call::{CountedEntries, ProgramCaller, one_by_one, read};
 use super::difference::with_difference;
 use super::error::SubjectError;
 use super::lasting::Lasting;
 use super::prepare::RigHost;
 use super::spec::{ParserSpec, Started};
+use super::suite::within;
 
 /// The field whose texts are joined over consecutive entries, because parsers may cut a text anywhere.
 const DELTA: &str = "delta";
@@ -39,36 +39,36 @@ pub struct NamedParser<'a> {
     pub spec: &'a ParserSpec,
 }
 
-/// Gives a parser a cassette of every selected scenario, compares the entries, and calls `report` with each scenario as
-/// soon as it is judged.
+/// Gives a parser a cassette of every selected scenario, and compares the entries. `tell` is called with the progress, and
+/// with each scenario as soon as it is judged. A test that the caller ends has the results until then.
 ///
 /// # Errors
 ///
-/// [`SubjectError`] if the parser can't be installed or started, or if the caller stops it.
+/// [`SubjectError`] if the parser can't be installed or started, or if the caller stops it before anything is judged.
 pub fn test_parser(
     parser: NamedParser<'_>,
-    selection: &Selection,
+    options: SuiteOptions<'_>,
     rig: RigHost<'_>,
-    note: &mut dyn FnMut(&str),
-    report: &mut dyn FnMut(&ScenarioRun),
-) -> Result<Vec<ScenarioRun>, SubjectError> {
-    let spec = parser.spec;
-    let caller = ProgramCaller::new(&spec.call, parser.version, rig, note)?;
-    let mut scenarios = Vec::new();
+    tell: &mut dyn FnMut(TrialEvent<'_>),
+) -> Result<SuiteRun, SubjectError> {
+    let mut spec = parser.spec.clone();
+    spec.call.within_s = within(spec.call.within_s, options.scenario_time);
+    let caller = ProgramCaller::new(&spec.call, parser.version, rig, tell)?;
     let mut lasting = None;
-    for (Scenario { name, .. }, version) in caller.cassettes(selection)? {
+    let cassettes = caller.cassettes(options.selection)?;
+    one_by_one(&cassettes, options, tell, |Scenario { name, .. }, version| {
         caller.go_on()?;
         let begun = Instant::now();
-        let cassette = Cassette::find(rig.workspace, &name, &version)?;
+        let cassette = Cassette::find(rig.workspace, name, version)?;
         let place = format!("subject {}: {name}/{version}", parser.name);
         let reproduce =
             format!("{} test --subject {} {name}", rig.workspace.program(), parser.name);
-        let found = match run(&caller, &mut lasting, spec, &cassette)? {
+        let found = match run(&caller, &mut lasting, &spec, &cassette)? {
             Ok(CountedEntries { entries, .. }) if entries.is_empty() && spec.kinds.is_empty() => {
                 let sentence = "the parser printed no entry of the lane lifecycle, and no `kinds` say which it should";
                 vec![(sentence.to_owned(), None)]
             }
-            Ok(read) => differences(spec, &own(&cassette), &read.entries),
+            Ok(read) => differences(&spec, &own(&cassette), &read.entries),
             Err(sentence) => vec![(sentence, None)],
         };
         let finding = |(sentence, diff): ParserDifference| {
@@ -85,11 +85,8 @@ pub fn test_parser(
         let findings = found.into_iter().map(finding).collect();
         let check = CheckRun::of(&format!("{version}::subject {}", parser.name), findings);
         let check = CheckRun { cassettes: 1, took: Some(begun.elapsed()), ..check };
-        let run = ScenarioRun { name: name.to_string(), pending: 0, checks: vec![check] };
-        report(&run);
-        scenarios.push(run);
-    }
-    Ok(scenarios)
+        Ok(ScenarioRun { name: name.to_string(), pending: 0, checks: vec![check] })
+    })
 }
 
 /// Gives a parser the bytes of a cassette, piece by piece as they were read. The inner error is a sentence for a

@@ -13,17 +13,16 @@ use clitape_recording::scenario::{ChannelSpec, Scenario, Seeds};
 use clitape_recording::text::shell_quote;
 use clitape_recording::trace::Lane;
 use clitape_runner::replay::{Cut, Plan, PlanArg, ReplayRequest};
-use clitape_runner::suite::select::Selection;
-use clitape_runner::suite::{CheckRun, ScenarioRun};
+use clitape_runner::suite::{CheckRun, LeftOut, ScenarioRun, SuiteOptions, SuiteRun, TrialEvent};
 use fs_err as fs;
 
-use super::call::{CountedEntries, ProgramCaller, ReadError, read};
+use super::call::{CountedEntries, ProgramCaller, ReadError, one_by_one, read};
 use super::error::SubjectError;
 use super::fit::{Misfit, of_own_gateway};
 use super::golden;
 use super::prepare::RigHost;
 use super::spec::{ReplaySpec, shown};
-use super::suite::{LeftOut, context, differs_under_plan};
+use super::suite::{context, differs_under_plan, within};
 
 /// A subject of kind replay, with its name as the command line has it.
 #[derive(Debug, Clone, Copy)]
@@ -36,59 +35,43 @@ pub struct NamedReplay<'a> {
     pub spec: &'a ReplaySpec,
 }
 
-/// The choice of replays.
-#[derive(Debug, Clone, Copy)]
-pub struct ReplayOptions<'a> {
-    /// The selected scenarios.
-    pub selection: &'a Selection,
-    /// True to write a chat that differs from its golden as a pending one.
-    pub update: bool,
-    /// The seeds of the plans.
-    pub seeds: Seeds,
-}
-
-/// The result of a subject of kind replay.
-#[derive(Debug, Default)]
-pub struct ReplaySuite {
-    /// The scenarios, by name.
-    pub scenarios: Vec<ScenarioRun>,
-    /// The cassettes that were left out, with the reasons.
-    pub left_out: Vec<LeftOut>,
-}
-
-/// Lets a program replay every cassette that fits, judges the chat that it prints, and calls `report` with each
-/// scenario as soon as it is judged.
+/// Lets a program replay every cassette that fits, and judges the chat that it prints. `tell` is called with the progress,
+/// and with each scenario as soon as it is judged. A test that the caller ends has the results until then.
 ///
 /// # Errors
 ///
-/// [`SubjectError`] if the program can't be installed or started, or if the caller stops it.
+/// [`SubjectError`] if the program can't be installed or started, or if the caller stops it before anything is judged.
 pub fn test_replay(
     subject: NamedReplay<'_>,
-    options: ReplayOptions<'_>,
+    options: SuiteOptions<'_>,
     rig: RigHost<'_>,
-    note: &mut dyn FnMut(&str),
-    report: &mut dyn FnMut(&ScenarioRun),
-) -> Result<ReplaySuite, SubjectError> {
-    let caller = ProgramCaller::new(&subject.spec.call, subject.version, rig, note)?;
+    tell: &mut dyn FnMut(TrialEvent<'_>),
+) -> Result<SuiteRun, SubjectError> {
+    let mut spec = subject.spec.clone();
+    spec.call.within_s = within(spec.call.within_s, options.scenario_time);
+    let subject = NamedReplay { spec: &spec, ..subject };
+    let caller = ProgramCaller::new(&spec.call, subject.version, rig, tell)?;
     let shown = shown(subject.name, subject.version);
-    let mut suite = ReplaySuite::default();
+    let (mut cassettes, mut left_out) = (Vec::new(), Vec::new());
     for (scenario, version) in caller.cassettes(options.selection)? {
-        let name = format!("{}/{version}", scenario.name);
-        if let Some(what) = of_own_gateway(&scenario) {
-            suite.left_out.push(LeftOut { name, why: Misfit::OwnGateway(what) });
-            continue;
+        match of_own_gateway(&scenario) {
+            Some(what) => left_out.push(LeftOut {
+                name: format!("{}/{version}", scenario.name),
+                why: Misfit::OwnGateway(what).to_string(),
+            }),
+            None => cassettes.push((scenario, version)),
         }
-        caller.go_on()?;
-        let cassette = Cassette::find(rig.workspace, &scenario.name, &version)?;
-        let case =
-            ReplayCase { subject, shown: &shown, name: &name, scenario: &scenario, cassette };
-        let check = case.check(&caller, options)?;
-        let pending = golden::pending(&scenario)?;
-        let run = ScenarioRun { name: scenario.name.to_string(), pending, checks: vec![check] };
-        report(&run);
-        suite.scenarios.push(run);
     }
-    Ok(suite)
+    let run = one_by_one(&cassettes, options, tell, |scenario, version| {
+        caller.go_on()?;
+        let name = format!("{}/{version}", scenario.name);
+        let cassette = Cassette::find(rig.workspace, &scenario.name, version)?;
+        let case = ReplayCase { subject, shown: &shown, name: &name, scenario, cassette };
+        let check = case.check(&caller, options)?;
+        let pending = golden::pending(scenario)?;
+        Ok(ScenarioRun { name: scenario.name.to_string(), pending, checks: vec![check] })
+    })?;
+    Ok(SuiteRun { left_out, ..run })
 }
 
 /// A cassette for a program, with all that its replay needs.
@@ -110,7 +93,7 @@ impl ReplayCase<'_> {
     fn check(
         &self,
         caller: &ProgramCaller<'_>,
-        options: ReplayOptions<'_>,
+        options: SuiteOptions<'_>,
     ) -> Result<CheckRun, SubjectError> {
         let begun = Instant::now();
         let request = self.request();
@@ -140,7 +123,7 @@ impl ReplayCase<'_> {
         let compared = golden::compare(chat, options.update, &line, &caller.kept)?;
         findings.extend(compared.finding);
         // Seeds are left out if the host wrote lines, because another time of an answer gives another chat.
-        let seeds = if self.cassette.stdin.is_empty() { options.seeds } else { Seeds::NONE };
+        let seeds = options.seeds.filter(|_| self.cassette.stdin.is_empty()).unwrap_or(Seeds::NONE);
         for seed in seeds.each() {
             findings.extend(self.under_plan(caller, seed, &plain)?);
         }

@@ -121,6 +121,8 @@ pub(crate) struct Play<'a> {
     pub(crate) warm_up: Option<&'a Job>,
     /// The calls of each chat that fail.
     pub(crate) faults: &'a Faults,
+    /// The most cassettes that are played at a time.
+    pub(crate) at_once: usize,
     /// The bytes of memory that earlier results of the gateway take.
     pub(crate) kept: usize,
 }
@@ -232,7 +234,7 @@ impl CassetteQueue<'_> {
         let writers = &spec.writers;
         // Recordings that share a chat, or a group by its topics, are played one after another.
         let shares_chat = writers.chats == Chats::One || writers.chat == ChatKind::Topic;
-        let at_once = if shares_chat { 1 } else { spec.at_once as usize };
+        let at_once = if shares_chat { 1 } else { how.at_once };
         let one = |index: Option<usize>| (index.into_iter().collect::<VecDeque<_>>(), 1);
         let (batch, at_once) = match self.alone.pop_front() {
             Some(suspect) => one(Some(suspect)),

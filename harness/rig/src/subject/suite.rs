@@ -1,6 +1,5 @@
-//! Tests a gateway on many scenarios: chooses the cassettes, plays them, applies the rules, and makes the report.
+//! Tests a gateway on many scenarios: chooses the cassettes, plays them, and judges each as soon as it has ended.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -17,8 +16,8 @@ use clitape_recording::scenario::{Scenario, Seeds, Workspace};
 use clitape_recording::text::{Keep, truncate};
 use clitape_recording::trace::Entry;
 use clitape_recording::{clock, files};
-use clitape_runner::suite::select::{Selected, Selection};
-use clitape_runner::suite::{CheckRun, ScenarioRun};
+use clitape_runner::suite::select::Selected;
+use clitape_runner::suite::{CheckRun, LeftOut, ScenarioRun, SuiteOptions, SuiteRun, TrialEvent};
 
 use super::boot::Playing;
 use super::conditions::{Conditions, Printing};
@@ -42,25 +41,19 @@ const MESSAGE_WIDTH: usize = 160;
 /// The choice of scenarios, and the manner of playing them.
 #[derive(Debug, Clone, Copy)]
 pub struct SubjectOptions<'a> {
-    /// The selected scenarios.
-    pub selection: &'a Selection,
-    /// True to play them even if the subject's `scenarios` leave them out.
+    /// The options that every subject has.
+    pub suite: SuiteOptions<'a>,
+    /// True to play the scenarios even if the subject's `scenarios` leave them out.
     pub force: bool,
-    /// True to write a chat that differs from its golden as a pending one.
-    pub update: bool,
-    /// The seeds of the plans.
-    pub seeds: Seeds,
     /// The differences from a run as it was recorded.
     pub conditions: &'a Conditions,
 }
 
-/// A cassette that is not played, with the reason.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftOut {
-    /// The scenario, with the version if it has a cassette.
-    pub name: String,
-    /// The reason.
-    pub why: Misfit,
+impl SubjectOptions<'_> {
+    /// Returns the seeds of the plans, none by default.
+    fn seeds(&self) -> Seeds {
+        self.suite.seeds.unwrap_or(Seeds::NONE)
+    }
 }
 
 /// The cassettes of a workspace for one gateway.
@@ -75,18 +68,10 @@ pub struct GatewaySelection {
 /// The result of a test.
 #[derive(Debug, Default)]
 pub struct SubjectSuite {
-    /// The scenarios, by name.
-    pub scenarios: Vec<ScenarioRun>,
-    /// The checks of the list of known differences.
-    pub workspace: Vec<CheckRun>,
-    /// The known differences that were met: the place, the rule's sentence and the reason.
-    pub known: Vec<(String, String, String)>,
-    /// The cassettes that were played, with their results.
+    /// The scenarios with their findings, and the cassettes that were left out.
+    pub run: SuiteRun,
+    /// The cassettes that were played to their end, with their results; none if the caller ended the run.
     pub played: Vec<(Job, DriveResult)>,
-    /// The cassettes that were left out, with the reasons.
-    pub left_out: Vec<LeftOut>,
-    /// The hosts and methods that the gateway asked for in vain, over all of its starts.
-    pub in_vain: InVain,
 }
 
 /// Chooses the cassettes for a gateway.
@@ -100,7 +85,7 @@ pub fn select(
     options: SubjectOptions<'_>,
 ) -> Result<GatewaySelection, SubjectError> {
     let mut selection = GatewaySelection::default();
-    for Selected { name, versions, .. } in &options.selection.scenarios {
+    for Selected { name, versions, .. } in &options.suite.selection.scenarios {
         let is_chosen = spec.scenarios.is_empty() || spec.scenarios.contains(name);
         if !is_chosen && !options.force {
             continue;
@@ -147,171 +132,312 @@ fn job(
     let is_wanted = |known: &&CliVersion| version.is_none_or(|version| known.as_str() == version);
     let Some(version) = recorded.iter().find(is_wanted) else {
         let name = scenario.name.to_string();
-        return Ok(Err(LeftOut { why: Misfit::NotRecorded(name.clone()), name }));
+        return Ok(Err(LeftOut { why: Misfit::NotRecorded(name.clone()).to_string(), name }));
     };
     let cassette = Cassette::find(workspace, &scenario.name, version)?;
     let dialogue = PersonDialogue::of(&cassette, &scenario.record);
     let name = format!("{}/{version}", scenario.name);
     Ok(match misfit(spec, &scenario, &cassette, &dialogue) {
-        Some(why) => Err(LeftOut { name, why }),
+        Some(why) => Err(LeftOut { name, why: why.to_string() }),
         None => Ok(Job { facts: Arc::new(LazyFacts::of(&cassette)), scenario, cassette, dialogue }),
     })
 }
 
-/// Plays the cassettes that fit a gateway, and judges the chats. `report` is called with each event; `note` is called
-/// before slow steps.
+/// Plays the cassettes that fit a gateway, and judges each as soon as it has ended. `tell` is called with the progress of
+/// the test, and `watch` with each event of the gateway. A test that the caller ends has the results until then.
 ///
 /// # Errors
 ///
-/// [`SubjectError`] if the gateway can't be installed or started, or if the caller stops it.
+/// [`SubjectError`] if the gateway can't be installed or started, or if the caller stops it before anything is judged.
 pub fn test(
     gateway: NamedGateway<'_>,
     options: SubjectOptions<'_>,
     rig: RigHost<'_>,
-    note: &mut dyn FnMut(&str),
-    report: &mut dyn FnMut(RunEvent<'_>),
+    tell: &mut dyn FnMut(TrialEvent<'_>),
+    watch: &mut dyn FnMut(RunEvent<'_>),
 ) -> Result<SubjectSuite, SubjectError> {
-    let spec = gateway.spec;
-    let GatewaySelection { jobs, left_out } = select(rig.workspace, spec, options)?;
-    let mut suite = SubjectSuite { left_out, ..SubjectSuite::default() };
+    let mut spec = gateway.spec.clone();
+    spec.within_s = within(spec.within_s, options.suite.scenario_time);
+    let gateway = NamedGateway { spec: &spec, ..gateway };
+    let GatewaySelection { jobs, left_out } = select(rig.workspace, &spec, options)?;
+    let of_left_out = left_out.iter().map(|one| CheckRun::left_out(&one.name, &one.why));
+    let workspace = of_left_out.collect();
+    let run = SuiteRun { left_out, workspace, ..SuiteRun::default() };
+    let mut suite = SubjectSuite { run, played: Vec::new() };
     if jobs.is_empty() {
         return Ok(suite);
     }
-    let mut known = known_differences(gateway, rig)?;
-    let prepared = prepare_gateway(spec, gateway.version, rig, note)?;
-    let warm_up = warm_up(spec, rig.workspace)?;
-    let conditions = options.conditions;
+    let known = known_differences(gateway, rig)?;
+    let prepared = prepare_gateway(&spec, gateway.version, rig, &mut |what| {
+        tell(TrialEvent::Step(what));
+    })?;
+    let warm_up = warm_up(&spec, rig.workspace)?;
     let playing =
         |printing| Playing { cli: spec.cli.clone(), printing, patience: Patience::Limits };
-    let recorded = playing(conditions.printing);
+    let recorded = playing(options.conditions.printing);
     let how = Play {
-        spec,
+        spec: &spec,
         prepared: &prepared,
         playing: &recorded,
         warm_up: warm_up.as_ref(),
-        faults: &conditions.faults,
+        faults: &options.conditions.faults,
+        at_once: options.suite.jobs.unwrap_or(spec.at_once as usize),
         kept: 0,
     };
-    note(&format!("starting {}", gateway.shown()));
-    let mut in_vain = InVain::default();
-    let mut note_in_vain = |event: &RunEvent<'_>| {
-        if let RunEvent::Stopped { in_vain: of_start, .. } = event {
-            in_vain.add(of_start);
-        }
-    };
+    tell(TrialEvent::Step(&format!("starting {}", gateway.shown())));
+    let mut trials = GatewayTrials::new(gateway, options, rig, known, &jobs);
     let seen = play(&jobs, how, rig, &mut |event| {
-        note_in_vain(&event);
-        report(event);
-    })?;
-    let (jobs, seen) = suite.take_served(gateway, jobs, seen, rig);
-    let kept = seen.iter().map(DriveResult::bytes).sum();
-    let account = KeptBytes::within(rig.limits.kept);
-    account.keep(kept);
-    let mut findings: Vec<Vec<Finding>> = Vec::new();
-    let mut goldens: Vec<u64> = Vec::new();
-    for (job, seen) in jobs.iter().zip(&seen) {
-        if rig.stop.load(Ordering::Relaxed) {
-            return Err(SubjectError::Stopped);
+        trials.follow(&event, tell);
+        watch(event);
+    });
+    let seen = trials.unless_stopped(seen)?;
+    if let Some(seen) = &seen {
+        let kept = seen.iter().map(DriveResult::bytes).sum();
+        for (number, seed) in (1..).zip(options.seeds().each()) {
+            tell(TrialEvent::Step(&format!(
+                "plan {number} of {}, seed {seed}",
+                options.seeds().count
+            )));
+            let planned = playing(Printing::Seeded(seed));
+            let planned = play(&jobs, Play { playing: &planned, kept, ..how }, rig, &mut |event| {
+                trials.note_in_vain(&event);
+            });
+            let Some(planned) = trials.unless_stopped(planned)? else { break };
+            trials.add_plan(seed, seen, &planned);
         }
-        let place = FindingPlace { gateway, job, rig, conditions };
-        let judged = known.mark(&job.scenario.name, &clock::today(), violations(job, seen, spec));
-        let mut found = Vec::new();
-        for judged in judged {
+    }
+    trials.finish(&mut suite.run, tell)?;
+    // The list is checked with all scenarios only, because a part of them does not meet every known difference.
+    let chosen = options.suite.selection;
+    if !suite.run.is_stopped
+        && chosen.is_whole
+        && chosen.scenarios.len() == rig.workspace.names()?.len()
+    {
+        suite.run.workspace.extend(list_check(gateway, &trials.known));
+    }
+    let is_served =
+        |(_, seen): &(Job, DriveResult)| !matches!(seen.ending, ObservedEnding::NotServed(_));
+    drop(trials);
+    suite.played = jobs.into_iter().zip(seen.into_iter().flatten()).filter(is_served).collect();
+    Ok(suite)
+}
+
+/// Returns the seconds of a run that may take `limit` seconds, if the caller gives a scenario only this time.
+pub(super) fn within(limit: u64, time: Option<Duration>) -> u64 {
+    time.map_or(limit, |time| {
+        limit.min(time.as_millis().div_ceil(1_000).try_into().unwrap_or(limit))
+    })
+}
+
+/// The cassettes of a test, each judged as soon as it has ended.
+struct GatewayTrials<'a> {
+    gateway: NamedGateway<'a>,
+    options: SubjectOptions<'a>,
+    rig: RigHost<'a>,
+    jobs: &'a [Job],
+    known: KnownDifferences,
+    account: KeptBytes,
+    /// The results, one for each cassette that has ended and was served.
+    checks: Vec<Option<CheckRun>>,
+    /// The cassettes whose results were told.
+    told: usize,
+    /// The sentence about a gateway that serves another person only.
+    not_served: Option<String>,
+    notes: Vec<String>,
+    in_vain: InVain,
+    /// True once a finding ended the test.
+    is_enough: bool,
+    failed: Option<SubjectError>,
+}
+
+impl<'a> GatewayTrials<'a> {
+    fn new(
+        gateway: NamedGateway<'a>,
+        options: SubjectOptions<'a>,
+        rig: RigHost<'a>,
+        known: KnownDifferences,
+        jobs: &'a [Job],
+    ) -> Self {
+        Self {
+            gateway,
+            options,
+            rig,
+            jobs,
+            known,
+            account: KeptBytes::within(rig.limits.kept),
+            checks: jobs.iter().map(|_| None).collect(),
+            told: 0,
+            not_served: None,
+            notes: Vec::new(),
+            in_vain: InVain::default(),
+            is_enough: false,
+            failed: None,
+        }
+    }
+
+    /// Judges a cassette that has ended, and tells the results that are next in order.
+    fn follow(&mut self, event: &RunEvent<'_>, tell: &mut dyn FnMut(TrialEvent<'_>)) {
+        self.note_in_vain(event);
+        match event {
+            RunEvent::Begins(job) => {
+                tell(TrialEvent::UnderWay { scenario: &job.name(), check: "", replays: 0 });
+            }
+            RunEvent::Ended { job, seen, done } => {
+                let ended = self.end(job, seen).and_then(|()| self.tell_next(tell));
+                if let Err(error) = ended {
+                    self.failed.get_or_insert(error);
+                    self.rig.stop.store(true, Ordering::Relaxed);
+                }
+                tell(TrialEvent::Judged { done: *done, of: self.jobs.len() });
+            }
+            _ => {}
+        }
+    }
+
+    fn note_in_vain(&mut self, event: &RunEvent<'_>) {
+        if let RunEvent::Stopped { in_vain, .. } = event {
+            self.in_vain.add(in_vain);
+        }
+    }
+
+    /// Judges a cassette that has ended.
+    fn end(&mut self, job: &Job, seen: &DriveResult) -> Result<(), SubjectError> {
+        self.account.keep(seen.bytes());
+        if let ObservedEnding::NotServed(why) = &seen.ending {
+            self.not_served.get_or_insert_with(|| why.clone());
+            return Ok(());
+        }
+        let (spec, conditions) = (self.gateway.spec, self.options.conditions);
+        let place = FindingPlace { gateway: self.gateway, job, rig: self.rig, conditions };
+        let today = clock::today();
+        let mut findings = Vec::new();
+        for judged in self.known.mark(&job.scenario.name, &today, violations(job, seen, spec)) {
             let finding = place.finding(&judged.violation, &seen.entries);
             match judged.known {
                 Some(reason) => {
-                    suite.known.push((finding.place, finding.sentence, reason));
+                    let Finding { place, sentence, .. } = finding;
+                    self.notes.push(format!("known: {place}: {sentence} ({reason})"));
                 }
-                None => found.push(finding),
+                None => findings.push(finding),
             }
         }
         // Goldens are compared under the recorded conditions only, under which they were accepted.
-        let mut compared = 0;
+        let mut goldens = 0;
         if conditions.are_recorded() && spec.front == Front::Chat {
             let chat = golden::GoldenChat {
-                subject: gateway.name,
-                shown: &gateway.shown(),
+                subject: self.gateway.name,
+                shown: &self.gateway.shown(),
                 scenario: &job.scenario,
                 cassette: &job.name(),
                 entries: &seen.entries,
                 ending: &seen.ending,
             };
-            let golden = golden::compare(chat, options.update, &place.reproduce(), &account)?;
-            compared = golden.goldens;
-            found.extend(golden.finding);
+            let update = self.options.suite.update;
+            let golden = golden::compare(chat, update, &place.reproduce(), &self.account)?;
+            goldens = golden.goldens;
+            findings.extend(golden.finding);
         }
-        goldens.push(compared);
-        findings.push(found);
-    }
-    let mut took: Vec<Duration> = seen.iter().map(|seen| seen.took).collect();
-    for (number, seed) in (1..).zip(options.seeds.each()) {
-        note(&format!("plan {number} of {}, seed {seed}", options.seeds.count));
-        let planned = playing(Printing::Seeded(seed));
-        let planned = play(&jobs, Play { playing: &planned, kept, ..how }, rig, &mut |event| {
-            note_in_vain(&event);
-        })?;
-        for (index, (job, planned)) in jobs.iter().zip(&planned).enumerate() {
-            took[index] += planned.took;
-            let printing = Printing::Seeded(seed);
-            let conditions = Conditions { printing, faults: conditions.faults.clone() };
-            let place = FindingPlace { gateway, job, rig, conditions: &conditions };
-            findings[index].extend(place.under_plan(seed, &seen[index], planned));
+        if self.options.suite.fail_fast && !findings.is_empty() {
+            self.is_enough = true;
+            self.rig.stop.store(true, Ordering::Relaxed);
         }
-    }
-    suite.in_vain = in_vain;
-    let judged = findings.into_iter().zip(goldens).zip(took);
-    for ((job, seen), ((findings, goldens), took)) in jobs.into_iter().zip(seen).zip(judged) {
+        let name = format!("{}::subject {}", job.version(), self.gateway.shown());
         let check = CheckRun {
             cassettes: 1,
             goldens,
-            plans: options.seeds.count,
-            replayed: options.seeds.count,
-            took: Some(took),
-            ..CheckRun::of(&format!("{}::subject {}", job.version(), gateway.shown()), findings)
+            plans: self.options.seeds().count,
+            replayed: self.options.seeds().count,
+            took: Some(seen.took),
+            ..CheckRun::of(&name, findings)
         };
-        let pending = golden::pending(&job.scenario)?;
-        let name = job.scenario.name.to_string();
-        suite.scenarios.push(ScenarioRun { name, pending, checks: vec![check] });
-        suite.played.push((job, seen));
+        if let Some(index) = self.jobs.iter().position(|one| std::ptr::eq(one, job)) {
+            self.checks[index] = Some(check);
+        }
+        Ok(())
     }
-    let left_out = suite.left_out.iter();
-    let left_out = left_out.map(|one| CheckRun::left_out(&one.name, &one.why.to_string()));
-    suite.workspace.extend(left_out);
-    let chosen = options.selection;
-    // The list is checked with all scenarios only, because a part of them does not meet every known difference.
-    if chosen.is_whole && chosen.scenarios.len() == rig.workspace.names()?.len() {
-        suite.workspace.extend(list_check(gateway, &known));
+
+    /// Tells the results that are next in order and complete.
+    fn tell_next(&mut self, tell: &mut dyn FnMut(TrialEvent<'_>)) -> Result<(), SubjectError> {
+        if self.options.seeds().count > 0 {
+            return Ok(());
+        }
+        while let Some(Some(check)) = self.checks.get(self.told) {
+            tell(TrialEvent::Scenario(&scenario_run(&self.jobs[self.told], check.clone())?));
+            self.told += 1;
+        }
+        Ok(())
     }
-    Ok(suite)
+
+    /// Returns the results of a round; `None` if the caller or a finding ended it after something was judged.
+    fn unless_stopped(
+        &mut self,
+        played: Result<Vec<DriveResult>, SubjectError>,
+    ) -> Result<Option<Vec<DriveResult>>, SubjectError> {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        match played {
+            Ok(seen) => Ok(Some(seen)),
+            Err(error) if error.is_stop() && self.checks.iter().any(Option::is_some) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Adds the findings of a plan.
+    fn add_plan(&mut self, seed: u64, seen: &[DriveResult], planned: &[DriveResult]) {
+        let printing = Printing::Seeded(seed);
+        let faults = self.options.conditions.faults.clone();
+        let conditions = &Conditions { printing, faults };
+        for (index, job) in self.jobs.iter().enumerate() {
+            let Some(check) = &mut self.checks[index] else { continue };
+            let place = FindingPlace { gateway: self.gateway, job, rig: self.rig, conditions };
+            check.findings.extend(place.under_plan(seed, &seen[index], &planned[index]));
+            check.took = check.took.map(|took| took + planned[index].took);
+        }
+    }
+
+    /// Adds the results to those of the run, and tells those that were not told.
+    fn finish(
+        &mut self,
+        run: &mut SuiteRun,
+        tell: &mut dyn FnMut(TrialEvent<'_>),
+    ) -> Result<(), SubjectError> {
+        let is_stopped = self.rig.stop.load(Ordering::Relaxed);
+        run.is_stopped = is_stopped && !self.is_enough;
+        for (index, check) in std::mem::take(&mut self.checks).into_iter().enumerate() {
+            let Some(check) = check else {
+                match &self.not_served {
+                    Some(_) => run.left_out.push(LeftOut {
+                        name: self.jobs[index].name(),
+                        why: Misfit::NotServed.to_string(),
+                    }),
+                    None => run.unchecked += 1,
+                }
+                continue;
+            };
+            let scenario = scenario_run(&self.jobs[index], check)?;
+            if index >= self.told {
+                tell(TrialEvent::Scenario(&scenario));
+            }
+            run.scenarios.push(scenario);
+        }
+        if let Some(sentence) = self.not_served.take() {
+            let gateway = self.gateway.shown();
+            let reproduce = format!("{} test --subject {gateway}", self.rig.workspace.program());
+            let place = format!("subject {gateway}");
+            let finding = Finding::new(FindingKind::SubjectHung, &place, sentence, reproduce);
+            run.workspace.push(CheckRun::of("the persons who write", vec![finding]));
+        }
+        run.notes.append(&mut self.notes);
+        run.notes.extend(self.in_vain.sentences());
+        Ok(())
+    }
 }
 
-impl SubjectSuite {
-    /// Keeps the recordings that the gateway served. The others become one finding about the subject, and are listed as
-    /// left out.
-    fn take_served(
-        &mut self,
-        gateway: NamedGateway<'_>,
-        jobs: Vec<Job>,
-        seen: Vec<DriveResult>,
-        rig: RigHost<'_>,
-    ) -> (Vec<Job>, Vec<DriveResult>) {
-        let mut sentence = None;
-        let served = jobs.into_iter().zip(seen).filter(|(job, seen)| {
-            let ObservedEnding::NotServed(why) = &seen.ending else { return true };
-            self.left_out.push(LeftOut { name: job.name(), why: Misfit::NotServed });
-            sentence.get_or_insert_with(|| why.clone());
-            false
-        });
-        let served = served.unzip();
-        if let Some(sentence) = sentence {
-            let place = format!("subject {}", gateway.shown());
-            let program = rig.workspace.program();
-            let reproduce = format!("{program} test --subject {}", gateway.shown());
-            let finding = Finding::new(FindingKind::SubjectHung, &place, sentence, reproduce);
-            self.workspace.push(CheckRun::of("the persons who write", vec![finding]));
-        }
-        served
-    }
+/// Returns the result of a scenario, whose one check is that of its cassette.
+fn scenario_run(job: &Job, check: CheckRun) -> Result<ScenarioRun, SubjectError> {
+    let pending = golden::pending(&job.scenario)?;
+    Ok(ScenarioRun { name: job.scenario.name.to_string(), pending, checks: vec![check] })
 }
 
 /// Returns the rules that a run broke.
@@ -447,13 +573,4 @@ fn moment(entry: &Entry) -> ContextMoment {
         false => (Vec::new(), lines),
     };
     ContextMoment { at: entry.at, input, output }
-}
-
-/// Returns the cassettes that were left out, by the reason.
-pub fn by_reason(left_out: &[LeftOut]) -> BTreeMap<String, Vec<&str>> {
-    let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for LeftOut { name, why } in left_out {
-        reasons.entry(why.to_string()).or_default().push(name);
-    }
-    reasons
 }

@@ -17,7 +17,7 @@ pub use case::{ComparedGolden, ProofCase};
 pub use case_run::CaseRun;
 pub(crate) use pool::{Progress, in_order};
 pub use result::{Cause, CheckRun, JudgedShard, ScenarioRun, Tally, Trouble};
-pub use run::{Loaded, SuiteEvent, SuiteOptions, SuiteRun, load, run};
+pub use run::{LeftOut, Loaded, SuiteOptions, SuiteRun, TrialEvent, load, run};
 pub use seed_search::{
     FailingSeed, SearchError, SearchEvent, SearchState, SeedSearch, search_fingerprint,
     search_seeds,

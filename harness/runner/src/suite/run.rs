@@ -1,7 +1,9 @@
 //! One run of the suite: judges the scenarios of a workspace on all cores.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use clitape_judge::CheckResult;
@@ -45,6 +47,8 @@ pub struct SuiteOptions<'a> {
     pub only_plans: bool,
     /// Gathers what was at stake.
     pub marks: bool,
+    /// A flag by which the caller ends the run. The scenarios that were judged until then are the result.
+    pub stop: Option<&'a AtomicBool>,
 }
 
 impl<'a> SuiteOptions<'a> {
@@ -63,11 +67,17 @@ impl<'a> SuiteOptions<'a> {
             memory: FailureMemory::Off,
             only_plans: false,
             marks: false,
+            stop: None,
         }
+    }
+
+    /// Returns whether the caller has asked for the end of the run.
+    fn is_stopped(&self) -> bool {
+        self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 }
 
-/// The results of a run of the suite.
+/// The results of a run of the suite, whatever the subject.
 #[derive(Debug, Default)]
 pub struct SuiteRun {
     /// The scenarios: those that can't be used, then the others by name.
@@ -76,15 +86,53 @@ pub struct SuiteRun {
     pub workspace: Vec<CheckRun>,
     /// The recordings with a finding, if [`SuiteOptions::gather_cases`] is set.
     pub cases: Vec<ProofCase>,
-    /// The number of scenarios that were not judged, because one before them has a finding.
+    /// The number of scenarios that were not judged, because one before them has a finding or the caller ended the run.
     pub unchecked: usize,
+    /// True if the caller ended the run.
+    pub is_stopped: bool,
     /// The marks of what was at stake, if [`SuiteOptions::marks`] is set.
     pub marks: Marks,
+    /// The recordings that do not fit the subject.
+    pub left_out: Vec<LeftOut>,
+    /// The sentences about the run as a whole that are no findings, such as the known differences that were met.
+    pub notes: Vec<String>,
 }
 
-/// The progress of a run.
+/// A recording that is not tried, with the reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The scenario, with the version if it has a cassette.
+    pub name: String,
+    /// The reason, in words.
+    pub why: String,
+}
+
+impl SuiteRun {
+    /// Returns the recordings that were left out, by the reason.
+    pub fn left_out_by_reason(&self) -> BTreeMap<&str, Vec<&str>> {
+        let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for LeftOut { name, why } in &self.left_out {
+            reasons.entry(why).or_default().push(name);
+        }
+        reasons
+    }
+}
+
+/// An event of a run of the suite, whatever the subject.
 #[derive(Debug)]
-pub enum SuiteEvent<'a> {
+#[non_exhaustive]
+pub enum TrialEvent<'a> {
+    /// A slow step begins that belongs to no single scenario, such as an install.
+    Step(&'a str),
+    /// A part of a scenario begins or goes on.
+    UnderWay {
+        /// The name of the scenario.
+        scenario: &'a str,
+        /// The name of the check.
+        check: &'a str,
+        /// The replays of it that have ended.
+        replays: u64,
+    },
     /// A further scenario is judged.
     Judged {
         /// The number of scenarios that are judged.
@@ -92,20 +140,11 @@ pub enum SuiteEvent<'a> {
         /// The number of all scenarios that can be used.
         of: usize,
     },
-    /// A check of a scenario begins or goes on.
-    Check {
-        /// The scenario.
-        scenario: &'a ScenarioName,
-        /// The name of the check.
-        check: &'a str,
-        /// The replays of it that have ended.
-        replays: u64,
-    },
-    /// The next scenario in their order.
+    /// The next scenario in their order has its result.
     Scenario(&'a ScenarioRun),
 }
 
-/// A check that begins or goes on, for [`SuiteEvent::Check`].
+/// A check that begins or goes on, for [`TrialEvent::UnderWay`].
 struct Note {
     scenario: ScenarioName,
     check: String,
@@ -116,6 +155,8 @@ struct Note {
 enum Stop {
     /// A scenario has a finding, and [`SuiteOptions::fail_fast`] is set.
     FailFast,
+    /// The caller has asked for it.
+    Asked,
     Error(CassetteError),
 }
 
@@ -162,7 +203,7 @@ pub fn load(
 pub fn run(
     workspace: &Workspace,
     options: SuiteOptions<'_>,
-    mut report: impl FnMut(SuiteEvent<'_>) -> io::Result<()>,
+    mut report: impl FnMut(TrialEvent<'_>) -> io::Result<()>,
 ) -> Result<SuiteRun, CassetteError> {
     let mut run = SuiteRun::default();
     let mut scenarios = Vec::new();
@@ -186,7 +227,7 @@ pub fn run(
         }
     }
     for scenario in &run.scenarios {
-        report(SuiteEvent::Scenario(scenario))?;
+        report(TrialEvent::Scenario(scenario))?;
     }
     let judge = |(checks, versions): &(Arc<ScenarioChecks>, Option<&[CliVersion]>),
                  note: &dyn Fn(Note)| {
@@ -201,7 +242,9 @@ pub fn run(
             tell(0);
             judge_with_limits(limits, checks, check, options.update, &tell)
         };
-        judge(checks, *versions, options, deadline, judge_one)
+        let judged = judge(checks, *versions, options, deadline, judge_one);
+        // A scenario that was not judged to its end has no result.
+        (!options.is_stopped()).then_some(judged)
     };
     let of = scenarios.len();
     let must_stop = |run: &ScenarioRun| options.fail_fast && !run.holds();
@@ -212,13 +255,15 @@ pub fn run(
     let before = run.scenarios.len();
     let judged = in_order_noting(&scenarios, options.jobs, can_watch, judge, |progress| {
         match progress {
-            Progress::Ended(done) => report(SuiteEvent::Judged { done, of })?,
+            Progress::Ended(done) => report(TrialEvent::Judged { done, of })?,
             Progress::Note(Note { scenario, check, replays }) => {
-                report(SuiteEvent::Check { scenario: &scenario, check: &check, replays })?;
+                let (scenario, check) = (scenario.as_str(), check.as_str());
+                report(TrialEvent::UnderWay { scenario, check, replays })?;
             }
-            Progress::Result(judged) => {
+            Progress::Result(None) => return Err(Stop::Asked),
+            Progress::Result(Some(judged)) => {
                 let Judgement { run: scenario, cases, marks } = judged?;
-                report(SuiteEvent::Scenario(&scenario))?;
+                report(TrialEvent::Scenario(&scenario))?;
                 let must_stop = must_stop(&scenario);
                 run.scenarios.push(scenario);
                 run.cases.extend(cases);
@@ -233,13 +278,20 @@ pub fn run(
     match judged {
         Ok(()) => {}
         Err(Stop::FailFast) => run.unchecked = of - (run.scenarios.len() - before),
+        Err(Stop::Asked) => {
+            run.unchecked = of - (run.scenarios.len() - before);
+            run.is_stopped = true;
+        }
         Err(Stop::Error(error)) => return Err(error),
     }
     if options.marks {
         run.marks.merge(Marks::of_every_run());
     }
-    let of_workspace =
-        if options.only_plans { Vec::new() } else { Vec::from(check_workspace(workspace)?) };
+    let of_workspace = if options.only_plans || run.is_stopped {
+        Vec::new()
+    } else {
+        Vec::from(check_workspace(workspace)?)
+    };
     for (check, mut found) in of_workspace {
         found.retain(|finding| options.selection.has_place(&finding.place));
         // A check of the workspace without findings counts only if the whole workspace is selected.
@@ -292,6 +344,9 @@ fn judge(
                 continue;
             }
             None => {}
+        }
+        if options.is_stopped() {
+            break;
         }
         let began = Instant::now();
         let result = judge_one(check);

@@ -15,7 +15,7 @@ use clitape_recording::text::plain;
 use serde::{Deserialize, Serialize};
 
 use super::result::Trouble;
-use super::run::{SuiteEvent, SuiteOptions, run};
+use super::run::{SuiteOptions, TrialEvent, run};
 use super::select::Selection;
 use crate::check::FailureMemory;
 
@@ -169,10 +169,10 @@ pub fn search_seeds(
             ..SuiteOptions::new(search.selection)
         };
         let suite = run(workspace, options, |event| match event {
-            SuiteEvent::Judged { done, of } => {
+            TrialEvent::Judged { done, of } => {
                 tell(SearchEvent::Judged { state: &state, done, of })
             }
-            SuiteEvent::Check { .. } | SuiteEvent::Scenario(_) => Ok(()),
+            _ => Ok(()),
         })?;
         for check in suite.scenarios.into_iter().flat_map(|scenario| scenario.checks) {
             if let Some(trouble) = check.error {
