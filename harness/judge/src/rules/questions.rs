@@ -140,7 +140,7 @@ pub(crate) fn buttons_stay(case: Case<'_>) -> Option<Broken<'_>> {
 }
 
 /// Q2, Q4: a person who presses the button that says the recorded answer, or replies with it, gives that answer. The
-/// replay does it (`replay/person.rs`).
+/// replay does it (`replay/chat.rs`).
 pub(crate) fn answer_misunderstood(case: Case<'_>) -> Option<Broken<'_>> {
     whole(case.own?.counted.misunderstood.first()?.clone())
 }

@@ -1,30 +1,40 @@
-//! Drives a replay step by step: one parser feeds the gateway's conversations, each in a setup of its own.
+//! Drives a replay step by step in virtual time: one parser feeds the gateway's conversations, each in a setup of its own
+//! and with a run of the gateway for each turn.
 //!
 //! At one virtual millisecond what is due in the channel happens before the bytes that arrive, so that the trace does not
 //! hang on which timer was set first.
+//!
+//! An entry of a chat or of an event stream says of which turn it is, from the second turn on. A client of the Agent Client
+//! Protocol has one session for all turns and gets them one after another, even if a chat delivers the final message of
+//! a turn late.
 
-use std::collections::HashMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::future::poll_fn;
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use clitape_gateway::{Conversation, RunReport};
+use clitape_gateway::question::{Question, QuestionClosed, QuestionWaits};
+use clitape_gateway::telegram::{self, Telegram, TelegramSettings};
+use clitape_gateway::{
+    Bus, BusEvent, Callback, CallbackError, Channel, Conversation, DeliveryMode, FinishFuture,
+    Notice, RunEnding, RunReport, RunSettings, Subscription, Tool, Turn, Waited, profile,
+};
 use clitape_judge::observation::ReplayCounts;
-use clitape_recording::scenario::Setup;
+use clitape_recording::scenario::{self, Chat, ChatMode, Setup};
 use clitape_recording::trace::{Entry, Lane, object};
 use clitape_stream::{Event, Parser, ParserLimits, Stats};
 use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
 
-use super::dialogue::Action;
-use super::lanes::lifecycle_entry;
-use super::listener::Listeners;
-use super::log::{EntryParts, TraceLog};
-use super::person::Person;
-use super::pieces::line_feeds;
-use super::plan::Plan;
-use super::turns::{Outside, conversation, given_up};
-use super::virtual_time::nothing_is_due;
+use super::chat::{Keyboards, Person, ReplayChatServer, TurnChat};
+use super::faults::{AgentFault, AgentFaultKind};
+use super::lanes::{
+    EntryParts, Listeners, StreamReading, TraceLog, TurnByTurn, lifecycle_entry, lock,
+};
+use super::plan::{Action, Plan, line_feeds};
 
 /// How long a replay goes on after the end of the last run, in virtual time: no call may come any more.
 const AFTERMATH: Duration = Duration::from_secs(60);
@@ -197,5 +207,347 @@ fn may_bring_events(action: &Action<'_>) -> bool {
     match action {
         Action::Print(piece) => memchr::memchr(b'\n', piece).is_some(),
         Action::Write(_) => true,
+    }
+}
+
+/// The buses of the turns, and who listens to them.
+#[derive(Default)]
+struct Buses {
+    /// The buses of the turns that are not delivered, with the subscriptions of the harness, which end when they are
+    /// dropped.
+    open: BTreeMap<u64, (Bus, Vec<Subscription>)>,
+    /// The listeners that were left on the bus of a turn that is delivered, the harness aside. Nothing more comes there.
+    left: u64,
+}
+
+impl Buses {
+    /// Takes the harness off the bus of a turn that is over.
+    fn leave(&mut self, turn: u64) {
+        if let Some((bus, listeners)) = self.open.remove(&turn) {
+            drop(listeners);
+            self.left += bus.listeners() as u64;
+        }
+    }
+}
+
+/// What outlives the conversation: the server of its chats, and the buses of all turns.
+#[derive(Clone)]
+struct Outside {
+    pub(super) chat: Arc<ReplayChatServer>,
+    pub(super) keyboards: Keyboards,
+    buses: Arc<Mutex<Buses>>,
+    /// The callbacks of the first turn's channel that go wrong.
+    callbacks: Arc<[StuckCallback]>,
+    /// The reader of the event stream of all turns, if there is one.
+    reader: Option<Arc<Mutex<TurnByTurn<StreamReading>>>>,
+}
+
+impl Outside {
+    pub(super) fn new(setup: Setup, plan: &Plan, log: TraceLog) -> Self {
+        // A silent run has no stream.
+        let at = setup.run.stream_break.filter(|_| !setup.run.silent);
+        let reading = at.and_then(|at| StreamReading::new(at, log.clone()));
+        let reader = reading.map(|reading| Arc::new(Mutex::new(TurnByTurn::new(reading))));
+        let chat = Arc::new(ReplayChatServer::new(log, plan.faults.clone()));
+        let callbacks = plan.agent.iter().filter_map(StuckCallback::of_fault).collect();
+        Self { chat, keyboards: Keyboards::default(), buses: Arc::default(), callbacks, reader }
+    }
+
+    /// Adds what the reader of all turns has collected to the trace; no turn is under way any more.
+    fn end_of_stream(&self) {
+        if let Some(reader) = &self.reader {
+            lock(reader).state.end();
+        }
+    }
+
+    /// Takes the harness off all buses, and returns how many listeners are left on them.
+    fn listeners_left(&self) -> u64 {
+        let mut buses = lock(&self.buses);
+        while let Some((&turn, _)) = buses.open.first_key_value() {
+            buses.leave(turn);
+        }
+        buses.left
+    }
+}
+
+/// Opens the turns of a replay; it has what all of them share.
+struct TurnOpener {
+    setup: Setup,
+    log: TraceLog,
+    outside: Outside,
+    listeners: Listeners,
+}
+
+/// Starts the conversation of a replay in `setup`; its entries go to `log`. `outside` has its chats and keeps its buses,
+/// and `listeners` write what comes on the buses.
+fn conversation(
+    setup: Setup,
+    log: TraceLog,
+    outside: Outside,
+    listeners: Listeners,
+) -> Conversation {
+    let opener = TurnOpener { setup, outside, listeners, log };
+    Conversation::new(run_settings(setup), move |turn| opener.open(turn))
+}
+
+/// Settles when the gateway has given the agent up. A question that nobody answers is denied meanwhile; the CLI,
+/// which is a recording, does not read that.
+pub(super) async fn given_up(conversation: &mut Conversation) {
+    while conversation.waited().await != Waited::Stalled {}
+}
+
+impl TurnOpener {
+    /// The bus and the chat of a turn.
+    fn open(&self, turn: u64) -> Turn {
+        let Self { setup, log, .. } = self;
+        let bus = Bus::new(run_id(turn));
+        // A silent run has no stream.
+        let listener = Arc::new(Mutex::new(self.listeners.of_turn(turn, setup.run.silent)));
+        let heard = listener.clone();
+        let mut listeners = vec![bus.subscribe(move |event: &BusEvent| lock(&heard).on(event))];
+        if let Some(reader) = &self.outside.reader {
+            let reader = reader.clone();
+            listeners.push(bus.subscribe(move |event: &BusEvent| {
+                lock(&reader).on(turn, event, StreamReading::on);
+            }));
+        }
+        lock(&self.outside.buses).open.insert(turn, (bus.clone(), listeners));
+        let channel = setup.channel.map(|chat| {
+            let api = Arc::new(TurnChat::new(self.outside.chat.clone(), turn));
+            let chat = Telegram::new(chat_settings(chat), api);
+            self.outside.keyboards.add(chat.keyboard());
+            let chat: Box<dyn Channel> = Box::new(chat);
+            let never = setup.run.stuck_callback.map(StuckCallback::hangs).into_iter();
+            let callbacks: Vec<_> = never.chain(self.outside.callbacks.iter().copied()).collect();
+            match callbacks.is_empty() || turn > 1 {
+                true => chat,
+                false => Box::new(Stuck::new(chat, callbacks)),
+            }
+        });
+        let (log, buses) = (log.clone(), self.outside.buses.clone());
+        let delivered = move |report: &RunReport| {
+            lock(&buses).leave(turn);
+            log.final_message(report, turn);
+            lock(&listener).collect();
+        };
+        Turn { bus, channels: channel.into_iter().collect(), delivered: Box::new(delivered) }
+    }
+}
+
+/// A callback that goes wrong. Typing and the final message are none.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct StuckCallback {
+    /// Its number, from 1.
+    number: u64,
+    /// Whether it never settles; otherwise it fails.
+    hangs: bool,
+}
+
+impl StuckCallback {
+    /// The callback with this number, which never settles.
+    pub(super) fn hangs(number: u64) -> Self {
+        Self { number, hangs: true }
+    }
+
+    /// The callback of a fault of a plan; none for a fault that changes the bytes.
+    fn of_fault(fault: &AgentFault) -> Option<Self> {
+        let hangs = fault.kind == AgentFaultKind::CallbackHangs;
+        fault.kind.is_of_channel().then_some(Self { number: fault.number, hangs })
+    }
+}
+
+/// A channel some of whose callbacks fail or never settle, as a gateway's own may (G2). Passes everything else on to
+/// `channel`.
+struct Stuck {
+    channel: Box<dyn Channel>,
+    callbacks: Vec<StuckCallback>,
+    /// The number of callbacks so far.
+    count: u64,
+}
+
+impl Stuck {
+    /// The channel with these callbacks.
+    pub(super) fn new(channel: Box<dyn Channel>, callbacks: Vec<StuckCallback>) -> Self {
+        Self { channel, callbacks, count: 0 }
+    }
+
+    /// The callback that `pass` makes, or one that goes wrong.
+    fn call<'a>(
+        &'a mut self,
+        pass: impl FnOnce(&'a mut dyn Channel) -> Callback<'a>,
+    ) -> Callback<'a> {
+        self.count += 1;
+        match self.callbacks.iter().find(|callback| callback.number == self.count) {
+            None => pass(self.channel.as_mut()),
+            Some(StuckCallback { hangs: true, .. }) => Box::pin(std::future::pending()),
+            Some(_) => Box::pin(std::future::ready(Err(CallbackError::new("planned")))),
+        }
+    }
+}
+
+impl Channel for Stuck {
+    fn text<'a>(&'a mut self, text: &'a str) -> Callback<'a> {
+        self.call(move |channel| channel.text(text))
+    }
+
+    fn thinking<'a>(&'a mut self, text: &'a str) -> Callback<'a> {
+        self.call(move |channel| channel.thinking(text))
+    }
+
+    fn tool<'a>(&'a mut self, tool: &'a Tool) -> Callback<'a> {
+        self.call(move |channel| channel.tool(tool))
+    }
+
+    fn tool_result<'a>(&'a mut self, result: &'a Tool) -> Callback<'a> {
+        self.call(move |channel| channel.tool_result(result))
+    }
+
+    fn tools_dropped<'a>(&'a mut self, calls: &'a [String]) -> Callback<'a> {
+        self.call(move |channel| channel.tools_dropped(calls))
+    }
+
+    fn notice<'a>(&'a mut self, notice: &'a Notice) -> Callback<'a> {
+        self.call(move |channel| channel.notice(notice))
+    }
+
+    fn question<'a>(&'a mut self, question: &'a Question) -> Callback<'a> {
+        self.call(move |channel| channel.question(question))
+    }
+
+    fn question_waits<'a>(&'a mut self, waits: &'a QuestionWaits) -> Callback<'a> {
+        self.call(move |channel| channel.question_waits(waits))
+    }
+
+    fn question_closed<'a>(&'a mut self, closed: &'a QuestionClosed) -> Callback<'a> {
+        self.call(move |channel| channel.question_closed(closed))
+    }
+
+    fn heard<'a>(&'a mut self, text: &'a str) -> Callback<'a> {
+        self.call(move |channel| channel.heard(text))
+    }
+
+    fn typing(&mut self, on: bool) {
+        self.channel.typing(on);
+    }
+
+    fn finish<'a>(&'a mut self, ending: &'a RunEnding) -> FinishFuture<'a> {
+        self.channel.finish(ending)
+    }
+
+    fn leave(&mut self) -> Callback<'_> {
+        self.channel.leave()
+    }
+}
+
+/// The id of the run of a turn.
+pub(super) fn run_id(turn: u64) -> String {
+    format!("run-{turn}")
+}
+
+/// How the gateway runs a scenario.
+pub(super) fn run_settings(setup: Setup) -> RunSettings {
+    let run = setup.run;
+    RunSettings {
+        silent: run.silent,
+        delivery: match run.delivery {
+            scenario::DeliverySpec::Automatic => DeliveryMode::Automatic,
+            scenario::DeliverySpec::MessageToolOnly => DeliveryMode::MessageToolOnly,
+        },
+        watchdog: Some(setup.watchdog()),
+        ..RunSettings::default()
+    }
+}
+
+/// How the gateway's channel shows a chat; its day begins with the run.
+pub(super) fn chat_settings(chat: Chat) -> TelegramSettings {
+    TelegramSettings {
+        mode: match chat.mode {
+            ChatMode::Off => telegram::DraftMode::Off,
+            ChatMode::Partial => telegram::DraftMode::Partial,
+            ChatMode::Block => telegram::DraftMode::Block,
+            ChatMode::Progress => telegram::DraftMode::Progress,
+        },
+        reasoning: chat.reasoning,
+        profile: match chat.profile {
+            scenario::ChatProfile::Telegram => &profile::TELEGRAM,
+            scenario::ChatProfile::Discord => &profile::DISCORD,
+            scenario::ChatProfile::Slack => &profile::SLACK,
+        },
+        ..TelegramSettings::default()
+    }
+}
+
+thread_local! {
+    /// Wakes the one who waits on this thread until nothing is due.
+    static WAITING: RefCell<Option<Waker>> = const { RefCell::new(None) };
+}
+
+/// Runs `work` to its end in virtual time: on a paused tokio runtime without any IO, in which a wait takes no time.
+pub(super) fn in_virtual_time<T>(work: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .on_thread_park(|| WAITING.take().into_iter().for_each(Waker::wake))
+        .build();
+    match runtime {
+        Ok(runtime) => runtime.block_on(work),
+        // A runtime without IO asks nothing of the system that could fail.
+        Err(error) => unreachable!("no runtime in memory: {error}"),
+    }
+}
+
+/// Waits within [`in_virtual_time`] until every task waits for a later moment, and settles before time goes on. The work
+/// that is run there awaits it, and one at a time.
+async fn nothing_is_due() {
+    let mut waits = false;
+    poll_fn(|context| {
+        WAITING.with_borrow_mut(|waiting| {
+            if waits && waiting.is_none() {
+                return Poll::Ready(());
+            }
+            waits = true;
+            *waiting = Some(context.waker().clone());
+            Poll::Pending
+        })
+    })
+    .await;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::time::Duration;
+
+    use tokio::task::yield_now;
+    use tokio::time::{Instant, sleep};
+
+    use super::*;
+
+    /// Another task gives way so often, and then waits a millisecond.
+    fn check(times: u32) {
+        in_virtual_time(async {
+            let began = Instant::now();
+            let count = Arc::new(AtomicU32::new(0));
+            let counted = count.clone();
+            let task = tokio::spawn(async move {
+                for _ in 0..times {
+                    yield_now().await;
+                    counted.fetch_add(1, Ordering::Relaxed);
+                }
+                sleep(Duration::from_millis(1)).await;
+                counted.fetch_add(1, Ordering::Relaxed);
+            });
+            let now = || (count.load(Ordering::Relaxed), began.elapsed());
+            nothing_is_due().await;
+            assert_eq!(now(), (times, Duration::ZERO));
+            task.await.unwrap();
+            assert_eq!(now(), (times + 1, Duration::from_millis(1)));
+        });
+    }
+
+    #[test]
+    fn nothing_is_due_once_every_task_waits() {
+        [0, 1, 100].into_iter().for_each(check);
     }
 }

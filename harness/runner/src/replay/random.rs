@@ -10,7 +10,7 @@ use clitape_recording::scenario::{Fault, FaultKind};
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
 
-use super::host_step::AnswerFault;
+use super::faults::AnswerFault;
 
 /// The number of seeds whose lines end at the same times.
 pub(super) const SEEDS_PER_TIMES: u64 = 4;

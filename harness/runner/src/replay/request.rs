@@ -19,8 +19,8 @@ use clitape_recording::scenario::{
 use clitape_recording::text::shell_quote;
 use clitape_recording::trace::Lane;
 
-use super::pieces::CapturePieces;
 use super::plan::{Cut, Plan, PlanError};
+use super::streamed::CapturePieces;
 
 /// The slowest pace, in ms.
 const PACE_MOST_MS: u64 = 3_600_000;

@@ -32,7 +32,7 @@ use clitape_stream::{Event, Parser, RunStatus};
 use serde_json::{Value, json};
 
 use super::builtin::Replay;
-use super::virtual_time::in_virtual_time;
+use super::driver::in_virtual_time;
 
 impl Replay {
     /// Adds the lane `session` at the replay's end: the session is looked at when the run is over. A

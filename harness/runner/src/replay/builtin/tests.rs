@@ -6,6 +6,8 @@ use serde_json::Value;
 
 use super::*;
 
+mod cuts;
+
 const INIT: &str = r#"{"type":"system","subtype":"init","session_id":"s","model":"m"}"#;
 const SAID: &str = r#"{"type":"assistant","message":{"id":"m1","content":[{"type":"text","text":"It is so far that I have read half of it."}],"stop_reason":null},"session_id":"s"}"#;
 const CALL: &str = r#"{"type":"assistant","message":{"id":"m1","content":[{"type":"tool_use","id":"t1","name":"mcp__chat__message","input":{"action":"send","text":"hi"}}]},"session_id":"s"}"#;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::replay::agent_fault::{AgentFaultError, ROWS};
+use crate::replay::faults::{AGENT_FAULTS, AgentFaultError};
 
 const STDOUT: &[u8] = b"{\"a\":1}\n{\"b\":\"\xc3\xbc\"}\n{\"c\":3}\n";
 
@@ -80,7 +80,7 @@ fn a_line_too_long_is_longer_than_the_parser_reads() {
 
 #[test]
 fn a_fault_reads_as_it_is_written() {
-    for row in &ROWS {
+    for row in &AGENT_FAULTS {
         let text = format!("7:{}{}", row.word, if row.has_byte { ":120" } else { "" });
         assert_eq!(text.parse::<AgentFault>().unwrap().to_string(), text);
         assert_eq!(row.kind.row().word, row.word);
@@ -149,3 +149,18 @@ const PINNED: [&str; 6] = [
     "1:crlf",
     "7:callback-fails",
 ];
+
+#[test]
+fn a_record_that_is_told_again_does_not_come_twice() {
+    let check = |record: &str, expect: bool| {
+        let record: Value = serde_json::from_str(record).unwrap();
+        assert_eq!(says_the_same_twice(&record), expect, "{record}");
+    };
+    check(r#"{"type":"assistant","message":{"model":"claude"}}"#, true);
+    check(r#"{"type":"assistant","message":{"model":"<synthetic>"}}"#, false);
+    check(r#"{"type":"assistant","aborted":true,"message":{"model":"claude"}}"#, false);
+    check(r#"{"type":"user","message":{"content":[{"tool_use_id":"t"}]}}"#, true);
+    check(r#"{"type":"user","message":{"content":"hi"}}"#, false);
+    check(r#"{"type":"result"}"#, true);
+    check(r#"{"type":"system"}"#, false);
+}

@@ -1,9 +1,11 @@
-//! Faults of the agent's side: what a CLI prints when something goes wrong with it, with its terminal or with the
-//! pipe, and callbacks of a channel that fail.
+//! What can go wrong on the agent's side of a plan, and with the lines of its host.
 //!
-//! A plan lists them under `agent`. They change the bytes that the plan plays, so that one recording gives many
-//! outputs: `7:cut:120` ends the output after 120 bytes of line 7. [`ROWS`] says of each kind how it changes the
-//! bytes and what a person must still see; `docs/faults.md` is the same table.
+//! Faults of the agent's side are what a CLI prints when something goes wrong with it, with its terminal or with the pipe, and
+//! callbacks of a channel that fail. A plan lists them under `agent`. They change the bytes that the plan plays, so that one
+//! recording gives many outputs: `7:cut:120` ends the output after 120 bytes of line 7. [`AGENT_FAULTS`] says of each kind how it
+//! changes the bytes and what a person must still see; `docs/faults.md` is the same table.
+//!
+//! A [`HostStep`] is the moment at which a line of the host is handed over, with what goes wrong with an answer.
 
 use std::fmt;
 use std::str::FromStr;
@@ -117,7 +119,7 @@ const fn row(
 }
 
 /// Every kind, in the order in which they are drawn.
-pub const ROWS: [AgentFaultRow; 13] = [
+pub const AGENT_FAULTS: [AgentFaultRow; 13] = [
     row(
         AgentFaultKind::Cut,
         "cut",
@@ -210,7 +212,7 @@ impl AgentFaultKind {
     /// The row of the kind.
     #[allow(clippy::expect_used, reason = "a test reads the table")]
     pub fn row(self) -> &'static AgentFaultRow {
-        ROWS.iter().find(|row| row.kind == self).expect("each kind has a row")
+        AGENT_FAULTS.iter().find(|row| row.kind == self).expect("each kind has a row")
     }
 
     /// Whether the fault is one of a channel, which changes no byte.
@@ -247,7 +249,7 @@ pub enum AgentFaultError {
 
 /// The words of all kinds.
 fn words() -> String {
-    let words: Vec<&str> = ROWS.iter().map(|row| row.word).collect();
+    let words: Vec<&str> = AGENT_FAULTS.iter().map(|row| row.word).collect();
     words.join(", ")
 }
 
@@ -270,7 +272,7 @@ impl FromStr for AgentFault {
         let mut parts = text.split(':');
         let line = parts.next().and_then(number).filter(|line| *line > 0).ok_or_else(form)?;
         let word = parts.next().ok_or_else(form)?;
-        let row = ROWS.iter().find(|row| row.word == word);
+        let row = AGENT_FAULTS.iter().find(|row| row.word == word);
         let row = row.ok_or_else(|| AgentFaultError::Kind(word.to_owned()))?;
         let byte = match (row.has_byte, parts.next()) {
             (true, Some(byte)) => number(byte).ok_or_else(form)?,
@@ -296,4 +298,53 @@ impl From<AgentFault> for String {
     fn from(fault: AgentFault) -> Self {
         fault.to_string()
     }
+}
+
+/// The moment at which a line of the host is handed over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostStep {
+    /// The number of the line in `stdin.jsonl`, from 1.
+    pub line: u64,
+    /// The number of bytes of stdout that have been read before.
+    pub at: u64,
+    /// Milliseconds from then on; the bytes that follow come later by as much.
+    #[serde(default)]
+    pub after_ms: u64,
+    /// Whether the line, an answer, names a request that the CLI never made.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub wrong_id: bool,
+}
+
+/// What goes wrong with an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AnswerFault {
+    /// It comes before its question.
+    Early,
+    /// It comes this number of lines of stdout too late.
+    Late(usize),
+    /// It comes when there is nothing more to read.
+    Last,
+    /// It comes twice.
+    Twice,
+    /// It never comes.
+    Never,
+    /// It names a request that the CLI never made.
+    WrongId,
+    /// First one that names no request comes, then the right one.
+    WrongIdFirst,
+}
+
+impl AnswerFault {
+    /// All faults, in the order in which they are enumerated and drawn.
+    pub(super) const ALL: [Self; 8] = [
+        Self::Early,
+        Self::Late(1),
+        Self::Late(3),
+        Self::Last,
+        Self::Twice,
+        Self::Never,
+        Self::WrongId,
+        Self::WrongIdFirst,
+    ];
 }

@@ -1,6 +1,6 @@
 use clitape_recording::cassette::parse_timeline;
 
-use super::*;
+use crate::replay::plan::*;
 
 const STDOUT: &[u8] = b"ab\ncd\nef\ngh\n";
 
