@@ -2,31 +2,19 @@
 
 mod agent;
 mod broken;
-mod bytes;
 mod checks;
 mod complete;
 #[cfg(test)]
 mod final_text_tests;
 mod judge;
-mod kept;
-mod marks;
-mod planned;
-mod recorded;
 mod recording;
-mod secrets;
 mod shrink;
-mod stale;
 mod sweep;
-mod unmet;
 mod variant;
-mod workspace;
 
-pub use bytes::first_difference;
-pub use checks::Check;
-pub use judge::ScenarioChecks;
-pub use kept::FailureMemory;
-pub use marks::{AtStake, Mark, Marks};
-pub use recording::Recording;
+pub use checks::{AtStake, Check, Mark, Marks};
+pub use complete::{check_workspace, unusable};
+pub use judge::{FailureMemory, ScenarioChecks};
 pub(crate) use recording::setups;
+pub use recording::{Recording, first_difference};
 pub use shrink::{Shrunk, shrink};
-pub use workspace::{check_workspace, unusable};

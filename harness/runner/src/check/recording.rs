@@ -1,24 +1,30 @@
-//! A cassette that is checked: it is loaded once, and its canonical replay in every setup is made once.
-
-mod shared;
+//! A cassette that is checked: it is loaded once, and its canonical replay in every setup is made once. Of a long recording,
+//! only the last replay is kept.
+//!
+//! It is also checked as it was made: what its manifest says of it, and its replay with the recorded cuts and times. Goldens and
+//! plans replay the bytes at other times than those of the recording, and read nothing of the manifest. This check is the one
+//! that reads both, so that neither can say anything it likes.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use clitape_recording::cassette::{Cassette, CassetteError, Manifest};
+use clitape_judge::{FindingKind, View};
+use clitape_recording::cassette::{
+    Cassette, CassetteError, Exit, Manifest, Origin, Tick, TickKind,
+};
 use clitape_recording::facts::LazyFacts;
 use clitape_recording::names::{CassetteFile, CassettePart, CliVersion};
 use clitape_recording::scenario::{
     AcpClient, ChannelSpec, Fault, PlanSource, Scenario, Setup, Workspace,
 };
+use clitape_recording::text::plural;
 
+use super::broken::BrokenRule;
 use super::sweep::seeded;
 use crate::replay::{
     Capture, Plan, PlanArg, Replay, ReplayRequest, RequestError, StdinLine, replay, replay_all,
     stdin_lines,
 };
-use clitape_judge::View;
-use shared::SharedReplays;
 
 /// The most setups that one parse feeds at a time, and the most bytes that it feeds them in all: each setup
 /// keeps a whole trace in memory.
@@ -339,6 +345,181 @@ impl Recordings {
     fn kept(&self, version: &CliVersion) -> Option<MutexGuard<'_, Kept>> {
         Some(self.kept.get(version)?.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+/// Canonical replays of a recording, one in each setup.
+#[derive(Debug, Default)]
+struct SharedReplays {
+    /// Those in all setups; none where they are too much for the memory.
+    all: OnceLock<Vec<Arc<Replay>>>,
+    /// The last one that was made where there are not all.
+    last: Mutex<Option<Arc<Replay>>>,
+}
+
+impl SharedReplays {
+    /// The replay in `setup`. `replay` makes one in each of the setups that it gets. `all` gives all setups; none where
+    /// their replays are too much for the memory.
+    #[allow(clippy::expect_used, reason = "the state is impossible")]
+    fn get(
+        &self,
+        setup: Setup,
+        all: impl FnOnce() -> Option<Vec<Setup>>,
+        replay: impl Fn(&[Setup]) -> Vec<Arc<Replay>>,
+    ) -> Arc<Replay> {
+        let all = self.all.get_or_init(|| all().map_or_else(Vec::new, |all| replay(&all)));
+        if let Some(known) = all.iter().find(|replay| replay.setup == setup) {
+            return known.clone();
+        }
+        let last = || self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        // Another one is given back before this one is made.
+        let known = last().take().filter(|last| last.setup == setup);
+        let one = known.or_else(|| replay(&[setup]).pop()).expect("one setup gives one replay");
+        *last() = Some(one.clone());
+        one
+    }
+}
+
+/// One run of a cassette, as its manifest, its scenario and its timeline say that it was.
+struct RunRecord<'a> {
+    /// Its number, from 1.
+    number: usize,
+    /// How it ended, as the manifest says; none for a capture that does not say it.
+    exit: Option<Exit>,
+    /// How it has to end, as the scenario says; none for a run that the scenario does not have.
+    expected: Option<Exit>,
+    timeline: &'a [Tick],
+}
+
+impl<'a> RunRecord<'a> {
+    fn all(scenario: &Scenario, cassette: &'a Cassette) -> Vec<Self> {
+        let version = cassette.version();
+        let first = Self {
+            number: 1,
+            exit: cassette.manifest.exit,
+            expected: Some(scenario.record.exit.of(version)),
+            timeline: &cassette.timeline,
+        };
+        let further = (2..).zip(&cassette.further).map(|(number, run)| Self {
+            number,
+            exit: Some(run.facts.exit),
+            expected: scenario.record.then.get(number - 2).map(|step| step.exit.of(version)),
+            timeline: &run.timeline,
+        });
+        std::iter::once(first).chain(further).collect()
+    }
+
+    /// What does not fit together, in a sentence.
+    fn complaint(&self, origin: Origin) -> Option<(FindingKind, String)> {
+        let Self { number, exit, expected, timeline } = self;
+        let differs = |sentence| Some((FindingKind::ManifestDiffers, sentence));
+        let Some(expected) = expected else {
+            return differs(format!("the cassette has a run {number}, and the scenario has none"));
+        };
+        if let Some(exit) = exit.filter(|exit| exit != expected) {
+            let (ended, ends) = (ended(exit), ended(*expected));
+            let says = format!("cassette.toml says that run {number} ended {ended}");
+            return differs(format!("{says}, and the scenario says that it ends {ends}"));
+        }
+        let ends = timeline.iter().rev().find_map(|tick| match tick.kind {
+            TickKind::Exit(exit) => Some(exit),
+            _ => None,
+        });
+        let is_recorded = origin == Origin::Recorded;
+        if (ends.is_some() || is_recorded) && ends != *exit {
+            let [says, timeline] = [*exit, ends].map(|exit| match exit {
+                Some(exit) => format!("ended {}", ended(exit)),
+                None => "has no end".to_owned(),
+            });
+            let manifest = format!("cassette.toml says that run {number} {says}");
+            return differs(format!("{manifest}, and its timeline says that it {timeline}"));
+        }
+        let took: u64 = timeline.iter().map(|tick| tick.after_ms).sum();
+        let reads = timeline.iter().filter(|tick| matches!(tick.kind, TickKind::Out(_))).count();
+        if is_recorded && took == 0 && reads > 1 {
+            let reads = plural(reads, "read");
+            let what = format!("the timeline of run {number} has {reads}, and all at 0 ms");
+            let why = "no program starts, prints and ends within a millisecond";
+            return Some((FindingKind::TimesImplausible, format!("{what}: {why}")));
+        }
+        None
+    }
+}
+
+/// How a program ended, after the word `ended`.
+fn ended(exit: Exit) -> String {
+    match exit {
+        Exit::Code(code) => format!("with code {code}"),
+        Exit::Signal(signal) => format!("by signal {signal}"),
+    }
+}
+
+/// What the manifest of a cassette says that its scenario or its timelines do not, run by run.
+pub(super) fn manifest_complaints(
+    scenario: &Scenario,
+    cassette: &Cassette,
+) -> Vec<(FindingKind, String)> {
+    let origin = cassette.manifest.origin;
+    let mut complaints: Vec<_> =
+        RunRecord::all(scenario, cassette).iter().filter_map(|run| run.complaint(origin)).collect();
+    let (steps, runs) = (scenario.record.then.len() + 1, cassette.further.len() + 1);
+    if runs < steps {
+        let sentence = format!("the scenario has {steps} runs, and the cassette {runs}");
+        complaints.push((FindingKind::ManifestDiffers, sentence));
+    }
+    complaints
+}
+
+/// The rules that a replay of the recorded cuts and times breaks, and how it differs from the canonical replay in
+/// what a person ends up reading.
+///
+/// The two are not compared where the gateway has given the agent up in one of them, because the times decide that.
+pub(super) fn broken_as_recorded(
+    recording: &Recording,
+    replay: &Replay,
+) -> impl Iterator<Item = BrokenRule> {
+    let canonical = recording.fault_free(replay.setup);
+    let sentence = (canonical.own().counted.bytes == replay.own().counted.bytes)
+        .then(|| clitape_judge::wrong_final_text(&canonical.entries, &replay.entries))
+        .flatten()
+        .map(|(sentence, _)| sentence);
+    let misread = sentence.map(|sentence| BrokenRule {
+        kind: FindingKind::RecordedDiverges,
+        sentence,
+        context: Vec::new(),
+    });
+    let lines = recording.cassette.manifest.counts.lines;
+    let is_whole = replay.own().counted.bytes == recording.cassette.manifest.counts.bytes;
+    let lost = (is_whole && replay.own().stats.lines != lines).then(|| BrokenRule {
+        kind: FindingKind::LineLost,
+        sentence: format!(
+            "cassette.toml says that stdout has {}, and the parser counts {}",
+            plural(lines, "line"),
+            replay.own().stats.lines
+        ),
+        context: Vec::new(),
+    });
+    super::broken::broken(replay).into_iter().chain(misread).chain(lost)
+}
+
+/// Bytes shown on both sides of the difference.
+const AROUND: usize = 40;
+
+/// Where the bytes of two recordings part; `None` when they are identical.
+pub fn first_difference(before: &[u8], again: &[u8]) -> Option<String> {
+    if before == again {
+        return None;
+    }
+    let at = before.iter().zip(again).take_while(|(a, b)| a == b).count();
+    let line = before[..at].iter().filter(|&&byte| byte == b'\n').count() + 1;
+    let excerpt = |bytes: &[u8]| {
+        let end = (at + AROUND).min(bytes.len());
+        format!("{:?}", String::from_utf8_lossy(&bytes[at.saturating_sub(AROUND).min(end)..end]))
+    };
+    Some(format!(
+        "line {line}, byte {at}: {} was recorded before, now {}",
+        excerpt(before),
+        excerpt(again)
+    ))
 }
 
 #[cfg(test)]

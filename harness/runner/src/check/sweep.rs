@@ -8,8 +8,6 @@
 //! One seeded plan, and each pinned one, is also replayed with its cuts; every lane is that of the whole lines then, times
 //! included. Some further plans have a fault of the agent's side each, and a person must see what `check/agent.rs` says.
 
-mod smallest;
-
 use std::sync::Arc;
 
 use clitape_judge::{
@@ -19,10 +17,8 @@ use clitape_recording::scenario::{Fault, FaultKind, Seeds, Setup};
 use clitape_recording::trace::{Entry, Lane, sort_by_turn};
 
 use super::agent::{self, FaultyRun, Unseen};
-use super::broken::{BrokenRule, broken};
-use super::unmet;
+use super::broken::{BrokenRule, broken, met_faults};
 use crate::replay::{AgentFault, Capture, ParserReport, Plan, PlayedPlan, Replay, replay_played};
-pub(super) use smallest::smallest;
 
 /// The number of seeds for each plan with a fault of the agent's side.
 const SEEDS_PER_AGENT_FAULT: u64 = 16;
@@ -339,7 +335,7 @@ impl SweptPlans {
     fn add(&mut self, origin: PlanOrigin, plan: &Plan, replays: &[Replay]) {
         let is_seeded = matches!(origin, PlanOrigin::Seeded | PlanOrigin::SeededAndCut);
         self.replayed += u64::from(is_seeded);
-        for fault in replays.iter().flat_map(|replay| unmet::met(replay, &plan.faults)) {
+        for fault in replays.iter().flat_map(|replay| met_faults(replay, &plan.faults)) {
             if !self.faults_met.contains(&fault.kind) {
                 self.faults_met.push(fault.kind);
             }
@@ -377,6 +373,50 @@ fn other_lane<'r>(
         let divergence = diff.first()?;
         Some(Mismatch::Lane(lane, divergence, diff, cut))
     })
+}
+
+/// Replays spent at most on making a plan smaller.
+const SHRINK_TRIES: u32 = 600;
+
+/// Takes cuts, delays and faults out of a plan for as long as it still `shows` what is looked for.
+pub(super) fn smallest(mut plan: Plan, shows: impl Fn(&Plan) -> bool) -> Plan {
+    let mut width = plan.steps.len() / 2;
+    let mut tries = 0;
+    while width > 0 {
+        let mut from = 0;
+        while from + 1 < plan.steps.len() && tries < SHRINK_TRIES {
+            let to = (from + width + 1).min(plan.steps.len());
+            let smaller = plan.glued(from, to);
+            if shows(&smaller) {
+                plan = smaller;
+            }
+            from += 1.max(width / 2);
+            tries += 1;
+        }
+        width /= 2;
+    }
+    for i in 0..plan.steps.len() {
+        let mut smaller = plan.clone();
+        smaller.steps[i].after_ms = 0;
+        if plan.steps[i].after_ms > 0 && shows(&smaller) {
+            plan = smaller;
+        }
+    }
+    for i in (0..plan.faults.len()).rev() {
+        let mut smaller = plan.clone();
+        smaller.faults.remove(i);
+        if shows(&smaller) {
+            plan = smaller;
+        }
+    }
+    for i in (0..plan.agent.len()).rev() {
+        let mut smaller = plan.clone();
+        smaller.agent.remove(i);
+        if shows(&smaller) {
+            plan = smaller;
+        }
+    }
+    plan
 }
 
 #[cfg(test)]

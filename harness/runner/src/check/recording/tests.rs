@@ -9,6 +9,10 @@ use clitape_recording::trace::Entry;
 use crate::check::ScenarioChecks;
 use crate::check::recording::setups;
 
+mod bytes;
+mod recorded;
+mod shared;
+
 /// The checks of a scenario. Another pace than the scenario's lets the goldens differ.
 fn checks(scenario: &str, pace_ms: Option<u64>) -> ScenarioChecks {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
