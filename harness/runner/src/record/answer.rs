@@ -1,19 +1,21 @@
 //! Writes a scripted message as the Messages API sends it: as server-sent events or as one JSON object.
 //!
 //! Ids are computed from the conversation and the turn, and token counts from the texts, so that the same
-//! request gets the same bytes on every machine and at every time.
+//! request gets the same bytes on every machine and at every time. A text is cut into deltas for the same reason where its
+//! canonical form has the cuts: it may contain the folders of the run, whose real paths differ in length from one machine to the
+//! next. A cut inside a path keeps its distance from the start of the path.
 
 use std::time::Duration;
 
 use clitape_recording::scenario::{
-    Model, ModelApiError, ModelBlock, ModelContent, ModelFailureKind, Spot, ToolSide,
+    DeltaCut, Model, ModelApiError, ModelBlock, ModelContent, ModelFailureKind, ModelTurn, Pieces,
+    Spot, ToolSide,
 };
 use hyper::body::Bytes;
 use serde_json::{Map, Value, json};
 
-use super::cut::deltas;
-use super::sandbox::Folders;
 use super::script::ScriptedAnswer;
+use super::workspace::Folders;
 
 /// A step of a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -311,6 +313,140 @@ fn push(steps: &mut Vec<ResponseStep>, delay_ms: u64, bytes: String) {
         let delay = Duration::from_millis(delay_ms);
         steps.push(ResponseStep { delay, bytes: Some(Bytes::from(bytes)) });
     }
+}
+
+/// Returns the deltas of a text as JSON string literals.
+///
+/// A cut in UTF-16 units may leave half of a surrogate pair in a delta, which a `String` can't contain and
+/// a JSON literal can.
+fn deltas(pieces: &Pieces, cut: DeltaCut, folders: &Folders) -> Vec<String> {
+    match pieces {
+        Pieces::Listed(pieces) => {
+            let real = |piece| Value::from(folders.expand(piece)).to_string();
+            pieces.iter().map(|piece| real(piece.as_str())).collect()
+        }
+        Pieces::Whole(text) => whole_deltas(text, cut, folders),
+    }
+}
+
+/// Describes the first failure of the script that comes after more deltas than its block has.
+pub(crate) fn overrun(model: &Model) -> Option<String> {
+    let turns = model.all_turns().flat_map(|(name, turns)| {
+        turns.iter().enumerate().map(move |(at, turn)| (name, at + 1, turn))
+    });
+    let mut overruns = turns.filter_map(|(name, number, turn)| {
+        let (block, wanted, found) = turn.failures().find_map(|f| overrun_in(model, turn, f))?;
+        Some(format!(
+            "a failure in turn {number} of `{name}` comes after {wanted} deltas of block {block}, \
+             which has {found}; name fewer, or leave `deltas` out to fail after the whole block"
+        ))
+    });
+    overruns.next()
+}
+
+/// Returns the block, the deltas before the failure, and the deltas of the block.
+fn overrun_in(
+    model: &Model,
+    turn: &ModelTurn,
+    failure: &ModelFailureKind,
+) -> Option<(usize, usize, usize)> {
+    let spot = failure.after()?;
+    let block = turn.blocks.get(spot.block.get() - 1)?;
+    let found = deltas(block.content.pieces(), model.pace(block).0, &Folders::canonical()).len();
+    let wanted = spot.deltas.filter(|wanted| *wanted > found)?;
+    Some((spot.block.get(), wanted, found))
+}
+
+fn whole_deltas(text: &str, cut: DeltaCut, folders: &Folders) -> Vec<String> {
+    let canonical = Folders::canonical().expand(text);
+    let real: Vec<u16> = folders.expand(text).encode_utf16().collect();
+    let names = folder_names(text, folders);
+    let mut from = 0;
+    let ends = delta_ends(&canonical, cut).into_iter();
+    ends.map(|end| {
+        let to = real_offset(&names, end);
+        let literal = literal(&real[from..to]);
+        from = to;
+        literal
+    })
+    .collect()
+}
+
+/// Returns the ends of the deltas of `text` in UTF-16 units.
+fn delta_ends(text: &str, cut: DeltaCut) -> Vec<usize> {
+    let total = text.encode_utf16().count();
+    let mut ends: Vec<usize> = match cut {
+        DeltaCut::Utf16(n) => (1..).map(|i| i * n.get()).take_while(|&end| end < total).collect(),
+        DeltaCut::Chars(n) => {
+            let mut at = 0;
+            let after_each = text.chars().map(|c| {
+                at += c.len_utf16();
+                at
+            });
+            let every_nth = after_each.skip(n.get() - 1).step_by(n.get());
+            every_nth.take_while(|&end| end < total).collect()
+        }
+    };
+    if total > 0 {
+        ends.push(total);
+    }
+    ends
+}
+
+/// The path of a folder in a text; its offsets are UTF-16 units.
+struct FolderName {
+    /// Its offset in the canonical text.
+    start: usize,
+    canonical: usize,
+    real: usize,
+}
+
+fn folder_names(text: &str, folders: &Folders) -> Vec<FolderName> {
+    let canonical = Folders::canonical();
+    let mut names = Vec::new();
+    let (mut rest, mut at) = (text, 0);
+    while let Some((before, folder, after)) = Folders::first_in(rest) {
+        at += before.encode_utf16().count();
+        let name = FolderName {
+            start: at,
+            canonical: canonical.path(folder).len(),
+            real: folders.path(folder).len(),
+        };
+        at += name.canonical;
+        names.push(name);
+        rest = after;
+    }
+    names
+}
+
+/// Converts an offset in the canonical text to one in the real text.
+fn real_offset(names: &[FolderName], offset: usize) -> usize {
+    let (mut canonical, mut real) = (0, 0);
+    for name in names.iter().take_while(|name| name.start < offset) {
+        real += name.start - canonical;
+        if offset < name.start + name.canonical {
+            return real + (offset - name.start).min(name.real);
+        }
+        canonical = name.start + name.canonical;
+        real += name.real;
+    }
+    real + offset - canonical
+}
+
+/// Returns a JSON string literal, in which half of a surrogate pair is a `\u` escape.
+fn literal(units: &[u16]) -> String {
+    let mut text = String::from('"');
+    for unit in char::decode_utf16(units.iter().copied()) {
+        match unit {
+            Ok(c) => {
+                let quoted = Value::from(c.to_string()).to_string();
+                text.push_str(&quoted[1..quoted.len() - 1]);
+            }
+            Err(half) => text.push_str(&format!("\\u{:04x}", half.unpaired_surrogate())),
+        }
+    }
+    text.push('"');
+    text
 }
 
 #[cfg(test)]

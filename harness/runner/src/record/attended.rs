@@ -1,6 +1,7 @@
-//! Runs the CLI with its host: writes the lines that are due to its stdin, sends it the signal of the scenario, and
-//! keeps its output with the time of every read.
+//! Runs the CLI with its host: writes the lines that are due to its stdin, sends it the signal of the scenario at the time
+//! that follows from its output, and keeps its output with the time of every read.
 
+use std::collections::HashMap;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Receiver;
@@ -11,12 +12,12 @@ use clitape_process::{
 };
 use clitape_recording::cassette::{Confinement, Exit, TickKind};
 use clitape_recording::limits::OutputLimits;
-use clitape_recording::scenario::{SignalName, SignalPlan};
+use clitape_recording::scenario::{SignalName, SignalPlan, Trigger};
+use clitape_stream::{Event, Parser};
 use nix::sys::signal::Signal;
 
 use super::error::HostError;
 use super::host::{Host, HostScript};
-use super::trigger::Fuse;
 
 /// The reason why a run has to end early.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,7 +105,7 @@ pub(crate) fn run_attended(
 }
 
 /// Converts the name of a signal.
-fn number(name: SignalName) -> Signal {
+fn signal_number(name: SignalName) -> Signal {
     match name {
         SignalName::Int => Signal::SIGINT,
         SignalName::Term => Signal::SIGTERM,
@@ -153,7 +154,7 @@ impl Attendant for HostAttendant<'_> {
             && let Some(name) = self.fuse.due(now)
         {
             self.tick(now, TickKind::Marker(name.as_str().to_owned()));
-            program.signal_program(number(name));
+            program.signal_program(signal_number(name));
         }
         Ok(())
     }
@@ -196,6 +197,58 @@ impl HostAttendant<'_> {
             now = Instant::now();
         }
         Ok(())
+    }
+}
+
+/// The signal of a run, until it is sent.
+struct Fuse<'a> {
+    plan: Option<&'a SignalPlan>,
+    parser: Parser,
+    /// The number of calls that have started.
+    calls: u64,
+    /// The text of each thread so far.
+    texts: HashMap<Option<String>, String>,
+    /// The time when the trigger was read.
+    lit: Option<Instant>,
+}
+
+impl<'a> Fuse<'a> {
+    pub(crate) fn new(plan: Option<&'a SignalPlan>) -> Self {
+        Self { plan, parser: Parser::new(), calls: 0, texts: HashMap::new(), lit: None }
+    }
+
+    /// Reads the bytes of stdout that came at `at`.
+    pub(crate) fn feed(&mut self, at: Instant, bytes: &[u8]) {
+        let Some(plan) = self.plan.filter(|_| self.lit.is_none()) else { return };
+        let Self { parser, calls, texts, lit, .. } = self;
+        parser.feed_with(bytes, &mut |event| {
+            let is_it = match (&plan.when, &event) {
+                (Trigger::Tool(name), Event::ToolStart { name: started, .. }) => started == name,
+                (Trigger::Calls(least), Event::ToolStart { .. }) => {
+                    *calls += 1;
+                    *calls >= *least
+                }
+                (Trigger::Text(part), Event::Text { delta, parent, .. }) => {
+                    let text = texts.entry(parent.as_deref().map(str::to_owned)).or_default();
+                    text.push_str(delta);
+                    text.contains(part.as_str())
+                }
+                _ => false,
+            };
+            if is_it {
+                lit.get_or_insert(at);
+            }
+        });
+    }
+
+    /// Returns the signal once, when it is due.
+    pub(crate) fn due(&mut self, now: Instant) -> Option<SignalName> {
+        let (plan, lit) = (self.plan?, self.lit?);
+        if now < lit + Duration::from_millis(plan.delay_ms) {
+            return None;
+        }
+        self.plan = None;
+        Some(plan.send)
     }
 }
 

@@ -6,21 +6,47 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
+use clitape_gateway::ByteSize;
 use clitape_process::host::HostPaths;
 use clitape_process::{
-    Bounds, Ended, Guard, Npm, NpmCall, PREFIX, ProcessError, RunLimits, Scratch, Why, command,
-    once, run_to_end,
+    Bounds, ConfineBy, Ended, Guard, InstallLimits, Npm, NpmCall, PREFIX, ProcessError, RunLimits,
+    Scratch, Why, command, once, run_to_end,
 };
 use clitape_recording::cassette::sha256_of_file;
-use clitape_recording::limits::OutputLimits;
+use clitape_recording::limits::{OutputLimits, VERSION_OUTPUT, VERSION_TIME};
 use clitape_recording::names::{CliVersion, NameError};
 use fs_err as fs;
 
 use super::RecordError;
 use super::error::CliOutput;
-use super::sandbox::no_folder;
-use super::settings::ResolveSettings;
+use super::workspace::no_folder;
+
+/// The settings of the search for a CLI.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ResolveSettings {
+    /// The longest time of `claude --version`.
+    pub version_time: Duration,
+    /// The most bytes that it may print on stdout; stderr has the same limit.
+    pub version_output: ByteSize,
+    /// The limits of npm when it installs a CLI.
+    pub install: InstallLimits,
+    /// The way in which the CLI is confined when it is asked for its version, if the system has it; `None` does not
+    /// confine it.
+    pub confine: Option<ConfineBy>,
+}
+
+impl Default for ResolveSettings {
+    fn default() -> Self {
+        Self {
+            version_time: VERSION_TIME,
+            version_output: VERSION_OUTPUT,
+            install: InstallLimits::default(),
+            confine: Some(ConfineBy::Any),
+        }
+    }
+}
 
 /// The CLI to record, a value of `--claude`.
 #[derive(Debug, Clone, PartialEq, Eq)]

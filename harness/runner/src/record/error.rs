@@ -10,7 +10,7 @@ use clitape_recording::scenario::ScenarioError;
 use clitape_recording::secrets::RedactError;
 use clitape_recording::text::TerminalSafe;
 
-use super::request::clip;
+use super::script::clip;
 
 /// The reason why a recording was not made.
 #[derive(Debug, thiserror::Error)]

@@ -4,11 +4,9 @@
 use clitape_recording::scenario::{Model, ModelFailureKind};
 use hyper::body::Bytes;
 
-use super::answer::Writer;
-use super::cut::overrun;
-use super::request::{ModelMessage, ModelRequest};
-use super::sandbox::Folders;
-use super::script::{Attempts, RunStage, choose};
+use super::answer::{Writer, overrun};
+use super::script::{Attempts, ModelMessage, ModelRequest, RunStage, choose};
+use super::workspace::Folders;
 
 /// The number of times that each request is repeated, to reach the failures of a turn and the answer after them.
 const ATTEMPTS: usize = 3;

@@ -4,37 +4,24 @@
 //!
 //! 1. [`resolve`] finds or installs the CLI.
 //! 2. `server` serves the scenario's `model.toml` on loopback. `script` chooses the answer to a request;
-//!    `answer` and `cut` make its bytes.
-//! 3. `run` starts the CLI in fresh folders (`sandbox`), once for each run of the scenario. `attended` reads its output
-//!    and writes its stdin, `host` decides which lines stdin gets and when, `trigger` decides when the CLI gets a signal,
-//!    and `history` keeps the part of a resumed session that the CLI sends to the model.
+//!    `answer` makes its bytes.
+//! 3. `run` starts the CLI in fresh folders (`workspace`), once for each run of the scenario. `attended` reads its output,
+//!    writes its stdin and sends it a signal when one is due, and `host` decides which lines stdin gets and when.
 //! 4. [`record`] returns the canonical form of the result, a take.
 //!
 //! All of this is real IO in real time; no replay uses it.
 
-mod agreed;
 mod answer;
 mod attended;
 mod claude;
-mod cut;
 mod error;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
-mod history;
 mod host;
-mod instructions;
-mod made_from;
-mod paced;
-mod request;
-mod results;
 mod review;
 mod run;
-mod sandbox;
 mod script;
 mod server;
-mod settings;
-mod take;
-mod trigger;
 mod workspace;
 
 use std::sync::atomic::AtomicBool;
@@ -43,12 +30,10 @@ use clitape_process::host::HostPaths;
 use clitape_recording::cassette::Take;
 use clitape_recording::scenario::Scenario;
 
-pub use agreed::{Agreed, AgreedError};
-pub use claude::{Claude, ClaudeChoice, help, newest, resolve};
+pub use claude::{Claude, ClaudeChoice, ResolveSettings, help, newest, resolve};
 pub use error::{CliOutput, HostError, RecordError};
-pub use made_from::made_from;
-pub use review::{Review, digest, settings_digest};
-pub use settings::{RecordSettings, ResolveSettings};
+pub use review::{Agreed, AgreedError, Review, digest, made_from, settings_digest};
+pub use run::RecordSettings;
 pub use workspace::WorkspaceLimits;
 
 /// Records a scenario: runs the CLI as often as the scenario says, in real time, and returns the canonical form of the
@@ -69,7 +54,7 @@ pub fn record(
 ) -> Result<Take, RecordError> {
     // The digests are taken before the CLI runs, because that may take minutes, in which the scenario may change.
     let made_from = made_from(scenario, settings.workspace, stop)?;
-    let mut take = take::into_take(&run::run(scenario, claude, settings, host, stop)?, scenario);
+    let mut take = run::into_take(&run::run(scenario, claude, settings, host, stop)?, scenario);
     take.manifest.made_from = made_from;
     Ok(take)
 }

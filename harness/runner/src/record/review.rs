@@ -1,18 +1,31 @@
-//! Lists the programs and settings that a scenario makes the CLI run, for the person who is about to record
-//! it, and computes the digest that identifies the scenario later.
+//! Lists what a scenario makes the CLI run, for the person who is about to record it, and computes the digests that identify
+//! the scenario later.
+//!
+//! The list has programs, settings, and the files of the workspace that steer the CLI: its settings, hooks, tool servers, plugins
+//! and notes. [`Agreed`] keeps the scenarios and subjects that a person has agreed to run here. It is one file of the user, and
+//! each change replaces it as a whole.
+//!
+//! [`made_from`] computes a digest of each part of a scenario that decides what the CLI prints. It covers the meaning of the part:
+//! comments, blanks and the order of keys do not count, and a key with its default value equals a missing one. Keys that only
+//! decide how a recording is judged are left out.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write as _};
+use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use clitape_recording::cassette::hex;
 use clitape_recording::files;
 use clitape_recording::scenario::{
     Model, ModelContent, SayAction, SayBehavior, SayStep, Scenario, ScenarioError, ToolSide,
+    read_toml,
 };
-use clitape_recording::text::whole;
+use clitape_recording::text::{shell_quote, whole};
+use fs_err as fs;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use super::instructions::instructions;
 use super::workspace::{ScenarioFolder, WorkspaceLimits, field};
 use super::{RecordError, RecordSettings};
 
@@ -211,126 +224,369 @@ impl Call {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use fs_err as fs;
+/// The files and folders of a project from which the CLI, or git for it, takes instructions.
+const INSTRUCTIONS: [&str; 7] =
+    [".claude", ".claude-plugin", ".mcp.json", "CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", ".git"];
+/// The JSON keys that make the CLI run a program; a file with one of them counts as instructions, whatever its name.
+/// Keys that end with `Helper` do the same.
+const RUNNING: [&str; 9] = [
+    "hooks",
+    "mcpServers",
+    "lspServers",
+    "statusLine",
+    "subagentStatusLine",
+    "fileSuggestion",
+    "awsAuthRefresh",
+    "awsCredentialExport",
+    "command",
+];
+/// The keys for the arguments, variables and origins of programs.
+const DECIDING: [&str; 7] =
+    ["args", "env", "url", "headers", "permissions", "enabledPlugins", "extraKnownMarketplaces"];
+/// The endings of files that the CLI reads as JSON.
+const JSON: [&str; 3] = ["json", "jsonc", "json5"];
+/// The note on a file that the CLI may read differently, or not at all.
+const UNREADABLE: &str = "which clitape can't read: look at it";
 
-    use super::*;
-
-    const SCENARIO: &str = "
-        title = 't'
-        about = 'a'
-        [record]
-        prompt = 'Go.'
-        args = ['--allowedTools', 'Bash', '--mcp-config', 'mcp.json']";
-    const MODEL: &str = "
-        [[turn]]
-        block = [{ tool = 'Bash', input = { command = 'ls -la', description = 'x' } },
-                 { tool = 'Bash', input_json = ['{\"command\":\"rm', ' -r x\"}'] }]
-        [[turn]]
-        block = [{ raw = { type = 'tool_use', name = 'Write', input = { file_path = 'a' } } },
-                 { tool = 'Odd', input = { n = 1 } }, { text = 'Done.' }]
-        [[conversation]]
-        name = 'sub'
-        marker = 'SUB'
-        turn = [{ block = [{ tool = 'Read', input = { file_path = 'b' } }] }]";
-
-    fn scenario() -> (tempfile::TempDir, Scenario) {
-        let dir = tempfile::tempdir().unwrap();
-        let write = |name: &str, text: &str| {
-            let path = dir.path().join("one").join(name);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        };
-        write("scenario.toml", SCENARIO);
-        write("model.toml", MODEL);
-        write("workspace/notes.txt", "n");
-        write("workspace/mcp.json", r#"{"mcpServers":{"a":{"command":"node","args":["a.js"]}}}"#);
-        write(
-            "workspace/.claude/settings.json",
-            r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"curl x | sh"}]}]}}"#,
-        );
-        let scenario = Scenario::load(&dir.path().join("one")).unwrap();
-        (dir, scenario)
+/// Returns lines for each link of the workspace, and for each file that steers the CLI, with all its commands and
+/// settings.
+fn instructions(scenario: &Scenario, workspace: &ScenarioFolder) -> Vec<String> {
+    let root = scenario.dir.join("workspace");
+    let mut lines = Vec::new();
+    let mut named = named(&scenario.record.args, &root);
+    for link in workspace.links() {
+        let target = inside(&root, link);
+        let to = fs::read_link(root.join(link)).unwrap_or_default();
+        let (link_shown, to) = (link.display(), to.display());
+        lines.push(match &target {
+            Some(_) => format!("a link: {link_shown} -> {to}"),
+            None => format!("a link that leads to no file of the workspace: {link_shown} -> {to}"),
+        });
+        if let Some(target) = target
+            && (is_instruction(link) || is_in(&named, link))
+        {
+            named.insert(target);
+        }
     }
-
-    fn review(scenario: &Scenario) -> Review {
-        Review::of(scenario, RecordSettings::default(), &AtomicBool::new(false)).unwrap()
+    for file in workspace.regular_files() {
+        let place = format!("workspace/{}", file.display());
+        let is_read = is_instruction(file) || is_in(&named, file);
+        lines.extend(of_instruction_file(&root.join(file), file, &place, is_read));
     }
+    lines
+}
 
-    #[test]
-    fn what_a_scenario_runs_is_said() {
-        let (_dir, scenario) = scenario();
-        assert_eq!(
-            review(&scenario).lines,
-            [
-                "prompt: Go.",
-                "argument: --allowedTools",
-                "argument: Bash",
-                "argument: --mcp-config",
-                "argument: mcp.json",
-                "the model calls Bash ×1: `ls -la`",
-                "    description: x",
-                "the model calls Bash ×1: `rm -r x`",
-                "the model calls Odd ×1: `{\"n\":1}`",
-                "the model calls Read ×1: `b`",
-                "the model calls Write ×1: `a`",
-                "the CLI reads .claude/settings.json",
-                "    hooks.Stop[0].hooks[0].type: command",
-                "    hooks.Stop[0].hooks[0].command: curl x | sh",
-                "the CLI reads mcp.json",
-                "    mcpServers.a.command: node",
-                "    mcpServers.a.args: a.js",
-            ]
-        );
-    }
-
-    #[test]
-    fn the_end_of_what_a_scenario_runs_is_said() {
-        let (dir, _) = scenario();
-        for long in [&"x".repeat(3_000), &"x ".repeat(9_000), &"x\n".repeat(9_000)] {
-            let value = |end: &str| Value::from(format!("{long}{end}")).to_string();
-            let text = format!(
-                "title = 't'\nabout = 'a'\n[record]\nprompt = {}\nargs = ['--a', {}, 'EVIL-LAST']\n\
-                 [[record.then]]\nresume = 'id'\nprompt = {}\n",
-                value("EVIL-PROMPT"),
-                value("EVIL-ARG"),
-                value("EVIL-NEXT")
-            );
-            let model = format!(
-                "[[turn]]\nblock = [{{ tool = 'Bash', input = {{ command = {}, description = {}, timeout = 77 }} }}]\n\
-                 [[step]]\nturn = [{{ block = [{{ text = 'x' }}] }}]\n",
-                value("EVIL-COMMAND"),
-                value("EVIL-FIELD")
-            );
-            let one = dir.path().join("one");
-            fs::write(one.join("scenario.toml"), text).unwrap();
-            fs::write(one.join("model.toml"), model).unwrap();
-            let lines = review(&Scenario::load(&one).unwrap()).lines.join("\n");
-            for end in ["PROMPT", "ARG", "LAST", "NEXT", "COMMAND", "FIELD"] {
-                assert!(lines.contains(&format!("EVIL-{end}")), "{end}: {lines}");
+/// Returns the paths of the workspace that the arguments name, as they are written and where links lead.
+fn named(args: &[String], root: &Path) -> BTreeSet<PathBuf> {
+    let mut named = BTreeSet::new();
+    for arg in args {
+        let words = arg.split(['=', ',', ' ', '"', '\'']).filter(|word| !matches!(*word, "" | "."));
+        for word in std::iter::once(arg.as_str()).chain(words) {
+            let path = word.trim_start_matches("{{project}}").trim_start_matches('/');
+            if path.is_empty() && !word.starts_with("{{project}}") {
+                continue;
             }
-            assert!(lines.contains("timeout: 77"), "{lines}");
-            assert_eq!(lines.contains("read scenario.toml)"), long.len() > 4_000);
+            named.extend(normal(Path::new(path)));
+            named.extend(inside(root, Path::new(path)));
+        }
+    }
+    named
+}
+
+/// Returns a path without `.` and `..`, unless it leaves the folder that it begins in.
+fn normal(path: &Path) -> Option<PathBuf> {
+    let mut normal = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::Normal(name) => normal.push(name),
+            Component::CurDir => {}
+            Component::ParentDir if normal.pop() => {}
+            _ => return None,
+        }
+    }
+    Some(normal)
+}
+
+/// Returns the path in the workspace that a path there leads to through all links.
+fn inside(root: &Path, path: &Path) -> Option<PathBuf> {
+    let (root, whole) = (fs::canonicalize(root).ok()?, fs::canonicalize(root.join(path)).ok()?);
+    whole.strip_prefix(root).ok().map(Path::to_owned)
+}
+
+fn is_in(folders: &BTreeSet<PathBuf>, path: &Path) -> bool {
+    folders.iter().any(|folder| path.starts_with(folder))
+}
+
+fn is_instruction(path: &Path) -> bool {
+    path.components()
+        .any(|part| INSTRUCTIONS.iter().any(|name| part.as_os_str().eq_ignore_ascii_case(name)))
+}
+
+fn ends_with(path: &Path, endings: &[&str]) -> bool {
+    let end = path.extension().unwrap_or_default();
+    endings.iter().any(|ending| end.eq_ignore_ascii_case(ending))
+}
+
+/// Returns the lines of a file; empty if it does not steer the CLI.
+fn of_instruction_file(path: &Path, inside: &Path, place: &str, is_read: bool) -> Vec<String> {
+    let shown = inside.display();
+    let is_json = ends_with(inside, &JSON);
+    let Ok(bytes) = files::read(path) else {
+        return vec![format!("the CLI reads {shown}, {UNREADABLE}")];
+    };
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    let begins = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+    let is_like_json = matches!(begins, Some(b'{' | b'['));
+    let value = is_like_json.then(|| serde_json::from_slice::<Value>(bytes).ok()).flatten();
+    let Some(value) = value else {
+        let is_prose = ends_with(inside, &["md"]);
+        let is_other = is_like_json && !is_prose || std::str::from_utf8(bytes).is_err();
+        return match is_read {
+            _ if is_json => vec![format!("the CLI reads {shown}, {UNREADABLE}")],
+            false => Vec::new(),
+            true if is_other => vec![format!("the CLI reads {shown}, {UNREADABLE}")],
+            true if may_run(bytes) || inside.starts_with(".git") => {
+                vec![format!("the CLI reads {shown}, which may run commands: look at it")]
+            }
+            true => vec![format!("the CLI reads {shown}")],
+        };
+    };
+    let settings = CliSettings::of(&value);
+    if !is_read && !settings.runs {
+        return Vec::new();
+    }
+    let mut lines = vec![format!("the CLI reads {shown}")];
+    for (key, text) in &settings.deciding {
+        let setting = whole(key, text, place).into_iter();
+        lines.extend(setting.map(|line| format!("    {line}")));
+    }
+    if !settings.others.is_empty() {
+        let text = settings.others.join("\n");
+        lines.extend(whole("    its other settings", &text, place));
+    }
+    lines
+}
+
+/// Returns whether a text other than JSON has the marks of hooks and of commands that the CLI runs, or of git's
+/// programs.
+fn may_run(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    let is_key = |line: &str| {
+        let line = line.trim_start().trim_start_matches(['"', '\'']);
+        RUNNING.iter().any(|key| {
+            let rest = line.strip_prefix(key);
+            rest.is_some_and(|rest| rest.trim_start_matches(['"', '\'']).starts_with(':'))
+        })
+    };
+    text.contains("!`") || text.contains("```!") || text.lines().any(is_key)
+}
+
+/// The settings in a value of JSON, each with the path of its key.
+#[derive(Default)]
+struct CliSettings {
+    /// True if one of them runs a program.
+    runs: bool,
+    /// The settings that decide what runs, as keys and values.
+    deciding: Vec<(String, String)>,
+    others: Vec<String>,
+}
+
+impl CliSettings {
+    fn of(value: &Value) -> Self {
+        let mut settings = Self::default();
+        settings.add("", value, false);
+        settings
+    }
+
+    fn add(&mut self, key: &str, value: &Value, decides: bool) {
+        match value {
+            Value::Object(fields) if !fields.is_empty() => {
+                for (name, value) in fields {
+                    let runs = RUNNING.contains(&name.as_str()) || name.ends_with("Helper");
+                    self.runs |= runs;
+                    let decides = decides || runs || DECIDING.contains(&name.as_str());
+                    let dot = if key.is_empty() { "" } else { "." };
+                    self.add(&format!("{key}{dot}{name}"), value, decides);
+                }
+            }
+            Value::Array(items) => match words(items) {
+                Some(words) => self.leaf(key, words, decides),
+                None => {
+                    for (at, item) in items.iter().enumerate() {
+                        self.add(&format!("{key}[{at}]"), item, decides);
+                    }
+                }
+            },
+            Value::String(text) => self.leaf(key, text.clone(), decides),
+            value => self.leaf(key, value.to_string(), decides),
         }
     }
 
-    #[test]
-    fn a_digest_is_of_all_that_is_recorded() {
-        let (dir, scenario) = scenario();
-        let before = review(&scenario).digest;
-        assert_eq!(before, review(&scenario).digest);
-        assert_eq!(before.len(), 64);
-        let mut seen = vec![before];
-        for name in ["scenario.toml", "model.toml", "workspace/notes.txt", "workspace/new"] {
-            let path = dir.path().join("one").join(name);
-            let text = fs::read_to_string(&path).unwrap_or_default();
-            fs::write(path, text + "\n").unwrap();
-            let now = review(&scenario).digest;
-            assert!(!seen.contains(&now), "{name}");
-            seen.push(now);
+    fn leaf(&mut self, key: &str, text: String, decides: bool) {
+        match decides {
+            true => self.deciding.push((key.to_owned(), text)),
+            false => self.others.push(format!("{key}: {text}")),
         }
-        fs::create_dir(dir.path().join("one/golden")).unwrap();
-        assert_eq!(seen.last(), Some(&review(&scenario).digest), "goldens are not recorded");
     }
 }
+
+/// Returns a list of short strings as a shell reads it.
+fn words(items: &[Value]) -> Option<String> {
+    let words: Option<Vec<String>> =
+        items.iter().map(|item| item.as_str().map(shell_quote)).collect();
+    words.map(|words| words.join(" ")).filter(|words| words.len() <= LINE)
+}
+
+/// The most bytes of a list that is one line.
+const LINE: usize = 100;
+
+/// The name of the file.
+const AGREED_FILE: &str = "agreed.toml";
+
+/// The reason why the list can't be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum AgreedError {
+    /// The file system returned an error.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The file has other content than such a list.
+    #[error("{path}: {}; remove the file", error.message())]
+    NotList {
+        /// The file.
+        path: PathBuf,
+        /// The error of the TOML parser.
+        error: Box<toml::de::Error>,
+    },
+}
+
+/// The content of the file.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AgreedFile {
+    /// The name of each scenario and subject by its digest.
+    #[serde(default)]
+    agreed: BTreeMap<String, String>,
+}
+
+/// The list of the scenarios and subjects that a person has agreed to run, in a folder of the user.
+#[derive(Debug)]
+pub struct Agreed {
+    path: PathBuf,
+    text: AgreedFile,
+}
+
+impl Agreed {
+    /// Reads the list in `folder`; without a file it is empty.
+    ///
+    /// # Errors
+    ///
+    /// [`AgreedError`] when the file can't be read or is not such a list.
+    pub fn read(folder: &Path) -> Result<Self, AgreedError> {
+        let path = folder.join(AGREED_FILE);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => match toml::from_str(&text) {
+                Ok(text) => text,
+                Err(error) => return Err(AgreedError::NotList { path, error: Box::new(error) }),
+            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => AgreedFile::default(),
+            Err(error) => return Err(error.into()),
+        };
+        Ok(Self { path, text })
+    }
+
+    /// Returns whether the list has this digest.
+    pub fn has(&self, digest: &str) -> bool {
+        self.text.agreed.contains_key(digest)
+    }
+
+    /// Adds a digest to the list and writes the file.
+    ///
+    /// # Errors
+    ///
+    /// [`AgreedError`] when the file can't be written; the old file then stays.
+    pub fn add(&mut self, digest: &str, name: &str) -> Result<(), AgreedError> {
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(folder)?;
+        // Another clitape may have added to the file in the meantime.
+        self.text.agreed.extend(Self::read(folder)?.text.agreed);
+        self.text.agreed.insert(digest.to_owned(), name.to_owned());
+        let text = toml::to_string(&self.text).map_err(io::Error::other)?;
+        let mut new = tempfile::NamedTempFile::new_in(folder)?;
+        new.write_all(text.as_bytes())?;
+        new.persist(&self.path).map_err(|error| error.error)?;
+        Ok(())
+    }
+}
+
+/// The characters of a digest.
+const DIGITS: usize = 16;
+/// The keys of `[record]` that decide whether a recording is taken, and that do not change its content.
+const JUDGES: [&str; 3] = ["exit", "only", "timeout_s"];
+/// The defaults of `[record]`, as JSON.
+const DEFAULTS: [(&str, &str); 5] = [
+    ("args", "[]"),
+    ("login", "\"key\""),
+    ("partial_messages", "true"),
+    ("say", "[]"),
+    ("then", "[]"),
+];
+
+/// Returns the digests of a recording's sources: of each key of `[record]`, of `model.toml` and of `workspace`.
+///
+/// # Errors
+///
+/// [`RecordError`] when a file can't be read, or the workspace is larger than its limits.
+pub fn made_from(
+    scenario: &Scenario,
+    limits: WorkspaceLimits,
+    stop: &AtomicBool,
+) -> Result<BTreeMap<String, String>, RecordError> {
+    let read = |name: &str| read_toml::<Value>(&scenario.dir.join(name));
+    let mut parts = record_digests(read("scenario.toml")?.get("record").unwrap_or(&Value::Null));
+    if scenario.has_model() {
+        parts.insert("model.toml".to_owned(), value_digest(&read("model.toml")?));
+    }
+    let folder = ScenarioFolder::read(&scenario.dir.join("workspace"), limits, stop)?;
+    if folder.files().next().is_some() {
+        let mut hash = Sha256::new();
+        folder.hash(&mut hash, stop)?;
+        parts.insert("workspace".to_owned(), short_digest(hash));
+    }
+    Ok(parts)
+}
+
+/// Returns the digests of the keys of `[record]`.
+fn record_digests(record: &Value) -> BTreeMap<String, String> {
+    let keys = record.as_object().into_iter().flatten();
+    let says = |key: &str, value: &Value| {
+        !JUDGES.contains(&key) && !DEFAULTS.contains(&(key, &value.to_string()))
+    };
+    let keys = keys.map(|(key, value)| (key, without_exits(value.clone())));
+    let keys = keys.filter(|(key, value)| says(key, value));
+    keys.map(|(key, value)| (key.clone(), value_digest(&value))).collect()
+}
+
+/// Returns a value of `[record]` without the exits of further runs.
+fn without_exits(mut value: Value) -> Value {
+    let steps = value.as_array_mut().into_iter().flatten();
+    steps.filter_map(Value::as_object_mut).for_each(|step| {
+        step.remove("exit");
+    });
+    value
+}
+
+/// Returns the digest of a value, with its keys in alphabetical order.
+fn value_digest(value: &Value) -> String {
+    let mut sorted = value.clone();
+    sorted.sort_all_objects();
+    short_digest(Sha256::new_with_prefix(sorted.to_string()))
+}
+
+fn short_digest(hash: Sha256) -> String {
+    let mut digest = hex(&hash.finalize());
+    digest.truncate(DIGITS);
+    digest
+}
+
+#[cfg(test)]
+mod tests;

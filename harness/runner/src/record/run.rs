@@ -1,28 +1,71 @@
-//! Runs the CLI as a scenario says, once or several times in the same folders, in real time.
+//! Runs the CLI as a scenario says, once or several times in the same folders, in real time, and converts the result to its
+//! canonical form, a take.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
+use clitape_gateway::ByteSize;
 use clitape_process::host::HostPaths;
-use clitape_process::{Bounds, Ending, Guard, command};
-use clitape_recording::cassette::{Confinement, Exit, Resume, TickKind};
-use clitape_recording::names::CliVersion;
+use clitape_process::{Bounds, ConfineBy, Ending, Guard, command};
+use clitape_recording::cassette::canon::{
+    MachineFacts, MachineFolder, Substitutions, canonical, conversation_lines,
+};
+use clitape_recording::cassette::{
+    Cli, Confinement, Exit, FORMAT, FurtherRun, Manifest, Origin, RecordCounts, Resume, RunFacts,
+    Take, Tick, TickKind, sha256, timeline,
+};
+use clitape_recording::clock;
+use clitape_recording::limits::{MODEL_LINES, MODEL_REQUEST, OutputLimits, RECORDED_TIME};
+use clitape_recording::names::{CassetteFile, CassettePart, CliVersion};
 use clitape_recording::scenario::{
     Exits, HostPreset, Model, RecordSpec, Scenario, ScenarioError, SessionStep, SignalPlan,
 };
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
 
+use super::answer;
 use super::attended::{Alarm, AttendedRun, AttendedScript, run_attended};
 use super::claude::{self, Claude};
 use super::error::{CliOutput, RecordError};
 use super::host::HostScript;
-use super::sandbox::{Folders, Sandbox};
 use super::script::RunStage;
 use super::server::ModelServer;
-use super::workspace::ScenarioFolder;
-use super::{RecordSettings, cut, history, results};
+use super::workspace::{Folders, Sandbox, ScenarioFolder, WorkspaceLimits};
+
+/// The limits of a recording, and the confinement of the CLI.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecordSettings {
+    /// The limits of the CLI's output.
+    pub output: OutputLimits,
+    /// The longest time of one run of the CLI, even if `record.timeout_s` of the scenario is longer.
+    pub time: Duration,
+    /// The limits of the workspace.
+    pub workspace: WorkspaceLimits,
+    /// The most lines that all `{{lines:N}}` of a `model.toml` may ask for together.
+    pub model_lines: usize,
+    /// The most bytes of a request to the scripted model.
+    pub request: ByteSize,
+    /// The way in which the CLI is confined to its temporary folder; `None` does not confine it.
+    pub confine: Option<ConfineBy>,
+}
+
+impl Default for RecordSettings {
+    fn default() -> Self {
+        Self {
+            output: OutputLimits::default(),
+            time: RECORDED_TIME,
+            workspace: WorkspaceLimits::default(),
+            model_lines: MODEL_LINES,
+            request: MODEL_REQUEST,
+            confine: Some(ConfineBy::Any),
+        }
+    }
+}
 
 /// The raw result of all runs of a scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +73,7 @@ pub(crate) struct RawRecording {
     /// The CLI's version.
     pub(crate) version: CliVersion,
     /// SHA-256 of the CLI's program.
-    pub(crate) cli_sha256: String,
+    cli_sha256: String,
     /// The folders in which the runs took place.
     pub(crate) folders: Folders,
     /// The address of the scripted model, `127.0.0.1:PORT`.
@@ -168,7 +211,7 @@ pub(crate) fn run(
     stop: &AtomicBool,
 ) -> Result<RawRecording, RecordError> {
     let model = Model::load_within(&scenario.dir, settings.model_lines)?;
-    if let Some(what) = cut::overrun(&model) {
+    if let Some(what) = answer::overrun(&model) {
         let path = scenario.dir.join("model.toml");
         return Err(ScenarioError::Invalid { path, what }.into());
     }
@@ -252,7 +295,7 @@ impl SessionRig<'_> {
             let (step, exit) = (step.clone(), ended.exit);
             return Err(RecordError::Unsaid { step, exit, printed: printed() });
         }
-        let (answered, session) = results::summary(&ended.stdout);
+        let (answered, session) = stdout_summary(&ended.stdout);
         let is_sent = |(_, kind): &(u64, TickKind)| matches!(kind, TickKind::Marker(_));
         if wanted.signal.is_some() && !ended.events.iter().any(is_sent) {
             return Err(RecordError::NoSignal { exit: ended.exit, printed: printed() });
@@ -281,7 +324,7 @@ impl SessionRig<'_> {
             transcript,
             history: match wanted.at {
                 0 => Vec::new(),
-                _ => history::history(&server.first_request()),
+                _ => sent_history(&server.first_request()),
             },
         };
         Ok((run, session, confined))
@@ -325,5 +368,233 @@ impl SessionRig<'_> {
             .env("TMPDIR", &folders.tmp)
             .env("ANTHROPIC_BASE_URL", format!("http://{}", self.server.address));
         command
+    }
+}
+
+/// The fields of a record that the recorder reads.
+#[derive(Deserialize)]
+struct RecordFields<'a> {
+    #[serde(rename = "type", borrow, default)]
+    kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    subtype: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    session_id: Option<Cow<'a, str>>,
+}
+
+/// Returns whether a whole stdout has a `result` record, and the session's id, which is that of the first `init`
+/// record, because a line before it may come from a tool server, which can write to the same pipe.
+fn stdout_summary(stdout: &[u8]) -> (bool, Option<String>) {
+    let plain = |id: &str| id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    let (mut is_answered, mut session) = (false, None);
+    for line in stdout.split(|&byte| byte == b'\n') {
+        let Ok(head) = serde_json::from_slice::<RecordFields<'_>>(line) else { continue };
+        is_answered |= head.kind == "result";
+        if session.is_none() && head.kind == "system" && head.subtype.as_deref() == Some("init") {
+            session = head.session_id.filter(|id| plain(id)).map(Cow::into_owned);
+        }
+    }
+    (is_answered, session)
+}
+
+/// The start of a text that the CLI adds to a user message.
+const REMINDER: &str = "<system-reminder>";
+/// The fields of a block that are kept; the transcript contains all of them.
+const KEPT_BLOCKS: [&str; 8] =
+    ["type", "text", "id", "name", "input", "tool_use_id", "is_error", "content"];
+
+/// Returns the earlier conversation that the CLI sends to the model on resume: the messages of its first request as JSON
+/// lines; empty if the body is not a request.
+///
+/// Reasoning, messages with the role `system`, the reminders and prompts that the CLI adds, and fields that control caching are left out.
+fn sent_history(body: &[u8]) -> Vec<u8> {
+    let body: Value = serde_json::from_slice(body).unwrap_or_default();
+    let mut lines = Vec::new();
+    for message in body["messages"].as_array().into_iter().flatten() {
+        let Some(role) = message["role"].as_str() else { continue };
+        let content = sent_blocks(&message["content"]);
+        if role != "system" && !content.is_empty() {
+            lines.extend(json!({ "role": role, "content": content }).to_string().into_bytes());
+            lines.push(b'\n');
+        }
+    }
+    lines
+}
+
+fn sent_blocks(content: &Value) -> Vec<Value> {
+    match content {
+        Value::String(text) => sent_blocks(&json!([{ "type": "text", "text": text }])),
+        Value::Array(all) => all.iter().filter_map(sent_block).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn sent_block(block: &Value) -> Option<Value> {
+    let kind = block["type"].as_str()?;
+    let is_reminder = block["text"].as_str().is_some_and(|text| text.starts_with(REMINDER));
+    if is_reminder || kind.contains("thinking") {
+        return None;
+    }
+    let kept =
+        KEPT_BLOCKS.iter().filter_map(|key| Some(((*key).to_owned(), block.get(*key)?.clone())));
+    Some(Value::Object(kept.collect::<Map<_, _>>()))
+}
+
+/// Converts `recording` to its canonical form. A value that several runs contain gets one placeholder.
+pub(crate) fn into_take(recording: &RawRecording, scenario: &Scenario) -> Take {
+    let mut canonicalizer =
+        Canonicalizer { substitutions: None, facts: machine_facts(recording), counts: [].into() };
+    let first = canonicalizer.convert(&recording.first);
+    let further = recording.further.iter().zip(&scenario.record.then);
+    let further =
+        further.map(|(run, step)| canonicalizer.convert(run).into_further(run, step)).collect();
+    let manifest = Manifest {
+        format: FORMAT,
+        scenario: scenario.name.clone(),
+        origin: Origin::Recorded,
+        allowed_secrets: Vec::new(),
+        cli: Cli {
+            version: recording.version.clone(),
+            sha256: Some(recording.cli_sha256.clone()),
+            argv: first.argv,
+            platform: format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH),
+            date: clock::today(),
+            confined: recording.confined,
+        },
+        exit: Some(recording.first.exit),
+        counts: RecordCounts::default(),
+        made_from: BTreeMap::new(),
+        canonical: canonicalizer.counts,
+        redacted: BTreeMap::new(),
+        sha256: (1..)
+            .zip(std::iter::once(&recording.first).chain(&recording.further))
+            .map(|(number, run)| {
+                (CassetteFile::new(CassettePart::RawStdout, number), sha256(&run.stdout))
+            })
+            .collect(),
+        runs: Vec::new(),
+    };
+    let CanonicalRun { stdout, timeline, stderr, stdin, transcript, .. } = first;
+    Take { manifest, timeline, stdout, stderr, stdin, transcript, further }
+}
+
+/// The canonical form of one run.
+struct CanonicalRun {
+    argv: Vec<String>,
+    timeline: Vec<Tick>,
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+    stdin: Vec<u8>,
+    transcript: Vec<u8>,
+    history: Vec<u8>,
+}
+
+impl CanonicalRun {
+    fn into_further(self, run: &RawRun, step: &SessionStep) -> FurtherRun {
+        let Self { argv, timeline, stdout, stderr, transcript, history, .. } = self;
+        let (resume, exit, counts) = (step.resume, run.exit, RecordCounts::default());
+        let facts = RunFacts { resume, argv, exit, counts };
+        FurtherRun { facts, stdout, timeline, stderr, transcript, history }
+    }
+}
+
+/// Converts one run after the other to its canonical form.
+struct Canonicalizer {
+    facts: MachineFacts,
+    substitutions: Option<Substitutions>,
+    /// The number of replacements in all runs, by rule.
+    counts: BTreeMap<String, u64>,
+}
+
+impl Canonicalizer {
+    fn convert(&mut self, run: &RawRun) -> CanonicalRun {
+        let (stdout, mut substitutions) = match self.substitutions.take() {
+            None => canonical(&run.stdout, &self.facts),
+            Some(mut known) => (known.apply_lines(&run.stdout), known),
+        };
+        let stdin = substitutions.apply_lines(&run.stdin);
+        let transcript = substitutions.apply_lines(&conversation_lines(&run.transcript));
+        let stderr = substitutions.apply_lines(&run.stderr);
+        let history = substitutions.apply_lines(&run.history);
+        for part in [&stdout, &transcript, &stdin, &stderr, &history] {
+            for (rule, n) in &part.counts {
+                *self.counts.entry(rule.clone()).or_default() += n;
+            }
+        }
+        let events = run.events.iter().cloned();
+        let timeline = timeline(events, |raw| stdout.map_offset(raw), |raw| stderr.map_offset(raw));
+        let argv = run.argv.iter().map(|arg| substitutions.apply_text(arg)).collect();
+        self.substitutions = Some(substitutions);
+        CanonicalRun {
+            argv,
+            timeline,
+            stdout: stdout.bytes,
+            stderr: stderr.bytes,
+            stdin: stdin.bytes,
+            transcript: transcript.bytes,
+            history: history.bytes,
+        }
+    }
+}
+
+fn machine_facts(recording: &RawRecording) -> MachineFacts {
+    let folders = &recording.folders;
+    let user = nix::unistd::User::from_uid(nix::unistd::Uid::effective());
+    MachineFacts {
+        paths: vec![
+            (folders.project.clone(), MachineFolder::Project),
+            (folders.home.clone(), MachineFolder::Home),
+            (folders.tmp.clone(), MachineFolder::Tmp),
+        ],
+        host: nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok()),
+        user: user.ok().flatten().map(|user| user.name),
+        address: Some(recording.address.clone()),
+        cli_version: Some(recording.version.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stdout_is_summed_up() {
+        let result = "{\"type\":\"result\",\"session_id\":\"b\"}\n".to_owned();
+        let system = |subtype, id| {
+            format!("{{\"type\":\"system\",\"subtype\":\"{subtype}\",\"session_id\":\"{id}\"}}\n")
+        };
+        for (stdout, expect) in [
+            (String::new(), (false, None)),
+            (system("init", "a-1"), (false, Some("a-1"))),
+            (system("x", "transcript") + &system("init", "a-1") + &result, (true, Some("a-1"))),
+            (system("init", "../x") + &system("init", "b"), (false, Some("b"))),
+            (result, (true, None)),
+        ] {
+            let expect = (expect.0, expect.1.map(str::to_owned));
+            assert_eq!(stdout_summary(stdout.as_bytes()), expect, "{stdout}");
+        }
+    }
+
+    #[test]
+    fn a_request_contains_the_conversation_so_far() {
+        let body = br#"{"model":"m","messages":[
+            {"role":"user","content":[
+                {"type":"text","text":"<system-reminder>date"},
+                {"type":"text","text":"Go","cache_control":{"type":"ephemeral"}}]},
+            {"role":"system","content":"env"},
+            {"role":"assistant","content":[
+                {"type":"thinking","thinking":"hm","signature":"s"},
+                {"type":"tool_use","id":"t","name":"Bash","input":{"command":"ls"}}]},
+            {"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"a","is_error":true}]},
+            {"role":"user","content":"On."}]}"#;
+        let expect = [
+            r#"{"role":"user","content":[{"type":"text","text":"Go"}]}"#,
+            r#"{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"Bash","input":{"command":"ls"}}]}"#,
+            r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","is_error":true,"content":"a"}]}"#,
+            r#"{"role":"user","content":[{"type":"text","text":"On."}]}"#,
+        ];
+        let lines = String::from_utf8(sent_history(body)).unwrap();
+        assert_eq!(lines.lines().collect::<Vec<_>>(), expect);
+        assert!(sent_history(b"no JSON").is_empty());
     }
 }

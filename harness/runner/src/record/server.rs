@@ -1,9 +1,12 @@
 //! Serves the scripted model as a Messages API on loopback, in real time, on its own thread.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
+use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -13,7 +16,7 @@ use clitape_process::threads::start;
 use clitape_recording::clock;
 use clitape_recording::scenario::{Model, ModelConversation, ModelFailureKind};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
-use hyper::body::{Bytes, Incoming};
+use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::server::conn::http1;
@@ -25,13 +28,12 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
+use tokio::time::{Sleep, sleep};
 
-use super::answer::{INPUT_TOKENS, Writer};
+use super::answer::{INPUT_TOKENS, ResponseStep, Writer};
 use super::attended::Alarm;
-use super::paced::Paced;
-use super::request::ModelRequest;
-use super::sandbox::Folders;
-use super::script::{Attempts, RunStage, choose, complaint};
+use super::script::{Attempts, ModelRequest, RunStage, choose, complaint};
+use super::workspace::Folders;
 
 /// A running server. Dropping it stops the server.
 pub(crate) struct ModelServer {
@@ -314,6 +316,64 @@ fn typed(kind: &'static str, body: Paced) -> Response<Paced> {
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     response
+}
+
+/// A response body that sends its [`ResponseStep`]s one by one, each after a delay, or breaks off. A single step without a delay is sent with its length.
+struct Paced {
+    steps: VecDeque<ResponseStep>,
+    /// The timer for the next step.
+    due: Option<Pin<Box<Sleep>>>,
+}
+
+impl Paced {
+    pub(crate) fn new(steps: Vec<ResponseStep>) -> Self {
+        Self { steps: steps.into(), due: None }
+    }
+
+    pub(crate) fn at_once(bytes: impl Into<Bytes>) -> Self {
+        Self::new(vec![ResponseStep { delay: Duration::ZERO, bytes: Some(bytes.into()) }])
+    }
+}
+
+impl Body for Paced {
+    type Data = Bytes;
+    /// Returns the error that makes the server close the connection inside the body.
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        let Some(step) = self.steps.front() else {
+            return Poll::Ready(None);
+        };
+        let delay = step.delay;
+        if !delay.is_zero() {
+            let due = self.due.get_or_insert_with(|| Box::pin(sleep(delay)));
+            ready!(due.as_mut().poll(context));
+            self.due = None;
+        }
+        let step = self.steps.pop_front();
+        Poll::Ready(step.map(|step| match step.bytes {
+            Some(bytes) => Ok(Frame::data(bytes)),
+            None => Err(io::ErrorKind::ConnectionAborted.into()),
+        }))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self.steps.front() {
+            Some(ResponseStep { delay, bytes: Some(bytes) })
+                if self.steps.len() == 1 && delay.is_zero() =>
+            {
+                SizeHint::with_exact(bytes.len() as u64)
+            }
+            _ => SizeHint::new(),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use super::*;
-use crate::record::request::ModelRequest;
-use crate::record::script::{Attempts, RunStage, choose};
+use crate::record::script::{Attempts, ModelRequest, RunStage, choose};
+
+mod cut;
 
 fn write<T>(turn: &str, with: impl FnOnce(&Writer<'_>) -> T) -> T {
     let script: Model = toml::from_str(turn).unwrap();

@@ -7,7 +7,9 @@ use clitape_process::Overflow;
 use clitape_recording::scenario::Trigger;
 
 use super::*;
-use crate::record::sandbox::Folders;
+use crate::record::workspace::Folders;
+
+mod trigger;
 
 /// The time between two checks of a script's effects.
 const LOOK: Duration = Duration::from_millis(10);

@@ -1,7 +1,7 @@
 //! Tests of the host without a CLI: lines of stdout in, lines of stdin out.
 
 use super::*;
-use crate::record::sandbox::Folders;
+use crate::record::workspace::Folders;
 
 const RESULT: &str = r#"{"type":"result","subtype":"success"}"#;
 const INIT: &str = r#"{"type":"system","subtype":"init"}"#;

@@ -1,0 +1,4 @@
+mod agreed;
+mod instructions;
+mod made_from;
+mod review;
