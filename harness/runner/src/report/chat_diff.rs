@@ -9,8 +9,8 @@ use clitape_recording::text::markup::Span;
 use clitape_recording::text::{changed_words, pad, plain, plural, width};
 use maud::{Markup, html};
 
-use super::page::chat::{StyledRun, columns, wrap};
-use super::style::{BAD, DIM, GOOD, STRONG_BAD, STRONG_GOOD};
+use super::chat::{StyledRun, columns, wrap};
+use super::text::{BAD, DIM, GOOD, STRONG_BAD, STRONG_GOOD};
 
 /// The width of a message in columns.
 const WIDTH: usize = 48;

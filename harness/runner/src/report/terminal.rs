@@ -1,19 +1,23 @@
-//! Writes a test run to the terminal: a line for each scenario, then every finding, then the summary.
+//! Writes a test run to the terminal: a line for each scenario, then every finding, then the summary, and what was at stake
+//! (`clitape test --marks`). A trace is a timeline: one line for each entry, with the time first.
 
 use std::io::{self, Write};
 use std::time::Duration;
 
+use anstyle::Style;
 use clitape_judge::{ContextMoment, DiffLine, DiffSide, Finding, FindingCommand};
 use clitape_recording::text::{pad, plain, plural};
+use clitape_recording::trace::{Entry, Lane};
 
 use super::chat_diff::{EXPECTED, write_chat};
 use super::groups::{Detail, FindingGroup, counted, groups};
 use super::model::{CheckRun, Report, ScenarioRun, Tally};
-use super::style::{BAD, BOLD, COOL, DIM, GOOD, ODD, STRONG_BAD, STRONG_GOOD};
 use super::text::{
-    self, ContextRow, DIFF_LINES, INPUT, OUTPUT, change_text, clip, commands, mends, ran, rows,
-    verdict,
+    self, BAD, BOLD, COOL, ContextRow, DIFF_LINES, DIM, GOOD, INPUT, ODD, OUTPUT, STRONG_BAD,
+    STRONG_GOOD, WARM, change_text, clip, commands, mends, ran, rows, verdict,
 };
+use crate::check::{Mark, Marks};
+use crate::replay::ReplaySummary;
 
 /// The most lines of a diff that are shown for a review.
 const REVIEW_LINES: usize = 40;
@@ -238,6 +242,95 @@ pub fn timings(report: &Report, elapsed: Duration) -> String {
         .map(|(took, name)| format!("{} {:.1} s", plain(name), took.as_secs_f64()))
         .collect();
     format!("{took}; slowest: {}", slowest.join(", "))
+}
+
+/// Writes a line for everything that can be at stake: how often it was, and where first; then the rest, which never
+/// was.
+///
+/// # Errors
+///
+/// When `out` can't be written to.
+pub fn marks(marks: &Marks, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "\n{BOLD}at stake{BOLD:#} {DIM}(checks and replays, the first one){DIM:#}")?;
+    for mark in Mark::all() {
+        if let Some(stake) = marks.get(mark) {
+            let (name, times) = (mark.to_string(), stake.times);
+            writeln!(out, "  {name:<34} {times:>9}  {DIM}{}{DIM:#}", plain(&stake.first))?;
+        } else if let Some(why) = mark.out_of_reach() {
+            writeln!(out, "  {:<34} {:>9}  {DIM}{why}{DIM:#}", mark.to_string(), "-")?;
+        }
+    }
+    let never: Vec<Mark> = marks.never().collect();
+    if never.is_empty() {
+        return writeln!(out, "everything that can be at stake was");
+    }
+    writeln!(out, "\n{BAD}never at stake: {}{BAD:#}", plural(never.len(), "kind"))?;
+    for mark in never {
+        writeln!(out, "  {mark}")?;
+    }
+    writeln!(
+        out,
+        "  what is never at stake can't be found; add a scenario that has it, or a plan of a scenario as [[plan]]"
+    )
+}
+
+/// Writes one entry.
+///
+/// # Errors
+///
+/// When `out` can't be written to.
+pub fn write_entry(out: &mut dyn Write, entry: &Entry) -> io::Result<()> {
+    let style = entry_style(entry);
+    let seconds = format!("{}.{:03}", entry.at / 1000, entry.at % 1000);
+    let lane = entry.lane;
+    let text = entry.headline();
+    writeln!(out, "{DIM}{seconds:>9}{DIM:#}  {DIM}{lane:<9}{DIM:#}  {style}{text}{style:#}")
+}
+
+fn entry_style(entry: &Entry) -> Style {
+    match (entry.lane, entry.kind.as_ref()) {
+        _ if entry.is_refused() => BAD,
+        (_, "diagnostic" | "unknown" | "failed") => BAD,
+        (_, "notice") => ODD,
+        (_, "outcome" | "final") => BOLD,
+        (Lane::Read, _) => DIM,
+        (Lane::Lifecycle, _) => COOL,
+        (Lane::Bus, _) => WARM,
+        (Lane::Telegram | Lane::Acp | Lane::Sse | Lane::Session, _) => GOOD,
+    }
+}
+
+/// Writes how many lines of the input were understood, and which kinds of record were unknown.
+///
+/// # Errors
+///
+/// When `out` can't be written to.
+pub fn footer(out: &mut dyn Write, replay: &ReplaySummary) -> io::Result<()> {
+    let ReplaySummary { entries, stats, masked } = replay;
+    let style = if stats.unusable + stats.unknown > 0 { ODD } else { DIM };
+    writeln!(
+        out,
+        "{style}{}, {}: {} understood, {} unknown, {} unusable, {} blank; {}{style:#}",
+        plural(stats.bytes, "byte"),
+        plural(stats.lines, "line"),
+        stats.records,
+        stats.unknown,
+        stats.unusable,
+        stats.blank,
+        plural(*entries, "trace entry"),
+    )?;
+    for (kind, count) in &stats.unknown_kinds {
+        writeln!(out, "{ODD}unknown: {} ×{count}{ODD:#}", plain(kind))?;
+    }
+    for (what, count) in [("bytes not read", stats.unread), ("bad UTF-8", stats.replaced)] {
+        if count > 0 {
+            writeln!(out, "{ODD}{what}: {count}{ODD:#}")?;
+        }
+    }
+    for (rule, count) in masked.iter() {
+        writeln!(out, "{DIM}masked: {rule} ×{count}{DIM:#}")?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

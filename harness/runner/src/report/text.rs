@@ -1,8 +1,9 @@
-//! The words that several writers share: the counts and the verdict of a run; and of a finding its class, the input
-//! beside the output, and its diff as plain lines.
+//! The words and colours that several writers share: the counts and the verdict of a run; and of a finding its class, the
+//! input beside the output, and its diff as plain lines.
 
 use std::borrow::Cow;
 
+use anstyle::{AnsiColor, Style};
 use clitape_judge::{ContextMoment, DiffLine, Finding, FindingCommand, FindingId, FindingKind};
 use clitape_recording::text::{Keep, pad, plural, truncate};
 
@@ -138,3 +139,13 @@ pub(super) fn lanes_text(finding: &Finding) -> Vec<String> {
 pub(super) fn clip(text: &str, columns: usize) -> Cow<'_, str> {
     truncate(text, columns, Keep::Start)
 }
+
+pub(super) const DIM: Style = Style::new().dimmed();
+pub(super) const BOLD: Style = Style::new().bold();
+pub(super) const GOOD: Style = AnsiColor::Green.on_default();
+pub(super) const BAD: Style = AnsiColor::Red.on_default();
+pub(super) const STRONG_GOOD: Style = GOOD.bold().underline();
+pub(super) const STRONG_BAD: Style = BAD.bold().underline();
+pub(super) const ODD: Style = AnsiColor::Yellow.on_default();
+pub(super) const COOL: Style = AnsiColor::Cyan.on_default();
+pub(super) const WARM: Style = AnsiColor::Magenta.on_default();

@@ -2,30 +2,35 @@
 //!
 //! Everything but the scrubber is plain HTML, so that it is visible without the script. A content security policy names
 //! style and script by their hashes, so that a browser loads and runs no other.
+//!
+//! Each scenario has a section with its verdicts, its runs with prompts and results, its goldens and invariants, and the
+//! provenance of its bytes: who printed them, when, with which command, and what was replaced in them. A finding has its sentence,
+//! the expected chat beside the actual one, the input beside the output, the diff, and the command that reproduces it.
 
-pub(crate) mod chat;
-pub(super) mod found;
-mod frame;
-pub(crate) mod frames;
-pub(crate) mod key_frames;
-mod provenance;
-mod section;
-pub(crate) mod waterfall;
-
+use clitape_judge::{ContextMoment, DiffLine, DiffSide, Finding};
+use clitape_recording::cassette::{Confinement, Manifest, Origin};
+use clitape_recording::names::{CassetteFile, CassettePart};
 use clitape_recording::scenario::ChatProfile;
-use clitape_recording::text::markup;
-use clitape_recording::trace::Lane;
-use maud::html;
+use clitape_recording::text::{markup, plural};
+use clitape_recording::trace::{Entry, Lane};
+use maud::{Markup, display, html};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::text::verdict;
-use crate::suite::{CaseRun, ProofCase};
-use clitape_judge::Finding;
-pub(crate) use found::found;
+use crate::report::chat::{PersonAct, STOP, act};
+use crate::report::chat_diff::{EXPECTED, chat_markup};
+use crate::report::groups::nearest;
+use crate::report::text::{ContextRow, change_text, commands, rows, verdict};
+use crate::suite::{CaseRun, ComparedGolden, ProofCase};
 use frame::ScriptData;
+use frames::key_frame_strip;
+use waterfall::{seconds, waterfall};
+
+mod frame;
+pub(crate) mod frames;
+pub(crate) mod waterfall;
+
 pub(crate) use frame::{PageFrame, badge, document};
-pub(crate) use provenance::{confinement, origin};
 
 /// The style of every page.
 pub(crate) const STYLE: &str = include_str!("page.css");
@@ -82,7 +87,7 @@ pub fn page(cases: &[ProofCase]) -> String {
         "\n"
         main {
             @for (place, case) in places.zip(cases) {
-                (section::section(place, case, &data.runs[place..]))
+                (section(place, case, &data.runs[place..]))
             }
         }
         "\n"
@@ -136,7 +141,7 @@ pub fn seen_page(seen: SeenRun<'_>) -> String {
                 table.invariants {
                     tbody { @for (what, how) in legs { tr { td { b { (what) } } td { (how) } } "\n" } }
                 }
-                (section::run(0, run, &shown, true))
+                (run_section(0, run, &shown, true))
             }
         }
         "\n"
@@ -185,5 +190,371 @@ impl Serialize for Visible<'_, Map<String, Value>> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let fields = self.0.iter().map(|(key, value)| (Visible(key.as_str()), Visible(value)));
         serializer.collect_map(fields)
+    }
+}
+
+/// The most lines of a golden that are shown; further ones are counted.
+const GOLDEN_LINES: usize = 200;
+/// The most events of a table. A run with more has several tables, and all but the first are folded.
+const EVENTS: usize = 1_000;
+
+/// Returns the section of a case. `place` is the index of its first run among all runs of the page, and `data` is what
+/// the script draws of the runs from there on.
+fn section(place: usize, case: &ProofCase, data: &[RunData<'_>]) -> Markup {
+    html! {
+        section.case {
+            h2 { (case.title) " " small { (case.name) " · claude " (case.version()) } } "\n"
+            p {
+                (case.about)
+                @if !case.tracks.is_empty() { " Guards " (case.tracks.join(", ")) "." }
+            }
+            "\n"
+            (verdicts(case))
+            @if let Some(finding) = nearest(failed(case)) { h3 { "What failed" } (found(finding)) }
+            @for ((place, of), data) in (place..).zip(&case.runs).zip(data) {
+                (run_section(place, of, data, case.runs.len() == 1))
+            }
+            (goldens(&case.goldens))
+            (invariants(case))
+            (provenance(case))
+        }
+        "\n"
+    }
+}
+
+/// Returns the findings of goldens, each with its lane.
+fn failed(case: &ProofCase) -> impl Iterator<Item = (&str, &Finding)> {
+    case.goldens.iter().filter_map(|golden| Some((golden.view.as_str(), golden.finding.as_ref()?)))
+}
+
+fn verdicts(case: &ProofCase) -> Markup {
+    let invariants = case.invariants();
+    let held = invariants.iter().filter(|(_, broken)| broken.is_none()).count();
+    let all_goldens = case.goldens.iter().all(|golden| golden.finding.is_none());
+    let word = format!("{}, {held} held", plural(invariants.len(), "invariant"));
+    let origin = origin(case.manifest.origin);
+    html! {
+        p.verdicts {
+            (badge(all_goldens && !case.goldens.is_empty(), &case.goldens_word())) " "
+            (badge(case.diverging().is_none() && case.plans > 0, &case.sweep_word())) " "
+            (badge(held == invariants.len(), &word)) " "
+            @if case.manifest.origin != Origin::Recorded {
+                (badge(false, &format!("{origin}: not recorded by clitape")))
+            }
+        }
+        "\n"
+        @if let Some(finding) = case.diverging() { (found(finding)) }
+    }
+}
+
+/// Returns one run of the CLI: the prompt, the key frames, the waterfall, the scrubber and the events. `alone` is true
+/// if its scenario has no other run.
+fn run_section(place: usize, run: &CaseRun, data: &RunData<'_>, alone: bool) -> Markup {
+    html! {
+        section.run data-run=(place) tabindex="-1" {
+            @if !alone {
+                h3 { "Run " (run.number) " " small { (run.resumed().unwrap_or("begins the session")) } }
+                "\n"
+            }
+            @if let Some(prompt) = run.prompt() {
+                p.asked { b { "Prompt" } " " q { (prompt) } } "\n"
+            }
+            @for (entry, act) in run.entries.iter().filter_map(|entry| Some((entry, act(entry)?))) {
+                p.asked {
+                    @match act {
+                        PersonAct::Writes(text) => { b { "Message" } " " q { (text) } }
+                        PersonAct::Interrupts => { b { "Interrupt" } " " (STOP) }
+                    }
+                    " " small { (seconds(entry.at)) }
+                }
+                "\n"
+            }
+            (key_frame_strip(place, &run.entries, &data.chat))
+            (waterfall(&run.entries))
+            (scrubber())
+            (events(run))
+        }
+        "\n"
+    }
+}
+
+/// Returns the elements that the script fills; they are hidden without the script.
+fn scrubber() -> Markup {
+    html! {
+        div.scrubber.js-only {
+            div.controls {
+                button.back title="one event back (←)" { "◀" }
+                button.play title="play or stop (space)" { "▶ play" }
+                button.on title="one event on (→)" { "▶" }
+                input.time type="range" min="0" value="0" aria-label="virtual time";
+                output.clock {}
+            }
+            div.panes {
+                div.phone aria-live="off" {
+                    div.head { b { "Agent" } " " span.status {} }
+                    div.window { div.chat {} }
+                }
+                div.detail {
+                    h3.what {}
+                    p.headline {}
+                    details { summary { "Its data" } pre.entry {} }
+                    h3.which {}
+                    details { summary { "The line" } pre.record {} }
+                }
+            }
+        }
+        "\n"
+    }
+}
+
+/// Returns every event, readable without the script.
+fn events(run: &CaseRun) -> Markup {
+    let chunks = run.entries.chunks(EVENTS).enumerate();
+    html! {
+        details.events open {
+            summary { "Events" }
+            div.lanes.js-only {}
+            div.scroll {
+                @for (place, chunk) in chunks.map(|(chunk, entries)| (chunk * EVENTS, entries)) {
+                    @if run.entries.len() <= EVENTS {
+                        (table(place, chunk))
+                    } @else {
+                        details.chunk open[place == 0] {
+                            summary {
+                                "Events " (place + 1) " to " (place + chunk.len())
+                                ", from " (seconds(chunk[0].at))
+                            }
+                            (table(place, chunk))
+                        }
+                    }
+                }
+            }
+        }
+        "\n"
+    }
+}
+
+/// Returns the table of some events; `place` is the index of the first one in the run.
+fn table(place: usize, entries: &[Entry]) -> Markup {
+    html! {
+        table {
+            thead { tr { th { "time" } th { "lane" } th { "event" } } }
+            tbody {
+                @for (number, entry) in (place..).zip(entries) {
+                    @let lane = entry.lane.as_str();
+                    tr data-entry=(number) class=(lane) {
+                        td { (seconds(entry.at)) } td { (lane) } td { (entry.headline()) }
+                    }
+                    "\n"
+                }
+            }
+        }
+    }
+}
+
+fn goldens(goldens: &[ComparedGolden]) -> Markup {
+    html! {
+        h3 { "Goldens" } "\n"
+        @for ComparedGolden { view, path, text, finding } in goldens {
+            @let word = if finding.is_some() { "differs" } else { "held" };
+            details open[finding.is_some()] {
+                summary { (badge(finding.is_none(), word)) " " (view) " " small { (path) } }
+                @if let Some(finding) = finding { (found(finding)) }
+                @if let Some(text) = text {
+                    pre.golden {
+                        @for line in text.lines().take(GOLDEN_LINES) { (line) "\n" }
+                        @if let more @ 1.. = text.lines().count().saturating_sub(GOLDEN_LINES) {
+                            "… " (plural(more, "more line"))
+                        }
+                    }
+                }
+            }
+            "\n"
+        }
+    }
+}
+
+fn invariants(case: &ProofCase) -> Markup {
+    let further = if case.runs.len() == 1 { "" } else { "; further runs paced, in one chat" };
+    html! {
+        h3 { "Invariants" } "\n"
+        p.note { "Held in every channel, paced and under every plan" (further) "." } "\n"
+        table.invariants {
+            tbody {
+                @for (rule, broken) in case.invariants() {
+                    @let word = if broken.is_none() { "held" } else { "broken" };
+                    tr {
+                        td { (badge(broken.is_none(), word)) }
+                        td { (display(rule.kind)) }
+                        td { (broken.map_or(rule.demand, |found| &found.sentence)) }
+                    }
+                    "\n"
+                }
+            }
+        }
+    }
+}
+
+/// Returns the finding as HTML.
+pub(crate) fn found(finding: &Finding) -> Markup {
+    let Finding { id, place, sentence, context, chat, diff, .. } = finding;
+    html! {
+        p.finding { b { (display(id)) } " " (place) ": " (sentence) } "\n"
+        @if let Some(change) = change_text(finding) { p.note { (change) } "\n" }
+        @if let Some(chat) = chat { (chat_markup(chat, EXPECTED)) }
+        // If there is a chat, the lane is folded.
+        @if chat.is_none() { (found_lane(context, diff)) }
+        @else if !context.is_empty() || !diff.is_empty() {
+            details { summary { "What came in, and the lane" } (found_lane(context, diff)) } "\n"
+        }
+        @for (label, command) in commands(finding) {
+            p.label { (label) }
+            pre { (command) } "\n"
+        }
+    }
+}
+
+/// Returns the input beside the output, and the lane's diff.
+fn found_lane(context: &[ContextMoment], diff: &[DiffLine]) -> Markup {
+    html! {
+        @if !context.is_empty() {
+            table.beside {
+                thead { tr { th { "time" } th { "what came in" } th { "what was seen" } } }
+                tbody {
+                    @for ContextRow { time, input, output } in rows(context) {
+                        tr { td { (time) } td { (input) } td { (output) } } "\n"
+                    }
+                }
+            }
+        }
+        @if !diff.is_empty() { (difference(diff)) "\n" }
+    }
+}
+
+/// Returns an aligned diff.
+pub(crate) fn difference(lines: &[DiffLine]) -> Markup {
+    let text = |line: &DiffLine| {
+        html! {
+            (line.side.mark()) " "
+            @for (changed, text) in &line.parts {
+                @if *changed { b { (text) } } @else { (text) }
+            }
+        }
+    };
+    html! {
+        pre.diff {
+            @for line in lines {
+                @match line.side {
+                    DiffSide::Both | DiffSide::Gap => { span { (text(line)) } }
+                    DiffSide::Expected => { del { (text(line)) } }
+                    DiffSide::Got => { ins { (text(line)) } }
+                }
+            }
+        }
+    }
+}
+
+/// Returns the provenance of the case, then that of each of its runs.
+fn provenance(case: &ProofCase) -> Markup {
+    html! {
+        h3 { "Provenance" } "\n"
+        (provenance_list(&provenance_of_case(case)))
+        @for run in &case.runs {
+            @if case.runs.len() > 1 { h4 { "Run " (run.number) } "\n" }
+            (provenance_list(&provenance_of_run(case, run)))
+        }
+    }
+}
+
+fn provenance_list(rows: &[(String, String)]) -> Markup {
+    html! {
+        dl.provenance {
+            @for (name, value) in rows {
+                div {
+                    dt { (name) }
+                    dd { @if value.is_empty() { "not known" } @else { (value) } }
+                }
+                "\n"
+            }
+        }
+    }
+}
+
+fn provenance_of_case(case: &ProofCase) -> Vec<(String, String)> {
+    let manifest = &case.manifest;
+    let cli = &manifest.cli;
+    let replaced: Vec<String> =
+        manifest.canonical.iter().map(|(rule, count)| format!("{rule} ×{count}")).collect();
+    let replaced = if replaced.is_empty() { "nothing".to_owned() } else { replaced.join(", ") };
+    vec![
+        ("Origin".into(), origin(manifest.origin).to_owned()),
+        ("CLI".into(), format!("claude {}", cli.version)),
+        ("SHA-256 of the CLI".into(), cli.sha256.clone().unwrap_or_default()),
+        ("Platform".into(), cli.platform.clone()),
+        ("Date".into(), cli.date.clone()),
+        ("Confined".into(), confinement(manifest).unwrap_or_default().to_owned()),
+        ("Replaced, by rule".into(), replaced),
+    ]
+}
+
+fn provenance_of_run(case: &ProofCase, run: &CaseRun) -> Vec<(String, String)> {
+    let hash = |file: &CassetteFile| case.manifest.sha256.get(file).cloned().unwrap_or_default();
+    let kept = CassetteFile::new(CassettePart::Stdout, run.number);
+    let counts = run.counts;
+    let mut rows = vec![
+        ("Command line".into(), run.argv.join(" ")),
+        ("Exit".into(), run.exit.map(|exit| exit.to_string()).unwrap_or_default()),
+        (
+            "Size".into(),
+            [(counts.bytes, "byte"), (counts.lines, "line"), (counts.reads, "read")]
+                .map(|(n, noun)| plural(n, noun))
+                .join(", "),
+        ),
+        (
+            "SHA-256 of raw stdout".into(),
+            hash(&CassetteFile::new(CassettePart::RawStdout, run.number)),
+        ),
+        (format!("SHA-256 of {kept}"), hash(&kept)),
+        ("Shown here".into(), format!("whole lines, as goldens are made: {}", run.command())),
+    ];
+    if !run.stderr.is_empty() {
+        rows.push(("Printed on stderr".into(), run.stderr.clone()));
+    }
+    rows
+}
+
+/// Describes for people how the CLI was confined while it was recorded; `None` if that is unknown.
+pub(crate) fn confinement(manifest: &Manifest) -> Option<&'static str> {
+    match (manifest.origin, manifest.cli.confined) {
+        (_, Some(Confinement::Landlock)) => Some("confined by Landlock to its temporary folder"),
+        (_, Some(Confinement::Bubblewrap)) => {
+            Some("confined by bubblewrap to its temporary folder")
+        }
+        (Origin::Recorded, None) => Some("not confined"),
+        (Origin::Imported | Origin::Composed | Origin::Edited, None) => None,
+    }
+}
+
+/// Describes for people where the bytes come from.
+pub(crate) fn origin(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Recorded => "recorded from the real CLI",
+        Origin::Imported => "imported from a capture made elsewhere",
+        Origin::Composed => "composed from parts of recordings",
+        Origin::Edited => "recorded, then edited by hand",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clitape_judge::align_texts;
+
+    use super::*;
+
+    #[test]
+    fn a_diff_is_text() {
+        let shown = difference(&align_texts("a\n<b>\n", "a\n<script>\n")).into_string();
+        assert!(shown.contains("<del>- ") && shown.contains("<ins>+ "), "{shown}");
+        assert!(!shown.contains("<script"), "{shown}");
     }
 }

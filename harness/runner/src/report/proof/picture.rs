@@ -1,15 +1,18 @@
-//! Writes `preview.svg`: the chat as an animated picture without a script, which GitHub shows inline. It also makes the
-//! moments of the chat as wrapped lines, which `preview.cast` draws as well.
+//! Writes the chat as a picture: `preview.svg`, animated and without a script, which GitHub shows inline, and `preview.cast`, an
+//! asciicast, version 3. Both draw the same moments of the chat as wrapped lines.
 
 use std::collections::{BTreeSet, HashMap};
+use std::fmt::Write as _;
 use std::rc::Rc;
 
+use clitape_recording::text::markup::BUTTON;
+use clitape_recording::text::{self, plain};
 use maud::{Markup, html};
+use serde_json::json;
 
-use crate::report::page::chat::{StyledRun, wrap};
+use crate::report::chat::{StyledRun, columns, wrap};
 use crate::report::page::document;
-use crate::report::page::frames::{ChatFrames, ChatMessage, MESSAGES};
-use crate::report::page::key_frames::key_frames;
+use crate::report::page::frames::{ChatFrames, ChatMessage, MESSAGES, key_frames};
 use crate::report::page::waterfall::seconds;
 use crate::suite::ProofCase;
 
@@ -36,7 +39,7 @@ const PAUSE: u64 = 2_000;
 const MOMENTS: usize = 300;
 
 /// One moment of a picture.
-pub(super) struct PictureMoment {
+struct PictureMoment {
     /// The time since the beginning, in ms.
     pub(super) at: u64,
     /// The last messages, the oldest first.
@@ -60,7 +63,7 @@ impl WrappedMessage {
 }
 
 /// Returns the moments of all cases one after another, and the time at which the picture ends.
-pub(super) fn moments(cases: &[ProofCase], columns: usize) -> (Vec<PictureMoment>, u64) {
+fn moments(cases: &[ProofCase], columns: usize) -> (Vec<PictureMoment>, u64) {
     let mut moments = Vec::new();
     let mut began = 0;
     for case in cases {
@@ -199,6 +202,67 @@ fn run((marks, text): &StyledRun) -> Markup {
     html! { tspan class=[(!marks.is_empty()).then_some(marks)] { (text) } }
 }
 
+/// The columns and rows of the terminal.
+const CAST_COLUMNS: usize = 72;
+const CAST_ROWS: usize = 24;
+/// The columns of a line of a message.
+const CAST_WIDTH: usize = CAST_COLUMNS - 4;
+
+/// The number of the terminal style for each mark.
+const SGR: [(&str, u8); 7] =
+    [("b", 1), ("i", 3), ("u", 4), ("link", 4), ("s", 9), ("code", 36), (BUTTON, 1)];
+
+/// Writes the asciicast. Its only control characters are those of the format.
+pub fn cast(cases: &[ProofCase]) -> String {
+    let names: Vec<String> = cases.iter().map(|case| plain(&case.title)).collect();
+    let header = json!({
+        "version": 3, "term": { "cols": CAST_COLUMNS, "rows": CAST_ROWS }, "title": names.join(", "),
+    });
+    let mut out = format!("{}\n", text::json(&header.to_string()));
+    let (moments, end) = moments(cases, CAST_WIDTH);
+    let mut before = 0;
+    for moment in moments {
+        let mut lines = Vec::new();
+        for message in &moment.messages {
+            let title = if message.is_own { " You ─" } else { "" };
+            lines.push(format!("╭{title:─>0$}╮", CAST_WIDTH + 2));
+            lines.extend(message.lines.iter().map(|line| {
+                let text: String = line.iter().map(cast_run).collect();
+                let before = " ".repeat(CAST_WIDTH.saturating_sub(columns(line)));
+                if message.is_own {
+                    format!("  {before}{} │", text.trim_end())
+                } else {
+                    format!("│ {text}")
+                }
+            }));
+            lines.push(format!("╰{}╯", "─".repeat(CAST_WIDTH + 2)));
+        }
+        let from = lines.len().saturating_sub(CAST_ROWS - 1);
+        let screen = format!("\u{1b}[H\u{1b}[2J{}\r\n", lines[from..].join("\r\n"));
+        cast_event(&mut out, moment.at - before, "o", &screen);
+        before = moment.at;
+    }
+    cast_event(&mut out, end - before, "x", "0");
+    out
+}
+
+fn cast_event(out: &mut String, after_ms: u64, code: &str, data: &str) {
+    let seconds = after_ms as f64 / 1000.0;
+    let _ = writeln!(out, "{}", text::json(&json!([seconds, code, data]).to_string()));
+}
+
+fn cast_run((marks, text): &StyledRun) -> String {
+    let codes: Vec<String> = SGR
+        .iter()
+        .filter(|(mark, _)| marks.split(' ').any(|of| of == *mark))
+        .map(|(_, code)| code.to_string())
+        .collect();
+    if codes.is_empty() {
+        return text.clone();
+    }
+    format!("\u{1b}[{}m{text}\u{1b}[0m", codes.join(";"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -241,5 +305,12 @@ mod tests {
             run(&("b i".into(), "<script>".into())).0,
             "<tspan class=\"b i\">&lt;script&gt;</tspan>"
         );
+    }
+
+    #[test]
+    fn marks_become_colours_and_nothing_recorded_does() {
+        assert_eq!(cast_run(&("b code".into(), "x".into())), "\u{1b}[1;36mx\u{1b}[0m");
+        assert_eq!(cast_run(&("quote".into(), "x".into())), "x");
+        assert_eq!(cast_run(&("button".into(), "[ x ]".into())), "\u{1b}[1m[ x ]\u{1b}[0m");
     }
 }

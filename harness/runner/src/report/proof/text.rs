@@ -1,4 +1,5 @@
-//! Writes `proof.md`: the text to paste into a pull request, with its fields filled from the run.
+//! Writes `proof.md`, the text to paste into a pull request, with its fields filled from the run; and writes and reads
+//! `proof.json`, the findings of that run, for `clitape proof --check`.
 
 use std::fmt::Write as _;
 
@@ -9,18 +10,21 @@ use clitape_recording::text::markdown::{block, code, inline};
 use clitape_recording::text::markup::{plain, visible};
 use clitape_recording::text::{Keep, plural, shell_quote, truncate};
 use clitape_recording::trace::{Entry, Lane};
+use serde::{Deserialize, Serialize};
 
-use super::evidence::NOT_REAL;
 use crate::replay::Replay;
+use crate::report::chat::{PersonAct, STOP, act};
 use crate::report::page::waterfall::seconds;
 use crate::report::page::{confinement, origin};
-use crate::report::two_sided::{PersonAct, STOP, act};
 use crate::report::{footer, write_entry};
 use crate::suite::ProofCase;
 
 /// The parts that no replay can test.
 const NEVER_TESTED: &str = "delivery over the network of a chat service (the Bot API's calls were \
                             answered in memory), and answers of a live model (the model was scripted)";
+
+/// The start of the evidence in a proof by clitape, if its cassette was not recorded from the real CLI.
+pub(super) const NOT_REAL: &str = "Not real behaviour:";
 
 /// Writes the text.
 pub fn text(cases: &[ProofCase]) -> String {
@@ -119,7 +123,7 @@ fn steps(case: &ProofCase) -> String {
 }
 
 /// Returns the line of the text about the observed result of a recording.
-pub(super) fn observed_line(case: &ProofCase) -> String {
+fn observed_line(case: &ProofCase) -> String {
     one_line(&observed(case))
 }
 
@@ -175,4 +179,74 @@ fn terminal(replay: &Replay) -> String {
 
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The version of the format.
+const PROOF_FORMAT: u32 = 1;
+
+/// The report of the run behind a proof.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProofRunReport {
+    /// The version of the format, [`PROOF_FORMAT`].
+    format: u32,
+    /// The recordings of the proof.
+    cases: Vec<ReportedCase>,
+}
+
+/// A recording of the proof.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReportedCase {
+    /// The scenario and the version.
+    name: String,
+    /// The text of the proof about it under `Observed result after fix`.
+    observed: String,
+    /// The findings: id and sentence.
+    findings: Vec<String>,
+}
+
+impl ProofRunReport {
+    /// Makes the report of these recordings.
+    pub fn of(cases: &[ProofCase]) -> Self {
+        let case = |case: &ProofCase| ReportedCase {
+            name: format!("{}/{}", case.name, case.version()),
+            observed: observed_line(case),
+            findings: case.findings().map(|one| format!("{} {}", one.id, one.sentence)).collect(),
+        };
+        Self { format: PROOF_FORMAT, cases: cases.iter().map(case).collect() }
+    }
+
+    /// Returns the report as text.
+    ///
+    /// # Errors
+    ///
+    /// When it can't be written as JSON.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        Ok(serde_json::to_string_pretty(self)? + "\n")
+    }
+
+    /// Reads a report.
+    ///
+    /// # Errors
+    ///
+    /// When the text is not such a report.
+    pub fn parse(text: &str) -> serde_json::Result<Self> {
+        serde_json::from_str(text)
+    }
+
+    /// Returns a sentence about the first part of the report that the text of the proof lacks.
+    pub(super) fn contradicts(&self, text: &str) -> Option<String> {
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let said = words(text);
+        self.cases.iter().find_map(|ReportedCase { name, observed, findings }| {
+            if let Some(first) = findings.first() {
+                let count = plural(findings.len(), "finding");
+                return Some(format!("the run of {name} has {count}; the first is {first}"));
+            }
+            let is_said = said.contains(&words(observed));
+            (!is_said)
+                .then(|| format!("the text does not say what the run of {name} gave: {observed}"))
+        })
+    }
 }

@@ -88,7 +88,7 @@ fn tests_are_no_evidence() {
     check(&text(&[(EVIDENCE, shown), (STEPS, "pnpm test")]), ProofStatus::Passed, &[]);
     let fence = "```\ncargo test: 3 unit tests passed\n```";
     check(&text(&[(EVIDENCE, fence)]), ProofStatus::MockOnly, &[]);
-    let imported = format!("{} imported\n{EVIDENCE}", crate::report::proof::evidence::NOT_REAL);
+    let imported = format!("{} imported\n{EVIDENCE}", crate::report::proof::text::NOT_REAL);
     check(&text(&[(EVIDENCE, &imported)]), ProofStatus::MockOnly, &[]);
 }
 
