@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::shape::Shape;
-use super::{conform, schema};
+use super::{Shape, conform};
 
 /// Returns the schema of records of these versions.
 fn observed(records: &[(&str, Value)]) -> Value {
@@ -11,7 +10,7 @@ fn observed(records: &[(&str, Value)]) -> Value {
     for (version, record) in records {
         shape.add(record, &version.parse().unwrap());
     }
-    schema::document(&shape)
+    super::document(&shape)
 }
 
 /// Checks the places of the violations, and those of the new kinds, fields and lines.

@@ -1,0 +1,587 @@
+//! Makes a schema of the records in the cassettes, and checks stream-json against it.
+//!
+//! The CLI publishes no schema of its stream. [`observe`] makes one from the recordings of a workspace: each kind of
+//! record, each field with its types, how often it was there and since which version. [`conform()`] checks any
+//! stream-json against it, and lists what is wrong and what is new.
+//!
+//! The schema is a JSON Schema (draft 2020-12). An object that has a `type` or a `subtype` is described by its kind: `allOf` has
+//! an `if` for each kind that was seen, so that an unknown kind is valid. A field that was seen in every object of its kind is
+//! required. Annotations have the facts for which JSON Schema has no keyword: `x-versions` (those in which a kind was seen),
+//! `x-seen` (in how many objects of how many), `x-since` and `x-until` (the first and the last version with a field, where others
+//! with its kind lack it).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+
+use clitape_recording::cassette::{Cassette, CassetteError, Origin};
+use clitape_recording::facts::{read_record, records};
+use clitape_recording::names::CliVersion;
+use clitape_recording::scenario::Workspace;
+use clitape_recording::text::{Keep, truncate};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+/// The reason why the recordings of a workspace can't be observed.
+#[derive(Debug, thiserror::Error)]
+pub enum ObserveError {
+    /// A folder can't be read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// A cassette can't be read.
+    #[error(transparent)]
+    Cassette(#[from] CassetteError),
+}
+
+/// Makes the schema of all records that the CLI itself printed in the recordings of a workspace. Captures that were
+/// imported or edited by hand are left out, as are lines that are not records.
+///
+/// # Errors
+///
+/// [`ObserveError`] when a folder or a cassette can't be read.
+pub fn observe(workspace: &Workspace) -> Result<Value, ObserveError> {
+    let mut shape = Shape::default();
+    for name in workspace.recorded_names()? {
+        for version in workspace.recorded(&name)? {
+            let cassette = Cassette::find(workspace, &name, &version)?;
+            if cassette.manifest.origin != Origin::Recorded {
+                continue;
+            }
+            for stdout in cassette.outputs() {
+                let typed = records(stdout).filter(|record| record["type"].is_string());
+                typed.for_each(|record| shape.add(&record, &version));
+            }
+        }
+    }
+    Ok(document(&shape))
+}
+
+/// The fields with free values of a tool, a hook or a server, whose inside is not described.
+const OPEN: [&str; 8] = [
+    "_meta",
+    "input",
+    "json_schema",
+    "structured_output",
+    "tool_input",
+    "tool_use_result",
+    "updatedInput",
+    "updated_input",
+];
+/// The objects whose keys are names, such as those of models or agents: every value has the same shape.
+const MAPS: [&str; 3] = ["by_type", "modelUsage", "model_usage_since_last_result"];
+
+/// A type of JSON. All numbers are one type, because a duration that was a whole number may become a fraction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum JsonType {
+    Null,
+    Boolean,
+    Number,
+    String,
+    Array,
+    Object,
+}
+
+impl JsonType {
+    /// Returns the type of a value.
+    pub(crate) fn of(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(_) => Self::Boolean,
+            Value::Number(_) => Self::Number,
+            Value::String(_) => Self::String,
+            Value::Array(_) => Self::Array,
+            Value::Object(_) => Self::Object,
+        }
+    }
+
+    /// Returns the keyword of JSON Schema.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Boolean => "boolean",
+            Self::Number => "number",
+            Self::String => "string",
+            Self::Array => "array",
+            Self::Object => "object",
+        }
+    }
+}
+
+/// The kind of an object: its `type` and its `subtype`, where it has them.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Tag {
+    kind: Option<String>,
+    subtype: Option<String>,
+}
+
+impl Tag {
+    pub(crate) fn of(object: &Map<String, Value>) -> Self {
+        let word = |key: &str| object.get(key)?.as_str().map(str::to_owned);
+        Self { kind: word("type"), subtype: word("subtype") }
+    }
+
+    /// Returns whether the object has a kind at all.
+    pub(crate) fn is_some(&self) -> bool {
+        self.kind.is_some() || self.subtype.is_some()
+    }
+
+    /// Returns the name of the kind, such as `result/success`.
+    pub(crate) fn name(&self) -> String {
+        let words = [&self.kind, &self.subtype].into_iter().flatten();
+        words.map(String::as_str).collect::<Vec<_>>().join("/")
+    }
+}
+
+/// The number of times that something was seen, and the versions.
+#[derive(Debug, Clone, Default)]
+struct Sightings {
+    count: u64,
+    /// The versions, the oldest first.
+    versions: Vec<CliVersion>,
+}
+
+impl Sightings {
+    fn add(&mut self, version: &CliVersion) {
+        self.count += 1;
+        if !self.versions.contains(version) {
+            self.versions.push(version.clone());
+            self.versions.sort_by(CliVersion::by_number);
+        }
+    }
+}
+
+/// The values that were seen at one place.
+#[derive(Debug, Clone, Default)]
+struct Shape {
+    seen: Sightings,
+    types: BTreeSet<JsonType>,
+    /// The first value that is not an array, an object or null.
+    example: Option<Value>,
+    /// The objects, by their kinds; empty for a field with free values.
+    objects: BTreeMap<Tag, ObjectShape>,
+    /// The items of the arrays.
+    items: Option<Box<Shape>>,
+    /// The values of an object whose keys are names.
+    values: Option<Box<Shape>>,
+}
+
+/// The objects of one kind.
+#[derive(Debug, Clone, Default)]
+struct ObjectShape {
+    seen: Sightings,
+    /// The fields, in the order in which they first came.
+    fields: Vec<(String, Shape)>,
+}
+
+/// The way in which the inside of a value is described.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Inside {
+    Described,
+    Open,
+    Map,
+}
+
+impl Inside {
+    pub(crate) fn of(field: &str) -> Self {
+        match field {
+            _ if OPEN.contains(&field) => Self::Open,
+            _ if MAPS.contains(&field) => Self::Map,
+            _ => Self::Described,
+        }
+    }
+}
+
+impl Shape {
+    /// Adds a record, or another value whose inside is described.
+    fn add(&mut self, value: &Value, version: &CliVersion) {
+        self.add_inside(value, version, Inside::Described);
+    }
+
+    fn add_inside(&mut self, value: &Value, version: &CliVersion, inside: Inside) {
+        self.seen.add(version);
+        self.types.insert(JsonType::of(value));
+        match value {
+            Value::Null => {}
+            Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+                self.example.get_or_insert_with(|| value.clone());
+            }
+            Value::Array(_) | Value::Object(_) if inside == Inside::Open => {}
+            Value::Array(items) => {
+                let shape = self.items.get_or_insert_default();
+                items.iter().for_each(|item| shape.add(item, version));
+            }
+            Value::Object(object) if inside == Inside::Map => {
+                let shape = self.values.get_or_insert_default();
+                object.values().for_each(|value| shape.add(value, version));
+            }
+            Value::Object(object) => {
+                self.objects.entry(Tag::of(object)).or_default().add(object, version);
+            }
+        }
+    }
+}
+
+impl ObjectShape {
+    fn add(&mut self, object: &Map<String, Value>, version: &CliVersion) {
+        self.seen.add(version);
+        for (key, value) in object {
+            let at = self.fields.iter().position(|(name, _)| name == key).unwrap_or_else(|| {
+                self.fields.push((key.clone(), Shape::default()));
+                self.fields.len() - 1
+            });
+            self.fields[at].1.add_inside(value, version, Inside::of(key));
+        }
+    }
+}
+
+/// The most columns of an example, and of a value in a sentence.
+const LONGEST: usize = 60;
+/// The description of the items of a list that was always empty.
+const NOTHING: &str = "No item was seen.";
+/// The description of a field that was always null.
+const ONLY_NULL: &str = "Only null was seen.";
+
+/// Returns the schema of all records.
+fn document(records: &Shape) -> Value {
+    let name = |tag: &Tag| tag.name().replace('/', ".");
+    let defs = records.objects.iter().map(|(tag, object)| {
+        let mut schema = object_schema(object);
+        schema.insert("x-seen".to_owned(), json!([object.seen.count, records.seen.count]));
+        schema.insert("x-versions".to_owned(), json!(object.seen.versions));
+        (name(tag), Value::Object(schema))
+    });
+    let of_kind = |tag: &Tag| format!("#/$defs/{}", name(tag));
+    let cases: Vec<Value> = records
+        .objects
+        .keys()
+        .map(|tag| {
+            let case = condition(tag, records.objects.keys());
+            json!({ "if": case, "then": { "$ref": of_kind(tag) } })
+        })
+        .collect();
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "The records that claude prints with --output-format stream-json",
+        "description": "Made from the recordings by `clitape schema`. A kind or a field that is not here is new, \
+            not wrong; `clitape conform` tells both.",
+        "x-versions": records.seen.versions,
+        "type": "object",
+        "required": ["type"],
+        "allOf": cases,
+        "$defs": defs.collect::<Map<_, _>>(),
+    })
+}
+
+/// Returns the condition for an object of this kind. It excludes a subtype if another kind has the same type and one.
+fn condition<'a>(tag: &Tag, mut all: impl Iterator<Item = &'a Tag>) -> Value {
+    let words = [("type", &tag.kind), ("subtype", &tag.subtype)];
+    let has = words.iter().filter_map(|(key, word)| Some((*key, word.as_ref()?)));
+    let properties: Map<String, Value> =
+        has.clone().map(|(key, word)| (key.to_owned(), json!({ "const": word }))).collect();
+    let required: Vec<&str> = has.map(|(key, _)| key).collect();
+    let mut condition = json!({ "properties": properties, "required": required });
+    if tag.subtype.is_none() && all.any(|other| other.kind == tag.kind && other != tag) {
+        condition["not"] = json!({ "required": ["subtype"] });
+    }
+    condition
+}
+
+fn shape_schema(shape: &Shape) -> Map<String, Value> {
+    let mut schema = Map::new();
+    let types: Vec<&str> = shape.types.iter().map(|one| one.word()).collect();
+    match types[..] {
+        [] | ["null"] => {
+            let description = if types.is_empty() { NOTHING } else { ONLY_NULL };
+            schema.insert("description".to_owned(), json!(description));
+            return schema;
+        }
+        [one] => schema.insert("type".to_owned(), json!(one)),
+        _ => schema.insert("type".to_owned(), json!(types)),
+    };
+    if let Some(items) = &shape.items {
+        schema.insert("items".to_owned(), Value::Object(shape_schema(items)));
+    }
+    if let Some(values) = &shape.values {
+        schema.insert("additionalProperties".to_owned(), Value::Object(shape_schema(values)));
+    }
+    let is_tagged = shape.objects.keys().any(Tag::is_some);
+    if is_tagged {
+        let case = |(tag, object): (&Tag, &ObjectShape)| {
+            let then = object_schema(object);
+            json!({ "if": condition(tag, shape.objects.keys()), "then": then })
+        };
+        let tagged = shape.objects.iter().filter(|(tag, _)| tag.is_some());
+        schema.insert("allOf".to_owned(), tagged.map(case).collect());
+        if shape.objects.keys().all(|tag| tag.kind.is_some()) {
+            schema.insert("properties".to_owned(), json!({ "type": { "type": "string" } }));
+            schema.insert("required".to_owned(), json!(["type"]));
+        }
+    } else if let Some(object) = shape.objects.values().next() {
+        schema.extend(object_schema(object));
+    }
+    if let Some(example) = &shape.example {
+        schema.insert("examples".to_owned(), json!([shortened(example)]));
+    }
+    schema
+}
+
+fn object_schema(object: &ObjectShape) -> Map<String, Value> {
+    let always = object.fields.iter().filter(|(_, field)| field.seen.count == object.seen.count);
+    let required: Vec<&str> = always.map(|(name, _)| name.as_str()).collect();
+    let fields = object.fields.iter().map(|(name, field)| {
+        let mut schema = shape_schema(field);
+        if !required.contains(&name.as_str()) {
+            annotate(&mut schema, &field.seen, &object.seen);
+        }
+        (name.clone(), Value::Object(schema))
+    });
+    let mut schema = Map::new();
+    schema.insert("properties".to_owned(), Value::Object(fields.collect()));
+    schema.insert("required".to_owned(), json!(required));
+    schema
+}
+
+/// Adds how often something was seen, and its first and last version, where other versions have its parent.
+fn annotate(schema: &mut Map<String, Value>, seen: &Sightings, of: &Sightings) {
+    schema.insert("x-seen".to_owned(), json!([seen.count, of.count]));
+    let (own, all) = (&seen.versions, &of.versions);
+    for (key, end, of_all) in
+        [("x-since", own.first(), all.first()), ("x-until", own.last(), all.last())]
+    {
+        if end != of_all {
+            schema.insert(key.to_owned(), json!(end));
+        }
+    }
+}
+
+/// Shortens an example that is a text.
+fn shortened(example: &Value) -> Value {
+    let cut = |text| json!(truncate(text, LONGEST, Keep::Start));
+    example.as_str().map_or_else(|| example.clone(), cut)
+}
+
+/// The sentence about an object without a type, at a place where every object has one.
+const NO_TYPE: &str = "has no `type` that is a text";
+/// The sign for the number of an array's item, where all items count as one place.
+const ANY_ITEM: &str = "*";
+
+/// A place where a line violates the schema.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Wrong {
+    /// The line, from 1.
+    pub line: usize,
+    /// The place in the record, as a JSON Pointer (RFC 6901); empty for the whole record.
+    pub pointer: String,
+    /// The kind of the record, such as `result/success`.
+    pub record: String,
+    /// The violation, in a sentence without the place.
+    pub sentence: String,
+}
+
+/// A kind, a field or a line that the schema does not have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct New {
+    /// The first line with it, from 1.
+    pub line: usize,
+    /// Its place there, as a JSON Pointer.
+    pub pointer: String,
+    /// The kind of the record.
+    pub record: String,
+    /// The description, in a sentence without the place.
+    pub sentence: String,
+    /// The number of times that it was seen.
+    pub count: usize,
+}
+
+/// The differences of a file from the schema.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Conformance {
+    /// The number of records.
+    pub records: usize,
+    /// The violations, in the order of the lines.
+    pub wrong: Vec<Wrong>,
+    /// The new kinds, fields and lines, in the order in which they came.
+    pub new: Vec<New>,
+}
+
+/// Checks the lines of `bytes` against the observed schema.
+///
+/// Only the keywords that [`observe`] writes are read. A type that was never seen at its place and a missing
+/// required field are wrong. An unknown kind or field, and a line that is not a record, are new: a reader of the stream
+/// has to pass over them.
+pub fn conform(schema: &Value, bytes: &[u8]) -> Conformance {
+    let mut reader = Reader {
+        schema,
+        line: 0,
+        record: String::new(),
+        found: Conformance::default(),
+        seen: BTreeMap::new(),
+    };
+    for (number, line) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
+        reader.line = number;
+        reader.record.clear();
+        if !line.trim_ascii().is_empty() {
+            reader.read(line);
+        }
+    }
+    reader.found
+}
+
+struct Reader<'a> {
+    schema: &'a Value,
+    line: usize,
+    record: String,
+    found: Conformance,
+    /// The index of each new thing in the list, by its record, its place and its description.
+    seen: BTreeMap<(String, String, String), usize>,
+}
+
+impl<'a> Reader<'a> {
+    fn read(&mut self, line: &[u8]) {
+        let Some(Value::Object(record)) = read_record(line) else {
+            self.tell_new("", "is no record".to_owned());
+            return;
+        };
+        self.found.records += 1;
+        let tag = Tag::of(&record);
+        self.record = tag.name();
+        if tag.kind.is_none() {
+            self.wrong("", NO_TYPE.to_owned());
+            return;
+        }
+        let mut cases = kind_cases(self.schema, &record).peekable();
+        if cases.peek().is_none() {
+            self.tell_new("", "is a kind of record that was never seen".to_owned());
+        }
+        for case in cases {
+            self.object(self.definition(case), &record, "");
+        }
+    }
+
+    /// Returns the schema that a `$ref` names, or the schema itself.
+    fn definition(&self, schema: &'a Value) -> &'a Value {
+        let name = schema["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/"));
+        name.map_or(schema, |name| &self.schema["$defs"][name])
+    }
+
+    fn value(&mut self, schema: &'a Value, value: &Value, pointer: &str) {
+        let word = JsonType::of(value).word();
+        let (fits, expected) = match &schema["type"] {
+            Value::String(one) => (one == word, one.clone()),
+            Value::Array(several) => {
+                let words: Vec<_> = several.iter().filter_map(Value::as_str).collect();
+                (words.contains(&word), words.join(" or "))
+            }
+            _ => (true, String::new()),
+        };
+        if !fits {
+            self.wrong(pointer, format!("is {}, where only {expected} was seen", excerpt(value)));
+            return;
+        }
+        match value {
+            Value::Array(items) if schema["items"].is_object() => {
+                for (at, item) in items.iter().enumerate() {
+                    self.value(&schema["items"], item, &format!("{pointer}/{at}"));
+                }
+            }
+            Value::Object(object) if schema["additionalProperties"].is_object() => {
+                for (key, value) in object {
+                    self.value(
+                        &schema["additionalProperties"],
+                        value,
+                        &format!("{pointer}/{}", escaped(key)),
+                    );
+                }
+            }
+            Value::Object(object) if schema["allOf"].is_array() => {
+                if Tag::of(object).kind.is_none() && schema["required"].is_array() {
+                    self.wrong(pointer, NO_TYPE.to_owned());
+                    return;
+                }
+                let mut cases = kind_cases(schema, object).peekable();
+                let tag = Tag::of(object);
+                if cases.peek().is_none() && tag.is_some() {
+                    self.tell_new(
+                        pointer,
+                        format!("is a `{}`, which was never seen there", tag.name()),
+                    );
+                }
+                for case in cases {
+                    self.object(case, object, pointer);
+                }
+            }
+            Value::Object(object) if schema["properties"].is_object() => {
+                self.object(schema, object, pointer);
+            }
+            _ => {}
+        }
+    }
+
+    fn object(&mut self, schema: &'a Value, object: &Map<String, Value>, pointer: &str) {
+        let required =
+            schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        for missing in required.filter(|name| !object.contains_key(*name)) {
+            self.wrong(pointer, format!("has no `{missing}`, which was always there"));
+        }
+        for (key, value) in object {
+            let pointer = format!("{pointer}/{}", escaped(key));
+            match schema["properties"].get(key) {
+                Some(field) => self.value(field, value, &pointer),
+                None => self.tell_new(
+                    &pointer,
+                    format!("is a field that was never seen: {}", excerpt(value)),
+                ),
+            }
+        }
+    }
+
+    fn wrong(&mut self, pointer: &str, sentence: String) {
+        let (line, record) = (self.line, self.record.clone());
+        self.found.wrong.push(Wrong { line, pointer: pointer.to_owned(), record, sentence });
+    }
+
+    /// Adds a new thing; if it is known at the same place of the same kind of record, counts it.
+    fn tell_new(&mut self, pointer: &str, sentence: String) {
+        let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+        let place: Vec<&str> =
+            pointer.split('/').map(|part| if is_number(part) { ANY_ITEM } else { part }).collect();
+        let what = sentence.split(':').next().unwrap_or_default().to_owned();
+        let key = (self.record.clone(), place.join("/"), what);
+        if let Some(at) = self.seen.get(&key) {
+            self.found.new[*at].count += 1;
+            return;
+        }
+        self.seen.insert(key, self.found.new.len());
+        let (line, record) = (self.line, self.record.clone());
+        self.found.new.push(New { line, pointer: pointer.to_owned(), record, sentence, count: 1 });
+    }
+}
+
+/// Returns the schemas of the kinds that an object has.
+fn kind_cases<'a>(
+    schema: &'a Value,
+    object: &Map<String, Value>,
+) -> impl Iterator<Item = &'a Value> {
+    let cases = schema["allOf"].as_array().into_iter().flatten();
+    cases.filter(|case| applies(&case["if"], object)).map(|case| &case["then"])
+}
+
+/// Returns whether an object meets a condition.
+fn applies(condition: &Value, object: &Map<String, Value>) -> bool {
+    let constants = condition["properties"].as_object().into_iter().flatten();
+    let absent = condition["not"]["required"].as_array().into_iter().flatten();
+    constants.into_iter().all(|(key, value)| object.get(key) == Some(&value["const"]))
+        && !absent.filter_map(Value::as_str).any(|key| object.contains_key(key))
+}
+
+/// Escapes a key for a JSON Pointer.
+fn escaped(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}
+
+/// Returns the beginning of a value.
+fn excerpt(value: &Value) -> String {
+    truncate(&value.to_string(), LONGEST, Keep::Start).into_owned()
+}
+
+#[cfg(test)]
+mod tests;
