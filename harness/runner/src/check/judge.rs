@@ -34,9 +34,9 @@ use crate::replay::{Plan, PlanArg, Replay, ReplayRequest};
 #[derive(Debug)]
 pub struct ScenarioChecks {
     checks: Vec<Check>,
-    pub(super) recordings: Recordings,
+    recordings: Recordings,
     /// What is done with plans that fail.
-    pub(super) memory: FailureMemory,
+    memory: FailureMemory,
     /// What was at stake so far, if somebody asks.
     marks: Option<Mutex<Marks>>,
 }
@@ -96,7 +96,7 @@ impl ScenarioChecks {
     }
 
     /// Adds to what was at stake, if somebody asks.
-    pub(super) fn mark(&self, add: impl FnOnce(&mut Marks)) {
+    fn mark(&self, add: impl FnOnce(&mut Marks)) {
         if let Some(marks) = &self.marks {
             add(&mut marks.lock().unwrap_or_else(PoisonError::into_inner));
         }
@@ -273,7 +273,7 @@ impl ScenarioChecks {
     }
 
     /// The line that replays what `request` asks for.
-    pub(super) fn line(&self, request: &ReplayRequest) -> String {
+    fn line(&self, request: &ReplayRequest) -> String {
         request.line(&self.workspace().program())
     }
 
@@ -297,7 +297,7 @@ impl ScenarioChecks {
 
 impl ScenarioChecks {
     /// Replays a recording under its plans.
-    pub(super) fn plans(&self, version: &CliVersion) -> Result<CheckResult, CassetteError> {
+    fn plans(&self, version: &CliVersion) -> Result<CheckResult, CassetteError> {
         let recording = self.recordings.get(version)?;
         let mut notes = Vec::new();
         let (pinned, unusable) = recording.pinned_plans();
@@ -477,7 +477,7 @@ pub enum FailureMemory {
 /// A plan that failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct KeptPlan {
+struct KeptPlan {
     /// What it was made from: `seed 7`.
     pub(super) name: String,
     /// The id of what it showed: `PL001 plan-diverges`.
@@ -492,7 +492,7 @@ struct KeptPlans<'a> {
     recording: &'a Recording,
     before: Vec<KeptPlan>,
     /// The plans, the latest first.
-    pub(super) plans: Vec<KeptPlan>,
+    plans: Vec<KeptPlan>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -556,7 +556,7 @@ impl<'a> KeptPlans<'a> {
     }
 
     /// Keeps a plan that failed, before the others.
-    pub(super) fn keep(&mut self, plan: KeptPlan) {
+    fn keep(&mut self, plan: KeptPlan) {
         self.plans.retain(|other| other.plan != plan.plan);
         self.plans.insert(0, plan);
         self.plans.truncate(MOST_KEPT);
@@ -565,7 +565,7 @@ impl<'a> KeptPlans<'a> {
     /// Writes the plans, and adds to `notes` why they can't be written: the workspace may well be one that can only
     /// be read.
     #[allow(clippy::expect_used, reason = "the state is impossible")]
-    pub(super) fn write(self, notes: &mut Vec<String>) {
+    fn write(self, notes: &mut Vec<String>) {
         if self.plans == self.before {
             return;
         }

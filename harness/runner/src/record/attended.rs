@@ -242,7 +242,7 @@ impl<'a> Fuse<'a> {
     }
 
     /// Returns the signal once, when it is due.
-    pub(crate) fn due(&mut self, now: Instant) -> Option<SignalName> {
+    fn due(&mut self, now: Instant) -> Option<SignalName> {
         let (plan, lit) = (self.plan?, self.lit?);
         if now < lit + Duration::from_millis(plan.delay_ms) {
             return None;

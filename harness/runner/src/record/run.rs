@@ -71,7 +71,7 @@ impl Default for RecordSettings {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RawRecording {
     /// The CLI's version.
-    pub(crate) version: CliVersion,
+    version: CliVersion,
     /// SHA-256 of the CLI's program.
     cli_sha256: String,
     /// The folders in which the runs took place.
@@ -104,7 +104,7 @@ pub(crate) struct RawRun {
     /// The CLI's transcript of the session after the run; empty if there is none.
     pub(crate) transcript: Vec<u8>,
     /// The conversation that a resumed run sent to the model; empty for a first run.
-    pub(crate) history: Vec<u8>,
+    history: Vec<u8>,
 }
 
 /// The fixed part of the CLI's environment. PATH, the folders, the login and the model's address are added; variables

@@ -256,12 +256,12 @@ impl ModelRequest {
     }
 
     /// Returns the number of assistant messages.
-    pub(crate) fn assistants(&self) -> usize {
+    fn assistants(&self) -> usize {
         self.messages.iter().filter(|message| message.by_model).count()
     }
 
     /// Returns whether a message contains `text`.
-    pub(crate) fn contains(&self, text: &str) -> bool {
+    fn contains(&self, text: &str) -> bool {
         self.messages.iter().any(|message| message.text.contains(text))
     }
 }

@@ -337,9 +337,9 @@ impl Keyboards {
 /// A message of a question as the chat shows it.
 #[derive(Debug, Clone)]
 pub(super) struct AskingMessage {
-    pub(super) id: i64,
+    id: i64,
     /// The buttons, one row after the other.
-    pub(super) buttons: Vec<Button>,
+    buttons: Vec<Button>,
 }
 
 /// What the person does with a message.

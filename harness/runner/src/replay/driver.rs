@@ -233,8 +233,8 @@ impl Buses {
 /// What outlives the conversation: the server of its chats, and the buses of all turns.
 #[derive(Clone)]
 struct Outside {
-    pub(super) chat: Arc<ReplayChatServer>,
-    pub(super) keyboards: Keyboards,
+    chat: Arc<ReplayChatServer>,
+    keyboards: Keyboards,
     buses: Arc<Mutex<Buses>>,
     /// The callbacks of the first turn's channel that go wrong.
     callbacks: Arc<[StuckCallback]>,
@@ -336,7 +336,7 @@ impl TurnOpener {
 
 /// A callback that goes wrong. Typing and the final message are none.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct StuckCallback {
+struct StuckCallback {
     /// Its number, from 1.
     number: u64,
     /// Whether it never settles; otherwise it fails.
@@ -345,7 +345,7 @@ pub(super) struct StuckCallback {
 
 impl StuckCallback {
     /// The callback with this number, which never settles.
-    pub(super) fn hangs(number: u64) -> Self {
+    fn hangs(number: u64) -> Self {
         Self { number, hangs: true }
     }
 

@@ -233,7 +233,7 @@ impl Plan {
     }
 
     /// Whole lines, `pace_ms` apart, without the host's lines.
-    pub(super) fn paced(stdout: &[u8], pace_ms: u64) -> Self {
+    fn paced(stdout: &[u8], pace_ms: u64) -> Self {
         let mut start = 0;
         let steps = line_ends(stdout).into_iter().enumerate().map(|(i, end)| {
             let bytes = end - start;

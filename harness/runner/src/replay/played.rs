@@ -161,7 +161,7 @@ impl Plan {
 
 /// A line of stdout: where it begins, where its text ends, and where it ends.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Line {
+struct Line {
     pub(super) start: usize,
     text_end: usize,
     end: usize,
@@ -169,7 +169,7 @@ pub(super) struct Line {
 
 impl Line {
     /// The number of bytes without the line feed.
-    pub(super) fn size(self) -> u64 {
+    fn size(self) -> u64 {
         (self.text_end - self.start) as u64
     }
 
@@ -191,7 +191,7 @@ impl<'a> Lines<'a> {
     }
 
     /// The number of lines.
-    pub(super) fn len(&self) -> u64 {
+    fn len(&self) -> u64 {
         self.ends.len() as u64
     }
 

@@ -37,7 +37,7 @@ pub(crate) struct ChatFrame {
     earlier: usize,
     /// The number of messages of the person.
     #[serde(skip)]
-    pub(crate) written: usize,
+    written: usize,
     /// The last messages, the oldest first, as indices in [`ChatFrames::messages`].
     pub(crate) messages: Vec<usize>,
 }
@@ -48,9 +48,9 @@ pub(crate) struct ChatMessage {
     /// The virtual time of this state, in ms since the start of the replay.
     pub(crate) at: u64,
     /// The number of edits so far.
-    pub(crate) edits: u64,
+    edits: u64,
     /// True if it contains the final text.
-    pub(crate) is_final: bool,
+    is_final: bool,
     /// True if the person wrote it.
     pub(crate) is_own: bool,
     /// The text.
@@ -107,7 +107,7 @@ impl ChatFrames {
     }
 
     /// Returns the messages of a frame, the oldest first.
-    pub(crate) fn shown(&self, frame: &ChatFrame) -> impl Iterator<Item = &ChatMessage> {
+    fn shown(&self, frame: &ChatFrame) -> impl Iterator<Item = &ChatMessage> {
         frame.messages.iter().map(|place| &self.messages[*place])
     }
 }
@@ -161,7 +161,7 @@ const MOST_KEY_FRAMES: usize = 8;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct KeyFrame {
     /// The words for what is new.
-    pub(crate) title: String,
+    title: String,
     /// Its index among the frames.
     pub(crate) frame: usize,
 }

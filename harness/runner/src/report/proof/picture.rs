@@ -45,15 +45,15 @@ struct PictureMoment {
     /// The last messages, the oldest first.
     pub(super) messages: Vec<Rc<WrappedMessage>>,
     /// True for a key frame with a message of the agent.
-    pub(super) is_key: bool,
+    is_key: bool,
 }
 
 /// A message as wrapped lines.
-pub(super) struct WrappedMessage {
+struct WrappedMessage {
     /// True if the person wrote it.
     pub(super) is_own: bool,
     /// Its lines.
-    pub(super) lines: Vec<Vec<StyledRun>>,
+    lines: Vec<Vec<StyledRun>>,
 }
 
 impl WrappedMessage {
