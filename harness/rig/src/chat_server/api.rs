@@ -2,14 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::answer::{ApiError, ApiResult};
 use super::messages::{self, ChatCall};
-use super::other_methods;
-use super::params::Params;
 use super::state::ServerState;
-use super::topics;
 use super::updates::{Webhook, webhook_target};
-use super::words::noted;
+use super::wire::{ApiError, ApiResult, Params, noted};
 
 /// The most commands of one scope.
 const MAX_COMMANDS: usize = 100;
@@ -43,7 +39,7 @@ const fn writes(run: fn(&mut ChatCall<'_>) -> ApiResult) -> MethodEffect {
 }
 
 /// Makes a method that changes the chat without writing to it.
-const fn changes(run: fn(&mut ChatCall<'_>) -> ApiResult) -> MethodEffect {
+pub(super) const fn changes(run: fn(&mut ChatCall<'_>) -> ApiResult) -> MethodEffect {
     MethodEffect::Chat(ChatMethod { is_numbered: true, is_paced: false, run })
 }
 
@@ -53,7 +49,7 @@ const fn signals(run: fn(&mut ChatCall<'_>) -> ApiResult) -> MethodEffect {
 }
 
 /// The methods by name; the case of letters does not matter, as with Telegram.
-pub(super) const METHODS: [(&str, MethodEffect); 48] = [
+const METHODS: [(&str, MethodEffect); 48] = [
     ("getMe", MethodEffect::Bot(get_me)),
     ("getUpdates", MethodEffect::Poll),
     ("setWebhook", MethodEffect::Bot(set_webhook)),
@@ -74,40 +70,40 @@ pub(super) const METHODS: [(&str, MethodEffect); 48] = [
     ("setChatMenuButton", MethodEffect::Bot(done)),
     ("setMyDefaultAdministratorRights", MethodEffect::Bot(done)),
     ("getFile", MethodEffect::Bot(get_file)),
-    ("getChat", signals(other_methods::get_chat)),
-    ("getChatMember", signals(other_methods::get_chat_member)),
+    ("getChat", signals(messages::get_chat)),
+    ("getChatMember", signals(messages::get_chat_member)),
     ("sendMessage", writes(messages::send_message)),
-    ("sendDocument", writes(other_methods::send_document)),
-    ("sendPhoto", writes(other_methods::send_photo)),
+    ("sendDocument", writes(messages::send_document)),
+    ("sendPhoto", writes(messages::send_photo)),
     ("editMessageText", writes(messages::edit_message_text)),
     ("editMessageCaption", writes(messages::edit_message_caption)),
     ("editMessageReplyMarkup", writes(messages::edit_message_reply_markup)),
     ("deleteMessage", changes(messages::delete_message)),
     ("deleteMessages", changes(messages::delete_messages)),
     ("setMessageReaction", changes(messages::set_message_reaction)),
-    ("pinChatMessage", changes(other_methods::pin_chat_message)),
-    ("unpinChatMessage", changes(other_methods::unpin_chat_message)),
-    ("unpinAllChatMessages", changes(other_methods::unpin_chat_message)),
+    ("pinChatMessage", changes(messages::pin_chat_message)),
+    ("unpinChatMessage", changes(messages::unpin_chat_message)),
+    ("unpinAllChatMessages", changes(messages::unpin_chat_message)),
     ("sendChatAction", signals(messages::send_chat_action)),
     ("sendMessageDraft", signals(messages::send_message_draft)),
-    ("createForumTopic", changes(topics::create_forum_topic)),
-    ("editForumTopic", changes(topics::change_forum_topic)),
-    ("closeForumTopic", changes(topics::change_forum_topic)),
-    ("reopenForumTopic", changes(topics::change_forum_topic)),
-    ("deleteForumTopic", changes(topics::delete_forum_topic)),
-    ("unpinAllForumTopicMessages", changes(topics::change_forum_topic)),
-    ("editGeneralForumTopic", changes(topics::change_general_topic)),
-    ("closeGeneralForumTopic", changes(topics::change_general_topic)),
-    ("reopenGeneralForumTopic", changes(topics::change_general_topic)),
-    ("hideGeneralForumTopic", changes(topics::change_general_topic)),
-    ("unhideGeneralForumTopic", changes(topics::change_general_topic)),
-    ("getForumTopicIconStickers", MethodEffect::Bot(topics::get_forum_topic_icon_stickers)),
+    ("createForumTopic", changes(messages::create_forum_topic)),
+    ("editForumTopic", changes(messages::change_forum_topic)),
+    ("closeForumTopic", changes(messages::change_forum_topic)),
+    ("reopenForumTopic", changes(messages::change_forum_topic)),
+    ("deleteForumTopic", changes(messages::delete_forum_topic)),
+    ("unpinAllForumTopicMessages", changes(messages::change_forum_topic)),
+    ("editGeneralForumTopic", changes(messages::change_general_topic)),
+    ("closeGeneralForumTopic", changes(messages::change_general_topic)),
+    ("reopenGeneralForumTopic", changes(messages::change_general_topic)),
+    ("hideGeneralForumTopic", changes(messages::change_general_topic)),
+    ("unhideGeneralForumTopic", changes(messages::change_general_topic)),
+    ("getForumTopicIconStickers", MethodEffect::Bot(messages::get_forum_topic_icon_stickers)),
 ];
 
 /// The method that answers a press; its chat is the one with the pressed button.
-pub(super) const ANSWER_PRESS: (&str, ChatMethod) = (
+const ANSWER_PRESS: (&str, ChatMethod) = (
     "answerCallbackQuery",
-    ChatMethod { is_numbered: false, is_paced: false, run: other_methods::answer_callback_query },
+    ChatMethod { is_numbered: false, is_paced: false, run: messages::answer_callback_query },
 );
 
 /// Finds a method by its name.

@@ -24,7 +24,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use super::shared::Shared;
+use super::state::Shared;
 use crate::limits::ChatServerLimits;
 
 /// The smallest buffer for the head of a request that hyper accepts, in bytes.

@@ -4,22 +4,19 @@
 //! errors. Byte offsets count from the start of the text as it was sent.
 
 mod html;
-mod legacy;
 mod markdown;
-mod output;
-mod written;
+mod text;
 
 use clitape_recording::chat::CALL_HTML;
 use clitape_recording::trace::Entry;
 use serde_json::Value;
 
-pub(super) use output::FormattedText;
-use output::ReadMarkup;
-pub(super) use written::html;
+use text::ReadMarkup;
+pub(super) use text::{FormattedText, html};
 
 /// The parse modes by their names in lower case.
 const MODES: [(&str, ReadMarkup); 3] =
-    [("html", html::parse), ("markdownv2", markdown::parse), ("markdown", legacy::parse)];
+    [("html", html::parse), ("markdownv2", markdown::parse_v2), ("markdown", markdown::parse_v1)];
 
 /// Reads a text with the markup of `mode`. The error is the description of a 400 without its prefix.
 pub(super) fn parse(text: &str, mode: Option<&str>) -> Result<FormattedText, String> {

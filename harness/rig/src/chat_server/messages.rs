@@ -1,4 +1,4 @@
-//! The methods of the Bot API that are about a chat and write to it.
+//! The methods of the Bot API that are about a chat: messages, files, pins, presses, and the topics of a forum.
 //!
 //! A method checks its parameters in Telegram's order, changes the chat, and puts the facts about the call into the
 //! entry's data.
@@ -6,17 +6,17 @@
 use clitape_recording::chat::CALL_HTML;
 use serde_json::{Map, Value, json};
 
-use super::answer::{ApiError, ApiResult};
-use super::chat::{Bot, BotChat, Message};
 use super::markup::{self, FormattedText};
-use super::params::{Params, integer};
-use super::state::{Files, unix_s};
+use super::person::PersonError;
+use super::state::{Bot, BotChat, Files, Message, ServerState, unix_s};
+use super::wire::{ApiError, ApiResult, Params, integer};
+use crate::kept::Held;
 use crate::limits::ChatServerLimits;
 
 /// The most code points of a message.
 const MAX_TEXT: usize = 4_096;
 /// The most code points of a caption.
-pub(super) const MAX_CAPTION: usize = 1_024;
+const MAX_CAPTION: usize = 1_024;
 /// The most bytes of the data of a button.
 const MAX_BUTTON_DATA: usize = 64;
 /// The most entities of a message; Telegram ignores further ones.
@@ -63,12 +63,12 @@ pub(super) struct ChatCall<'a> {
 }
 
 impl ChatCall<'_> {
-    pub(super) fn set(&mut self, name: &str, value: impl Into<Value>) {
+    fn set(&mut self, name: &str, value: impl Into<Value>) {
         self.data.insert(name.to_owned(), value.into());
     }
 
     /// Reads the text or caption of a message with its markup.
-    pub(super) fn formatted(&mut self, name: &str, most: usize) -> Result<FormattedText, ApiError> {
+    fn formatted(&mut self, name: &str, most: usize) -> Result<FormattedText, ApiError> {
         let is_caption = name == "caption";
         let source = self.params.text(name).unwrap_or_default();
         self.set("text", source.as_str());
@@ -189,18 +189,14 @@ impl ChatCall<'_> {
     }
 
     /// Returns the id for a new message.
-    pub(super) fn next_id(&mut self) -> Result<i64, ApiError> {
+    fn next_id(&mut self) -> Result<i64, ApiError> {
         self.chat.check_messages(&self.limits)?;
         *self.last_message += 1;
         Ok(*self.last_message)
     }
 
     /// Adds a message of the bot and returns it.
-    pub(super) fn add(
-        &mut self,
-        text: FormattedText,
-        file: Option<(&'static str, Value)>,
-    ) -> ApiResult {
+    fn add(&mut self, text: FormattedText, file: Option<(&'static str, Value)>) -> ApiResult {
         let (reply_to, topic, keyboard) = (self.reply()?, self.topic()?, self.keyboard()?);
         let message = Message {
             id: self.next_id()?,
@@ -225,7 +221,7 @@ impl ChatCall<'_> {
     }
 
     /// Returns the id of the message to edit, delete or otherwise handle.
-    pub(super) fn message_id(&mut self) -> Result<i64, ApiError> {
+    fn message_id(&mut self) -> Result<i64, ApiError> {
         let id = self.params.integer("message_id").filter(|id| *id != 0);
         let id = id.ok_or_else(|| ApiError::bad("message identifier is not specified"))?;
         self.set("message_id", id);
@@ -378,5 +374,201 @@ pub(super) fn send_message_draft(call: &mut ChatCall<'_>) -> ApiResult {
     let text = call.formatted("text", MAX_TEXT)?;
     call.topic()?;
     call.chat.set_draft(Some(text.text));
+    Ok(true.into())
+}
+
+/// The default colour of a topic's icon, from Telegram.
+const ICON_COLOR: i64 = 7_322_096;
+/// The most characters of a topic's name.
+const MAX_TOPIC_NAME: usize = 128;
+/// The most bytes of memory that a topic takes.
+const TOPIC_BYTES: usize = 4 << 10;
+
+/// Makes a topic as the person, reports it to the bot, and returns its number, which is the number of the message that
+/// announces it.
+pub(super) fn make_topic(state: &mut ServerState, id: i64, name: &str) -> Result<i64, PersonError> {
+    let (bot, limits) = (state.bot.clone(), state.settings.limits);
+    let full = |error: ApiError| PersonError::Full(id, error.description);
+    let mut held = Held::of(&state.kept);
+    held.try_keep(TOPIC_BYTES).map_err(|error| full(error.into()))?;
+    let number = state.last_message + 1;
+    let chat = state.chats.get_mut(&id).ok_or(PersonError::NoChat(id))?;
+    chat.check_messages(&limits).map_err(full)?;
+    let message = topic_root(number, name, ICON_COLOR, false);
+    chat.topics.push(number);
+    let json = chat.message_json(&message, &bot);
+    chat.put(message);
+    state.last_message = number;
+    state.update("message", json);
+    state.note(&format!("chat {id} (user) makes topic {number}"));
+    Ok(number)
+}
+
+/// Makes the message with which a topic begins.
+fn topic_root(number: i64, name: &str, icon_color: i64, is_bot: bool) -> Message {
+    let made = json!({ "name": name, "icon_color": icon_color });
+    Message {
+        id: number,
+        date: unix_s(),
+        is_bot,
+        topic: Some(number),
+        file: Some(("forum_topic_created", made)),
+        ..Message::default()
+    }
+}
+
+/// Returns an error if a chat has no topics.
+fn check_forum(chat: &BotChat) -> Result<(), ApiError> {
+    match chat.is_forum() {
+        true => Ok(()),
+        false => Err(ApiError::bad("the chat is not a forum")),
+    }
+}
+
+/// Reads the topic of a call.
+fn topic_of(call: &mut ChatCall<'_>) -> Result<i64, ApiError> {
+    check_forum(call.chat)?;
+    let topic = call.params.integer("message_thread_id").unwrap_or_default();
+    call.set("topic", topic);
+    match call.chat.topics.contains(&topic) {
+        true => Ok(topic),
+        false => Err(ApiError::bad("message thread not found")),
+    }
+}
+
+pub(super) fn create_forum_topic(call: &mut ChatCall<'_>) -> ApiResult {
+    check_forum(call.chat)?;
+    let name = call.params.text("name").unwrap_or_default();
+    call.set("name", name.as_str());
+    if name.trim().is_empty() || markup::length(&name) > MAX_TOPIC_NAME {
+        return Err(ApiError::bad("TOPIC_TITLE_INVALID"));
+    }
+    let icon_color = call.params.integer("icon_color").unwrap_or(ICON_COLOR);
+    let number = call.next_id()?;
+    call.chat.put(topic_root(number, &name, icon_color, true));
+    call.chat.topics.push(number);
+    call.set("topic", number);
+    Ok(json!({ "message_thread_id": number, "name": name, "icon_color": icon_color }))
+}
+
+/// Changes a topic in a way that no message shows: its name, or whether it is open.
+pub(super) fn change_forum_topic(call: &mut ChatCall<'_>) -> ApiResult {
+    topic_of(call)?;
+    Ok(true.into())
+}
+
+/// Changes the general topic of a forum, which has no number.
+pub(super) fn change_general_topic(call: &mut ChatCall<'_>) -> ApiResult {
+    check_forum(call.chat)?;
+    Ok(true.into())
+}
+
+/// Removes a topic with its messages.
+pub(super) fn delete_forum_topic(call: &mut ChatCall<'_>) -> ApiResult {
+    let topic = topic_of(call)?;
+    call.chat.topics.retain(|other| *other != topic);
+    let of_topic = |message: &&Message| message.topic == Some(topic);
+    let gone = call.chat.messages().values().filter(of_topic);
+    let gone: Vec<i64> = gone.map(|message| message.id).collect();
+    gone.iter().for_each(|id| call.chat.remove(*id));
+    Ok(true.into())
+}
+
+/// Lists the icons of topics, which is an empty list.
+pub(super) fn get_forum_topic_icon_stickers(
+    _: &mut ServerState,
+    _: &super::wire::Params,
+) -> ApiResult {
+    Ok(json!([]))
+}
+
+pub(super) fn send_document(call: &mut ChatCall<'_>) -> ApiResult {
+    send_file(call, "document")
+}
+
+pub(super) fn send_photo(call: &mut ChatCall<'_>) -> ApiResult {
+    send_file(call, "photo")
+}
+
+/// Sends a file: one in the request, one that is known by its id, or one at an address.
+fn send_file(call: &mut ChatCall<'_>, field: &'static str) -> ApiResult {
+    let text = call.formatted("caption", MAX_CAPTION)?;
+    let (id, name, size) = match (call.params.file(field), call.params.text(field)) {
+        (Some(file), _) => {
+            (call.files.keep(&file.name, &file.bytes)?, file.name.clone(), file.bytes.len())
+        }
+        (None, Some(id)) if call.files.get(&id).is_some() => {
+            let known = call.files.get(&id).map(|file| (file.name.clone(), file.bytes.len()));
+            let (name, size) = known.unwrap_or_default();
+            (id, name, size)
+        }
+        (None, Some(url)) if url.starts_with("http") => {
+            let name = url.rsplit('/').next().unwrap_or_default().to_owned();
+            (call.files.keep(&name, b"")?, name, 0)
+        }
+        (None, Some(_)) => return Err(ApiError::bad("wrong file identifier/HTTP URL specified")),
+        (None, None) => {
+            return Err(ApiError::bad(format!("there is no {field} in the request")));
+        }
+    };
+    call.set("file", name.as_str());
+    let file =
+        json!({ "file_id": id, "file_unique_id": format!("unique-{id}"), "file_size": size });
+    let file = match field {
+        "photo" => {
+            let mut size = file;
+            size["width"] = 320.into();
+            size["height"] = 240.into();
+            json!([size])
+        }
+        _ => {
+            let mut document = file;
+            document["file_name"] = name.into();
+            document
+        }
+    };
+    call.add(text, Some((field, file)))
+}
+
+/// Answers a press. It exists, because its chat was found by it.
+pub(super) fn answer_callback_query(call: &mut ChatCall<'_>) -> ApiResult {
+    if let Some(text) = call.params.text("text") {
+        if markup::length(&text) > 200 {
+            return Err(ApiError::bad("MESSAGE_TOO_LONG"));
+        }
+        call.set("text", text);
+    }
+    Ok(true.into())
+}
+
+/// Returns the chat as the Bot API describes it.
+pub(super) fn get_chat(call: &mut ChatCall<'_>) -> ApiResult {
+    let mut chat = call.chat.json();
+    chat["accent_color_id"] = 0.into();
+    chat["max_reaction_count"] = 11.into();
+    Ok(chat)
+}
+
+/// Returns a member of a chat: the person, or the bot.
+pub(super) fn get_chat_member(call: &mut ChatCall<'_>) -> ApiResult {
+    let id = call.params.integer("user_id");
+    let members = [(call.bot.json(), "administrator"), (call.chat.person(), "member")];
+    let found = members.into_iter().find(|(user, _)| user["id"].as_i64() == id);
+    let (user, status) = found.ok_or_else(|| ApiError::bad("member not found"))?;
+    Ok(json!({ "user": user, "status": status }))
+}
+
+pub(super) fn pin_chat_message(call: &mut ChatCall<'_>) -> ApiResult {
+    let id = call.message_id()?;
+    match call.chat.messages().contains_key(&id) {
+        true => Ok(Value::Bool(true)),
+        false => Err(ApiError::bad("message to pin not found")),
+    }
+}
+
+pub(super) fn unpin_chat_message(call: &mut ChatCall<'_>) -> ApiResult {
+    if call.params.raw("message_id").is_some() {
+        call.message_id()?;
+    }
     Ok(true.into())
 }

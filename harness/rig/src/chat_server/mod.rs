@@ -7,44 +7,32 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `api`, `messages`, `other_methods`, `topics` | the methods, as a table |
-//! | `call` | one call: its latency, its fault, its entry |
+//! | `api`, `messages` | the methods, as a table |
+//! | `call` | one call: its latency, its fault, its entry, its response |
 //! | `markup` | HTML and Markdown as Telegram reads them, with its errors |
-//! | `pace`, `faults` | the limits on how often a bot may write, and the failing calls |
+//! | `faults` | the failing calls, and the limits on how often a bot may write |
 //! | `updates`, `webhook` | the updates for the bot, and the ways to deliver them |
-//! | `person`, `posted`, `script`, `script_file` | the acts of a person |
-//! | `connections`, `guard` | the open connections, and the refusal of requests from web pages |
-//! | `http`, `response`, `page` | the paths of the server, and its page |
-//! | `settings`, `token` | the settings of a server, and the bot's token |
-//! | `state`, `chat`, `shared`, `words` | the stored state, and the limits on its size |
+//! | `person` | the acts of a person |
+//! | `connections` | the open connections |
+//! | `http`, `page` | the paths of the server, the refusal of requests from web pages, and its page |
+//! | `settings` | the settings of a server: the bot's token, the script of a person |
+//! | `wire` | the parameters and the answer of a call |
+//! | `state` | the stored state, and the limits on its size |
 
-mod answer;
 mod api;
 mod call;
-mod chat;
 mod connections;
 mod faults;
-mod guard;
 mod http;
 mod markup;
 mod messages;
-mod other_methods;
-mod pace;
 mod page;
-mod params;
 mod person;
-mod posted;
-mod response;
-mod script;
-mod script_file;
 mod settings;
-mod shared;
 mod state;
-mod token;
-mod topics;
 mod updates;
 mod webhook;
-mod words;
+mod wire;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -61,24 +49,22 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
-pub(crate) use chat::username;
 pub use connections::Serve;
-pub use faults::{CallFault, CallFaultError, ConnectionFault, Faults, ListedFault};
-pub use pace::PaceLimits;
+pub use faults::{CallFault, CallFaultError, ConnectionFault, Faults, ListedFault, PaceLimits};
 pub use person::{PersonError, PressTarget};
-pub use script_file::{MOST_STEPS, PersonScript, SCRIPT_CHAT, ScriptError};
-pub use settings::{BOT_API, ChatServerSettings};
+pub use settings::{
+    BOT_API, ChatServerSettings, MOST_STEPS, PersonScript, SCRIPT_CHAT, ScriptError,
+};
 pub use state::LastCall;
+pub(crate) use state::username;
 
 pub(crate) use connections::http;
 pub use markup::drawn;
 
-use chat::BotChat;
 use connections::{Listening, OpenConnections, without_panic};
-use pace::Pace;
-use shared::Shared;
-use state::ServerState;
-use token::Token;
+use faults::Pace;
+use settings::Token;
+use state::{BotChat, ServerState, Shared};
 
 use crate::kept::KeptBytes;
 
@@ -133,7 +119,7 @@ impl ChatServer {
                 tasks.spawn(accept(first));
                 tasks.spawn(webhook::deliver(inner.clone()));
                 if let Some(script) = script {
-                    tasks.spawn(script::play(inner.clone(), script));
+                    tasks.spawn(person::play_script(inner.clone(), script));
                 }
                 let all_end = async {
                     loop {
@@ -286,7 +272,7 @@ impl ChatServer {
     ///
     /// [`PersonError`] if the chat does not exist or is full.
     pub fn make_topic(&self, chat: i64, name: &str) -> Result<i64, PersonError> {
-        self.shared.change(|state| topics::make(state, chat, name))
+        self.shared.change(|state| messages::make_topic(state, chat, name))
     }
 
     /// Gives a chat its own faults in place of the server's, and starts to count its calls anew, as in a new chat,

@@ -5,9 +5,7 @@ use std::net::SocketAddr;
 
 use serde_json::{Value, json};
 
-use super::answer::ApiError;
-use super::params::Params;
-use super::words::{WORD, cut};
+use super::wire::{ApiError, Params, WORD, cut};
 use crate::kept::{Held, json_bytes};
 
 /// The most kinds of updates that a bot can ask for; Telegram has fewer.

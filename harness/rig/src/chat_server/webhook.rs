@@ -18,9 +18,9 @@ use tokio::time::{sleep, timeout};
 
 use super::call::{Reply, make};
 use super::connections::without_panic;
-use super::params::Params;
-use super::shared::Shared;
+use super::state::Shared;
 use super::updates::{Webhook, WebhookTarget, webhook_target};
+use super::wire::Params;
 
 /// The time between two attempts to post an update to a webhook that fails.
 const AGAIN: Duration = Duration::from_secs(1);

@@ -2,7 +2,7 @@
 
 use clitape_recording::text::markup::entity;
 
-use super::output::{EntityOutput, FormattedText, is_link};
+use super::text::{EntityOutput, FormattedText, is_link};
 
 /// Each tag with the entity that it makes; a `span` must be a spoiler.
 const TAGS: [(&str, &str); 17] = [
@@ -253,7 +253,7 @@ fn close(output: &mut EntityOutput, tag: &OpenTag) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::output::checks::check;
+    use super::super::text::checks::check;
     use super::*;
 
     #[test]

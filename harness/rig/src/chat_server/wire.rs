@@ -1,30 +1,31 @@
-//! The parameters of a call: from the query, and from a body that is JSON, a form or a multipart form.
+//! A call as HTTP carries it: its parameters, its answer, and the part of its texts that is noted.
 //!
-//! All four become one map. A form has texts only, so that a number may be a text and an object may be JSON in a text;
-//! Telegram reads both.
+//! The parameters come from the query, and from a body that is JSON, a form or a multipart form. All four become one
+//! map. A form has texts only, so that a number may be a text and an object may be JSON in a text; Telegram reads both.
+//! The answer is a result, or an error with Telegram's code and words. Texts of other programs are cut before they are
+//! stored as notes, so that a long text takes little memory.
 
 use std::borrow::Cow;
 
 use memchr::memmem;
 use percent_encoding::percent_decode_str;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::answer::ApiError;
 use crate::kept::{Full, Held, parsed_bytes};
 
 /// The number of times that a call's parameters count in the account, because the stored message and the entry are
 /// copies of them.
-const COPIES: usize = 3;
+const PARAMETER_COPIES: usize = 3;
 /// The most parameters and files of a call. The largest method of Telegram has about thirty.
-const MOST: usize = 200;
+const MAX_PARAMETERS: usize = 200;
 /// The most characters of the boundary of a multipart form, as RFC 2046 has it.
-const BOUNDARY: usize = 70;
+const MAX_BOUNDARY: usize = 70;
 
 /// A file in a multipart form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct UploadedFile {
     /// The name of the form's field.
-    pub(super) field: String,
+    field: String,
     /// The file's name.
     pub(super) name: String,
     /// The content of the file.
@@ -55,7 +56,7 @@ impl Params {
         }
         if kind == "application/json" {
             // A list of numbers takes fifty times the memory of its text.
-            held.try_keep(COPIES * parsed_bytes(body))?;
+            held.try_keep(PARAMETER_COPIES * parsed_bytes(body))?;
             match serde_json::from_slice(body) {
                 Ok(Value::Object(values)) => {
                     for (name, value) in values {
@@ -66,7 +67,7 @@ impl Params {
             }
             return Ok(params);
         }
-        held.try_keep(COPIES * body.len())?;
+        held.try_keep(PARAMETER_COPIES * body.len())?;
         match kind.as_str() {
             "multipart/form-data" => params.add_parts(content_type, body, held)?,
             _ => params.add_pairs(&text_of(body, held)?)?,
@@ -78,7 +79,9 @@ impl Params {
     /// Counts the memory that texts take once they are parsed as JSON, because a form may contain a keyboard.
     fn count_texts(&self, held: &mut Held) -> Result<(), Full> {
         let texts = self.values.values().filter_map(Value::as_str);
-        held.try_keep(COPIES * texts.map(|text| parsed_bytes(text.as_bytes())).sum::<usize>())
+        held.try_keep(
+            PARAMETER_COPIES * texts.map(|text| parsed_bytes(text.as_bytes())).sum::<usize>(),
+        )
     }
 
     /// Reads the parameters of a query, up to the most that a call may have.
@@ -111,8 +114,8 @@ impl Params {
     ) -> Result<(), ApiError> {
         let broken = || ApiError::bad("the multipart form can't be read");
         let boundary = option(content_type, "boundary").ok_or_else(broken)?;
-        if boundary.len() > BOUNDARY {
-            let words = format!("the boundary of the multipart form is longer than {BOUNDARY}");
+        if boundary.len() > MAX_BOUNDARY {
+            let words = format!("the boundary of the multipart form is longer than {MAX_BOUNDARY}");
             return Err(ApiError::bad(words));
         }
         let end = format!("\r\n--{boundary}");
@@ -150,9 +153,11 @@ impl Params {
 
     /// Returns an error if the call has the most parameters already.
     fn check_room(&self) -> Result<(), ApiError> {
-        match self.values.len() + self.files.len() < MOST {
+        match self.values.len() + self.files.len() < MAX_PARAMETERS {
             true => Ok(()),
-            false => Err(ApiError::bad(format!("the call has more than {MOST} parameters"))),
+            false => {
+                Err(ApiError::bad(format!("the call has more than {MAX_PARAMETERS} parameters")))
+            }
         }
     }
 
@@ -220,8 +225,132 @@ fn text_of<'b>(bytes: &'b [u8], held: &mut Held) -> Result<Cow<'b, str>, Full> {
     if let Ok(text) = std::str::from_utf8(bytes) {
         return Ok(text.into());
     }
-    held.try_keep(COPIES * 2 * bytes.len())?;
+    held.try_keep(PARAMETER_COPIES * 2 * bytes.len())?;
     Ok(String::from_utf8_lossy(bytes))
+}
+
+/// An error of the Bot API.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ApiError {
+    /// The HTTP status, which is also the answer's `error_code`.
+    pub(super) code: u16,
+    /// The `description` of the answer.
+    pub(super) description: String,
+    /// The seconds that a 429 asks the bot to wait.
+    retry_after: Option<u64>,
+}
+
+impl ApiError {
+    /// Creates an error with this code, whose description is `words`.
+    pub(super) fn new(code: u16, words: impl AsRef<str>) -> Self {
+        // Cut, because the words may quote text that the bot sent.
+        Self { code, description: cut(words.as_ref(), LINE).to_owned(), retry_after: None }
+    }
+
+    /// Creates a 400; its description begins with `Bad Request: `.
+    pub(super) fn bad(words: impl AsRef<str>) -> Self {
+        Self::new(400, format!("Bad Request: {}", words.as_ref()))
+    }
+
+    /// Creates a 429 that asks the bot to wait.
+    pub(super) fn too_many(seconds: u64) -> Self {
+        let words = format!("Too Many Requests: retry after {seconds}");
+        Self { retry_after: Some(seconds), ..Self::new(429, words) }
+    }
+
+    /// Creates the error for an edit that changes nothing.
+    pub(super) fn not_modified() -> Self {
+        Self::bad(
+            "message is not modified: specified new message content and reply markup are exactly \
+             the same as a current content and reply markup of the message",
+        )
+    }
+
+    /// Returns whether this is the error for an edit that changes nothing.
+    pub(super) fn is_not_modified(&self) -> bool {
+        self.description.contains("message is not modified")
+    }
+
+    /// Returns the JSON body of the answer.
+    fn body(&self) -> Value {
+        let mut body =
+            json!({ "ok": false, "error_code": self.code, "description": self.description });
+        if let Some(seconds) = self.retry_after {
+            body["parameters"] = json!({ "retry_after": seconds });
+        }
+        body
+    }
+}
+
+/// The result of a call.
+pub(super) type ApiResult = Result<Value, ApiError>;
+
+/// Returns the HTTP status and the body of an answer.
+pub(super) fn wire(result: &ApiResult) -> (u16, String) {
+    match result {
+        Ok(value) => (200, json!({ "ok": true, "result": value }).to_string()),
+        Err(error) => (error.code, error.body().to_string()),
+    }
+}
+
+/// The most bytes of a word, such as the name of a method or of a host.
+pub(super) const WORD: usize = 64;
+/// The most bytes of a line of the log, and of the words of an error.
+pub(super) const LINE: usize = 1_000;
+/// The most bytes of a parameter in the entry of a refused call.
+const PARAMETER: usize = 4 << 10;
+/// The most bytes of the text in the entry of a refused call. It is longer, because the judge looks for its words in
+/// later messages.
+const REFUSED_TEXT: usize = 64 << 10;
+
+/// Returns the longest prefix of a text that has at most `most` bytes.
+pub(super) fn cut(text: &str, most: usize) -> &str {
+    let end = (0..=most.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    &text[..end.unwrap_or(0)]
+}
+
+/// Returns a parameter cut to [`PARAMETER`] bytes.
+pub(super) fn noted(value: &Value) -> Value {
+    noted_start(value, &mut { PARAMETER })
+}
+
+/// Cuts the data in the entry of a refused call.
+pub(super) fn shorten(data: &mut Map<String, Value>) {
+    for (name, value) in data {
+        *value = noted_start(value, &mut if name == "text" { REFUSED_TEXT } else { PARAMETER });
+    }
+}
+
+/// Returns a value of the same kind, cut to the texts, elements and members that fit into `room` bytes.
+fn noted_start(value: &Value, room: &mut usize) -> Value {
+    match value {
+        Value::String(text) => {
+            let text = cut(text, *room);
+            *room -= text.len();
+            text.into()
+        }
+        Value::Array(values) => {
+            let fitting = values.iter().map_while(|value| {
+                take_room(room, size_of::<Value>()).then(|| noted_start(value, room))
+            });
+            fitting.collect()
+        }
+        Value::Object(map) => {
+            let fitting = map.iter().map_while(|(name, value)| {
+                take_room(room, size_of::<Value>() + name.len())
+                    .then(|| (name.clone(), noted_start(value, room)))
+            });
+            fitting.collect()
+        }
+        value => value.clone(),
+    }
+}
+
+/// Subtracts bytes from the room that is left, and returns whether they fit.
+fn take_room(room: &mut usize, bytes: usize) -> bool {
+    let rest = room.checked_sub(bytes);
+    *room = rest.unwrap_or(0);
+    rest.is_some()
 }
 
 #[cfg(test)]
@@ -229,6 +358,7 @@ mod tests {
     use std::sync::Arc;
 
     use clitape_gateway::ByteSize;
+    use serde_json::json;
 
     use super::*;
     use crate::kept::KeptBytes;
@@ -275,7 +405,7 @@ mod tests {
 
     #[test]
     fn a_call_has_a_few_hundred_parameters_at_most() {
-        let count = MOST + 1;
+        let count = MAX_PARAMETERS + 1;
         let pair = |number: usize| format!("{number:x}");
         let part = |number: usize| {
             format!("--x\r\nContent-Disposition: form-data; name={number}\r\n\r\n\r\n")
@@ -305,7 +435,7 @@ mod tests {
 
     #[test]
     fn a_boundary_is_as_short_as_the_standard_has_it() {
-        for (length, expect) in [(1, true), (BOUNDARY, true), (BOUNDARY + 1, false)] {
+        for (length, expect) in [(1, true), (MAX_BOUNDARY, true), (MAX_BOUNDARY + 1, false)] {
             let boundary = "-".repeat(length - 1) + "x";
             let kind = format!("multipart/form-data; boundary={boundary}");
             let body = format!(
@@ -357,6 +487,44 @@ mod tests {
             assert_eq!(read.is_ok(), expect, "{kind} {body}");
             drop(held);
             assert_eq!(account.bytes(), 0);
+        }
+    }
+
+    #[test]
+    fn a_text_is_cut_between_characters() {
+        for (text, most, expect) in
+            [("abc", 2, "ab"), ("abc", 3, "abc"), ("aé", 2, "a"), ("é", 1, ""), ("", 5, "")]
+        {
+            assert_eq!(cut(text, most), expect, "{text} {most}");
+        }
+    }
+
+    #[test]
+    fn what_is_noted_of_a_refused_call_is_short() {
+        let long = "x".repeat(100_000);
+        let mut data = Map::new();
+        for (name, value) in [
+            ("text", json!(long)),
+            ("action", json!(long)),
+            ("reaction", json!([long, long])),
+            ("message_id", json!(7)),
+            ("parse_mode", json!("HTML")),
+        ] {
+            data.insert(name.to_owned(), value);
+        }
+        shorten(&mut data);
+        let length = |name: &str| data[name].as_str().map(str::len);
+        assert_eq!((length("text"), length("action")), (Some(REFUSED_TEXT), Some(PARAMETER)));
+        assert!(data["reaction"].is_array() && data["reaction"].to_string().len() <= PARAMETER);
+        assert_eq!((&data["message_id"], &data["parse_mode"]), (&json!(7), &json!("HTML")));
+        let short = json!({ "a": [1, { "b": "c" }], "d": null });
+        assert_eq!(noted(&short), short);
+        for long in [
+            json!([vec![0; 99], vec![0; 9_999]]),
+            json!({ long: 1 }),
+            json!(vec![json!({}); 9_999]),
+        ] {
+            assert!(noted(&long).to_string().len() <= PARAMETER);
         }
     }
 }
