@@ -1,15 +1,15 @@
 //! Cuts a cassette into steps: output of the CLI, and lines of the host for which it waited.
+//!
+//! A line that the CLI printed is classed by its role for the host, and a line of the host by its effect on the CLI.
 
 use std::ops::Range;
 
 use clitape_recording::cassette::{Cassette, Exit, Tick, TickKind};
 use clitape_recording::wire::{
-    AnswerDecision, ControlResponse, PermissionDecision, RequestKind, WireLine,
+    AnswerDecision, ControlRequest, ControlResponse, PermissionDecision, RequestKind, UserMessage,
+    WireLine,
 };
 use serde_json::Value;
-
-use super::host_line::HostAct;
-use super::printed::{CliQuestion, OutLine, Role, Roles, contains};
 
 /// The milliseconds without output after which a recording closes stdin: the CLI itself caused an earlier exit.
 const QUIET_MS: u64 = 1_000;
@@ -445,6 +445,187 @@ fn ends_itself(timeline: &[Tick], exit: Option<Exit>) -> bool {
         Some(Exit::Signal(_)) => true,
         Some(Exit::Code(code)) => code != 0 && waited < QUIET_MS,
         None => false,
+    }
+}
+
+/// A line of stdout.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct OutLine {
+    /// The bytes of the line, with its LF.
+    pub(super) range: Range<usize>,
+    /// The role of the line.
+    pub(super) role: Role,
+}
+
+/// The role of a line of stdout for the host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Role {
+    /// The start of a turn.
+    Init,
+    /// A status of the CLI.
+    Status,
+    /// The end of a turn.
+    Result,
+    /// The state of a message: queued, worked on or done.
+    Lifecycle,
+    /// A message of the host, printed again.
+    Replay,
+    /// A piece of a message of the model (`stream_event`), printed only for a host that asks for pieces.
+    Piece,
+    /// The answer to a request of the host.
+    Response {
+        /// The id of the request.
+        request_id: String,
+    },
+    /// The call of a hook.
+    Hook {
+        /// The id of the request.
+        request_id: String,
+        /// The event of the hook.
+        event: String,
+        /// The tool, if the event is about one.
+        tool: Option<String>,
+        /// The id under which the host registered the hook.
+        callback_id: String,
+    },
+    /// Another request to the host, such as a permission question.
+    Question(CliQuestion),
+    /// The end of a request that the CLI takes back.
+    Cancel {
+        /// The id of the request.
+        request_id: String,
+    },
+    /// An answer of the host, printed again.
+    Echo {
+        /// The id of the request.
+        request_id: String,
+    },
+    /// A line of any other kind.
+    Other,
+}
+
+/// A request of the CLI that does not call a hook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct CliQuestion {
+    /// The id of the request.
+    pub(super) request_id: String,
+    /// The number of the question in the run, from 1.
+    number: usize,
+    /// The tool that it is about, or else the `subtype` of the request.
+    pub(super) about: String,
+    /// The id of the call that it is about.
+    pub(super) tool_use_id: Option<String>,
+    /// True if it asks for a permission, so that it comes only with `--permission-prompt-tool`.
+    pub(super) asks_permission: bool,
+}
+
+impl CliQuestion {
+    /// Returns the name of the question in a sentence: `question q1 (Bash)`.
+    pub(super) fn words(&self) -> String {
+        format!("question q{} ({})", self.number, self.about)
+    }
+}
+
+/// Returns whether `text` contains `part`.
+pub(super) fn contains(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|window| window == part)
+}
+
+/// The state for finding the roles of the lines of a process, one after another.
+#[derive(Debug, Default)]
+struct Roles {
+    /// The number of questions so far.
+    questions: usize,
+    /// The ids of the CLI's requests so far.
+    asked: Vec<String>,
+}
+
+impl Roles {
+    /// Returns the role of the next line.
+    pub(super) fn next(&mut self, line: &[u8]) -> Role {
+        match WireLine::read(line) {
+            Some(WireLine::Message(message)) if message.is_replay => Role::Replay,
+            Some(WireLine::Request(request)) => self.request(request),
+            Some(WireLine::Response(response)) => {
+                let request_id = response.request_id;
+                match self.asked.contains(&request_id) {
+                    true => Role::Echo { request_id },
+                    false => Role::Response { request_id },
+                }
+            }
+            Some(WireLine::Cancel { request_id }) => Role::Cancel { request_id },
+            Some(WireLine::Other { kind, subtype }) => match (kind.as_str(), subtype.as_str()) {
+                ("system", "init") => Role::Init,
+                ("system", "status") => Role::Status,
+                ("result", _) => Role::Result,
+                ("command_lifecycle", _) => Role::Lifecycle,
+                ("stream_event", _) => Role::Piece,
+                _ => Role::Other,
+            },
+            _ => Role::Other,
+        }
+    }
+
+    fn request(&mut self, request: ControlRequest) -> Role {
+        self.asked.push(request.request_id.clone());
+        let subtype = request.subtype().to_owned();
+        let ControlRequest { request_id, kind, .. } = request;
+        let (about, tool_use_id, asks_permission) = match kind {
+            RequestKind::Hook(call) => {
+                return Role::Hook {
+                    request_id,
+                    event: call.event,
+                    tool: call.tool_name,
+                    callback_id: call.callback_id,
+                };
+            }
+            RequestKind::Permission(question) => (question.tool_name, question.tool_use_id, true),
+            RequestKind::Other { tool_use_id, .. } => (subtype, tool_use_id, false),
+            _ => (subtype, None, false),
+        };
+        self.questions += 1;
+        let number = self.questions;
+        Role::Question(CliQuestion { request_id, number, about, tool_use_id, asks_permission })
+    }
+}
+
+/// The meaning of a line of the host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum HostAct {
+    /// A message of a person.
+    Message(UserMessage),
+    /// The answer to a request of the CLI.
+    Answer {
+        /// The response.
+        answer: ControlResponse,
+        /// The line itself, without its LF.
+        line: Vec<u8>,
+    },
+    /// A request of the host.
+    Request(ControlRequest),
+    /// A record that the CLI ignores, such as `keep_alive`; its type.
+    Other(String),
+    /// A line that is not a JSON object.
+    Unusable,
+    /// A line of white space.
+    Blank,
+}
+
+impl HostAct {
+    /// Reads a line, with its LF or without.
+    pub(super) fn read(line: &[u8]) -> Self {
+        let line = line.trim_ascii();
+        match WireLine::read(line) {
+            Some(WireLine::Message(message)) => Self::Message(message),
+            Some(WireLine::Response(answer)) => Self::Answer { answer, line: line.to_vec() },
+            Some(WireLine::Request(request)) => Self::Request(request),
+            Some(other) => Self::Other(match other.kind() {
+                "" => "a record without a type".to_owned(),
+                kind => kind.to_owned(),
+            }),
+            None if line.is_empty() => Self::Blank,
+            None => Self::Unusable,
+        }
     }
 }
 

@@ -8,9 +8,7 @@ use clitape_recording::wire::{
     AnswerDecision, ControlRequest, ControlResponse, RegisteredHook, RequestKind,
 };
 
-use super::dialogue::{Dialogue, ExpectedKind, Step};
-use super::host_line::HostAct;
-use super::printed::{CliQuestion, Role};
+use super::dialogue::{CliQuestion, Dialogue, ExpectedKind, HostAct, Role, Step};
 
 /// The next action of the CLI.
 #[derive(Debug, Clone, PartialEq, Eq)]

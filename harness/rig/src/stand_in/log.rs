@@ -1,10 +1,15 @@
 //! The log of the stand-in: one JSON object a line, with the time, the process and the event.
+//!
+//! The log is also read, to find the cassette that began a session, because a gateway that continues a session may pass
+//! a message without a marker.
 
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::Path;
 
+use clitape_recording::files;
 use fs_err::OpenOptions;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::clock::now_ms;
@@ -23,7 +28,7 @@ impl Log {
     pub(super) fn open(path: Option<&Path>) -> Self {
         let file = path.and_then(|path| {
             let open = OpenOptions::new().create(true).append(true).open(path);
-            open.inspect_err(|error| super::pipes::tell(&error.to_string())).ok()
+            open.inspect_err(|error| tell(&error.to_string())).ok()
         });
         Self { file: file.map(|file| file.into_parts().0) }
     }
@@ -109,5 +114,80 @@ impl Log {
 
     pub(super) fn exit_by_signal(&mut self, signal: i32) {
         self.write("exit", &json!({"signal": signal}));
+    }
+}
+
+/// Prints a sentence of the stand-in on stderr.
+pub(super) fn tell(sentence: &str) {
+    // A host that closed stderr still gets the exit code and the log.
+    let _ = writeln!(io::stderr(), "clitape stand-in: {sentence}");
+}
+
+/// The part of a session that is played so far.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PlayedSession {
+    /// The cassette that was played last, `NAME/VERSION`.
+    pub(super) cassette: String,
+    /// The number of its turns that have begun.
+    pub(super) turns: usize,
+}
+
+/// A line of the log about a turn.
+#[derive(Deserialize)]
+struct TurnLine {
+    event: String,
+    cassette: String,
+    session_id: String,
+}
+
+/// Looks a session up in the log, into which all processes of a run write; `None` if the log does not have it.
+pub(super) fn played_session(log: &Path, session_id: &str) -> Option<PlayedSession> {
+    let mut lines = BufReader::new(files::open(log).ok()?);
+    let (mut found, mut line): (Option<PlayedSession>, _) = (None, Vec::new());
+    while lines.read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {
+        let turn = serde_json::from_slice::<TurnLine>(&line).ok();
+        line.clear();
+        let Some(turn) = turn.filter(|turn| turn.event == "turn" && turn.session_id == session_id)
+        else {
+            continue;
+        };
+        match &mut found {
+            Some(played) if played.cassette == turn.cassette => played.turns += 1,
+            _ => found = Some(PlayedSession { cassette: turn.cassette, turns: 1 }),
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_cassette_of_a_session_is_found_among_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log");
+        let turn = |session: &str, cassette: &str| {
+            format!(
+                "{{\"event\":\"turn\",\"cassette\":\"{cassette}\",\"session_id\":\"{session}\"}}\n"
+            )
+        };
+        let text = [
+            "{\"event\":\"start\"}\nno json\n".to_owned(),
+            turn("s", "a/1.0.0"),
+            turn("other", "b/1.0.0"),
+            turn("s", "a/1.0.0"),
+            turn("next", "a/1.0.0"),
+            turn("next", "c/1.0.0"),
+        ];
+        std::fs::write(&log, text.concat()).unwrap();
+        for (session, expect) in
+            [("s", Some(("a/1.0.0", 2))), ("next", Some(("c/1.0.0", 1))), ("none", None)]
+        {
+            let found = played_session(&log, session);
+            let found = found.as_ref().map(|played| (played.cassette.as_str(), played.turns));
+            assert_eq!(found, expect, "{session}");
+        }
+        assert_eq!(played_session(&folder.path().join("missing"), "s"), None);
     }
 }

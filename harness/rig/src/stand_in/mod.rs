@@ -5,60 +5,45 @@
 //! stream-json`). In the third form it is in lockstep with its host: it prints only the bytes that the recorded CLI
 //! printed before the line for which it waits, and it ends at a line that the recorded CLI did not get.
 //!
-//! `arguments`, `options`, `dialogue`, `host_line`, `lockstep`, `bind` and `adapt` do no IO and read no clock; `play`
-//! has the pipes, the signals and the clock.
-
-mod adapt;
-mod arguments;
-mod bind;
-mod choose;
-mod dialogue;
-mod differences;
-mod ending;
-mod error;
-mod host_line;
-mod install;
-mod listen;
-mod lockstep;
-mod log;
-mod mcp;
-mod options;
-mod other_end;
-mod pieces;
-mod pipes;
-mod plan;
-mod play;
-mod printed;
-mod refusal;
-mod replies;
-mod run_file;
-mod running;
-mod sessions;
-mod settings;
-mod side_calls;
-mod transcript;
-mod transcript_file;
-mod turn;
+//! `arguments`, `options`, `dialogue`, `lockstep` and `adapt` do no IO and read no clock; `play` and `process` have the
+//! pipes, the signals and the clock. [`install`] copies the program into a folder under the name `claude`.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-pub use error::{StandInError, USAGE, WRONG_LINE};
-pub use install::{InstallError, install};
-pub use run_file::write_run_file;
-
 use clitape_recording::cassette::Cassette;
+use clitape_recording::files;
+use fs_err as fs;
 
 use arguments::{Arguments, Asks, Form};
 use dialogue::Dialogue;
-pub(crate) use differences::argument_differences;
 use log::Log;
 use options::CliOptions;
 use play::Player;
 use refusal::StandInStart;
 use settings::Settings;
+
+mod adapt;
+mod answers;
+mod arguments;
+mod choose;
+mod dialogue;
+mod lockstep;
+mod log;
+mod mcp;
+mod options;
+mod play;
+mod process;
+mod refusal;
+mod running;
+mod settings;
+mod transcript;
+
+pub(crate) use arguments::argument_differences;
+pub use process::{StandInError, USAGE, WRONG_LINE};
+pub use settings::write_run_file;
 
 /// Runs the stand-in with the arguments behind the program's name, and returns the exit code. Settings that the
 /// environment does not have are read from the file beside `program`, the running one.
@@ -71,10 +56,10 @@ pub fn run(
 ) -> ExitCode {
     let args: Vec<String> =
         args.into_iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
-    if other_end::hold(&args) {
+    if settings::hold_stdout(&args) {
         return ExitCode::SUCCESS;
     }
-    let beside = run_file::read(program);
+    let beside = settings::read_run_file(program);
     let variable = |name: &str| {
         env(name).filter(|value| !value.is_empty()).or_else(|| beside.get(name).cloned())
     };
@@ -99,12 +84,10 @@ pub fn run(
         return ExitCode::from(refusal::REFUSED);
     }
     let code = match &arguments.form {
-        Form::SideCall(call) => side_calls::answer(call, &arguments, &settings, &mut log),
+        Form::SideCall(call) => answers::side_call(call, &arguments, &settings, &mut log),
         Form::OneShot | Form::Live => Player::new(&settings, &arguments, &mut log).play(),
         Form::Interactive => {
-            pipes::tell(
-                "the stand-in has no terminal; give -p PROMPT or --input-format stream-json",
-            );
+            log::tell("the stand-in has no terminal; give -p PROMPT or --input-format stream-json");
             USAGE
         }
     };
@@ -128,4 +111,58 @@ pub(crate) fn asks_nobody(args: &[String], cassette: &Cassette) -> bool {
 /// CLI held its end back until background tasks were done, which it does not do for a live one.
 pub(crate) fn is_held_back(cassette: &Cassette) -> bool {
     Dialogue::cut(cassette).is_held_back()
+}
+
+/// The name of the program that the stand-in replaces.
+const PROGRAM_NAME: &str = "claude";
+
+/// An error of the installation.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum InstallError {
+    /// The folder has a `claude` that is not the stand-in.
+    #[error("{0} is there already and is not the stand-in; choose another folder, or remove it")]
+    Taken(PathBuf),
+    /// The file system returned an error.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+}
+
+/// Copies `program` into `dir` as `claude` and returns the path. It is a copy and not a link, because whoever
+/// overwrites that `claude` later would overwrite the program itself through a link.
+///
+/// # Errors
+///
+/// [`InstallError`] if the folder can't be made, or has another `claude`.
+pub fn install(program: &Path, dir: &Path) -> Result<PathBuf, InstallError> {
+    files::make_folder(dir).map_err(std::io::Error::from)?;
+    let place = dir.join(PROGRAM_NAME);
+    if place.symlink_metadata().is_ok() {
+        if fs::read(&place)? != fs::read(program)? {
+            return Err(InstallError::Taken(place));
+        }
+        return Ok(place);
+    }
+    fs::copy(program, &place)?;
+    Ok(place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_installed_once_overwrites_nothing_and_is_a_file_of_its_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let program = dir.path().join("program");
+        fs::write(&program, "a").unwrap();
+        let bin = dir.path().join("bin");
+        let place = install(&program, &bin).unwrap();
+        assert_eq!(place, bin.join("claude"));
+        assert_eq!(install(&program, &bin).unwrap(), place);
+        // Writes in place, as `cp` and an update of the CLI do.
+        fs::write(&place, "b").unwrap();
+        assert_eq!(fs::read(&program).unwrap(), b"a", "the program is whole");
+        assert!(matches!(install(&program, &bin), Err(InstallError::Taken(_))));
+    }
 }

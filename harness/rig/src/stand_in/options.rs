@@ -198,7 +198,7 @@ impl CliOption {
     }
 
     /// Returns whether the option has this name.
-    pub(super) fn is(&self, name: &str) -> bool {
+    fn is(&self, name: &str) -> bool {
         self.names.iter().any(|own| own == name)
     }
 }
@@ -233,7 +233,7 @@ impl CliOptions {
     }
 
     /// Returns the option of this name.
-    pub(super) fn find(&self, name: &str) -> Option<&CliOption> {
+    fn find(&self, name: &str) -> Option<&CliOption> {
         self.all.iter().find(|option| option.is(name))
     }
 

@@ -8,8 +8,8 @@ use clitape_judge::observation::ARGUMENTS_REFUSED;
 use clitape_recording::cassette::canon::is_uuid;
 use serde_json::json;
 
+use super::adapt::fresh_uuid;
 use super::arguments::{Arguments, Form, GivenOption, OutputFormat, SideCall};
-use super::bind::fresh_uuid;
 use super::log::Log;
 use super::options::CliOptions;
 
@@ -34,7 +34,7 @@ pub(super) struct Refusal {
     /// The text on stderr.
     pub(super) text: String,
     /// The text on stdout: a `result` record if a session can't be resumed, else empty.
-    pub(super) stdout: String,
+    stdout: String,
 }
 
 impl Refusal {

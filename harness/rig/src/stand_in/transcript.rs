@@ -1,20 +1,84 @@
 //! The session's transcript, at the place where the CLI would write it, because gateways look there before they resume
-//! a session.
+//! a session. The lines of a cassette are written when they are due, turn by turn.
 
 use std::fs;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use clitape_gateway::session::slug;
 use clitape_recording::wire::{UserMessage, WireLine};
 use fs_err::OpenOptions;
 use serde_json::{Value, json};
-use std::io::Write as _;
 
-use super::bind::{LiveIds, fresh_uuid};
+use super::adapt::{LiveIds, fresh_uuid};
 use super::dialogue::Dialogue;
+use super::running::PlayedCassette;
+
+/// The transcript of the session, and how far it is written.
+#[derive(Debug)]
+pub(super) struct KeptTranscript {
+    /// The path of the file; `None` if no transcript is written.
+    path: Option<PathBuf>,
+    /// The bytes of the present cassette's transcript that are written.
+    written: usize,
+    /// The number of lines in the file when the process began.
+    pub(super) lines_before: u64,
+}
+
+impl KeptTranscript {
+    /// Opens the transcript of a session in the present folder.
+    pub(super) fn of(config_dir: Option<&Path>, session_id: &str) -> Self {
+        let cwd = std::env::current_dir().unwrap_or_default();
+        let path = config_dir.and_then(|folder| transcript_path(folder, &cwd, session_id));
+        let lines_before = path.as_deref().map_or(0, lines);
+        Self { path, written: 0, lines_before }
+    }
+
+    /// Begins another cassette.
+    pub(super) fn begin(&mut self) {
+        self.written = 0;
+    }
+
+    /// Appends the lines of a prompt of the host's own and of its answer.
+    pub(super) fn keep_own(
+        &self,
+        stdout: &str,
+        message: &UserMessage,
+        session_id: &str,
+    ) -> io::Result<()> {
+        let Some(path) = &self.path else { return Ok(()) };
+        let cwd = std::env::current_dir().unwrap_or_default();
+        append(path, &made(stdout.as_bytes(), Some(message), session_id, &cwd), &LiveIds::new(1))
+    }
+
+    /// Appends the lines of a turn; at the end of a cassette, all lines that are left.
+    pub(super) fn keep(
+        &mut self,
+        running: &PlayedCassette,
+        session_id: &str,
+        is_end: bool,
+    ) -> io::Result<()> {
+        let Some(path) = &self.path else { return Ok(()) };
+        let transcript = &running.cassette.transcript;
+        if transcript.is_empty() {
+            // A run that was ended early has no transcript in its recording either.
+            if is_end || running.cassette.stdout.is_empty() {
+                return Ok(());
+            }
+            let cwd = std::env::current_dir().unwrap_or_default();
+            let made = made(&running.cassette.stdout, running.message(), session_id, &cwd);
+            return append(path, &made, &running.ids);
+        }
+        let read = if is_end { usize::MAX } else { running.messages_read() };
+        let end = turn_end(transcript, self.written, &running.dialogue, read);
+        append(path, &transcript[self.written..end], &running.ids)?;
+        self.written = end;
+        Ok(())
+    }
+}
 
 /// Returns the path of a session's transcript; `cwd` is the working folder of the session.
-pub(super) fn place(config_dir: &Path, cwd: &Path, session_id: &str) -> Option<PathBuf> {
+pub(super) fn transcript_path(config_dir: &Path, cwd: &Path, session_id: &str) -> Option<PathBuf> {
     // An id with a slash would lead into another folder.
     if session_id.is_empty() || session_id.contains(['/', '\\']) {
         return None;
@@ -25,14 +89,14 @@ pub(super) fn place(config_dir: &Path, cwd: &Path, session_id: &str) -> Option<P
 }
 
 /// Returns the number of lines of a transcript; 0 if the file does not exist.
-pub(super) fn lines(path: &Path) -> u64 {
+fn lines(path: &Path) -> u64 {
     let text = fs::read(path).unwrap_or_default();
     text.iter().filter(|&&byte| byte == b'\n').count() as u64
 }
 
 /// Returns the end of a turn in a recorded transcript: the lines from `from` up to the prompt of the first message that
 /// the CLI has not read.
-pub(super) fn turn_end(transcript: &[u8], from: usize, dialogue: &Dialogue, read: usize) -> usize {
+fn turn_end(transcript: &[u8], from: usize, dialogue: &Dialogue, read: usize) -> usize {
     let unread: Vec<(Option<&str>, &str)> = dialogue.messages().skip(read).collect();
     let mut at = from;
     for line in transcript[from..].split_inclusive(|&byte| byte == b'\n') {
@@ -55,12 +119,7 @@ pub(super) fn turn_end(transcript: &[u8], from: usize, dialogue: &Dialogue, read
 }
 
 /// Makes the lines of a turn without a recorded transcript: the message, and the last message of the model.
-pub(super) fn made(
-    stdout: &[u8],
-    message: Option<&UserMessage>,
-    host_session: &str,
-    cwd: &Path,
-) -> Vec<u8> {
+fn made(stdout: &[u8], message: Option<&UserMessage>, host_session: &str, cwd: &Path) -> Vec<u8> {
     let (user, answer) = (fresh_uuid(), fresh_uuid());
     let own = message.map_or_else(|| UserMessage::prompt(""), Clone::clone).message.value();
     let common = |kind: &str, parent: Value, uuid: &str, message: Value| {
@@ -83,7 +142,7 @@ pub(super) fn made(
 }
 
 /// Appends lines to a transcript, with the ids of the session.
-pub(super) fn append(path: &Path, lines: &[u8], ids: &LiveIds) -> std::io::Result<()> {
+fn append(path: &Path, lines: &[u8], ids: &LiveIds) -> std::io::Result<()> {
     if lines.is_empty() {
         return Ok(());
     }

@@ -106,3 +106,16 @@ fn a_message_without_a_uuid_has_that_of_its_replay() {
     assert_eq!(uuids("three-tools-live/2.1.329"), [first]);
     assert_eq!(uuids("permission-allow/2.1.329"), [None]);
 }
+
+#[test]
+fn lines_without_a_reaction_have_their_type() {
+    for (line, expect) in [
+        (r#"{"type":"keep_alive"}"#, HostAct::Other("keep_alive".to_owned())),
+        ("{}", HostAct::Other("a record without a type".to_owned())),
+        ("[1]", HostAct::Unusable),
+        ("hello", HostAct::Unusable),
+        (" \n", HostAct::Blank),
+    ] {
+        assert_eq!(HostAct::read(line.as_bytes()), expect, "{line}");
+    }
+}

@@ -1,6 +1,9 @@
-//! Stdin, stderr and the signals of the process, as events of one queue.
+//! The process of the stand-in: stdin and the signals as events of one queue, and its end with an exit code.
+//!
+//! The errors are those that keep it from playing a cassette.
 
-use std::io::{self, BufRead as _, Read as _, Write as _};
+use std::io::{self, BufRead as _, Read as _};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -8,8 +11,13 @@ use std::time::Duration;
 
 use clitape_gateway::ByteSize;
 use clitape_process::threads::{NoMoreThreads, start};
+use clitape_recording::cassette::{CassetteError, Exit};
+use clitape_recording::files::FileError;
+use clitape_recording::names::NameError;
+use clitape_runner::replay::PlanError;
 use nix::sys::signal::{SigSet, Signal, raise};
 
+use super::log::{Log, tell};
 use super::mcp::Answered;
 use crate::kept::{Full, Held, KeptBytes};
 
@@ -40,7 +48,7 @@ pub(super) struct EventQueue {
 }
 
 /// The bytes that a line counts for, beside its contents.
-const LINE: usize = 256;
+const LINE_BYTES: usize = 256;
 /// The signals with which a host ends the CLI.
 const ENDING: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
 
@@ -80,7 +88,7 @@ impl EventQueue {
         move |answered| {
             let mut held = Held::of(&kept);
             let event = match answered {
-                Ok(line) => match held.try_keep(LINE + line.len()) {
+                Ok(line) => match held.try_keep(LINE_BYTES + line.len()) {
                     Ok(()) => ProcessEvent::Line(line, held),
                     Err(full) => ProcessEvent::TooMuch(too_much(full)),
                 },
@@ -116,7 +124,7 @@ impl StdinReader {
                 Ok(0) | Err(_) => return,
                 Ok(_) => {}
             }
-            let event = match held.try_keep(LINE + line.len()) {
+            let event = match held.try_keep(LINE_BYTES + line.len()) {
                 _ if most.is_below(line.len()) => ProcessEvent::TooMuch(format!(
                     "the host wrote a line of more than {most}; raise the limit with CLITAPE_MAX_LINE"
                 )),
@@ -155,7 +163,7 @@ pub(super) fn exit_code(signal: Signal) -> i32 {
 }
 
 /// Ends the process by the signal that ended the recorded CLI.
-pub(super) fn end_by(signal: i32) {
+fn end_by(signal: i32) {
     if let Ok(signal) = Signal::try_from(signal) {
         let mut all = SigSet::empty();
         all.add(signal);
@@ -166,8 +174,116 @@ pub(super) fn end_by(signal: i32) {
     }
 }
 
-/// Prints a sentence of the stand-in on stderr.
-pub(super) fn tell(sentence: &str) {
-    // A host that closed stderr still gets the exit code and the log.
-    let _ = writeln!(io::stderr(), "clitape stand-in: {sentence}");
+/// A way in which the process ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ProcessEnding {
+    /// It ends as the recorded CLI did.
+    Recorded(Option<Exit>),
+    /// It ends with this code, for a reason that is not in the recording.
+    Code(i32),
+    /// It can't play, and ends with this exit code and sentence.
+    Refused(u8, String),
+}
+
+impl From<StandInError> for ProcessEnding {
+    fn from(error: StandInError) -> Self {
+        Self::Refused(USAGE, error.to_string())
+    }
+}
+
+impl ProcessEnding {
+    /// Writes the ending to the log and to stderr, and returns the exit code. A recorded signal ends the process in
+    /// here.
+    pub(super) fn tell(&self, log: &mut Log) -> u8 {
+        match self {
+            Self::Recorded(Some(Exit::Signal(signal))) => {
+                log.exit_by_signal(*signal);
+                end_by(*signal);
+                u8::try_from(128 + signal).unwrap_or(u8::MAX)
+            }
+            Self::Recorded(Some(Exit::Code(code))) | Self::Code(code) => {
+                u8::try_from(*code).unwrap_or(u8::MAX)
+            }
+            Self::Recorded(None) => 0,
+            Self::Refused(code, sentence) => {
+                log.refused(sentence);
+                tell(sentence);
+                *code
+            }
+        }
+    }
+}
+
+/// The exit code for wrong usage, and for a start without a cassette to play.
+pub const USAGE: u8 = 64;
+/// The exit code after a line of the host that the recorded CLI did not get, or after none in time.
+pub const WRONG_LINE: u8 = 70;
+
+/// An error that keeps the stand-in from playing a cassette.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StandInError {
+    /// No folder of cassettes was found from this folder upwards.
+    #[error(
+        "there is no scenarios/ folder in {0} or above; name the project with CLITAPE_ROOT, or a cassette's folder \
+         with CLITAPE_CASSETTE"
+    )]
+    NoWorkspace(PathBuf),
+    /// Neither the environment nor the prompt, whose beginning this is, chooses a cassette.
+    #[error(
+        "nothing says which cassette to play: the prompt “{0}” has no marker [[clitape:NAME]] and contains the prompt of \
+         no recorded scenario; set CLITAPE_CASSETTE, or write a marker"
+    )]
+    NoCassette(String),
+    /// The queue is empty.
+    #[error("the queue {0} is empty; write one scenario a line into it, one for each turn")]
+    QueueEmpty(PathBuf),
+    /// The scenario has no cassette of that version.
+    #[error("`{scenario}` has no cassette of {wanted}; {known}")]
+    NotRecorded {
+        /// The name of the scenario.
+        scenario: String,
+        /// The wanted version, `CLI 2.1.332` or `any CLI`.
+        wanted: String,
+        /// The recorded versions, in words.
+        known: String,
+    },
+    /// The cassette was not recorded as this host runs the CLI.
+    #[error("`{name}` can't be played to this host: {why}")]
+    Unfit {
+        /// The scenario and its version.
+        name: String,
+        /// The reason, and what to do.
+        why: String,
+    },
+    /// `CLITAPE_PLAY` has a value that it does not accept.
+    #[error(
+        "CLITAPE_PLAY is `{0}`; write recorded, canonical, instant, pace:MS, seed:N or plan:FILE"
+    )]
+    Play(String),
+    /// `CLITAPE_END` has a value that it does not accept.
+    #[error(
+        "CLITAPE_END has `{0}`; write at:BYTES, code:N, signal:N, eof:MS, or several with commas between them"
+    )]
+    End(String),
+    /// The file of a plan has an error.
+    #[error("{path}: {error}")]
+    Plan {
+        /// The path of the file.
+        path: PathBuf,
+        /// The error in it.
+        error: PlanError,
+    },
+    /// A name is not valid as a part of a path.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// A cassette can't be read.
+    #[error(transparent)]
+    Cassette(#[from] CassetteError),
+    /// A file can't be read.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The file system returned an error.
+    #[error(transparent)]
+    Io(#[from] io::Error),
 }

@@ -1,15 +1,18 @@
-//! Answers the calls that play no cassette: the version, the help, the login, and completions for the host's own use.
+//! The output that no cassette has: the answers to side calls (the version, the help, the login, completions for the
+//! host's own use) and to requests that the cassette lacks, and a one-shot run's output in the formats `text` and
+//! `json`.
 
 use std::io::{self, BufRead as _, Write as _};
 
-use clitape_recording::wire::ControlResponse;
-use serde_json::json;
+use clitape_recording::wire::{ControlRequest, ControlResponse};
+use serde_json::{Value, json};
 
+use super::adapt::fresh_uuid;
 use super::arguments::{Arguments, OutputFormat, SideCall};
-use super::bind::fresh_uuid;
 use super::choose;
-use super::host_line::HostAct;
+use super::dialogue::{HostAct, Role};
 use super::log::Log;
+use super::running::PlayedCassette;
 use super::settings::Settings;
 
 /// The answer to every such completion.
@@ -35,7 +38,7 @@ Options:
 ";
 
 /// Answers a side call and returns the exit code.
-pub(super) fn answer(
+pub(super) fn side_call(
     call: &SideCall,
     arguments: &Arguments,
     settings: &Settings,
@@ -124,4 +127,32 @@ fn complete(arguments: &Arguments, log: &mut Log) -> u8 {
         }
     }
     0
+}
+
+/// Returns the line that answers a request with a plain success.
+pub(super) fn plain_success(request: &ControlRequest, settings: &Settings) -> String {
+    let response = match request.subtype() {
+        "initialize" => choose::initialize_answer(settings).unwrap_or_else(|| {
+            json!({
+                "commands": [], "agents": [], "output_style": "default",
+                "available_output_styles": ["default"], "models": [], "account": {},
+            })
+        }),
+        "interrupt" => json!({"still_queued": []}),
+        "mcp_status" => json!({"mcpServers": []}),
+        _ => json!({}),
+    };
+    format!("{}\n", ControlResponse::success(&request.request_id, &response))
+}
+
+/// Returns the answer of a one-shot run, or its `result` record; empty if it has none.
+pub(super) fn one_shot(running: &PlayedCassette, format: OutputFormat) -> Vec<u8> {
+    let result = running.dialogue.lines.iter().rfind(|line| line.role == Role::Result);
+    let Some(result) = result else { return Vec::new() };
+    let line = running.ids.bind_text(&running.cassette.stdout[result.range.clone()]);
+    if format == OutputFormat::Json {
+        return line;
+    }
+    let value: Value = serde_json::from_slice(&line).unwrap_or_default();
+    format!("{}\n", value["result"].as_str().unwrap_or_default()).into_bytes()
 }
