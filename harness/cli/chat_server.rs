@@ -12,8 +12,7 @@ use clitape_recording::files;
 use clitape_rig::chat_server::{
     ChatServer, ChatServerSettings, Faults, ListedFault, PaceLimits, PersonScript, SCRIPT_CHAT,
 };
-use clitape_rig::kept::KeptBytes;
-use clitape_rig::limits::ChatServerLimits;
+use clitape_rig::limits::{ChatServerLimits, KeptBytes};
 
 use crate::exit::ExitStatus;
 use crate::input::named;

@@ -6,7 +6,6 @@
 pub mod chat_server;
 mod clock;
 pub mod editor;
-pub mod kept;
 pub mod limits;
 pub mod reach;
 pub mod stand_in;

@@ -1,4 +1,6 @@
-//! Every limit on the data that a gateway, an agent, a bot or a web page sends to clitape, with its default.
+//! Every limit on the data that a gateway, an agent, a bot or a web page sends to clitape, with its default; and the
+//! account of the memory that other programs make a run keep, with the memory that JSON and the entries of a trace
+//! take.
 //!
 //! `docs/limits.md` lists the limits and the effect of each; `tests/commands/limits.rs` compares that page with these
 //! values.
@@ -6,8 +8,12 @@
 use std::time::Duration;
 
 use clitape_gateway::ByteSize;
-pub use clitape_recording::limits::KEPT;
 use clitape_recording::limits::OutputLimits;
+
+pub use clitape_process::kept::{Full, Held, KeptBytes};
+pub use clitape_recording::limits::{json_bytes, map_bytes, parsed_bytes};
+pub use clitape_recording::limits::KEPT;
+pub use clitape_recording::trace::entry_bytes;
 
 /// The limits of a run of a gateway or an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

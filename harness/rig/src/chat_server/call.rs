@@ -25,7 +25,7 @@ use super::messages::ChatCall;
 use super::state::{ServerState, Shared};
 use super::updates::Polled;
 use super::wire::{ApiError, ApiResult, Params, WORD, cut, noted, shorten, wire};
-use crate::kept::Held;
+use crate::limits::Held;
 
 /// The time that a call with the fault `hang` stays without an answer, unless the bot hangs up.
 const HANG: Duration = Duration::from_secs(600);

@@ -29,7 +29,7 @@ use super::page;
 use super::settings::BOT_API;
 use super::state::Shared;
 use super::wire::{ApiError, Params, WORD, cut};
-use crate::kept::Held;
+use crate::limits::Held;
 
 /// The least bytes of memory that a call counts for while it is under way.
 const CALL: usize = 1 << 10;

@@ -10,8 +10,7 @@ use super::markup::{self, FormattedText};
 use super::person::PersonError;
 use super::state::{Bot, BotChat, Files, Message, ServerState, unix_s};
 use super::wire::{ApiError, ApiResult, Params, integer};
-use crate::kept::Held;
-use crate::limits::ChatServerLimits;
+use crate::limits::{ChatServerLimits, Held};
 
 /// The most code points of a message.
 const MAX_TEXT: usize = 4_096;

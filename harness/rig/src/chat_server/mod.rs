@@ -66,7 +66,7 @@ use faults::Pace;
 use settings::Token;
 use state::{BotChat, ServerState, Shared};
 
-use crate::kept::KeptBytes;
+use crate::limits::KeptBytes;
 
 /// The name of the thread of a server.
 const THREAD: &str = "chat-server";

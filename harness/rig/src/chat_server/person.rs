@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::settings::PersonScript;
 use super::state::{Message, ServerState, Shared, unix_s};
 use super::wire::{ApiError, LINE, cut};
-use crate::kept::{Held, json_bytes};
+use crate::limits::{Held, json_bytes};
 
 /// The most bytes of memory that an act of a person takes, its text aside.
 const ACT: usize = 4 << 10;

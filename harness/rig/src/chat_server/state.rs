@@ -19,8 +19,7 @@ use super::faults::{Faults, Pace};
 use super::settings::{BOT_ID, ChatServerSettings, Token};
 use super::updates::Updates;
 use super::wire::{ApiError, LINE, cut};
-use crate::kept::{Full, Held, KeptBytes, entry_bytes, json_bytes};
-use crate::limits::ChatServerLimits;
+use crate::limits::{ChatServerLimits, Full, Held, KeptBytes, entry_bytes, json_bytes};
 
 /// The most unknown methods that are counted by name; Telegram has fewer than 200 methods.
 const UNKNOWN_METHODS: usize = 200;

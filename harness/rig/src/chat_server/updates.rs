@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use serde_json::{Value, json};
 
 use super::wire::{ApiError, Params, WORD, cut};
-use crate::kept::{Held, json_bytes};
+use crate::limits::{Held, json_bytes};
 
 /// The most kinds of updates that a bot can ask for; Telegram has fewer.
 const MAX_KINDS: usize = 100;
@@ -228,7 +228,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::kept::KeptBytes;
+    use crate::limits::KeptBytes;
 
     fn params(json: &Value) -> Params {
         let text = json.to_string();

@@ -11,7 +11,7 @@ use memchr::memmem;
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
-use crate::kept::{Full, Held, parsed_bytes};
+use crate::limits::{Full, Held, parsed_bytes};
 
 /// The number of times that a call's parameters count in the account, because the stored message and the entry are
 /// copies of them.
@@ -361,7 +361,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::kept::KeptBytes;
+    use crate::limits::KeptBytes;
 
     #[test]
     fn one_map_comes_from_every_kind_of_request() {

@@ -1,6 +1,7 @@
 //! The pipes to an agent: reads one message of JSON-RPC a line, and hands each to the session that it is for.
 //!
-//! A message counts in the account of the run from before it is parsed until its last reader drops it.
+//! A message counts in the account of the run from before it is parsed until its last reader drops it. The errors are
+//! those of a run of an editor, in words that say what to do.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead as _, BufReader, Read};
@@ -8,12 +9,11 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clitape_process::threads::{NoMoreThreads, start};
-use clitape_process::{Meter, Overflow, StdinPipe, Unread};
+use clitape_process::{Meter, Overflow, ProcessError, StdinPipe, Unread};
 use clitape_recording::limits::OutputLimits;
 use serde_json::{Map, Value, json};
 
-use super::error::EditorError;
-use crate::kept::{Full, Held, KeptBytes, parsed_bytes};
+use crate::limits::{Full, Held, KeptBytes, parsed_bytes};
 
 /// The characters that are kept of a line that is no message.
 const SHOWN: usize = 200;
@@ -385,6 +385,65 @@ impl Routes {
             drop(inbox.send(message.clone()));
         }
     }
+}
+
+/// An error of a run of an editor.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EditorError {
+    /// The agent could not be started; the message names it.
+    #[error(transparent)]
+    Start(#[from] ProcessError),
+    /// The agent has closed its stdin or its stdout.
+    #[error("the agent reads no more messages")]
+    Closed,
+    /// The agent does not read its stdin.
+    #[error(
+        "the agent has not read its stdin for {for_s} s, where {bytes} bytes wait; it has to read while it works and \
+         while it writes"
+    )]
+    Unread {
+        /// The bytes that wait for it.
+        bytes: u64,
+        /// The seconds since it last read.
+        for_s: u64,
+    },
+    /// The agent ended before it answered a request.
+    #[error("the agent ended before it answered `{method}`{last_words}")]
+    Ended {
+        /// The method of the request.
+        method: String,
+        /// A colon and the last lines of its stderr, or an empty text.
+        last_words: String,
+    },
+    /// The agent did not answer a request in time.
+    #[error("the agent did not answer `{method}` within {within_s} s")]
+    Late {
+        /// The method of the request.
+        method: String,
+        /// The seconds that it had.
+        within_s: u64,
+    },
+    /// The agent answered a request with an error.
+    #[error("the agent answered `{method}` with an error: {words}")]
+    Refused {
+        /// The method of the request.
+        method: String,
+        /// The message of the error.
+        words: String,
+    },
+    /// A line of the agent that is no message of JSON-RPC; with its beginning.
+    #[error("a line of the agent is no message of JSON-RPC: {0}")]
+    Line(String),
+    /// The agent reached a limit; with the words that name it.
+    #[error("the agent sent {0}")]
+    Flood(String),
+    /// The messages from the agent and for it would take more memory than the account of the run has.
+    #[error("what the agent sent, or does not read, is too much: {0}")]
+    Kept(#[from] Full),
+    /// The caller stopped the run.
+    #[error("stopped before all was answered")]
+    Stopped,
 }
 
 #[cfg(test)]

@@ -7,9 +7,6 @@
 //! message, its entry has the reason in `refused`. [`run`] plays some prompts to an agent, as `clitape editor` does.
 
 mod connection;
-mod error;
-mod form;
-mod official;
 mod session;
 
 use std::ffi::OsString;
@@ -27,10 +24,9 @@ use clitape_process::{
 use clitape_recording::trace::Entry;
 use serde_json::{Value, json};
 
-use crate::kept::KeptBytes;
-use crate::limits::RigLimits;
+use crate::limits::{KeptBytes, RigLimits};
+pub use connection::EditorError;
 use connection::{AgentConnection, AgentMessage, Incoming, inbox};
-pub use error::EditorError;
 pub use session::{OpenQuestion, PermissionChoice, Session};
 
 /// The time between two looks at the agent's messages.
@@ -114,7 +110,7 @@ impl Editor {
             return Ok(false);
         };
         *self.refused.lock().unwrap_or_else(PoisonError::into_inner) =
-            official::refusal(METHOD, &result);
+            session::refusal(METHOD, &result);
         *greeting = None;
         Ok(true)
     }

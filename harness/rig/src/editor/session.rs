@@ -1,16 +1,21 @@
 //! A session of an editor with an agent: its prompts, its entries and its open questions.
+//!
+//! A form of the agent is filled in with the choices of a person. Every message of the agent is checked against the
+//! types of the official crate of the Agent Client Protocol.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
+use agent_client_protocol_schema::v1::{
+    CreateElicitationRequest, Error, InitializeResponse, NewSessionResponse, PromptResponse,
+    RequestPermissionRequest, SessionNotification,
+};
 use clitape_recording::trace::{Entry, Lane};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use super::connection::{AgentCall, AgentConnection, AgentMessage, Incoming};
-use super::error::EditorError;
-use super::form;
-use super::official;
-use crate::kept::{Full, Held, entry_bytes, json_bytes};
+use super::connection::{AgentCall, AgentConnection, AgentMessage, EditorError, Incoming};
+use crate::limits::{Full, Held, entry_bytes, json_bytes};
 
 /// The error code of JSON-RPC for a method that the editor does not have.
 const NO_METHOD: i64 = -32_601;
@@ -62,9 +67,9 @@ impl OpenQuestion {
         if self.kind == AgentQuestionKind::Form {
             return match choice {
                 PermissionChoice::Option(label) => {
-                    form::filled(&self.params, std::slice::from_ref(label))
+                    filled_form(&self.params, std::slice::from_ref(label))
                 }
-                PermissionChoice::Labels(labels) => form::filled(&self.params, labels),
+                PermissionChoice::Labels(labels) => filled_form(&self.params, labels),
                 PermissionChoice::Cancel => json!({ "action": "cancel" }),
             };
         }
@@ -139,7 +144,7 @@ impl<'e> Session<'e> {
             held: Held::of(connection.kept()),
             full: None,
         };
-        if let Some(refused) = official::refusal("session/new", result) {
+        if let Some(refused) = refusal("session/new", result) {
             session.enter("session/new", result.clone(), Some(refused));
         }
         session
@@ -263,7 +268,7 @@ impl<'e> Session<'e> {
                 let session = &call.params["sessionId"];
                 let stray = || format!("it is for the session {session}, which is not open");
                 let refused = call.unreadable.clone().or_else(|| call.is_stray.then(stray));
-                let refused = refused.or_else(|| official::refusal(&call.method, &call.params));
+                let refused = refused.or_else(|| refusal(&call.method, &call.params));
                 self.call(call, refused);
             }
             AgentMessage::Answer(request, answer) => self.answered(request, answer),
@@ -282,7 +287,7 @@ impl<'e> Session<'e> {
         let prompt = index + 1;
         match answer {
             Ok(mut result) => {
-                let refused = official::refusal("session/prompt", &result);
+                let refused = refusal("session/prompt", &result);
                 if let Some(result) = result.as_object_mut() {
                     result.insert("prompt".into(), prompt.into());
                 }
@@ -290,7 +295,7 @@ impl<'e> Session<'e> {
             }
             Err(error) => {
                 let data = json!({ "prompt": prompt, "error": error["message"] });
-                self.enter("response", data, official::refusal("error", &error));
+                self.enter("response", data, refusal("error", &error));
             }
         }
     }
@@ -375,5 +380,115 @@ impl<'e> Session<'e> {
 impl Drop for Session<'_> {
     fn drop(&mut self) {
         self.connection.forget(&self.id);
+    }
+}
+
+/// Returns the result of `elicitation/create`: each field gets those of its choices that have one of the labels. A form
+/// without any such choice is declined.
+fn filled_form(params: &Value, labels: &[String]) -> Value {
+    let fields = params["requestedSchema"]["properties"].as_object();
+    let mut content = Map::new();
+    for (name, field) in fields.into_iter().flatten() {
+        let is_list = field["type"] == "array";
+        let choices = match is_list {
+            true => choices(&field["items"]),
+            false => choices(field),
+        };
+        let is_chosen = |(label, value): &(&str, &Value)| {
+            labels.iter().any(|wanted| wanted == label || *value == wanted.as_str())
+        };
+        let mut chosen = choices.into_iter().filter(is_chosen).map(|(_, value)| value.clone());
+        if is_list {
+            let chosen: Vec<Value> = chosen.collect();
+            if !chosen.is_empty() {
+                content.insert(name.clone(), chosen.into());
+            }
+        } else if let Some(value) = chosen.next() {
+            content.insert(name.clone(), value);
+        }
+    }
+    match content.is_empty() {
+        true => json!({ "action": "decline" }),
+        false => json!({ "action": "accept", "content": content }),
+    }
+}
+
+/// Returns the choices of a field, each as its label and its value.
+fn choices(field: &Value) -> Vec<(&str, &Value)> {
+    let named = ["oneOf", "anyOf"].into_iter().filter_map(|key| field[key].as_array()).flatten();
+    let named =
+        named.map(|choice| (choice["title"].as_str().unwrap_or_default(), &choice["const"]));
+    let plain = field["enum"].as_array().into_iter().flatten();
+    let plain = plain.map(|value| (value.as_str().unwrap_or_default(), value));
+    named.chain(plain).collect()
+}
+
+/// A check of a message's parameters or of its result; returns the reason of a refusal.
+type MessageCheck = fn(&Value) -> Option<String>;
+
+/// The messages of an agent that are checked, by their methods.
+const CHECKED_MESSAGES: [(&str, MessageCheck); 7] = [
+    ("initialize", refusal_of::<InitializeResponse>),
+    ("session/new", refusal_of::<NewSessionResponse>),
+    ("session/prompt", refusal_of::<PromptResponse>),
+    ("session/update", refusal_of::<SessionNotification>),
+    ("session/request_permission", refusal_of::<RequestPermissionRequest>),
+    ("elicitation/create", refusal_of::<CreateElicitationRequest>),
+    ("error", refusal_of::<Error>),
+];
+
+fn refusal_of<T: DeserializeOwned>(value: &Value) -> Option<String> {
+    T::deserialize(value).err().map(|error| error.to_string())
+}
+
+/// Returns the reason why the official type of a method's message refuses it; `None` if it accepts the message or does
+/// not know the method.
+pub(super) fn refusal(method: &str, value: &Value) -> Option<String> {
+    let row = CHECKED_MESSAGES.iter().find(|(known, _)| *known == method);
+    row.and_then(|(_, check)| check(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn fields_get_the_choices_with_the_labels() {
+        let params = json!({ "requestedSchema": { "type": "object", "properties": {
+            "a": { "type": "string", "oneOf": [{ "const": "b", "title": "Blue" }, { "const": "g", "title": "Green" }] },
+            "l": { "type": "array", "items": { "anyOf": [{ "const": "x", "title": "x" }, { "const": "y", "title": "y" }] } },
+            "e": { "type": "string", "enum": ["x"] },
+            "n": { "type": "string" },
+        } } });
+        let check = |labels: &[&str], expect: Value| {
+            let labels: Vec<String> = labels.iter().map(|&label| label.to_owned()).collect();
+            assert_eq!(filled_form(&params, &labels), expect, "{labels:?}");
+        };
+        check(&["Green"], json!({ "action": "accept", "content": { "a": "g" } }));
+        check(&["x", "y"], json!({ "action": "accept", "content": { "l": ["x", "y"], "e": "x" } }));
+        check(&["red"], json!({ "action": "decline" }));
+    }
+
+    #[test]
+    fn the_official_types_refuse_what_is_no_message() {
+        for (method, value, is_refused) in [
+            ("initialize", json!({ "protocolVersion": 1 }), false),
+            ("session/new", json!({ "sessionId": "s" }), false),
+            ("session/new", json!({ "session": "s" }), true),
+            ("session/prompt", json!({ "stopReason": "end_turn" }), false),
+            ("session/prompt", json!({ "stopReason": "tired" }), true),
+            (
+                "session/update",
+                json!({ "sessionId": "s", "update": { "sessionUpdate": "agent_message_chunk",
+                    "content": { "type": "text", "text": "x" } } }),
+                false,
+            ),
+            ("session/update", json!({ "sessionId": "s" }), true),
+            ("fs/read_text_file", json!({}), false),
+        ] {
+            assert_eq!(refusal(method, &value).is_some(), is_refused, "{method} {value}");
+        }
     }
 }

@@ -6,23 +6,18 @@
 //! | module | what it has |
 //! |---|---|
 //! | `authority` | an authority for one run, and the certificate of the Bot API by it |
-//! | `names` | the name server of a network of its own |
-//! | `proxy` | a proxy that leads to the chat server and to no other machine |
-//! | `proxy_way` | the variables and the shims with which a gateway uses the proxy |
+//! | `proxy` | a proxy that leads to the chat server, and the variables and shims with which a gateway uses it |
 //! | `refused` | the hosts that a gateway asked for and did not get |
-//! | `sandbox` | a network of its own, in which the chat server is the only other host |
+//! | `sandbox` | a network of its own, in which the chat server is the only other host, with its name server |
 
 mod authority;
-mod names;
 mod proxy;
-mod proxy_way;
 mod refused;
 mod sandbox;
 
 pub use crate::chat_server::BOT_API;
 pub use authority::{Authority, AuthorityFiles};
-pub use proxy::Proxy;
-pub use proxy_way::ProxyWay;
+pub use proxy::{Proxy, ProxyWay};
 pub use refused::Refused;
 pub(crate) use refused::refused_host;
 pub(crate) use sandbox::{InsideServers, NetworkSandbox};

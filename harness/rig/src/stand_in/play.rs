@@ -30,7 +30,7 @@ use super::refusal::{NO_INPUT, REFUSED, Refusal};
 use super::running::PlayedCassette;
 use super::settings::{OtherEnd, Settings};
 use super::transcript::KeptTranscript;
-use crate::kept::{Held, KeptBytes, parsed_bytes};
+use crate::limits::{Held, KeptBytes, parsed_bytes};
 
 /// The milliseconds without output after which a recording closed stdin. They are subtracted from the time that the CLI
 /// took to end.

@@ -19,7 +19,7 @@ use nix::sys::signal::{SigSet, Signal, raise};
 
 use super::log::{Log, tell};
 use super::mcp::Answered;
-use crate::kept::{Full, Held, KeptBytes};
+use crate::limits::{Full, Held, KeptBytes};
 
 /// The time that a signal gives the process to handle it; the process can't while it is blocked on a stdout that the
 /// host does not read.

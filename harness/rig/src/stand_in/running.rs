@@ -21,7 +21,7 @@ use super::dialogue::{Dialogue, ExpectedKind, HostAct, Role};
 use super::lockstep::{LineFit, Lockstep};
 use super::mcp::Ask;
 use super::process::StandInError;
-use crate::kept::Held;
+use crate::limits::Held;
 
 /// The option that makes messages come in pieces.
 const PIECES: &str = "--include-partial-messages";

@@ -27,7 +27,7 @@ use super::spec::{ChatReach, Front, GatewaySpec, ReadySign};
 use super::way::{Serving, Way, ways};
 use crate::chat_server::{ChatServer, ChatServerSettings};
 use crate::editor::{Editor, EditorError};
-use crate::kept::KeptBytes;
+use crate::limits::KeptBytes;
 use crate::reach::Refused;
 use crate::stand_in;
 

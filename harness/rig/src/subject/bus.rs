@@ -16,7 +16,7 @@ use clitape_recording::limits::OutputLimits;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::kept::{Held, parsed_bytes};
+use crate::limits::{Held, parsed_bytes};
 
 /// The most bytes of a call's arguments; longer ones are dropped.
 const LONGEST_ARGUMENTS: usize = 64 * 1024;
@@ -133,7 +133,7 @@ mod tests {
     use clitape_gateway::ByteSize;
 
     use super::*;
-    use crate::kept::KeptBytes;
+    use crate::limits::KeptBytes;
 
     fn limits(bytes: u64, line: u64) -> OutputLimits {
         OutputLimits { bytes: ByteSize::bytes(bytes), line: ByteSize::bytes(line), lines: 9 }

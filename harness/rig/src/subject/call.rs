@@ -21,7 +21,7 @@ use super::error::SubjectError;
 use super::placeholders::Writing;
 use super::prepare::{RigHost, environment, prepare};
 use super::spec::CallSpec;
-use crate::kept::{Full, Held, KeptBytes, entry_bytes, parsed_bytes};
+use crate::limits::{Full, Held, KeptBytes, entry_bytes, parsed_bytes};
 
 /// The characters of a line that a message quotes.
 const SHOWN: usize = 80;

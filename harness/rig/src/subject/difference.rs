@@ -3,7 +3,7 @@
 use clitape_judge::{DiffLine, Finding, TraceDiff};
 use clitape_recording::trace::Entry;
 
-use crate::kept::{KeptBytes, entry_bytes};
+use crate::limits::{KeptBytes, entry_bytes};
 
 /// The most bytes of entries that are compared word by word, which takes a second or two.
 const COMPARED: usize = 4 << 20;

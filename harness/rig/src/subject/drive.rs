@@ -27,8 +27,7 @@ use super::queue::{RunQueue, Ticket};
 use super::spec::GatewaySpec;
 use crate::chat_server::{ChatServer, Faults, PressTarget};
 use crate::clock::now_ms;
-use crate::kept::{Held, KeptBytes, entry_bytes, json_bytes};
-use crate::limits::RigLimits;
+use crate::limits::{Held, KeptBytes, RigLimits, entry_bytes, json_bytes};
 
 mod over;
 

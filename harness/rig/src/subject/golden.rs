@@ -12,7 +12,7 @@ use clitape_recording::trace::Entry;
 
 use super::difference::with_difference;
 use crate::chat_server::drawn;
-use crate::kept::KeptBytes;
+use crate::limits::KeptBytes;
 
 /// The keys of an entry that depend on the time or on other chats of the run, and the key that follows from the text
 /// and its parse mode.

@@ -15,7 +15,7 @@ use clitape_recording::files;
 use clitape_recording::limits::OutputLimits;
 use serde::Deserialize;
 
-use crate::kept::{Full, Held, KeptBytes};
+use crate::limits::{Full, Held, KeptBytes};
 use crate::stand_in::{asks_nobody, marked};
 
 /// The bytes that are read at a time.

@@ -26,7 +26,7 @@ use super::prepare::{Prepared, RigHost};
 use super::queue::RunQueue;
 use super::spec::{ChatKind, ChatReach, Chats, GatewaySpec, Starts};
 use crate::chat_server::Faults;
-use crate::kept::{KeptBytes, entry_bytes};
+use crate::limits::{KeptBytes, entry_bytes};
 use crate::stand_in::argument_differences;
 
 /// The bytes of entries that are kept of a run that flooded.

@@ -31,7 +31,7 @@ use super::patience::Patience;
 use super::prepare::{RigHost, prepare_gateway};
 use super::run::{Play, RunEvent, play};
 use super::spec::{Front, GatewaySpec, NamedGateway};
-use crate::kept::KeptBytes;
+use crate::limits::KeptBytes;
 
 /// The most entries that a finding shows, the one at fault last.
 const CONTEXT: usize = 6;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clitape_gateway::ByteSize;
 use clitape_rig::chat_server::{ChatServer, ChatServerSettings, PaceLimits, PressTarget};
-use clitape_rig::kept::KeptBytes;
+use clitape_rig::limits::KeptBytes;
 use serde_json::{Value, json};
 
 use crate::client::{Answer, call, request, result};

@@ -13,8 +13,7 @@ use clitape_process::StdinPipe;
 use clitape_process::host::HostPaths;
 use clitape_recording::trace::{Entry, Lane};
 use clitape_rig::editor::{Editor, EditorError, EditorSettings, PermissionChoice, run};
-use clitape_rig::kept::KeptBytes;
-use clitape_rig::limits::RigLimits;
+use clitape_rig::limits::{KeptBytes, RigLimits};
 use serde_json::json;
 
 /// The start of an agent: answers `initialize` and `session/new`, then reads the prompt.
