@@ -8,9 +8,8 @@ use std::time::{Duration, Instant};
 use clitape_judge::observation::ObservedEnding;
 use clitape_recording::trace::Entry;
 
-use super::answers::RecordedAnswers;
 use super::boot::LOOK;
-use super::dialogue::{Act, PersonStep};
+use super::dialogue::{Act, PersonStep, RecordedAnswers};
 use super::drive::{DriveResult, Job, RunContext};
 use super::log::Played;
 use super::spec::GatewaySpec;

@@ -1,34 +1,36 @@
 //! Starts a gateway: makes its temporary folder, its files and its environment, and waits until it is ready.
+//!
+//! A start has a way to the chat server: its servers, and the variables and files that a program needs for it. A URL
+//! may say when the gateway is ready.
 
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use clitape_process::threads::ThreadDied;
-use clitape_process::{OutputReader, Overflow, ProcessError, Program, ProgramStart, Scratch};
+use clitape_process::threads::{NoMoreThreads, ThreadDied, start};
+use clitape_process::{
+    Cover, Isolation, NetworkDoor, NetworkSockets, OutputReader, Overflow, OwnNetwork,
+    ProcessError, Program, ProgramStart, Scratch,
+};
 use clitape_recording::cassette::Exit;
 use clitape_recording::files;
 use clitape_recording::names::CliVersion;
 use fs_err as fs;
 
-use super::bundled;
-use super::conditions::Printing;
 use super::error::SubjectError;
-use super::packages::Packages;
+use super::packages::{self, Packages};
 use super::patience::{GiveUpReason, Patience, SLOW_START_S, STILL, Stillness};
 use super::persons::Persons;
-use super::placeholders::{Places, Writing};
 use super::prepare::{Prepared, RigHost, environment};
-use super::ready_url::UrlWatch;
-use super::spec::{ChatReach, Front, GatewaySpec, ReadySign};
-use super::way::{Serving, Way, ways};
+use super::spec::{ChatReach, Front, GatewaySpec, Places, Printing, ReadySign, Writing};
 use crate::chat_server::{ChatServer, ChatServerSettings};
 use crate::editor::{Editor, EditorError};
-use crate::limits::KeptBytes;
-use crate::reach::Refused;
+use crate::limits::{ChatServerLimits, KeptBytes};
+use crate::reach::{InsideServers, NetworkSandbox, ProxyWay, Refused};
 use crate::stand_in;
 
 /// The time that a gateway has to end after it was asked to.
@@ -231,7 +233,7 @@ impl Boot {
             isolation: quiet.as_ref(),
         };
         let packages = Packages::of(program, rig.stop)?;
-        let bundled = bundled::find(&packages);
+        let bundled = packages::find_bundled(&packages);
         let covers = bundled.iter().map(|cli| cli.replacement(&claude, &folders.reach));
         let isolation = way.isolation(&packages, covers.collect::<io::Result<_>>()?);
         let program = ProgramStart { isolation: isolation.as_ref(), ..program };
@@ -239,7 +241,7 @@ impl Boot {
         let mut program = match Program::start(program) {
             Err(ProcessError::NoIsolation(_)) if reach != ChatReach::Sandbox => {
                 // On this way, a file can't be covered by another one.
-                match bundled::refusal(&bundled, start.has_place(&["{claude}", "{bin}"])) {
+                match packages::bundled_refusal(&bundled, start.has_place(&["{claude}", "{bin}"])) {
                     Some(refusal) => return Err(refusal),
                     None => Program::start(ProgramStart { isolation: None, ..program }),
                 }
@@ -522,4 +524,216 @@ fn write_files(
 fn free_port() -> std::io::Result<u16> {
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0))?;
     Ok(listener.local_addr()?.port())
+}
+
+/// Returns the ways to try, the best one first. A gateway that gets `{bot_api}` (`has_address`) needs only that; others
+/// get a network of their own, or a proxy on systems without such networks.
+fn ways(spec: &GatewaySpec, has_address: bool) -> &'static [ChatReach] {
+    match (spec.reach, spec.front) {
+        (_, Front::Editor) | (Some(ChatReach::Address), _) => &[ChatReach::Address],
+        (Some(ChatReach::Sandbox), _) => &[ChatReach::Sandbox],
+        (Some(ChatReach::Proxy), _) => &[ChatReach::Proxy],
+        (None, Front::Chat) if has_address => &[ChatReach::Address],
+        (None, Front::Chat) => &[ChatReach::Sandbox, ChatReach::Proxy],
+    }
+}
+
+/// A way to the chat server, before the gateway starts.
+enum Way {
+    Sandbox(NetworkSandbox),
+    Proxy(ProxyWay),
+    Address,
+}
+
+/// The servers that live as long as the gateway runs.
+#[derive(Debug)]
+enum Serving {
+    Inside(InsideServers),
+    Proxy(ProxyWay),
+    Nothing,
+}
+
+impl Way {
+    /// Makes a way, with its files in `folder`. Hosts that the gateway asks for in vain are added to `refused`.
+    pub(super) fn new(
+        reach: ChatReach,
+        folder: &Path,
+        chat: Option<&ChatServer>,
+        refused: &Refused,
+        limits: ChatServerLimits,
+    ) -> Result<Self, ProcessError> {
+        Ok(match (reach, chat) {
+            (ChatReach::Sandbox, Some(chat)) => {
+                Self::Sandbox(NetworkSandbox::new(folder, chat.address())?)
+            }
+            (ChatReach::Proxy, Some(chat)) => {
+                Self::Proxy(ProxyWay::start(folder, chat, refused, limits)?)
+            }
+            _ => Self::Address,
+        })
+    }
+
+    /// Returns the variables that lead the gateway to the chat server and make it trust the authority of the run.
+    /// `environment` is its environment without them.
+    fn variables(&self, environment: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
+        match self {
+            Self::Sandbox(sandbox) => sandbox.authority.variables(),
+            Self::Proxy(proxy) => proxy.variables(environment),
+            Self::Address => Vec::new(),
+        }
+    }
+
+    /// Returns the namespaces, with an empty network, for a program of the gateway that runs before the gateway starts.
+    fn quiet(&self) -> Option<Isolation> {
+        let network = Some(OwnNetwork::default());
+        matches!(self, Self::Sandbox(_)).then(|| Isolation { network, covers: Vec::new() })
+    }
+
+    /// Returns the namespaces of the gateway, in which `covers` replace the CLIs that its SDK brings.
+    fn isolation(&mut self, packages: &Packages, covers: Vec<Cover>) -> Option<Isolation> {
+        let mut isolation = match self {
+            Self::Sandbox(sandbox) => {
+                sandbox.trust_in(&packages.python);
+                sandbox.isolation.clone()
+            }
+            _ if covers.is_empty() => return None,
+            _ => Isolation::default(),
+        };
+        isolation.covers.extend(covers);
+        Some(isolation)
+    }
+
+    /// Serves the gateway, which has just started with these sockets.
+    fn serve(
+        self,
+        sockets: NetworkSockets,
+        chat: Option<&ChatServer>,
+        refused: &Refused,
+    ) -> Result<Serving, ProcessError> {
+        Ok(match (self, chat) {
+            (Self::Sandbox(sandbox), Some(chat)) => {
+                Serving::Inside(sandbox.serve(sockets, chat, refused)?)
+            }
+            (Self::Proxy(proxy), _) => Serving::Proxy(proxy),
+            _ => Serving::Nothing,
+        })
+    }
+}
+
+impl Serving {
+    /// Checks that clitape's own thread is still running.
+    pub(super) fn check(&self) -> Result<(), ThreadDied> {
+        match self {
+            Self::Proxy(proxy) => proxy.check(),
+            Self::Inside(_) | Self::Nothing => Ok(()),
+        }
+    }
+
+    /// Returns the way to the ports of a gateway in a network of its own.
+    fn door(&self) -> Option<Arc<NetworkDoor>> {
+        match self {
+            Self::Inside(inside) => inside.door.clone(),
+            Self::Proxy(_) | Self::Nothing => None,
+        }
+    }
+}
+
+/// The time between two requests.
+const URL_PAUSE: Duration = Duration::from_millis(20);
+/// The longest wait of one request for the connection, and for each part of the answer.
+const URL_WAIT: Duration = Duration::from_millis(500);
+
+/// Requests a URL again and again on a separate thread, because the look-up of a name, or an answer that comes byte
+/// by byte, may take longer than its caller can wait. Dropping it ends the thread.
+#[derive(Debug)]
+struct UrlWatch {
+    has_answered: Arc<AtomicBool>,
+    is_over: Arc<AtomicBool>,
+}
+
+impl UrlWatch {
+    /// Starts to request a URL of this machine, or of the separate network into which `door` leads.
+    pub(super) fn start(
+        url: String,
+        door: Option<Arc<NetworkDoor>>,
+    ) -> Result<Self, NoMoreThreads> {
+        let watch = Self { has_answered: Arc::default(), is_over: Arc::default() };
+        let (has_answered, is_over) = (watch.has_answered.clone(), watch.is_over.clone());
+        let ask = move || {
+            while !is_over.load(Ordering::Relaxed) && !has_answered.load(Ordering::Relaxed) {
+                let connect = |address| match &door {
+                    Some(door) => door.connect(address, URL_WAIT),
+                    None => TcpStream::connect_timeout(&address, URL_WAIT),
+                };
+                match url_answers(&url, connect) {
+                    true => has_answered.store(true, Ordering::Relaxed),
+                    false => std::thread::sleep(URL_PAUSE),
+                }
+            }
+        };
+        start("ready-url", ask)?;
+        Ok(watch)
+    }
+
+    /// Returns whether the URL has answered with a status below 400.
+    fn has_answered(&self) -> bool {
+        self.has_answered.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for UrlWatch {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Returns whether a GET of an `http://` URL is answered with a status below 400.
+fn url_answers(url: &str, connect: impl Fn(SocketAddr) -> io::Result<TcpStream>) -> bool {
+    let Some(rest) = url.strip_prefix("http://") else { return false };
+    let (address, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let with_port =
+        if address.contains(':') { address.to_owned() } else { format!("{address}:80") };
+    let status = || -> Option<u16> {
+        let socket = with_port.to_socket_addrs().ok()?.next()?;
+        let mut stream = connect(socket).ok()?;
+        stream.set_read_timeout(Some(URL_WAIT)).ok()?;
+        stream.set_write_timeout(Some(URL_WAIT)).ok()?;
+        let request =
+            format!("GET /{path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).ok()?;
+        let mut head = [0; 12];
+        stream.read_exact(&mut head).ok()?;
+        std::str::from_utf8(&head).ok()?.strip_prefix("HTTP/1.")?.get(2..5)?.parse().ok()
+    };
+    status().is_some_and(|status| status < 400)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn a_url_answers_below_400() {
+        let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/health", server.local_addr().unwrap());
+        let answering = std::thread::spawn(move || {
+            for status in ["404 Not Found", "200 OK"] {
+                let (mut stream, _) = server.accept().unwrap();
+                // The client closes the connection as soon as it has the status.
+                let _ = stream.read(&mut [0; 512]).unwrap();
+                stream.write_all(format!("HTTP/1.1 {status}\r\n\r\n").as_bytes()).unwrap();
+            }
+        });
+        let connect = |address: SocketAddr| TcpStream::connect(address);
+        assert!(!url_answers(&url, connect));
+        let (watch, begin) = (UrlWatch::start(url, None).unwrap(), Instant::now());
+        while !watch.has_answered() {
+            assert!(begin.elapsed() < Duration::from_secs(60));
+            std::thread::sleep(URL_PAUSE);
+        }
+        answering.join().unwrap();
+        assert!(!url_answers("https://127.0.0.1/", connect));
+    }
 }

@@ -10,11 +10,10 @@ use clitape_runner::compare::{
 use clitape_runner::suite::select::Selection;
 use clitape_runner::suite::{SuiteOptions, TrialEvent};
 
-use super::conditions::Conditions;
 use super::error::SubjectError;
 use super::golden::timeless;
 use super::prepare::RigHost;
-use super::spec::NamedGateway;
+use super::spec::{Conditions, NamedGateway};
 use super::suite::{SubjectOptions, test};
 
 /// Plays both gateways, one after the other, and compares their chats. `None` if no cassette fits both.

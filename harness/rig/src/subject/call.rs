@@ -18,9 +18,8 @@ use clitape_runner::suite::{ScenarioRun, SuiteOptions, SuiteRun, TrialEvent};
 
 use super::boot::{LAST_LINES, ended};
 use super::error::SubjectError;
-use super::placeholders::Writing;
 use super::prepare::{RigHost, environment, prepare};
-use super::spec::CallSpec;
+use super::spec::{CallSpec, Writing};
 use crate::limits::{Full, Held, KeptBytes, entry_bytes, parsed_bytes};
 
 /// The characters of a line that a message quotes.

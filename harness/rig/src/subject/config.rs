@@ -5,11 +5,20 @@
 //! kind = "gateway"
 //! command = ["python3", "bot.py"]
 //! env = { TELEGRAM_API = "{bot_api}", TELEGRAM_TOKEN = "{token}", CLAUDE_BIN = "{claude}" }
+//!
+//! [subject.mine-quiet]
+//! like = "mine"
+//! values = { mode = "off" }
+//!
+//! [subject.mine.at."2.0"]
+//! env = { NEW_SWITCH = "1" }
 //! ```
 //!
-//! An unknown key is an error that names its line, because a misspelt key would be a setting without effect.
+//! `like` lets a subject take the keys of another, and `at` has keys for one version only. An unknown key, a key of
+//! another kind of subject and an unknown placeholder are errors that name the line, because a misspelt key would be a
+//! setting without effect.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
@@ -17,20 +26,19 @@ use clitape_judge::observation::SubjectTraits;
 use clitape_recording::files;
 use clitape_recording::names::{CliVersion, ScenarioName, SubjectName};
 use clitape_recording::scenario::Versions;
+use clitape_recording::text::distance;
 use clitape_recording::toml_text::{TomlMistake, parse_toml};
 use regex::Regex;
 use serde::Deserialize;
+use toml::{Table, Value};
 
 use super::error::SubjectError;
-use super::like;
-use super::names::suggestion;
 use super::spec::{
     CallSpec, ChatKind, ChatReach, Chats, FirstStep, Front, GatewaySpec, HostKind, InstallSpec,
     ParserSpec, PressLabels, Ready, ReadySign, ReplaySpec, Started, Starts, Subject, SubjectKind,
     Writers,
 };
-
-mod foreign;
+use crate::subject::spec::{PLACES, unknown_place};
 
 /// The name of the file.
 pub const FILE: &str = "clitape.toml";
@@ -247,13 +255,13 @@ impl Subjects {
 fn subject_of(tables: &toml::Table, name: &str) -> Result<Subject, Complaint> {
     let like = |what| Complaint { key: "like", what };
     let one = |version: Option<&str>| {
-        let keys = like::keys(tables, name, version).map_err(like)?;
+        let keys = subject_keys(tables, name, version).map_err(like)?;
         let file: Result<SubjectFile, _> = keys.try_into();
         file.or_else(|error: toml::de::Error| complain("like", error.message()))?.subject()
     };
     let mut subject = one(None)?;
     if let Subject::Gateway(spec) = &mut subject {
-        for version in like::versions(tables, name).map_err(like)? {
+        for version in subject_versions(tables, name).map_err(like)? {
             if let Subject::Gateway(of_version) = one(Some(&version))? {
                 spec.versions.insert(version, *of_version);
             }
@@ -461,6 +469,173 @@ fn line_of(text: &str, subject: &SubjectName, key: &str) -> usize {
     let within = text.lines().enumerate().skip(begin + 1);
     let mut within = within.take_while(|(_, line)| !line.trim_start().starts_with("[subject."));
     within.find(|(_, line)| is_key(line)).map_or(begin, |(number, _)| number) + 1
+}
+
+impl SubjectFile {
+    /// Returns the first key that belongs to another kind, with that kind.
+    fn foreign_key(&self, kind: SubjectKind) -> Option<(&'static str, SubjectKind)> {
+        let chat = [
+            ("host", self.host.is_some()),
+            ("ready", self.ready.is_some()),
+            ("reach", self.reach.is_some()),
+            ("stop", self.stop.is_some()),
+            ("press", self.press.is_some()),
+            ("chats", self.chats.is_some()),
+            ("chat", self.chat.is_some()),
+            ("starts", self.starts.is_some()),
+            ("first", self.first.is_some()),
+            ("own_prompts", self.own_prompts.is_some()),
+        ];
+        let person = [
+            ("folder", self.folder.is_some()),
+            ("say", self.say.is_some()),
+            ("writes_during_turn", self.writes_during_turn.is_some()),
+            ("idle_s", self.idle_s.is_some()),
+            ("at_once", self.at_once.is_some()),
+            ("warm_up", self.warm_up.is_some()),
+            ("known", self.known.is_some()),
+            ("files", self.files.is_some()),
+            ("checkout", self.checkout.is_some()),
+            ("build", self.build.is_some()),
+            ("values", self.values.is_some()),
+            ("claude_first", self.claude_first.is_some()),
+        ];
+        // Promises about the contents of a chat, which a replay has as well.
+        let promises = [
+            ("tools_shown", self.tools_shown.is_some()),
+            ("progress_shown", self.progress_shown.is_some()),
+            ("questions_asked", self.questions_asked.is_some()),
+            ("one_message", self.one_message.is_some()),
+            ("silence_kept", self.silence_kept.is_some()),
+        ];
+        let is_replay = kind == SubjectKind::Replay;
+        let promises = promises.into_iter().filter(|_| !is_replay);
+        let chat = chat.into_iter().chain(promises);
+        let chat = chat.map(|(key, is_there)| (key, is_there, SubjectKind::Gateway));
+        // Gateways and agents both have these keys.
+        let other = if kind == SubjectKind::Agent { kind } else { SubjectKind::Gateway };
+        let person = person.map(|(key, is_there)| (key, is_there, other));
+        let parser = [("kinds", self.kinds.is_some()), ("started", self.started.is_some())];
+        let parser = parser.map(|(key, is_there)| (key, is_there, SubjectKind::Parser));
+        let mut keys = chat.chain(person).chain(parser);
+        keys.find(|(_, is_there, owner)| *is_there && *owner != kind)
+            .map(|(key, _, owner)| (key, owner))
+    }
+
+    /// Complains about a placeholder that does not exist, and about a key of `values` that is the name of an existing
+    /// one.
+    fn check_places(&self, command: &[String]) -> Result<(), Complaint> {
+        let own: Vec<&str> = self.values.iter().flatten().map(|(name, _)| name.as_str()).collect();
+        for name in &own {
+            let is_name = name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+            if !is_name || name.is_empty() || PLACES.contains(name) {
+                let what =
+                    "is no name for a placeholder of its own; take other small letters and _";
+                return complain("values", format!("`{name}` {what}"));
+            }
+        }
+        let install = self.install.iter().map(|install| ("install", &install.npm));
+        let texts = command.iter().map(|text| ("command", text));
+        let first = self.claude_first.iter().flatten().map(|text| ("claude_first", text));
+        let texts = texts.chain(first);
+        let texts = texts.chain(self.env.values().map(|text| ("env", text)));
+        let texts = texts.chain(self.folder.iter().map(|text| ("folder", text))).chain(install);
+        let texts = texts.chain(self.say.iter().map(|text| ("say", text)));
+        let texts = texts.chain(self.stop.iter().map(|text| ("stop", text)));
+        let first = self.first.iter().flatten().filter_map(FirstStepFile::text);
+        let texts = texts.chain(first.map(|text| ("first", text)));
+        for (key, text) in texts {
+            if let Some(name) = unknown_place(text, &own) {
+                let places = PLACES.into_iter().chain(own.iter().copied());
+                let hint = suggestion(name, places).unwrap_or_else(|| {
+                    let all: Vec<String> =
+                        PLACES.iter().map(|name| format!("{{{name}}}")).collect();
+                    format!("there are {}", all.join(", "))
+                });
+                return complain(key, format!("there is no placeholder `{{{name}}}`; {hint}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The keys whose tables are merged row by row; for all others the nearest value counts.
+const BY_ROW: [&str; 4] = ["env", "files", "values", "except"];
+
+/// Returns all keys of a subject: those of the subject that it is like, overridden by its own, and both by those of the
+/// version.
+///
+/// # Errors
+///
+/// A sentence if it is like itself, or like a subject that does not exist.
+fn subject_keys(subjects: &Table, name: &str, version: Option<&str>) -> Result<Table, String> {
+    let mut keys = Table::new();
+    for name in like_line(subjects, name)?.iter().rev() {
+        let mut own = own_keys(subjects, name);
+        own.remove("like");
+        let versions = own.remove("at");
+        put_over(&mut keys, own);
+        let of_version = version.and_then(|version| versions?.get(version)?.as_table().cloned());
+        put_over(&mut keys, of_version.unwrap_or_default());
+    }
+    Ok(keys)
+}
+
+/// Returns the versions for which a subject has keys of their own.
+///
+/// # Errors
+///
+/// Those of [`subject_keys`].
+fn subject_versions(subjects: &Table, name: &str) -> Result<BTreeSet<String>, String> {
+    let mut versions = BTreeSet::new();
+    for name in like_line(subjects, name)? {
+        let own = own_keys(subjects, name);
+        let at = own.get("at").and_then(Value::as_table);
+        versions.extend(at.into_iter().flat_map(|at| at.keys().cloned()));
+    }
+    Ok(versions)
+}
+
+/// Returns a subject, the one that it is like, and so on.
+fn like_line<'a>(subjects: &'a Table, name: &'a str) -> Result<Vec<&'a str>, String> {
+    let mut line = vec![name];
+    let mut last = name;
+    while let Some(next) = subjects.get(last).and_then(|keys| keys.get("like")?.as_str()) {
+        if !subjects.contains_key(next) {
+            return Err(format!("there is no subject `{next}`"));
+        }
+        if line.contains(&next) {
+            return Err(format!("`{next}` is like itself: {} → {next}", line.join(" → ")));
+        }
+        line.push(next);
+        last = next;
+    }
+    Ok(line)
+}
+
+fn own_keys(subjects: &Table, name: &str) -> Table {
+    subjects.get(name).and_then(Value::as_table).cloned().unwrap_or_default()
+}
+
+fn put_over(keys: &mut Table, over: Table) {
+    for (key, value) in over {
+        match (keys.get_mut(&key), value) {
+            (Some(Value::Table(rows)), Value::Table(more)) if BY_ROW.contains(&key.as_str()) => {
+                rows.extend(more);
+            }
+            (_, value) => drop(keys.insert(key, value)),
+        }
+    }
+}
+
+/// The most letters by which a misspelt name may differ.
+const MOST_WRONG: usize = 3;
+
+/// Returns `did you mean X?` for the known name that is most like `name`, if one is near enough.
+fn suggestion<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let near = known.into_iter().map(|other| (distance(name, other), other)).min()?;
+    let is_like = near.0 <= MOST_WRONG && near.0 < name.chars().count();
+    is_like.then(|| format!("did you mean `{}`?", near.1))
 }
 
 #[cfg(test)]

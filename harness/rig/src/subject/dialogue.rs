@@ -1,9 +1,22 @@
 //! Translates the lines of the recorded host into acts of a person in a chat: messages, answers, interruptions.
+//!
+//! The answers are found by the tool call that waited for each. A gateway that allows some of the acts only does not
+//! get each cassette; a misfit is the reason.
+
+use std::fmt;
 
 use clitape_recording::cassette::Cassette;
-use clitape_recording::scenario::{RecordSpec, SayAction, SayStep, SayTrigger};
-use clitape_recording::wire::{PermissionAnswer, PermissionDecision, RequestKind, WireLine};
+use clitape_recording::scenario::{
+    DeliverySpec, RecordSpec, SayAction, SayStep, SayTrigger, Scenario,
+};
+use clitape_recording::wire::{
+    ControlResponse, PermissionAnswer, PermissionDecision, RequestKind, WireLine,
+};
 use clitape_runner::replay::{StdinLine, stdin_lines};
+
+use super::spec::{Front, GatewaySpec, HostKind};
+use crate::editor::PermissionChoice;
+use crate::stand_in;
 
 /// The acts of a person in a cassette.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,9 +26,9 @@ pub(crate) struct PersonDialogue {
     /// The later acts, in order.
     pub(crate) steps: Vec<PersonStep>,
     /// The act of the host that no person can do, if there is one.
-    pub(crate) impossible: Option<&'static str>,
+    impossible: Option<&'static str>,
     /// True if a message comes before the result of the turn before it.
-    pub(crate) has_message_during_turn: bool,
+    has_message_during_turn: bool,
 }
 
 /// An act with its time.
@@ -107,7 +120,7 @@ fn closes_early(steps: &[SayStep]) -> Option<&'static str> {
 }
 
 /// Iterates over the records of stdout, each with the number of bytes up to its end.
-pub(crate) fn records(stdout: &[u8]) -> impl Iterator<Item = (u64, WireLine)> + '_ {
+fn records(stdout: &[u8]) -> impl Iterator<Item = (u64, WireLine)> + '_ {
     let mut end = 0;
     stdout.split_inclusive(|&byte| byte == b'\n').filter_map(move |line| {
         end += line.len() as u64;
@@ -123,6 +136,208 @@ fn is_during_turn(stdout: &[u8], steps: &[PersonStep]) -> bool {
     (1..)
         .zip(messages)
         .any(|(turn, step)| results.iter().filter(|result| **result <= step.offset).count() < turn)
+}
+
+/// An answer of the recorded host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RecordedAnswer {
+    /// The id of the call that waited; `None` in recordings of old CLIs, which do not name it.
+    call: Option<String>,
+    /// The bytes of stdout that the CLI had printed when the host answered; `None` if it never did.
+    pub(crate) offset: Option<u64>,
+    /// The answer, as a choice of a person.
+    pub(crate) choice: PermissionChoice,
+}
+
+/// The answers that are not given yet, in the order of the questions.
+#[derive(Debug)]
+pub(crate) struct RecordedAnswers(Vec<RecordedAnswer>);
+
+impl RecordedAnswers {
+    /// Reads the answers of a cassette. A question without an answer is included.
+    pub(crate) fn of(cassette: &Cassette) -> Self {
+        let lines = stdin_lines(&cassette.stdin, &cassette.timeline);
+        let answers: Vec<(u64, ControlResponse)> = lines
+            .iter()
+            .filter_map(|line| match WireLine::read(&line.line)? {
+                WireLine::Response(response) => Some((line.offset, response)),
+                _ => None,
+            })
+            .collect();
+        let question = |record: WireLine| {
+            let WireLine::Request(request) = record else { return None };
+            let RequestKind::Permission(question) = request.kind else { return None };
+            let answer =
+                answers.iter().find(|(_, response)| response.request_id == request.request_id);
+            let (offset, choice) =
+                answer.map(|(offset, response)| (*offset, choice(response))).unzip();
+            Some(RecordedAnswer {
+                call: question.tool_use_id,
+                offset,
+                choice: choice.unwrap_or(PermissionChoice::Cancel),
+            })
+        };
+        Self(records(&cassette.stdout).filter_map(|(_, record)| question(record)).collect())
+    }
+
+    /// Returns the answer to a question about a tool call.
+    pub(crate) fn find(&self, call: Option<&str>) -> Option<&RecordedAnswer> {
+        self.place(call).map(|place| &self.0[place])
+    }
+
+    /// Removes the answer to a question about a tool call, once it is given.
+    pub(crate) fn take(&mut self, call: Option<&str>) {
+        if let Some(place) = self.place(call) {
+            self.0.remove(place);
+        }
+    }
+
+    fn place(&self, call: Option<&str>) -> Option<usize> {
+        let named =
+            self.0.iter().position(|answer| call.is_some() && answer.call.as_deref() == call);
+        named.or_else(|| self.0.iter().position(|answer| answer.call.is_none()))
+    }
+}
+
+/// Returns the choice of a person that has the effect of this answer.
+fn choice(response: &ControlResponse) -> PermissionChoice {
+    let answer = response.permission();
+    if let Some(labels) = answer.as_ref().and_then(PermissionAnswer::chosen_labels) {
+        return PermissionChoice::Labels(labels);
+    }
+    match answer.map(|answer| answer.decision) {
+        Some(PermissionDecision::Allow { .. }) => PermissionChoice::Option("allow_once".to_owned()),
+        _ => PermissionChoice::Option("reject_once".to_owned()),
+    }
+}
+
+/// The reason why a subject does not get a cassette.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Misfit {
+    /// The subject's `except` names it, with this reason.
+    Excepted(String),
+    /// The scenario of this name has no recording of the wanted version.
+    NotRecorded(String),
+    /// The recorded host kept the CLI running, and the gateway does not.
+    NeedsLiveHost,
+    /// The recorded CLI held its end back until background tasks were done, and the gateway keeps it running.
+    HeldBack,
+    /// The recording breaks off in its last line, whose end a gateway that keeps the CLI running waits for.
+    BreaksOff,
+    /// The scenario runs the CLI several times.
+    SeveralRuns,
+    /// The scenario sets an option of clitape's own gateway that other gateways do not have.
+    OwnGateway(&'static str),
+    /// The recorded CLI was started with an argument that a gateway would not give.
+    Argument(String),
+    /// The recorded host did this, which a person in a chat can't do.
+    NoPersonCan(&'static str),
+    /// The recorded host interrupted a turn, and the subject sets no `stop`.
+    NoStop,
+    /// The recorded host wrote a message during a turn, and the gateway does not.
+    DuringTurn,
+    /// The recorded person said no or chose, and the gateway answers questions itself.
+    AnswersItself,
+    /// The gateway served only another person; a separate finding reports that.
+    NotServed,
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Excepted(reason) => write!(f, "`except` says: {reason}"),
+            Self::NotRecorded(name) => {
+                write!(f, "it is not recorded, or not with that version; run `clitape record {name}`")
+            }
+            Self::NeedsLiveHost => f.write_str(
+                "the recorded host kept the CLI running and wrote to its stdin (host = \"live\")",
+            ),
+            Self::HeldBack => f.write_str(
+                "it was recorded with one prompt: the CLI held its end back until background tasks were done, which \
+                 it does not for a live host",
+            ),
+            Self::BreaksOff => f.write_str(
+                "its last line has no end, for which a live host waits as long as the CLI runs",
+            ),
+            Self::SeveralRuns => f.write_str("it runs the CLI several times"),
+            Self::OwnGateway(what) => write!(f, "it sets {what} of clitape's own gateway"),
+            Self::Argument(argument) => write!(f, "the recorded CLI was started with {argument}"),
+            Self::NoPersonCan(what) => {
+                write!(f, "the recorded host {what}, which no person can do")
+            }
+            Self::NoStop => {
+                f.write_str("the recorded host interrupts a turn, and the subject names no `stop`")
+            }
+            Self::AnswersItself => f.write_str(
+                "the recorded person says no or chooses, and the gateway does not pass questions on \
+                 (questions_asked = true)",
+            ),
+            Self::NotServed => {
+                f.write_str("the gateway served another person only; see SB026 about the subject")
+            }
+            Self::DuringTurn => f.write_str(
+                "the recorded host writes a message during a turn (writes_during_turn = true)",
+            ),
+        }
+    }
+}
+
+/// The arguments of a recorded CLI that a gateway passes only to continue a session.
+const SESSION_ARGUMENTS: [&str; 4] = ["--resume", "--continue", "--fork-session", "-c"];
+
+/// Returns the reason why a gateway does not get a cassette; `None` if it does.
+pub(crate) fn misfit(
+    spec: &GatewaySpec,
+    scenario: &Scenario,
+    cassette: &Cassette,
+    dialogue: &PersonDialogue,
+) -> Option<Misfit> {
+    if let Some(reason) = spec.except.get(&scenario.name) {
+        return Some(Misfit::Excepted(reason.clone()));
+    }
+    if let Some(what) = of_own_gateway(scenario) {
+        return Some(Misfit::OwnGateway(what));
+    }
+    let argv = &cassette.manifest.cli.argv;
+    if !cassette.further.is_empty() {
+        return Some(Misfit::SeveralRuns);
+    }
+    let session = argv.iter().find(|argument| SESSION_ARGUMENTS.contains(&argument.as_str()));
+    if let Some(argument) = session {
+        return Some(Misfit::Argument(argument.clone()));
+    }
+    match spec.host {
+        HostKind::OneShot if !cassette.stdin.is_empty() => return Some(Misfit::NeedsLiveHost),
+        HostKind::Live if stand_in::is_held_back(cassette) => return Some(Misfit::HeldBack),
+        HostKind::Live if !cassette.stdout.ends_with(b"\n") => return Some(Misfit::BreaksOff),
+        HostKind::OneShot | HostKind::Live => {}
+    }
+    if let Some(what) = dialogue.impossible {
+        return Some(Misfit::NoPersonCan(what));
+    }
+    let can_stop = spec.front == Front::Editor || spec.stop.is_some();
+    if !can_stop && dialogue.steps.iter().any(|step| step.act == Act::Stop) {
+        return Some(Misfit::NoStop);
+    }
+    let decides =
+        |step: &PersonStep| matches!(step.act, Act::Answer { allows: false } | Act::Choose(_));
+    if !spec.traits.asks_questions && dialogue.steps.iter().any(decides) {
+        return Some(Misfit::AnswersItself);
+    }
+    (!spec.writes_during_turn && dialogue.has_message_during_turn).then_some(Misfit::DuringTurn)
+}
+
+/// Returns the option of clitape's own gateway that a scenario sets, if it sets one.
+pub(crate) fn of_own_gateway(scenario: &Scenario) -> Option<&'static str> {
+    let run = &scenario.run;
+    let own = [
+        ("a silent run", run.silent),
+        ("the delivery by a tool", run.delivery != DeliverySpec::Automatic),
+        ("a stuck callback", run.stuck_callback.is_some()),
+        ("faults of the chat", !scenario.chat.faults.is_empty()),
+    ];
+    own.into_iter().find_map(|(what, is_set)| is_set.then_some(what))
 }
 
 #[cfg(test)]
@@ -175,5 +390,24 @@ mod tests {
             let found = (dialogue.impossible, dialogue.has_message_during_turn);
             assert_eq!(found, (impossible, during), "{name}");
         }
+    }
+
+    #[test]
+    fn the_answers_of_recorded_hosts_are_read() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cassettes");
+        let answers = |name: &str| RecordedAnswers::of(&Cassette::load(&root.join(name)).unwrap());
+        let option = |word: &str| PermissionChoice::Option(word.to_owned());
+        for (name, choice) in [
+            ("permission-allow/2.1.330", option("allow_once")),
+            ("permission-deny/2.1.330", option("reject_once")),
+            ("ask-user/2.1.330", PermissionChoice::Labels(vec!["Blue".to_owned()])),
+        ] {
+            let mut answers = answers(name);
+            let call = answers.0[0].call.clone();
+            assert_eq!(answers.find(call.as_deref()).unwrap().choice, choice, "{name}");
+            answers.take(call.as_deref());
+            assert_eq!(answers.find(call.as_deref()), None);
+        }
+        assert_eq!(answers("permission-unanswered/2.1.330").0[0].offset, None);
     }
 }

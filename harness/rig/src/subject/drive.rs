@@ -1,5 +1,7 @@
 //! Plays one cassette at a gateway: the person writes the prompt in a chat and follows the recorded dialogue, and the
 //! run is watched until it is over.
+//!
+//! The page of a run says of each of its parts whether it is recorded or real.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,24 +9,25 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use clitape_judge::Finding;
 use clitape_judge::observation::{ObservedEnding, PlayedTurn, SubjectEvent};
 use clitape_recording::cassette::Cassette;
 use clitape_recording::chat::ChatView;
 use clitape_recording::facts::LazyFacts;
 use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::Scenario;
-use clitape_recording::trace::Entry;
+use clitape_recording::trace::{Entry, Lane};
+use clitape_runner::report::{SeenRun, seen_page};
+use clitape_runner::suite::CaseRun;
+use serde_json::{Map, Value};
 
 use super::boot::{LOOK, PersonSide};
 use super::bus::{self, BusError};
 use super::dialogue::{Act, PersonDialogue, PersonStep};
-use super::first::{self, NotOpened, OpenedChat, OpenedChats};
 use super::log::{Played, StandInLog};
-use super::part::{ChatPart, TYPING};
-use super::persons::Seat;
-use super::placeholders::Places;
+use super::persons::{self, ChatPart, NotOpened, OpenedChat, OpenedChats, Seat, TYPING};
 use super::queue::{RunQueue, Ticket};
-use super::spec::GatewaySpec;
+use super::spec::{Conditions, Front, GatewaySpec, NamedGateway, Places, Printing};
 use crate::chat_server::{ChatServer, Faults, PressTarget};
 use crate::clock::now_ms;
 use crate::limits::{Held, KeptBytes, RigLimits, entry_bytes, json_bytes};
@@ -241,7 +244,7 @@ pub(crate) fn drive(
         true => Err(None),
         false => shared.over().map_or(Ok(()), |ending| Err(Some(ending))),
     };
-    let opened = first::open(server, shared.places, seat, spec, &shared.opened, &goes_on);
+    let opened = persons::open_chat(server, shared.places, seat, spec, &shared.opened, &goes_on);
     let OpenedChat { part: mut chat, words: first_words } = match opened {
         Ok(opened) => opened,
         Err(NotOpened { ending, entries }) => {
@@ -477,4 +480,73 @@ impl Drive<'_> {
         self.pressed.insert(button);
         is_pressed
     }
+}
+
+impl DriveResult {
+    /// Returns the ending of the run, in words.
+    pub fn how(&self) -> String {
+        self.ending.to_string()
+    }
+
+    /// Returns the parts of the run, each as recorded, real, or played by clitape.
+    pub fn legs(
+        &self,
+        job: &Job,
+        gateway: NamedGateway<'_>,
+        conditions: &Conditions,
+    ) -> [(&'static str, String); 4] {
+        let cli = &job.cassette.manifest.cli;
+        let (front, played) = match gateway.spec.front {
+            Front::Chat => {
+                ("chat", "clitape\u{2019}s Bot API server on this machine, no real Telegram")
+            }
+            Front::Editor => ("editor", "clitape\u{2019}s client of the Agent Client Protocol"),
+        };
+        let faults = match &conditions.faults {
+            Faults::None => String::new(),
+            faults => format!("; calls that fail: {faults}"),
+        };
+        let times = match conditions.printing {
+            Printing::Recorded => String::new(),
+            Printing::Paced(ms) => format!(", a line each {ms} ms"),
+            Printing::Seeded(seed) => format!(", cut and delayed by seed {seed}"),
+        };
+        [
+            ("person", format!("recorded: does what the recorded host of {} did", job.name())),
+            (front, format!("played: {played}{faults}")),
+            ("gateway", format!("real: {}, `{}`", gateway.shown(), gateway.spec.command.join(" "))),
+            (
+                "claude",
+                format!("recorded: what CLI {} printed on {}{times}", cli.version, cli.date),
+            ),
+        ]
+    }
+}
+
+/// Writes the page of a run.
+pub fn page_of_run(
+    gateway: NamedGateway<'_>,
+    conditions: &Conditions,
+    job: &Job,
+    seen: &DriveResult,
+    findings: &[Finding],
+) -> String {
+    let reads = seen.reads.iter().zip(job.cassette.stdout.split_inclusive(|&byte| byte == b'\n'));
+    let read = |(at, line): (&u64, &[u8])| {
+        let mut data = Map::new();
+        data.insert("bytes".to_owned(), Value::from(line.len()));
+        Entry::new(*at, Lane::Read, "chunk", data)
+    };
+    let mut entries: Vec<Entry> = reads.map(read).chain(seen.entries.iter().cloned()).collect();
+    entries.sort_by_key(|entry| entry.at);
+    seen_page(SeenRun {
+        title: &job.scenario.title,
+        name: &job.name(),
+        about: &job.scenario.about,
+        subject: &gateway.shown(),
+        legs: &seen.legs(job, gateway, conditions),
+        ending: &seen.how(),
+        run: &CaseRun::of_subject(&job.scenario, &job.cassette, entries),
+        findings,
+    })
 }

@@ -1,18 +1,19 @@
 //! The goldens of a subject: the chat at its last acceptance by a person, without times.
+//!
+//! The differing lines of two traces are added to a finding within limits, because a subject decides their length.
 
 use std::collections::HashMap;
 use std::io;
 
 use clitape_judge::observation::ObservedEnding;
-use clitape_judge::{Finding, FindingKind, Golden, Times, TraceDiff};
+use clitape_judge::{DiffLine, Finding, FindingKind, Golden, Times, TraceDiff};
 use clitape_recording::chat::CALL_HTML;
 use clitape_recording::names::SubjectName;
 use clitape_recording::scenario::Scenario;
 use clitape_recording::trace::Entry;
 
-use super::difference::with_difference;
 use crate::chat_server::drawn;
-use crate::limits::KeptBytes;
+use crate::limits::{KeptBytes, entry_bytes};
 
 /// The keys of an entry that depend on the time or on other chats of the run, and the key that follows from the text
 /// and its parse mode.
@@ -114,6 +115,31 @@ pub(super) fn timeless(entries: &[Entry]) -> Vec<Entry> {
             entry
         })
         .collect()
+}
+
+/// The most bytes of entries that are compared word by word, which takes a second or two.
+const COMPARED: usize = 4 << 20;
+
+/// Adds the lines in which two traces differ to a finding, unless they are too long or the account has no room for
+/// them. The finding's sentence names the first difference in any case.
+pub(super) fn with_difference(
+    finding: Finding,
+    diff: &TraceDiff<'_>,
+    entries: [&[Entry]; 2],
+    kept: &KeptBytes,
+) -> Finding {
+    if entries.into_iter().flatten().map(entry_bytes).sum::<usize>() > COMPARED {
+        return finding;
+    }
+    let lines = diff.lines();
+    let parts = |line: &DiffLine| {
+        let texts = line.parts.iter().map(|(_, text)| size_of::<(bool, String)>() + text.len());
+        size_of::<DiffLine>() + texts.sum::<usize>()
+    };
+    match kept.try_keep(lines.iter().map(parts).sum()) {
+        Ok(()) => finding.with_difference(diff.change(), lines),
+        Err(_) => finding,
+    }
 }
 
 #[cfg(test)]

@@ -1,19 +1,25 @@
 //! Finds the folders of packages that a gateway's command uses: the `site-packages` of its Python, and the
-//! `node_modules` above its script.
+//! `node_modules` above its script; and in them the CLIs that SDKs bring with them, with the files that replace them.
 //!
-//! In these folders are the CLIs that SDKs bring, and the authorities of certifi. A Python is asked for its `sys.path`,
-//! because a virtual environment, a shim of pyenv and a `.pth` file each change it. Folders of Node follow from the
-//! path of the script, by the rules of Node.
+//! A Python is asked for its `sys.path`, because a virtual environment, a shim of pyenv and a `.pth` file each change
+//! it. Folders of Node follow from the path of the script, by the rules of Node. In these folders are the authorities
+//! of certifi, too.
+//!
+//! An SDK starts its own `claude` before it looks at `PATH`, so that without a replacement the real CLI would run.
 
 use std::ffi::{OsStr, OsString};
-use std::io::Read as _;
+use std::io::{self, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use clitape_process::host::which;
-use clitape_process::{Output, OutputReader, ProcessError, Program, ProgramStart};
+use clitape_process::{Cover, Output, OutputReader, ProcessError, Program, ProgramStart};
 use clitape_recording::files;
+use fs_err as fs;
+
+use super::error::SubjectError;
 
 /// The time that a Python has to print its `sys.path`.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -46,7 +52,7 @@ pub(crate) struct Packages {
     /// The folders from which its Python imports, such as `site-packages`.
     pub(crate) python: Vec<PathBuf>,
     /// The `node_modules` folders from which its scripts import.
-    pub(crate) node: Vec<PathBuf>,
+    node: Vec<PathBuf>,
 }
 
 impl Packages {
@@ -324,187 +330,139 @@ fn start_of(file: &Path, bytes: u64) -> String {
     String::from_utf8_lossy(&start).into_owned()
 }
 
-#[cfg(test)]
-mod tests {
-    use std::os::unix::fs::{PermissionsExt as _, symlink};
+/// The path of the CLI in a folder of Python packages.
+const PYTHON_SDK: &str = "claude_agent_sdk/_bundled/claude";
+/// The scope of the packages of npm.
+const NODE_SCOPE: &str = "@anthropic-ai";
+/// The packages of npm that have a CLI. Packages for one system, such as `claude-agent-sdk-linux-x64`, begin with the
+/// same words.
+const NODE_SDKS: [&str; 2] = ["claude-agent-sdk", "claude-code"];
+/// The path of the CLI in a package of npm: in older versions, in newer ones, and in packages for one system.
+const CLIS_IN_NODE: [&str; 3] = ["cli.js", "bin/claude.exe", "claude"];
 
-    use clitape_gateway::ByteSize;
-    use clitape_process::Scratch;
-    use clitape_process::host::HostPaths;
-    use clitape_recording::limits::OutputLimits;
-    use fs_err as fs;
+/// A CLI that an SDK starts in place of the `claude` on `PATH`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct BundledCli {
+    /// The path of its file, with links resolved.
+    path: PathBuf,
+    /// The option of the SDK that names another CLI.
+    setting: &'static str,
+    /// True if it belongs to the gateway: a library does not start a program that npm installed for all users.
+    is_own: bool,
+}
 
-    use super::*;
-
-    /// Makes a program in `root` with this text.
-    fn put(root: &Path, file: &str, text: &str) {
-        let path = root.join(file);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, text.replace("ROOT", &root.to_string_lossy())).unwrap();
-        fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+/// Returns the CLIs in the folders of a gateway's packages, each once.
+pub(crate) fn find_bundled(packages: &Packages) -> Vec<BundledCli> {
+    let mut found: Vec<BundledCli> = Vec::new();
+    let mut keep = |path: PathBuf, setting, is_own| {
+        let Ok(path) = path.canonicalize() else { return };
+        if path.is_file() && found.iter().all(|other| other.path != path) {
+            found.push(BundledCli { path, setting, is_own });
+        }
+    };
+    for folder in &packages.python {
+        keep(folder.join(PYTHON_SDK), "cli_path", true);
     }
-
-    /// Makes a tree with Pythons that print `python-packages` of their own folder, projects of Node, and programs that
-    /// use them.
-    fn tree() -> (tempfile::TempDir, PathBuf) {
-        let dir = tempfile::tempdir().unwrap();
-        let root = dir.path().canonicalize().unwrap();
-        for python in ["bin/python3", "venv-a/bin/python3", "app/.venv/bin/python", "shims/python"]
-        {
-            let folder = root.join(python).parent().unwrap().with_file_name("packages");
-            fs::create_dir_all(&folder).unwrap();
-            let shown = folder.to_string_lossy().into_owned();
-            put(
-                &root,
-                python,
-                &format!("#!/bin/sh\necho noise\necho '[\"{shown}\", \"/none\"]'\n"),
-            );
+    for folder in &packages.node {
+        for folder in std::iter::once(folder.clone()).chain(nested(folder)) {
+            for package in folders_of(&folder.join(NODE_SCOPE)) {
+                let name = package.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                if NODE_SDKS.iter().any(|known| name.starts_with(known)) {
+                    let is_own = !(name.starts_with("claude-code") && is_global(&folder));
+                    let paths = CLIS_IN_NODE.iter().map(|file| package.join(file));
+                    paths.for_each(|path| keep(path, "pathToClaudeCodeExecutable", is_own));
+                }
+            }
         }
-        put(&root, "broken/python3", "#!/bin/sh\nexit 3\n");
-        put(&root, "venv-a/bin/bot", "#!ROOT/venv-a/bin/python3\n");
-        put(&root, "venv-a/bin/long", "#!/bin/sh\n'''exec' ROOT/venv-a/bin/python3 \"$0\"\n");
-        put(&root, "bin/env-bot", "#!/usr/bin/env -S python3 -u\n");
-        put(&root, "shims/shim-bot", "#!/usr/bin/env sh\nexec pyenv exec \"$0\"\n");
-        put(&root, "bin/native", "\u{7f}ELF");
-        put(
-            &root,
-            "start.sh",
-            "#!/bin/sh\n# one\nexport A=1\nexec node ROOT/other/bot/main.js \"$@\"\n",
-        );
-        put(&root, "loop.sh", "#!/bin/bash\ncd ROOT/app/packages/bot && exec ROOT/loop.sh\n");
-        put(&root, "other/bot/main.js", "");
-        put(&root, "other/start", "#!/bin/sh\nexec \"$(dirname \"$0\")/inner.sh\"\n");
-        put(&root, "other/inner.sh", "#!/bin/sh\nexec node \"$(dirname \"$0\")/bot/main.js\"\n");
-        for folder in [
-            "app/node_modules",
-            "app/packages/bot/node_modules",
-            "lib/node_modules/gw/node_modules",
-            "more/node_modules",
-            "other/bot/node_modules",
-        ] {
-            fs::create_dir_all(root.join(folder)).unwrap();
-        }
-        put(&root, "bin/node", "#!/bin/sh\n");
-        put(&root, "app/packages/bot/main.js", "");
-        put(&root, "lib/node_modules/gw/cli.js", "#!/usr/bin/env node\n");
-        symlink(root.join("lib/node_modules/gw/cli.js"), root.join("bin/gw")).unwrap();
-        for name in ["bot", "long"] {
-            let link = root.join(format!("bin/linked-{name}"));
-            symlink(root.join("venv-a/bin").join(name), link).unwrap();
-        }
-        (dir, root)
     }
+    found
+}
 
-    /// Returns the folders of a command that starts in `app`, relative to the tree.
-    fn folders(root: &Path, command: &[&str], variables: &[(&str, &str)]) -> Vec<String> {
-        let scratch = Scratch::for_program(&HostPaths {
-            path: OsString::new(),
-            temporary: root.to_owned(),
-            home: None,
-        });
-        let path = format!("{}:/usr/bin:/bin", root.join("bin").display());
-        let fill = |text: &str| OsString::from(text.replace("ROOT", &root.to_string_lossy()));
-        let command: Vec<_> = command.iter().copied().map(fill).collect();
-        let variables = variables.iter().map(|(name, value)| ((*name).into(), fill(value)));
-        let environment: Vec<_> =
-            std::iter::once(("PATH".into(), path.into())).chain(variables).collect();
-        let start = ProgramStart {
-            command: &command,
-            environment: &environment,
-            folder: &root.join("app"),
-            scratch: scratch.as_ref().unwrap(),
-            with_stdin: false,
-            reader: OutputReader::LastPart,
-            output: OutputLimits::within(ByteSize::mib(1)),
-            memory: ByteSize::mib(256),
-            isolation: None,
+/// Returns the `node_modules` folders within the packages of another one.
+fn nested(folder: &Path) -> Vec<PathBuf> {
+    let packages = folders_of(folder).into_iter().flat_map(|package| {
+        let name = package.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        match name.starts_with('@') || name == ".pnpm" {
+            true => folders_of(&package),
+            false => vec![package],
+        }
+    });
+    packages.map(|package| package.join("node_modules")).filter(|inner| inner.is_dir()).collect()
+}
+
+/// Returns the folders in a folder, in the order of their names.
+fn folders_of(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let paths = entries.flatten().map(|entry| entry.path());
+    let mut folders: Vec<_> = paths.filter(|path| path.is_dir()).collect();
+    folders.sort();
+    folders
+}
+
+/// Returns whether a `node_modules` is that of `npm install --global` and not that of a project.
+fn is_global(folder: &Path) -> bool {
+    folder.parent().is_some_and(|lib| lib.ends_with("lib") && !lib.join("package.json").exists())
+}
+
+impl BundledCli {
+    /// Writes the replacement into `folder` and returns it with the path that it covers. It is a script that starts
+    /// `claude`, the stand-in, because the stand-in finds its run beside its own file.
+    ///
+    /// # Errors
+    ///
+    /// An error if the file can't be written.
+    pub(crate) fn replacement(&self, claude: &Path, folder: &Path) -> io::Result<Cover> {
+        let is_script = self.path.extension().is_some_and(|extension| extension == "js");
+        let (name, text) = match is_script {
+            true => ("bundled-cli.js", node_script(claude)),
+            false => ("bundled-claude", shell_script(claude)),
         };
-        let found = Packages::of(start, &AtomicBool::new(false)).unwrap();
-        let all = found.python.iter().chain(&found.node);
-        // Filters the folders of the tree, because the temporary folder may itself be below a `node_modules`.
-        let own = all.filter_map(|folder| folder.strip_prefix(root).ok());
-        own.map(|folder| folder.display().to_string()).collect()
-    }
-
-    #[test]
-    fn folders_follow_from_the_command() {
-        let (_dir, root) = tree();
-        for (command, variables, expect) in [
-            (&["python3", "bot.py"][..], &[][..], &["packages"][..]),
-            (&["ROOT/venv-a/bin/python3", "-m", "bot"], &[], &["venv-a/packages"]),
-            (&["ROOT/venv-a/bin/bot"], &[], &["venv-a/packages"]),
-            (&["../venv-a/bin/bot"], &[], &["venv-a/packages"]),
-            (&["linked-bot"], &[], &["venv-a/packages"]),
-            (&["env-bot"], &[], &["packages"]),
-            (
-                &["ROOT/shims/shim-bot"],
-                &[],
-                &["packages", "app/.venv/packages", "app/node_modules"],
-            ),
-            (
-                &["linked-long"],
-                &[],
-                &["packages", "venv-a/packages", "app/.venv/packages", "app/node_modules"],
-            ),
-            (&["ROOT/broken/python3", "bot.py"], &[], &[]),
-            (&["none"], &[], &[]),
-            (
-                &["native", "--flag"],
-                &[("VIRTUAL_ENV", "ROOT/venv-a")],
-                &["app/.venv/packages", "venv-a/packages", "app/node_modules"],
-            ),
-            (
-                &["env", "A=1", "python3", "bot.py"],
-                &[],
-                &["packages", "app/.venv/packages", "app/node_modules"],
-            ),
-            (
-                &["node", "--no-warnings", "packages/bot/main.js"],
-                &[("NODE_PATH", "ROOT/more/node_modules:/none")],
-                &["app/packages/bot/node_modules", "app/node_modules", "more/node_modules"],
-            ),
-            (
-                &["sh", "-c", "exec node 'ROOT/other/bot/main.js'"],
-                &[],
-                &["app/.venv/packages", "other/bot/node_modules", "app/node_modules"],
-            ),
-            (
-                &["ROOT/start.sh"],
-                &[],
-                &["app/.venv/packages", "other/bot/node_modules", "app/node_modules"],
-            ),
-            (
-                &["ROOT/other/start"],
-                &[],
-                &["app/.venv/packages", "app/node_modules", "other/bot/node_modules"],
-            ),
-            (
-                &["sh", "-c", "cd ROOT/other && cd bot && npm start"],
-                &[],
-                &["app/.venv/packages", "app/node_modules", "other/bot/node_modules"],
-            ),
-            (
-                &["ROOT/loop.sh"],
-                &[],
-                &["app/.venv/packages", "app/packages/bot/node_modules", "app/node_modules"],
-            ),
-            (
-                &["gw", "start", "--prefix=ROOT/other/bot"],
-                &[],
-                &[
-                    "lib/node_modules/gw/node_modules",
-                    "lib/node_modules",
-                    "app/node_modules",
-                    "other/bot/node_modules",
-                ],
-            ),
-            (
-                &["gw", "start"],
-                &[],
-                &["lib/node_modules/gw/node_modules", "lib/node_modules", "app/node_modules"],
-            ),
-        ] {
-            assert_eq!(folders(&root, command, variables), expect, "{command:?}");
-        }
+        let by = folder.join(name);
+        files::replace(&by, text).map_err(io::Error::from)?;
+        fs::set_permissions(&by, std::fs::Permissions::from_mode(0o755))?;
+        Ok(Cover { path: self.path.clone(), by })
     }
 }
+
+/// Returns the reason why a gateway can't be run on a way where files can't be covered: the first bundled CLI that it
+/// would start. `None` if it has none, or if its settings name `claude`, which it then starts.
+pub(crate) fn bundled_refusal(found: &[BundledCli], is_named: bool) -> Option<SubjectError> {
+    let bundled = found.iter().find(|bundled| bundled.is_own).filter(|_| !is_named)?;
+    let BundledCli { path, setting, .. } = bundled.clone();
+    Some(SubjectError::BundledClaude { path, setting })
+}
+
+/// Returns a shell script that becomes `claude`.
+fn shell_script(claude: &Path) -> String {
+    let quoted = claude.to_string_lossy().replace('\'', r"'\''");
+    format!("#!/bin/sh\nexec '{quoted}' \"$@\"\n")
+}
+
+/// Returns a script of Node that starts `claude` with its own stdin, stdout and stderr, passes signals on, and ends as
+/// it ends. It works as a module and as a script of CommonJS, because the package around it decides.
+fn node_script(claude: &Path) -> String {
+    let claude = serde_json::Value::from(claude.to_string_lossy());
+    format!(
+        r#"#!/usr/bin/env node
+import("node:child_process").then(({{ spawn }}) => {{
+  // A signal may come as soon as the child runs.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"]) {{
+    process.on(signal, () => child.kill(signal));
+  }}
+  const child = spawn({claude}, process.argv.slice(2), {{ stdio: "inherit" }});
+  child.on("error", (error) => {{
+    console.error(`clitape stand-in: ${{error.message}}`);
+    process.exit(64);
+  }});
+  child.on("exit", (code, signal) => {{
+    if (signal === null) process.exit(code);
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  }});
+}});
+"#
+    )
+}
+
+#[cfg(test)]
+mod tests;

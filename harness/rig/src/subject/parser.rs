@@ -16,8 +16,8 @@ use clitape_runner::suite::{CheckRun, ScenarioRun, SuiteOptions, SuiteRun, Trial
 use serde_json::{Map, Value};
 
 use super::call::{CountedEntries, ProgramCaller, one_by_one, read};
-use super::difference::with_difference;
 use super::error::SubjectError;
+use super::golden::with_difference;
 use super::lasting::Lasting;
 use super::prepare::RigHost;
 use super::spec::{ParserSpec, Started};
@@ -222,7 +222,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::subject::part::tests::entries_of;
+    use crate::subject::persons::tests::entries_of;
     use crate::subject::spec::CallSpec;
 
     fn entries(lines: &[&str]) -> Vec<Entry> {

@@ -17,8 +17,8 @@ use clitape_runner::suite::{CheckRun, LeftOut, ScenarioRun, SuiteOptions, SuiteR
 use fs_err as fs;
 
 use super::call::{CountedEntries, ProgramCaller, ReadError, one_by_one, read};
+use super::dialogue::{Misfit, of_own_gateway};
 use super::error::SubjectError;
-use super::fit::{Misfit, of_own_gateway};
 use super::golden;
 use super::prepare::RigHost;
 use super::spec::{ReplaySpec, shown};

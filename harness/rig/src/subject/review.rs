@@ -8,11 +8,10 @@ use clitape_recording::text::{shell_quote, whole};
 use clitape_runner::record::Review;
 
 use super::config::FILE;
-use super::placeholders::{Places, Writing};
 use super::prepare::BUILD;
 use super::spec::{
-    CallSpec, FirstStep, GatewaySpec, InstallSpec, ParserSpec, PressLabels, Ready, ReadySign,
-    ReplaySpec, Subject, Writers,
+    CallSpec, FirstStep, GatewaySpec, InstallSpec, ParserSpec, Places, PressLabels, Ready,
+    ReadySign, ReplaySpec, Subject, Writers, Writing,
 };
 
 /// The most bytes of a command that is listed on one line.

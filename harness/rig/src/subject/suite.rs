@@ -20,17 +20,14 @@ use clitape_runner::suite::select::Selected;
 use clitape_runner::suite::{CheckRun, LeftOut, ScenarioRun, SuiteOptions, SuiteRun, TrialEvent};
 
 use super::boot::Playing;
-use super::conditions::{Conditions, Printing};
-use super::dialogue::PersonDialogue;
+use super::dialogue::{Misfit, PersonDialogue, misfit};
 use super::drive::{DriveResult, Job};
 use super::error::SubjectError;
-use super::fit::{Misfit, misfit};
 use super::golden;
-use super::in_vain::InVain;
 use super::patience::Patience;
 use super::prepare::{RigHost, prepare_gateway};
-use super::run::{Play, RunEvent, play};
-use super::spec::{Front, GatewaySpec, NamedGateway};
+use super::run::{InVain, Play, RunEvent, play};
+use super::spec::{Conditions, Front, GatewaySpec, NamedGateway, Printing};
 use crate::limits::KeptBytes;
 
 /// The most entries that a finding shows, the one at fault last.

@@ -156,3 +156,50 @@ fn versions_stand_beside_the_subjects() {
     check(&wrong, 1, "`newest` is 2.1.331, and the last version of `baseline` is 2.1.330");
     check(&format!("{versions}oldest = '1'\n"), 4, "unknown field `oldest`");
 }
+
+fn subjects() -> Table {
+    let text = "[a]\nkind = 'gateway'\nidle_s = 5\nvalues = { mode = 'progress', reply = 'off' }\n\
+                    [a.at.2]\nvalues = { mode = 'partial' }\nidle_s = 9\n\
+                    [b]\nlike = 'a'\nvalues = { reply = 'first' }\n\
+                    [c]\nlike = 'b'\nvalues = { mode = 'off' }\n[x]\nlike = 'y'\n[y]\nlike = 'x'\n[z]\nlike = 'none'\n";
+    text.parse().unwrap()
+}
+
+#[test]
+fn the_nearest_value_counts_and_rows_are_kept() {
+    let subjects = subjects();
+    let check = |name: &str, version: Option<&str>, values: [&str; 2], idle_s: i64| {
+        let keys = subject_keys(&subjects, name, version).unwrap();
+        let value = |key: &str| keys["values"][key].as_str().unwrap().to_owned();
+        assert_eq!([value("mode"), value("reply")], values, "{name} {version:?}");
+        assert_eq!(keys["idle_s"].as_integer(), Some(idle_s), "{name} {version:?}");
+        assert!(!keys.contains_key("like") && !keys.contains_key("at"));
+    };
+    check("a", None, ["progress", "off"], 5);
+    check("a", Some("2"), ["partial", "off"], 9);
+    check("b", Some("1"), ["progress", "first"], 5);
+    check("b", Some("2"), ["partial", "first"], 9);
+    // A subject's own key counts more than the key of another for a version.
+    check("c", Some("2"), ["off", "first"], 9);
+    assert_eq!(subject_versions(&subjects, "c").unwrap().into_iter().collect::<Vec<_>>(), ["2"]);
+}
+
+#[test]
+fn a_subject_is_like_one_that_there_is_and_not_like_itself() {
+    let subjects = subjects();
+    assert_eq!(subject_keys(&subjects, "z", None).unwrap_err(), "there is no subject `none`");
+    assert_eq!(subject_keys(&subjects, "x", None).unwrap_err(), "`x` is like itself: x → y → x");
+}
+
+#[test]
+fn the_nearest_name_is_suggested() {
+    let known = ["command", "env", "ready", "warm_up"];
+    for (name, expect) in [
+        ("comand", Some("did you mean `command`?")),
+        ("warmup", Some("did you mean `warm_up`?")),
+        ("enviroment", None),
+        ("x", None),
+    ] {
+        assert_eq!(suggestion(name, known).as_deref(), expect, "{name}");
+    }
+}

@@ -14,8 +14,8 @@ use super::{Drive, SEARCH, TYPING};
 use crate::clock::now_ms;
 use crate::subject::dialogue::Act;
 use crate::subject::log::Played;
-use crate::subject::part::last_words;
 use crate::subject::patience::STILL;
+use crate::subject::persons::last_words;
 
 /// The time after which a gateway has given up a call that is never answered.
 const GIVES_UP: Duration = Duration::from_secs(60);

@@ -1,0 +1,2 @@
+mod bundled;
+mod packages;
