@@ -1,8 +1,8 @@
-//! All that a rule reads: an observation, the facts of the recording, and what follows from both; and how an observation breaks
-//! a rule.
+//! The input of every rule: an observation, the facts of the recording, and what follows from both; and the violation
+//! that a check reports.
 //!
-//! What a transcript of a session states itself is read here as well, because the rules hold the verdict of the gateway
-//! against it.
+//! The transcripts of a session are read here too, with `serde_json` alone, because the rules compare the gateway's
+//! verdict with them.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
@@ -22,7 +22,7 @@ use crate::words::{FEW_LETTERS, Piece, contains, count, letters, pieces};
 /// The kinds of the person's acts.
 pub(crate) const PERSON: [&str; 2] = ["(user)", "(press)"];
 
-/// An observation with what follows from it, which is found out when a rule first asks.
+/// An observation with what follows from it, which is computed when a rule first asks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Case<'c> {
     /// The setup of the run.
@@ -35,15 +35,15 @@ pub(crate) struct Case<'c> {
     pub(crate) ending: &'c ObservedEnding,
     /// The promises of the subject.
     pub(crate) traits: SubjectTraits,
-    /// The events of its bus; `None` if the subject has none of its own.
+    /// The events of its bus; `None` if the subject has no bus.
     pub(crate) bus: Option<&'c [SubjectEvent]>,
-    /// The reports of clitape's own gateway; `None` of a subject of others.
+    /// The reports of clitape's own gateway; `None` for another subject.
     pub(crate) own: Option<&'c OwnReports>,
     played: &'c [PlayedTurn],
     derived: &'c Derived,
 }
 
-/// The results that follow from an observation, each found out once.
+/// The results that follow from an observation, each computed once.
 #[derive(Debug, Default)]
 pub(crate) struct Derived {
     chat: OnceCell<ChatHistory>,
@@ -58,12 +58,12 @@ pub(crate) struct DueAnswer {
     /// The number of the turn, from 0.
     pub(crate) turn: usize,
     pub(crate) text: String,
-    /// Its words; at least one piece.
+    /// The words of the answer; at least one piece.
     pub(crate) pieces: Vec<Piece>,
 }
 
 impl<'c> Case<'c> {
-    /// Takes an observation, and a place for what follows from it.
+    /// Makes a case of an observation; `derived` stores what follows from it.
     pub(crate) fn new(observation: &'c Observation, derived: &'c Derived) -> Self {
         Self {
             setup: observation.setup,
@@ -83,12 +83,12 @@ impl<'c> Case<'c> {
         self.entries.lane(lane)
     }
 
-    /// The word for the subject.
+    /// Returns the word for the subject in a sentence: `agent` in an editor, `gateway` in a chat.
     pub(crate) fn subject(self) -> &'static str {
         if self.setup.acp.is_some() { "agent" } else { "gateway" }
     }
 
-    /// Returns whether the times of turns are known.
+    /// Returns whether the observation has the times of its turns.
     pub(crate) fn has_times(self) -> bool {
         !self.played.is_empty()
     }
@@ -108,12 +108,12 @@ impl<'c> Case<'c> {
         self.facts.words()
     }
 
-    /// The text that came to an editor as the model's, message after message.
+    /// The text of the model in the editor, its messages joined in order.
     pub(crate) fn told(self) -> &'c str {
         self.derived.told.get_or_init(|| self.lane(Lane::Acp).filter_map(model_text).collect())
     }
 
-    /// Returns what the transcript after each run of a session says of itself.
+    /// Returns the transcript after each run of a session, reduced to its calls and lines.
     pub(crate) fn transcripts(self) -> &'c [RawTranscript] {
         self.derived.transcripts.get_or_init(|| {
             let all = self.own.into_iter().flat_map(|own| &own.transcripts);
@@ -134,7 +134,7 @@ impl<'c> Case<'c> {
         })
     }
 
-    /// The turns that the stand-in played, with their numbers from 0.
+    /// The turns that the stand-in played, with their numbers from 0; all turns if their times are missing.
     pub(crate) fn played(self) -> impl Iterator<Item = (usize, &'c TurnFacts)> {
         let played = match self.played.len() {
             0 => usize::MAX,
@@ -143,12 +143,12 @@ impl<'c> Case<'c> {
         self.turns().iter().enumerate().take(played)
     }
 
-    /// Returns when the stand-in played the turn; `None` if that is not known.
+    /// Returns the times at which the stand-in played the turn; `None` if the observation lacks them.
     pub(crate) fn times(self, turn: usize) -> Option<PlayedTurn> {
         self.played.get(turn).copied()
     }
 
-    /// `Turn 2: ` where there are several.
+    /// Returns the start of a sentence about a turn, such as `Turn 2: `; empty if the run has one turn only.
     pub(crate) fn of_turn(self, turn: usize) -> String {
         match self.played().count() {
             0 | 1 => String::new(),
@@ -168,7 +168,7 @@ impl<'c> Case<'c> {
         self.entries.iter().enumerate().filter(move |(_, entry)| is_call(entry))
     }
 
-    /// Returns whether the chat has the whole answer once the entry with this index has happened.
+    /// Returns whether the chat shows the whole answer after the entry with this index.
     pub(crate) fn has_answer(self, answer: &DueAnswer, entry: usize) -> bool {
         let pages: Vec<&str> = self.chat().after(entry).map(SeenMessage::letters).collect();
         answer.pieces.iter().all(|piece| contains(&pages, &piece.letters))
@@ -179,17 +179,17 @@ impl<'c> Case<'c> {
         self.shown().map(|(index, _)| index).find(|index| self.has_answer(answer, *index))
     }
 
-    /// Counts these words in the recording, at least once.
+    /// Counts these words in the texts of the recording; returns at least 1.
     pub(crate) fn times_recorded(self, letters: &str) -> usize {
         count(&self.words().recorded, letters).max(1)
     }
 
-    /// Returns whether the recording has these words, so that a gateway shows what was recorded.
+    /// Returns whether a text of the recording has these words, so that the subject may show them.
     fn is_recorded(self, letters: &str) -> bool {
         self.words().recorded.iter().any(|text| text.contains(letters))
     }
 
-    /// The lines of a text that the subject itself wrote: they are in no text of the cassette.
+    /// The lines of a text that the subject itself wrote, which are in no text of the recording.
     pub(crate) fn own_lines(self, text: &str) -> Vec<&str> {
         let is_own = |line: &&str| {
             let line = letters(line);
@@ -205,23 +205,23 @@ impl<'c> Case<'c> {
 }
 
 impl DueAnswer {
-    /// The number of its letters and digits.
+    /// Counts the letters and digits.
     fn length(&self) -> usize {
         self.pieces.iter().map(|piece| piece.letters.len()).sum()
     }
 
-    /// Returns whether the words are too few to know them again.
+    /// Returns whether the answer has too few letters to be recognised in a chat.
     pub(crate) fn is_short(&self) -> bool {
         self.length() < FEW_LETTERS
     }
 }
 
-/// Returns whether an entry is text of the model.
+/// Returns whether an entry of an editor is text of the model.
 pub(crate) fn is_text(entry: &Entry) -> bool {
     entry.kind == "agent_message_chunk"
 }
 
-/// Returns the text of the model that an entry of an editor has.
+/// Returns the text of the model in an entry of an editor; `None` for another entry.
 pub(crate) fn model_text(entry: &Entry) -> Option<&str> {
     if is_text(entry) { entry.data.get("content")?["text"].as_str() } else { None }
 }
@@ -229,39 +229,39 @@ pub(crate) fn model_text(entry: &Entry) -> Option<&str> {
 /// A rule that an observation breaks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// The rule.
+    /// The kind of the rule.
     pub kind: FindingKind,
-    /// What the person saw, when, and what should have been; plain text, which may contain recorded text.
+    /// A sentence in plain text: the fact in the chat, its time, and the expected one; it may quote recorded text.
     pub sentence: String,
-    /// The index of the entry that breaks the rule; `None` where it is something that is missing.
+    /// The index of the entry that breaks the rule; `None` if an entry is missing.
     pub entry: Option<usize>,
 }
 
-/// What a check finds, before it is known which rule it is of.
+/// A violation as a check finds it, without the kind of its rule.
 #[derive(Debug)]
 pub(crate) struct Broken<'c> {
-    /// The entry that breaks the rule; `None` where it is something that is missing.
+    /// The entry that breaks the rule; `None` if an entry is missing.
     pub(crate) entry: Option<&'c Entry>,
-    /// What is wrong.
+    /// The sentence of the violation.
     pub(crate) sentence: String,
 }
 
-/// A rule that `entry` breaks.
+/// Reports that `entry` breaks the rule.
 pub(crate) fn by(entry: &Entry, sentence: String) -> Option<Broken<'_>> {
     Some(Broken { entry: Some(entry), sentence })
 }
 
-/// A rule that the entry with the index `entry` breaks.
+/// Reports that the entry with the index `entry` breaks the rule.
 pub(crate) fn by_index(case: Case<'_>, entry: usize, sentence: String) -> Option<Broken<'_>> {
     Some(Broken { entry: case.entries.get(entry), sentence })
 }
 
-/// A rule that the observation as a whole breaks.
+/// Reports that the observation as a whole breaks the rule.
 pub(crate) fn whole<'c>(sentence: String) -> Option<Broken<'c>> {
     Some(Broken { entry: None, sentence })
 }
 
-/// The entries of a lane, turn by turn.
+/// Groups the entries of a lane by the number of their turn.
 pub(crate) fn by_turn(case: Case<'_>, lane: Lane) -> BTreeMap<u64, Vec<&Entry>> {
     let entries: Vec<&Entry> = case.lane(lane).collect();
     let mut turns: BTreeMap<u64, Vec<&Entry>> = BTreeMap::new();
@@ -272,29 +272,29 @@ pub(crate) fn by_turn(case: Case<'_>, lane: Lane) -> BTreeMap<u64, Vec<&Entry>> 
     turns
 }
 
-/// Whether an entry of the bus says that its run is over.
+/// Returns whether an entry of the bus ends its run.
 pub(crate) fn is_run_end(entry: &Entry) -> bool {
     entry.kind == "lifecycle" && matches!(entry.text("phase"), "end" | "error")
 }
 
-/// Whether a call of the chat has a fault of its server, so that the server decides what is seen.
+/// Returns whether a call of the chat has a fault of its server, because then the server decides what is seen.
 pub(crate) fn has_server_faults(case: Case<'_>) -> bool {
     case.lane(Lane::Telegram).any(|entry| entry.field("answer").is_some())
 }
 
-/// A field of an object in an entry that is text; empty when it is not there.
+/// Returns a text field of an object; empty if the field is missing or has another type.
 pub(crate) fn text<'v>(fields: &'v Map<String, Value>, key: &str) -> &'v str {
     fields.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The calls and the lines that a transcript says of itself.
+/// The calls and the lines of a transcript, as far as rules need them.
 #[derive(Debug, Default)]
 pub(crate) struct RawTranscript {
-    /// True if it has the model's words, or a call, of the main conversation.
+    /// True if the main conversation has words or a call of the model.
     pub(crate) has_answer: bool,
-    /// The calls of its last message that have no result.
+    /// The ids of the calls of its last message that have no result.
     pub(crate) open: Vec<String>,
-    /// The lines of subagents.
+    /// The number of lines of subagents.
     pub(crate) sidechain: u64,
 }
 
@@ -315,13 +315,13 @@ impl RawTranscript {
     }
 }
 
-/// Whether a line is of the conversation.
+/// Returns whether a line belongs to the conversation.
 fn is_said(line: &Value) -> bool {
     let said = &line["message"]["role"];
     ["assistant", "user"].iter().any(|role| line["type"] == *role && said == role)
 }
 
-/// The calls without a result of the last message, which may have a line for each of its blocks.
+/// Returns the calls of the last message that have no result; a message may have a line for each of its blocks.
 fn open_calls(main: &[&Value]) -> Vec<String> {
     let Some(last) = main.iter().rposition(|line| line["type"] == "assistant") else {
         return Vec::new();
@@ -357,8 +357,8 @@ fn is_result(block: &Value) -> bool {
     block["type"].as_str().is_some_and(|kind| kind.ends_with("tool_result"))
 }
 
-/// What a person finally reads: the text of each message that is left in the chat, without its markup, or the text of
-/// the model in an editor.
+/// Returns the texts that a person reads at the end: each message that is left in the chat, without its markup, or the
+/// text of the model in an editor.
 pub fn finally_read(entries: &[Entry]) -> Vec<String> {
     let view = ChatView::after(entries);
     let messages = view.messages().map(|message| message.plain_text().trim().to_owned());
@@ -366,7 +366,7 @@ pub fn finally_read(entries: &[Entry]) -> Vec<String> {
     messages.chain((!told.is_empty()).then_some(told)).collect()
 }
 
-/// Whether two texts say the same to a person, but for numbers: many gateways show how long something took.
+/// Returns whether two texts have the same words, apart from numbers, because many gateways show how long a step took.
 pub fn says_the_same(one: &str, other: &str) -> bool {
     let words = |text: &str| -> String {
         letters(text).chars().filter(|letter| !letter.is_numeric()).collect()

@@ -1,9 +1,9 @@
-//! Compares two lanes of entries, and says in one sentence where they part.
+//! Compares two lanes of entries, and describes in one sentence where they diverge.
 //!
-//! Goldens, plans, variants and the comparison of two sides all use [`TraceDiff`], so that one difference is described in one
-//! way: where the lanes diverge first, which entries belong together, what the difference is about as a whole, and the aligned
-//! lines. Entries become text only for these. [`ChatDiff`] is the same place as a person sees it, and [`context`] is what came
-//! in around it. [`FinalTextDiff`] compares the text that a person reads at the end of a chat with the text they would read
+//! Goldens, plans, variants and the comparison of two sides all use [`TraceDiff`], so that one difference is always
+//! described in the same way: the first divergence, the pairs of entries, the kind of the whole change, and the aligned
+//! lines. Entries become text only for these. [`ChatDiff`] shows the same place as a person sees it, and [`context`]
+//! the input around it. [`FinalTextDiff`] compares the text at the end of a chat with the text that it would have
 //! without faults or cuts.
 
 use std::borrow::Cow;
@@ -29,17 +29,17 @@ pub(crate) mod divergence;
 pub(crate) mod entry_line;
 pub(crate) mod pairs;
 
-/// Whether the times of entries are compared.
+/// The treatment of the times of entries in a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Times {
     /// Entries at different times differ.
     Compared,
-    /// All entries count as if they were at 0 ms.
+    /// All entries count as if their time were 0 ms.
     Ignored,
 }
 
 impl Times {
-    /// The time of an entry, as far as it is compared.
+    /// Returns the time of an entry that is compared: 0 if times are ignored.
     fn at(self, entry: &Entry) -> u64 {
         match self {
             Self::Compared => entry.at,
@@ -47,7 +47,7 @@ impl Times {
         }
     }
 
-    /// The line of an entry in a text that is compared in this way.
+    /// Returns the line of an entry in a text that is compared in this way.
     pub fn line(self, entry: &Entry) -> String {
         match self {
             Self::Compared => entry.to_line(),
@@ -55,7 +55,7 @@ impl Times {
         }
     }
 
-    /// Whether two entries have the same line: unlike `==`, the order of their fields counts.
+    /// Returns whether two entries have the same line; unlike with `==`, the order of their fields counts.
     fn same_line(self, a: &Entry, b: &Entry) -> bool {
         self.at(a) == self.at(b)
             && a.lane == b.lane
@@ -63,12 +63,12 @@ impl Times {
             && same_data(&a.data, &b.data)
     }
 
-    /// Whether two lists of entries have the same lines.
+    /// Returns whether two lists of entries have the same lines.
     pub fn equal(self, a: &[Entry], b: &[Entry]) -> bool {
         self.same_lines(a, b)
     }
 
-    /// Whether two lanes have the same lines.
+    /// Returns whether two lanes have the same lines.
     pub fn same_lines<'a, 'b>(
         self,
         a: impl IntoIterator<Item = &'a Entry>,
@@ -85,14 +85,14 @@ impl Times {
     }
 }
 
-/// Whether the particulars of two entries are written in the same way.
+/// Returns whether the fields of two entries have the same text, in the same order.
 fn same_data(a: &Arc<Map<String, Value>>, b: &Arc<Map<String, Value>>) -> bool {
     Arc::ptr_eq(a, b)
         || a.len() == b.len()
             && a.iter().zip(&**b).all(|((key, a), (of, b))| key == of && same_text(a, b))
 }
 
-/// Whether two values are written in the same way.
+/// Returns whether two values have the same text in JSON.
 fn same_text(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Object(a), Value::Object(b)) => {
@@ -102,7 +102,7 @@ fn same_text(a: &Value, b: &Value) -> bool {
         (Value::Array(a), Value::Array(b)) => {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_text(a, b))
         }
-        // 0.0 and -0.0 are equal and written differently.
+        // The floats 0.0 and -0.0 are equal and have different texts.
         (Value::Number(a), Value::Number(b)) if a.is_f64() => a.to_string() == b.to_string(),
         _ => a == b,
     }
@@ -114,15 +114,15 @@ pub struct TraceDiff<'a> {
     times: Times,
     old: Vec<&'a Entry>,
     new: Vec<&'a Entry>,
-    /// The trace that the new entries are part of; empty where it is not known.
+    /// The trace that the new entries are part of; empty if it is unknown.
     trace: &'a [Entry],
-    /// The texts that the old and the new entries were read from, one entry a line, where they were.
+    /// The texts that the old and the new entries were read from, one entry a line; `None` for entries of a replay.
     sources: [Option<&'a str>; 2],
     pairs: OnceCell<Vec<Pair>>,
 }
 
 impl<'a> TraceDiff<'a> {
-    /// Compares the entries of one lane; the old ones are what is expected.
+    /// Compares the entries of one lane; the old ones are the expected ones.
     pub fn new(
         old: impl IntoIterator<Item = &'a Entry>,
         new: impl IntoIterator<Item = &'a Entry>,
@@ -132,21 +132,20 @@ impl<'a> TraceDiff<'a> {
         Self { times, old, new, trace: &[], sources: [None; 2], pairs: OnceCell::new() }
     }
 
-    /// The same with the trace that the new entries are part of, which says in which turn and when a
-    /// divergence is.
+    /// Adds the trace that the new entries are part of, which gives the turn and the time of a divergence.
     #[must_use]
     pub fn within(self, trace: &'a [Entry]) -> Self {
         Self { trace, ..self }
     }
 
-    /// The same with the texts that the entries were read from, one a line. Where these differ, the
-    /// lanes differ, even if the entries are equal: in blanks or in the order of fields.
+    /// Adds the texts that the entries were read from, one a line. If these differ, in blanks or in the order of
+    /// fields, the lanes differ even if the entries are equal.
     #[must_use]
     pub fn read_from(self, old: &'a str, new: Option<&'a str>) -> Self {
         Self { sources: [Some(old), new], ..self }
     }
 
-    /// Where the lanes diverge first; `None` when they are equal.
+    /// Returns the first divergence of the lanes; `None` if they are equal.
     pub fn first(&self) -> Option<Divergence> {
         let texts = self.sources.iter().any(Option::is_some).then(|| self.texts());
         let is_same = |number: usize, old: &Entry, new: &Entry| match &texts {
@@ -162,7 +161,7 @@ impl<'a> TraceDiff<'a> {
             let time_of = |entry: &Entry| self.times.at(entry);
             return Some(divergence(old, new, number, sent, self.trace, &time_of));
         }
-        // All lines are equal: only their ends can differ.
+        // The lines are all equal, so only their ends can differ.
         let whole =
             texts?.map(|lines| lines.iter().map(|line| format!("{line}\n")).collect::<String>());
         let [old, new] = [0, 1].map(|side| self.sources[side].unwrap_or(&whole[side]));
@@ -170,34 +169,34 @@ impl<'a> TraceDiff<'a> {
         (old != new).then_some(Divergence { at: None, sentence })
     }
 
-    /// Which entries belong together.
+    /// Returns the pairs of entries that belong together, computed once.
     pub fn pairs(&self) -> &[Pair] {
         self.pairs.get_or_init(|| pairs(&self.marks(&self.old), &self.marks(&self.new)))
     }
 
-    /// What the difference is about as a whole; `None` when no entry differs.
+    /// Returns the kind of the whole difference; `None` if no entry differs.
     pub fn change(&self) -> Option<Change> {
         change_of(self.pairs().iter().filter_map(|pair| self.difference(*pair)))
     }
 
-    /// The lines of both, aligned entry by entry, with a little of what is equal around each change.
+    /// Returns the lines of both lanes, aligned entry by entry, with a few equal lines around each change.
     pub fn lines(&self) -> Vec<DiffLine> {
         let [old, new] = self.texts();
         align(self.pairs(), &old, &new)
     }
 
-    /// What a person sees in a chat of both lanes where the chats first part; `None` where they never do.
+    /// Returns both chats at the moment at which they first show different text; `None` if they never do.
     pub fn chat(&self, profile: ChatProfile) -> Option<ChatDiff> {
         let is_timed = self.times == Times::Compared;
         ChatDiff::find([&self.old, &self.new], self.pairs(), is_timed, profile)
     }
 
-    /// What a person ends up reading in a chat of both lanes; `None` where it is the same.
+    /// Returns both chats as a person reads them at the end; `None` if they are the same.
     pub fn last_chat(&self, profile: ChatProfile) -> Option<ChatDiff> {
         ChatDiff::at_end([&self.old, &self.new], profile)
     }
 
-    /// The lines of both.
+    /// Returns the lines of both lanes, old and new.
     fn texts(&self) -> [Vec<Cow<'a, str>>; 2] {
         let lines = |entries: &[&Entry], source: Option<&'a str>| match source {
             Some(source) => source.lines().map(Cow::Borrowed).collect(),
@@ -206,7 +205,7 @@ impl<'a> TraceDiff<'a> {
         [lines(&self.old, self.sources[0]), lines(&self.new, self.sources[1])]
     }
 
-    /// What a pair of entries differs in; `None` when they are equal.
+    /// Returns the class and the description of the difference within a pair; `None` if the entries are equal.
     fn difference(&self, pair: Pair) -> Option<(Class, String)> {
         let (old, new) = match pair {
             Pair::Old(i) => {
@@ -234,12 +233,12 @@ impl<'a> TraceDiff<'a> {
     }
 }
 
-/// Whether an entry is a new message that reached the chat.
+/// Returns whether an entry is a new message that reached the chat.
 fn is_sent(entry: &Entry) -> bool {
     entry.kind == "sendMessage" && entry.is_shown()
 }
 
-/// The number of messages that are kept of each side, from the first one that differs.
+/// The number of messages of each side that are shown, from the first one that differs.
 const MESSAGES: usize = 3;
 
 /// What a person was to see in a chat, and what a person sees, at the first moment at which the two differ.
@@ -259,8 +258,8 @@ pub struct ChatDiff {
 }
 
 impl ChatDiff {
-    /// Finds the moment at which the chats of two lanes first show something else; `None` where they never do.
-    /// `is_timed` says whether the times of entries mean something.
+    /// Finds the first moment at which the chats of two lanes show different text; `None` if they never do. `is_timed`
+    /// is true if the times of entries are meaningful.
     pub(crate) fn find(
         [old, new]: [&[&Entry]; 2],
         pairs: &[Pair],
@@ -286,7 +285,7 @@ impl ChatDiff {
         None
     }
 
-    /// Compares what a person ends up reading; `None` where it is the same.
+    /// Compares the texts at the end of two chats; `None` if they are the same.
     fn at_end([old, new]: [&[&Entry]; 2], profile: ChatProfile) -> Option<Self> {
         let views = [old, new].map(|entries| {
             let mut view = ChatView::default();
@@ -298,7 +297,7 @@ impl ChatDiff {
         Some(Self::of(&views, first_difference(&views)?, None, profile))
     }
 
-    /// The chats from the message with the index `above` on.
+    /// Takes the chats from the message with the index `above` on.
     fn of(views: &[ChatView; 2], above: usize, at: Option<u64>, profile: ChatProfile) -> Self {
         let shown = |lines: &dyn Fn(&SeenMessage) -> String| {
             views.each_ref().map(|view| {
@@ -311,7 +310,7 @@ impl ChatDiff {
             let spans = message.spans(profile).into_iter();
             spans.map(|span| span.text).collect()
         });
-        // Where only the marks differ, they have to be seen.
+        // If only the marks differ, the texts are shown with their marks.
         let [expected, got] = match read[0] == read[1] {
             true => shown(&|message| visible(&message.text)),
             false => read,
@@ -319,7 +318,7 @@ impl ChatDiff {
         Self { at, above, expected, got }
     }
 
-    /// All lines, to make them safe to print.
+    /// Returns all lines, to make them safe to print.
     pub(crate) fn lines_mut(&mut self) -> impl Iterator<Item = &mut String> {
         self.expected.iter_mut().chain(&mut self.got).flatten()
     }
@@ -329,7 +328,7 @@ fn split(text: &str) -> Vec<String> {
     text.split('\n').map(str::to_owned).collect()
 }
 
-/// The index of the first message that differs, if one does.
+/// Returns the index of the first message that differs, if one does.
 fn first_difference(views: &[ChatView; 2]) -> Option<usize> {
     let [mut old, mut new] = views.each_ref().map(ChatView::messages);
     let same = |a: &SeenMessage, b: &SeenMessage| a.text == b.text && a.buttons == b.buttons;
@@ -343,10 +342,10 @@ fn first_difference(views: &[ChatView; 2]) -> Option<usize> {
     None
 }
 
-/// The kind of a chat's text in a list of differences that is made for entries of a trace.
+/// The name of a line of a chat's text in the consequences of a change, which otherwise name kinds of entries.
 const KIND: &str = "a line that is no entry";
 
-/// The final texts of two chats, which are compared message by message.
+/// The final texts of two chats, compared message by message.
 #[derive(Debug)]
 pub struct FinalTextDiff {
     old: Vec<String>,
@@ -354,12 +353,12 @@ pub struct FinalTextDiff {
 }
 
 impl FinalTextDiff {
-    /// Takes the final texts of the chat in `old`, which are expected, and of the chat in `new`.
+    /// Takes the final texts of the chat in `old`, which are the expected ones, and of the chat in `new`.
     pub(crate) fn new(old: &[Entry], new: &[Entry]) -> Self {
         Self { old: final_text(old), new: final_text(new) }
     }
 
-    /// Returns the first difference in one sentence, or `None` when the texts are equal.
+    /// Returns the first difference in one sentence, or `None` if the texts are equal.
     fn first(&self) -> Option<String> {
         (0..self.old.len().max(self.new.len())).find_map(|number| {
             match (self.old.get(number), self.new.get(number)) {
@@ -394,11 +393,11 @@ impl FinalTextDiff {
     }
 }
 
-/// Returns how the text at the end of `entries` differs from the text at the end of `base`, if it does: a
-/// sentence and the difference.
+/// Compares the text at the end of `entries` with the text at the end of `base`; returns a sentence and the difference,
+/// or `None` if they are equal.
 pub fn wrong_final_text(base: &[Entry], entries: &[Entry]) -> Option<(String, FinalTextDiff)> {
     let diff = FinalTextDiff::new(base, entries);
-    // A run in which the agent sends its message with a tool may be over before a draft is sent.
+    // A run in which the agent sends its message with a tool may end before a draft is sent.
     if diff.new.is_empty() && is_by_tool(entries) {
         return None;
     }
@@ -406,23 +405,23 @@ pub fn wrong_final_text(base: &[Entry], entries: &[Entry]) -> Option<(String, Fi
     Some((sentence, diff))
 }
 
-/// Returns whether the agent has sent its message itself, with a tool.
+/// Returns whether the agent sent its message itself, with a tool.
 fn is_by_tool(entries: &[Entry]) -> bool {
     let word = |entry: &Entry| entry.field("delivery").is_some_and(|word| word == "by-tool");
     entries.iter().any(|entry| entry.kind == "final" && word(entry))
 }
 
-/// The final text of a chat, message by message. The message of a question is none, because it says how long
-/// the question waited.
+/// Returns the final text of a chat, message by message. The message of a question is left out, because it shows how
+/// long the question waited.
 fn final_text(entries: &[Entry]) -> Vec<String> {
     let view = ChatView::after(entries);
     let messages = view.final_messages().filter(|message| !message.is_question);
     messages.map(|message| message.text.to_string()).collect()
 }
 
-/// Moments shown, the one of the divergence last.
+/// The number of moments shown; the last one is that of the divergence.
 const MOMENTS: usize = 5;
-/// Characters shown of the end of what a chat shows.
+/// The columns shown of the end of a chat's text.
 const TAIL: usize = 36;
 
 /// One moment of a replay.
@@ -442,11 +441,11 @@ pub struct ContextMoment {
 }
 
 impl ContextMoment {
-    /// The columns that a report has for a line of what was seen.
+    /// The width of a report's line of output, in columns.
     pub const COLUMNS: usize = 60;
 }
 
-/// The moments of `lane` up to `until`, in virtual ms; without it, the last ones.
+/// Returns the moments of `lane` up to `until`, in virtual ms; without `until`, the last moments.
 pub fn context(entries: &[Entry], lane: Lane, until: Option<u64>) -> Vec<ContextMoment> {
     let source = match lane {
         Lane::Read | Lane::Session => return Vec::new(),
@@ -470,7 +469,8 @@ pub fn context(entries: &[Entry], lane: Lane, until: Option<u64>) -> Vec<Context
     moments.split_off(moments.len().saturating_sub(MOMENTS))
 }
 
-/// An entry in a few words; of what a chat shows, which grows, the end. What a refused call got has lines of its own.
+/// Describes an entry in a few words; a chat's text grows, so its end is shown. The reply to a refused call comes in
+/// separate lines.
 fn in_words(entry: &Entry) -> Vec<String> {
     let text = entry.field("text").and_then(Value::as_str).unwrap_or_default();
     if entry.lane != Lane::Telegram || width(text) <= TAIL {

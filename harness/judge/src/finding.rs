@@ -1,11 +1,11 @@
-//! A finding: one named failure, with a sentence, the place, the line that shows it again and the one that mends it; and
-//! what a check found.
+//! A finding: one named failure, with a sentence, the place, the command that reproduces it and the one that fixes it;
+//! and the result of a check.
 //!
-//! [`Finding`] is what the checks make and what every report shows, and it is serialised as it is. All of
-//! its text is made safe to print when it is made or read, by [`Finding::safe`].
+//! [`Finding`] is what the checks make and every report shows, and it is serialised as it is. All of its text is made
+//! safe to print when it is made or read, by [`Finding::safe`].
 //!
-//! Its kind has an id and a name. Its commands are lines that a report may show as such: a report can come from anyone, and a
-//! reader pastes its commands into a shell, so that of what was read only a line that clitape itself writes is a command.
+//! A kind has an id and a name. A reader pastes the commands of a report into a shell, and a report can come from
+//! anyone. A line that was read therefore counts as a command only if clitape itself would write it.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -21,8 +21,7 @@ use crate::diff::{ChatDiff, ContextMoment};
 
 /// The id and the name of a finding as reports have them: `GW003 edit-after-final`.
 ///
-/// A report may come from another version of clitape, which knows kinds that this one does not; their
-/// ids are kept as they are.
+/// A report may come from another version of clitape with kinds that this one lacks; their ids are kept as they are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum FindingId {
@@ -131,7 +130,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// A finding without a difference and without context.
+    /// Makes a finding without a difference and without context.
     pub fn new(kind: FindingKind, place: &str, sentence: String, reproduce: String) -> Self {
         let finding = Self {
             id: FindingId::Known(kind),
@@ -149,14 +148,14 @@ impl Finding {
         finding.safe()
     }
 
-    /// Adds the command that mends it.
+    /// Adds the command that fixes it.
     #[must_use]
     pub fn with_fix(mut self, fix: String) -> Self {
         self.fix = Some(FindingCommand::made(fix));
         self.safe()
     }
 
-    /// Adds how two texts differ: as a whole, and line by line.
+    /// Adds the difference between two texts: its summary, and its lines.
     #[must_use]
     pub fn with_difference(mut self, change: Option<Change>, diff: Vec<DiffLine>) -> Self {
         (self.class, self.consequences) = match change {
@@ -167,12 +166,12 @@ impl Finding {
         self.safe()
     }
 
-    /// Adds the golden that the diff was made with, which has `header` lines above its text.
+    /// Adds the golden that the diff was made with, whose text begins below `header` lines.
     #[must_use]
     pub fn with_golden(mut self, file: &str, header: usize) -> Self {
         let differs = |line: &DiffLine| matches!(line.side, DiffSide::Expected | DiffSide::Got);
         let first = self.diff.iter().position(differs).unwrap_or(0);
-        // Of a line that only came, the place is that of the line before it.
+        // An added line takes the place of the line before it.
         let is_expected = self.diff.get(first).is_some_and(|line| line.old.is_some());
         let upto = &self.diff[..(first + usize::from(is_expected)).min(self.diff.len())];
         let text = upto.iter().rev().find_map(|line| line.old).unwrap_or(1);
@@ -180,21 +179,21 @@ impl Finding {
         self.safe()
     }
 
-    /// Adds what came in beside what was seen.
+    /// Adds the input beside the output, moment by moment.
     #[must_use]
     pub fn with_context(mut self, context: Vec<ContextMoment>) -> Self {
         self.context = context;
         self.safe()
     }
 
-    /// Adds what a person sees where a chat and its golden part.
+    /// Adds the chat at the moment at which it and its golden diverge.
     #[must_use]
     pub fn with_chat(mut self, chat: Option<ChatDiff>) -> Self {
         self.chat = chat;
         self.safe()
     }
 
-    /// The same with every text made safe to print, on one line each; what is safe stays as it is.
+    /// Makes every text safe to print, on one line each; safe text stays as it is.
     #[must_use]
     pub fn safe(mut self) -> Self {
         self.reproduce = self.reproduce.safe();
@@ -227,18 +226,18 @@ impl Finding {
     }
 }
 
-/// What a check found, and what it did.
+/// The result of a check: its findings, and the work that it did.
 #[derive(Debug, Clone, Default)]
 pub struct CheckResult {
-    /// What is wrong; empty when all held.
+    /// The findings; empty if the check passed.
     pub findings: Vec<Finding>,
-    /// Goldens compared.
+    /// The number of goldens compared.
     pub goldens: u64,
-    /// Seeded plans, whose cuts the parser gets.
+    /// The number of seeded plans, whose cuts the parser gets.
     pub plans: u64,
-    /// Seeded plans that were replayed; the lines of the others end at the times of one of these.
+    /// The number of seeded plans that were replayed; the lines of the others end at the times of one of these.
     pub replayed: u64,
-    /// What is to be said of the plans that are kept, in sentences.
+    /// The remarks about the stored plans, in sentences.
     pub notes: Vec<String>,
 }
 
@@ -256,7 +255,7 @@ macro_rules! finding_kinds {
             /// All kinds, in the order of their definition.
             pub const ALL: &[Self] = &[$(Self::$kind),+];
 
-            /// The id and the name.
+            /// Returns the id and the name.
             fn row(self) -> (&'static str, &'static str) {
                 match self {
                     $(Self::$kind => ($id, $name),)+
@@ -540,7 +539,7 @@ impl fmt::Display for FindingKind {
     }
 }
 
-/// A line of a shell that shows a finding again, or that mends it. Two of them are equal if their lines are.
+/// A shell command that reproduces a finding or fixes it. Two commands are equal if their lines are.
 #[derive(Debug, Clone)]
 pub struct FindingCommand {
     line: String,
@@ -548,29 +547,29 @@ pub struct FindingCommand {
 }
 
 impl FindingCommand {
-    /// A line that a check made.
+    /// Takes a line that a check made.
     pub fn made(line: String) -> Self {
         Self { line, is_own: true }
     }
 
-    /// A line that was read.
+    /// Takes a line that was read from a report.
     pub fn read(line: String) -> Self {
         let is_own = shell_words(&line)
             .is_some_and(|commands| commands.iter().all(|words| is_written_here(words)));
         Self { line, is_own }
     }
 
-    /// The line.
+    /// Returns the line.
     pub fn as_str(&self) -> &str {
         &self.line
     }
 
-    /// Returns whether clitape writes such a line, so that a reader may paste it.
+    /// Returns whether clitape itself would write this line, so that a reader may paste it.
     pub fn is_own(&self) -> bool {
         self.is_own
     }
 
-    /// The same with the line made safe to print.
+    /// Makes the line safe to print.
     pub fn safe(self) -> Self {
         Self { line: plain(&self.line), ..self }
     }
@@ -605,7 +604,7 @@ impl<'de> Deserialize<'de> for FindingCommand {
 /// A subcommand as findings write it: its name, its flags, and its options with a value.
 type Written = (&'static str, &'static [&'static str], &'static [&'static str]);
 
-/// The subcommands that findings write. None of their options names a file that is written.
+/// The subcommands that findings write. Their options name no file that is written.
 const WRITTEN: [Written; 7] = [
     ("new", &[], &[]),
     ("record", &["--force", "--redact"], &["--claude"]),
@@ -634,7 +633,7 @@ const WRITTEN: [Written; 7] = [
     ("test", &["--lanes", "--update"], &["--subject"]),
 ];
 
-/// Returns whether a finding of clitape may have this command.
+/// Returns whether clitape itself may put this command into a finding.
 fn is_written_here(words: &[String]) -> bool {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
@@ -655,7 +654,7 @@ fn is_subcommand(words: &[&str]) -> bool {
         rest = match rest {
             [] => return true,
             [flag, rest @ ..] if flags.contains(flag) => rest,
-            // Another program would be started.
+            // The option is refused, because it would start another program.
             ["--claude", value, rest @ ..] if options.contains(&"--claude") => {
                 let version = value.strip_prefix("npm:");
                 match version.is_some_and(|version| version.parse::<CliVersion>().is_ok()) {
@@ -670,7 +669,7 @@ fn is_subcommand(words: &[&str]) -> bool {
     }
 }
 
-/// Returns whether a word is a value, and not an option.
+/// Returns whether a word is a value rather than an option.
 fn is_value(word: &str) -> bool {
     !word.starts_with('-')
 }

@@ -1,10 +1,8 @@
-//! Goldens on disk: `<view>[.<cli version>].snap` in insta's file format, pending ones beside them
-//! as `.snap.new`, so that `cargo insta review` settles them as well as `clitape review`. A variant
-//! has `<view>.<variant>.snap`.
+//! Goldens on disk: `<view>[.<cli version>].snap` in insta's file format, pending ones beside them as `.snap.new`, so
+//! that `cargo insta review` settles them as well as `clitape review`. A variant has `<view>.<variant>.snap`.
 //!
-//! A golden holds from the version in its name on, until another one names a later version; the one
-//! without a version holds for the oldest. The header never decides anything; only the text below it
-//! is compared.
+//! A golden serves the version in its name and the later ones, until another golden names a later version; the one
+//! without a version serves the oldest. Only the text below the header is compared.
 //!
 //! A golden shows one view of a replay: a lane, and a channel for some of them.
 
@@ -26,30 +24,30 @@ use golden_chain::{GoldenChain, pending_path, read, write_pending};
 
 pub(crate) mod golden_chain;
 
-/// A golden file, there or not.
+/// A golden file, which may be missing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Golden {
     /// The `.snap` file.
     pub path: PathBuf,
-    /// Its text, without the header; `None` when there is no such file.
+    /// The text without its header; `None` if the file is missing.
     pub text: Option<String>,
-    /// The entries of the text; empty when there is no such file.
+    /// The entries of the text; empty if the file is missing.
     pub entries: Vec<Entry>,
-    /// The number of lines above the text.
+    /// The number of header lines above the text.
     pub header: usize,
 }
 
 impl Golden {
-    /// The golden that `view` of `version` is compared with.
+    /// Finds the golden that `view` of `version` is compared with.
     ///
     /// # Errors
     ///
-    /// When a golden is there but is not UTF-8 text with a header and an entry on each line below it.
+    /// When the file exists but is not UTF-8 text with a header and an entry on each line below it.
     pub fn find(scenario: &Scenario, view: View, version: &CliVersion) -> io::Result<Self> {
         Self::at(chain(scenario, view)?.file_of(version))
     }
 
-    /// The golden of a variant; it serves every CLI version.
+    /// Finds the golden of a variant, which serves every CLI version.
     ///
     /// # Errors
     ///
@@ -59,7 +57,7 @@ impl Golden {
         Self::at(path)
     }
 
-    /// The golden in the file at `path`, if it is there.
+    /// Reads the golden in the file at `path`, if it exists.
     fn at(path: PathBuf) -> io::Result<Self> {
         let Some((header, text)) = read(&path)? else {
             return Ok(Self { path, text: None, entries: Vec::new(), header: 0 });
@@ -72,7 +70,7 @@ impl Golden {
         Ok(Self { path, text: Some(text), entries, header })
     }
 
-    /// Variants of a scenario that have no golden file and no pending one: where it should be.
+    /// Returns the paths at which goldens of variants are missing and not yet pending.
     pub fn unwritten(scenario: &Scenario) -> Vec<PathBuf> {
         let mut paths: Vec<PathBuf> =
             scenario.variants.iter().map(|variant| variant_path(scenario, variant)).collect();
@@ -83,9 +81,8 @@ impl Golden {
     /// Proposes `text` for `view` of `version`, as pending goldens, so that each of the `recorded` versions has its own
     /// text once they are accepted.
     ///
-    /// A version that differs from the golden of an earlier one gets a golden of its own; if a later version shared
-    /// that golden, it gets one too, with the same text as before. A proposal that changes nothing any more is
-    /// removed.
+    /// A version that differs from the golden of an earlier one gets its own golden; if a later version shared that
+    /// golden, it gets one too, with the same text as before. A proposal that no longer changes a text is removed.
     ///
     /// # Errors
     ///
@@ -113,7 +110,7 @@ impl Golden {
         write_pending(scenario, &variant_path(scenario, variant), &variant.view, text)
     }
 
-    /// The goldens of a subject's chat: `golden/<subject>/telegram.snap`, and `telegram.<outcome>.snap` for each
+    /// Finds the goldens of a subject's chat: `golden/<subject>/telegram.snap`, and `telegram.<outcome>.snap` for each
     /// further outcome that is allowed.
     ///
     /// # Errors
@@ -141,8 +138,9 @@ impl Golden {
         write_pending(scenario, &path, &format!("subject {subject}"), text)
     }
 
-    /// What is in the folder of a scenario's goldens and is neither the golden of a variant, nor compared with one
-    /// of `versions` or the chat of one of `subjects`, nor [pending](Self::pending). Hidden files are passed over.
+    /// Finds the stray files in the folder of a scenario's goldens: those that are neither the golden of a variant, nor
+    /// compared with one of `versions` or the chat of one of `subjects`, nor [pending](Self::pending). Hidden files are
+    /// ignored.
     ///
     /// # Errors
     ///
@@ -175,8 +173,8 @@ impl Golden {
         Ok(orphans)
     }
 
-    /// The goldens of versions with the text of the golden before them, which would hold without them; each with
-    /// that golden.
+    /// Finds the goldens whose text repeats the golden before them, so that they can be removed; returns each with that
+    /// golden.
     ///
     /// # Errors
     ///
@@ -189,7 +187,7 @@ impl Golden {
         Ok(repeated)
     }
 
-    /// The goldens in the folder of a scenario, those of subjects too, sorted.
+    /// Finds the goldens in the folder of a scenario, including those of subjects, sorted.
     ///
     /// # Errors
     ///
@@ -200,7 +198,7 @@ impl Golden {
         Ok(all)
     }
 
-    /// The goldens that name a version.
+    /// Finds the goldens with this version in their name.
     ///
     /// # Errors
     ///
@@ -210,8 +208,8 @@ impl Golden {
         chains.filter_map(|chain| chain.map(|chain| chain.own(version)).transpose()).collect()
     }
 
-    /// Removes the goldens that hold for no version but `gone`, whose recording leaves; those of the `kept` versions hold
-    /// on. Returns the number of files that were removed.
+    /// Removes the goldens that serve only the version `gone`, whose recording is removed; the `kept` versions keep
+    /// theirs. Returns the number of removed files.
     ///
     /// # Errors
     ///
@@ -228,8 +226,8 @@ impl Golden {
         Ok(removed)
     }
 
-    /// What a new golden is compared with: the golden that holds for the version in its name as long as it is not there,
-    /// or for a variant the golden of the newest version; `None` where there is none.
+    /// Finds the golden that a new golden is compared with: the one that serves the version in its name until it
+    /// exists, or for a variant the golden of the newest version; `None` if there is none.
     ///
     /// # Errors
     ///
@@ -244,13 +242,13 @@ impl Golden {
         Ok(Some(before).filter(|before| before != golden && files::is_there(before)))
     }
 
-    /// The profile of the chat that a golden of a scenario shows.
+    /// Returns the profile of the chat that a golden of a scenario shows.
     pub fn profile(scenario: &Scenario, golden: &Path) -> ChatProfile {
         let chat = view_of(scenario, golden).and_then(|(view, _)| view.chat());
         chat.unwrap_or(scenario.first_chat()).profile
     }
 
-    /// The pending goldens of a scenario: those whose names a golden can have.
+    /// Finds the pending goldens of a scenario, by the names that goldens can have.
     ///
     /// # Errors
     ///
@@ -263,7 +261,7 @@ impl Golden {
     }
 }
 
-/// Whether a file is a pending golden of the folder of goldens, or of the folder of a subject there.
+/// Returns whether a file is a pending golden in the folder of goldens, or in a subject's folder there.
 fn is_proposal(dir: &Path, path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".snap.new"));
     let folder = path.parent().filter(|parent| *parent != dir);
@@ -275,30 +273,30 @@ fn is_proposal(dir: &Path, path: &Path) -> bool {
     is_in_place && name.is_some_and(is_name)
 }
 
-/// Whether a file is named as a golden of a subject's chat.
+/// Returns whether a file has the name of a golden of a subject's chat.
 fn is_of_subject(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     name.starts_with(SUBJECT_CHAT) && name.strip_suffix(".snap").is_some_and(is_name)
 }
 
-/// Whether this can be the name of a golden, without its ending: a view, and a version or a variant where it has one.
-/// Their letters, digits and `.-+` mean nothing to a shell, in which the name completes.
+/// Returns whether this can be the name of a golden, without its ending: a view, and a version or a variant where it
+/// has one. The letters, digits and `.-+` of a name are safe in a shell, which completes names.
 fn is_name(name: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || ".-+".contains(c);
     name.chars().all(allowed) && name.starts_with(|c: char| c.is_ascii_alphanumeric())
 }
 
-/// A line of a golden that is no entry.
+/// The error for a line of a golden that is no entry.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("line {number} is no trace entry: {start:?}")]
 pub struct UnreadableLine {
-    /// Its number below the header, from 1.
+    /// The number of the line below the header, from 1.
     pub number: usize,
-    /// How it begins.
+    /// The beginning of the line.
     pub start: String,
 }
 
-/// The entries of a golden's text, without its header.
+/// Parses the entries of a golden's text, without its header.
 ///
 /// # Errors
 ///
@@ -311,22 +309,22 @@ pub fn parse(text: &str) -> Result<Vec<Entry>, UnreadableLine> {
     (1..).zip(text.lines()).map(entry).collect()
 }
 
-/// How a golden differs from the one that is proposed in its place.
+/// The difference between a golden and its proposed replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GoldenChange {
-    /// What differs first; `None` when the texts are equal.
+    /// The first difference; `None` if the texts are equal.
     pub sentence: Option<String>,
-    /// What a person sees in a chat where the goldens first part, unless one of them is empty.
+    /// The chats where the goldens first diverge; `None` if one of the goldens is empty.
     pub first_chat: Option<ChatDiff>,
-    /// What a person ends up reading in a chat, where it differs.
+    /// The chats at their end; `None` if they are the same.
     pub last_chat: Option<ChatDiff>,
     /// The aligned lines.
     pub diff: Vec<DiffLine>,
 }
 
 impl GoldenChange {
-    /// Compares the texts of two goldens, without their headers. Where a line is no entry, the sentence
-    /// names it, and the texts are aligned line by line.
+    /// Compares the texts of two goldens, without their headers. If a line is no entry, the sentence names it, and the
+    /// texts are aligned line by line.
     pub fn between(old: &str, new: &str, profile: ChatProfile) -> Self {
         let unread = |sentence| Self {
             sentence: Some(sentence),
@@ -351,7 +349,7 @@ impl GoldenChange {
     }
 }
 
-/// The view that a golden shows by its name, and what its name says beside it: a version, a variant or nothing.
+/// Returns the view in the name of a golden, and the rest of its name: a version, a variant or an empty text.
 fn view_of<'g>(scenario: &Scenario, golden: &'g Path) -> Option<(View, &'g str)> {
     if golden.parent()? != golden_dir(scenario) {
         return None;
@@ -361,14 +359,14 @@ fn view_of<'g>(scenario: &Scenario, golden: &'g Path) -> Option<(View, &'g str)>
     View::of(scenario).into_iter().find(|of| of.to_string() == view).map(|view| (view, rest))
 }
 
-/// How the names of the goldens of a subject's chat begin.
+/// The beginning of the names of the goldens of a subject's chat.
 const SUBJECT_CHAT: &str = "telegram.";
 
 fn golden_dir(scenario: &Scenario) -> PathBuf {
     scenario.dir.join("golden")
 }
 
-/// Keeps other writers from the goldens of a scenario: what is proposed depends on what is there.
+/// Locks the goldens of a scenario against other writers, because a proposal depends on the files that exist.
 fn alone(scenario: &Scenario) -> Result<Flock<File>, FileError> {
     files::check_folders(&scenario.dir, Path::new("golden"))?;
     let dir = golden_dir(scenario);
@@ -376,13 +374,13 @@ fn alone(scenario: &Scenario) -> Result<Flock<File>, FileError> {
     files::lock(&dir)
 }
 
-/// The folder of a subject's goldens, which may not be there; it is no link.
+/// Returns the folder of a subject's goldens, which may be missing; an error if it is a link.
 fn subject_dir(scenario: &Scenario, subject: &SubjectName) -> io::Result<PathBuf> {
     files::check_folders(&scenario.dir, &Path::new("golden").join(subject.as_str()))?;
     Ok(golden_dir(scenario).join(subject.as_str()))
 }
 
-/// The goldens of a view from version to version.
+/// Finds the goldens of a view, version by version.
 fn chain(scenario: &Scenario, view: View) -> io::Result<GoldenChain> {
     GoldenChain::find(&golden_dir(scenario), &view.to_string())
 }
@@ -391,11 +389,11 @@ fn variant_path(scenario: &Scenario, Variant { view, name, .. }: &Variant) -> Pa
     golden_dir(scenario).join(format!("{view}.{name}.snap"))
 }
 
-/// The fields that only name the CLI's version or its model: the kind of the entry, and the field.
+/// The fields that only name the CLI's version or its model, each after the kind of its entry.
 const NAMES: [(&str, &str); 3] =
     [("session", "model"), ("session", "cli_version"), ("control", "claude_code_version")];
 
-/// What one golden shows of a replay.
+/// The part of a replay that one golden shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
     /// The parser's events.
@@ -408,13 +406,13 @@ pub enum View {
     Acp(AcpClient),
     /// The stream of server-sent events.
     Sse,
-    /// The session on disk, of a scenario that goes on with it.
+    /// The session on disk, for a scenario that resumes it.
     Session,
 }
 
 impl View {
-    /// The views of a scenario: both inner lanes, every channel it names, and the session if it
-    /// goes on.
+    /// Returns the views of a scenario: both inner lanes, each of its channels, and the session if a later run resumes
+    /// it.
     pub fn of(scenario: &Scenario) -> Vec<Self> {
         let channels = scenario.channels.iter().map(|channel| match *channel {
             ChannelSpec::Telegram(chat) => Self::Telegram(chat),
@@ -425,7 +423,7 @@ impl View {
         [Self::Lifecycle, Self::Bus].into_iter().chain(channels).chain(session).collect()
     }
 
-    /// The lane it shows.
+    /// Returns the lane of the view.
     pub fn lane(self) -> Lane {
         match self {
             Self::Lifecycle => Lane::Lifecycle,
@@ -437,7 +435,7 @@ impl View {
         }
     }
 
-    /// The chat that it shows, if it shows one.
+    /// Returns the chat of the view; `None` for another channel.
     pub fn chat(self) -> Option<Chat> {
         match self {
             Self::Telegram(chat) => Some(chat),
@@ -445,10 +443,10 @@ impl View {
         }
     }
 
-    /// The entries of the view: those of its lane, without the fields that only name the CLI's version or its
-    /// model, because a golden holds for several versions.
+    /// Returns the entries of the view: those of its lane, without the fields that only name the CLI's version or its
+    /// model, because a golden serves several versions.
     ///
-    /// A name that differs from the one before it in the same trace stays: it says that the model has changed.
+    /// A name that differs from the one before it in the same trace stays, because it shows that the model has changed.
     pub fn entries(self, trace: &[Entry]) -> Vec<Entry> {
         let lane = trace.iter().filter(|entry| entry.lane == self.lane());
         let mut named: [Option<Value>; NAMES.len()] = [const { None }; NAMES.len()];
@@ -501,7 +499,7 @@ mod tests {
         check(
             &[
                 r#"0 lifecycle control {"subtype":"initialize","claude_code_version":"2.1.330"}"#,
-                // Other entries keep what has the same name.
+                // The same fields stay in other entries.
                 r#"1 lifecycle notice {"model":"m-5","cli_version":"2.1.330"}"#,
             ],
             &[

@@ -1,4 +1,4 @@
-//! Differences of a subject that are known: a list with reasons and dates.
+//! The known differences of a subject: a list with reasons and dates.
 //!
 //! The list is a TOML file:
 //!
@@ -10,8 +10,8 @@
 //! expires = "2027-01-31"            # from the next day on the difference is reported again
 //! ```
 //!
-//! A row that is over its date, or that no violation needed, is a finding itself, so that the list says at any
-//! time what is wrong today.
+//! A row whose date is over, or that matched no violation, is a finding itself, so that the list always shows the
+//! present state.
 
 use crate::FindingKind;
 use clitape_recording::toml_text::{TomlMistake, parse_toml};
@@ -34,21 +34,21 @@ pub struct KnownList {
 pub struct Known {
     /// The id or the name of the rule.
     pub rule: String,
-    /// The scenarios; `*` stands for any characters.
+    /// A name of scenarios; `*` stands for any characters.
     pub scenario: String,
-    /// Why the difference is known.
+    /// The reason, such as an issue of the subject.
     pub reason: String,
-    /// The last day on which it is known, `2027-01-31`.
+    /// The last day on which the row applies, as `2027-01-31`.
     pub expires: String,
 }
 
-/// Why a list can't be used.
+/// The errors of a list that can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum KnownError {
-    /// It is no TOML of this form.
+    /// The text is not TOML of this form.
     #[error(transparent)]
     Toml(#[from] TomlMistake),
-    /// There is no such rule.
+    /// The rule of a row does not exist.
     #[error(
         "known difference {row}: there is no rule `{rule}`; write an id or a name of \
          docs/subject-rules.md, such as SB012 or blank-screen"
@@ -56,33 +56,33 @@ pub enum KnownError {
     Rule {
         /// The number of the row, from 1.
         row: usize,
-        /// What it says.
+        /// The text of the row.
         rule: String,
     },
-    /// A field is empty, or the date is none.
+    /// A field is empty, or the date is invalid.
     #[error("known difference {row}: {what}")]
     Field {
         /// The number of the row, from 1.
         row: usize,
-        /// What is wrong.
+        /// The mistake in words.
         what: &'static str,
     },
 }
 
-/// The known differences in use: which of them were needed.
+/// The known differences of a subject during a run, with a note of each use.
 #[derive(Debug, Default)]
 pub struct KnownDifferences {
     rows: Vec<(Known, FindingKind)>,
-    /// For each row, whether a scenario that it names was judged, and whether a violation needed it.
+    /// Two flags for each row: a scenario that it names was judged, and a violation matched it.
     judged: Vec<(bool, bool)>,
 }
 
-/// A violation, and the reason why it is known.
+/// A violation, and the reason if it is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JudgedViolation {
     /// The violation.
     pub violation: Violation,
-    /// The reason, if it is known today.
+    /// The reason; `None` if the violation is not known today.
     pub known: Option<String>,
 }
 
@@ -91,7 +91,7 @@ impl KnownDifferences {
     ///
     /// # Errors
     ///
-    /// [`KnownError`] when the list names a rule that is none, has no reason, or has a date that is none.
+    /// [`KnownError`] if a row names an unknown rule, has no reason, or has an invalid date.
     pub fn parse(toml: &str) -> Result<Self, KnownError> {
         let list: KnownList = parse_toml(toml)?;
         let mut rows = Vec::new();
@@ -111,7 +111,7 @@ impl KnownDifferences {
         Ok(Self { rows, judged })
     }
 
-    /// Marks the violations of a scenario that are known on the day `today`, which is written `2026-11-22`.
+    /// Adds the reasons to those violations of a scenario that are known on the day `today`, written as `2026-11-22`.
     pub fn mark(
         &mut self,
         scenario: &str,
@@ -136,8 +136,8 @@ impl KnownDifferences {
         violations.into_iter().map(&mut mark).collect()
     }
 
-    /// What is wrong with the list itself after all scenarios of a run: rows over their date, and rows whose
-    /// scenarios were judged and that no violation needed.
+    /// Returns the mistakes in the list after all scenarios of a run: rows whose date is over, and rows whose scenarios
+    /// were judged without a matching violation.
     pub fn findings(&self, today: &str) -> Vec<Violation> {
         let rows = self.rows.iter().zip(&self.judged);
         rows.filter_map(|((known, kind), (is_judged, is_used))| {
@@ -163,7 +163,7 @@ impl KnownDifferences {
     }
 }
 
-/// The kind with this id or name.
+/// Returns the kind with this id or name; `None` for a rule of clitape's own gateway only.
 fn kind(rule: &str) -> Option<FindingKind> {
     RULES
         .iter()
@@ -172,7 +172,7 @@ fn kind(rule: &str) -> Option<FindingKind> {
         .find(|kind| kind.to_string().split(' ').any(|word| word == rule))
 }
 
-/// Whether the text is a date such as 2027-01-31.
+/// Returns whether the text is a date such as 2027-01-31.
 fn is_date(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
     let [year, month, day] = parts[..] else { return false };
@@ -185,7 +185,7 @@ fn is_date(text: &str) -> bool {
         && number(day, 2).is_some_and(|day| (1..=31).contains(&day))
 }
 
-/// Whether the name fits the pattern, in which `*` stands for any characters.
+/// Returns whether the name fits the pattern, in which `*` stands for any characters.
 fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,

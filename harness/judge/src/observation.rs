@@ -1,4 +1,4 @@
-//! What was seen of one recording at one subject: the entries, and how the run ended.
+//! The entries that were seen of one recording at one subject, and the end of the run.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,31 +10,31 @@ use clitape_recording::trace::{Entries, Entry, Lane};
 use clitape_stream::Stats;
 use serde_json::Value;
 
-/// The entries of one recording at one subject, and how the run ended.
+/// The entries of one recording at one subject, and the end of the run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observation {
     /// The setup of the run.
     pub setup: Setup,
-    /// The entries of every lane that was seen, in order: of a gateway of others the calls of the Bot API and the acts of the
-    /// person, of an agent the updates of the editor; `at` counts milliseconds, from the person's first message.
+    /// The entries of every lane, in order: for another gateway the calls of the Bot API and the acts of the person,
+    /// for an agent the updates of the editor. `at` counts milliseconds from the person's first message.
     pub entries: Entries,
     /// The facts of the recording that was played.
     pub facts: Arc<LazyFacts>,
-    /// The turns that the stand-in played, in order, on the clock of the entries. If it is empty, their times are not
-    /// known: the rules that need them report nothing, and all turns of the recording count as played.
+    /// The turns that the stand-in played, in order, on the clock of the entries. If it is empty, their times are
+    /// unknown: the rules that need them are skipped, and all turns of the recording count as played.
     pub turns: Vec<PlayedTurn>,
     /// The end of the run.
     pub ending: ObservedEnding,
     /// The promises of the subject.
     pub traits: SubjectTraits,
-    /// The events of its bus that belong to this chat, in order; `None` if the subject has no bus of its own.
+    /// The events of its bus that belong to this chat, in order; `None` if the subject has no bus.
     pub bus: Option<Vec<SubjectEvent>>,
-    /// The reports of clitape's own gateway; `None` of a subject of others.
+    /// The reports of clitape's own gateway; `None` for another subject.
     pub own: Option<OwnReports>,
 }
 
 impl Observation {
-    /// Makes the observation of a run that came to its end, of a subject that promises what most do.
+    /// Makes the observation of a complete run, of a subject with the default traits.
     pub fn new(setup: Setup, entries: impl Into<Entries>, facts: Arc<LazyFacts>) -> Self {
         Self {
             setup,
@@ -48,14 +48,14 @@ impl Observation {
         }
     }
 
-    /// Makes the observation of the chat of a gateway of others.
+    /// Makes the observation of another gateway's chat.
     pub fn of_chat(facts: Arc<LazyFacts>, entries: impl Into<Entries>) -> Self {
         let chat = Some(Chat::of(ChatMode::Partial));
         let setup = Setup { run: RunSpec::default(), channel: chat, acp: None };
         Self::new(setup, entries, facts)
     }
 
-    /// Makes the observation of the editor of an agent of others.
+    /// Makes the observation of another agent's editor.
     pub fn of_editor(facts: Arc<LazyFacts>, entries: impl Into<Entries>) -> Self {
         let acp = Some(AcpClient { terminal: false });
         let setup = Setup { run: RunSpec::default(), channel: None, acp };
@@ -68,12 +68,12 @@ impl Observation {
     }
 }
 
-/// The reports of clitape's own gateway, and of the replay that drives it.
+/// The reports of clitape's own gateway, and of the replay around it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct OwnReports {
     /// The parser's counts of the lines.
     pub stats: Stats,
-    /// The replay's own counts, so that a check need not believe the parser or the gateway.
+    /// The replay's own counts, which a check can compare with those of the parser and the gateway.
     pub counted: ReplayCounts,
     /// The gateway's reports of the runs, one for each turn.
     pub reports: Vec<RunReport>,
@@ -81,40 +81,40 @@ pub struct OwnReports {
     pub is_faithful: bool,
     /// The time that the replay's chat server takes to answer a call, in ms.
     pub latency_ms: u64,
-    /// The transcripts of the session after each run; empty where none is judged.
+    /// The transcripts of the session after each run; empty if none is judged.
     pub transcripts: Vec<Vec<u8>>,
 }
 
 /// The counts that a replay makes itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReplayCounts {
-    /// Bytes of stdout that were handed to the parser.
+    /// The number of bytes of stdout that the parser got.
     pub bytes: u64,
-    /// Line feeds among them.
+    /// The number of line feeds among them.
     pub line_feeds: u64,
-    /// Whether bytes without a line feed came last.
+    /// True if the last bytes had no line feed after them.
     pub is_line_open: bool,
-    /// Listeners that are on the buses when the runs are over and the harness no longer listens.
+    /// The number of listeners on the buses after the runs, without those of the harness.
     pub listeners_left: u64,
-    /// The numbers, from 1, of the calls of the chat that were made while another one was under way.
+    /// The numbers, from 1, of the calls of the chat that began while another one was in progress.
     pub overlapping_calls: Vec<u64>,
-    /// A sentence for each recorded answer that the chat's buttons and replies made another one of.
+    /// A sentence for each recorded answer that the chat's buttons and replies turned into another one.
     pub misunderstood: Vec<String>,
 }
 
 impl ReplayCounts {
-    /// The lines that were handed to the parser; a last one without a line feed counts.
+    /// Returns the number of lines that the parser got; a last one without a line feed counts.
     pub fn lines(&self) -> u64 {
         self.line_feeds + u64::from(self.is_line_open)
     }
 }
 
-/// An event of a subject's own event bus.
+/// An event on a subject's own event bus.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubjectEvent {
-    /// What it is about, such as `tool` or `text`.
+    /// The kind of the event, such as `tool` or `text`.
     pub kind: String,
-    /// Where that stands: `start` or `result` of a tool.
+    /// The phase of a tool: `start` or `result`.
     pub phase: Option<String>,
     /// The id of the call.
     pub id: Option<String>,
@@ -124,44 +124,44 @@ pub struct SubjectEvent {
     pub args: Option<Value>,
 }
 
-/// When the stand-in played a turn, in milliseconds on the clock of the entries.
+/// The time at which the stand-in played a turn, in milliseconds on the clock of the entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlayedTurn {
     /// The time of its first byte.
     pub began_ms: u64,
-    /// The time of its last byte; none if it never came.
+    /// The time of its last byte; `None` if that never came.
     pub ended_ms: Option<u64>,
 }
 
-/// The beginning of the sentence of a `claude` that refused the arguments of its start.
+/// The beginning of the sentence about a `claude` that refused its arguments.
 pub const ARGUMENTS_REFUSED: &str = "claude refuses its arguments: ";
 
-/// How a run of a subject ended.
+/// The end of a subject's run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ObservedEnding {
-    /// The stand-in printed its last byte and the chat was quiet for the time that the subject names.
+    /// The stand-in printed its last byte, and the chat was quiet for the subject's quiet time.
     Over,
-    /// The stand-in was never started, or never got the line that it waits for, for this number of seconds.
+    /// The stand-in was never started, or waited in vain for a line of the host.
     Hung {
-        /// The seconds that the run was given.
+        /// The time that the run was given, in seconds.
         waited_s: u64,
-        /// What the stand-in waited for, or that it was never started.
+        /// The line that the stand-in waited for, or the fact that it was never started.
         waited_for: String,
-        /// The last lines that the subject had printed.
+        /// The last lines that the subject printed.
         last_words: String,
     },
-    /// The stand-in got a line that the CLI did not get, or arguments that it refuses; its sentence.
+    /// The stand-in got arguments, or a line, that the CLI refuses; the sentence about it.
     Refused(String),
-    /// The subject ended; how, and the last lines that it printed.
+    /// The subject ended during the run.
     Died {
-        /// The exit code or the signal in words.
+        /// The exit code or the signal, in words.
         how: String,
         /// The last lines of its output.
         last_words: String,
     },
-    /// The subject served one other person only; the sentence about the subject. It is empty as long as that is not sure.
+    /// The subject served only one other person; the sentence about it, which is empty until that is certain.
     NotServed(String),
-    /// The subject made more calls, or printed more, than a run may; what and how many.
+    /// The subject made more calls, or printed more, than a run may; the sentence about it.
     Flooded(String),
 }
 
@@ -189,29 +189,29 @@ impl fmt::Display for ObservedEnding {
     }
 }
 
-/// What a subject shows by its design, so that the rules ask for nothing else.
+/// The properties of a subject's design, which decide the rules that apply to it.
 ///
-/// Gateways differ in all of this, and none of it is wrong by itself. The rules hold a subject to what it
-/// promises.
+/// Gateways differ in all of these, and each choice is valid. A rule demands only what the subject promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a promise of its own")]
 pub struct SubjectTraits {
-    /// Whether a person can read in the chat which tools run.
+    /// True if the chat shows the tools that run.
     pub shows_tools: bool,
-    /// Whether the chat shows that the agent works, or the answer while it grows.
+    /// True if the chat shows that the agent works, or the answer while it grows.
     pub shows_progress: bool,
-    /// Whether the subject passes on what the CLI asks, and does not answer it itself.
+    /// True if the subject passes the questions of the CLI on to the person.
     pub asks_questions: bool,
-    /// Whether its `claude` can ask: it was started with `--permission-prompt-tool`. No promise, but seen in a run.
+    /// True if its `claude` can ask, because it was started with `--permission-prompt-tool`. It is observed in a run
+    /// rather than promised.
     pub lets_claude_ask: bool,
-    /// Whether a turn leaves one message in the chat, but for the pages of a long answer and for questions.
+    /// True if a turn leaves one message in the chat, besides the pages of a long answer and the questions.
     pub one_message: bool,
-    /// Whether the answers `NO_REPLY` and `HEARTBEAT_OK` are kept from the chat.
+    /// True if the answers `NO_REPLY` and `HEARTBEAT_OK` stay out of the chat.
     pub keeps_silence: bool,
 }
 
 impl Default for SubjectTraits {
-    /// What most gateways do: they show tools and progress, and promise nothing else.
+    /// Returns the traits of most gateways: tools and progress are shown, and the rest is not promised.
     fn default() -> Self {
         Self {
             shows_tools: true,

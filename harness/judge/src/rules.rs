@@ -1,9 +1,9 @@
-//! Rules: what must be true of every run of every recording, without a golden.
+//! The rules that every run of every recording must keep, without a golden.
 //!
-//! A process has one turn or several, and the rules of a chat and of the bus apply to each turn by itself. `table` lists the
-//! rules; each module has the checks of one part. A check of a subject of others convicts only of what no design explains: a
-//! gateway may put a status line above the answer and a footer below it, show the whole text or the last part of it, delete its
-//! drafts, react with an emoji, and write Markdown, HTML or plain text.
+//! A process has one turn or several, and the rules of a chat and of the bus apply to each turn by itself. `table`
+//! lists the rules; each module has the checks of one part. A check of another gateway reports only defects that no
+//! design explains: a gateway may put a status line above the answer and a footer below it, show the whole text or the
+//! last part of it, delete its drafts, react with an emoji, and write Markdown, HTML or plain text.
 
 mod answer;
 mod bus;
@@ -37,14 +37,14 @@ const EDITOR_TEXTS: [FindingKind; 4] = [
     FindingKind::TextUntold,
 ];
 
-/// Returns the rules that an observation breaks, in the order of the table, each once.
+/// Applies the rules to an observation; returns the violations in the order of the table, one for each kind.
 ///
-/// If the run did not come to its end, the rules about what is left are not applied, because everything that they would
-/// report follows from that.
+/// If the run broke off, the rules about the remains of a run are skipped, because their violations would all follow
+/// from that.
 pub fn judge(observation: &Observation) -> Vec<Violation> {
     let derived = Derived::default();
     let case = Case::new(observation, &derived);
-    // What an editor can't read is lost, and the words that are missing then follow from that.
+    // A chunk that an editor can't read is lost, and the rules about missing words would report the same again.
     let is_lost = |entry: &Entry| is_text(entry) && entry.data.contains_key("refused");
     let lacks_text = case.setup.acp.is_some() && case.entries.iter().any(is_lost);
     let mut found: Vec<Violation> = Vec::new();

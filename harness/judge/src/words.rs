@@ -1,9 +1,9 @@
-//! Words: whether the text of a message, which has no markup any more, contains the words of an answer.
+//! Compares the text of a message, without its markup, with the words of an answer.
 //!
-//! A gateway may send Markdown as it is, HTML, MarkdownV2 or plain text with entities, may cut an answer into
-//! pages anywhere, and may draw lists and tables in its own way. So an answer is compared by its letters and
-//! digits alone, in pieces of some words ([`Piece`]), and what a renderer may leave out is in no piece: the
-//! address of a link, the number of an item, the language of a code block, raw HTML.
+//! A gateway may send Markdown unchanged, HTML, MarkdownV2 or plain text with entities, may cut an answer into pages
+//! anywhere, and may draw lists and tables in its own way. So an answer is compared by its letters and digits alone, in
+//! pieces of some words ([`Piece`]). The parts that a renderer may leave out are in no piece: the address of a link,
+//! the number of an item, the language of a code block, raw HTML.
 
 use clitape_recording::text::shown::markdown_options;
 pub(crate) use clitape_recording::text::shown::{
@@ -12,16 +12,16 @@ pub(crate) use clitape_recording::text::shown::{
 use clitape_recording::text::{Keep, truncate};
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
-/// A piece with fewer letters may be in a text by chance.
+/// The number of letters below which a piece may be in a text by chance.
 pub(crate) const FEW_LETTERS: usize = 12;
-/// More letters at the start of an address than the name of its scheme has.
+/// A number of letters that is greater than the length of a scheme's name at the start of an address.
 const BEGUN: usize = 6;
 /// A letter or a digit of Markdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Letter {
-    /// In lower case.
+    /// The letter in lower case.
     letter: char,
-    /// Whether every renderer shows it. The address of a link is shown while the link is not closed, and then no more.
+    /// True if every renderer shows it. The address of a link is shown until the link is closed.
     is_text: bool,
 }
 
@@ -31,7 +31,7 @@ impl Letter {
         self.letter
     }
 
-    /// Whether every renderer shows it.
+    /// Returns whether every renderer shows the letter.
     pub(crate) fn is_text(&self) -> bool {
         self.is_text
     }
@@ -57,16 +57,16 @@ pub(crate) fn letters_of_markdown(markdown: &str) -> Vec<Letter> {
     all.flat_map(lower).map(|(at, letter)| Letter { letter, is_text: is_text[at] }).collect()
 }
 
-/// How many letters that every renderer shows are in `page`, one after another from the first one.
+/// The number of letters that every renderer shows and that are in `page`, one after another from the first one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ShownLetters {
-    /// If the page shows what it may leave out where it can.
+    /// The number if the page shows all letters that it may leave out.
     pub(crate) at_least: usize,
-    /// If the page leaves out what it may.
+    /// The number if the page leaves out all letters that it may.
     pub(crate) at_most: usize,
 }
 
-/// How much of `markdown` is in the letters of a page; nothing if that may be by chance.
+/// Counts the letters of `markdown` that are in the letters of a page; 0 if they may be there by chance.
 pub(crate) fn shown_letters(markdown: &[Letter], page: &str) -> ShownLetters {
     let page: Vec<char> = page.chars().collect();
     let text = markdown.iter().position(|letter| letter.is_text).unwrap_or(markdown.len());
@@ -80,8 +80,8 @@ pub(crate) fn shown_letters(markdown: &[Letter], page: &str) -> ShownLetters {
     ShownLetters { at_least: sure(at_least), at_most: sure(at_most) }
 }
 
-/// The letters that every renderer shows at the start of `page`. Of the others, a run is on the page as a whole, or not;
-/// one that has begun may go on there, so that the letters after it do not count.
+/// Counts the letters that every renderer shows at the start of `page`. A run of the other letters is on the page as a
+/// whole or not at all; one that has begun may continue there, so that the letters after it do not count.
 fn shown_from(markdown: &[Letter], page: &[char]) -> usize {
     let (mut at, mut count) = (0, 0);
     for run in markdown.chunk_by(|a, b| a.is_text == b.is_text) {
@@ -99,7 +99,8 @@ fn shown_from(markdown: &[Letter], page: &[char]) -> usize {
     count
 }
 
-/// The most letters that every renderer shows from one of these places on, where each other letter is shown or not.
+/// Counts the most letters that every renderer shows from one of these places on, where each other letter is shown or
+/// not.
 fn shown_at_most(markdown: &[Letter], page: &[char], mut places: Vec<usize>) -> usize {
     let mut count = 0;
     for Letter { letter, is_text } in markdown {
@@ -119,18 +120,18 @@ fn shown_at_most(markdown: &[Letter], page: &[char], mut places: Vec<usize>) -> 
     count
 }
 
-/// How often the piece is in the pages.
+/// Counts the occurrences of the piece in the pages.
 pub(crate) fn count<S: AsRef<str>>(pages: &[S], piece: &str) -> usize {
     pages.iter().map(|page| page.as_ref().matches(piece).count()).sum()
 }
 
-/// A text in quotation marks, short.
+/// Returns a text in quotation marks, cut to one line.
 pub(crate) fn quoted(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     format!("“{}”", truncate(&line, 70, Keep::Ends))
 }
 
-/// The last words of a subject, as a part of a sentence.
+/// Returns the last words of a subject, as a part of a sentence.
 pub(crate) fn told(last_words: &str) -> String {
     match last_words.trim() {
         "" => "it printed nothing".to_owned(),
@@ -138,7 +139,7 @@ pub(crate) fn told(last_words: &str) -> String {
     }
 }
 
-/// A time for a person: `12.3 s`.
+/// Formats a time for a person: `12.3 s`.
 pub(crate) fn seconds(ms: u64) -> String {
     format!("{}.{} s", ms / 1_000, ms % 1_000 / 100)
 }
@@ -158,13 +159,13 @@ mod tests {
         check(text, "Abc def ghi jkl mno pqr stu vw", [0, 0]);
         check(text, "bc def ghi jkl mno pqr stu vwx", [0, 0]);
         check(text, "Abc Abc def ghi jkl mno pqr stu vwx", [24, 24]);
-        // An address is shown, left out, or begun.
+        // An address may be shown, left out, or begun.
         let link = &format!("1. {text} [here](https://h.example \"t\") http");
         check(link, &format!("1. {text} [here](https://h.example \"t\") h"), [29, 32]);
         check(link, &format!("{text} [here](https:"), [28, 32]);
         check(link, &format!("{text} here"), [28, 28]);
         check(link, &format!("{text} here http"), [28, 32]);
-        // So are an image, raw HTML, entities, the box of a task and the language of code.
+        // The same applies to an image, raw HTML, entities, the box of a task and the language of code.
         let rest = format!("![i](j) <b a=\"k\"> &lt; {text}\n- [x] l\n\n```m\nn\n```");
         check(&rest, &format!("< {text} ☑ l n"), [26, 26]);
         check(&rest, &rest, [26, 26]);

@@ -1,7 +1,7 @@
-//! Where two lanes diverge: when it was, and one sentence in the words of who reads the chat.
+//! The place where two lanes diverge: its time, and one sentence in the words of a person who reads the chat.
 //!
-//! `turn 2, +1,240 ms: expected edit #7 “Hello”, got a second message “Hello”`. The turn is counted
-//! by the outcomes before it; the time is that of the replay, virtual and from its start.
+//! An example: `turn 2, +1,240 ms: expected edit #7 “Hello”, got a second message “Hello”`. The turn is counted by the
+//! outcomes before it; the time is virtual, from the start of the replay.
 
 use std::borrow::Cow;
 
@@ -9,30 +9,30 @@ use clitape_recording::text::{Keep, MARK, common_start, end, plain, truncate, wi
 use clitape_recording::trace::{Entry, Lane, shortened};
 use serde_json::Value;
 
-/// Columns shown of long values, from shortly before they part.
+/// The columns shown of long values, from shortly before they diverge.
 const SHOWN: usize = 120;
-/// Columns before the place where two long values part.
+/// The columns shown before the place where two long values diverge.
 const BEFORE: usize = 15;
-/// Events that begin a turn when they come after an outcome.
+/// The events that begin a turn if they follow an outcome.
 const BEGINNINGS: [&str; 6] =
     ["session", "text", "thinking", "tool_start", "tool_result", "outcome"];
-/// What a message is called after those that stand in the chat already.
+/// The names of a message that follows others in the chat.
 const FURTHER: [&str; 3] = ["a second message", "a third message", "a fourth message"];
 
-/// Where two lanes diverge.
+/// The place where two lanes diverge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Divergence {
-    /// When, in virtual ms since the replay began; none where nothing tells the time.
+    /// The time in virtual ms since the replay began; `None` if neither side has one.
     pub at: Option<u64>,
-    /// Turn, time, what was expected and what came.
+    /// The turn, the time, the expected entry and the actual one.
     pub sentence: String,
 }
 
-/// Where an expected entry and the one that came in its place differ.
+/// Returns the place where an expected entry and the actual one differ.
 ///
-/// They are the entries with the index `number` of their lanes, and `sent` messages are in the chat
-/// before them. `trace` is what the lane that came is part of; where it is empty, the entries' own
-/// times count. `time_of` gives the time of an entry, or 0 where times are left aside.
+/// Both have the index `number` in their lanes, and `sent` messages are in the chat before them. `trace` is the trace
+/// of the actual lane; if it is empty, the entries' own times count. `time_of` gives the time of an entry, or 0 if
+/// times are ignored.
 pub(crate) fn divergence(
     old: Option<&Entry>,
     new: Option<&Entry>,
@@ -45,7 +45,8 @@ pub(crate) fn divergence(
     Divergence { at, sentence: when + &difference((old, new), sent, time_of) }
 }
 
-/// `turn 2, +1,240 ms`, of the entry at `index`; of an entry of the session's lane, its run.
+/// Returns the moment of the entry at `index`, such as `turn 2, +1,240 ms`; for an entry of the session's lane, its
+/// run.
 pub fn moment(entries: &[Entry], index: usize) -> String {
     let Some(entry) = entries.get(index) else { return String::new() };
     if entry.lane == Lane::Session {
@@ -63,7 +64,7 @@ pub fn moment(entries: &[Entry], index: usize) -> String {
     format!("turn {turn}, {}", time(entry.at))
 }
 
-/// `+1,240 ms`.
+/// Formats a time, such as `+1,240 ms`.
 fn time(at: u64) -> String {
     let digits = at.to_string();
     let mut grouped = String::new();
@@ -76,7 +77,7 @@ fn time(at: u64) -> String {
     format!("+{grouped} ms")
 }
 
-/// When the entries diverge, and the same as the beginning of a sentence.
+/// Returns the time at which the entries diverge, as a number and as the start of a sentence.
 fn when(
     old: Option<&Entry>,
     new: Option<&Entry>,
@@ -87,14 +88,14 @@ fn when(
     let Some(entry) = new.or(old) else { return (None, String::new()) };
     let own = time_of(entry);
     if trace.is_empty() {
-        // 0 says nothing: it is also the time where times are left aside.
+        // The time 0 is left out, because it also stands for ignored times.
         let when = if own == 0 { String::new() } else { format!("{}: ", time(own)) };
         return (Some(own), when);
     }
     let mut of_lane = trace.iter().enumerate().filter(|(_, other)| other.lane == entry.lane);
     let index = match of_lane.nth(number) {
         Some((index, _)) if new.is_some() => index,
-        // Nothing more came: the last entry that had come by then.
+        // The actual lane ended early: the time is that of its last entry before the expected one.
         _ => {
             let is_before = |other: &Entry| own == 0 || other.at <= own;
             trace.iter().rposition(is_before).unwrap_or(0)
@@ -104,7 +105,7 @@ fn when(
     (at, format!("{}: ", moment(trace, index)))
 }
 
-/// What was expected and what came, in words.
+/// Describes the expected entry and the actual one in words.
 fn difference(
     pair: (Option<&Entry>, Option<&Entry>),
     sent: usize,
@@ -131,7 +132,7 @@ fn difference(
     }
 }
 
-/// An entry in a few words; `sent` messages are in the chat before it.
+/// Describes an entry in a few words; `sent` messages are in the chat before it.
 fn in_words(entry: &Entry, sent: usize) -> String {
     match entry.field("text").and_then(Value::as_str) {
         Some(text) if entry.lane == Lane::Telegram => {
@@ -141,12 +142,12 @@ fn in_words(entry: &Entry, sent: usize) -> String {
     }
 }
 
-/// The beginning of a text in quotation marks, on one line.
+/// Returns the beginning of a text in quotation marks, on one line.
 pub fn quoted(text: &str) -> String {
     format!("“{}”", plain(&shortened(text)))
 }
 
-/// What an entry is called, without what it says.
+/// Returns the name of an entry, without its text.
 fn name(entry: &Entry, sent: usize) -> String {
     let id = entry.field("message_id").map(|id| format!(" #{id}")).unwrap_or_default();
     match entry.kind.as_ref() {
@@ -166,7 +167,7 @@ fn name(entry: &Entry, sent: usize) -> String {
     }
 }
 
-/// The first path, in the order of the fields, at which two values differ, with both values.
+/// Finds the first path, in the order of the fields, at which two values differ; returns it with both values.
 fn first_difference(path: &str, a: &Value, b: &Value) -> Option<(String, String, String)> {
     if let (Value::Object(old), Value::Object(new)) = (a, b) {
         let keys = old.keys().chain(new.keys().filter(|key| !old.contains_key(*key)));
@@ -202,7 +203,7 @@ fn show(value: Option<&Value>) -> String {
     }
 }
 
-/// Two long values from shortly before they part.
+/// Cuts two long values from shortly before the place where they diverge.
 pub fn zoom(a: &str, b: &str) -> (String, String) {
     let same = common_start(a, b);
     let from = if width(same) > BEFORE * 2 { same.len() - end(same, BEFORE).len() } else { 0 };

@@ -1,10 +1,10 @@
-//! Entries of a trace as the tests of the checks write them.
+//! Reads entries of a trace from the short lines of the tests.
 
 use clap::ValueEnum as _;
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::{Map, Value};
 
-/// The entry of a line `at lane kind data`, such as `9 telegram final {}`.
+/// Reads an entry from a line `at lane kind data`, such as `9 telegram final {}`.
 pub(crate) fn entry(line: &str) -> Entry {
     let mut parts = line.splitn(4, ' ');
     let mut part = || parts.next().unwrap_or_else(|| panic!("`{line}` has four parts"));

@@ -1,9 +1,8 @@
-//! Which entries of two lanes belong together: first those with the same content at the same time, then
-//! those with the same content at another time, then those with the same identity and another content,
-//! then those that are in each other's place.
+//! Pairs the entries of two lanes: first those with the same content at the same time, then those with the same content
+//! at another time, then those with the same identity and another content, then those in the same position.
 //!
-//! From the pairs follow two texts side by side, every entry beside the one it is, and the class of the change as a whole,
-//! with what comes after the first difference, grouped.
+//! The pairs give two texts side by side, each entry beside its counterpart, and the class of the whole change with its
+//! consequences, grouped.
 
 use std::fmt;
 use std::ops::Range;
@@ -14,32 +13,32 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use similar::{Algorithm, ChangeTag, DiffOp, TextDiff, capture_diff_slices};
 
-/// What an entry is matched by.
+/// The keys by which an entry is matched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryMark {
-    /// When it was, in virtual ms.
+    /// The time in virtual ms.
     pub(crate) at: u64,
-    /// Which entry it is: its kind and its ids.
+    /// The kind of the entry and its ids.
     pub identity: String,
-    /// Its identity and its fields, without its time.
+    /// The identity and the fields, without the time.
     pub content: String,
 }
 
-/// One entry beside another, or beside none; numbers are indices.
+/// An entry beside its counterpart, or alone; the numbers are indexes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pair {
-    /// They belong together.
+    /// The two entries belong together.
     Both(usize, usize),
-    /// Only the old lane has it.
+    /// The entry is in the old lane only.
     Old(usize),
-    /// Only the new lane has it.
+    /// The entry is in the new lane only.
     New(usize),
 }
 
-/// What is equal of two marks that belong together.
+/// The part of a mark that is equal in two marks that belong together.
 type MatchKey<'m> = (Option<u64>, &'m str);
 
-/// The ways to belong together, the strictest first.
+/// The keys by which marks are matched, the strictest first.
 const KEYS: [fn(&EntryMark) -> MatchKey<'_>; 3] = [
     |mark| (Some(mark.at), &mark.content),
     |mark| (None, &mark.content),
@@ -53,7 +52,7 @@ pub(crate) fn pairs(old: &[EntryMark], new: &[EntryMark]) -> Vec<Pair> {
     pairs
 }
 
-/// Pairs what is equal by the first key within two ranges, and what stands between by the next.
+/// Pairs marks with an equal first key within two ranges, and the marks between those by the next key.
 fn by(
     keys: &[fn(&EntryMark) -> MatchKey<'_>],
     old: &[EntryMark],
@@ -84,9 +83,9 @@ fn by(
     }
 }
 
-/// Unchanged lines shown around a change.
+/// The number of unchanged lines shown around a change.
 const CONTEXT: usize = 2;
-/// Columns shown on both sides of a change within a line.
+/// The columns shown on both sides of a change within a line.
 const AROUND: usize = 60;
 
 /// One line of an aligned diff.
@@ -123,7 +122,7 @@ pub enum DiffSide {
 }
 
 impl DiffSide {
-    /// The mark at the start of the line.
+    /// Returns the mark at the start of the line.
     pub fn mark(self) -> char {
         match self {
             Self::Both => ' ',
@@ -134,22 +133,21 @@ impl DiffSide {
     }
 }
 
-/// Two texts aligned line by line, with a little of what is equal around each change. Two lanes of
-/// entries are aligned by a [`TraceDiff`](crate::TraceDiff).
+/// Aligns two texts line by line, with a few equal lines around each change. Two lanes of entries are aligned by a
+/// [`TraceDiff`](crate::TraceDiff).
 pub fn align_texts(expected: &str, got: &str) -> Vec<DiffLine> {
     let [old, new] = [expected, got].map(|text| text.lines().collect::<Vec<_>>());
     align(&pairs(&line_marks(&old), &line_marks(&new)), &old, &new)
 }
 
-/// What lines that are no entries are matched by.
+/// Returns the marks of lines that are no entries.
 pub(crate) fn line_marks<S: AsRef<str>>(lines: &[S]) -> Vec<EntryMark> {
     let mark =
         |line: &S| EntryMark { at: 0, identity: String::new(), content: line.as_ref().to_owned() };
     lines.iter().map(mark).collect()
 }
 
-/// The lines of two lanes by the pairs of their entries, with a little of what is equal around each
-/// change.
+/// Returns the lines of two lanes by the pairs of their entries, with a few equal lines around each change.
 pub(crate) fn align<S: AsRef<str>>(pairs: &[Pair], old: &[S], new: &[S]) -> Vec<DiffLine> {
     let places = pairs.iter().map(|pair| match *pair {
         Pair::Both(a, b) => (Some(a), Some(b)),
@@ -184,7 +182,7 @@ pub(crate) fn align<S: AsRef<str>>(pairs: &[Pair], old: &[S], new: &[S]) -> Vec<
     diff
 }
 
-/// A line beside the one it became, in parts.
+/// Returns a line beside its changed form, both in parts.
 fn beside(old: Option<&str>, new: Option<&str>) -> Vec<(DiffSide, Vec<(bool, String)>)> {
     let whole = |line: Option<&str>| line.map(|line| format!("{line}\n")).unwrap_or_default();
     let (old, new) = (whole(old), whole(new));
@@ -204,7 +202,7 @@ fn beside(old: Option<&str>, new: Option<&str>) -> Vec<(DiffSide, Vec<(bool, Str
     lines.collect()
 }
 
-/// Cuts what is unchanged and far from a change.
+/// Cuts the unchanged parts that are far from a change.
 fn shorten(parts: Vec<(bool, String)>) -> Vec<(bool, String)> {
     let last = parts.len().saturating_sub(1);
     let cut = |i: usize, text: String| {
@@ -223,7 +221,7 @@ fn shorten(parts: Vec<(bool, String)>) -> Vec<(bool, String)> {
         .collect()
 }
 
-/// What a person reads, as fields of entries; `length` counts what `delta` has said.
+/// The fields of entries that a person reads; `length` counts the characters of `delta`.
 const TEXTS: [&str; 10] = [
     "text",
     "delta",
@@ -237,7 +235,7 @@ const TEXTS: [&str; 10] = [
     "sentence",
 ];
 
-/// Fields that say which one an entry is about.
+/// The fields that identify the object of an entry.
 const IDS: [&str; 5] = ["message_id", "toolCallId", "id", "block", "run"];
 
 /// What a change of a golden is about, the least first.
@@ -263,16 +261,16 @@ impl fmt::Display for Class {
     }
 }
 
-/// How two lanes differ as a whole.
+/// The summary of the difference between two lanes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// What it is about, taken together.
+    /// The class of the difference as a whole.
     pub class: Class,
-    /// What differs after the first difference: `3 × editMessageText with another text`.
+    /// The differences after the first one, grouped: `3 × editMessageText with another text`.
     pub consequences: Vec<String>,
 }
 
-/// The differences between two lanes taken together, each with its class; `None` when there is none.
+/// Sums up the differences between two lanes, each with its class; `None` if there are none.
 pub(crate) fn change_of(differences: impl Iterator<Item = (Class, String)>) -> Option<Change> {
     let differences: Vec<(Class, String)> = differences.collect();
     let class = differences.iter().map(|(class, _)| *class).max()?;
@@ -287,8 +285,8 @@ pub(crate) fn change_of(differences: impl Iterator<Item = (Class, String)>) -> O
     Some(Change { class, consequences: consequences.collect() })
 }
 
-/// What an entry is matched by. Its content leaves its number on the bus aside, because the number
-/// depends on what came before.
+/// Returns the keys by which an entry is matched. The content leaves out its number on the bus, because that depends on
+/// the entries before it.
 pub fn entry_mark(entry: &Entry) -> EntryMark {
     let Entry { at, lane, kind, data, .. } = entry;
     let ids = IDS.iter().filter_map(|id| data.get(*id)).map(|id| format!(" {id}"));
@@ -298,7 +296,8 @@ pub fn entry_mark(entry: &Entry) -> EntryMark {
     EntryMark { at: *at, content: format!("{identity}{content}"), identity }
 }
 
-/// How two entries differ, and in which way if they are the same one; `None` when they are equal.
+/// Returns the class of the difference between two entries, and its description if they have the same identity; `None`
+/// if they are equal.
 pub fn between(a: &Entry, b: &Entry) -> Option<(Class, Option<&'static str>)> {
     if a == b {
         return None;
@@ -320,7 +319,7 @@ pub fn between(a: &Entry, b: &Entry) -> Option<(Class, Option<&'static str>)> {
     })
 }
 
-/// Whether two values differ in no more than what a person reads.
+/// Returns whether two values differ only in text that a person reads.
 fn only_texts(a: &Value, b: &Value, in_text: bool) -> bool {
     match (a, b) {
         (Value::Object(a), Value::Object(b)) => {
@@ -344,8 +343,7 @@ fn only_texts(a: &Value, b: &Value, in_text: bool) -> bool {
 mod tests {
     use super::*;
 
-    /// Entries such as `e:text@7`, with what they are before the colon and their time, if it matters;
-    /// pairs as `old|new`.
+    /// Pairs entries such as `e:text@7`: an identity, a content, and a time if it matters; expects pairs as `old|new`.
     fn check(old: &str, new: &str, expect: &str) {
         let marks = |text: &str| -> Vec<EntryMark> {
             let mark = |entry: &str| {

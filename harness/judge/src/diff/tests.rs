@@ -98,7 +98,7 @@ fn a_divergence_says_in_which_turn_it_was() {
             "turn 2, +12,345,678 ms",
         ]
     );
-    // Times left aside, the trace tells them.
+    // With times ignored, the trace gives the times.
     let (short, long) = (entries(&[ONE, TWO]), entries(&[ONE, TWO, TWO]));
     let diff = |old, new, trace| TraceDiff::new(old, new, Times::Ignored).within(trace).first();
     let found = diff(&short, &long, &trace).unwrap();
@@ -131,7 +131,7 @@ fn times_may_be_ignored() {
     assert_eq!(diff.change().map(|change| change.class), Some(Class::Timing));
 }
 
-/// Texts of equal entries that differ all the same.
+/// The texts of equal entries may differ all the same.
 #[test]
 fn equal_entries_may_be_written_differently() {
     let at = "+1,240 ms: edit #1 “Hello you” was expected at +1,240 ms, it came at +1,240 ms";
@@ -190,8 +190,8 @@ fn a_change_has_a_class_and_consequences() {
     check_change(&before[..1], &field, Some(Class::Contract), &[]);
 }
 
-/// Lanes of calls such as `5 edit 1 text`; expects `time, messages above: expected | came`, messages
-/// with a slash between them.
+/// Compares lanes of calls such as `5 edit 1 text`; expects `time, messages above: expected | actual`, with a slash
+/// between messages.
 fn check_chat(old: &[&str], new: &[&str], expect: Option<&str>) {
     let lanes = [old, new].map(|calls| -> Vec<Entry> {
         let entry = |call: &&str| {
@@ -220,10 +220,10 @@ fn check_chat(old: &[&str], new: &[&str], expect: Option<&str>) {
 #[test]
 fn the_first_moment_at_which_a_person_sees_something_else() {
     check_chat(&["1 send 1 a", "2 edit 1 b"], &["1 send 1 a", "2 edit 1 c"], Some("2, 0: b | c"));
-    // Times and calls that change nothing are not seen.
+    // Times and calls that change no text are ignored.
     check_chat(&["1 send 1 a", "2 edit 1 b"], &["3 send 1 a", "4 edit 1 b"], None);
     check_chat(&["1 send 1 a"], &["1 send 1 a", "2 edit 1 a"], None);
-    // What is missing, and what is too much.
+    // A missing message, and one too many.
     check_chat(&["1 send 1 a", "2 send 2 b"], &["1 send 1 a"], Some("2, 1: b | "));
     check_chat(&["1 send 1 a"], &["1 send 1 a", "2 send 2 b"], Some("2, 1:  | b"));
     // Marks are shown where only they differ.

@@ -1,8 +1,8 @@
-//! The golden files of one view, from version to version: `bus.snap` holds for the oldest version, `bus.2.1.329.snap`
-//! from 2.1.329 on, until a file names a later version.
+//! The golden files of one view, from version to version: `bus.snap` serves the oldest version, `bus.2.1.329.snap` the
+//! versions from 2.1.329 on, until a file names a later one.
 //!
-//! A version that no file names thus has the golden of the newest version before it. A proposal for one version must
-//! not change the golden of a later one, so a later version that shared the text gets a file with that text.
+//! A version without a file thus has the golden of the newest version before it. A proposal for one version must not
+//! change the golden of a later one, so a later version that shared the text gets a file with that text.
 //!
 //! The files have insta's format, with a header above the text; pending ones lie beside them.
 
@@ -17,7 +17,7 @@ use fs_err as fs;
 /// The golden files of a view.
 #[derive(Debug)]
 pub(crate) struct GoldenChain {
-    /// `<folder>/<view>`, which each path begins with.
+    /// The path `<folder>/<view>`, with which each golden's path begins.
     stem: PathBuf,
     /// The versions that have a file, in any order.
     versions: Vec<CliVersion>,
@@ -46,7 +46,7 @@ impl GoldenChain {
         Ok(Self { stem: dir.join(view), versions, proposed })
     }
 
-    /// The file of the oldest version, or of the version that it names.
+    /// Returns the path of a version's file; `None` is the oldest version.
     fn path(&self, version: Option<&CliVersion>) -> PathBuf {
         let mut path = self.stem.clone().into_os_string();
         if let Some(version) = version {
@@ -56,26 +56,26 @@ impl GoldenChain {
         path.into()
     }
 
-    /// The version that the file that holds for `version` names; none for the file of the oldest version.
+    /// Returns the version in the name of the file that serves `version`; `None` for the file of the oldest version.
     fn holder(&self, version: &CliVersion) -> Option<&CliVersion> {
         fact_of(self.versions.iter().map(|of| (of, of)), version)
     }
 
-    /// The file that holds for a version, which may not be there.
+    /// Returns the file that serves a version, which may be missing.
     pub(crate) fn file_of(&self, version: &CliVersion) -> PathBuf {
         self.path(self.holder(version))
     }
 
-    /// The file that holds for the newest version, which may not be there.
+    /// Returns the file that serves the newest version, which may be missing.
     pub(crate) fn file_of_newest(&self) -> PathBuf {
         self.path(self.versions.iter().max_by(|a, b| a.by_number(b)))
     }
 
-    /// The files with the text of the file before them, so that they say nothing, each with that file.
+    /// Finds the files whose text repeats the file before them; returns each with that file.
     ///
     /// # Errors
     ///
-    /// When a file can't be read; one that is no golden says something of its own.
+    /// When a file can't be read; a file that is no golden counts as different.
     pub(crate) fn repeated(&self) -> io::Result<Vec<(PathBuf, PathBuf)>> {
         let mut versions: Vec<&CliVersion> = self.versions.iter().collect();
         versions.sort_by(|a, b| a.by_number(b));
@@ -92,7 +92,7 @@ impl GoldenChain {
     }
 
     /// Proposes `text` for `version`, so that each of the `recorded` versions has its own text once all proposals are
-    /// accepted. A proposal that changes nothing any more is removed. `write` writes the pending file of a golden.
+    /// accepted. A proposal that no longer changes a text is removed. `write` writes the pending file of a golden.
     ///
     /// # Errors
     ///
@@ -106,7 +106,7 @@ impl GoldenChain {
     ) -> io::Result<()> {
         let holder = self.holder(version);
         let shares = |other: &CliVersion| self.holder(other) == holder;
-        // The file that holds for it is its own if it holds for no recorded version before it.
+        // The file that serves it is its own if no recorded version before it shares the file.
         let is_oldest =
             !recorded.iter().any(|other| other.by_number(version).is_lt() && shares(other));
         let later = recorded.iter().filter(|other| other.by_number(version).is_gt());
@@ -116,7 +116,7 @@ impl GoldenChain {
         let is_right = match (files::is_there(&path), &target) {
             (true, _) => text_of(&path)?.as_deref() == Some(text),
             (false, Some(of)) => self.outcome(version, Some(of))?.as_deref() == Some(text),
-            // Without it, the oldest version would have no golden.
+            // The file stays, because the oldest version would have no golden without it.
             (false, None) => false,
         };
         if is_right {
@@ -130,7 +130,7 @@ impl GoldenChain {
             write(&path, text)?;
             self.proposed.extend(target.filter(|of| !self.proposed.contains(of)));
             let is_same = outcome(&self)? == before;
-            // The next version keeps its text, be it that of the golden or of an earlier proposal.
+            // The next version keeps its text, whether from the golden or from an earlier proposal.
             if let (Some(next), Some(before)) = (next, before.filter(|_| !is_same)) {
                 write(&self.path(Some(&next)), &before)?;
                 self.proposed.push(next);
@@ -146,14 +146,13 @@ impl GoldenChain {
         Ok(())
     }
 
-    /// The file of a version of its own, if there is one.
+    /// Returns the file with this version in its name, if there is one.
     pub(crate) fn own(&self, version: &CliVersion) -> Option<PathBuf> {
         self.versions.contains(version).then(|| self.path(Some(version)))
     }
 
-    /// Removes the file that held for no version but `gone`, so that each of the `kept` versions still has its own text.
-    /// A file that names `gone` and holds for others is named after the first of them. Returns the number of files that
-    /// were removed.
+    /// Removes the file that served only the version `gone`; each of the `kept` versions keeps its text. A file that
+    /// names `gone` and serves others is renamed after the first of them. Returns the number of removed files.
     ///
     /// # Errors
     ///
@@ -176,7 +175,7 @@ impl GoldenChain {
             (None, holder) => {
                 let next = first(&mut kept.iter()).filter(|_| holder.is_none());
                 match next.map(|of| self.file_of(&of)).filter(|it| files::is_there(it)) {
-                    // It takes the place of the file that leaves.
+                    // The next file takes the place of the removed one.
                     Some(next) => files::rename(&next, &path)?,
                     None => files::remove(&path)?,
                 }
@@ -185,7 +184,7 @@ impl GoldenChain {
         }
     }
 
-    /// The text that holds for `version` once all proposals are accepted, but for the file of `without`.
+    /// Returns the text that serves `version` once all proposals are accepted, with the file of `without` left out.
     fn outcome(
         &self,
         version: &CliVersion,
@@ -211,7 +210,7 @@ impl GoldenChain {
     }
 }
 
-/// The text of a golden file; `None` when there is none, or it is no golden.
+/// Reads the text of a golden file; `None` if the file is missing or is no golden.
 fn text_of(path: &Path) -> io::Result<Option<String>> {
     match read(path) {
         Ok(read) => Ok(read.map(|(_, text)| text)),
@@ -220,14 +219,14 @@ fn text_of(path: &Path) -> io::Result<Option<String>> {
     }
 }
 
-/// Splits insta's header off a golden's text; `None` when there is no header.
+/// Splits insta's header off a golden's text; `None` if there is no header.
 pub fn body(file: &str) -> Option<&str> {
     let rest = file.strip_prefix("---\n")?;
     let end = rest.find("\n---\n")?;
     Some(&rest[end + "\n---\n".len()..])
 }
 
-/// The text of a golden without its header, and the number of lines in the header; `None` when there is no such file.
+/// Reads a golden: the number of header lines, and the text below them; `None` if the file is missing.
 ///
 /// # Errors
 ///
@@ -237,7 +236,7 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<(usize, String)>> {
         Err(error) if error.is_not_found() => return Ok(None),
         file => file.map_err(|error| match error {
             FileError::Read { .. } => error.into(),
-            // A link, a FIFO and the like: the golden can't be read, and that is a finding.
+            // A link, a FIFO and the like make the golden unreadable, which is a finding.
             other => io::Error::new(io::ErrorKind::InvalidData, other),
         })?,
     };
@@ -253,7 +252,7 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<(usize, String)>> {
     }
 }
 
-/// What is wrong with a golden's text that has no header.
+/// Describes the mistake in a golden's text that has no header.
 fn complaint(file: &str) -> &'static str {
     if file.starts_with("---\r\n") {
         "lines that end with CR and LF; check it out as it was committed: put `*.snap text eol=lf` into \
@@ -263,7 +262,7 @@ fn complaint(file: &str) -> &'static str {
     }
 }
 
-/// Where a golden is proposed.
+/// Returns the path of a golden's pending file.
 pub(crate) fn pending_path(golden: &Path) -> PathBuf {
     let mut path = golden.to_owned().into_os_string();
     path.push(".new");
@@ -303,7 +302,7 @@ mod tests {
         Ok(files::replace(path, format!("---\nsource: s\n---\n{text}"))?)
     }
 
-    /// A folder with these goldens of the view `bus`.
+    /// Makes a folder with these goldens of the view `bus`.
     fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
         for (name, text) in files {
@@ -350,12 +349,12 @@ mod tests {
         assert_eq!(repeated, [(path("bus.2.1.148.snap"), path("bus.2.1.99.snap"))]);
     }
 
-    /// Proposes the texts of some versions in this order, beside these goldens, and then expects these pending files.
+    /// Proposes the texts of some versions in this order, beside these goldens, and expects these pending files.
     #[track_caller]
     fn check(goldens: &[(&str, &str)], proposals: &[(&str, &str)], expect: &[(&str, &str)]) {
         let mut orders = vec![proposals.to_vec()];
         orders.push(proposals.iter().rev().copied().collect());
-        // The same again, as another process or run proposes it, changes nothing.
+        // Proposing the same again, as another process or run does, has no effect.
         let once = orders.clone();
         for first in &once {
             orders.extend(once.iter().map(|again| [&first[..], again].concat()));
@@ -402,9 +401,9 @@ mod tests {
         check(&[all], &judged, &middle);
         // The oldest one differs, and the others keep the text.
         check(&[all], &[("1.0.128", "b")], &[("bus.2.1.148.snap", "a"), ("bus.snap", "b")]);
-        // All of them differ in the same way.
+        // All of them differ, with the same text.
         check(&[all], &RECORDED.map(|of| (of, "b")), &[("bus.snap", "b")]);
-        // A later version has a golden of its own.
+        // A later version has its own golden.
         let two = [all, ("bus.2.1.148.snap", "b")];
         check(&two, &[("1.0.128", "c")], &[("bus.snap", "c")]);
         let newer = [("2.1.148", "c"), ("2.1.329", "c"), ("2.1.330", "b")];
@@ -417,7 +416,7 @@ mod tests {
         check(&stale, &RECORDED.map(|of| (of, "a")), &[]);
     }
 
-    /// Takes a version away from these goldens, and then expects these.
+    /// Removes a version from these goldens, and expects the remaining ones.
     #[track_caller]
     fn check_forget(goldens: &[(&str, &str)], gone: &str, removed: usize, expect: &[(&str, &str)]) {
         let dir = folder(goldens);
@@ -440,12 +439,12 @@ mod tests {
     fn a_version_that_leaves_takes_only_its_own_golden() {
         let (old, new) = (("bus.snap", "a"), ("bus.2.1.330.snap", "c"));
         let middle = ("bus.2.1.148.snap", "b");
-        // It shares its golden.
+        // The removed version shares its golden.
         check_forget(&[old], "1.0.128", 0, &[old]);
         check_forget(&[middle, old], "2.1.329", 0, &[middle, old]);
-        // The golden is named after it, and holds for the next one.
+        // The golden has its name, and serves the next version too.
         check_forget(&[middle, old], "2.1.148", 0, &[("bus.2.1.329.snap", "b"), old]);
-        // It is the only one with its golden.
+        // The golden serves this version only.
         check_forget(&[new, old], "2.1.330", 1, &[old]);
         check_forget(&[middle, old], "1.0.128", 1, &[("bus.snap", "b")]);
         check_forget(&[old, ("bus.snap.new", "b")], "1.0.128", 0, &[old, ("bus.snap.new", "b")]);

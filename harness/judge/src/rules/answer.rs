@@ -1,5 +1,5 @@
-//! The rules of the answer: it is in the chat, whole, as it was written, once, and it stays. If the turn failed, the person
-//! reads of it. What the chat's server refuses is sent again.
+//! The rules of the answer: it is in the chat, whole, as it was written, once, and it stays. If the turn failed, the
+//! person reads that. A text that the chat's server refuses is sent again.
 
 use std::collections::HashSet;
 
@@ -12,18 +12,18 @@ use crate::words::{
     FEW_LETTERS, Piece, contains, count, letters, pieces_of_plain, quoted, seconds,
 };
 
-/// An answer may be out of the chat for this long while it is replaced, in ms.
+/// The time for which an answer may be missing from the chat while it is replaced, in ms.
 const REPLACING_MS: u64 = 2_000;
-/// Of a hundred pieces of an answer, so many are there twice if the answer is. The others are cut by pages.
+/// The percentage of an answer's pieces that are there twice if the answer is. The others are cut by pages.
 const TWICE_PERCENT: usize = 80;
 
-/// How much of an answer stays in the chat.
+/// An answer, and the pieces of it that are missing from the chat.
 struct Left<'c> {
     answer: &'c DueAnswer,
     missing: Vec<&'c Piece>,
 }
 
-/// The first answer of which some pieces are missing, and whether all of it is.
+/// Finds the first answer with missing pieces.
 fn incomplete<'c>(case: Case<'c>) -> Option<Left<'c>> {
     let pages = case.end_pages();
     case.answers().iter().find_map(|answer| {
@@ -33,7 +33,7 @@ fn incomplete<'c>(case: Case<'c>) -> Option<Left<'c>> {
     })
 }
 
-/// The answer stays in the chat when the run is over.
+/// Checks that the answer, or a part of it, is in the chat when the run is over.
 pub(crate) fn missing(case: Case<'_>) -> Option<Broken<'_>> {
     let Left { answer, missing } = incomplete(case)?;
     if missing.len() < answer.pieces.len() {
@@ -56,7 +56,7 @@ pub(crate) fn missing(case: Case<'_>) -> Option<Broken<'_>> {
     whole(format!("{seen}; {last}"))
 }
 
-/// Every part of the answer stays in the chat.
+/// Checks that every part of the answer is in the chat when the run is over.
 pub(crate) fn not_whole(case: Case<'_>) -> Option<Broken<'_>> {
     let Left { answer, missing } = incomplete(case)?;
     let (all, lost) = (answer.pieces.len(), missing.len());
@@ -79,8 +79,7 @@ pub(crate) fn not_whole(case: Case<'_>) -> Option<Broken<'_>> {
     whole(format!("{turn}{sentence}"))
 }
 
-/// What a person reads shows no markup that the chat should have obeyed: no tags, no entities and no
-/// backslashes that are not in the answer.
+/// Checks that the chat shows no markup as text: no tags, entities or backslashes that are not in the answer.
 pub(crate) fn altered(case: Case<'_>) -> Option<Broken<'_>> {
     const TRACES: [&str; 13] = [
         "&lt;", "&gt;", "&amp;", "&quot;", "<b>", "</b>", "<i>", "</i>", "<code>", "</code>",
@@ -113,13 +112,13 @@ pub(crate) fn altered(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// The answer stays in the chat once, and is sent once.
+/// Checks that the answer is in the chat once, and is sent once.
 pub(crate) fn twice(case: Case<'_>) -> Option<Broken<'_>> {
     left_twice(case).or_else(|| sent_twice(case))
 }
 
-/// The answer is sent as a new message once. A draft may have all of it too; of two messages that do, none is the draft
-/// if another message was there before them and was deleted after them.
+/// Checks that the answer is sent as a new message once. A draft may have all of it too; of two messages that do,
+/// neither is the draft if another message was there before them and was deleted after them.
 fn sent_twice(case: Case<'_>) -> Option<Broken<'_>> {
     case.answers().iter().filter(|answer| is_said_once(case, answer)).find_map(|answer| {
         let is_whole = |message: &&MessageHistory| {
@@ -154,13 +153,13 @@ fn sent_twice(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// Whether the words of an answer are long enough to know them again, and the recording has them once.
+/// Returns whether an answer is long enough to be recognised, and the recording has its words once.
 fn is_said_once(case: Case<'_>, answer: &DueAnswer) -> bool {
     !answer.is_short()
         && answer.pieces.iter().all(|piece| count(&case.words().recorded, &piece.letters) <= 1)
 }
 
-/// The answer stays in the chat once.
+/// Checks that the answer is in the chat once when the run is over.
 fn left_twice(case: Case<'_>) -> Option<Broken<'_>> {
     let pages = case.end_pages();
     case.answers().iter().find_map(|answer| {
@@ -199,12 +198,12 @@ fn left_twice(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// Once the answer is whole in the chat, no edit takes it away.
+/// Checks that no edit removes the answer after the chat had all of it.
 pub(crate) fn overwritten(case: Case<'_>) -> Option<Broken<'_>> {
     if case.facts.has_retractions() {
         return None;
     }
-    // An answer that the model also gives elsewhere may have been there before it was the answer.
+    // An answer that the model also gives elsewhere may have been in the chat before.
     case.answers().iter().filter(|answer| is_said_once(case, answer)).find_map(|answer| {
         let whole = case.answered_by(answer)?;
         let mut later = case.shown().filter(|(index, _)| *index > whole);
@@ -230,10 +229,10 @@ pub(crate) fn overwritten(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// The pages of a long answer stand in their order.
+/// Checks that the pages of a long answer are in order.
 pub(crate) fn out_of_order(case: Case<'_>) -> Option<Broken<'_>> {
     case.answers().iter().find_map(|answer| {
-        // The place of each message: that of its first piece that is in no other message and once in the answer.
+        // The place of each message is that of its first piece that is in no other message and once in the answer.
         let pages = case.end_pages();
         let all: Vec<&str> = answer.pieces.iter().map(|piece| piece.letters.as_str()).collect();
         let is_mark = |letters: &str| {
@@ -261,17 +260,17 @@ pub(crate) fn out_of_order(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// A result may come this long before the stand-in's last byte, in ms.
+/// The time by which a result may precede the stand-in's last byte, in ms.
 const RESULT_MS: u64 = 1_000;
-/// The clocks of the stand-in and of the chat may differ by this much, in ms.
+/// The possible difference between the clocks of the stand-in and of the chat, in ms.
 const CLOCKS_MS: u64 = 50;
 
-/// A person reads something when a turn fails or breaks off: the chat is not empty, and it changes once the CLI
+/// Checks that a person reads of a turn that fails or breaks off: the chat is not empty, and it changes once the CLI
 /// has ended.
 pub(crate) fn failure_untold(case: Case<'_>) -> Option<Broken<'_>> {
     let mut failed = case.played().filter_map(|(number, turn)| match &turn.ending {
         TurnEnding::Failed(words) => Some((number, RESULT_MS, words.as_str())),
-        // Before the end, nobody can know that no result will come.
+        // The end alone shows that no result will come.
         TurnEnding::CutOff => Some((number, CLOCKS_MS, "")),
         TurnEnding::Answered | TurnEnding::Silent | TurnEnding::Interrupted => None,
     });
@@ -285,7 +284,7 @@ pub(crate) fn failure_untold(case: Case<'_>) -> Option<Broken<'_>> {
             return whole(format!("{turn}{what}, and nothing in the chat says so: it is empty"));
         }
         let ended = case.times(number)?.ended_ms?;
-        // Until the next turn begins.
+        // The time until the next turn begins.
         let next = case.times(number + 1).map_or(u64::MAX, |next| next.began_ms);
         let is_told = case
             .shown()
@@ -304,16 +303,16 @@ pub(crate) fn failure_untold(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// Of a hundred words of a refused text, so many are shown later if the text was sent again.
+/// The percentage of a refused text's words that are shown later if the text was sent again.
 const SENT_AGAIN_PERCENT: usize = 80;
 
-/// A text whose markup the server refuses is sent again, so that it is not lost.
+/// Checks that a text whose markup the server refuses is sent again, so that it is not lost.
 pub(crate) fn markup_refused(case: Case<'_>) -> Option<Broken<'_>> {
     let what = "because of its markup, and nothing of it was sent again as plain text";
     refused_text_lost(case, &["can't parse entities", "cant parse entities"], what)
 }
 
-/// A text that is longer than 4,096 code points is sent in pages.
+/// Checks that a text longer than 4,096 code points is sent in pages.
 pub(crate) fn text_too_long(case: Case<'_>) -> Option<Broken<'_>> {
     let what = "because it is too long, and it was not sent in pages";
     refused_text_lost(
@@ -323,7 +322,7 @@ pub(crate) fn text_too_long(case: Case<'_>) -> Option<Broken<'_>> {
     )
 }
 
-/// A refused text whose words the chat does not show afterwards.
+/// Finds a refused text whose words the chat does not show afterwards.
 fn refused_text_lost<'c>(case: Case<'c>, reasons: &[&str], what: &str) -> Option<Broken<'c>> {
     case.calls().find_map(|(index, entry)| {
         let reason = entry.text("refused");
@@ -354,7 +353,7 @@ fn refused_text_lost<'c>(case: Case<'c>, reasons: &[&str], what: &str) -> Option
     })
 }
 
-/// The words of a text of three letters and more.
+/// The words of a text that have three letters or more.
 fn words(text: &str) -> HashSet<String> {
     let words = text.split(|c: char| !c.is_alphanumeric());
     words.filter(|word| word.chars().count() > 2).map(str::to_lowercase).collect()

@@ -1,5 +1,5 @@
-//! The bus: clitape's own against the parser, of which it has each event of text, reasoning, a call or a person under the same
-//! conversation; and that of another gateway, which says which tools run.
+//! The rules of the bus. Clitape's own bus has each event of the parser about text, reasoning, a call or a person,
+//! under the same conversation; another gateway's bus has the calls of tools.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use crate::case::{Broken, Case, by, whole};
 use crate::observation::SubjectEvent;
 use crate::words::quoted;
 
-/// What the bus has of an event: the word for it, the field with the id, and the conversation.
+/// The key of an event on the bus: its kind, its id, and its conversation.
 type BusKey<'r> = (&'static str, &'r str, Option<&'r str>);
 
-/// B1, T3, U5: what the parser says is on the bus, as often, and with the parent of a subagent.
+/// Checks that the bus has each event of the parser as often, with the parent of a subagent (B1, T3, U5).
 pub(crate) fn bus_differs(case: Case<'_>) -> Option<Broken<'_>> {
     if case.facts.objects == 0 {
         return None;
@@ -81,7 +81,7 @@ fn on_bus(entry: &Entry) -> Option<BusKey<'_>> {
     Some((what, entry.text(field), parent(entry)))
 }
 
-/// A bus that is connected says something of every run.
+/// Checks that a connected bus has an event of every run.
 pub(crate) fn bus_silent(case: Case<'_>) -> Option<Broken<'_>> {
     let bus = case.bus?;
     let has_played = case.has_times();
@@ -92,10 +92,11 @@ pub(crate) fn bus_silent(case: Case<'_>) -> Option<Broken<'_>> {
     })?
 }
 
-/// Every call of a tool on the main thread is on the bus, with its start, and with its result if it has one.
+/// Checks that every call of a tool on the main thread is on the bus, with its start, and with its result if it has
+/// one.
 pub(crate) fn tools_untold(case: Case<'_>) -> Option<Broken<'_>> {
     let bus = case.bus.filter(|bus| !bus.is_empty())?;
-    // A gateway may end `claude` where the person interrupts it, so that the rest is never printed.
+    // A gateway may end `claude` when the person interrupts it, so that the rest is never printed.
     let turns = case.played().filter(|(_, turn)| turn.ending != TurnEnding::Interrupted);
     let calls: Vec<&ToolFacts> =
         turns.flat_map(|(_, turn)| &turn.tools).filter(|tool| tool.input.is_some()).collect();
@@ -121,7 +122,7 @@ pub(crate) fn tools_untold(case: Case<'_>) -> Option<Broken<'_>> {
     ))
 }
 
-/// A start on the bus that has arguments has those of the call.
+/// Checks that a start on the bus with arguments has those of the call.
 fn arguments_lost<'c>(bus: &[SubjectEvent], calls: &[&ToolFacts]) -> Option<Broken<'c>> {
     let is_empty =
         |args: &Value| args.is_null() || args.as_object().is_some_and(|map| map.is_empty());
@@ -136,8 +137,8 @@ fn arguments_lost<'c>(bus: &[SubjectEvent], calls: &[&ToolFacts]) -> Option<Brok
     ))
 }
 
-/// The start of a call: by its id, else by the tool and what it works on, because a process that goes on with a session
-/// has ids of its own.
+/// Finds the start of a call: by its id, else by the tool and its main argument, because a process that resumes a
+/// session has other ids.
 fn start_of<'b>(bus: &'b [SubjectEvent], call: &ToolFacts) -> Option<&'b SubjectEvent> {
     let mut starts = of_phase(bus, "start");
     starts.clone().find(|event| event.id.as_ref() == Some(&call.id)).or_else(|| {
@@ -145,7 +146,7 @@ fn start_of<'b>(bus: &'b [SubjectEvent], call: &ToolFacts) -> Option<&'b Subject
     })
 }
 
-/// Whether the result of a call is there: by the id of its start, else by the tool.
+/// Returns whether the bus has the result of a call: by the id of its start, else by the tool.
 fn has_result(bus: &[SubjectEvent], call: &ToolFacts) -> bool {
     let id = start_of(bus, call).and_then(|start| start.id.as_ref());
     of_phase(bus, "result").any(|event| match &event.id {
@@ -165,7 +166,7 @@ fn is_named(event: &SubjectEvent, call: &ToolFacts) -> bool {
     event.name.as_ref().is_some_and(|name| name.eq_ignore_ascii_case(&call.name))
 }
 
-/// Whether the arguments of an event say what the call works on.
+/// Returns whether the arguments of an event contain the main argument of the call.
 fn works_on(event: &SubjectEvent, call: &ToolFacts) -> bool {
     match (&call.main_argument, &event.args) {
         (Some(argument), Some(args)) => {

@@ -1,6 +1,6 @@
-//! The rules of a chat: its draft, its final message, when the server is called, and what it shows of a turn beside the
-//! answer: no reasoning and no words of a subagent, a line for each call, a word about a pause, and no page that the server
-//! would refuse.
+//! The rules of a chat: its draft, its final message, the times of its calls, and the rest that it shows of a turn: no
+//! reasoning and no words of a subagent, a line for each call, a notice of a pause, and no page that the server would
+//! refuse.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -16,17 +16,18 @@ use super::{questions, turns};
 use crate::case::{Broken, Case, by, by_turn, has_server_faults, is_run_end, whole};
 use crate::words::seconds;
 
-/// Shortest time between two calls of a draft, in ms (V4).
+/// The shortest time between two calls of a draft, in ms (V4).
 const THROTTLE_MS: u64 = 1_000;
-/// Edits within a time that no server takes, in ms. Telegram allows about one a second in a chat.
+/// The largest number of edits within [`MOST_EDITS_MS`] that a server takes. Telegram allows about one a second in a
+/// chat.
 const MOST_EDITS: usize = 25;
 const MOST_EDITS_MS: u64 = 10_000;
-/// The clocks of a gateway of others and of the chat may differ by this much, in ms.
+/// The possible difference between the clocks of another gateway and of the chat, in ms.
 const CLOCKS_MS: u64 = 250;
-/// Drafts whose answer may be lost before none is sent any more (V3).
+/// The number of drafts with a lost reply after which no other is sent (V3).
 const LOST_LIMIT: usize = 2;
 
-/// The first turn that breaks a rule of a chat.
+/// Returns the first turn that breaks a rule of a chat.
 fn any_turn<'r>(
     case: Case<'r>,
     rule: impl Fn(&[&'r Entry]) -> Option<Broken<'r>>,
@@ -34,7 +35,7 @@ fn any_turn<'r>(
     by_turn(case, Lane::Telegram).values().find_map(|calls| rule(calls))
 }
 
-/// V7: once a part of a turn's final text is in the chat, no edit of its draft comes.
+/// Checks that no edit of a turn's draft follows the first part of its final text (V7).
 pub(crate) fn edit_after_final(case: Case<'_>) -> Option<Broken<'_>> {
     any_turn(case, |calls| {
         let mut calls = calls.iter().skip_while(|entry| !entry.is_final());
@@ -43,8 +44,8 @@ pub(crate) fn edit_after_final(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// V7, Q10: exactly one final for each turn, unless the run was silent or the turn answers nobody and says
-/// nothing; it arrives, unless the answer to a new message of it was lost.
+/// Checks that each turn has exactly one final, unless the run was silent or the turn answers no message and has no
+/// text; the final arrives, unless the reply to its new message was lost (V7, Q10).
 pub(crate) fn final_not_once(case: Case<'_>) -> Option<Broken<'_>> {
     let is_shown = case.setup.channel.is_some() && !case.setup.run.silent;
     let calls = by_turn(case, Lane::Telegram);
@@ -54,7 +55,7 @@ pub(crate) fn final_not_once(case: Case<'_>) -> Option<Broken<'_>> {
         let of_turn = calls.get(&turn).map(Vec::as_slice).unwrap_or_default();
         let count = of_turn.iter().filter(|entry| entry.kind == "final").count();
         let outcome = outcomes.get(number);
-        // A run after the last outcome shows what goes on in the background.
+        // A run after the last outcome shows the work in the background.
         let may_be_none = outcome.map_or(number > 0, |outcome| turns::says_nothing(outcome));
         let expect = usize::from(is_shown);
         if count != expect && !(may_be_none && count == 0) {
@@ -74,8 +75,8 @@ pub(crate) fn final_not_once(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// V3: the draft of a turn is one message, sent once and edited forward. One whose answer was lost can't be
-/// edited, so that another may follow; after two of them none does.
+/// Checks that the draft of a turn is one message, sent once and edited forward. A draft with a lost reply can't be
+/// edited, so that another may follow; after two of them none does (V3).
 pub(crate) fn second_message(case: Case<'_>) -> Option<Broken<'_>> {
     drafts(case).values().find_map(|calls| {
         let sent: Vec<&Entry> = calls
@@ -89,7 +90,7 @@ pub(crate) fn second_message(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// V4: at most one call of a draft per throttle window, also while a slow one is answered.
+/// Checks that a draft has at most one call per throttle window, also while a slow one is answered (V4).
 pub(crate) fn too_fast(case: Case<'_>) -> Option<Broken<'_>> {
     drafts(case).values().find_map(|calls| {
         let hasty = calls.windows(2).find(|pair| pair[1].at - pair[0].at < THROTTLE_MS)?;
@@ -98,7 +99,7 @@ pub(crate) fn too_fast(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// A chat is not edited far more often than any server takes.
+/// Checks that a chat is not edited far more often than any server takes.
 pub(crate) fn too_many_edits(case: Case<'_>) -> Option<Broken<'_>> {
     let edits = case.calls().filter(|(_, entry)| entry.kind == "editMessageText");
     let edits: Vec<&Entry> = edits.map(|(_, entry)| entry).collect();
@@ -117,7 +118,7 @@ pub(crate) fn too_many_edits(case: Case<'_>) -> Option<Broken<'_>> {
     )
 }
 
-/// G4: once a message was sent with a tool, the draft shows that call's end, and nothing more.
+/// Checks that once the agent has sent a message with a tool, the draft shows the end of that call and no more (G4).
 pub(crate) fn told_after_send(case: Case<'_>) -> Option<Broken<'_>> {
     if case.setup.run.delivery != DeliverySpec::MessageToolOnly {
         return None;
@@ -125,16 +126,16 @@ pub(crate) fn told_after_send(case: Case<'_>) -> Option<Broken<'_>> {
     let sent = sent_at(case.entries)?;
     let mut calls: Vec<&Entry> =
         case.entries[sent..].iter().filter(|entry| is_draft(entry)).collect();
-    // A call that failed is made again.
+    // A call that failed is repeated.
     calls.dedup_by_key(|entry| entry.text("text"));
     let late = calls.get(1)?;
     by(late, format!("after the agent had sent its message came {}", late.headline()))
 }
 
-/// The place of the first result that says a message was sent well.
+/// Finds the first result of a tool that reports a sent message.
 fn sent_at(entries: &[Entry]) -> Option<usize> {
     let tools = MessageTools::default();
-    // The name of a tool of an MCP server says the server first.
+    // The name of an MCP server's tool begins with the server.
     let own = |name: &str| match name.strip_prefix("mcp__").and_then(|rest| rest.rsplit_once("__"))
     {
         Some((_, tool)) => tool.to_owned(),
@@ -161,14 +162,14 @@ fn sent_at(entries: &[Entry]) -> Option<usize> {
     })
 }
 
-/// G3: nothing of a silent run reaches the chat.
+/// Checks that a silent run makes no call of the chat (G3).
 pub(crate) fn silent_run_told(case: Case<'_>) -> Option<Broken<'_>> {
     let told = case.lane(Lane::Telegram).next().filter(|_| case.setup.run.silent)?;
     by(told, format!("the run is silent, and the chat got {}", told.headline()))
 }
 
-/// V6: the server that asks to wait is not called before that time is over. Of a chat of others only the texts count, and
-/// clocks may differ.
+/// Checks that a server that asks to wait is not called before that time is over (V6). For another gateway only texts
+/// count, and its clock may differ.
 pub(crate) fn wait_kept(case: Case<'_>) -> Option<Broken<'_>> {
     let (slack, latency) = match case.own {
         Some(own) => (0, own.latency_ms),
@@ -201,7 +202,7 @@ pub(crate) fn wait_kept(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// G7: the bus says that a run is over only once every call of its chat has been made.
+/// Checks that the bus ends a run only after the last call of its chat (G7).
 pub(crate) fn ended_early(case: Case<'_>) -> Option<Broken<'_>> {
     let mut over: HashSet<u64> = HashSet::new();
     case.entries.iter().find_map(|entry| match entry.lane {
@@ -211,7 +212,7 @@ pub(crate) fn ended_early(case: Case<'_>) -> Option<Broken<'_>> {
             }
             None
         }
-        // The entry `final` is no call: the harness adds it when the run is over.
+        // The entry `final` is added by the harness when the run is over, and is no call.
         Lane::Telegram if entry.kind != "final" && over.contains(&entry.turn()) => {
             let (turn, call) = (entry.turn(), entry.headline());
             by(entry, format!("the bus has said that turn {turn} is over, and then came {call}"))
@@ -220,7 +221,7 @@ pub(crate) fn ended_early(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// V6: two calls of a chat are never under way at a time, because the server may take them in another order. Typing
+/// Checks that two calls of a chat never overlap, because the server may take them in another order (V6). Typing
 /// signals do not count.
 pub(crate) fn calls_overlap(case: Case<'_>) -> Option<Broken<'_>> {
     let number = *case.own?.counted.overlapping_calls.first()?;
@@ -229,7 +230,7 @@ pub(crate) fn calls_overlap(case: Case<'_>) -> Option<Broken<'_>> {
     by(call, format!("{} was made while another call was under way", call.headline()))
 }
 
-/// Two edits of one message are never under way at a time, because which text it ends up with is up to the server.
+/// Checks that two edits of one message never overlap, because the server then decides which text remains.
 pub(crate) fn edits_overlap(case: Case<'_>) -> Option<Broken<'_>> {
     let edits = case.shown().filter(|(_, entry)| entry.kind.starts_with("edit"));
     let edits: Vec<&Entry> = edits.map(|(_, entry)| entry).collect();
@@ -244,14 +245,14 @@ pub(crate) fn edits_overlap(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// The calls of the draft of each turn; those of a question are none.
+/// The calls of the draft of each turn, without those of questions.
 fn drafts(case: Case<'_>) -> BTreeMap<u64, Vec<&Entry>> {
     let questions = questions::messages(case);
     let mut turns = by_turn(case, Lane::Telegram);
     for calls in turns.values_mut() {
         calls.retain(|entry| {
-            // A question's message that the server refuses has no id, and one that is closed has no buttons. A gateway
-            // that is another program does not say which question a message is for.
+            // The message of a question has no id if the server refuses it, and no buttons once it is closed. Another
+            // gateway does not mark the messages of questions.
             let is_question = ["question", "buttons"].iter().any(|key| entry.field(key).is_some())
                 || entry.message_id().is_some_and(|id| questions.contains(&id));
             is_draft(entry) && !is_question
@@ -260,28 +261,28 @@ fn drafts(case: Case<'_>) -> BTreeMap<u64, Vec<&Entry>> {
     turns
 }
 
-/// A call of the draft; a typing signal is none.
+/// Returns whether an entry is a call of the draft; a typing signal is none.
 fn is_draft(entry: &Entry) -> bool {
     entry.lane == Lane::Telegram && entry.field("text").is_some() && !entry.is_final()
 }
 
-/// Characters of a text that are not in another one by chance.
+/// The number of characters that are enough to recognise a text.
 const SAMPLE: usize = 16;
-/// Milliseconds within which the chat says that the conversation is compacted.
+/// The time within which the chat shows that the conversation is compacted, in ms.
 const PAUSE_MS: u64 = 1_000;
-/// Milliseconds that a draft may wait for its window (V4).
+/// The time that a draft may wait for its window, in ms (V4).
 const WINDOW_MS: u64 = 1_000;
-/// The word for lines that have scrolled off.
+/// The word behind the number of lines that have scrolled off.
 const EARLIER: &str = " earlier";
 
-/// V9: no reasoning is in a chat that does not show it.
+/// Checks that reasoning is not in a chat that hides it (V9).
 pub(crate) fn reasoning_shown(case: Case<'_>) -> Option<Broken<'_>> {
     let is_hidden = case.setup.channel.is_some_and(|chat| !chat.reasoning);
     let blocks = case.facts.messages.iter().flat_map(|message| &message.reasoning);
     words_shown(case, &samples(case, blocks.filter(|_| is_hidden)), "reasoning of the model")
 }
 
-/// T3: what a subagent says is not in the main chat.
+/// Checks that the words of a subagent are not in the main chat (T3).
 pub(crate) fn subagent_shown(case: Case<'_>) -> Option<Broken<'_>> {
     let others = case.facts.messages.iter().filter(|message| message.parent.is_some());
     let blocks = others.flat_map(|message| &message.texts);
@@ -298,7 +299,7 @@ fn words_shown<'r>(case: Case<'r>, samples: &[String], what: &str) -> Option<Bro
     })
 }
 
-/// The beginnings of blocks, without blanks, that neither the answer nor the input of a call has.
+/// The beginnings of blocks, without blanks, that are neither in the answer nor in the input of a call.
 fn samples<'r>(case: Case<'_>, blocks: impl Iterator<Item = &'r RecordedBlock>) -> Vec<String> {
     let samples: Vec<String> = blocks
         .map(|block| solid_chars(block.text()).take(SAMPLE).collect::<String>())
@@ -321,11 +322,10 @@ fn samples<'r>(case: Case<'_>, blocks: impl Iterator<Item = &'r RecordedBlock>) 
     samples.iter().filter(|sample| !known.contains(sample.as_str())).cloned().collect()
 }
 
-/// V2, V3: the lines of a draft, those that are folded included, are the calls of its turn so far. A draft may wait
-/// for its window, so that calls of the last second may be missing.
+/// Checks that the lines of a draft, including folded ones, are the calls of its turn so far (V2, V3). A draft may wait
+/// for its window, so calls of the last second may be missing.
 ///
-/// A chat that shows reasoning has lines of its own, and one for which the agent sends its messages with a tool has
-/// none after that.
+/// A chat that shows reasoning has other lines, and one whose agent sends its messages with a tool has none after that.
 pub(crate) fn lines_miscounted(case: Case<'_>) -> Option<Broken<'_>> {
     let has_lines = |chat: &Chat| {
         chat.profile == ChatProfile::Telegram && chat.mode != ChatMode::Off && !chat.reasoning
@@ -334,7 +334,7 @@ pub(crate) fn lines_miscounted(case: Case<'_>) -> Option<Broken<'_>> {
     if case.setup.run.delivery == DeliverySpec::MessageToolOnly || case.facts.objects == 0 {
         return None;
     }
-    // The calls of each turn, and the words with which lines begin.
+    // The calls of each turn, and the words at the beginning of their lines.
     let mut calls: HashMap<u64, KnownCalls<'_>> = HashMap::new();
     let mut labels: BTreeSet<&str> = BTreeSet::new();
     let of_both = |entry: &&Entry| matches!(entry.lane, Lane::Bus | Lane::Telegram);
@@ -377,17 +377,17 @@ pub(crate) fn lines_miscounted(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// The calls that the bus has of a turn.
+/// The calls of a turn on the bus.
 #[derive(Default)]
 struct KnownCalls<'r> {
-    /// Their ids and when they came, in milliseconds since the replay began, in their order.
+    /// The ids and the times of the calls, in milliseconds since the replay began, in order.
     begun: Vec<(&'r str, u64)>,
-    /// The ids of those that have not ended.
+    /// The ids of the calls that have not ended.
     open: HashSet<&'r str>,
 }
 
 impl KnownCalls<'_> {
-    /// Takes a call away that the run has taken back, which is one of the newest.
+    /// Removes a call that the run has taken back, which is one of the newest.
     fn take_back(&mut self, id: &str) {
         if self.open.remove(id)
             && let Some(place) = self.begun.iter().rposition(|(begun, _)| *begun == id)
@@ -397,14 +397,14 @@ impl KnownCalls<'_> {
     }
 }
 
-/// The emoji and the name with which the line of a call begins.
+/// Returns the emoji and the name at the beginning of a call's line.
 fn label(title: &str) -> Option<&str> {
     let (emoji, rest) = title.split_once(' ')?;
     let name = rest.split([':', ' ']).next()?;
     Some(&title[..emoji.len() + 1 + name.len()])
 }
 
-/// The calls that the lines of a draft stand for.
+/// Counts the calls that the lines of a draft represent.
 fn lines(text: &str, labels: &BTreeSet<&str>) -> usize {
     let of_line = |line: &str| {
         let line = line.trim_start_matches(|c: char| c.is_whitespace() || "↳└·".contains(c));
@@ -420,7 +420,8 @@ fn lines(text: &str, labels: &BTreeSet<&str>) -> usize {
     text.lines().map(of_line).sum()
 }
 
-/// V6: while the conversation is compacted, the chat says so. A replay with faults of the chat's server is left out.
+/// Checks that the chat shows a compaction of the conversation (V6). Replays with faults of the chat's server are left
+/// out.
 pub(crate) fn pause_unshown(case: Case<'_>) -> Option<Broken<'_>> {
     let setup = &case.setup;
     let is_shown =
@@ -450,7 +451,7 @@ pub(crate) fn pause_unshown(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// V5, V10: no page is longer than the service takes.
+/// Checks that no page is longer than the service takes (V5, V10).
 pub(crate) fn page_too_long(case: Case<'_>) -> Option<Broken<'_>> {
     let chat = case.setup.channel?;
     case.lane(Lane::Telegram).find_map(|entry| {

@@ -1,11 +1,12 @@
-//! The rules of an editor: what a client of the Agent Client Protocol gets of the turns of a session.
+//! The rules of an editor: the updates that a client of the Agent Client Protocol gets for the turns of a session.
 //!
-//! The calls and the texts that must come are those of stdout (`facts` of the recording), and the results are masked as the bus
-//! masks them; no golden is needed. They guard what agents of that protocol got wrong: an update of a call that the
-//! editor does not know, a call that runs while the person is asked, a result that is spread by character.
+//! The expected calls and texts are those of stdout (`facts` of the recording), and the results are masked as on the
+//! bus, so that no golden is needed. The rules guard against mistakes that agents of that protocol made: an update of a
+//! call that the editor does not know, a call that runs while the person is asked, a result that is spread by
+//! character.
 //!
-//! Each call is announced once, with its input, after the person's answer, and ends. The model's words come once and whole. An
-//! agent's messages are valid, and a prompt's answer ends the turn.
+//! Each call is announced once, with its input, after the person's answer, and ends. The model's words come once and
+//! whole. An agent's messages are valid, and a prompt's answer ends the turn.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -22,7 +23,7 @@ use super::texts::{beginning, missing, repeated, whole_texts};
 use crate::case::{Broken, Case, by, by_index, is_run_end, is_text, model_text, whole};
 use crate::words::{FEW_LETTERS, letters, pieces_of_plain, quoted, seconds};
 
-/// A1: a call is announced once, before anything else is said of it.
+/// Checks that a call is announced once, before any update of it (A1).
 pub(crate) fn unannounced_update(case: Case<'_>) -> Option<Broken<'_>> {
     let mut known: HashSet<&str> = HashSet::new();
     case.lane(Lane::Acp).find_map(|entry| {
@@ -39,7 +40,7 @@ pub(crate) fn unannounced_update(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// Q6, F13: a call about which the person is asked is not in progress yet.
+/// Checks that a call is not yet in progress while the person is asked about it (Q6, F13).
 pub(crate) fn in_progress_while_asked(case: Case<'_>) -> Option<Broken<'_>> {
     let mut states: HashMap<&str, &str> = HashMap::new();
     case.lane(Lane::Acp).find_map(|entry| {
@@ -56,9 +57,9 @@ pub(crate) fn in_progress_while_asked(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// A1: each call that is announced ends once, before its turn is answered.
+/// Checks that each announced call ends once, before the response to its turn (A1).
 pub(crate) fn call_end_not_once(case: Case<'_>) -> Option<Broken<'_>> {
-    // The calls that are open, in their order.
+    // The open calls, in order.
     let mut open: Vec<&str> = Vec::new();
     case.lane(Lane::Acp).find_map(|entry| {
         if entry.kind == "response" {
@@ -83,7 +84,7 @@ pub(crate) fn call_end_not_once(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// A1: each turn that is over has one response, and nothing comes after the last one.
+/// Checks that each completed turn has one response, and that no update follows the last one (A1).
 pub(crate) fn response_not_once(case: Case<'_>) -> Option<Broken<'_>> {
     if case.setup.acp.is_none() || case.setup.run.silent {
         return None;
@@ -101,7 +102,7 @@ pub(crate) fn response_not_once(case: Case<'_>) -> Option<Broken<'_>> {
     (responses < over).then_some(sentence).and_then(whole)
 }
 
-/// H18: the result of a call in the editor is that of stdout, masked as the bus does.
+/// Checks that the result of a call in the editor is that of stdout, masked as on the bus (H18).
 pub(crate) fn result_altered(case: Case<'_>) -> Option<Broken<'_>> {
     let ends = case.lane(Lane::Acp).filter(|entry| entry.field("rawOutput").is_some());
     let ends: Vec<(&str, &Entry)> =
@@ -126,7 +127,7 @@ pub(crate) fn result_altered(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// A1, H18: each whole text of the main conversation is in the editor, once and in order.
+/// Checks that each whole text of the main conversation is in the editor, once and in order (A1, H18).
 pub(crate) fn editor_text_lost(case: Case<'_>) -> Option<Broken<'_>> {
     if case.setup.acp.is_none() || case.setup.run.silent {
         return None;
@@ -144,7 +145,8 @@ pub(crate) fn editor_text_lost(case: Case<'_>) -> Option<Broken<'_>> {
     whole(format!("the editor has the text “{twice}” more often than stdout"))
 }
 
-/// A1, H01: each call of stdout that has a result is announced to the editor. A call that becomes a plan is none.
+/// Checks that each call of stdout with a result is announced to the editor (A1, H01). A call that becomes a plan is
+/// left out.
 pub(crate) fn editor_call_missing(case: Case<'_>) -> Option<Broken<'_>> {
     if case.setup.acp.is_none() || case.setup.run.silent {
         return None;
@@ -158,13 +160,13 @@ pub(crate) fn editor_call_missing(case: Case<'_>) -> Option<Broken<'_>> {
     whole(format!("call {} of {} ran, and the editor never learns of it", lost.id, lost.name))
 }
 
-/// The call that an update, or a request, is about.
+/// Returns the id of the call that an update or a request belongs to.
 fn call_id(entry: &Entry) -> Option<&str> {
     let call = || entry.field("toolCall")?.get("toolCallId");
     entry.field("toolCallId").or_else(call)?.as_str()
 }
 
-/// The blocks of a result: a text is one, and so is an object.
+/// Returns the blocks of a result; a text is one block, and so is an object.
 fn blocks(result: &Value) -> Vec<Value> {
     match result {
         Value::Null => Vec::new(),
@@ -177,7 +179,7 @@ fn blocks(result: &Value) -> Vec<Value> {
 /// The states of a call that runs, or has run.
 const RAN: [&str; 2] = ["in_progress", "completed"];
 
-/// The calls of the main thread. An id that the cassette uses twice names no call.
+/// The calls of the main thread. An id that the cassette uses twice identifies no call, so both are left out.
 fn calls<'c>(case: Case<'c>) -> impl Iterator<Item = &'c ToolFacts> {
     let (mut seen, mut twice) = (BTreeSet::new(), BTreeSet::new());
     for tool in case.turns().iter().flat_map(|turn| &turn.tools) {
@@ -189,23 +191,23 @@ fn calls<'c>(case: Case<'c>) -> impl Iterator<Item = &'c ToolFacts> {
     all.filter(move |tool| !twice.contains(tool.id.as_str()))
 }
 
-/// The calls that ended, of turns that ended by themselves: what a cancelled turn leaves is the editor's affair.
+/// The completed calls of turns that ended by themselves; after a cancel, the editor closes the calls.
 fn ended<'c>(case: Case<'c>) -> impl Iterator<Item = (&'c ToolFacts, ToolOutcome)> {
     calls(case).filter_map(|tool| Some((tool, tool.outcome?)))
 }
 
-/// A call as a sentence names it.
+/// Names a call in a sentence: the tool, its main argument and the id.
 fn named(tool: &ToolFacts) -> String {
     let on = tool.main_argument.as_deref().map(|on| format!(" {}", quoted(on)));
     format!("{}{} ({})", tool.name, on.unwrap_or_default(), tool.id)
 }
 
-/// Whether the tool is shown as a plan.
+/// Returns whether the editor shows the tool as a plan.
 fn is_planned(case: Case<'_>, tool: &ToolFacts) -> bool {
     PLANS.contains(&tool.name.as_str()) && entries(case).any(|(_, entry)| entry.kind == "plan")
 }
 
-/// Each call is told.
+/// Checks that each call is announced, or shown as a plan.
 pub(crate) fn call_untold(case: Case<'_>) -> Option<Broken<'_>> {
     let is_told = |tool: &ToolFacts| {
         of_call(case, &tool.id).any(|(_, entry)| entry.kind == "tool_call")
@@ -215,8 +217,8 @@ pub(crate) fn call_untold(case: Case<'_>) -> Option<Broken<'_>> {
     whole(format!("claude called {}, and no `tool_call` says so", named(tool)))
 }
 
-/// The input of each call is told: as `rawInput`, or what it works on somewhere in the call's updates. Secrets and
-/// bulk in it may come masked.
+/// Checks that the editor has the input of each call: as `rawInput`, or its main argument somewhere in the call's
+/// updates. Secrets and bulk in it may be masked.
 pub(crate) fn input_untold(case: Case<'_>) -> Option<Broken<'_>> {
     let is_told = |tool: &ToolFacts| {
         let Some(input) =
@@ -250,15 +252,15 @@ pub(crate) fn input_untold(case: Case<'_>) -> Option<Broken<'_>> {
     whole(format!("the input of {} never came to the editor: {shown}", named(tool)))
 }
 
-/// Whether `raw` is the input of a call. Where `masked`, the input as the sanitiser writes it, differs from the input,
-/// `raw` may differ in its own way, because agents mask in other ways; elsewhere it is equal. An object or a list that
-/// is not empty stays so.
+/// Returns whether `raw` is the input of a call. Where `masked`, the input as the sanitiser writes it, differs from
+/// `input`, `raw` may differ in another way, because agents mask in other ways; elsewhere it is equal. An object or a
+/// list that is not empty stays so.
 fn is_input(raw: &Value, input: &Value, masked: &Value) -> bool {
     match (raw, input, masked) {
         (Value::Object(raw), Value::Object(input), Value::Object(masked)) => {
             let is_field = |(key, input): (&String, &Value)| match (raw.get(key), masked.get(key)) {
                 (Some(raw), Some(masked)) => is_input(raw, input, masked),
-                // The sanitiser masks the name of this field, or has put the size of its data in its place.
+                // The sanitiser masks the name of this field, or has replaced its data by their size.
                 (_, None) => true,
                 (None, Some(_)) => false,
             };
@@ -278,7 +280,7 @@ fn is_input(raw: &Value, input: &Value, masked: &Value) -> bool {
     }
 }
 
-/// Whether a text is in one of the strings of a value.
+/// Returns whether a text is in one of the strings of a value.
 fn has(value: &Value, text: &str) -> bool {
     match value {
         Value::String(own) => own.contains(text),
@@ -288,7 +290,7 @@ fn has(value: &Value, text: &str) -> bool {
     }
 }
 
-/// The last state of a call that was told, and the entry that has it.
+/// Returns the last state of a call in the editor, and the index of the entry with it.
 fn state<'a>(case: Case<'a>, call: &str) -> Option<(usize, &'a str)> {
     let mut entries = of_call(case, call).peekable();
     entries.peek()?;
@@ -296,7 +298,7 @@ fn state<'a>(case: Case<'a>, call: &str) -> Option<(usize, &'a str)> {
     Some(states.filter(|(_, state)| !state.is_empty()).last().unwrap_or((0, "pending")))
 }
 
-/// A call that ended does not stay open.
+/// Checks that a completed call does not stay open.
 pub(crate) fn call_left_open(case: Case<'_>) -> Option<Broken<'_>> {
     ended(case).find_map(|(tool, _)| {
         let (_, state) = state(case, &tool.id)?;
@@ -307,7 +309,7 @@ pub(crate) fn call_left_open(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// A call ends in the editor as it ended.
+/// Checks that a call has the same outcome in the editor as on stdout.
 pub(crate) fn outcome_wrong(case: Case<'_>) -> Option<Broken<'_>> {
     ended(case).find_map(|(tool, outcome)| {
         let (index, state) = state(case, &tool.id)?;
@@ -326,7 +328,7 @@ pub(crate) fn outcome_wrong(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// A call is announced once, and changed only after that.
+/// Checks that a call is announced once, and changed only after that.
 pub(crate) fn call_not_once(case: Case<'_>) -> Option<Broken<'_>> {
     calls(case).find_map(|tool| {
         let mut announced = false;
@@ -347,7 +349,7 @@ pub(crate) fn call_not_once(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// Whether an entry asks the person about a call.
+/// Returns whether an entry asks the person about a call.
 fn asks(entry: &Entry, call: &str) -> bool {
     let id = match entry.kind.as_ref() {
         "request_permission" => entry.data.get("toolCall").map(|tool| &tool["toolCallId"]),
@@ -357,19 +359,19 @@ fn asks(entry: &Entry, call: &str) -> bool {
     id.is_some_and(|id| id == call)
 }
 
-/// The calls of turns that were played about which the CLI asked, each with the question.
+/// The calls of played turns about which the CLI asked, each with its question.
 fn questions<'c>(case: Case<'c>) -> impl Iterator<Item = (&'c str, &'c QuestionFacts)> {
     let questions = played(case).flat_map(|turn| &turn.questions);
     questions.filter_map(|question| Some((question.call.as_deref()?, question)))
 }
 
-/// The same with the names of the tools alone.
+/// The calls about which the CLI asked, each with the name of its tool.
 fn asked<'c>(case: Case<'c>) -> impl Iterator<Item = (&'c str, &'c str)> {
     questions(case).map(|(call, question)| (call, question.name.as_str()))
 }
 
-/// Before the person answers, the editor has all that the question is about: in the request, in what came of the call, or
-/// in a text of the agent.
+/// Checks that the editor has the whole subject of a question before the person answers: in the request, in the updates
+/// of the call, or in a text of the agent.
 pub(crate) fn request_cut(case: Case<'_>) -> Option<Broken<'_>> {
     questions(case).find_map(|(call, question)| {
         let request = entries(case).filter(|(_, entry)| asks(entry, call)).last()?.0;
@@ -391,14 +393,14 @@ pub(crate) fn request_cut(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// What the CLI asks, the person is asked.
+/// Checks that each question of the CLI reaches the person.
 pub(crate) fn question_untold(case: Case<'_>) -> Option<Broken<'_>> {
     let is_asked = |call: &str| entries(case).any(|(_, entry)| asks(entry, call));
     let (call, name) = asked(case).find(|(call, _)| !is_asked(call))?;
     whole(format!("claude asked whether {name} ({call}) may run, and the agent asked nobody"))
 }
 
-/// No call runs before the person has answered.
+/// Checks that no call runs before the person has answered.
 pub(crate) fn ran_before_answer(case: Case<'_>) -> Option<Broken<'_>> {
     asked(case).find_map(|(call, name)| {
         let asked = entries(case).find(|(_, entry)| asks(entry, call))?.0;
@@ -421,7 +423,7 @@ fn answers<'c>(case: Case<'c>) -> impl Iterator<Item = (&'c str, String)> {
     answers.map(|answer| (answer, letters(answer))).filter(|(_, letters)| !letters.is_empty())
 }
 
-/// Something of each answer comes.
+/// Checks that at least a part of each answer comes.
 pub(crate) fn answer_missing(case: Case<'_>) -> Option<Broken<'_>> {
     let told = letters(case.told());
     let is_missing = |answer: &str| {
@@ -432,7 +434,7 @@ pub(crate) fn answer_missing(case: Case<'_>) -> Option<Broken<'_>> {
     whole(format!("the answer {} never came to the editor", quoted(answer)))
 }
 
-/// Each answer comes whole.
+/// Checks that each answer comes whole.
 pub(crate) fn answer_not_whole(case: Case<'_>) -> Option<Broken<'_>> {
     if answer_missing(case).is_some() {
         return None;
@@ -448,7 +450,7 @@ pub(crate) fn answer_not_whole(case: Case<'_>) -> Option<Broken<'_>> {
     whole(format!("the answer {} is not whole in the editor: {what}", quoted(answer)))
 }
 
-/// No answer comes more often than the model said it.
+/// Checks that no answer comes more often than the model gave it.
 pub(crate) fn answer_twice(case: Case<'_>) -> Option<Broken<'_>> {
     let told = letters(case.told());
     let said: Vec<String> = played(case).map(whole_text).collect();
@@ -466,7 +468,7 @@ pub(crate) fn answer_twice(case: Case<'_>) -> Option<Broken<'_>> {
     }
 }
 
-/// The letters of all that the model said in a turn.
+/// Returns the letters of all texts of the model in a turn.
 fn whole_text(turn: &TurnFacts) -> String {
     let segments: String = turn.segments.iter().map(|segment| letters(&segment.text)).collect();
     let answer = turn.answer.as_deref().map(letters).unwrap_or_default();
@@ -476,7 +478,7 @@ fn whole_text(turn: &TurnFacts) -> String {
     }
 }
 
-/// What the model says before its answer comes too, because an editor keeps all of it.
+/// Checks that the texts before the answer come too, because an editor keeps all of them.
 pub(crate) fn text_untold(case: Case<'_>) -> Option<Broken<'_>> {
     if case.facts.has_retractions() {
         return None;
@@ -492,11 +494,11 @@ pub(crate) fn text_untold(case: Case<'_>) -> Option<Broken<'_>> {
     whole(format!("the model said {}, which never came to the editor", quoted(lost)))
 }
 
-/// The kinds of what belongs to a turn.
+/// The kinds of entries that belong to a turn.
 const OF_TURN: [&str; 5] =
     ["agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "plan"];
 
-/// The official types accept each message.
+/// Checks that the official types accept each message.
 pub(crate) fn message_invalid(case: Case<'_>) -> Option<Broken<'_>> {
     let (index, entry) = entries(case).find(|(_, entry)| entry.data.contains_key("refused"))?;
     let why = quoted(entry.text("refused"));
@@ -507,14 +509,14 @@ pub(crate) fn message_invalid(case: Case<'_>) -> Option<Broken<'_>> {
     )
 }
 
-/// Whether the person cancelled the turn that this entry answers.
+/// Returns whether the person cancelled the turn that this entry answers.
 fn is_cancelled(case: Case<'_>, response: usize) -> bool {
     let before = &case.entries[..response];
     let begin = before.iter().rposition(|entry| entry.kind == "(user)").unwrap_or(0);
     before[begin..].iter().any(|entry| entry.kind == "(cancel)")
 }
 
-/// The person reads that a turn failed: as an error, as a stop reason, or in words.
+/// Checks that the person reads of a failed turn: as an error, as a stop reason, or in words.
 pub(crate) fn failure_untold(case: Case<'_>) -> Option<Broken<'_>> {
     let told = letters(case.told());
     answered(case).into_iter().find_map(|(turn, index)| {
@@ -540,7 +542,7 @@ pub(crate) fn failure_untold(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// The stop reason is true: `cancelled` after a cancel and only then, and no error where the model answered.
+/// Checks that the stop reason is true: `cancelled` after a cancel and only then, and no error if the model answered.
 pub(crate) fn stop_reason(case: Case<'_>) -> Option<Broken<'_>> {
     answered(case).into_iter().find_map(|(turn, index)| {
         let entry = &case.entries[index];
@@ -577,7 +579,7 @@ fn wrong_stop(
     }
 }
 
-/// Nothing of a turn comes after its end, unless work goes on in the background.
+/// Checks that no entry of a turn follows its end, unless work continues in the background.
 pub(crate) fn told_after_end(case: Case<'_>) -> Option<Broken<'_>> {
     let goes_on = case.facts.has_background() || played(case).any(|turn| turn.is_interim);
     if goes_on {
@@ -600,7 +602,7 @@ pub(crate) fn told_after_end(case: Case<'_>) -> Option<Broken<'_>> {
     )
 }
 
-/// Tools whose calls an agent may show as a plan.
+/// The tools whose calls an agent may show as a plan.
 const PLANS: [&str; 5] = ["TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet"];
 
 /// The turns that the stand-in played.
@@ -613,7 +615,7 @@ fn entries(case: Case<'_>) -> impl Iterator<Item = (usize, &Entry)> {
     case.entries.iter().enumerate().filter(|(_, entry)| entry.lane == Lane::Acp)
 }
 
-/// The entries of a call of a tool.
+/// The entries of one call of a tool, with their indexes.
 fn of_call<'c>(case: Case<'c>, call: &str) -> impl Iterator<Item = (usize, &'c Entry)> {
     let is_own = move |entry: &Entry| {
         ["tool_call", "tool_call_update"].contains(&entry.kind.as_ref())
@@ -622,8 +624,8 @@ fn of_call<'c>(case: Case<'c>, call: &str) -> impl Iterator<Item = (usize, &'c E
     entries(case).filter(move |(_, entry)| is_own(entry))
 }
 
-/// The turns that belong to one prompt each, with the index of the entry that answers it: a process may make
-/// turns of its own, and then no prompt says whose they are.
+/// Pairs turns with the entries that answer their prompts, by index. The list is empty if their numbers differ, because
+/// a process may add turns of its own, and the prompts do not show which.
 fn answered(case: Case<'_>) -> Vec<(&TurnFacts, usize)> {
     let is_response = |(_, entry): &(usize, &Entry)| entry.kind == "response";
     let responses: Vec<usize> = entries(case).filter(is_response).map(|(index, _)| index).collect();

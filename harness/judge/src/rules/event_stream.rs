@@ -1,7 +1,7 @@
-//! The rules of the event stream, which a reader on the other side of a network has in place of the bus.
+//! The rules of the event stream, which a remote reader has in place of the bus.
 //!
-//! What must come is what stdout states (`facts` of the recording) and what the bus has; no golden is needed. The texts of the
-//! answer are not masked on any channel, so that they must be there as they are.
+//! The expected events follow from stdout (`facts` of the recording) and from the bus, so that no golden is needed.
+//! Channels do not mask the texts of the answer, so these must be unchanged.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -13,14 +13,14 @@ use crate::case::{Broken, Case, by, by_turn, is_run_end, whole};
 
 /// The tools whose results are summarised, without the server of an MCP tool.
 const SEARCHES: [&str; 2] = ["search_memory", "lobu_search_memory"];
-/// The entries that say what a reader of the stream does, and not what is sent.
+/// The entries about the acts of a reader of the stream, which are no events.
 const OF_THE_READER: [&str; 3] = ["collected", "reconnect", "refused"];
-/// Characters of a result of which the first part stays.
+/// The number of characters to which a longer result is cut.
 const CUT_AT: usize = 8_000;
-/// Bytes of hits that are before the cut of a long result, whatever else is in it.
+/// The bytes of hits that come before the cut of a long result in any case.
 const BEFORE_CUT: usize = 4_000;
 
-/// S1: the last event of a turn is its one `complete`; an error comes before it.
+/// Checks that each turn ends with its one `complete`, after a possible error (S1).
 pub(crate) fn event_after_complete(case: Case<'_>) -> Option<Broken<'_>> {
     let ends = by_turn(case, Lane::Bus);
     let streams = by_turn(case, Lane::Sse);
@@ -38,7 +38,7 @@ pub(crate) fn event_after_complete(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// H20: the text that came before a call is in the stream before the call.
+/// Checks that a text that came before a call is in the stream before the call (H20).
 pub(crate) fn text_after_call(case: Case<'_>) -> Option<Broken<'_>> {
     let facts = case.facts;
     let texts = whole_texts(facts);
@@ -49,7 +49,7 @@ pub(crate) fn text_after_call(case: Case<'_>) -> Option<Broken<'_>> {
     let (mut shown, mut last) = (String::new(), 1);
     for event in case.lane(Lane::Sse) {
         if event.kind == "output" {
-            // What is replaced stays: a message that broke off may have had a whole text.
+            // Replaced text counts too, because a message that broke off may have had a whole text.
             let parts = event.text("type") == "replace" || event.turn() != last;
             shown.push_str(if parts { "\n\n" } else { "" });
             shown.push_str(event.text("content"));
@@ -68,7 +68,7 @@ pub(crate) fn text_after_call(case: Case<'_>) -> Option<Broken<'_>> {
     None
 }
 
-/// S1: each call that the bus has started is one `tool_use`, once its turn is over.
+/// Checks that each call that the bus has started is one `tool_use`, once its turn is over (S1).
 pub(crate) fn streamed_call_not_once(case: Case<'_>) -> Option<Broken<'_>> {
     let streams = by_turn(case, Lane::Sse);
     by_turn(case, Lane::Bus).into_iter().find_map(|(turn, bus)| {
@@ -84,7 +84,7 @@ pub(crate) fn streamed_call_not_once(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// H19: a `tool_use` has the name and the input with which the call started, and says whether it failed.
+/// Checks that a `tool_use` has the name and the input of the call's start, and its success or failure (H19).
 pub(crate) fn streamed_call_altered(case: Case<'_>) -> Option<Broken<'_>> {
     let streams = by_turn(case, Lane::Sse);
     by_turn(case, Lane::Bus).into_iter().find_map(|(turn, bus)| {
@@ -128,10 +128,10 @@ pub(crate) fn streamed_call_altered(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// S2, H22: what is collected of a turn has each call of its stream.
+/// Checks that the collected calls of a turn include each call of its stream (S2, H22).
 pub(crate) fn call_uncollected(case: Case<'_>) -> Option<Broken<'_>> {
     by_turn(case, Lane::Sse).into_values().find_map(|events| {
-        // A turn of many calls has several.
+        // A turn of many calls has several of these entries.
         let all = || events.iter().filter(|event| event.kind == "collected");
         let collected = all().next_back()?;
         let lists = all().filter_map(|event| event.field("metadata")?.get("toolCalls")?.as_array());
@@ -147,10 +147,10 @@ pub(crate) fn call_uncollected(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// H21: the summary of a search names each hit that the result of stdout has.
+/// Checks that the summary of a search names each hit in the result of stdout (H21).
 pub(crate) fn hit_lost(case: Case<'_>) -> Option<Broken<'_>> {
     let calls = &case.facts.calls;
-    // What the stream tells of each call, once a search asks for it.
+    // The entries of each call in the stream, collected for the first search.
     let mut told: Option<HashMap<&str, Vec<&Entry>>> = None;
     calls.iter().filter(|call| is_search(&call.name)).find_map(|call| {
         let (result, false) = call.result.as_ref()? else { return None };
@@ -164,7 +164,7 @@ pub(crate) fn hit_lost(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// S1, H18: each whole text of the main conversation is in the stream, once and in order.
+/// Checks that each whole text of the main conversation is in the stream, once and in order (S1, H18).
 pub(crate) fn streamed_text_lost(case: Case<'_>) -> Option<Broken<'_>> {
     if case.setup.run.silent {
         return None;
@@ -178,11 +178,11 @@ pub(crate) fn streamed_text_lost(case: Case<'_>) -> Option<Broken<'_>> {
     whole(format!("the event stream has the text “{twice}” more often than stdout"))
 }
 
-/// The answer of each turn as a stream has it so far.
+/// The answer of each turn in a stream so far.
 #[derive(Default)]
 struct StreamedText {
     answers: BTreeMap<u64, String>,
-    /// What was there before the stream replaced it.
+    /// The text of each turn before the stream replaced it.
     replaced: BTreeMap<u64, String>,
 }
 
@@ -206,7 +206,7 @@ impl StreamedText {
         self.answers.values().map(String::as_str).collect::<Vec<_>>().join("\n\n")
     }
 
-    /// The answers of all turns, each after what was there before it: a message that broke off may have had a whole
+    /// The answers of all turns, each after its replaced text, because a message that broke off may have had a whole
     /// text.
     fn ever(&self) -> String {
         let of_turn = |(turn, answer): (&u64, &String)| {
@@ -226,7 +226,7 @@ fn calls_of<'r>(bus: &[&'r Entry]) -> BTreeMap<&'r str, Vec<&'r Entry>> {
     calls
 }
 
-/// Whether the events are those of one call, which started: its id is not used again.
+/// Returns whether the events are those of one started call, whose id is used once.
 fn is_one_call(events: &[&Entry]) -> bool {
     let mut phases: HashMap<&str, usize> = HashMap::new();
     for event in events {
@@ -236,7 +236,7 @@ fn is_one_call(events: &[&Entry]) -> bool {
     of("start") == 1 && of("result") <= 1
 }
 
-/// The events of a stream with the ends of calls, by the ids of these.
+/// The `tool_use` events of a stream, by the id of their call.
 fn uses_by_call<'r>(stream: &[&'r Entry]) -> HashMap<&'r str, Vec<&'r Entry>> {
     let mut uses: HashMap<&str, Vec<&Entry>> = HashMap::new();
     for event in stream.iter().filter(|event| event.kind == "tool_use") {
@@ -245,13 +245,13 @@ fn uses_by_call<'r>(stream: &[&'r Entry]) -> HashMap<&'r str, Vec<&'r Entry>> {
     uses
 }
 
-/// Whether the results of a tool are summarised.
+/// Returns whether the results of a tool are summarised.
 pub(crate) fn is_search(name: &str) -> bool {
     let tool = name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
     SEARCHES.contains(&tool.map_or(name, |(_, tool)| tool))
 }
 
-/// The ids of the hits in the first text of a result that has some; of a text that is cut, those before the cut.
+/// Returns the ids of the hits in the first text of a result that has some; for a cut text, those before the cut.
 fn hits(result: &Value) -> Option<Vec<Value>> {
     let parts = result.as_array().map_or(&[][..], Vec::as_slice).iter();
     let parts =

@@ -1,9 +1,8 @@
-//! The rules of questions: who asks, what runs before the answer, and what is left of a question. What a person is asked is
-//! shown, all of it: before there is a button in a chat, and in the requests to clients.
+//! The rules of questions: who asks, what runs before the answer, and what remains of a question. The whole input of a
+//! question is shown: before there is a button in a chat, and in the requests to clients.
 //!
-//! They guard what chats around the CLI got wrong: a tool that runs unasked (claude-code#34046), buttons that
-//! stay after a question was withdrawn (factory-factory#468), two askers that are mixed up
-//! (claude-agent-acp#851).
+//! They guard against mistakes that chats around the CLI made: a tool that runs unasked (claude-code#34046), buttons
+//! that stay after a question was withdrawn (factory-factory#468), two askers that are mixed up (claude-agent-acp#851).
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,15 +21,16 @@ use serde_json::{Map, Value};
 use crate::case::{Broken, Case, by, by_index, has_server_faults, text, whole};
 use crate::words::{letters, quoted, seconds};
 
-/// Milliseconds within which a question is in the chat.
+/// The time within which a question is in the chat, in ms.
 const SHOWN_MS: u64 = 1_000;
 
-/// No tool of a question runs before its yes, or after a no, and no editor is told so (Q6).
+/// Checks that no tool with a question runs before a yes or after a no, and that no editor shows it as running (Q6).
 pub(crate) fn tool_before_yes(case: Case<'_>) -> Option<Broken<'_>> {
     ran_before_yes(case).or_else(|| in_progress_before_yes(case))
 }
 
-/// Without the host's side, or under a plan that changes it, nobody knows the answer.
+/// Checks that no call has a result before a yes. Without the host's side, or under a plan that changes it, the answer
+/// is unknown, so these runs are left out.
 fn ran_before_yes(case: Case<'_>) -> Option<Broken<'_>> {
     let knows_host = |entry: &Entry| matches!(entry.kind.as_ref(), "host_message" | "answered");
     if !case.own?.is_faithful || !case.lane(Lane::Lifecycle).any(knows_host) {
@@ -62,7 +62,7 @@ fn ran_before_yes(case: Case<'_>) -> Option<Broken<'_>> {
     None
 }
 
-/// Q6: the call of an open question is not in progress for an editor.
+/// Checks that the call of an open question is not in progress for an editor (Q6).
 fn in_progress_before_yes(case: Case<'_>) -> Option<Broken<'_>> {
     // The calls of open questions, by the id of the question.
     let mut open: HashMap<&str, &str> = HashMap::new();
@@ -90,8 +90,8 @@ fn in_progress_before_yes(case: Case<'_>) -> Option<Broken<'_>> {
     None
 }
 
-/// A question that is open for a while is in the chat. A replay with faults of the chat's server is left out,
-/// because the server decides what is shown.
+/// Checks that a question that is open for a while is in the chat. Replays with faults of the chat's server are left
+/// out, because the server decides what is shown.
 pub(crate) fn never_shown(case: Case<'_>) -> Option<Broken<'_>> {
     if case.setup.channel.is_none() || case.setup.run.silent || has_server_faults(case) {
         return None;
@@ -139,13 +139,13 @@ pub(crate) fn buttons_stay(case: Case<'_>) -> Option<Broken<'_>> {
     }
 }
 
-/// Q2, Q4: a person who presses the button that says the recorded answer, or replies with it, gives that answer. The
-/// replay does it (`replay/chat.rs`).
+/// Checks that a person who presses the button of the recorded answer, or replies with it, gives that answer (Q2, Q4).
+/// The replay does it (`replay/chat.rs`).
 pub(crate) fn answer_misunderstood(case: Case<'_>) -> Option<Broken<'_>> {
     whole(case.own?.counted.misunderstood.first()?.clone())
 }
 
-/// Q1, Q2: a question is closed once, and its message gets no buttons afterwards.
+/// Checks that a question is closed once, and that its message gets no buttons afterwards (Q1, Q2).
 pub(crate) fn answered_twice(case: Case<'_>) -> Option<Broken<'_>> {
     let mut closed = HashSet::new();
     for (entry, fields) in events(case, "closed") {
@@ -171,7 +171,7 @@ pub(crate) fn answered_twice(case: Case<'_>) -> Option<Broken<'_>> {
     None
 }
 
-/// Q1: a question has the parent of the call that waits for it.
+/// Checks that a question has the parent of the call that waits for it (Q1).
 pub(crate) fn wrong_asker(case: Case<'_>) -> Option<Broken<'_>> {
     let mut parents = HashMap::new();
     for entry in case.lane(Lane::Lifecycle).filter(|entry| entry.kind == "tool_start") {
@@ -189,11 +189,11 @@ pub(crate) fn wrong_asker(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// Q3: a question that the CLI takes back is closed as withdrawn, unless it was closed before.
+/// Checks that a question that the CLI takes back is closed as withdrawn, unless it was closed before (Q3).
 pub(crate) fn withdrawn_left(case: Case<'_>) -> Option<Broken<'_>> {
     let asked: HashSet<&str> =
         events(case, "asked").map(|(_, fields)| text(fields, "id")).collect();
-    // How each question is closed first.
+    // The first event that closes each question.
     let mut closed: HashMap<&str, (&Entry, &Map<String, Value>)> = HashMap::new();
     for (entry, fields) in events(case, "closed") {
         closed.entry(text(fields, "id")).or_insert((entry, fields));
@@ -208,13 +208,13 @@ pub(crate) fn withdrawn_left(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// The numbers of the messages that ask a question.
+/// The ids of the messages that ask a question.
 pub(crate) fn messages(case: Case<'_>) -> HashSet<u64> {
     let calls = case.lane(Lane::Telegram).filter(|entry| entry.field("question").is_some());
     calls.filter_map(Entry::message_id).collect()
 }
 
-/// The events of questions on the bus that have the field `what`, with its fields.
+/// The events of questions on the bus that have the field `what`, each with the object in that field.
 fn events<'r>(
     case: Case<'r>,
     what: &'static str,
@@ -223,32 +223,33 @@ fn events<'r>(
     questions.filter_map(move |entry| Some((entry, entry.field(what)?.as_object()?)))
 }
 
-/// Whether a field is true.
+/// Returns whether a field is true.
 fn has(entry: &Entry, key: &str) -> bool {
     entry.field(key) == Some(&Value::Bool(true))
 }
 
 /// The tool whose questions a person answers by choosing.
 const ASK: &str = "AskUserQuestion";
-/// The options that have a button, and the characters of a label that it has room for.
+/// The number of options that have a button, and of characters of a label that fit on it.
 const BUTTONS: usize = 40;
 const LABEL: usize = 50;
-/// Columns of the words that are missing.
+/// The columns of missing words that a sentence quotes.
 const WORDS: usize = 60;
 
-/// A question that stdout states, and its input as it may be shown: whole, and without its secrets.
+/// A question in stdout, and its input as it may be shown: whole, and without its secrets.
 struct Asked<'r> {
     question: &'r RecordedQuestion,
     input: Value,
 }
 
-/// Q2, Q6: all of the input that is asked about is shown before there is a button, and is in the request to a client.
+/// Checks that the whole input of a question is shown before there is a button, and is in the request to a client (Q2,
+/// Q6).
 pub(crate) fn input_unshown(case: Case<'_>) -> Option<Broken<'_>> {
     let mut asked: HashMap<&str, Option<Asked<'_>>> = HashMap::new();
     for question in &case.facts.questions {
         let Some(input) = case.facts.asked_input(question) else { continue };
         let input = sanitise_whole(&input, &mut Masked::default());
-        // Of an id that comes again, nobody knows which question is shown.
+        // With a repeated id, the shown question is ambiguous.
         let known = asked.entry(&question.id);
         known.and_modify(|known| *known = None).or_insert(Some(Asked { question, input }));
     }
@@ -261,7 +262,7 @@ pub(crate) fn input_unshown(case: Case<'_>) -> Option<Broken<'_>> {
     in_chat(case, &asked).or_else(|| in_request(case, &asked))
 }
 
-/// The messages of a question, up to one with buttons, show together what its buttons are about.
+/// Checks that the messages of a question, up to one with buttons, together show the subject of the buttons.
 fn in_chat<'r>(case: Case<'r>, asked: &HashMap<&str, Asked<'_>>) -> Option<Broken<'r>> {
     let profile = case.setup.channel?.profile;
     let mut shown: HashMap<&str, ShownTexts> = HashMap::new();
@@ -272,7 +273,7 @@ fn in_chat<'r>(case: Case<'r>, asked: &HashMap<&str, Asked<'_>>) -> Option<Broke
         shown.add(&read_text(sent, profile));
         match profile {
             ChatProfile::Telegram => shown.note_hidden(sent),
-            // The gateway itself writes it into the markup of these.
+            // The gateway itself writes the markup of these services.
             ChatProfile::Discord | ChatProfile::Slack => {
                 shown.note_hidden(&sent.replace('\u{200b}', ""));
             }
@@ -301,7 +302,7 @@ fn in_chat<'r>(case: Case<'r>, asked: &HashMap<&str, Asked<'_>>) -> Option<Broke
     })
 }
 
-/// A request to a client has the input itself.
+/// Checks that a request to a client has the input itself.
 fn in_request<'r>(case: Case<'r>, asked: &HashMap<&str, Asked<'_>>) -> Option<Broken<'r>> {
     case.entries.iter().find_map(|entry| {
         let (id, input) = match (entry.lane, entry.kind.as_ref()) {
@@ -326,18 +327,18 @@ fn in_request<'r>(case: Case<'r>, asked: &HashMap<&str, Asked<'_>>) -> Option<Br
 }
 
 impl Asked<'_> {
-    /// The first character of the input that hides and was shown as it is.
+    /// Finds the first hiding character of the input that was shown unchanged.
     fn hiding(&self, shown: &ShownTexts) -> Option<char> {
         texts(&self.input).iter().find_map(|text| text.hiding(shown))
     }
 
-    /// The first words that are not shown of what these buttons are about.
+    /// Finds the first words about these buttons that are not shown.
     fn missing(&self, shown: &ShownTexts, buttons: &[String]) -> Option<String> {
         let lacks = |value: &Value| texts(value).iter().find_map(|text| text.lacking(shown));
         let name = self.question.name.as_str();
         let choices = self.input["questions"].as_array().filter(|_| name == ASK);
         if let Some(choices) = choices {
-            // Each part has buttons of its own, which say what can be chosen.
+            // Each part has its own buttons, which name the options.
             let is_on_button = |option: &Value| {
                 let label = option["label"].as_str().unwrap_or_default();
                 let label: String = label.chars().take(LABEL).collect();
@@ -354,7 +355,7 @@ impl Asked<'_> {
     }
 }
 
-/// The text of a message that a person reads.
+/// The text of a message as a person reads it.
 fn read_text(text: &str, profile: ChatProfile) -> String {
     match profile {
         ChatProfile::Telegram | ChatProfile::Slack => plain(text),
@@ -362,10 +363,10 @@ fn read_text(text: &str, profile: ChatProfile) -> String {
     }
 }
 
-/// Letters of a question that know it again.
+/// The number of letters that are enough to recognise a question.
 const QUESTION: usize = 24;
 
-/// What the CLI asks is shown to the person, if the subject passes questions on.
+/// Checks that the person is shown each question of the CLI, if the subject passes questions on.
 pub(crate) fn question_untold(case: Case<'_>) -> Option<Broken<'_>> {
     if !case.traits.asks_questions {
         return None;
@@ -398,7 +399,7 @@ pub(crate) fn question_untold(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// Whether a text has the words of a question.
+/// Returns whether a text has the words of a question.
 fn asks(text: &str, question: &QuestionFacts) -> bool {
     question.words.iter().any(|words| {
         let words = letters(words);
@@ -407,8 +408,8 @@ fn asks(text: &str, question: &QuestionFacts) -> bool {
     })
 }
 
-/// Before the person presses a button of a question, the chat has shown all that it is about. What is inside a file is
-/// not read.
+/// Checks that the chat has shown the whole subject of a question before the person presses a button. The content of
+/// files is not read.
 pub(crate) fn question_unshown(case: Case<'_>) -> Option<Broken<'_>> {
     let entries = case.entries;
     let is_press = |(_, entry): &(usize, &Entry)| entry.kind == "(press)";
@@ -417,10 +418,10 @@ pub(crate) fn question_unshown(case: Case<'_>) -> Option<Broken<'_>> {
         .played()
         .flat_map(|(number, turn)| turn.questions.iter().map(move |question| (number, question)))
         .collect();
-    // A file is about one question.
+    // A file belongs to one question.
     let mut read = Vec::new();
     questions.iter().enumerate().find_map(|(index, (number, question))| {
-        // Where a question takes several presses, or none, the last one has seen the most.
+        // If the numbers of presses and questions differ, the last press is taken, which has seen the most.
         let is_one_each = presses.len() == questions.len();
         let press = if is_one_each { presses.get(index) } else { presses.last() };
         let (at, press) = press?;
@@ -453,14 +454,14 @@ pub(crate) fn question_unshown(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// The files that were shown since the person's last message before this entry.
+/// The files that were shown between the person's last message and this entry.
 fn files(entries: &[Entry], at: usize) -> impl Iterator<Item = usize> {
     let asked = entries[..at].iter().rposition(|entry| entry.kind == "(user)").unwrap_or(0);
     let is_file = |entry: &Entry| entry.data.contains_key("file") && entry.is_shown();
     (asked..at).filter(move |index| is_file(&entries[*index]))
 }
 
-/// The buttons of a question leave the chat with its answer.
+/// Checks that the buttons of a question leave the chat with its answer.
 pub(crate) fn buttons_left(case: Case<'_>) -> Option<Broken<'_>> {
     let entries = case.entries;
     let pressed = entries.iter().enumerate().filter(|(_, entry)| entry.kind == "(press)");
@@ -486,7 +487,7 @@ pub(crate) fn buttons_left(case: Case<'_>) -> Option<Broken<'_>> {
     )
 }
 
-/// Whether a message ever asked what the CLI asks.
+/// Returns whether a version of a message asked a question of the CLI.
 fn is_question(case: Case<'_>, message: &MessageHistory) -> bool {
     let mut questions = case.turns().iter().flat_map(|turn| &turn.questions);
     questions.any(|question| {
@@ -497,7 +498,7 @@ fn is_question(case: Case<'_>, message: &MessageHistory) -> bool {
     })
 }
 
-/// A turn that has nothing to say leaves nothing in the chat, if the subject promises it.
+/// Checks that a silent turn leaves no message in the chat, if the subject promises that.
 pub(crate) fn silence_broken(case: Case<'_>) -> Option<Broken<'_>> {
     let is_silent = case.played().count() > 0
         && case.played().all(|(_, turn)| turn.ending == TurnEnding::Silent);

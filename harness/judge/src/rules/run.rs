@@ -1,6 +1,6 @@
-//! The rules of a run: its lines, its calls, its bus, and the callbacks and listeners of its channels; and how it ends. A run
-//! that did not come to its end breaks the same rules for a chat and for an editor. An agent that prints nothing for longer
-//! than it may is given up by the watchdog.
+//! The rules of a run: its lines, its calls, its bus, the callbacks and listeners of its channels, and its end. A run
+//! that broke off violates the same rules for a chat and for an editor. The watchdog gives up an agent that prints
+//! nothing for too long.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -13,10 +13,10 @@ use crate::case::{Broken, Case, by, by_turn, is_run_end, whole};
 use crate::observation::{ARGUMENTS_REFUSED, ObservedEnding};
 use crate::words::{seconds, told};
 
-/// Every line of stdout was read and is accounted for.
+/// Checks that every line of stdout was read and is counted.
 ///
-/// The lines are those of the bytes that came in, so that a parser that passes over a line is convicted even if it
-/// does not count the line either. A replay parses without limits, so that a line of any length counts as one.
+/// The lines are counted in the bytes of stdout, so that a parser that skips a line is found even if its own counts
+/// omit the line too. A replay parses without limits, so that a line of any length counts as one.
 pub(crate) fn line_lost(case: Case<'_>) -> Option<Broken<'_>> {
     let stats = &case.own?.stats;
     let came = case.own?.counted.lines();
@@ -31,7 +31,7 @@ pub(crate) fn line_lost(case: Case<'_>) -> Option<Broken<'_>> {
     whole(format!("{} came in, {told} are accounted for", plural(stats.lines, "line")))
 }
 
-/// U1, U3: every call starts once and ends once, in this order.
+/// Checks that every call starts once and ends once, in this order (U1, U3).
 pub(crate) fn tool_unbalanced(case: Case<'_>) -> Option<Broken<'_>> {
     let mut open: HashMap<&str, bool> = HashMap::new();
     for entry in case.lane(Lane::Lifecycle) {
@@ -49,7 +49,8 @@ pub(crate) fn tool_unbalanced(case: Case<'_>) -> Option<Broken<'_>> {
     whole(format!("call {id} never ends"))
 }
 
-/// B1, B3: in each run, seq from 1 without gaps, `start` first, one `end` or `error`, last.
+/// Checks that each run counts `seq` from 1 without gaps, begins with `start`, and ends with one `end` or `error` (B1,
+/// B3).
 pub(crate) fn bus_broken(case: Case<'_>) -> Option<Broken<'_>> {
     let runs = by_turn(case, Lane::Bus);
     if runs.is_empty() {
@@ -76,8 +77,7 @@ fn run_broken<'r>(events: &[&'r Entry]) -> Option<Broken<'r>> {
     whole(format!("the bus tells {} of the run, where one must come last", plural(ends, "end")))
 }
 
-/// G2: no callback of a channel of our own fails, but for one that never settles, which is given up
-/// alone.
+/// Checks that no callback of clitape's channels fails, besides one that never settles, which is given up alone (G2).
 pub(crate) fn callback_failed(case: Case<'_>) -> Option<Broken<'_>> {
     if case.setup.run.stuck_callback.is_some() {
         let channel = case.own?.reports.first()?.channels.first()?;
@@ -96,8 +96,8 @@ pub(crate) fn callback_failed(case: Case<'_>) -> Option<Broken<'_>> {
     why.or_else(late).and_then(whole)
 }
 
-/// G2: no listener of the bus panics. The bus goes on without it, so that what the listener would have shown of an
-/// event is missing, be it in a channel that no golden shows.
+/// Checks that no listener of the bus panics (G2). The bus continues without the listener, so its part of an event is
+/// missing, perhaps in a channel without a golden.
 pub(crate) fn listener_panicked(case: Case<'_>) -> Option<Broken<'_>> {
     let mut turns = (1..).zip(&case.own?.reports);
     let (turn, report) = turns.find(|(_, report)| report.listener_panics > 0)?;
@@ -105,7 +105,7 @@ pub(crate) fn listener_panicked(case: Case<'_>) -> Option<Broken<'_>> {
     whole(format!("a listener of the bus of turn {turn} panicked {times}"))
 }
 
-/// G7: when the runs are over, nothing of the gateway listens on a bus.
+/// Checks that no listener of the gateway is left on a bus when the runs are over (G7).
 pub(crate) fn listener_left(case: Case<'_>) -> Option<Broken<'_>> {
     let left = case.own?.counted.listeners_left;
     let listeners = plural(left, "listener");
@@ -113,14 +113,14 @@ pub(crate) fn listener_left(case: Case<'_>) -> Option<Broken<'_>> {
     (left > 0).then_some(sentence).and_then(whole)
 }
 
-/// The subject does not end by itself.
+/// Checks that the subject does not end by itself.
 pub(crate) fn died(case: Case<'_>) -> Option<Broken<'_>> {
     let ObservedEnding::Died { how, last_words } = case.ending else { return None };
     let subject = case.subject();
     whole(format!("the {subject} ended during the run ({how}); {}", told(last_words)))
 }
 
-/// The subject starts `claude`, goes on talking to it, and answers.
+/// Checks that the subject starts `claude`, keeps talking to it, and answers.
 pub(crate) fn hung(case: Case<'_>) -> Option<Broken<'_>> {
     let ObservedEnding::Hung { waited_s, waited_for, last_words } = case.ending else {
         return None;
@@ -134,7 +134,7 @@ pub(crate) fn hung(case: Case<'_>) -> Option<Broken<'_>> {
     whole(format!("the {subject} hung: for {waited_s} s, {waited_for}; {last}; {words}"))
 }
 
-/// The subject writes to `claude` what `claude` reads.
+/// Checks that the subject writes only lines that `claude` reads.
 pub(crate) fn refused(case: Case<'_>) -> Option<Broken<'_>> {
     let ObservedEnding::Refused(sentence) = case.ending else { return None };
     let subject = case.subject();
@@ -146,20 +146,20 @@ pub(crate) fn refused(case: Case<'_>) -> Option<Broken<'_>> {
     }
 }
 
-/// The subject stays within the bounds of a run.
+/// Checks that the subject stays within the limits of a run.
 pub(crate) fn flooded(case: Case<'_>) -> Option<Broken<'_>> {
     let ObservedEnding::Flooded(what) = case.ending else { return None };
     let subject = case.subject();
     whole(format!("the {subject} was stopped because it did too much: {what}"))
 }
 
-/// Milliseconds for which an agent may be silent while a tool runs.
+/// The time for which an agent may be silent while a tool runs, in ms.
 const TOOL_MS: u64 = 900_000;
 
-/// G8: a run does not outlast a silence that is longer than its limit allows.
+/// Checks that a run does not outlast a silence that is longer than its limit (G8).
 ///
-/// The silence is that between two pieces of stdout. One in which a question waits for a person, in which the host writes
-/// a message, or at whose beginning no run was under way, does not count.
+/// The silence is that between two pieces of stdout. It does not count if a question waits for a person, if the host
+/// writes a message, or if no run was in progress at its beginning.
 pub(crate) fn silence_endured(case: Case<'_>) -> Option<Broken<'_>> {
     let limit = silence_ms(case.setup.run);
     let pieces: Vec<&Entry> = case.lane(Lane::Read).filter(|entry| entry.kind == "chunk").collect();
@@ -192,13 +192,13 @@ pub(crate) fn silence_endured(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// Whether the host wrote a message to the agent.
+/// Returns whether an entry is a message of the host to the agent.
 fn is_message(entry: &Entry) -> bool {
     entry.kind == "host_message" && entry.text("type") == "user"
 }
 
-/// The milliseconds for which an agent may be silent while no tool runs: 0.8 of the run's limit in 180 to 600 s, for a
-/// resumed session 0.3 of it in 60 to 180 s, and a second under the limit.
+/// Returns the time for which an agent may be silent while no tool runs, in ms: 0.8 of the run's limit in 180 to 600 s,
+/// for a resumed session 0.3 of it in 60 to 180 s, and a second under the limit.
 fn silence_ms(run: RunSpec) -> u64 {
     let limit = run.limit_s * 1_000;
     let share = match run.resume {

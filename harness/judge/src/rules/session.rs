@@ -1,9 +1,9 @@
-//! The rules of sessions: the verdict on a transcript is true of the transcript, and of what the CLI then did.
+//! The rules of sessions: the verdict on a transcript agrees with the transcript, and with what the CLI then did.
 //!
-//! `transcript` reads the transcript with `serde_json` alone, and what the CLI did is in the lane `session`
-//! (`replay/session.rs`). The verdict is careful: it gives a session up whose last message has a call without a result,
-//! although the CLI goes on with what it can use of it. So it may give up what the CLI resumes, but for a reason that
-//! is in the transcript; what it lets pass must be resumed.
+//! The transcript is read with `serde_json` alone, and the acts of the CLI are in the lane `session`
+//! (`replay/session.rs`). The verdict is careful: it gives up a session whose last message has a call without a result,
+//! although the CLI resumes it with what it can use. So it may give up a session that the CLI resumes, but only for a
+//! reason in the transcript; a session that it accepts must be resumed.
 
 use clitape_recording::text::plural;
 use clitape_recording::trace::{Entry, Lane};
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::case::{Broken, Case, RawTranscript, whole};
 
-/// The first run whose verdict breaks a rule.
+/// Returns the first run whose verdict breaks a rule.
 fn any_verdict(
     case: Case<'_>,
     rule: fn(&Entry, &RawTranscript) -> Option<String>,
@@ -23,8 +23,8 @@ fn any_verdict(
     })
 }
 
-/// X2, H11, H12: the open calls of the transcript, and no others, are in the verdict, which gives the session up for
-/// them.
+/// Checks that the verdict has exactly the open calls of the transcript, and gives the session up because of them (X2,
+/// H11, H12).
 pub(crate) fn open_call_untold(case: Case<'_>) -> Option<Broken<'_>> {
     any_verdict(case, lacks_open_call)
 }
@@ -48,7 +48,7 @@ fn lacks_open_call(verdict: &Entry, transcript: &RawTranscript) -> Option<String
         .then(|| format!("{calls} without a result, and the verdict is that it may be resumed"))
 }
 
-/// X2, H10: a session may be resumed only if its transcript has an answer.
+/// Checks that a session may be resumed only if its transcript has an answer (X2, H10).
 pub(crate) fn answer_assumed(case: Case<'_>) -> Option<Broken<'_>> {
     any_verdict(case, assumes_answer)
 }
@@ -60,7 +60,7 @@ fn assumes_answer(verdict: &Entry, transcript: &RawTranscript) -> Option<String>
     })
 }
 
-/// X2: a session that has an answer and no open call is not given up.
+/// Checks that a session with an answer and without an open call is not given up (X2).
 pub(crate) fn given_up_without_cause(case: Case<'_>) -> Option<Broken<'_>> {
     any_verdict(case, gives_up_without_cause)
 }
@@ -73,7 +73,7 @@ fn gives_up_without_cause(verdict: &Entry, transcript: &RawTranscript) -> Option
     })
 }
 
-/// X1, H12: the lines of subagents are counted as such.
+/// Checks that the lines of subagents are counted as such (X1, H12).
 pub(crate) fn sidechain_counted(case: Case<'_>) -> Option<Broken<'_>> {
     any_verdict(case, miscounts_sidechain)
 }
@@ -86,7 +86,7 @@ fn miscounts_sidechain(verdict: &Entry, transcript: &RawTranscript) -> Option<St
         .then(|| format!("the transcript has {lines} of subagents, and the verdict counts {told}"))
 }
 
-/// X2, H10: a session of which the verdict is that it may be resumed is one that the CLI resumes.
+/// Checks that the CLI resumes a session that may be resumed by the verdict (X2, H10).
 pub(crate) fn resume_failed(case: Case<'_>) -> Option<Broken<'_>> {
     let lane: Vec<&Entry> = case.lane(Lane::Session).collect();
     lane.windows(2).find_map(|pair| {
@@ -97,7 +97,7 @@ pub(crate) fn resume_failed(case: Case<'_>) -> Option<Broken<'_>> {
 
 fn not_resumed(verdict: &Entry, resume: &Entry) -> Option<String> {
     let is_pair = verdict.kind == "verdict" && resume.kind == "resume";
-    // The run asked for another session than the one that the verdict is about.
+    // The run asked for another session than that of the verdict.
     if !is_pair || resume.text("how") == "unknown-id" {
         return None;
     }
@@ -136,7 +136,7 @@ mod tests {
         (FindingKind::SidechainCounted, miscounts_sidechain),
     ];
 
-    /// A verdict with these calls.
+    /// Makes a verdict with these calls.
     fn verdict(resumable: bool, orphans: &[&str], sidechain: u64) -> Entry {
         let orphans: Vec<Value> =
             orphans.iter().map(|id| serde_json::json!({ "id": id })).collect();

@@ -1,11 +1,11 @@
-//! The rules that hold the parser's events against what stdout states.
+//! The rules that compare the parser's events with stdout.
 //!
-//! [`Facts`](clitape_recording::facts::Facts) is read without the parser, so that these rules need no golden. Where stdout
-//! leaves something open, they hold nothing against anybody.
+//! [`Facts`](clitape_recording::facts::Facts) is read without the parser, so that these rules need no golden. Where
+//! stdout is ambiguous, each reading is accepted.
 //!
-//! The text and the reasoning of each message are what stdout has of it. Each call that stdout states starts once, with its
-//! arguments, and ends with its result; what is reported of its input while that streams is a beginning of it, and none is
-//! missing. Each turn ends as its result says, with the text that stdout has.
+//! Each message has the text and the reasoning that stdout has of it. Each call on stdout starts once, with its
+//! arguments, and ends with its result; the reports of its input while that streams are beginnings of it, and complete.
+//! Each turn ends as its result states, with the text on stdout.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::ptr;
@@ -19,7 +19,7 @@ use crate::case::{Broken, Case, by, by_turn, is_run_end, whole};
 use crate::rules::turns::outcomes;
 use crate::{quoted, zoom};
 
-/// L1: a line that is a JSON object is a record; the parser does not refuse it.
+/// Checks that the parser takes each line that is a JSON object for a record (L1).
 pub(crate) fn record_refused(case: Case<'_>) -> Option<Broken<'_>> {
     let stats = &case.own?.stats;
     let others = case.own?.counted.lines().saturating_sub(case.facts.objects);
@@ -31,8 +31,8 @@ pub(crate) fn record_refused(case: Case<'_>) -> Option<Broken<'_>> {
     ))
 }
 
-/// T1, T4, T6, R1: the text and the reasoning of each message are those of stdout, blanks aside; what the CLI says of
-/// an error of the API is no text. Where nothing says whether it is of an error, it may be either.
+/// Checks that the text and the reasoning of each message are those of stdout, ignoring blanks (T1, T4, T6, R1). Words
+/// of the CLI about an API error are no text; if stdout leaves open whether they are, both readings are accepted.
 pub(super) fn text_misread(case: Case<'_>) -> Option<Broken<'_>> {
     let texts = told_texts(case, "text");
     let reasoning = told_texts(case, "thinking");
@@ -65,8 +65,8 @@ pub(super) fn text_misread(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// T5: what a message said that broke off, or that the CLI takes back, is retracted once another message follows it in
-/// a turn that goes well.
+/// Checks that the text of a message that broke off, or that the CLI takes back, is retracted once another message
+/// follows it in a successful turn (T5).
 pub(super) fn text_kept(case: Case<'_>) -> Option<Broken<'_>> {
     let facts = case.facts;
     let retracted: HashSet<&str> = case
@@ -94,7 +94,7 @@ pub(super) fn text_kept(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// R1: no event of text or of reasoning is empty.
+/// Checks that no event of text or of reasoning is empty (R1).
 pub(super) fn empty_delta(case: Case<'_>) -> Option<Broken<'_>> {
     let is_text = |entry: &&Entry| matches!(entry.kind.as_ref(), "text" | "thinking" | "assistant");
     let lanes = [Lane::Lifecycle, Lane::Bus].into_iter().flat_map(|lane| case.lane(lane));
@@ -104,10 +104,10 @@ pub(super) fn empty_delta(case: Case<'_>) -> Option<Broken<'_>> {
     by(empty, format!("an event of {} has no word", empty.kind))
 }
 
-/// A message's conversation and id.
+/// The conversation and the id of a message.
 type MessageKey<'r> = (Option<&'r str>, &'r str);
 
-/// The messages of stdout by conversation and id.
+/// Groups the messages of stdout by conversation and id.
 fn messages(case: Case<'_>) -> BTreeMap<MessageKey<'_>, Vec<&RecordedMessage>> {
     let mut messages: BTreeMap<MessageKey<'_>, Vec<&RecordedMessage>> = BTreeMap::new();
     for message in &case.facts.messages {
@@ -116,16 +116,16 @@ fn messages(case: Case<'_>) -> BTreeMap<MessageKey<'_>, Vec<&RecordedMessage>> {
     messages
 }
 
-/// What the events of a kind say of each message without blanks, and the last of them.
+/// Joins the events of a kind to the text of each message, without blanks; returns it with the last of the events.
 ///
-/// A result may come when the next turn has begun: what has come of that turn is retracted, and said again after the
-/// outcome. It counts once.
+/// A result may come after the next turn has begun: the first part of that turn is then retracted, and repeated after
+/// the outcome. It counts once.
 fn told_texts<'r>(
     case: Case<'r>,
     kind: &str,
 ) -> BTreeMap<MessageKey<'r>, (Option<&'r Entry>, String)> {
     let mut told: BTreeMap<MessageKey<'_>, (Option<&Entry>, String)> = BTreeMap::new();
-    // The messages whose text was retracted, and those of them whose turn is over.
+    // The messages with retracted text, and those of them whose turn is over.
     let (mut retracted, mut over): (HashSet<MessageKey<'_>>, HashSet<MessageKey<'_>>) =
         Default::default();
     for entry in case.lane(Lane::Lifecycle) {
@@ -164,7 +164,7 @@ fn joined(
     blocks(messages, of).map(|block| solid(block.text())).collect()
 }
 
-/// U1: each call that stdout has as a whole starts once, and no other does.
+/// Checks that each whole call on stdout starts once, and no other call does (U1).
 pub(super) fn call_not_stated(case: Case<'_>) -> Option<Broken<'_>> {
     let mut left = by_id(case);
     if case.facts.objects == 0 {
@@ -181,7 +181,7 @@ pub(super) fn call_not_stated(case: Case<'_>) -> Option<Broken<'_>> {
     whole(format!("stdout has the call {} of {}, and it never starts", missing.id, missing.name))
 }
 
-/// U1, U5: a call starts with the name, the arguments and the parent that stdout states.
+/// Checks that a call starts with the name, the arguments and the parent on stdout (U1, U5).
 pub(super) fn call_misread(case: Case<'_>) -> Option<Broken<'_>> {
     call_pairs(case, "tool_start").find_map(|(start, call)| {
         let parent = start.field("parent").and_then(Value::as_str);
@@ -204,7 +204,7 @@ pub(super) fn call_misread(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// U3: a call ends with the result that stdout states, and as it states it: well, or with an error.
+/// Checks that a call ends with the result and the success or failure on stdout (U3).
 pub(super) fn result_misread(case: Case<'_>) -> Option<Broken<'_>> {
     call_pairs(case, "tool_result").find_map(|(end, call)| {
         let is_incomplete = end.field("incomplete").is_some();
@@ -225,13 +225,12 @@ pub(super) fn result_misread(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// The starts of calls.
+/// Returns the starts of calls.
 fn starts(case: Case<'_>) -> impl Iterator<Item = &Entry> {
     case.lane(Lane::Lifecycle).filter(|entry| entry.kind == "tool_start")
 }
 
-/// The events of a kind with the calls of stdout that they are about: the first one is about the first call with
-/// its id.
+/// Pairs the events of a kind with the calls of stdout by their ids, in order: the first event with the first call.
 fn call_pairs<'r>(
     case: Case<'r>,
     kind: &'static str,
@@ -241,7 +240,7 @@ fn call_pairs<'r>(
     events.filter_map(move |event| Some((event, left.get_mut(event.text("id"))?.pop_front()?)))
 }
 
-/// The calls of stdout by their ids, the first of an id first.
+/// Groups the calls of stdout by their ids, in order.
 fn by_id(case: Case<'_>) -> HashMap<&str, VecDeque<&RecordedCall>> {
     let mut calls: HashMap<&str, VecDeque<&RecordedCall>> = HashMap::new();
     for call in &case.facts.calls {
@@ -250,7 +249,7 @@ fn by_id(case: Case<'_>) -> HashMap<&str, VecDeque<&RecordedCall>> {
     calls
 }
 
-/// U2: what is reported of a growing input is a beginning of it, and goes on from what was reported before.
+/// Checks that each report of a growing input is a beginning of it, and continues the report before it (U2).
 pub(super) fn input_misread(case: Case<'_>) -> Option<Broken<'_>> {
     let mut before: HashMap<(&str, &str), &Value> = HashMap::new();
     let mut inputs: HashMap<&str, Option<Value>> = HashMap::new();
@@ -277,7 +276,7 @@ pub(super) fn input_misread(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// U2: a field that is whole while the input goes on is reported before the call starts.
+/// Checks that a field that is complete while the input continues is reported before the call starts (U2).
 pub(super) fn field_unreported(case: Case<'_>) -> Option<Broken<'_>> {
     let mut told: HashMap<&str, Vec<&Entry>> = HashMap::new();
     reports(case).for_each(|(report, call)| told.entry(&call.id).or_default().push(report));
@@ -301,7 +300,7 @@ pub(super) fn field_unreported(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// U2: an open text is reported again only when it has grown by a good part of what was reported.
+/// Checks that an open text is reported again only when it has grown by a good part of its reported size (U2).
 pub(super) fn field_repeated(case: Case<'_>) -> Option<Broken<'_>> {
     let mut before: HashMap<(&str, &str), usize> = HashMap::new();
     reports(case).find_map(|(report, call)| {
@@ -319,8 +318,8 @@ pub(super) fn field_repeated(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// The places of keys in an input as it streams, as far as they are there. Each is looked for behind the one before it,
-/// because most come in their order.
+/// Returns the places of keys in an input as it streams, as far as they are there. Each key is searched behind the one
+/// before it, because most come in order.
 fn places<'k>(keys: impl Iterator<Item = &'k String>, streamed: &str) -> Vec<(usize, &'k String)> {
     let mut behind = 0;
     let place = |key: &'k String| {
@@ -337,20 +336,19 @@ fn has_field(report: &Entry, key: &str) -> bool {
     report.field("args").is_some_and(|args| args.get(key).is_some())
 }
 
-/// A field that has grown by fewer bytes of JSON is not worth a report.
+/// The growth of a field, in bytes of JSON, that needs no report.
 const LITTLE: usize = 8;
-/// A field that has grown by less than this part of it is not worth one either.
+/// The divisor of a field's size that gives the growth that needs no report.
 const SHARE: usize = 4;
 
-/// The reports of growing inputs with the calls of stdout that they are about. An id that stdout uses twice is left
-/// out.
+/// Pairs the reports of growing inputs with their calls on stdout. An id that stdout uses twice is left out.
 fn reports(case: Case<'_>) -> impl Iterator<Item = (&Entry, &RecordedCall)> {
     let inputs = case.lane(Lane::Lifecycle).filter(|entry| entry.kind == "tool_input");
     let calls = case.facts.single_calls_by_id();
     inputs.filter_map(move |report| Some((report, *calls.get(report.text("id"))?)))
 }
 
-/// Whether `part` is a beginning of `value`.
+/// Returns whether `part` is a beginning of `value`.
 fn is_beginning(part: &Value, value: &Value) -> bool {
     match (part, value) {
         (Value::String(part), Value::String(value)) => value.starts_with(part.as_str()),
@@ -361,7 +359,7 @@ fn is_beginning(part: &Value, value: &Value) -> bool {
                     if at == last { is_beginning(part, value) } else { is_same(part, value) }
                 })
         }
-        // A model may say a key twice, so that an object has another value in the end.
+        // A model may write a key twice, so that an object has another value in the end.
         (Value::Object(part), Value::Object(value)) => {
             part.keys().all(|key| value.contains_key(key))
         }
@@ -369,7 +367,7 @@ fn is_beginning(part: &Value, value: &Value) -> bool {
     }
 }
 
-/// Whether two values are equal. A number that the model writes as `1.0` is `1` in the CLI's snapshot.
+/// Returns whether two values are equal. The CLI's snapshot has a number `1.0` of the model as `1`.
 fn is_same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
@@ -383,8 +381,7 @@ fn is_same(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// B3, T5: each result of stdout ends a turn, which is a failure if the result says so, and only then; the bus says
-/// the same.
+/// Checks that each result on stdout ends a turn, which fails if and only if the result does, also on the bus (B3, T5).
 pub(super) fn ending_misread(case: Case<'_>) -> Option<Broken<'_>> {
     let ends = turn_ends(case);
     if ends.len() < case.facts.turns.len() {
@@ -407,12 +404,12 @@ pub(super) fn ending_misread(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// T2: the text of a turn that went well is all that the model said in it, once and in order, if its last message is
-/// the result; what a message says that broke off is no part of it.
+/// Checks that the text of a successful turn is all text of the model in it, once and in order, if its last message is
+/// the result; text of a message that broke off is left out (T2).
 ///
-/// Stdout leaves two things open: of a message that broke off, the CLI may go on with what is whole; and where a message
-/// follows another one without a call between them, the turn may end with the text from there on, because the CLI may
-/// answer two messages of its host with one result.
+/// Stdout is ambiguous in two cases: the CLI may continue with the complete part of a message that broke off; and if a
+/// message follows another one without a call between them, the turn may end with the text from there on, because the
+/// CLI may answer two messages of its host with one result.
 pub(super) fn answer_misread(case: Case<'_>) -> Option<Broken<'_>> {
     let ends = turn_ends(case);
     let mut said = said_in_turns(case);
@@ -433,8 +430,8 @@ pub(super) fn answer_misread(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// The texts, without blanks, with which a turn may end that said this, and whose result is `result`. None if the last
-/// text is not the result.
+/// Returns the texts, without blanks, with which a turn of these blocks may end, if its result is `result`; `None` if
+/// the last text is not the result.
 fn expected(said: &[(usize, &RecordedBlock)], result: &str) -> Option<Vec<String>> {
     let (_, last) = said.last()?;
     if solid(last.text()) != result {
@@ -451,24 +448,25 @@ fn expected(said: &[(usize, &RecordedBlock)], result: &str) -> Option<Vec<String
     Some([from(begun), from(0)].into_iter().chain(alone).collect())
 }
 
-/// The blocks of text that the main conversation says in a turn, with the numbers of their messages.
+/// The blocks of text of the main conversation in a turn, with the numbers of their messages.
 #[derive(Default)]
 struct SaidInTurn<'s> {
-    /// Those that are whole.
+    /// The complete blocks.
     all: Vec<(usize, &'s RecordedBlock)>,
-    /// Those of messages that did not break off.
+    /// The blocks of messages that did not break off.
     of_whole_messages: Vec<(usize, &'s RecordedBlock)>,
 }
 
 impl<'s> SaidInTurn<'s> {
-    /// Without those of messages that broke off, and with them. None where reasoning is hidden in one of them.
+    /// Returns the blocks without those of messages that broke off, and all blocks; `None` if reasoning is hidden in
+    /// one of them.
     fn blocks(self) -> Option<[Vec<(usize, &'s RecordedBlock)>; 2]> {
         let is_plain = self.all.iter().all(|(_, block)| block.is_plain());
         is_plain.then_some([self.of_whole_messages, self.all])
     }
 }
 
-/// What the main conversation says in each turn.
+/// Collects the blocks of the main conversation by turn.
 fn said_in_turns(case: Case<'_>) -> HashMap<usize, SaidInTurn<'_>> {
     let facts = case.facts;
     let broken_off = facts.broken_off();
@@ -488,7 +486,7 @@ fn said_in_turns(case: Case<'_>) -> HashMap<usize, SaidInTurn<'_>> {
     turns
 }
 
-/// The outcomes of turns that a result ended.
+/// Returns the outcomes of turns that a result ended.
 fn turn_ends(case: Case<'_>) -> Vec<&Entry> {
     outcomes(case).filter(|outcome| outcome.text("status") != "incomplete").collect()
 }

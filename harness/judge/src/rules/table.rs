@@ -433,7 +433,7 @@ const LONG_CALL_MS: u64 = 10_000;
 /// Characters that fit on a page of every service.
 const PAGE: usize = 2_000;
 
-/// What a replay must have so that a rule can be broken in it.
+/// The content that a replay must have so that a rule can be broken in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stake {
     /// Nothing beside stdout.
@@ -495,7 +495,7 @@ pub enum Stake {
 }
 
 impl Stake {
-    /// What the recordings have in which the rule can be broken, after the word `with`.
+    /// Describes the content of such recordings, for a sentence with the word `with`.
     pub fn words(self) -> &'static str {
         match self {
             Self::Every => "a line",
@@ -529,7 +529,7 @@ impl Stake {
         }
     }
 
-    /// Whether the replay has it.
+    /// Returns whether the replay has this content.
     fn is_in(self, case: Case<'_>) -> bool {
         let facts = case.facts;
         let chat = case.setup.channel;
@@ -584,7 +584,7 @@ impl Stake {
                 error.is_some_and(|kind| kind == "stalled")
             }),
             Self::Sessions => verdicts(case) > 0,
-            // It has a verdict before and after.
+            // A resumed session has a verdict before and after.
             Self::Resumes => verdicts(case) > 1,
         }
     }

@@ -18,12 +18,12 @@ const BUS: &str = r#"0 bus lifecycle {"seq":1,"phase":"start"}"#;
 const BUS_END: &str = r#"9 bus lifecycle {"seq":2,"phase":"end"}"#;
 const FINAL: &str = r#"9 telegram final {}"#;
 
-/// A replay with these entries, written `at lane kind data`, and what it breaks.
+/// Judges a replay of these entries, written `at lane kind data`, and expects these violations.
 fn check(entries: &[&str], stats: Stats, expect: &[(FindingKind, &str)]) {
     check_run(entries, stats, RunSpec::default(), Vec::new(), expect);
 }
 
-/// As [`check`], of a run that is run as `run` says, with the reports of its channels.
+/// Works as [`check`] for a run with the settings `run` and the reports of its channels.
 pub(super) fn check_run(
     entries: &[&str],
     stats: Stats,
@@ -51,7 +51,7 @@ pub(super) fn check_run(
     assert_eq!(broken, expect);
 }
 
-/// As [`check`], around entries of one lane; the bus and the final are in order.
+/// Works as [`check`] around entries of one lane; the bus and the final are in order.
 fn check_lane(entries: &[&str], expect: &[(FindingKind, &str)]) {
     let all: Vec<&str> = [&[BUS], entries, &[BUS_END, FINAL]].concat();
     check(&all, Stats::default(), expect);

@@ -1,7 +1,7 @@
 //! The texts of the main conversation that a channel with all texts must have, in their order.
 //!
-//! They are those that stdout states as whole. What broke off, what the CLI says itself about an error of the API, what
-//! subagents say, and texts that the CLI has spoilt or that have reasoning between think tags are left out, because a
+//! They are the complete texts on stdout. Texts that broke off, the CLI's own words about an API error, the words of
+//! subagents, and texts that the CLI has spoilt or that have reasoning between think tags are left out, because a
 //! channel may treat them in more ways than one.
 
 use std::collections::{BTreeMap, HashSet};
@@ -9,12 +9,12 @@ use std::collections::{BTreeMap, HashSet};
 use clitape_recording::facts::{Facts, RecordedBlock, RecordedMessage};
 use clitape_recording::text::{Keep, TextSearch, plain, truncate};
 
-/// Characters that a text has at least for a search for its repetition: a short one may be part of another.
+/// The number of characters from which a repetition of a text is searched; a shorter one may be part of another.
 const REPEATED_LENGTH: usize = 16;
-/// Columns of a text in a sentence about it.
+/// The columns of a text that a sentence quotes.
 const BEGINNING: usize = 60;
 
-/// A text that stdout states as whole.
+/// A complete text on stdout.
 pub(crate) struct WholeText<'s> {
     /// The text without the blanks around it.
     pub(crate) text: &'s str,
@@ -28,22 +28,22 @@ pub(crate) fn whole_texts(facts: &Facts) -> Vec<WholeText<'_>> {
     messages.flat_map(|message| &message.texts).filter_map(whole_text).collect()
 }
 
-/// The text of a block that stdout states as whole.
+/// Returns the text of a block; `None` if it is incomplete, ambiguous or blank.
 fn whole_text(block: &RecordedBlock) -> Option<WholeText<'_>> {
     let text = block.whole.as_deref().filter(|_| block.is_plain())?.trim();
     let text = WholeText { text, calls_before: block.calls_before };
     (!text.text.is_empty()).then_some(text)
 }
 
-/// The first of `texts` that is not in `shown`, in their order.
+/// Returns the first of `texts` that is missing from `shown`, where they follow each other in order.
 pub(crate) fn missing<'t>(texts: &'t [WholeText<'t>], shown: &str) -> Option<&'t str> {
     TextsSoFar::new(texts).missing_before(usize::MAX, shown)
 }
 
-/// Looks for texts in what is shown, one behind the other, while more is shown.
+/// A search for texts in a growing output, one behind the other.
 pub(crate) struct TextsSoFar<'t> {
     left: std::slice::Iter<'t, WholeText<'t>>,
-    /// The bytes of `shown` up to the end of the last text that is there.
+    /// The bytes of `shown` up to the end of the last text that was found.
     end: usize,
 }
 
@@ -52,7 +52,7 @@ impl<'t> TextsSoFar<'t> {
         Self { left: texts.iter(), end: 0 }
     }
 
-    /// The first missing one of the texts before the call with a number. `shown` begins with what it was before.
+    /// Returns the first missing text of those before the call with a number. `shown` begins with its earlier content.
     pub(crate) fn missing_before(&mut self, call: usize, shown: &str) -> Option<&'t str> {
         while let [next, ..] = self.left.as_slice() {
             if next.calls_before > call {
@@ -68,14 +68,14 @@ impl<'t> TextsSoFar<'t> {
     }
 }
 
-/// The first text that is in `shown` more often than stdout says it: in a message, or in the result of a turn in which
-/// no message has it.
+/// Returns the first text that is in `shown` more often than on stdout: in a message, or in the result of a turn
+/// without a message that has it.
 pub(crate) fn repeated<'s>(facts: &'s Facts, shown: &str) -> Option<&'s str> {
     let texts = whole_texts(facts).into_iter().map(|text| text.text);
     let long: Vec<&str> = texts.filter(|text| text.chars().count() >= REPEATED_LENGTH).collect();
     let search = TextSearch::new(long.iter().copied());
     let mut shown = search.times_in(shown);
-    // Stdout says each of them once at least.
+    // Stdout has each text at least once.
     shown.retain(|_, times| *times > 1);
     if shown.is_empty() {
         return None;
@@ -85,10 +85,10 @@ pub(crate) fn repeated<'s>(facts: &'s Facts, shown: &str) -> Option<&'s str> {
     more_often.next().map(|(number, _)| long[*number])
 }
 
-/// How often stdout says each of the texts.
+/// Counts the occurrences of each text on stdout.
 fn times_recorded(facts: &Facts, search: &TextSearch<'_>) -> BTreeMap<usize, usize> {
     let mut all: BTreeMap<usize, usize> = BTreeMap::new();
-    // The turns that say a text in a message.
+    // The turns that have a text in a message.
     let mut said: HashSet<(usize, usize)> = HashSet::new();
     for message in &facts.messages {
         for block in &message.texts {
@@ -107,7 +107,7 @@ fn times_recorded(facts: &Facts, search: &TextSearch<'_>) -> BTreeMap<usize, usi
     all
 }
 
-/// The beginning of a text, for a sentence about it.
+/// Returns the beginning of a text, for a sentence about it.
 pub(crate) fn beginning(text: &str) -> String {
     truncate(&plain(text), BEGINNING, Keep::Start).into_owned()
 }
@@ -120,7 +120,7 @@ fn is_main(message: &RecordedMessage) -> bool {
 mod tests {
     use super::*;
 
-    /// The texts of `stdout`, one message each.
+    /// Makes the facts of a stdout with these texts, one message each.
     fn facts_of(texts: &[&str]) -> Facts {
         let message = |text: &&str| RecordedMessage {
             texts: vec![RecordedBlock {

@@ -1,5 +1,5 @@
-//! The rules of tools: a person reads which run, and on what. A secret that only the input or the result of a call has is on
-//! no bus and in no channel, not even its beginning while the input streams.
+//! The rules of tools: a person reads which tools run, and with which argument. A secret that only the input or the
+//! result of a call has is on no bus and in no channel, not even its beginning while the input streams.
 
 use std::collections::BTreeSet;
 
@@ -10,13 +10,13 @@ use clitape_recording::trace::Lane;
 use crate::case::{Broken, Case, by, by_index, whole};
 use crate::words::{letters, quoted, seconds};
 
-/// A turn that was faster may be over before a draft can show its tools, in ms.
+/// The duration of a turn below which it may end before a draft can show its tools, in ms.
 const QUICK_TURN_MS: u64 = 4_000;
-/// Faults of the server after which a gateway may give the draft of a turn up, so that nothing is there twice.
+/// The faults of the server after which a gateway may give its draft up, so that no text is there twice.
 const BREAKS: [&str; 6] = ["lost-reply", "hang", "server-error", "bad-gateway", "reset", "restart"];
-/// Letters of a tool's argument that know it again.
+/// The number of letters that are enough to recognise a tool's argument.
 const ARGUMENT: usize = 8;
-/// Words for what a tool does, where a gateway does not write its name.
+/// The words for the work of a tool, where a gateway does not write its name.
 const WORDS: [(&str, &[&str]); 14] = [
     ("Bash", &["command", "shell", "terminal", "exec"]),
     ("Edit", &["edit", "chang", "modif", "updat"]),
@@ -33,10 +33,10 @@ const WORDS: [(&str, &[&str]); 14] = [
     ("TodoWrite", &["todo", "task", "plan"]),
     ("AskUserQuestion", &["question", "ask", "answer"]),
 ];
-/// How a program prints an argument that it does not have.
+/// The forms in which programs print a missing argument.
 const NOTHING: [&str; 5] = ["{}", "undefined", "null", "none", "[object object]"];
 
-/// A person reads in the chat that tools ran, if the subject shows tools.
+/// Checks that a person reads in the chat that tools ran, if the subject shows tools.
 pub(crate) fn untold(case: Case<'_>) -> Option<Broken<'_>> {
     if !case.traits.shows_tools {
         return None;
@@ -71,12 +71,13 @@ pub(crate) fn untold(case: Case<'_>) -> Option<Broken<'_>> {
     ))
 }
 
-/// How long the server asked to wait, in ms: no draft can show anything then.
+/// Returns the total time for which the server asked to wait, in ms; no draft can change then.
 fn waits_ms(case: Case<'_>) -> u64 {
     case.calls().filter_map(|(_, entry)| entry.wait_s()).sum::<u64>() * 1_000
 }
 
-/// How long the turns took, in ms: as the stand-in says, else from the first call of the subject to the last.
+/// Returns the duration of the turns in ms: by the stand-in's times, else from the first call of the subject to the
+/// last.
 fn took(case: Case<'_>) -> u64 {
     let times: Option<Vec<u64>> = case
         .played()
@@ -94,24 +95,24 @@ fn took(case: Case<'_>) -> u64 {
     )
 }
 
-/// Words that say no more than that something goes on.
+/// The words of a mere status.
 const STATUS: [&str; 7] =
     ["working", "thinking", "running", "processing", "loading", "please wait", "one moment"];
 
-/// Whether a line begins with a pictogram, as lines of tools do.
+/// Returns whether a line begins with a pictogram, as lines of tools do.
 fn has_sign(line: &str) -> bool {
     line.trim_start().chars().next().is_some_and(|sign| !sign.is_ascii() && !sign.is_alphanumeric())
 }
 
-/// Whether a line begins with a pictogram and says more than that something goes on: what a command does in words,
-/// such as `🛠️ list files -> run wc`, has neither the tool's name nor its argument.
+/// Returns whether a line begins with a pictogram and has more than a status: a command described in words, such as `🛠️
+/// list files -> run wc`, has neither the tool's name nor its argument.
 fn explains(line: &str) -> bool {
     let words = line.split_whitespace().filter(|word| word.contains(char::is_alphanumeric));
     let line = line.to_lowercase();
     has_sign(&line) && words.count() > 1 && !STATUS.iter().any(|status| line.contains(status))
 }
 
-/// Whether a line of the subject's says that the tool ran.
+/// Returns whether a line of the subject names the tool or its work.
 fn names(line: &str, tool: &ToolFacts) -> bool {
     let line = line.to_lowercase();
     let letters_of_line = letters(&line);
@@ -129,7 +130,7 @@ fn names(line: &str, tool: &ToolFacts) -> bool {
         || argument.is_some_and(|argument| letters_of_line.contains(&argument))
 }
 
-/// A line of a tool does not show nothing in place of an argument that there is.
+/// Checks that no line of a tool shows an existing argument as empty.
 pub(crate) fn arguments_empty(case: Case<'_>) -> Option<Broken<'_>> {
     let tools = case.played().flat_map(|(_, turn)| &turn.tools);
     let names: BTreeSet<String> = tools
@@ -159,7 +160,7 @@ pub(crate) fn arguments_empty(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// Whether a line in lower case has the name of a tool and then nothing in place of an argument.
+/// Returns whether a line in lower case has the name of a tool and then an empty argument.
 fn is_empty_call(line: &str, names: &BTreeSet<String>) -> bool {
     let is_end = |rest: &str| !rest.starts_with(char::is_alphanumeric);
     let is_empty = |after: &str| {
@@ -175,7 +176,7 @@ fn is_empty_call(line: &str, names: &BTreeSet<String>) -> bool {
 /// The characters of a secret with which a mask may begin.
 const MASK_START: usize = 6;
 
-/// B2: no secret of a call is on the bus or in a channel.
+/// Checks that no secret of a call is on the bus or in a channel (B2).
 pub(crate) fn secret_told(case: Case<'_>) -> Option<Broken<'_>> {
     let secrets = case.facts.secrets();
     let mut told =
@@ -193,7 +194,7 @@ pub(crate) fn secret_told(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// No secret of a call is ever shown in the chat.
+/// Checks that no secret of a call is ever shown in the chat.
 pub(crate) fn secret_shown(case: Case<'_>) -> Option<Broken<'_>> {
     case.facts.secrets().iter().find_map(|secret| {
         let mut versions = case.chat().versions();
@@ -205,7 +206,7 @@ pub(crate) fn secret_shown(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// Whether a text ends with more of the beginning of a secret than its mask shows.
+/// Returns whether a text ends with more of a secret's beginning than its mask shows.
 fn begins(text: &str, secret: &str) -> bool {
     let ends = secret.char_indices().map(|(at, _)| at).skip(MASK_START + 1);
     ends.into_iter().any(|end| text.ends_with(&secret[..end]))

@@ -1,7 +1,7 @@
-//! The rules of a process with several turns: nothing of one turn belongs to another.
+//! The rules of a process with several turns, which keep the content of each turn apart.
 //!
-//! They guard what hosts of live sessions got wrong: the result of an interrupted turn that ends the next one
-//! (t3code#8997), a message in mid-turn that is lost or answered twice (claude-code#79656), a first answer that
+//! They guard against mistakes that hosts of live sessions made: the result of an interrupted turn that ends the next
+//! one (t3code#8997), a message in mid-turn that is lost or answered twice (claude-code#79656), a first answer that
 //! shows nothing while a tool runs (openclaw#147260).
 
 use std::collections::{HashMap, HashSet};
@@ -12,14 +12,14 @@ use serde_json::Value;
 
 use crate::case::{Broken, Case, by, by_turn, has_server_faults};
 
-/// Milliseconds within which a person sees a sign of life once a tool runs.
+/// The time within which a person sees a sign of life once a tool runs, in ms.
 const SIGN_OF_LIFE_MS: u64 = 10_000;
 
-/// Q7: a turn ends with its own outcome, and its text is of messages that began in it.
+/// Checks that a turn ends with its own outcome, and with text of messages that began in it (Q7).
 pub(crate) fn ended_by_other(case: Case<'_>) -> Option<Broken<'_>> {
     let ends = by_turn(case, Lane::Bus);
     let end = |turn: u64| ends.get(&turn)?.iter().rev().find(|entry| entry.kind == "lifecycle");
-    // The CLI names the messages that began to stream. A second try that comes whole is none of them.
+    // The CLI names the messages that began to stream. A second try that comes whole is not among them.
     let messages = case.facts.messages.iter();
     let come_whole = messages.filter(|said| said.parent.is_none() && said.comes_whole());
     let come_whole: HashSet<&str> = come_whole.map(|said| said.id.as_str()).collect();
@@ -72,9 +72,9 @@ pub(crate) fn ended_by_other(case: Case<'_>) -> Option<Broken<'_>> {
     None
 }
 
-/// Q7, Q9: every message of the host is answered by one turn, or folded into one.
+/// Checks that every message of the host is answered by one turn, or folded into one (Q7, Q9).
 ///
-/// It is checked where the CLI names what a turn answers. A process that is cut off may owe an answer.
+/// It applies where the CLI names the messages that a turn answers. A process that is cut off may owe an answer.
 pub(crate) fn not_answered_once(case: Case<'_>) -> Option<Broken<'_>> {
     let mut turns: HashMap<&str, Vec<u64>> = HashMap::new();
     for (turn, outcome) in (1..).zip(outcomes(case)) {
@@ -104,9 +104,9 @@ pub(crate) fn not_answered_once(case: Case<'_>) -> Option<Broken<'_>> {
     None
 }
 
-/// Q7, Q8: nothing that was in the chat when a turn was over is edited afterwards.
+/// Checks that no message that was in the chat at the end of its turn is edited afterwards (Q7, Q8).
 pub(crate) fn edit_after_turn(case: Case<'_>) -> Option<Broken<'_>> {
-    // The turn of each message, and the messages of turns that are over.
+    // The turn of each message, and the messages of completed turns.
     let (mut turns, mut over) = (HashMap::new(), HashSet::new());
     for entry in case.lane(Lane::Telegram) {
         let turn = entry.turn();
@@ -123,10 +123,10 @@ pub(crate) fn edit_after_turn(case: Case<'_>) -> Option<Broken<'_>> {
     None
 }
 
-/// G6, V4: once a tool runs, a person sees a sign of life within some seconds: a message, an edit, or the sign
-/// that the agent is typing.
+/// Checks that a person sees a sign of life within some seconds once a tool runs: a message, an edit, or a typing
+/// signal (G6, V4).
 ///
-/// A replay with faults of the chat's server is left out, because the server decides what is seen.
+/// Replays with faults of the chat's server are left out, because the server decides what is seen.
 pub(crate) fn silent_start(case: Case<'_>) -> Option<Broken<'_>> {
     let setup = &case.setup;
     let is_shown =
@@ -158,14 +158,14 @@ pub(crate) fn outcomes(case: Case<'_>) -> impl Iterator<Item = &Entry> {
     case.lane(Lane::Lifecycle).filter(|entry| entry.kind == "outcome")
 }
 
-/// Whether a turn answers nobody and says nothing, so that nothing of it is shown.
+/// Returns whether a turn answers no message and has no text, so that it is not shown.
 pub(crate) fn says_nothing(outcome: &Entry) -> bool {
     outcome.field("origin").is_some()
         && outcome.text("status") == "ok"
         && outcome.text("text").trim().is_empty()
 }
 
-/// The words of a field that is a list of texts.
+/// The texts in a field that is a list.
 fn names<'e>(entry: &'e Entry, key: &str) -> Vec<&'e str> {
     let list = entry.field(key).and_then(Value::as_array);
     list.into_iter().flatten().filter_map(Value::as_str).collect()

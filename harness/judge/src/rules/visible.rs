@@ -1,4 +1,4 @@
-//! The rules of what a person sees in the chat: no draft is left over, the chat is never blank, text grows.
+//! The rules of the visible chat: no draft is left over, the chat is never blank, and text grows.
 
 use std::collections::BTreeMap;
 
@@ -13,22 +13,22 @@ use crate::words::{
     seconds, shown_letters,
 };
 
-/// A screen may be blank for this long while a message is replaced, in ms.
+/// The time for which the screen may be blank while a message is replaced, in ms.
 const REPLACING_MS: u64 = 2_000;
-/// How long a person waits for a first sign of life, in ms, and how long the sign for typing is shown.
+/// The time within which a person sees a first sign of life, and for which a typing signal is shown, in ms.
 const SIGN_OF_LIFE_MS: u64 = 20_000;
 const TYPING_MS: u64 = 5_000;
-/// Typing that began before the answer may arrive this much later, in ms.
+/// The delay with which a typing signal from before the answer may arrive, in ms.
 const TYPING_SLACK_MS: u64 = 3_000;
-/// Words of work in progress. They are left over only with an ellipsis behind them.
+/// The words of work in progress. They count as left over only with an ellipsis behind them.
 const AT_WORK: [&str; 7] =
     ["running", "thinking", "working", "processing", "executing", "loading", "typing"];
-/// Signs of work in progress.
+/// The signs of work in progress.
 const HOURGLASSES: [char; 2] = ['⏳', '⌛'];
-/// Code points that fit into one message with room for lines around them.
+/// The number of code points that fit into one message with room for lines around them.
 const ONE_PAGE: usize = 3_000;
 
-/// No draft is left beside the answer that it became.
+/// Checks that no draft is left beside the answer that it became.
 pub(crate) fn draft_left(case: Case<'_>) -> Option<Broken<'_>> {
     let ends: Vec<&MessageHistory> = case.chat().at_end().collect();
     ends.iter().filter(|message| !message.last().is_out_of_reach).find_map(|message| {
@@ -51,7 +51,7 @@ pub(crate) fn draft_left(case: Case<'_>) -> Option<Broken<'_>> {
             there && seen > case.times_recorded(&piece.letters)
         };
         let is_left = !pieces.is_empty() && pieces.iter().all(is_elsewhere);
-        // Of two equal messages, neither is a draft: the answer stands there twice.
+        // Two equal messages are no drafts: they are an answer that is there twice.
         let is_equal = others.contains(&last.letters());
         (is_left && !is_equal).then(|| {
             let (born, text) = (seconds(message.born()), quoted(last.plain_text()));
@@ -67,7 +67,7 @@ pub(crate) fn draft_left(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// A turn leaves one message, if the subject promises it; pages and questions are not counted.
+/// Checks that a turn leaves one message, if the subject promises it; pages and questions do not count.
 pub(crate) fn several_messages(case: Case<'_>) -> Option<Broken<'_>> {
     if !case.traits.one_message {
         return None;
@@ -80,7 +80,7 @@ pub(crate) fn several_messages(case: Case<'_>) -> Option<Broken<'_>> {
     };
     let is_paged = texts > ONE_PAGE || questions().any(is_long);
     let turns = case.played().count();
-    // One question of the CLI may ask several things.
+    // One question of the CLI may have several parts.
     let asked = |turn: &TurnFacts| {
         turn.questions.iter().map(|question| question.words.len().max(1)).sum::<usize>()
     };
@@ -99,7 +99,7 @@ pub(crate) fn several_messages(case: Case<'_>) -> Option<Broken<'_>> {
     )
 }
 
-/// Nothing says that the agent still works when the run is over.
+/// Checks that no message says that the agent still works when the run is over.
 pub(crate) fn running_left(case: Case<'_>) -> Option<Broken<'_>> {
     if case.facts.has_background() {
         return None;
@@ -108,7 +108,7 @@ pub(crate) fn running_left(case: Case<'_>) -> Option<Broken<'_>> {
         let last = message.last();
         let is_own = |line: &&str| !case.own_lines(line).is_empty();
         let at_work = last.plain_text().lines().filter(|line| is_at_work(line)).find(is_own);
-        // A line such as `⏳` has no letters, so every line is looked at for it.
+        // A line such as `⏳` has no letters, so every line is searched for it.
         let hourglass = || {
             last.plain_text().lines().find(|line| {
                 line.contains(HOURGLASSES)
@@ -133,7 +133,7 @@ pub(crate) fn running_left(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// Whether a line says that work is in progress: a word with an ellipsis behind it.
+/// Returns whether a line says that work is in progress: a word with an ellipsis behind it.
 fn is_at_work(line: &str) -> bool {
     let line = line.to_lowercase();
     AT_WORK.iter().any(|word| {
@@ -145,7 +145,7 @@ fn is_at_work(line: &str) -> bool {
     })
 }
 
-/// The sign for typing stops with the answer.
+/// Checks that the typing signal stops with the answer.
 pub(crate) fn typing_left(case: Case<'_>) -> Option<Broken<'_>> {
     let last = case.answers().last()?;
     let is_last = case.played().last().is_some_and(|(number, _)| number == last.turn);
@@ -157,7 +157,7 @@ pub(crate) fn typing_left(case: Case<'_>) -> Option<Broken<'_>> {
         .shown()
         .filter(|(_, entry)| entry.kind == "sendChatAction" && entry.at > from)
         .collect();
-    // One may have been under way.
+    // The first late signal may have been on its way.
     let (index, second) = late.get(1)?;
     by_index(
         case,
@@ -171,10 +171,10 @@ pub(crate) fn typing_left(case: Case<'_>) -> Option<Broken<'_>> {
     )
 }
 
-/// Once the bot has shown a message of a turn, some message of the turn is there until its end.
+/// Checks that after the bot's first message of a turn, a message of the turn is visible until its end.
 pub(crate) fn blank_screen(case: Case<'_>) -> Option<Broken<'_>> {
     let entries = case.entries;
-    // When the person spoke last before the moment.
+    // Finds the time of the person's last message before a moment.
     let spoken = |before: u64| {
         let spoken = entries.iter().filter(|entry| PERSON.contains(&entry.kind.as_ref()));
         spoken.map(|entry| entry.at).filter(|at| *at <= before).max().unwrap_or(0)
@@ -182,7 +182,7 @@ pub(crate) fn blank_screen(case: Case<'_>) -> Option<Broken<'_>> {
     case.chat().messages().find_map(|message| {
         let Deletion { at: gone, entry: by } = message.deleted?;
         let since = spoken(message.born());
-        // A person who has spoken meanwhile looks at something else.
+        // A person who has written meanwhile looks at another message.
         if spoken(gone) > since {
             return None;
         }
@@ -214,7 +214,7 @@ pub(crate) fn blank_screen(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// While a turn runs, a person sees a first sign of life within some seconds.
+/// Checks that a person sees a sign of life within some seconds while a turn runs.
 pub(crate) fn no_sign_of_life(case: Case<'_>) -> Option<Broken<'_>> {
     if !case.traits.shows_progress {
         return None;
@@ -253,7 +253,7 @@ fn silent(
     to: u64,
     by: Option<usize>,
 ) -> Option<Broken<'_>> {
-    // A message of this turn that is there already is a sign of life.
+    // A message of this turn that is already visible is a sign of life.
     let is_there = |message: &MessageHistory| {
         message.born() <= from && message.deleted.is_none_or(|deletion| deletion.at >= to)
     };
@@ -271,7 +271,7 @@ fn silent(
     }
 }
 
-/// Two messages of the model are not joined without a space or a line break between their sentences.
+/// Checks that two messages of the model are not joined without a space or a line break between their sentences.
 pub(crate) fn glued(case: Case<'_>) -> Option<Broken<'_>> {
     let turns = &case.turns();
     let segments: Vec<&TextSegment> = turns.iter().flat_map(|turn| &turn.segments).collect();
@@ -302,10 +302,10 @@ pub(crate) fn glued(case: Case<'_>) -> Option<Broken<'_>> {
 
 /// A text of the model that grows in a chat.
 struct GrowingText {
-    /// The number of its turn, from 1.
+    /// The number of the turn, from 1.
     turn: u64,
     letters: Vec<Letter>,
-    /// The first letters, without which a page shows nothing of it for sure; `None` where a page may leave some out.
+    /// The first letters, which any page with a part of the text has; `None` if a page may leave some of them out.
     start: Option<String>,
 }
 
@@ -318,14 +318,14 @@ impl GrowingText {
         Self { turn, letters, start }
     }
 
-    /// Whether a page may show so much of it that this is not by chance.
+    /// Returns whether a page has the beginning of the text, so that its other words are there on purpose.
     fn may_be_in(&self, page: &SeenMessage) -> bool {
         self.start.as_ref().is_none_or(|start| page.letters().contains(start))
     }
 }
 
-/// A text that grows in the chat does not become shorter, unless the model took it back. What a renderer may leave
-/// out does not count: an address is there until its link is closed.
+/// Checks that a text that grows in the chat does not become shorter, unless the model took it back. Parts that a
+/// renderer may leave out do not count: an address is visible until its link is closed.
 pub(crate) fn taken_back(case: Case<'_>) -> Option<Broken<'_>> {
     if case.facts.has_retractions() {
         return None;
@@ -334,7 +334,7 @@ pub(crate) fn taken_back(case: Case<'_>) -> Option<Broken<'_>> {
         let text = letters(&segment.text);
         case.words().recorded.iter().filter(|other| other.contains(&text)).count() == 1
     };
-    // clitape's own draft of a longer one becomes the first page of several, which ends before.
+    // Clitape's own draft of a longer text becomes the first of several pages, which ends earlier.
     let is_paged = |segment: &&TextSegment| segment.text.chars().count() > ONE_PAGE;
     let segments: Vec<GrowingText> = (1..)
         .zip(case.turns())
@@ -342,14 +342,14 @@ pub(crate) fn taken_back(case: Case<'_>) -> Option<Broken<'_>> {
         .filter(|(_, segment)| is_unique(segment))
         .filter(|(_, segment)| case.own.is_none() || !is_paged(segment))
         .map(|(turn, segment)| GrowingText::new(turn, &segment.text))
-        // A shorter one may be on a page by chance.
+        // A shorter text may be on a page by chance.
         .filter(|text| text.letters.len() >= 2 * FEW_LETTERS)
         .collect();
-    // An entry of clitape's own chat says of which turn it is.
+    // An entry of clitape's own chat has the number of its turn.
     let turn_of = |version: &SeenMessage| {
         case.own.and_then(|_| case.entries.get(version.entry)).map(Entry::turn)
     };
-    // How much of each piece of text each message has shown.
+    // The number of letters of each piece of text that each message has shown so far.
     let mut most: BTreeMap<(u64, usize), usize> = BTreeMap::new();
     case.chat().messages().find_map(|message| {
         message.versions.iter().find_map(|version| {

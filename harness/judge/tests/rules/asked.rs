@@ -1,11 +1,12 @@
-//! The rule of what a person is asked, with replays of clitape's own gateway and with what a worse one would show.
+//! Tests the rule of shown inputs with replays of clitape's own gateway, and with entries that a worse gateway would
+//! give.
 
 use clitape_recording::scenario::{AcpClient, ChatProfile};
 use serde_json::json;
 
 use super::*;
 
-/// A replay in which the CLI asks whether the tool `name` may run with `input`.
+/// Replays a session in which the CLI asks whether the tool `name` may run with `input`.
 fn asked(profile: ChatProfile, name: &str, input: &Value, of_request: &Value) -> Replay {
     let call = json!({"type": "tool_use", "id": "t", "name": name, "input": input});
     let lines = [
@@ -23,7 +24,7 @@ fn asked(profile: ChatProfile, name: &str, input: &Value, of_request: &Value) ->
     replay(stdout.as_bytes(), &Plan::canonical(stdout.as_bytes(), 3_000), setup)
 }
 
-/// What the rule finds once `change` was made to the entries.
+/// Returns the findings of the rule after `change` was made to the entries.
 fn found(replay: &mut Replay, change: impl FnOnce(&mut Vec<Entry>)) -> Vec<String> {
     let mut entries: Vec<Entry> = replay.entries.iter().cloned().collect();
     change(&mut entries);
@@ -32,7 +33,7 @@ fn found(replay: &mut Replay, change: impl FnOnce(&mut Vec<Entry>)) -> Vec<Strin
     own.map(|one| one.sentence).collect()
 }
 
-/// The entries of the chat that ask.
+/// Returns whether an entry of the chat asks a question.
 fn asks(entry: &Entry) -> bool {
     entry.lane == Lane::Telegram && entry.field("question").is_some()
 }

@@ -1,5 +1,5 @@
-//! Each rule convicts an observation that breaks it and passes one that does not; and no rule convicts
-//! clitape's own gateway, whatever the cassette and however its bytes are cut.
+//! Tests that each rule finds an observation that breaks it and accepts one that does not, and that no rule finds a
+//! fault in clitape's own gateway, for any cassette and any cuts of its bytes.
 
 use clitape_judge::observation::{
     Observation, ObservedEnding, PlayedTurn, SubjectEvent, SubjectTraits,
@@ -16,7 +16,8 @@ use super::{facts_of, root};
 
 mod convicts;
 
-/// Captures written by hand in which many turns have the same short answer, so that no rule can tell whose it is.
+/// The prefix of captures written by hand in which many turns have the same short answer, so that rules can't assign it
+/// to a turn.
 const REPEATED: &str = "odd-";
 
 /// The cassettes of every version, with the names of their scenarios.
@@ -32,8 +33,8 @@ fn cassettes() -> Vec<(String, Cassette)> {
     all
 }
 
-/// The replays of a cassette through clitape's own gateway, as observations. Runs that are silent, or whose
-/// message a tool sends, are left out: a foreign gateway is not told so by the cassette.
+/// Replays a cassette through clitape's own gateway, as observations. Silent runs, and runs whose message a tool sends,
+/// are left out, because a cassette does not contain these settings for another gateway.
 fn own_gateway(name: &str, cassette: &Cassette, mode: ChatMode, seeds: u64) -> Vec<Vec<Entry>> {
     let scenario = Workspace::at(&root()).load(name).unwrap();
     let is_own = scenario.run.silent || scenario.run.delivery != DeliverySpec::Automatic;
@@ -42,7 +43,7 @@ fn own_gateway(name: &str, cassette: &Cassette, mode: ChatMode, seeds: u64) -> V
     }
     let stdin = stdin_lines(&cassette.stdin, &cassette.timeline);
     let capture = Capture { stdout: &cassette.stdout, stdin: &stdin };
-    // A foreign gateway is not told how long a run may take either.
+    // Another gateway does not get the limit of a run either.
     let run = RunSpec { limit_s: RunSpec::default().limit_s, ..scenario.run };
     let setup = Setup { run, channel: Some(Chat::of(mode)), acp: None };
     let plans = [Plan::canonical(capture, 200), Plan::recorded(&cassette.timeline)];
@@ -89,7 +90,7 @@ fn what_is_left_in_two_chats_is_compared_as_a_person_reads_it() {
     assert_eq!(left(html.clone()), "wc < a.txt (3.1 s)");
     assert!(says_the_same(&left(html.clone()), &left(send(1, 1, "wc < a.txt (0.2 s)"))));
     assert!(!says_the_same(&left(html), &left(send(1, 1, "wc < b.txt"))));
-    // The markup of every mode is obeyed, and an entity is the character that it stands for.
+    // The markup of every mode is applied, and an entity is the character that it represents.
     for (mode, text, expect) in [
         ("HTML", "<i>I&#x27;ll</i> see", "I'll see"),
         ("MarkdownV2", r"*I'll* see\.", "I'll see."),
@@ -101,7 +102,7 @@ fn what_is_left_in_two_chats_is_compared_as_a_person_reads_it() {
     }
 }
 
-/// Faults of the chat after which our own gateway does the best that can be done.
+/// The faults of the chat after which clitape's own gateway does the best that is possible.
 const FAULTS: [&str; 8] = [
     "1:lost-reply",
     "2:lost-reply",
@@ -139,17 +140,17 @@ fn no_rule_convicts_our_own_gateway_for_what_the_server_did() {
     assert!(convicted.is_empty(), "{} convictions:\n{}", convicted.len(), convicted.join("\n"));
 }
 
-/// A turn that was played from the beginning to this moment.
+/// Returns one turn that was played from the start to this moment.
 fn played(ended_ms: u64) -> Vec<PlayedTurn> {
     vec![PlayedTurn { began_ms: 0, ended_ms: Some(ended_ms) }]
 }
 
-/// A new message.
+/// Makes a new message.
 fn send(at: u64, id: i64, text: &str) -> Entry {
     call(at, "sendMessage", serde_json::json!({ "message_id": id, "text": text }))
 }
 
-/// An edit of a message.
+/// Makes an edit of a message.
 fn edit(at: u64, id: i64, text: &str) -> Entry {
     call(at, "editMessageText", serde_json::json!({ "message_id": id, "text": text }))
 }
@@ -162,7 +163,7 @@ fn typing(at: u64) -> Entry {
     call(at, "sendChatAction", serde_json::json!({ "action": "typing" }))
 }
 
-/// An entry of the chat as the chat server writes it: with the HTML that a person reads.
+/// Makes an entry of the chat as the chat server writes it: with the HTML that a person reads.
 fn call(at: u64, kind: &str, data: serde_json::Value) -> Entry {
     let serde_json::Value::Object(data) = data else { panic!("{data} is no object") };
     let entry = Entry::new(at, Lane::Telegram, kind.to_owned(), data);

@@ -1,4 +1,5 @@
-//! Each rule convicts a planted run and passes a right one; and no rule convicts clitape's own ACP bridge.
+//! Tests that each rule finds a planted run and accepts a correct one, and that no rule finds a fault in clitape's own
+//! ACP bridge.
 
 use clitape_judge::observation::{Observation, ObservedEnding};
 use clitape_judge::{FindingKind as K, Violation, judge};
@@ -21,7 +22,7 @@ fn judged(cassette: &Cassette, entries: Vec<Entry>, ending: ObservedEnding) -> V
     judge(&Observation { ending, ..seen })
 }
 
-/// What a right agent tells of a cassette: clitape's own bridge, with the acts of the person.
+/// Returns the entries of a correct agent for a cassette: those of clitape's own bridge, with the acts of the person.
 fn right(name: &str, cassette: &Cassette) -> Option<Vec<Entry>> {
     let scenario = Workspace::at(&root()).load(name.split_once('/')?.0).unwrap();
     if scenario.run.silent || scenario.run.delivery != DeliverySpec::Automatic {
@@ -36,7 +37,7 @@ fn right(name: &str, cassette: &Cassette) -> Option<Vec<Entry>> {
     Some([entry("(user)", json!({ "prompt": 1 }))].into_iter().chain(own).collect())
 }
 
-/// Puts a change into the right run of a cassette, and expects the violations.
+/// Makes a change to the correct run of a cassette, and expects the violations.
 #[track_caller]
 fn check(name: &str, change: impl FnOnce(&mut Vec<Entry>), expect: &[K]) -> Vec<Violation> {
     let cassette = Cassette::load(&root().join("cassettes").join(name)).unwrap();
@@ -61,7 +62,7 @@ fn chunk(text: &str) -> Entry {
 const ANSWER: &str =
     "They do not agree: the server listens on port 8080, the client asks for port 8081.";
 
-/// The index of the answer to the prompt.
+/// Returns the index of the response to the prompt.
 fn response(entries: &[Entry]) -> usize {
     entries.iter().rposition(|entry| entry.kind == "response").unwrap()
 }
@@ -74,7 +75,7 @@ fn no_rule_convicts_our_own_bridge() {
         for version in workspace.recorded(&name).unwrap() {
             let cassette = Cassette::find(&workspace, &name, &version).unwrap();
             let name = format!("{name}/{version}");
-            // The replay has no acts of a person, so only runs of one turn without questions are whole.
+            // The replay lacks the acts of a person, so only runs of one turn without questions are complete.
             let turns = Facts::of(&cassette).turn_facts();
             let is_plain = turns.len() == 1 && turns[0].questions.is_empty();
             let Some(entries) = right(&name, &cassette).filter(|_| is_plain) else { continue };
@@ -226,7 +227,7 @@ fn an_editor_has_all_that_the_person_is_asked_about() {
     const LONG: &str = "permission-long/2.1.330";
     let call = |entry: &Entry| entry.text("toolCallId") == "toolu_clitape_main_1_2";
     let asks = |entry: &Entry| entry.kind == "request_permission";
-    // The request and all that came of the call before it, with this change of their texts.
+    // Changes the texts of the request and of all updates of the call before it.
     let with = |from: &'static str, to: &'static str| {
         move |entries: &mut Vec<Entry>| {
             for entry in entries.iter_mut().filter(|entry| call(entry) || asks(entry)) {
@@ -249,7 +250,7 @@ fn an_editor_has_all_that_the_person_is_asked_about() {
         let found = check(LONG, cut, &[K::RequestCut]);
         assert!(found[0].sentence.contains(missing), "{found:?}");
     }
-    // What came of the call may have it, unless that is cut.
+    // The updates of the call may have it, unless that is cut.
     let bare = |entries: &mut Vec<Entry>| {
         answered(entries);
         let request = entries.iter_mut().find(|entry| asks(entry)).unwrap();
@@ -306,7 +307,7 @@ fn nothing_comes_after_the_end_and_all_is_valid() {
     };
     let found = check(TOOLS, refused, &[K::MessageInvalid]);
     assert_eq!(found[0].entry, Some(1));
-    // What is lost with a message is not reported again.
+    // Text that is lost with a message is not reported again.
     let lost = |entries: &mut Vec<Entry>| {
         let last = entries.iter().rposition(is_chunk).unwrap();
         entries[last] = entry("agent_message_chunk", json!({ "refused": "half a character" }));

@@ -1,4 +1,4 @@
-//! The rules, each with what breaks it: replays of clitape's own gateway, chats and editors.
+//! Tests of the rules, each with runs that break it: replays of clitape's own gateway, chats and editors.
 
 #![allow(
     clippy::expect_used,
@@ -24,7 +24,7 @@ mod editor;
 mod own_chat;
 mod stdout;
 
-/// The root of the repository.
+/// Returns the root of the repository.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }

@@ -1,10 +1,10 @@
-//! The rules for any chat convict clitape's own one too, when its calls are changed.
+//! Tests that the rules for any chat find faults in clitape's own chat too, when its calls are changed.
 
 use serde_json::Value;
 
 use super::*;
 
-/// Two messages of the model, of which the second is the answer.
+/// Two messages of the model; the second is the answer.
 const RECORDS: &str = concat!(
     r#"{"type":"system","subtype":"init","session_id":"s"}"#,
     "\n",
@@ -18,8 +18,8 @@ const RECORDS: &str = concat!(
     "\n",
 );
 
-/// Replays [`RECORDS`], replaces the text of the call with the index `number` among those that set one, and expects that the
-/// rule convicts that and not the replay as it is.
+/// Replays [`RECORDS`], replaces the text of the call with the index `number` among those that set one, and expects
+/// that the rule finds this and accepts the unchanged replay.
 #[track_caller]
 fn check(number: usize, change: impl Fn(&str) -> String, kind: FindingKind) {
     let channel = Some(Chat::of(ChatMode::Partial));

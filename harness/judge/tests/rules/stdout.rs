@@ -1,4 +1,4 @@
-//! The rules that need what stdout states: a replay that breaks none, and what breaks when a part of it is changed.
+//! Tests the rules about stdout with a replay that keeps them, and with changes that break them.
 
 use clitape_recording::text::plural;
 use serde_json::json;
@@ -28,8 +28,8 @@ const RECORDS: &[&str] = &[
     r#"{"type":"result","subtype":"success","is_error":false,"result":"Two lines.","session_id":"s"}"#,
 ];
 
-/// Replays [`RECORDS`], changes the entries of a lane and a kind, and expects that exactly this breaks. `edit` gives
-/// `false` for an entry that is taken away.
+/// Replays [`RECORDS`], changes the entries of a lane and a kind, and expects exactly these violations. `edit` returns
+/// `false` for an entry to be removed.
 fn check(
     lane: Lane,
     kind: &str,
@@ -142,7 +142,7 @@ fn a_chat_shows_lines_and_neither_reasoning_nor_a_subagent() {
     check(chat, "editMessageText", long, &[(FindingKind::PageTooLong, "4096 are the most")]);
 }
 
-/// A message that streams one text, which breaks off unless the message `is_whole`.
+/// Makes a message that streams one text, which breaks off unless the message `is_whole`.
 fn streamed(id: &str, text: &str, is_whole: bool) -> String {
     let event = |event: Value| json!({ "type": "stream_event", "event": event }).to_string();
     let block = json!({ "type": "text", "text": "" });
@@ -162,7 +162,7 @@ fn streamed(id: &str, text: &str, is_whole: bool) -> String {
     records.join("\n")
 }
 
-/// The result of a turn in which one message has begun to stream.
+/// Makes the result of a turn in which one message has begun to stream.
 fn result(id: &str, text: &str) -> String {
     json!({ "type": "result", "subtype": "success", "is_error": false, "result": text, "session_id": "s",
         "begun_message_ids": [id] })
@@ -178,7 +178,7 @@ fn a_result_names_the_messages_that_began_to_stream_in_its_turn() {
         init.clone(),
         streamed("m1", "One.", true),
         init.clone(),
-        // The second turn has said something when the result of the first comes.
+        // The second turn already has text when the result of the first comes.
         streamed("m2", "Two.", true),
         result("m1", "One."),
         result("m2", "Two."),
@@ -219,7 +219,7 @@ fn st001_lines_are_counted_in_the_bytes() {
         };
         assert_eq!(sentences(&replay), [""; 0], "{stdout:?}");
         assert_eq!(replay.own().counted.lines(), lines, "{stdout:?}");
-        // A parser that passes over a line before it counts it; its own sum is right.
+        // A parser that skips a line before it counts it; its own sum is correct.
         let Some(fewer) = replay.own().stats.lines.checked_sub(1) else { continue };
         let stats = &mut replay.own_mut().stats;
         stats.lines = fewer;

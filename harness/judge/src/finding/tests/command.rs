@@ -21,7 +21,7 @@ fn only_lines_that_findings_write_are_commands() {
         ("ls -la 'scenarios/a b'", true),
         (r"rm $'scenarios/a/golden/x\x1b.snap'", true),
         ("rm scenarios/a/golden/mine/telegram.snap", true),
-        // Another command.
+        // A second command in the line.
         ("$(touch pwned)", false),
         ("touch pwned", false),
         ("clitape test a; touch pwned", false),
@@ -46,7 +46,7 @@ fn only_lines_that_findings_write_are_commands() {
         ("", false),
         (" clitape test a", false),
         ("clitape", false),
-        // A quote that clitape would write in another way, or that does not end.
+        // A quote in another style than clitape's, or one that does not end.
         ("clitape test 'a'", false),
         ("clitape test \"a b\"", false),
         ("clitape test 'a b", false),

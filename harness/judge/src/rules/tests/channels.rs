@@ -1,4 +1,4 @@
-//! The rules of the event stream and of the editor, with traces that break them.
+//! Tests the rules of the event stream and of the editor with traces that break them.
 
 use clitape_recording::facts::LazyFacts;
 use clitape_recording::scenario::AcpClient;
@@ -20,7 +20,8 @@ const SEARCH: [&str; 2] = [
     r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"s","content":[{"type":"text","text":"Two:"},{"type":"text","text":"{\"content\":[{\"id\":1},{\"id\":2}]}"}]}]}}"#,
 ];
 
-/// What the rules of the event stream and of the editor find in a replay of `stdout` with these entries.
+/// Returns the violations of the rules of the event stream and of the editor in a replay of `stdout` with these
+/// entries.
 fn found(stdout: &[&str], entries: &[&str]) -> Vec<(FindingKind, String)> {
     let entries: Vec<Entry> = entries.iter().map(|line| entry(line)).collect();
     let acp = entries.iter().any(|entry| entry.lane == Lane::Acp);
@@ -29,7 +30,7 @@ fn found(stdout: &[&str], entries: &[&str]) -> Vec<(FindingKind, String)> {
     let setup = Setup { run: RunSpec::default(), channel: None, acp };
     let own = Some(OwnReports { is_faithful: true, ..OwnReports::default() });
     let seen = Observation { own, ..Observation::new(setup, entries, Arc::new(facts)) };
-    // The rules of a lane that a trace leaves out find that all is missing.
+    // The rules of a lane that a trace leaves out would report everything as missing.
     let lanes = [(Lane::Sse, "SE"), (Lane::Acp, "ED")];
     let lanes = lanes.into_iter().filter(|(lane, _)| seen.lane(*lane).next().is_some());
     let own = |kind: &FindingKind| lanes.clone().any(|(_, of)| kind.to_string().starts_with(of));

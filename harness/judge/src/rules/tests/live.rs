@@ -1,8 +1,8 @@
-//! The rules of questions and turns: each convicts a replay that breaks it.
+//! Tests the rules of questions and turns: each finds a replay that breaks it.
 
 use crate::rules::tests::*;
 
-/// The entries of a call of Bash that waits for question `q`, and of its result; `extra` is what comes between.
+/// The entries of a call of Bash that waits for question `q`, and of its result; `extra` comes between.
 fn asked(extra: &[&str]) -> Vec<String> {
     let mut entries = vec![
         r#"0 lifecycle host_message {"type":"user","text":"go"}"#.to_owned(),
@@ -96,12 +96,12 @@ fn qu004_a_question_has_the_asker_of_its_call() {
     check_question(&[start, ASKED, CLOSED, result], 4, &broken);
 }
 
-/// Two turns with an answer each, of which the first begins with other entries.
+/// Checks two turns with an answer each; the first begins with other entries.
 fn check_turns_first(first: &[&str], outcomes: [&str; 2], expect: &[(FindingKind, &str)]) {
     check_all_turns(first, &[], outcomes, expect);
 }
 
-/// Two turns with an answer each, and what breaks a rule between them.
+/// Checks two turns with an answer each; `more` breaks a rule between them.
 fn check_turns(more: &[&str], outcomes: [&str; 2], expect: &[(FindingKind, &str)]) {
     check_all_turns(&[], more, outcomes, expect);
 }
@@ -145,7 +145,7 @@ fn tn001_no_turn_ends_another() {
     let foreign = TWO.replace("m2", "m1");
     let what = "turn 2 has text of message m2, which began in another turn";
     check_turns(&[], [ONE, &foreign], &broken(what));
-    // What has come of the next turn is retracted before the outcome.
+    // The first part of the next turn is retracted before the outcome.
     let early = r#"1 lifecycle text {"message_id":"m2","delta":"b","length":2}"#;
     let back = r#"1 lifecycle retract {"message_id":"m2","length":0}"#;
     check_turns_first(&[early, back], [ONE, TWO], &[]);

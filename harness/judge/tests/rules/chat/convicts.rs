@@ -1,4 +1,4 @@
-//! Each rule convicts what breaks it and passes what does not.
+//! Tests that each rule finds the runs that break it and accepts the others.
 
 use clitape_judge::FindingKind as K;
 
@@ -12,10 +12,10 @@ mod sent_once;
 /// The answer of `three-tools`.
 const ANSWER: &str =
     "They do not agree: the server listens on port 8080, the client asks for port 8081.";
-/// Tool lines of `three-tools`, so that a turn has said what ran.
+/// A tool line of `three-tools`, with which a turn names the tools that ran.
 const TOOLS: &str = "📖 Read: server.conf";
 
-/// What is seen of a run.
+/// The observed entries of a run, with its settings.
 struct Seen<'s> {
     cassette: &'s str,
     lines: &'s [Entry],
@@ -38,7 +38,7 @@ impl Default for Seen<'_> {
     }
 }
 
-/// Judges what is seen, and expects these violations.
+/// Judges an observation, and expects these violations.
 fn check_seen(seen: Seen<'_>, expect: &[K]) -> Vec<Violation> {
     let cassette = Cassette::load(&root().join("cassettes").join(seen.cassette)).unwrap();
     let Seen { lines, turns, ending, traits, bus, .. } = seen;
@@ -55,12 +55,12 @@ fn check_seen(seen: Seen<'_>, expect: &[K]) -> Vec<Violation> {
     found
 }
 
-/// As [`check_seen`], of calls in `three-tools`.
+/// Works as [`check_seen`] with calls in `three-tools`.
 fn check(lines: &[Entry], expect: &[K]) -> Vec<Violation> {
     check_seen(Seen { lines, ..Seen::default() }, expect)
 }
 
-/// As [`check`], of another cassette.
+/// Works as [`check`] with another cassette.
 fn check_of(cassette: &str, lines: &[Entry], expect: &[K]) -> Vec<Violation> {
     check_seen(Seen { cassette, lines, ..Seen::default() }, expect)
 }
@@ -92,7 +92,7 @@ fn good_but(count: usize, more: &[Entry]) -> Vec<Entry> {
 #[test]
 fn what_a_reasonable_gateway_does_is_no_violation() {
     check(&good(), &[]);
-    // The answer with all that the model said, with a status above and a footer below, in markup.
+    // The answer with all texts of the model, with a status above and a footer below, in markup.
     let all = "✅ Done in 12 s\n\nLet me look at both files.\n\nNow the other one.\n\nI'll compare the two lines.\n\n";
     check(&good_but(1, &[edit(9_000, 7, &format!("{all}{ANSWER}\n\n$0.02 · 3 tools"))]), &[]);
     let html = "They <b>do not</b> agree: the server listens on port <code>8080</code>, the client asks for port 8081.";
@@ -104,7 +104,7 @@ fn what_a_reasonable_gateway_does_is_no_violation() {
     // The final message comes before the draft is deleted; reactions come later.
     let reaction = call(12_000, "setMessageReaction", serde_json::json!({ "message_id": 1 }));
     check(&good_but(1, &[send(9_000, 8, ANSWER), delete(10_000, 7), reaction]), &[]);
-    // Each part is a message of its own.
+    // Each part is a separate message.
     let parts = [
         send(1_000, 2, "Let me look at both files."),
         send(2_000, 3, TOOLS),
@@ -137,7 +137,7 @@ fn sb003_no_markup_is_shown_as_text() {
     check_text(&format!("<b>Answer</b>\n{ANSWER}"), &[K::AnswerAltered]);
     check_text(&ANSWER.replace('.', "\\."), &[K::AnswerAltered]);
     check_text(&format!("{ANSWER} &amp; more"), &[K::AnswerAltered]);
-    // Markdown that is shown as it is written is a choice.
+    // Markdown that is shown unchanged is a choice.
     check_text(&ANSWER.replace("agree", "**agree**"), &[]);
 }
 
@@ -185,7 +185,7 @@ fn sb007_a_failure_is_told() {
     check_failed(&[draft.clone(), edit(6_000, 1, "The agent ended without an answer.")], &[]);
     check_failed(std::slice::from_ref(&draft), &[K::FailureUntold]);
     check_failed(&[], &[K::FailureUntold]);
-    // Without the times of the turn, only an empty chat says nothing for sure.
+    // Without the times of the turn, only an empty chat is certain to be wrong.
     check_of(failed, &[draft], &[]);
 }
 
@@ -221,7 +221,7 @@ fn sb012_the_screen_is_never_blank() {
     let lines = good_but(1, &[delete(5_000, 7), send(9_000, 8, ANSWER)]);
     let found = check(&lines, &[K::BlankScreen]);
     assert!(found[0].sentence.contains("saw nothing of it for 4.0 s"), "{found:?}");
-    // Another message of the turn was there.
+    // Another message of the turn was visible.
     let lines =
         good_but(1, &[send(4_500, 8, "Working on it"), delete(5_000, 7), send(9_000, 9, ANSWER)]);
     check(&lines, &[]);
@@ -282,7 +282,7 @@ fn sb018_sb019_questions_are_asked_and_closed() {
         check_seen(Seen { cassette, lines, traits: asks, ..Seen::default() }, expect);
     };
     let answer = "The file made.txt is there.";
-    // Without a tool for permissions there is nothing to ask.
+    // Without a tool for permissions the CLI can't ask.
     let lines = &[send(8_000, 6, answer)];
     let (cassette, traits) =
         ("permission-allow/2.1.330", SubjectTraits { lets_claude_ask: false, ..asks });
@@ -301,7 +301,7 @@ fn sb018_sb019_questions_are_asked_and_closed() {
     let closed = call(3_100, "editMessageReplyMarkup", serde_json::json!({ "message_id": 5 }));
     let last = send(8_000, 6, answer);
     check_asked(&[question.clone(), press.clone(), closed, last.clone()], &[]);
-    // The last call may come soon after the press: no further one came before the run was over.
+    // The last call may come soon after the press, because the run was over before a further one.
     for last in [send(3_400, 6, answer), last.clone()] {
         check_asked(&[question.clone(), press.clone(), last], &[K::ButtonsLeft]);
     }
@@ -355,7 +355,7 @@ fn gw014_two_edits_of_one_message_are_not_under_way_at_a_time() {
     };
     check(&good_but(1, &[slow(7), edit(5_900, 7, ANSWER)]), &[]);
     check(&good_but(1, &[slow(7), edit(5_500, 7, ANSWER)]), &[K::CallsOverlap]);
-    // Of two messages, none takes the place of the other.
+    // Neither of two messages replaces the other.
     let other = [send(4_000, 8, TOOLS), slow(8), edit(5_500, 7, ANSWER)];
     check(&good_but(1, &other), &[]);
 }
@@ -372,7 +372,7 @@ fn sb024_sb025_the_server_is_left_in_peace() {
     let last = |at: u64| good_but(1, &[limited.clone(), edit(at, 7, ANSWER)]);
     check(&last(8_100), &[]);
     check(&last(6_000), &[K::WaitIgnored]);
-    // The call was under way when the answer came.
+    // The call was in progress when the answer came.
     check(&last(5_030), &[]);
     let edits = |every: u64| -> Vec<Entry> {
         let edit = |n: u64| edit(5_000 + n * every, 7, &format!("{TOOLS} {n}"));

@@ -1,4 +1,4 @@
-//! What a person is asked is shown before they press: in any form, and all of it.
+//! Tests that a person sees the whole subject of a question before they press, in any form.
 
 use clitape_recording::text::asked::AskedText;
 use serde_json::{Value, json};
@@ -18,13 +18,13 @@ fn command() -> String {
     }
 }
 
-/// A new message, with the buttons of a question.
+/// Makes a new message with the buttons of a question.
 fn asks(at: u64, id: i64, text: &str) -> Entry {
     let buttons = json!([["Allow", "Deny"]]);
     call(at, "sendMessage", json!({ "message_id": id, "text": text, "buttons": buttons }))
 }
 
-/// A run in which the person is asked with these calls, the last of which has the buttons, and allows it.
+/// Makes a run in which the person is asked with these calls, the last of which has the buttons, and allows the call.
 fn run(asking: &[Entry]) -> Vec<Entry> {
     let id = asking.last().unwrap().data["message_id"].clone();
     let press = call(8_000, "(press)", json!({ "message_id": id, "label": "Allow" }));
@@ -95,12 +95,12 @@ fn sb034_no_part_of_a_command_is_left_out() {
         assert!(found[0].sentence.contains(missing), "{missing}: {found:?}");
         assert!(found[0].sentence.contains("the person pressed “Allow” at 8.0 s"), "{found:?}");
     }
-    // What comes after the press comes too late.
+    // A text after the press comes too late.
     let mut entries = run(&[asks(4_000, 9, "May Bash run?")]);
     entries.push(send(8_050, 10, &command));
     entries.sort_by_key(|entry| entry.at);
     check_of(LONG, &entries, &convicted);
-    // A gateway that is never pressed is not judged by this rule.
+    // A gateway without a press is not judged by this rule.
     let without: Vec<Entry> =
         run(&[asks(4_000, 9, "?")]).into_iter().filter(|entry| entry.kind != "(press)").collect();
     check_of(LONG, &without, &[]);

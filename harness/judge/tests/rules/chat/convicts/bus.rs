@@ -1,8 +1,8 @@
-//! The rules of an event bus.
+//! Tests the rules of an event bus.
 
 use super::*;
 
-/// The events of a bus with the calls of `three-tools`, without the last `missing` of them.
+/// Makes the events of a bus with the calls of `three-tools`, without the last `missing` of them.
 fn bus_of_three_tools(missing: usize) -> Vec<SubjectEvent> {
     let cassette = Cassette::load(&root().join("cassettes/three-tools/2.1.329")).unwrap();
     let text =
@@ -39,10 +39,10 @@ fn sb032_the_bus_has_every_call() {
     assert!(found[0].sentence.contains(words), "{found:?}");
     let found = check_bus(bus_of_three_tools(1), &[K::BusUntold]);
     assert!(found[0].sentence.contains("the first result that is missing is of Bash"), "{found:?}");
-    // A bus without ids is known by the names of the tools.
+    // On a bus without ids, calls are found by the names of their tools.
     let nameless = |event: SubjectEvent| SubjectEvent { id: None, ..event };
     check_bus(bus_of_three_tools(0).into_iter().map(nameless).collect(), &[]);
-    // A process that goes on with the session has ids of its own.
+    // A process that resumes the session has other ids.
     let cassette = Cassette::load(&root().join("cassettes/three-tools/2.1.329")).unwrap();
     let tools = Facts::of(&cassette).turn_facts().remove(0).tools;
     let other = |event: SubjectEvent| {

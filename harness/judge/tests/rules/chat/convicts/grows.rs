@@ -1,4 +1,4 @@
-//! A text that grows in the chat does not become shorter.
+//! Tests that a text that grows in the chat does not become shorter.
 
 use super::*;
 
