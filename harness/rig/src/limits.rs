@@ -11,8 +11,7 @@ use clitape_gateway::ByteSize;
 use clitape_recording::limits::OutputLimits;
 
 pub use clitape_process::kept::{Full, Held, KeptBytes};
-pub use clitape_recording::limits::KEPT;
-pub use clitape_recording::limits::{json_bytes, map_bytes, parsed_bytes};
+pub use clitape_recording::limits::{KEPT, json_bytes, map_bytes, parsed_bytes};
 pub use clitape_recording::trace::entry_bytes;
 
 /// The limits of a run of a gateway or an agent.

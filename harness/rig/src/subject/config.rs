@@ -35,10 +35,9 @@ use toml::{Table, Value};
 use super::error::SubjectError;
 use super::spec::{
     CallSpec, ChatKind, ChatReach, Chats, FirstStep, Front, GatewaySpec, HostKind, InstallSpec,
-    ParserSpec, PressLabels, Ready, ReadySign, ReplaySpec, Started, Starts, Subject, SubjectKind,
-    Writers,
+    PLACES, ParserSpec, PressLabels, Ready, ReadySign, ReplaySpec, Started, Starts, Subject,
+    SubjectKind, Writers, unknown_place,
 };
-use crate::subject::spec::{PLACES, unknown_place};
 
 /// The name of the file.
 pub const FILE: &str = "clitape.toml";
