@@ -66,8 +66,8 @@ fn a_command_without_threads_goes_on_or_says_what_it_lacks() {
     }
     for (args, enough) in [
         (&["list"][..], Some(1)),
-        (&["test"], Some(2)),
-        (&["test", "--jobs", "1"], Some(2)),
+        (&["test"], Some(3)),
+        (&["test", "--jobs", "1"], Some(3)),
         (&["sweep", "--seeds", "4"], Some(2)),
         (&["proof", "plain-text", "--no-png", "--out", "out"], Some(1)),
         (&["collect", "http://localhost:9/"], Some(2)),

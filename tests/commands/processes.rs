@@ -200,8 +200,8 @@ fn sixty_signals_end_commands_whose_subjects_ignore_them() {
             match output.status.code() {
                 // It had not installed its handler yet.
                 None => assert_eq!(output.status.signal(), Some(signal as i32), "{told}"),
-                // A fast machine has finished by then.
-                Some(3) if arguments.ends_with("loud") => {}
+                // What was judged until then is reported, and a fast machine has finished.
+                Some(3) if arguments.starts_with("test") && told.contains("1 finding") => {}
                 Some(code) => assert!(code == 4 && told.contains("stopped"), "{told}"),
             }
             wait_for_silence_of(&root, &what);

@@ -122,8 +122,9 @@ pub(super) fn test_own(
     open: OpenOutput,
     quiet: bool,
 ) -> anyhow::Result<ExitStatus> {
-    let stop = stop_on_signals()?;
-    let options = SuiteOptions { stop: Some(&stop), ..options };
+    // Without a thread for it, a signal ends the command at once.
+    let stop = stop_on_signals().ok();
+    let options = SuiteOptions { stop: stop.as_deref(), ..options };
     let mut printer = TrialPrinter::new(open, quiet)?;
     let mut suite = run_suite(workspace, options, |event| {
         printer.show(&event);
@@ -241,6 +242,11 @@ impl TrialPrinter {
         }
         if let Some(stakes) = &stakes {
             marks(stakes, out.styled())?;
+        }
+        if suite.is_stopped && suite.unchecked == 0 {
+            out.line(
+                "stopped by a signal after all scenarios were judged, before the subject had ended",
+            )?;
         }
         if suite.unchecked > 0 {
             let why = match suite.is_stopped {
