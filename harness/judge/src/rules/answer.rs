@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use clitape_recording::chat::{MessageHistory, SeenMessage};
 use clitape_recording::facts::TurnEnding;
 use clitape_recording::text::markup::without_tags;
+use clitape_recording::trace::Entry;
 
 use crate::case::{Broken, Case, DueAnswer, by_index, whole};
 use crate::words::{
@@ -269,12 +270,12 @@ const CLOCKS_MS: u64 = 50;
 /// has ended.
 pub(crate) fn failure_untold(case: Case<'_>) -> Option<Broken<'_>> {
     let mut failed = case.played().filter_map(|(number, turn)| match &turn.ending {
-        TurnEnding::Failed(words) => Some((number, RESULT_MS, words.as_str())),
+        TurnEnding::Failed(words) => Some((number, turn, RESULT_MS, words.as_str())),
         // The end alone shows that no result will come.
-        TurnEnding::CutOff => Some((number, CLOCKS_MS, "")),
+        TurnEnding::CutOff => Some((number, turn, CLOCKS_MS, "")),
         TurnEnding::Answered | TurnEnding::Silent | TurnEnding::Interrupted => None,
     });
-    failed.find_map(|(number, before, words)| {
+    failed.find_map(|(number, facts, before, words)| {
         let what = match words {
             "" => "the turn failed: the CLI ended without a result".to_owned(),
             words => format!("the turn failed ({})", quoted(words)),
@@ -286,9 +287,15 @@ pub(crate) fn failure_untold(case: Case<'_>) -> Option<Broken<'_>> {
         let ended = case.times(number)?.ended_ms?;
         // The time until the next turn begins.
         let next = case.times(number + 1).map_or(u64::MAX, |next| next.began_ms);
-        let is_told = case
-            .shown()
-            .any(|(_, entry)| entry.sets_text() && entry.at + before >= ended && entry.at < next);
+        // A draft may come late; it has only what the model said.
+        let says_more = |entry: &Entry| {
+            let text = entry.plain_text();
+            text.lines().any(|line| !facts.texts().any(|said| said.contains(line.trim())))
+        };
+        let is_told = case.shown().any(|(_, entry)| {
+            let is_then = entry.at + before >= ended && entry.at < next;
+            entry.sets_text() && is_then && says_more(entry)
+        });
         // The CLI's own words about the failure may have been streamed before.
         let pages = case.end_pages();
         let is_told =

@@ -185,6 +185,9 @@ fn sb007_a_failure_is_told() {
     check_failed(&[draft.clone(), edit(6_000, 1, "The agent ended without an answer.")], &[]);
     check_failed(std::slice::from_ref(&draft), &[K::FailureUntold]);
     check_failed(&[], &[K::FailureUntold]);
+    // What the model had said, shown late, says nothing of the failure.
+    let late = edit(6_000, 1, "The build is made of four stag");
+    check_failed(&[draft.clone(), late], &[K::FailureUntold]);
     // Without the times of the turn, only an empty chat is certain to be wrong.
     check_of(failed, &[draft], &[]);
 }
