@@ -13,7 +13,7 @@ use clitape_recording::scenario::Workspace;
 use clitape_recording::text::plural;
 use clitape_rig::limits::RigLimits;
 use clitape_rig::subject::{
-    CheckLine, Front, NamedGateway, OutputLog, RigHost, Subject, SubjectKind, Subjects, check,
+    CheckLine, Front, NamedGateway, OutputLog, RigHost, SubjectKind, SubjectSpec, Subjects, check,
     review,
 };
 use clitape_runner::suite::SuiteRun;
@@ -71,7 +71,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         SubjectCommand::Check(args) => {
             let CheckArgs { subject, consent, log, rig_limits } = &**args;
             let (name, version) = split(subject);
-            let (name, Subject::Gateway(spec)) = subjects.get(name)? else {
+            let (name, SubjectSpec::Gateway(spec)) = subjects.get(name)? else {
                 bail!("{name} is no gateway; run `clitape test --subject {name}`");
             };
             let machine = Machine::new(rig_limits.limits())?.with_log(log)?;
@@ -94,15 +94,15 @@ fn list(subjects: &Subjects) -> anyhow::Result<ExitStatus> {
     let mut out = terminal::stdout();
     for (name, subject) in &subjects.subjects {
         let (kind, command) = match subject {
-            Subject::Gateway(spec) => {
+            SubjectSpec::Gateway(spec) => {
                 let kind = match spec.front {
                     Front::Chat => format!("gateway, {}", spec.host),
                     Front::Editor => SubjectKind::Agent.to_string(),
                 };
                 (kind, spec.command.join(" "))
             }
-            Subject::Parser(spec) => ("parser".to_owned(), spec.call.command.join(" ")),
-            Subject::Replay(spec) => ("replay".to_owned(), spec.call.command.join(" ")),
+            SubjectSpec::Parser(spec) => ("parser".to_owned(), spec.call.command.join(" ")),
+            SubjectSpec::Replay(spec) => ("replay".to_owned(), spec.call.command.join(" ")),
             _ => continue,
         };
         out.line(format_args!("{name:<20} {kind:<18} {command}"))?;
@@ -214,7 +214,7 @@ pub(crate) fn gateway<'a>(
 ) -> anyhow::Result<NamedGateway<'a>> {
     let (name, version) = split(subject);
     match subjects.get(name)? {
-        (name, Subject::Gateway(spec)) => {
+        (name, SubjectSpec::Gateway(spec)) => {
             Ok(NamedGateway { name, version, spec: spec.at_version(version) })
         }
         (name, _) => bail!(

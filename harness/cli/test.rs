@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use clitape_recording::scenario::Workspace;
 use clitape_rig::subject::{
-    Conditions, NamedGateway, NamedParser, NamedReplay, Subject, SubjectOptions, SubjectSuite,
+    Conditions, NamedGateway, NamedParser, NamedReplay, SubjectOptions, SubjectSpec, SubjectSuite,
     Subjects, page_of_run, test, test_parser, test_replay,
 };
 use clitape_runner::check::FailureMemory;
@@ -125,11 +125,11 @@ fn test_subject(
     machine.ask(workspace, &subjects, subject, Confirmation { yes: args.yes, quiet })?;
     let (name, version) = split(subject);
     let (name, spec) = subjects.get(name)?;
-    if !matches!(spec, Subject::Gateway(_)) && !conditions.are_recorded() {
+    if !matches!(spec, SubjectSpec::Gateway(_)) && !conditions.are_recorded() {
         bail!("{name} is no gateway, so that it has neither a pace nor a chat server");
     }
     let gateway = match spec {
-        Subject::Gateway(_) => Some(gateway(&subjects, subject)?),
+        SubjectSpec::Gateway(_) => Some(gateway(&subjects, subject)?),
         _ => None,
     };
     if let Some(gateway) = gateway {
@@ -143,11 +143,11 @@ fn test_subject(
     let rig = machine.rig(workspace);
     let mut tell = |event: TrialEvent<'_>| printer.show(&event);
     let suite = match (spec, gateway) {
-        (Subject::Parser(spec), _) => {
+        (SubjectSpec::Parser(spec), _) => {
             let run = test_parser(NamedParser { name, version, spec }, suite, rig, &mut tell)?;
             SubjectSuite { run, ..SubjectSuite::default() }
         }
-        (Subject::Replay(spec), _) => {
+        (SubjectSpec::Replay(spec), _) => {
             let run = test_replay(NamedReplay { name, version, spec }, suite, rig, &mut tell)?;
             SubjectSuite { run, ..SubjectSuite::default() }
         }

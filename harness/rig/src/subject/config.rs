@@ -35,8 +35,8 @@ use toml::{Table, Value};
 use super::error::SubjectError;
 use super::spec::{
     CallSpec, ChatKind, ChatReach, Chats, FirstStep, Front, GatewaySpec, HostKind, InstallSpec,
-    PLACES, ParserSpec, PressLabels, Ready, ReadySign, ReplaySpec, Started, Starts, Subject,
-    SubjectKind, Writers, unknown_place,
+    PLACES, ParserSpec, PressLabels, Ready, ReadySign, ReplaySpec, Started, Starts, SubjectKind,
+    SubjectSpec, Writers, unknown_place,
 };
 
 /// The name of the file.
@@ -48,7 +48,7 @@ pub struct Subjects {
     /// The path of the file.
     pub path: PathBuf,
     /// The subjects by name.
-    pub subjects: BTreeMap<SubjectName, Subject>,
+    pub subjects: BTreeMap<SubjectName, SubjectSpec>,
 }
 
 #[derive(Deserialize)]
@@ -235,7 +235,7 @@ impl Subjects {
     /// # Errors
     ///
     /// [`SubjectError::Unknown`], which names the subjects that exist.
-    pub fn get(&self, name: &str) -> Result<(&SubjectName, &Subject), SubjectError> {
+    pub fn get(&self, name: &str) -> Result<(&SubjectName, &SubjectSpec), SubjectError> {
         self.subjects.get_key_value(name).ok_or_else(|| {
             let known = self.subjects.keys().map(SubjectName::as_str);
             let hint = suggestion(name, known.clone());
@@ -251,7 +251,7 @@ impl Subjects {
 
 /// Returns the subject of this name, with the keys that it takes from others, and with the versions that have keys of
 /// their own.
-fn subject_of(tables: &toml::Table, name: &str) -> Result<Subject, Complaint> {
+fn subject_of(tables: &toml::Table, name: &str) -> Result<SubjectSpec, Complaint> {
     let like = |what| Complaint { key: "like", what };
     let one = |version: Option<&str>| {
         let keys = subject_keys(tables, name, version).map_err(like)?;
@@ -259,9 +259,9 @@ fn subject_of(tables: &toml::Table, name: &str) -> Result<Subject, Complaint> {
         file.or_else(|error: toml::de::Error| complain("like", error.message()))?.subject()
     };
     let mut subject = one(None)?;
-    if let Subject::Gateway(spec) = &mut subject {
+    if let SubjectSpec::Gateway(spec) = &mut subject {
         for version in subject_versions(tables, name).map_err(like)? {
-            if let Subject::Gateway(of_version) = one(Some(&version))? {
+            if let SubjectSpec::Gateway(of_version) = one(Some(&version))? {
                 spec.versions.insert(version, *of_version);
             }
         }
@@ -270,7 +270,7 @@ fn subject_of(tables: &toml::Table, name: &str) -> Result<Subject, Complaint> {
 }
 
 impl SubjectFile {
-    fn subject(mut self) -> Result<Subject, Complaint> {
+    fn subject(mut self) -> Result<SubjectSpec, Complaint> {
         let Some(kind) = self.kind else {
             return complain("kind", "it is missing; write gateway, agent, parser or replay");
         };
@@ -286,11 +286,15 @@ impl SubjectFile {
             );
         }
         Ok(match kind {
-            SubjectKind::Gateway => Subject::Gateway(Box::new(self.gateway(command, Front::Chat)?)),
-            SubjectKind::Agent => Subject::Gateway(Box::new(self.gateway(command, Front::Editor)?)),
+            SubjectKind::Gateway => {
+                SubjectSpec::Gateway(Box::new(self.gateway(command, Front::Chat)?))
+            }
+            SubjectKind::Agent => {
+                SubjectSpec::Gateway(Box::new(self.gateway(command, Front::Editor)?))
+            }
             SubjectKind::Parser => {
                 let (kinds, started) = (self.kinds.take(), self.started);
-                Subject::Parser(Box::new(ParserSpec {
+                SubjectSpec::Parser(Box::new(ParserSpec {
                     kinds: kinds.unwrap_or_default(),
                     started: started.unwrap_or_default(),
                     call: self.call(command)?,
@@ -298,7 +302,7 @@ impl SubjectFile {
             }
             SubjectKind::Replay => {
                 let traits = self.traits(SubjectTraits::default());
-                Subject::Replay(Box::new(ReplaySpec { traits, call: self.call(command)? }))
+                SubjectSpec::Replay(Box::new(ReplaySpec { traits, call: self.call(command)? }))
             }
         })
     }

@@ -55,6 +55,6 @@ pub use run::{ClaudeStarts, InVain, RunEvent};
 pub use spec::{
     CallSpec, ChatKind, ChatReach, Chats, Conditions, FirstStep, Front, GatewaySpec, HostKind,
     InstallSpec, NamedGateway, ParserSpec, PressLabels, Printing, Ready, ReadySign, ReplaySpec,
-    Started, Starts, Subject, SubjectKind, Writers,
+    Started, Starts, SubjectKind, SubjectSpec, Writers,
 };
 pub use suite::{GatewaySelection, SubjectOptions, SubjectSuite, select, test};

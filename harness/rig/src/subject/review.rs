@@ -11,7 +11,7 @@ use super::config::FILE;
 use super::prepare::BUILD;
 use super::spec::{
     CallSpec, FirstStep, GatewaySpec, InstallSpec, ParserSpec, Places, PressLabels, Ready,
-    ReadySign, ReplaySpec, Subject, Writers, Writing,
+    ReadySign, ReplaySpec, SubjectSpec, Writers, Writing,
 };
 
 /// The most bytes of a command that is listed on one line.
@@ -19,18 +19,18 @@ const LINE: usize = 100;
 
 /// Lists the programs that a subject runs. The digest covers all settings that decide what runs, the version, and the
 /// folder `root` of its `clitape.toml`, because the same command runs another program in another folder.
-pub fn review(subject: &Subject, version: Option<&str>, root: &Path) -> Review {
+pub fn review(subject: &SubjectSpec, version: Option<&str>, root: &Path) -> Review {
     let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     let mut listing = Listing::default();
     match subject {
-        Subject::Gateway(spec) => listing.gateway(spec.at_version(version), version),
-        Subject::Parser(spec) => {
+        SubjectSpec::Gateway(spec) => listing.gateway(spec.at_version(version), version),
+        SubjectSpec::Parser(spec) => {
             // The kinds to compare, and the number of starts, do not change the program.
             let ParserSpec { call, kinds: _, started: _ } = &**spec;
             listing.hash("kind", ["parser"]);
             listing.call(call, version);
         }
-        Subject::Replay(spec) => {
+        SubjectSpec::Replay(spec) => {
             let ReplaySpec { call, traits: _ } = &**spec;
             listing.hash("kind", ["replay"]);
             listing.call(call, version);

@@ -16,7 +16,7 @@ use crate::chat_server::Faults;
 /// A subject.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Subject {
+pub enum SubjectSpec {
     /// A program between a person and `claude`; the person uses a chat or an editor.
     Gateway(Box<GatewaySpec>),
     /// A program that reads the bytes of stdout and prints lifecycle entries.

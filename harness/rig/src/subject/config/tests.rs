@@ -11,7 +11,7 @@ fn parse(text: &str) -> Result<Subjects, SubjectError> {
 pub(in crate::subject) fn gateway(more: &str) -> GatewaySpec {
     let mut subjects = parse(&format!("{MINE}{more}")).unwrap().subjects;
     match subjects.pop_first().unwrap().1 {
-        Subject::Gateway(spec) => *spec,
+        SubjectSpec::Gateway(spec) => *spec,
         other => panic!("{other:?}"),
     }
 }
@@ -100,7 +100,7 @@ fn a_subject_has_the_keys_of_another_and_those_of_a_version() {
     );
     let subjects = parse(&text).unwrap();
     let spec = |name: &str, version: Option<&str>| match subjects.get(name).unwrap().1 {
-        Subject::Gateway(spec) => spec.at_version(version).clone(),
+        SubjectSpec::Gateway(spec) => spec.at_version(version).clone(),
         other => panic!("{other:?}"),
     };
     assert_eq!(spec("mine", None).values["mode"], "progress");
@@ -138,7 +138,9 @@ fn a_subject_that_is_not_there_is_suggested() {
 fn an_agent_is_a_gateway_with_an_editor() {
     let agent = MINE.replace("gateway", "agent");
     let mut subjects = parse(&format!("{agent}at_once = 2\n")).unwrap().subjects;
-    let Some((_, Subject::Gateway(spec))) = subjects.pop_first() else { panic!("{subjects:?}") };
+    let Some((_, SubjectSpec::Gateway(spec))) = subjects.pop_first() else {
+        panic!("{subjects:?}")
+    };
     assert_eq!((spec.front, spec.host, spec.idle_s), (Front::Editor, HostKind::Live, 2));
     assert_eq!((spec.ready.sign, spec.at_once), (ReadySign::Greeting, 2));
     assert!(spec.traits.asks_questions);

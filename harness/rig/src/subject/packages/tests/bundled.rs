@@ -7,7 +7,7 @@ use nix::unistd::Pid;
 
 use crate::subject::config::Subjects;
 use crate::subject::packages::*;
-use crate::subject::spec::{Places, Subject};
+use crate::subject::spec::{Places, SubjectSpec};
 
 /// Makes a folder with these files.
 fn tree(files: &[&str]) -> (tempfile::TempDir, PathBuf) {
@@ -131,7 +131,7 @@ fn a_gateway_that_is_given_claude_is_not_refused() {
         let toml = format!("[subject.a]\nkind = 'gateway'\ncommand = ['a']\n{settings}\n");
         fs::write(root.join("clitape.toml"), toml).unwrap();
         let subjects = Subjects::load(&root).unwrap();
-        let (_, Subject::Gateway(spec)) = subjects.get("a").unwrap() else { unreachable!() };
+        let (_, SubjectSpec::Gateway(spec)) = subjects.get("a").unwrap() else { unreachable!() };
         let is_named = spec.has_place(&["{claude}", "{bin}"], Places::default(), &root);
         let refused = bundled_refusal(&found, is_named).map(|error| error.to_string());
         assert_eq!(refused.is_some(), is_refused, "{settings}: {refused:?}");
