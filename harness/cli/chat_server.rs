@@ -10,10 +10,11 @@ use anyhow::{Context as _, bail};
 use clitape_gateway::ByteSize;
 use clitape_recording::files;
 use clitape_rig::chat_server::{
-    ChatServer, ChatServerSettings, Faults, ListedFault, PaceLimits, PersonScript, SCRIPT_CHAT,
+    ChatServer, ChatServerSettings, PaceLimits, PersonScript, SCRIPT_CHAT,
 };
 use clitape_rig::limits::{ChatServerLimits, KeptBytes};
 
+use crate::conditions::ChatFaultArgs;
 use crate::exit::ExitStatus;
 use crate::input::named;
 use crate::rig_limits::{ChatLimitArgs, KeptLimit};
@@ -48,16 +49,8 @@ pub(crate) struct Args {
     /// How often the bot may write: telegram, strict (no bursts) or none
     #[arg(long, value_name = "WHICH", default_value_t = PaceLimits::Telegram)]
     limits: PaceLimits,
-    /// Calls of each chat that go wrong, such as 2:rate-limit:30s,sendMessage:2:lost-reply,6:reset
-    #[arg(long, value_name = "N:FAULT", value_delimiter = ',', conflicts_with = "seed")]
-    faults: Vec<ListedFault>,
-    /// Let calls go wrong at random, by this seed
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
-    /// With --seed: how many calls of a hundred go wrong
-    #[arg(long, value_name = "PERCENT", default_value_t = 20, requires = "seed",
-        value_parser = clap::value_parser!(u8).range(1..=100))]
-    rate: u8,
+    #[command(flatten)]
+    faults: ChatFaultArgs,
     /// A chat that is there before the person writes; a negative number is a group's
     #[arg(long, value_name = "N", default_values_t = [SCRIPT_CHAT], allow_negative_numbers = true)]
     chat: Vec<i64>,
@@ -92,11 +85,7 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
         bot_username: args.bot_name.clone().unwrap_or_else(|| defaults.bot_username.clone()),
         latency: Duration::from_millis(args.latency),
         pace: args.limits,
-        faults: match args.seed {
-            Some(seed) => Faults::Seeded { seed, percent: args.rate },
-            None if args.faults.is_empty() => Faults::None,
-            None => Faults::Listed(args.faults.clone()),
-        },
+        faults: args.faults.faults(),
         chats: args.chat.clone(),
         private_topics: args.topics,
         script: script.transpose()?,

@@ -1,4 +1,4 @@
-//! The options for the conditions under which a gateway is tested.
+//! The options for the conditions under which a gateway is tested, and for the faults of a chat server.
 
 use anyhow::bail;
 use clitape_rig::chat_server::{Faults, ListedFault};
@@ -10,7 +10,14 @@ pub(crate) struct ConditionArgs {
     /// Let claude print a line each so many milliseconds, instead of as it was recorded
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=60_000))]
     pace: Option<u64>,
-    /// Calls of each chat that go wrong, such as 2:rate-limit:30s,sendMessage:2:lost-reply
+    #[command(flatten)]
+    chat: ChatFaultArgs,
+}
+
+/// The calls that go wrong, for the commands with a chat server
+#[derive(clap::Args)]
+pub(crate) struct ChatFaultArgs {
+    /// Calls of each chat that go wrong, such as 2:rate-limit:30s,sendMessage:2:lost-reply,6:reset
     #[arg(long, value_name = "FAULTS", value_delimiter = ',', conflicts_with = "chat_seed")]
     chat_faults: Vec<ListedFault>,
     /// Let calls of each chat go wrong at random, by this seed
@@ -22,18 +29,30 @@ pub(crate) struct ConditionArgs {
     chat_rate: u8,
 }
 
+impl ChatFaultArgs {
+    /// Returns the faults that the options ask for.
+    pub(crate) fn faults(&self) -> Faults {
+        match self.chat_seed {
+            Some(seed) => Faults::Seeded { seed, percent: self.chat_rate },
+            None if self.chat_faults.is_empty() => Faults::None,
+            None => Faults::Listed(self.chat_faults.clone()),
+        }
+    }
+
+    /// Adds the names that the options of `clitape chat-server` had first.
+    pub(crate) fn with_old_names(chat_server: clap::Command) -> clap::Command {
+        let names = [("chat_faults", "faults"), ("chat_seed", "seed"), ("chat_rate", "rate")];
+        names.into_iter().fold(chat_server, |command, (option, old)| {
+            command.mut_arg(option, |option| option.alias(old))
+        })
+    }
+}
+
 impl ConditionArgs {
     /// Returns the conditions that the options ask for; `seed` is that of `claude`'s output.
     pub(crate) fn conditions(&self, seed: Option<u64>) -> Conditions {
         let paced = self.pace.map_or(Printing::Recorded, Printing::Paced);
-        Conditions {
-            printing: seed.map_or(paced, Printing::Seeded),
-            faults: match self.chat_seed {
-                Some(seed) => Faults::Seeded { seed, percent: self.chat_rate },
-                None if self.chat_faults.is_empty() => Faults::None,
-                None => Faults::Listed(self.chat_faults.clone()),
-            },
-        }
+        Conditions { printing: seed.map_or(paced, Printing::Seeded), faults: self.chat.faults() }
     }
 }
 

@@ -53,6 +53,8 @@ use clitape_process::{ENTER, SUPERVISE, enter, supervise, supervise_with};
 use clitape_recording::scenario::Workspace;
 use tikv_jemallocator::Jemalloc;
 
+use crate::conditions::ChatFaultArgs;
+
 /// The allocator of the process. It is faster than that of the system for the many short strings and small trees of a
 /// run (docs/performance.md has the numbers).
 #[global_allocator]
@@ -200,7 +202,7 @@ fn main() -> ExitCode {
 
 /// Builds the command with all its arguments.
 fn command() -> clap::Command {
-    Args::command()
+    Args::command().mut_subcommand("chat-server", ChatFaultArgs::with_old_names)
 }
 
 /// Returns the workspace that `--root` names, or the current folder, even inside another workspace.

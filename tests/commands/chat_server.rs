@@ -237,3 +237,21 @@ fn a_flood_of_long_requests_takes_little_memory() {
     let silent: Vec<_> = (0..600).map_while(|_| TcpStream::connect(&served.host).ok()).collect();
     assert!(served.call("getMe", "{}").contains("\"ok\":true"), "{} lock it", silent.len());
 }
+
+#[test]
+fn faults_have_the_names_that_they_have_in_every_command() {
+    let refused = |option: &str, value: &str| {
+        let out = clitape().args(["chat-server", option, value]).output().expect("it runs");
+        assert_eq!(out.status.code(), Some(2), "{option}");
+        String::from_utf8(out.stderr).expect("text")
+    };
+    for (option, old, wrong) in [
+        ("--chat-faults", "--faults", "2:storm"),
+        ("--chat-seed", "--seed", "x"),
+        ("--chat-rate", "--rate", "101"),
+    ] {
+        let told = refused(option, wrong);
+        assert!(told.contains(option), "{told}");
+        assert_eq!(refused(old, wrong), told);
+    }
+}

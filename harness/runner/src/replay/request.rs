@@ -46,7 +46,13 @@ pub struct ReplayRequest {
     pub run: RunSpec,
     /// A fault at a call of the chat's server, such as 2:rate-limit:3s, 2:slow:700ms,
     /// 2:not-modified, 2:server-error, 2:hang or 2:lost-reply; may be given several times
-    #[arg(long = "fault", value_name = "FAULT", conflicts_with = "plan")]
+    #[arg(
+        long = "fault",
+        visible_alias = "chat-faults",
+        value_name = "FAULT",
+        value_delimiter = ',',
+        conflicts_with = "plan"
+    )]
     pub faults: Vec<Fault>,
     /// Cut and delay at random; the same seed gives the same plan
     #[arg(long, value_name = "N")]
