@@ -16,10 +16,11 @@ use allocation_counter::measure;
 use clitape_gateway::session::{resumability, transcript};
 use clitape_judge::judge;
 use clitape_recording::cassette::import;
-use clitape_recording::scenario::Workspace;
+use clitape_recording::scenario::{Seeds, Workspace};
 use clitape_recording::secrets::scan;
 use clitape_runner::report::page;
-use clitape_runner::suite::ProofCase;
+use clitape_runner::suite::select::Selection;
+use clitape_runner::suite::{GatheredCases, OwnGateway, SuiteOptions, run};
 use libtest_mimic::{Arguments, Failed, Trial};
 use long_transcript::print_transcript;
 use shapes::{Shape, entries_of, replayed};
@@ -127,12 +128,14 @@ fn work_of_page(bytes: usize) -> [f64; 3] {
         assert!(status.unwrap().success(), "{args:?}");
     }
     let workspace = Workspace::at(dir.path());
-    let mut scenario = workspace.scenario_of(&"long".parse().unwrap()).unwrap();
+    let selection = Selection::everything(&workspace).unwrap();
     // A page shows the canonical replays.
-    scenario.sweep.plans = 0;
-    let case = [ProofCase::judge(&workspace, scenario, &"2.1.330".parse().unwrap()).unwrap()];
+    let (cases, seeds) = (GatheredCases::All, Some(Seeds::NONE));
+    let options = SuiteOptions { cases, seeds, ..SuiteOptions::new(&selection) };
+    let suite = run(&mut OwnGateway::new(&workspace), options, &mut |_| Ok(())).unwrap();
+    assert_eq!(suite.cases.len(), 1);
     let mut length = 0;
-    let info = measure(|| length = page(&case).len());
+    let info = measure(|| length = page(&suite.cases).len());
     assert!(length > bytes / 10, "the page shows the run");
     [stdout.len() as f64, info.count_total as f64, info.bytes_total as f64]
 }

@@ -11,14 +11,14 @@ use clitape_recording::scenario::Workspace;
 use clitape_recording::text::plural;
 use clitape_rig::subject::{Subjects, compare_gateways};
 use clitape_runner::compare::{
-    BuildProgress, CompareFolders, Comparison, SideName, gather, resolve, select,
+    CompareFolders, Comparing, Comparison, SideName, gather, resolve, select,
 };
 use clitape_runner::report::{compare_page, compare_summary, compare_text};
-use clitape_runner::suite::TrialEvent;
 use clitape_runner::suite::select::Selection;
 
 use crate::confirm::{Confirmation, Consent};
 use crate::exit::ExitStatus;
+use crate::input::JobsArg;
 use crate::outputs::{make_folder, write_files};
 use crate::progress::ProgressLine;
 use crate::record::cache;
@@ -62,6 +62,8 @@ pub(crate) struct Args {
     /// Folder for index.html and compare.md
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
+    #[command(flatten)]
+    jobs: JobsArg,
     #[command(flatten)]
     consent: Consent,
     #[command(flatten)]
@@ -129,14 +131,15 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         kept: args.of_subjects.kept(),
     };
     let around = CompareFolders { workspace, builds: &builds, this: &this, limits, stop: &stop };
-    let sides = resolve(sides, around, |told| match told {
-        BuildProgress::Begins(text) => progress.step(text),
-        BuildProgress::GoesOn(text) => progress.now(text),
+    let sides = resolve(sides, around, &mut |event| {
+        progress.follow(&event);
+        Ok(())
     })?;
-    let total = plural(total, "cassette");
-    progress.step(&format!("comparing {total}"));
-    let comparison = gather(workspace, &selection, &sides, &stop, |done| {
-        progress.now(&format!("compared {done} of {total}"));
+    progress.begin(&format!("comparing {}", plural(total, "cassette")), ["compared", "cassette"]);
+    let how = Comparing { jobs: args.jobs.get(), stop: &stop };
+    let comparison = gather(workspace, &selection, &sides, how, &mut |event| {
+        progress.follow(&event);
+        Ok(())
     })?;
     drop(progress);
     write(&comparison, dir, quiet)
@@ -162,13 +165,11 @@ fn compare_subjects(
     }
     make_folder(&args.out)?;
     let mut progress = ProgressLine::new(quiet);
-    let mut tell = |event: TrialEvent<'_>| {
-        if let TrialEvent::Step(what) = event {
-            progress.step(what);
-        }
-    };
     let rig = machine.rig(workspace);
-    let compared = compare_gateways(gateways, chosen, rig, &mut tell)?;
+    let compared = compare_gateways(gateways, chosen, rig, &mut |event| {
+        progress.follow(&event);
+        Ok(())
+    })?;
     drop(progress);
     let Some(comparison) = compared else {
         terminal::note("nothing to compare: no cassette fits both subjects");
@@ -194,5 +195,9 @@ fn write(comparison: &Comparison, dir: &Path, quiet: bool) -> anyhow::Result<Exi
             out.line(format_args!("wrote {}", path.display()))?;
         }
     }
-    Ok(if holds { ExitStatus::Ok } else { ExitStatus::Findings })
+    Ok(match comparison.finds_nothing() {
+        true if comparison.unchecked > 0 => ExitStatus::Nothing,
+        true => ExitStatus::Ok,
+        false => ExitStatus::Findings,
+    })
 }

@@ -12,6 +12,7 @@ use clitape_recording::files;
 use clitape_recording::names::{CliVersion, ScenarioName};
 use clitape_recording::scenario::{Scenario, Workspace};
 use clitape_recording::text::plural;
+use clitape_runner::compare::Comparing;
 use clitape_runner::drift::{About, Drift, NotCompared, Recorder, Scope, Side, committed, drift};
 use clitape_runner::record::{
     Claude, ClaudeChoice, RecordError, RecordSettings, ResolveSettings, help, newest, resolve,
@@ -21,7 +22,7 @@ use clitape_runner::suite::select::{Selected, Selection};
 
 use crate::confirm::{Confirmation, confirm_scenario};
 use crate::exit::ExitStatus;
-use crate::input::is_standard;
+use crate::input::{JobsArg, is_standard};
 use crate::outputs::{check_printed, make_folder, write_file};
 use crate::progress::ProgressLine;
 use crate::record::{RecordLimits, cache, host_paths};
@@ -80,6 +81,8 @@ pub(crate) struct Args {
     /// Record scenarios that were not recorded here before without asking; for CI
     #[arg(long)]
     yes: bool,
+    #[command(flatten)]
+    jobs: JobsArg,
     #[command(flatten)]
     limits: RecordLimits,
 }
@@ -145,6 +148,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         scenarios,
         host,
         stop: &stop,
+        jobs: args.jobs.get(),
         progress: ProgressLine::new(quiet),
         confirmation: Confirmation { yes: args.yes, quiet: true },
         settings: args.limits.record(CONFINE),
@@ -163,11 +167,13 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     };
     let DriftSession { scenarios, mut progress, not_recorded, folder: _folder, .. } = session;
     let total = plural(scenarios.len(), "scenario");
-    progress.step(&format!("comparing {total}"));
+    progress.begin(&format!("comparing {total}"), ["compared", "scenario"]);
     let scope = Scope { scenarios, not_recorded, left_out };
     let sides = [from, to];
-    let found = drift(&sides, scope, &stop, |done| {
-        progress.now(&format!("compared {done} of {total}"));
+    let how = Comparing { jobs: args.jobs.get(), stop: &stop };
+    let found = drift(&sides, scope, how, &mut |event| {
+        progress.follow(&event);
+        Ok(())
     })?;
     drop(progress);
     write(&found, args, quiet)?;
@@ -215,6 +221,7 @@ struct DriftSession<'a> {
     scenarios: Vec<Arc<Scenario>>,
     host: clitape_process::host::HostPaths,
     stop: &'a AtomicBool,
+    jobs: Option<usize>,
     progress: ProgressLine,
     confirmation: Confirmation,
     /// The limits of a recording.
@@ -313,19 +320,22 @@ impl DriftSession<'_> {
             confirm_scenario(scenario, self.settings, self.confirmation, self.stop)?;
         }
         let total = plural(lacking.len(), "scenario");
-        self.progress.step(&format!("recording {total} with claude {}", claude.version));
+        let step = format!("recording {total} with claude {}", claude.version);
+        self.progress.begin(&step, ["recorded", "scenario"]);
         let recorder = Recorder {
             claude,
             workspace: self.workspace,
             like,
             cache,
             settings: self.settings,
+            jobs: self.jobs,
             host: &self.host,
             stop: self.stop,
         };
         let progress = &mut self.progress;
-        let made = recorder.record(lacking, |done| {
-            progress.now(&format!("recorded {done} of {total} with claude {}", claude.version));
+        let made = recorder.record(lacking, &mut |event| {
+            progress.follow(&event);
+            Ok(())
         })?;
         side.recordings.extend(made.recordings);
         self.not_recorded.extend(made.failed);

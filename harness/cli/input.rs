@@ -21,6 +21,22 @@ pub(crate) fn named(path: &Path) -> &Path {
     if is_standard(path) { Path::new("/dev/stdin") } else { path }
 }
 
+/// The option of the commands that work on all cores.
+#[derive(clap::Args, Default)]
+pub(crate) struct JobsArg {
+    /// Take this many scenarios or cassettes at a time [default: as many as there are cores]
+    #[arg(long, value_name = "N", help_heading = "Run",
+        value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    jobs: Option<u16>,
+}
+
+impl JobsArg {
+    /// Returns the number that the command line names.
+    pub(crate) fn get(&self) -> Option<usize> {
+        self.jobs.map(usize::from)
+    }
+}
+
 /// The limits that every command has on what it reads.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Limits")]

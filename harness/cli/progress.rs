@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use clitape_recording::text::{Keep, plain, truncate};
+use clitape_recording::text::{Keep, plain, plural, truncate};
+use clitape_runner::suite::TrialEvent;
 
 use crate::terminal::{self, Filtered};
 
@@ -20,6 +21,10 @@ enum ProgressStyle {
 pub(crate) struct ProgressLine<W: Write = Filtered<Box<dyn Write>>> {
     how: ProgressStyle,
     shown: bool,
+    /// The verb and the noun of the count, such as `checked` and `scenario`.
+    counts: [&'static str; 2],
+    /// The count in words; empty at first.
+    counted: String,
     out: W,
 }
 
@@ -31,7 +36,8 @@ impl ProgressLine {
             true => ProgressStyle::Rewritten,
             false => ProgressStyle::Lines,
         };
-        Self { how, shown: false, out: terminal::rewritable() }
+        let (shown, counts, counted) = (false, ["checked", "scenario"], String::new());
+        Self { how, shown, counts, counted, out: terminal::rewritable() }
     }
 }
 
@@ -53,6 +59,37 @@ impl<W: Write> ProgressLine<W> {
         if self.how == ProgressStyle::Lines {
             // A failure to show progress does not stop the command.
             let _ = writeln!(self.out, "{}", plain(text));
+        }
+    }
+
+    /// Begins a step whose events count these things: `compared 3 of 20 cassettes`.
+    pub(crate) fn begin(&mut self, step: &str, counts: [&'static str; 2]) {
+        self.counts = counts;
+        self.step(step);
+    }
+
+    /// Shows an event of a run, whatever the subject. A scenario that is judged removes the line only.
+    pub(crate) fn follow(&mut self, event: &TrialEvent<'_>) {
+        match *event {
+            TrialEvent::Step(what) => self.step(what),
+            TrialEvent::StepGoesOn(line) => self.now(line),
+            TrialEvent::Judged { done, of } => {
+                let [verb, noun] = self.counts;
+                self.counted = format!("{verb} {done} of {}", plural(of, noun));
+                let counted = self.counted.clone();
+                self.now(&counted);
+            }
+            TrialEvent::UnderWay { scenario, check, replays } => {
+                let replays = match replays {
+                    0 => String::new(),
+                    n => format!(", {}", plural(n, "replay")),
+                };
+                let separator = if self.counted.is_empty() { "" } else { "; " };
+                let text = format!("{}{separator}{scenario} {check}{replays}", self.counted);
+                self.now(&text);
+            }
+            TrialEvent::Scenario(_) => self.clear(),
+            _ => {}
         }
     }
 
@@ -85,7 +122,13 @@ mod tests {
             (ProgressStyle::Quiet, String::new()),
         ] {
             let mut out = Vec::new();
-            let mut progress = ProgressLine { how, shown: false, out: &mut out };
+            let mut progress = ProgressLine {
+                how,
+                shown: false,
+                counts: [""; 2],
+                counted: String::new(),
+                out: &mut out,
+            };
             progress.step(&long);
             progress.clear();
             drop(progress);

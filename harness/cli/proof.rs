@@ -11,12 +11,13 @@ use clitape_runner::report::proof::{
     Chromium, Photo, PhotoError, ProofRunReport, cast, check, check_against, photo, picture, text,
 };
 use clitape_runner::report::{Detail, Report, findings, page};
-use clitape_runner::suite::select::Selected;
-use clitape_runner::suite::{ProofCase, ScenarioRun};
+use clitape_runner::suite::{
+    GatheredCases, OwnGateway, ProofCase, ScenarioRun, SuiteOptions, run as run_suite,
+};
 
 use crate::exit::ExitStatus;
 use crate::input::{WorkLimits, named};
-use crate::outputs::{make_folder, write_file, write_files};
+use crate::outputs::{complain, exit, make_folder, write_file, write_files};
 use crate::progress::ProgressLine;
 use crate::record::host_paths;
 use crate::selection::{Names, SelectionArgs};
@@ -67,32 +68,42 @@ fn write(
     dir: &Path,
     quiet: bool,
 ) -> anyhow::Result<ExitStatus> {
-    let selection = args.selection.select(workspace, Names::default())?;
+    let mut selection = args.selection.select(workspace, Names::default())?;
     if let Some(why) = &selection.nothing {
         terminal::note(format_args!("nothing to prove: {why}"));
         return Ok(ExitStatus::Nothing);
     }
-    let mut recordings = Vec::new();
-    for Selected { name, versions, .. } in &selection.scenarios {
+    for one in &mut selection.scenarios {
+        let name = &one.name;
         let scenario = workspace.scenario_of(name)?;
         scenario.check_work(args.work.limits())?;
-        let versions = match versions {
-            Some(versions) => versions.clone(),
-            None => workspace.usual_version(&scenario)?.into_iter().collect(),
-        };
-        if versions.is_empty() {
+        if one.versions.is_none() {
+            one.versions = Some(workspace.usual_version(&scenario)?.into_iter().collect());
+        }
+        if one.versions.as_ref().is_some_and(Vec::is_empty) {
             bail!("nothing of {name} is recorded; add it with `clitape record {name}`");
         }
-        recordings.extend(versions.into_iter().map(|version| (scenario.clone(), version)));
     }
+    let options = SuiteOptions {
+        cases: GatheredCases::All,
+        limits: args.work.limits(),
+        ..SuiteOptions::new(&selection)
+    };
     let mut progress = ProgressLine::new(quiet);
-    let mut cases = Vec::new();
-    let of = recordings.len();
-    for (number, (scenario, version)) in (1..).zip(recordings) {
-        progress.step(&format!("replaying {} {version} ({number} of {of})", scenario.name));
-        cases.push(ProofCase::judge(workspace, scenario, &version)?);
-    }
+    let suite = run_suite(&mut OwnGateway::new(workspace), options, &mut |event| {
+        progress.follow(&event);
+        Ok(())
+    })?;
     progress.clear();
+    let cases = suite.cases;
+    let asked = selection.scenarios.iter().flat_map(|one| &one.versions).flatten().count();
+    let judged = Report::new(env!("CARGO_PKG_VERSION"), suite.scenarios, Vec::new());
+    complain(&judged);
+    if !judged.troubles().is_empty() || cases.len() < asked {
+        findings(&judged, Detail::default(), terminal::stdout().styled())?;
+        terminal::note("nothing was written, because a check has no result");
+        return Ok(exit(&judged));
+    }
     let published = [
         ("index.html", page(&cases)),
         ("proof.md", text(&cases)),

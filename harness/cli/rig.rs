@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clitape_recording::scenario::Workspace;
 use clitape_recording::text::plain;
-use clitape_rig::subject::{Front, RunEvent, SubjectOptions, Subjects, page_of_run, test};
+use clitape_rig::subject::{Front, GatewaySubject, RunEvent, Subjects, page_of_run};
 use clitape_runner::report::{Detail, Report, TerminalChat, findings, write_entry};
 use clitape_runner::suite::select::{NamePattern, Selector};
-use clitape_runner::suite::{SuiteOptions, TrialEvent};
+use clitape_runner::suite::{SuiteOptions, TrialEvent, run as run_suite};
 
 use crate::conditions::{ConditionArgs, check_chat, faults_line};
 use crate::confirm::{Confirmation, Consent};
@@ -56,8 +56,6 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     let selection = &selector.choose(workspace)?;
     let conditions = args.conditions.conditions(args.seed);
     check_chat(&conditions, gateway)?;
-    let suite = SuiteOptions::new(selection);
-    let options = SubjectOptions { suite, force: true, conditions: &conditions };
     let mut out = terminal::stdout();
     if let Some(line) = faults_line(&conditions).filter(|_| !quiet) {
         out.line(line)?;
@@ -68,12 +66,14 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     let draws = terminal::can_rewrite() && !args.calls && has_chat;
     let (mut failed, mut printed) = (None, Vec::new());
     let mut progress = ProgressLine::new(quiet);
-    let mut tell = |event: TrialEvent<'_>| {
-        if let TrialEvent::Step(what) = event {
-            progress.step(what);
+    let mut report = |event: TrialEvent<'_>| {
+        // The chat that is drawn shows the rest.
+        if let TrialEvent::Step(_) = event {
+            progress.follow(&event);
         }
+        Ok(())
     };
-    let suite = test(gateway, options, machine.rig(workspace), &mut tell, &mut |event| {
+    let mut watch = |event: RunEvent<'_>| {
         let shown = match event {
             RunEvent::Ready { after, .. } if !quiet => {
                 let seconds = after.as_secs_f64();
@@ -93,14 +93,19 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
             _ => Ok(()),
         };
         failed = failed.take().or(shown.err());
-    })?;
+    };
+    let rig = machine.rig(workspace);
+    let subject = GatewaySubject::new(gateway, &conditions, rig, &mut watch);
+    let mut subject = subject.with_all_scenarios();
+    let suite = run_suite(&mut subject, SuiteOptions::new(selection), &mut report)?;
+    let played = subject.played;
     drop(progress);
     machine.check_log()?;
     if let Some(error) = failed {
         return Err(error.into());
     }
-    let Some((job, seen)) = suite.played.first() else {
-        print_left_out(&mut out, &suite.run)?;
+    let Some((job, seen)) = played.first() else {
+        print_left_out(&mut out, &suite)?;
         bail!("{scenario} was not played");
     };
     if !quiet {
@@ -111,13 +116,13 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
             out.line(format_args!("  {what:<12} {how}"))?;
         }
     }
-    for sentence in &suite.run.notes {
+    for sentence in &suite.notes {
         out.line(sentence)?;
     }
     for line in &printed {
         out.line(format_args!("the gateway printed: {line}"))?;
     }
-    let report = Report::new(env!("CARGO_PKG_VERSION"), suite.run.scenarios, Vec::new());
+    let report = Report::new(env!("CARGO_PKG_VERSION"), suite.scenarios, Vec::new());
     findings(&report, Detail::default(), out.styled())?;
     if let Some(dir) = &args.html {
         make_folder(dir)?;

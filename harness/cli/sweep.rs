@@ -13,7 +13,7 @@ use clitape_runner::suite::{
 };
 
 use crate::exit::ExitStatus;
-use crate::input::{WorkLimits, duration, is_standard};
+use crate::input::{JobsArg, WorkLimits, duration, is_standard};
 use crate::outputs::write_file;
 use crate::progress::ProgressLine;
 use crate::selection::{Names, SelectionArgs};
@@ -33,9 +33,8 @@ pub(crate) struct Args {
     /// End after this time, such as 30m, 8h or 90s; the same command then goes on with the next seed
     #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
     time: Option<Duration>,
-    /// Judge this many scenarios at a time [default: as many as there are cores]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_000))]
-    jobs: Option<u16>,
+    #[command(flatten)]
+    jobs: JobsArg,
     /// Write how far the search is and the seeds that fail as JSON; - is standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -63,7 +62,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         selection: &selection,
         seeds,
         until: args.time.map(|time| Instant::now() + time),
-        jobs: args.jobs.map(usize::from),
+        jobs: args.jobs.get(),
         limits: args.work.limits(),
         fingerprint: &search_fingerprint(workspace, &program, &selection)?,
     };

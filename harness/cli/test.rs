@@ -8,13 +8,15 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use clitape_recording::scenario::Workspace;
 use clitape_rig::subject::{
-    Conditions, NamedGateway, NamedParser, NamedReplay, SubjectOptions, SubjectSpec, SubjectSuite,
-    Subjects, page_of_run, test, test_parser, test_replay,
+    Conditions, DriveResult, GatewaySubject, Job, NamedGateway, ParserSubject, ReplaySubject,
+    RunEvent, SubjectSpec, Subjects, page_of_run,
 };
 use clitape_runner::check::FailureMemory;
 use clitape_runner::report::{Pages, page};
 use clitape_runner::suite::select::Selection;
-use clitape_runner::suite::{ProofCase, SuiteOptions, TrialEvent};
+use clitape_runner::suite::{
+    GatheredCases, ProofCase, SuiteOptions, SuiteRun, TrialEvent, run as run_suite,
+};
 
 use crate::conditions::{ConditionArgs, check_chat, faults_line};
 use crate::confirm::Confirmation;
@@ -91,7 +93,10 @@ fn run_once(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<E
     }
     let options = SuiteOptions {
         update: args.update,
-        gather_cases: args.outputs.has_html(),
+        cases: match args.outputs.has_html() {
+            true => GatheredCases::Failed,
+            false => GatheredCases::None,
+        },
         limits: args.work.limits(),
         memory: FailureMemory::KeepAndTryFirst,
         marks: args.marks,
@@ -141,40 +146,43 @@ fn test_subject(
         printer.out.line(line)?;
     }
     let rig = machine.rig(workspace);
-    let mut tell = |event: TrialEvent<'_>| printer.show(&event);
-    let suite = match (spec, gateway) {
+    let report = &mut |event: TrialEvent<'_>| printer.show(&event);
+    let mut played = Vec::new();
+    let run = match (spec, gateway) {
         (SubjectSpec::Parser(spec), _) => {
-            let run = test_parser(NamedParser { name, version, spec }, suite, rig, &mut tell)?;
-            SubjectSuite { run, ..SubjectSuite::default() }
+            run_suite(&mut ParserSubject { name, version, spec, rig }, suite, report)?
         }
         (SubjectSpec::Replay(spec), _) => {
-            let run = test_replay(NamedReplay { name, version, spec }, suite, rig, &mut tell)?;
-            SubjectSuite { run, ..SubjectSuite::default() }
+            run_suite(&mut ReplaySubject { name, version, spec, rig }, suite, report)?
         }
         (_, Some(gateway)) => {
-            let options = SubjectOptions { suite, force: false, conditions };
-            test(gateway, options, rig, &mut tell, &mut |_| {})?
+            let mut watch = |_: RunEvent<'_>| {};
+            let mut subject = GatewaySubject::new(gateway, conditions, rig, &mut watch);
+            let run = run_suite(&mut subject, suite, report)?;
+            played = subject.played;
+            run
         }
         _ => bail!("{name} is of a kind that can't be tested"),
     };
     machine.check_log()?;
     let pages = match (printer.open.html(), gateway) {
-        (Some(dir), Some(gateway)) => subject_pages(gateway, conditions, &suite, dir)?,
+        (Some(dir), Some(gateway)) => subject_pages(gateway, conditions, &run, &played, dir)?,
         _ => Pages::new(),
     };
     let misfit = format!("no cassette that is selected fits {subject}");
-    printer.finish(suite.run, selection, &misfit, &pages)
+    printer.finish(run, selection, &misfit, &pages)
 }
 
 /// Writes a page for every run at a subject, also for one that passes, so that people can look at it.
 fn subject_pages(
     gateway: NamedGateway<'_>,
     conditions: &Conditions,
-    suite: &SubjectSuite,
+    run: &SuiteRun,
+    played: &[(Job, DriveResult)],
     dir: &Path,
 ) -> anyhow::Result<Pages> {
     let mut pages = Pages::new();
-    for (run, (job, seen)) in suite.run.scenarios.iter().zip(&suite.played) {
+    for (run, (job, seen)) in run.scenarios.iter().zip(played) {
         let found: Vec<_> =
             run.checks.iter().flat_map(|check| check.findings.iter().cloned()).collect();
         let version = job.version().to_string();

@@ -69,7 +69,7 @@ fn a_command_without_threads_goes_on_or_says_what_it_lacks() {
         (&["test"], Some(3)),
         (&["test", "--jobs", "1"], Some(3)),
         (&["sweep", "--seeds", "4"], Some(2)),
-        (&["proof", "plain-text", "--no-png", "--out", "out"], Some(1)),
+        (&["proof", "plain-text", "--no-png", "--out", "out"], Some(2)),
         (&["collect", "http://localhost:9/"], Some(2)),
         (&["record", "--yes", "--force", "plain-text", "--claude", "./claude"], None),
         (&["drift", "--from", "2.1.329", "--claude", "./claude", "--yes", "plain-text"], None),

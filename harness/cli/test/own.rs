@@ -11,11 +11,11 @@ use clitape_recording::text::plural;
 use clitape_runner::check::Marks;
 use clitape_runner::report::{Pages, Report, findings, marks, scenario_line, summary, timings};
 use clitape_runner::suite::select::Selection;
-use clitape_runner::suite::{SuiteOptions, SuiteRun, TrialEvent, run as run_suite};
+use clitape_runner::suite::{OwnGateway, SuiteOptions, SuiteRun, TrialEvent, run as run_suite};
 
 use super::pages;
 use crate::exit::ExitStatus;
-use crate::input::duration;
+use crate::input::{JobsArg, duration};
 use crate::outputs::{self, OpenOutput};
 use crate::progress::ProgressLine;
 use crate::signals::stop_on_signals;
@@ -32,10 +32,8 @@ pub(super) struct RunArgs {
     /// `--seed 7 --plans 3` are 7, 8 and 9
     #[arg(long, value_name = "S|A..B", help_heading = "Run")]
     seed: Option<SeedRange>,
-    /// Judge this many scenarios at a time [default: as many as there are cores]
-    #[arg(long, value_name = "N", help_heading = "Run",
-        value_parser = clap::value_parser!(u16).range(1..=1_000))]
-    jobs: Option<u16>,
+    #[command(flatten)]
+    jobs: JobsArg,
     /// Begin no further scenario after the first one with a finding
     #[arg(long, help_heading = "Run")]
     fail_fast: bool,
@@ -95,7 +93,7 @@ impl RunArgs {
     fn with_seeds<'a>(&self, seeds: Option<Seeds>, options: SuiteOptions<'a>) -> SuiteOptions<'a> {
         SuiteOptions {
             seeds,
-            jobs: self.jobs.map(usize::from),
+            jobs: self.jobs.get(),
             fail_fast: self.fail_fast,
             scenario_time: self.timeout,
             ..options
@@ -126,10 +124,8 @@ pub(super) fn test_own(
     let stop = stop_on_signals().ok();
     let options = SuiteOptions { stop: stop.as_deref(), ..options };
     let mut printer = TrialPrinter::new(open, quiet)?;
-    let mut suite = run_suite(workspace, options, |event| {
-        printer.show(&event);
-        printer.take_error()
-    })?;
+    let mut subject = OwnGateway::new(workspace);
+    let mut suite = run_suite(&mut subject, options, &mut |event| printer.show(&event))?;
     let pages = match printer.open.html() {
         Some(dir) => pages(std::mem::take(&mut suite.cases), dir)?,
         None => Pages::new(),
@@ -152,14 +148,10 @@ pub(super) struct TrialPrinter {
     began: Instant,
     quiet: bool,
     progress: ProgressLine,
-    /// The count of the scenarios that are judged, in words.
-    counted: String,
     pub(super) open: OpenOutput,
     pub(super) out: Terminal,
     /// What was at stake, if the command line asks for it.
     marks: Option<Marks>,
-    /// The first error of the output, which ends the command.
-    failed: Option<io::Error>,
 }
 
 impl TrialPrinter {
@@ -167,61 +159,32 @@ impl TrialPrinter {
         let mut out = open.people();
         open.begin(&mut out)?;
         let (progress, began) = (ProgressLine::new(quiet), Instant::now());
-        Ok(Self {
-            began,
-            quiet,
-            progress,
-            counted: String::new(),
-            open,
-            out,
-            marks: None,
-            failed: None,
-        })
+        Ok(Self { began, quiet, progress, open, out, marks: None })
     }
 
     /// Shows an event.
-    pub(super) fn show(&mut self, event: &TrialEvent<'_>) {
-        match *event {
-            TrialEvent::Step(what) => self.progress.step(what),
-            TrialEvent::Judged { done, of } => {
-                self.counted = format!("checked {done} of {}", plural(of, "scenario"));
-                self.progress.now(&self.counted);
-            }
-            TrialEvent::UnderWay { scenario, check, replays } => {
-                let replays = match replays {
-                    0 => String::new(),
-                    n => format!(", {}", plural(n, "replay")),
-                };
-                let separator = if self.counted.is_empty() { "" } else { "; " };
-                self.progress
-                    .now(&format!("{}{separator}{scenario} {check}{replays}", self.counted));
-            }
+    pub(super) fn show(&mut self, event: &TrialEvent<'_>) -> io::Result<()> {
+        match event {
             TrialEvent::Scenario(run) if self.quiet && run.holds() => {}
             TrialEvent::Scenario(run) => {
                 self.progress.clear();
-                let printed = scenario_line(self.out.styled(), run);
-                self.failed = self.failed.take().or(printed.err());
+                scenario_line(self.out.styled(), run)?;
             }
-            _ => {}
+            event => self.progress.follow(event),
         }
-    }
-
-    /// Fails if the output could not be written.
-    fn take_error(&mut self) -> io::Result<()> {
-        self.failed.take().map_or(Ok(()), Err)
+        Ok(())
     }
 
     /// Prints the findings and the summary, and writes the reports. `nothing` says why nothing ran, if the selection does
     /// not say it.
     pub(super) fn finish(
-        mut self,
+        self,
         suite: SuiteRun,
         selection: &Selection,
         nothing: &str,
         pages: &Pages,
     ) -> anyhow::Result<ExitStatus> {
-        self.take_error()?;
-        let Self { began, quiet, progress, open, mut out, marks: stakes, .. } = self;
+        let Self { began, quiet, progress, open, mut out, marks: stakes } = self;
         drop(progress);
         if !quiet {
             print_left_out(&mut out, &suite)?;

@@ -1,20 +1,22 @@
 //! Plays two gateways, such as two versions of one, on the same cassettes, and compares their chats.
 
 use std::collections::BTreeMap;
+use std::io;
 
 use clitape_recording::names::CliVersion;
 use clitape_recording::trace::Entry;
 use clitape_runner::compare::{
-    CompareSelection, CompareSubject, Comparison, SideDescription, gather,
+    CompareSelection, CompareSubject, Comparing, Comparison, SideDescription, gather,
 };
 use clitape_runner::suite::select::Selection;
-use clitape_runner::suite::{SuiteOptions, TrialEvent};
+use clitape_runner::suite::{SuiteOptions, TrialEvent, run};
 
 use super::error::SubjectError;
 use super::golden::timeless;
 use super::prepare::RigHost;
+use super::run::RunEvent;
 use super::spec::{Conditions, NamedGateway};
-use super::suite::{SubjectOptions, test};
+use super::suite::GatewaySubject;
 
 /// Plays both gateways, one after the other, and compares their chats. `None` if no cassette fits both.
 ///
@@ -25,21 +27,24 @@ pub fn compare_gateways(
     gateways: [NamedGateway<'_>; 2],
     selection: &Selection,
     rig: RigHost<'_>,
-    tell: &mut dyn FnMut(TrialEvent<'_>),
+    report: &mut dyn FnMut(TrialEvent<'_>) -> io::Result<()>,
 ) -> Result<Option<Comparison>, SubjectError> {
     let conditions = &Conditions::default();
-    let force = selection.scenarios.iter().all(|one| one.is_named);
-    let options = SubjectOptions { suite: SuiteOptions::new(selection), force, conditions };
+    let is_named = selection.scenarios.iter().all(|one| one.is_named);
     let mut played = Vec::new();
     for gateway in gateways {
-        let suite = test(gateway, options, rig, tell, &mut |_| {})?;
-        if suite.run.is_stopped {
+        let mut watch = |_: RunEvent<'_>| {};
+        let mut subject = GatewaySubject::new(gateway, conditions, rig, &mut watch);
+        if is_named {
+            subject = subject.with_all_scenarios();
+        }
+        if run(&mut subject, SuiteOptions::new(selection), report)?.is_stopped {
             return Err(SubjectError::Stopped);
         }
-        played.push(suite);
+        played.push(subject.played);
     }
-    let sides = gateways.iter().zip(&played).map(|(gateway, suite)| {
-        let chats = suite.played.iter().map(|(job, seen)| (job.name(), timeless(&seen.entries)));
+    let sides = gateways.iter().zip(&played).map(|(gateway, played)| {
+        let chats = played.iter().map(|(job, seen)| (job.name(), timeless(&seen.entries)));
         let chats: BTreeMap<String, Vec<Entry>> = chats.collect();
         let shown = gateway.shown();
         let about = SideDescription {
@@ -61,7 +66,7 @@ pub fn compare_gateways(
         other_versions: Vec::new(),
         unrecorded: Vec::new(),
     };
-    for (job, _) in played.swap_remove(0).played {
+    for (job, _) in played.swap_remove(0) {
         let version: CliVersion = job.version().clone();
         match chats.iter().all(|chats| chats.contains_key(&job.name())) {
             true => selection.scenarios.push((job.scenario, vec![[version.clone(), version]])),
@@ -71,5 +76,6 @@ pub fn compare_gateways(
     if selection.scenarios.is_empty() {
         return Ok(None);
     }
-    Ok(Some(gather(rig.workspace, &selection, &sides, rig.stop, |_| {})?))
+    let how = Comparing { jobs: None, stop: rig.stop };
+    Ok(Some(gather(rig.workspace, &selection, &sides, how, report)?))
 }

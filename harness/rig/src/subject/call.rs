@@ -1,6 +1,7 @@
 //! Calls a program that gets cassettes: chooses the cassettes, starts the program for one of them, and reads its end.
 
 use std::ffi::OsString;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -10,11 +11,11 @@ use clitape_process::{Ending, Output, OutputReader, Program, ProgramStart, Scrat
 use clitape_recording::cassette::Exit;
 use clitape_recording::limits::OutputLimits;
 use clitape_recording::names::CliVersion;
-use clitape_recording::scenario::Scenario;
+use clitape_recording::scenario::{Scenario, Workspace};
 use clitape_recording::text::{Keep, truncate};
 use clitape_recording::trace::{Entry, Lane};
 use clitape_runner::suite::select::{Selected, Selection};
-use clitape_runner::suite::{ScenarioRun, SuiteOptions, SuiteRun, TrialEvent};
+use clitape_runner::suite::{Observing, RunEnd, ScenarioRun};
 
 use super::boot::{LAST_LINES, ended};
 use super::error::SubjectError;
@@ -24,6 +25,43 @@ use crate::limits::{Full, Held, KeptBytes, entry_bytes, parsed_bytes};
 
 /// The characters of a line that a message quotes.
 const SHOWN: usize = 80;
+
+/// A cassette that a program gets.
+#[derive(Debug)]
+pub struct CalledCassette {
+    pub(super) scenario: Scenario,
+    pub(super) version: CliVersion,
+}
+
+/// Returns the selected scenarios that a program gets, each with the version of its cassette.
+pub(super) fn cassettes(
+    spec: &CallSpec,
+    workspace: &Workspace,
+    selection: &Selection,
+) -> Result<Vec<CalledCassette>, SubjectError> {
+    let mut chosen = Vec::new();
+    for Selected { name, versions, .. } in &selection.scenarios {
+        let is_chosen = spec.scenarios.is_empty() || spec.scenarios.contains(name);
+        if !is_chosen || spec.except.contains_key(name) {
+            continue;
+        }
+        let scenario = workspace.scenario_of(name)?;
+        if let Some(versions) = versions {
+            let named = versions.iter().cloned();
+            chosen.extend(
+                named.map(|version| CalledCassette { scenario: scenario.clone(), version }),
+            );
+            continue;
+        }
+        let mut recorded = workspace.recorded(name)?;
+        scenario.sort_versions(&mut recorded);
+        let is_wanted =
+            |version: &CliVersion| spec.cli.as_ref().is_none_or(|wanted| wanted == version);
+        let version = recorded.into_iter().find(is_wanted);
+        chosen.extend(version.map(|version| CalledCassette { scenario, version }));
+    }
+    Ok(chosen)
+}
 
 /// A program that is installed and ready to be called.
 pub(super) struct ProgramCaller<'a> {
@@ -41,10 +79,12 @@ impl<'a> ProgramCaller<'a> {
         spec: &'a CallSpec,
         version: Option<&str>,
         rig: RigHost<'a>,
-        tell: &mut dyn FnMut(TrialEvent<'_>),
+        tell: &mut dyn FnMut(Observing<'_>) -> ControlFlow<()>,
     ) -> Result<Self, SubjectError> {
         let version = version.or(spec.version.as_deref());
-        let mut note = |what: &str| tell(TrialEvent::Step(what));
+        let mut note = |what: &str| {
+            let _ = tell(Observing::Step(what));
+        };
         let places = prepare(spec.install.as_ref(), version, rig, &mut note)?.places(rig);
         let fill = |text: &String| OsString::from(places.fill(text, Writing::Plain));
         let mut environment = environment(rig, &spec.pass_env);
@@ -53,33 +93,6 @@ impl<'a> ProgramCaller<'a> {
         let command = spec.command.iter().map(fill).collect();
         let kept = Arc::new(KeptBytes::within(rig.limits.kept));
         Ok(Self { spec, rig, command, environment, kept })
-    }
-
-    /// Returns the selected scenarios that the program gets, each with the version of its cassette.
-    pub(super) fn cassettes(
-        &self,
-        selection: &Selection,
-    ) -> Result<Vec<(Scenario, CliVersion)>, SubjectError> {
-        let (spec, workspace) = (self.spec, self.rig.workspace);
-        let mut chosen = Vec::new();
-        for Selected { name, versions, .. } in &selection.scenarios {
-            let is_chosen = spec.scenarios.is_empty() || spec.scenarios.contains(name);
-            if !is_chosen || spec.except.contains_key(name) {
-                continue;
-            }
-            let scenario = workspace.scenario_of(name)?;
-            if let Some(versions) = versions {
-                chosen.extend(versions.iter().map(|version| (scenario.clone(), version.clone())));
-                continue;
-            }
-            let mut recorded = workspace.recorded(name)?;
-            scenario.sort_versions(&mut recorded);
-            let is_wanted =
-                |version: &CliVersion| spec.cli.as_ref().is_none_or(|wanted| wanted == version);
-            let version = recorded.into_iter().find(is_wanted);
-            chosen.extend(version.map(|version| (scenario, version)));
-        }
-        Ok(chosen)
     }
 
     /// Returns an error if the caller has stopped the test.
@@ -224,38 +237,28 @@ pub(super) fn read(
     Ok(CountedEntries { entries, _held: held })
 }
 
-/// Judges cassettes one after another, and tells each result. The results until then are returned if a finding or the
-/// caller ends the test.
+/// Judges cassettes one after another, and passes each result on.
 ///
 /// # Errors
 ///
 /// The error of `judge`, except one that says that the caller stopped the test after something was judged.
 pub(super) fn one_by_one(
-    cassettes: &[(Scenario, CliVersion)],
-    options: SuiteOptions<'_>,
-    tell: &mut dyn FnMut(TrialEvent<'_>),
+    cassettes: &[CalledCassette],
+    tell: &mut dyn FnMut(Observing<'_>) -> ControlFlow<()>,
     mut judge: impl FnMut(&Scenario, &CliVersion) -> Result<ScenarioRun, SubjectError>,
-) -> Result<SuiteRun, SubjectError> {
-    let mut run = SuiteRun::default();
-    for (scenario, version) in cassettes {
+) -> Result<RunEnd, SubjectError> {
+    for (index, CalledCassette { scenario, version }) in cassettes.iter().enumerate() {
         let name = format!("{}/{version}", scenario.name);
-        tell(TrialEvent::UnderWay { scenario: &name, check: "", replays: 0 });
+        let _ = tell(Observing::UnderWay { scenario: &name, check: "", replays: 0 });
         let judged = match judge(scenario, version) {
             Ok(judged) => judged,
-            Err(error) if error.is_stop() && !run.scenarios.is_empty() => {
-                run.is_stopped = true;
-                break;
-            }
+            Err(error) if error.is_stop() && index > 0 => return Ok(RunEnd::Stopped),
             Err(error) => return Err(error),
         };
-        tell(TrialEvent::Scenario(&judged));
-        let is_enough = options.fail_fast && !judged.holds();
-        run.scenarios.push(judged);
-        tell(TrialEvent::Judged { done: run.scenarios.len(), of: cassettes.len() });
-        if is_enough {
+        if tell(Observing::Judged(index, judged)).is_break() {
             break;
         }
+        let _ = tell(Observing::Ended(index + 1));
     }
-    run.unchecked = cassettes.len() - run.scenarios.len();
-    Ok(run)
+    Ok(RunEnd::Complete)
 }

@@ -11,7 +11,6 @@ use clitape_judge::finally_read;
 use clitape_judge::observation::{ARGUMENTS_REFUSED, ObservedEnding};
 use clitape_recording::chat::ChatView;
 use clitape_recording::text::{Keep, truncate};
-use clitape_runner::suite::SuiteOptions;
 use clitape_runner::suite::select::Selection;
 use regex::{Captures, Regex};
 
@@ -22,10 +21,8 @@ use super::patience::Patience;
 use super::persons::TYPING;
 use super::prepare::{RigHost, prepare_gateway};
 use super::run::{ClaudeStarts, Play, RunEvent, play};
-use super::spec::{
-    ChatReach, Conditions, FirstStep, Front, GatewaySpec, HostKind, NamedGateway, Printing,
-};
-use super::suite::{SubjectOptions, select};
+use super::spec::{ChatReach, FirstStep, Front, GatewaySpec, HostKind, NamedGateway, Printing};
+use super::suite::select;
 use crate::chat_server::Faults;
 
 /// The scenarios to try; the first one that fits is played.
@@ -137,7 +134,7 @@ pub fn check(
         line(checked);
     };
     let everything = Selection::everything(rig.workspace)?;
-    let all = select(rig.workspace, spec, only(&everything))?;
+    let all = select(rig.workspace, spec, &everything, false)?;
     match all.jobs.len() {
         0 => tell(CheckLine::failed(
             "no cassette fits it".to_owned(),
@@ -161,9 +158,7 @@ pub fn check(
     for name in TRIED {
         let mut chosen = everything.clone();
         chosen.scenarios.retain(|one| one.name == name);
-        tried.extend(
-            select(rig.workspace, spec, SubjectOptions { force: true, ..only(&chosen) })?.jobs,
-        );
+        tried.extend(select(rig.workspace, spec, &chosen, true)?.jobs);
     }
     tried.extend(all.jobs);
     tried.truncate(1);
@@ -229,14 +224,6 @@ pub fn check(
         Err(error) => return Err(error),
     }
     Ok(holds)
-}
-
-/// Returns the options that select these scenarios.
-fn only(selection: &Selection) -> SubjectOptions<'_> {
-    /// The plain conditions, under which the scenario is played.
-    const CONDITIONS: &Conditions =
-        &Conditions { printing: Printing::Recorded, faults: Faults::None };
-    SubjectOptions { suite: SuiteOptions::new(selection), force: false, conditions: CONDITIONS }
 }
 
 /// Returns the line about the way to the chat server.

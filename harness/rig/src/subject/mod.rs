@@ -42,14 +42,15 @@ mod spec;
 mod suite;
 
 pub use both::compare_gateways;
+pub use call::CalledCassette;
 pub use check::{CheckLine, check};
 pub use config::{FILE, RANGES, Subjects};
 pub use dialogue::Misfit;
 pub use drive::{DriveResult, Job, page_of_run};
 pub use error::SubjectError;
-pub use parser::{NamedParser, test_parser};
+pub use parser::ParserSubject;
 pub use prepare::{OutputLog, RigHost};
-pub use replay::{NamedReplay, test_replay};
+pub use replay::ReplaySubject;
 pub use review::review;
 pub use run::{ClaudeStarts, InVain, RunEvent};
 pub use spec::{
@@ -57,4 +58,4 @@ pub use spec::{
     InstallSpec, NamedGateway, ParserSpec, PressLabels, Printing, Ready, ReadySign, ReplaySpec,
     Started, Starts, SubjectKind, SubjectSpec, Writers,
 };
-pub use suite::{GatewaySelection, SubjectOptions, SubjectSuite, select, test};
+pub use suite::{GatewaySelection, GatewaySubject, select};

@@ -2,6 +2,7 @@
 //! which are compared with those of clitape's own parser, kind by kind.
 
 use std::collections::{BTreeMap, HashSet};
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use clitape_judge::observation::ObservedEnding;
@@ -12,10 +13,12 @@ use clitape_recording::scenario::{RunSpec, Scenario, Setup};
 use clitape_recording::text::plural;
 use clitape_recording::trace::{Entry, Lane};
 use clitape_runner::replay::{Capture, Cut, Plan, replay, stdin_lines};
-use clitape_runner::suite::{CheckRun, ScenarioRun, SuiteOptions, SuiteRun, TrialEvent};
+use clitape_runner::suite::{
+    CheckRun, Observing, RunEnd, ScenarioRun, Subject, SuiteOptions, Trials,
+};
 use serde_json::{Map, Value};
 
-use super::call::{CountedEntries, ProgramCaller, one_by_one, read};
+use super::call::{CalledCassette, CountedEntries, ProgramCaller, cassettes, one_by_one, read};
 use super::error::SubjectError;
 use super::golden::with_difference;
 use super::lasting::Lasting;
@@ -28,47 +31,70 @@ const DELTA: &str = "delta";
 /// The most kinds whose differences are shown, because a parser can print entries of very many kinds.
 const SHOWN: usize = 20;
 
-/// A subject of kind parser, with its name as the command line has it.
-#[derive(Debug, Clone, Copy)]
-pub struct NamedParser<'a> {
+/// A subject of kind parser.
+#[derive(Debug)]
+pub struct ParserSubject<'a> {
     /// The name of the subject.
     pub name: &'a SubjectName,
     /// The version that the command line names.
     pub version: Option<&'a str>,
     /// The settings of the subject.
     pub spec: &'a ParserSpec,
+    /// The machine.
+    pub rig: RigHost<'a>,
 }
 
-/// Gives a parser a cassette of every selected scenario, and compares the entries. `tell` is called with the progress, and
-/// with each scenario as soon as it is judged. A test that the caller ends has the results until then.
-///
-/// # Errors
-///
-/// [`SubjectError`] if the parser can't be installed or started, or if the caller stops it before anything is judged.
-pub fn test_parser(
-    parser: NamedParser<'_>,
-    options: SuiteOptions<'_>,
-    rig: RigHost<'_>,
-    tell: &mut dyn FnMut(TrialEvent<'_>),
-) -> Result<SuiteRun, SubjectError> {
-    let mut spec = parser.spec.clone();
-    spec.call.within_s = within(spec.call.within_s, options.scenario_time);
-    let caller = ProgramCaller::new(&spec.call, parser.version, rig, tell)?;
-    let mut lasting = None;
-    let cassettes = caller.cassettes(options.selection)?;
-    one_by_one(&cassettes, options, tell, |Scenario { name, .. }, version| {
-        caller.go_on()?;
-        let begun = Instant::now();
-        let cassette = Cassette::find(rig.workspace, name, version)?;
-        let place = format!("subject {}: {name}/{version}", parser.name);
-        let reproduce =
-            format!("{} test --subject {} {name}", rig.workspace.program(), parser.name);
-        let found = match run(&caller, &mut lasting, &spec, &cassette)? {
+/// Gives the parser a cassette of every selected scenario, and compares the entries.
+impl Subject for ParserSubject<'_> {
+    type Trial = CalledCassette;
+    type Error = SubjectError;
+
+    fn fits(&mut self, options: SuiteOptions<'_>) -> Result<Trials<CalledCassette>, SubjectError> {
+        let fit = cassettes(&self.spec.call, self.rig.workspace, options.selection)?;
+        Ok(Trials { fit, ..Trials::default() })
+    }
+
+    fn observe(
+        &mut self,
+        trials: &[CalledCassette],
+        options: SuiteOptions<'_>,
+        tell: &mut dyn FnMut(Observing<'_>) -> ControlFlow<()>,
+    ) -> Result<RunEnd, SubjectError> {
+        let mut spec = self.spec.clone();
+        spec.call.within_s = within(spec.call.within_s, options.scenario_time);
+        let caller = ProgramCaller::new(&spec.call, self.version, self.rig, tell)?;
+        let mut lasting = None;
+        one_by_one(trials, tell, |Scenario { name, .. }, version| {
+            caller.go_on()?;
+            let begun = Instant::now();
+            let cassette = Cassette::find(self.rig.workspace, name, version)?;
+            let findings = self.findings(&caller, &mut lasting, &spec, &cassette)?;
+            let check = CheckRun::of(&format!("{version}::subject {}", self.name), findings);
+            let check = CheckRun { cassettes: 1, took: Some(begun.elapsed()), ..check };
+            Ok(ScenarioRun { name: name.to_string(), pending: 0, checks: vec![check] })
+        })
+    }
+}
+
+impl ParserSubject<'_> {
+    /// Gives the parser a cassette, and returns a finding for each difference from clitape's own.
+    fn findings(
+        &self,
+        caller: &ProgramCaller<'_>,
+        lasting: &mut Option<Lasting>,
+        spec: &ParserSpec,
+        cassette: &Cassette,
+    ) -> Result<Vec<Finding>, SubjectError> {
+        let (name, version) = (&cassette.manifest.scenario, cassette.version());
+        let place = format!("subject {}: {name}/{version}", self.name);
+        let program = self.rig.workspace.program();
+        let reproduce = format!("{program} test --subject {} {name}", self.name);
+        let found = match run(caller, lasting, spec, cassette)? {
             Ok(CountedEntries { entries, .. }) if entries.is_empty() && spec.kinds.is_empty() => {
                 let sentence = "the parser printed no entry of the lane lifecycle, and no `kinds` say which it should";
                 vec![(sentence.to_owned(), None)]
             }
-            Ok(read) => differences(&spec, &own(&cassette), &read.entries),
+            Ok(read) => differences(spec, &own(cassette), &read.entries),
             Err(sentence) => vec![(sentence, None)],
         };
         let finding = |(sentence, diff): ParserDifference| {
@@ -82,11 +108,8 @@ pub fn test_parser(
                 None => finding,
             }
         };
-        let findings = found.into_iter().map(finding).collect();
-        let check = CheckRun::of(&format!("{version}::subject {}", parser.name), findings);
-        let check = CheckRun { cassettes: 1, took: Some(begun.elapsed()), ..check };
-        Ok(ScenarioRun { name: name.to_string(), pending: 0, checks: vec![check] })
-    })
+        Ok(found.into_iter().map(finding).collect())
+    }
 }
 
 /// Gives a parser the bytes of a cassette, piece by piece as they were read. The inner error is a sentence for a

@@ -1,10 +1,11 @@
 //! Tests a program that is called like `clitape replay`: it reads a cassette's files and prints the entries of its
 //! chat, on the clock of the plan. The rules for gateways judge the chat.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use clitape_judge::observation::{Observation, ObservedEnding};
+use clitape_judge::observation::{Observation, ObservedEnding, SubjectTraits};
 use clitape_judge::{Finding, FindingKind, judge};
 use clitape_recording::cassette::Cassette;
 use clitape_recording::facts::LazyFacts;
@@ -13,10 +14,14 @@ use clitape_recording::scenario::{ChannelSpec, Scenario, Seeds};
 use clitape_recording::text::shell_quote;
 use clitape_recording::trace::Lane;
 use clitape_runner::replay::{Cut, Plan, PlanArg, ReplayRequest};
-use clitape_runner::suite::{CheckRun, LeftOut, ScenarioRun, SuiteOptions, SuiteRun, TrialEvent};
+use clitape_runner::suite::{
+    CheckRun, LeftOut, Observing, RunEnd, ScenarioRun, Subject, SuiteOptions, Trials,
+};
 use fs_err as fs;
 
-use super::call::{CountedEntries, ProgramCaller, ReadError, one_by_one, read};
+use super::call::{
+    CalledCassette, CountedEntries, ProgramCaller, ReadError, cassettes, one_by_one, read,
+};
 use super::dialogue::{Misfit, of_own_gateway};
 use super::error::SubjectError;
 use super::golden;
@@ -24,59 +29,67 @@ use super::prepare::RigHost;
 use super::spec::{ReplaySpec, shown};
 use super::suite::{context, differs_under_plan, within};
 
-/// A subject of kind replay, with its name as the command line has it.
-#[derive(Debug, Clone, Copy)]
-pub struct NamedReplay<'a> {
+/// A subject of kind replay.
+#[derive(Debug)]
+pub struct ReplaySubject<'a> {
     /// The name of the subject.
     pub name: &'a SubjectName,
     /// The version that the command line names.
     pub version: Option<&'a str>,
     /// The settings of the subject.
     pub spec: &'a ReplaySpec,
+    /// The machine.
+    pub rig: RigHost<'a>,
 }
 
-/// Lets a program replay every cassette that fits, and judges the chat that it prints. `tell` is called with the progress,
-/// and with each scenario as soon as it is judged. A test that the caller ends has the results until then.
-///
-/// # Errors
-///
-/// [`SubjectError`] if the program can't be installed or started, or if the caller stops it before anything is judged.
-pub fn test_replay(
-    subject: NamedReplay<'_>,
-    options: SuiteOptions<'_>,
-    rig: RigHost<'_>,
-    tell: &mut dyn FnMut(TrialEvent<'_>),
-) -> Result<SuiteRun, SubjectError> {
-    let mut spec = subject.spec.clone();
-    spec.call.within_s = within(spec.call.within_s, options.scenario_time);
-    let subject = NamedReplay { spec: &spec, ..subject };
-    let caller = ProgramCaller::new(&spec.call, subject.version, rig, tell)?;
-    let shown = shown(subject.name, subject.version);
-    let (mut cassettes, mut left_out) = (Vec::new(), Vec::new());
-    for (scenario, version) in caller.cassettes(options.selection)? {
-        match of_own_gateway(&scenario) {
-            Some(what) => left_out.push(LeftOut {
-                name: format!("{}/{version}", scenario.name),
-                why: Misfit::OwnGateway(what).to_string(),
-            }),
-            None => cassettes.push((scenario, version)),
-        }
+/// Lets the program replay every cassette that fits, and judges the chat that it prints.
+impl Subject for ReplaySubject<'_> {
+    type Trial = CalledCassette;
+    type Error = SubjectError;
+
+    fn promises(&self) -> SubjectTraits {
+        self.spec.traits
     }
-    let run = one_by_one(&cassettes, options, tell, |scenario, version| {
-        caller.go_on()?;
-        let name = format!("{}/{version}", scenario.name);
-        let cassette = Cassette::find(rig.workspace, &scenario.name, version)?;
-        let case = ReplayCase { subject, shown: &shown, name: &name, scenario, cassette };
-        let check = case.check(&caller, options)?;
-        let pending = golden::pending(scenario)?;
-        Ok(ScenarioRun { name: scenario.name.to_string(), pending, checks: vec![check] })
-    })?;
-    Ok(SuiteRun { left_out, ..run })
+
+    fn fits(&mut self, options: SuiteOptions<'_>) -> Result<Trials<CalledCassette>, SubjectError> {
+        let mut trials = Trials::default();
+        for one in cassettes(&self.spec.call, self.rig.workspace, options.selection)? {
+            match of_own_gateway(&one.scenario) {
+                Some(what) => trials.left_out.push(LeftOut {
+                    name: format!("{}/{}", one.scenario.name, one.version),
+                    why: Misfit::OwnGateway(what).to_string(),
+                }),
+                None => trials.fit.push(one),
+            }
+        }
+        Ok(trials)
+    }
+
+    fn observe(
+        &mut self,
+        trials: &[CalledCassette],
+        options: SuiteOptions<'_>,
+        tell: &mut dyn FnMut(Observing<'_>) -> ControlFlow<()>,
+    ) -> Result<RunEnd, SubjectError> {
+        let mut call = self.spec.call.clone();
+        call.within_s = within(call.within_s, options.scenario_time);
+        let caller = ProgramCaller::new(&call, self.version, self.rig, tell)?;
+        let shown = shown(self.name, self.version);
+        one_by_one(trials, tell, |scenario, version| {
+            caller.go_on()?;
+            let name = format!("{}/{version}", scenario.name);
+            let cassette = Cassette::find(self.rig.workspace, &scenario.name, version)?;
+            let case = ReplayCase { subject: self, shown: &shown, name: &name, scenario, cassette };
+            let check = case.check(&caller, options)?;
+            let pending = golden::pending(scenario)?;
+            Ok(ScenarioRun { name: scenario.name.to_string(), pending, checks: vec![check] })
+        })
+    }
 }
 
 /// A cassette for a program, with all that its replay needs.
 struct ReplayCase<'a> {
-    subject: NamedReplay<'a>,
+    subject: &'a ReplaySubject<'a>,
     shown: &'a str,
     name: &'a str,
     scenario: &'a Scenario,
@@ -101,7 +114,7 @@ impl ReplayCase<'_> {
         let facts = Arc::new(LazyFacts::of(&self.cassette));
         let observation = Observation {
             ending: plain.ending.clone(),
-            traits: self.subject.spec.traits,
+            traits: self.subject.promises(),
             ..Observation::of_chat(facts, plain.read.entries.clone())
         };
         let mut findings: Vec<Finding> = judge(&observation)

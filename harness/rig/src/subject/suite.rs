@@ -1,5 +1,8 @@
-//! Tests a gateway on many scenarios: chooses the cassettes, plays them, and judges each as soon as it has ended.
+//! A gateway or an agent as a subject of the suite: chooses its cassettes, plays them, and judges each as soon as it has
+//! ended.
 
+use std::fmt;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -16,8 +19,10 @@ use clitape_recording::scenario::{Scenario, Seeds, Workspace};
 use clitape_recording::text::{Keep, truncate};
 use clitape_recording::trace::Entry;
 use clitape_recording::{clock, files};
-use clitape_runner::suite::select::Selected;
-use clitape_runner::suite::{CheckRun, LeftOut, ScenarioRun, SuiteOptions, SuiteRun, TrialEvent};
+use clitape_runner::suite::select::{Selected, Selection};
+use clitape_runner::suite::{
+    CheckRun, LeftOut, Observing, RunEnd, ScenarioRun, Subject, SuiteOptions, SuiteRun, Trials,
+};
 
 use super::boot::Playing;
 use super::dialogue::{Misfit, PersonDialogue, misfit};
@@ -35,24 +40,6 @@ const CONTEXT: usize = 6;
 /// The most characters of a message in a finding.
 const MESSAGE_WIDTH: usize = 160;
 
-/// The choice of scenarios, and the manner of playing them.
-#[derive(Debug, Clone, Copy)]
-pub struct SubjectOptions<'a> {
-    /// The options that every subject has.
-    pub suite: SuiteOptions<'a>,
-    /// True to play the scenarios even if the subject's `scenarios` leave them out.
-    pub force: bool,
-    /// The differences from a run as it was recorded.
-    pub conditions: &'a Conditions,
-}
-
-impl SubjectOptions<'_> {
-    /// Returns the seeds of the plans, none by default.
-    fn seeds(&self) -> Seeds {
-        self.suite.seeds.unwrap_or(Seeds::NONE)
-    }
-}
-
 /// The cassettes of a workspace for one gateway.
 #[derive(Debug, Default)]
 pub struct GatewaySelection {
@@ -62,16 +49,7 @@ pub struct GatewaySelection {
     pub left_out: Vec<LeftOut>,
 }
 
-/// The result of a test.
-#[derive(Debug, Default)]
-pub struct SubjectSuite {
-    /// The scenarios with their findings, and the cassettes that were left out.
-    pub run: SuiteRun,
-    /// The cassettes that were played to their end, with their results; none if the caller ended the run.
-    pub played: Vec<(Job, DriveResult)>,
-}
-
-/// Chooses the cassettes for a gateway.
+/// Chooses the cassettes for a gateway. With `force`, they may be of scenarios that its `scenarios` leave out.
 ///
 /// # Errors
 ///
@@ -79,24 +57,25 @@ pub struct SubjectSuite {
 pub fn select(
     workspace: &Workspace,
     spec: &GatewaySpec,
-    options: SubjectOptions<'_>,
+    selection: &Selection,
+    force: bool,
 ) -> Result<GatewaySelection, SubjectError> {
-    let mut selection = GatewaySelection::default();
-    for Selected { name, versions, .. } in &options.suite.selection.scenarios {
+    let mut chosen = GatewaySelection::default();
+    for Selected { name, versions, .. } in &selection.scenarios {
         let is_chosen = spec.scenarios.is_empty() || spec.scenarios.contains(name);
-        if !is_chosen && !options.force {
+        if !is_chosen && !force {
             continue;
         }
         match versions {
-            None => selection.add(workspace, spec, name, None)?,
+            None => chosen.add(workspace, spec, name, None)?,
             Some(versions) => {
                 for version in versions {
-                    selection.add(workspace, spec, name, Some(version.as_str()))?;
+                    chosen.add(workspace, spec, name, Some(version.as_str()))?;
                 }
             }
         }
     }
-    Ok(selection)
+    Ok(chosen)
 }
 
 impl GatewaySelection {
@@ -140,83 +119,186 @@ fn job(
     })
 }
 
-/// Plays the cassettes that fit a gateway, and judges each as soon as it has ended. `tell` is called with the progress of
-/// the test, and `watch` with each event of the gateway. A test that the caller ends has the results until then.
-///
-/// # Errors
-///
-/// [`SubjectError`] if the gateway can't be installed or started, or if the caller stops it before anything is judged.
-pub fn test(
-    gateway: NamedGateway<'_>,
-    options: SubjectOptions<'_>,
-    rig: RigHost<'_>,
-    tell: &mut dyn FnMut(TrialEvent<'_>),
-    watch: &mut dyn FnMut(RunEvent<'_>),
-) -> Result<SubjectSuite, SubjectError> {
-    let mut spec = gateway.spec.clone();
-    spec.within_s = within(spec.within_s, options.suite.scenario_time);
-    let gateway = NamedGateway { spec: &spec, ..gateway };
-    let GatewaySelection { jobs, left_out } = select(rig.workspace, &spec, options)?;
-    let of_left_out = left_out.iter().map(|one| CheckRun::left_out(&one.name, &one.why));
-    let workspace = of_left_out.collect();
-    let run = SuiteRun { left_out, workspace, ..SuiteRun::default() };
-    let mut suite = SubjectSuite { run, played: Vec::new() };
-    if jobs.is_empty() {
-        return Ok(suite);
+/// A gateway or an agent of `clitape.toml`.
+pub struct GatewaySubject<'a> {
+    gateway: NamedGateway<'a>,
+    conditions: &'a Conditions,
+    rig: RigHost<'a>,
+    /// True to play the scenarios even if the gateway's `scenarios` leave them out.
+    force: bool,
+    /// Called with each event of the gateway.
+    watch: &'a mut dyn FnMut(RunEvent<'_>),
+    /// The part of the result that belongs to the run as a whole; `None` before the gateway was started.
+    whole: Option<WholeRun>,
+    /// The cassettes that were played to their end, with their results; empty if the caller ended the run.
+    pub played: Vec<(Job, DriveResult)>,
+}
+
+impl<'a> GatewaySubject<'a> {
+    /// Takes a gateway that is played under these conditions. `watch` is called with each event of its first round.
+    pub fn new(
+        gateway: NamedGateway<'a>,
+        conditions: &'a Conditions,
+        rig: RigHost<'a>,
+        watch: &'a mut dyn FnMut(RunEvent<'_>),
+    ) -> Self {
+        let (force, whole, played) = (false, None, Vec::new());
+        Self { gateway, conditions, rig, force, watch, whole, played }
     }
-    let known = known_differences(gateway, rig)?;
-    let prepared = prepare_gateway(&spec, gateway.version, rig, &mut |what| {
-        tell(TrialEvent::Step(what));
-    })?;
-    let warm_up = warm_up(&spec, rig.workspace)?;
-    let playing =
-        |printing| Playing { cli: spec.cli.clone(), printing, patience: Patience::Limits };
-    let recorded = playing(options.conditions.printing);
-    let how = Play {
-        spec: &spec,
-        prepared: &prepared,
-        playing: &recorded,
-        warm_up: warm_up.as_ref(),
-        faults: &options.conditions.faults,
-        at_once: options.suite.jobs.unwrap_or(spec.at_once as usize),
-        kept: 0,
-    };
-    tell(TrialEvent::Step(&format!("starting {}", gateway.shown())));
-    let mut trials = GatewayTrials::new(gateway, options, rig, known, &jobs);
-    let seen = play(&jobs, how, rig, &mut |event| {
-        trials.follow(&event, tell);
-        watch(event);
-    });
-    let seen = trials.unless_stopped(seen)?;
-    if let Some(seen) = &seen {
-        let kept = seen.iter().map(DriveResult::bytes).sum();
-        for (number, seed) in (1..).zip(options.seeds().each()) {
-            tell(TrialEvent::Step(&format!(
-                "plan {number} of {}, seed {seed}",
-                options.seeds().count
-            )));
-            let planned = playing(Printing::Seeded(seed));
-            let planned = play(&jobs, Play { playing: &planned, kept, ..how }, rig, &mut |event| {
-                trials.note_in_vain(&event);
-            });
-            let Some(planned) = trials.unless_stopped(planned)? else { break };
-            trials.add_plan(seed, seen, &planned);
+
+    /// Plays also the scenarios that the gateway's `scenarios` leave out.
+    pub fn with_all_scenarios(mut self) -> Self {
+        self.force = true;
+        self
+    }
+}
+
+impl fmt::Debug for GatewaySubject<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GatewaySubject").field("gateway", &self.gateway).finish_non_exhaustive()
+    }
+}
+
+/// The part of a run that belongs to no single cassette.
+struct WholeRun {
+    known: KnownDifferences,
+    /// True for each cassette that has ended and was served.
+    is_judged: Vec<bool>,
+    /// The sentence about a gateway that serves another person only.
+    not_served: Option<String>,
+    notes: Vec<String>,
+    /// The results of the first round; `None` if the caller or a finding ended it.
+    seen: Option<Vec<DriveResult>>,
+}
+
+impl Subject for GatewaySubject<'_> {
+    type Trial = Job;
+    type Error = SubjectError;
+
+    fn promises(&self) -> SubjectTraits {
+        self.gateway.spec.traits
+    }
+
+    fn fits(&mut self, options: SuiteOptions<'_>) -> Result<Trials<Job>, SubjectError> {
+        let (workspace, spec) = (self.rig.workspace, self.gateway.spec);
+        let GatewaySelection { jobs, left_out } =
+            select(workspace, spec, options.selection, self.force)?;
+        Ok(Trials { fit: jobs, left_out, ..Trials::default() })
+    }
+
+    fn observe(
+        &mut self,
+        jobs: &[Job],
+        options: SuiteOptions<'_>,
+        tell: &mut dyn FnMut(Observing<'_>) -> ControlFlow<()>,
+    ) -> Result<RunEnd, SubjectError> {
+        let mut spec = self.gateway.spec.clone();
+        spec.within_s = within(spec.within_s, options.scenario_time);
+        let gateway = NamedGateway { spec: &spec, ..self.gateway };
+        let (rig, conditions) = (self.rig, self.conditions);
+        let known = known_differences(gateway, rig)?;
+        let prepared = prepare_gateway(&spec, gateway.version, rig, &mut |what| {
+            let _ = tell(Observing::Step(what));
+        })?;
+        let warm_up = warm_up(&spec, rig.workspace)?;
+        let playing =
+            |printing| Playing { cli: spec.cli.clone(), printing, patience: Patience::Limits };
+        let recorded = playing(conditions.printing);
+        let how = Play {
+            spec: &spec,
+            prepared: &prepared,
+            playing: &recorded,
+            warm_up: warm_up.as_ref(),
+            faults: &conditions.faults,
+            at_once: options.jobs.unwrap_or(spec.at_once as usize),
+            kept: 0,
+        };
+        let _ = tell(Observing::Step(&format!("starting {}", gateway.shown())));
+        let traits = self.promises();
+        let mut trials = GatewayTrials {
+            gateway,
+            traits,
+            conditions,
+            options,
+            rig,
+            jobs,
+            known,
+            account: KeptBytes::within(rig.limits.kept),
+            checks: jobs.iter().map(|_| None).collect(),
+            is_judged: vec![false; jobs.len()],
+            not_served: None,
+            notes: Vec::new(),
+            in_vain: InVain::default(),
+            is_enough: false,
+            failed: None,
+        };
+        let seen = play(jobs, how, rig, &mut |event| {
+            trials.follow(&event, tell);
+            (self.watch)(event);
+        });
+        let seen = trials.unless_stopped(seen)?;
+        let seeds = trials.seeds();
+        if let Some(seen) = &seen {
+            let kept = seen.iter().map(DriveResult::bytes).sum();
+            for (number, seed) in (1..).zip(seeds.each()) {
+                let step = format!("plan {number} of {}, seed {seed}", seeds.count);
+                let _ = tell(Observing::Step(&step));
+                let planned = playing(Printing::Seeded(seed));
+                let how = Play { playing: &planned, kept, ..how };
+                let planned = play(jobs, how, rig, &mut |event| trials.note_in_vain(&event));
+                let Some(planned) = trials.unless_stopped(planned)? else { break };
+                trials.add_plan(seed, seen, &planned);
+            }
         }
+        let end = match rig.stop.load(Ordering::Relaxed) && !trials.is_enough {
+            true => RunEnd::Stopped,
+            false => RunEnd::Complete,
+        };
+        let mut notes = std::mem::take(&mut trials.notes);
+        notes.extend(trials.in_vain.sentences());
+        for (index, check) in trials.checks.iter_mut().enumerate() {
+            if let Some(check) = check.take() {
+                let _ = tell(Observing::Judged(index, scenario_run(&jobs[index], check)?));
+            }
+        }
+        let GatewayTrials { known, is_judged, not_served, .. } = trials;
+        self.whole = Some(WholeRun { known, is_judged, not_served, notes, seen });
+        Ok(end)
     }
-    trials.finish(&mut suite.run, tell)?;
-    // The list is checked with all scenarios only, because a part of them does not meet every known difference.
-    let chosen = options.suite.selection;
-    if !suite.run.is_stopped
-        && chosen.is_whole
-        && chosen.scenarios.len() == rig.workspace.names()?.len()
-    {
-        suite.run.workspace.extend(list_check(gateway, &trials.known));
+
+    fn finish(
+        &mut self,
+        jobs: Vec<Job>,
+        run: &mut SuiteRun,
+        options: SuiteOptions<'_>,
+    ) -> Result<(), SubjectError> {
+        let Some(whole) = self.whole.take() else { return Ok(()) };
+        let (gateway, rig) = (self.gateway, self.rig);
+        if let Some(sentence) = whole.not_served {
+            for (job, _) in jobs.iter().zip(whole.is_judged).filter(|(_, is_judged)| !is_judged) {
+                run.leave_out(LeftOut { name: job.name(), why: Misfit::NotServed.to_string() });
+                run.unchecked -= 1;
+            }
+            let shown = gateway.shown();
+            let reproduce = format!("{} test --subject {shown}", rig.workspace.program());
+            let place = format!("subject {shown}");
+            let finding = Finding::new(FindingKind::SubjectHung, &place, sentence, reproduce);
+            run.workspace.push(CheckRun::of("the persons who write", vec![finding]));
+        }
+        run.notes.extend(whole.notes);
+        // The list is checked with all scenarios only, because a part of them does not meet every known difference.
+        let chosen = options.selection;
+        let is_all =
+            || Ok::<_, SubjectError>(chosen.scenarios.len() == rig.workspace.names()?.len());
+        if !run.is_stopped && chosen.is_whole && is_all()? {
+            run.workspace.extend(list_check(gateway, &whole.known));
+        }
+        let is_served =
+            |(_, seen): &(Job, DriveResult)| !matches!(seen.ending, ObservedEnding::NotServed(_));
+        let seen = whole.seen.into_iter().flatten();
+        self.played = jobs.into_iter().zip(seen).filter(is_served).collect();
+        Ok(())
     }
-    let is_served =
-        |(_, seen): &(Job, DriveResult)| !matches!(seen.ending, ObservedEnding::NotServed(_));
-    drop(trials);
-    suite.played = jobs.into_iter().zip(seen.into_iter().flatten()).filter(is_served).collect();
-    Ok(suite)
 }
 
 /// Returns the seconds of a run that may take `limit` seconds, if the caller gives a scenario only this time.
@@ -229,65 +311,60 @@ pub(super) fn within(limit: u64, time: Option<Duration>) -> u64 {
 /// The cassettes of a test, each judged as soon as it has ended.
 struct GatewayTrials<'a> {
     gateway: NamedGateway<'a>,
-    options: SubjectOptions<'a>,
+    traits: SubjectTraits,
+    conditions: &'a Conditions,
+    options: SuiteOptions<'a>,
     rig: RigHost<'a>,
     jobs: &'a [Job],
     known: KnownDifferences,
     account: KeptBytes,
-    /// The results, one for each cassette that has ended and was served.
+    /// The results of the cassettes, which wait for those of the plans.
     checks: Vec<Option<CheckRun>>,
-    /// The cassettes whose results were told.
-    told: usize,
+    /// True for each cassette that has ended and was served.
+    is_judged: Vec<bool>,
     /// The sentence about a gateway that serves another person only.
     not_served: Option<String>,
     notes: Vec<String>,
     in_vain: InVain,
-    /// True once a finding ended the test.
+    /// True once the suite has enough.
     is_enough: bool,
     failed: Option<SubjectError>,
 }
 
-impl<'a> GatewayTrials<'a> {
-    fn new(
-        gateway: NamedGateway<'a>,
-        options: SubjectOptions<'a>,
-        rig: RigHost<'a>,
-        known: KnownDifferences,
-        jobs: &'a [Job],
-    ) -> Self {
-        Self {
-            gateway,
-            options,
-            rig,
-            jobs,
-            known,
-            account: KeptBytes::within(rig.limits.kept),
-            checks: jobs.iter().map(|_| None).collect(),
-            told: 0,
-            not_served: None,
-            notes: Vec::new(),
-            in_vain: InVain::default(),
-            is_enough: false,
-            failed: None,
-        }
+impl GatewayTrials<'_> {
+    /// Returns the seeds of the plans, none by default.
+    fn seeds(&self) -> Seeds {
+        self.options.seeds.unwrap_or(Seeds::NONE)
     }
 
-    /// Judges a cassette that has ended, and tells the results that are next in order.
-    fn follow(&mut self, event: &RunEvent<'_>, tell: &mut dyn FnMut(TrialEvent<'_>)) {
+    /// Judges a cassette that has ended, and passes its result on if no plan follows.
+    fn follow(
+        &mut self,
+        event: &RunEvent<'_>,
+        tell: &mut dyn FnMut(Observing<'_>) -> ControlFlow<()>,
+    ) {
         self.note_in_vain(event);
         match event {
             RunEvent::Begins(job) => {
-                tell(TrialEvent::UnderWay { scenario: &job.name(), check: "", replays: 0 });
+                let scenario = &job.name();
+                self.go_on(tell(Observing::UnderWay { scenario, check: "", replays: 0 }));
             }
             RunEvent::Ended { job, seen, done } => {
-                let ended = self.end(job, seen).and_then(|()| self.tell_next(tell));
-                if let Err(error) = ended {
+                if let Err(error) = self.end(job, seen, tell) {
                     self.failed.get_or_insert(error);
                     self.rig.stop.store(true, Ordering::Relaxed);
                 }
-                tell(TrialEvent::Judged { done: *done, of: self.jobs.len() });
+                self.go_on(tell(Observing::Ended(*done)));
             }
             _ => {}
+        }
+    }
+
+    /// Stops the gateway once the suite has enough.
+    fn go_on(&mut self, flow: ControlFlow<()>) {
+        if flow.is_break() {
+            self.is_enough = true;
+            self.rig.stop.store(true, Ordering::Relaxed);
         }
     }
 
@@ -298,17 +375,26 @@ impl<'a> GatewayTrials<'a> {
     }
 
     /// Judges a cassette that has ended.
-    fn end(&mut self, job: &Job, seen: &DriveResult) -> Result<(), SubjectError> {
+    fn end(
+        &mut self,
+        job: &Job,
+        seen: &DriveResult,
+        tell: &mut dyn FnMut(Observing<'_>) -> ControlFlow<()>,
+    ) -> Result<(), SubjectError> {
         self.account.keep(seen.bytes());
         if let ObservedEnding::NotServed(why) = &seen.ending {
             self.not_served.get_or_insert_with(|| why.clone());
             return Ok(());
         }
-        let (spec, conditions) = (self.gateway.spec, self.options.conditions);
+        let (spec, conditions) = (self.gateway.spec, self.conditions);
         let place = FindingPlace { gateway: self.gateway, job, rig: self.rig, conditions };
         let today = clock::today();
         let mut findings = Vec::new();
-        for judged in self.known.mark(&job.scenario.name, &today, violations(job, seen, spec)) {
+        for judged in self.known.mark(
+            &job.scenario.name,
+            &today,
+            violations(job, seen, self.traits, spec.front),
+        ) {
             let finding = place.finding(&judged.violation, &seen.entries);
             match judged.known {
                 Some(reason) => {
@@ -329,38 +415,31 @@ impl<'a> GatewayTrials<'a> {
                 entries: &seen.entries,
                 ending: &seen.ending,
             };
-            let update = self.options.suite.update;
+            let update = self.options.update;
             let golden = golden::compare(chat, update, &place.reproduce(), &self.account)?;
             goldens = golden.goldens;
             findings.extend(golden.finding);
         }
-        if self.options.suite.fail_fast && !findings.is_empty() {
-            self.is_enough = true;
-            self.rig.stop.store(true, Ordering::Relaxed);
+        if self.options.fail_fast && !findings.is_empty() {
+            self.go_on(ControlFlow::Break(()));
         }
         let name = format!("{}::subject {}", job.version(), self.gateway.shown());
         let check = CheckRun {
             cassettes: 1,
             goldens,
-            plans: self.options.seeds().count,
-            replayed: self.options.seeds().count,
+            plans: self.seeds().count,
+            replayed: self.seeds().count,
             took: Some(seen.took),
             ..CheckRun::of(&name, findings)
         };
-        if let Some(index) = self.jobs.iter().position(|one| std::ptr::eq(one, job)) {
-            self.checks[index] = Some(check);
-        }
-        Ok(())
-    }
-
-    /// Tells the results that are next in order and complete.
-    fn tell_next(&mut self, tell: &mut dyn FnMut(TrialEvent<'_>)) -> Result<(), SubjectError> {
-        if self.options.seeds().count > 0 {
+        let Some(index) = self.jobs.iter().position(|one| std::ptr::eq(one, job)) else {
             return Ok(());
-        }
-        while let Some(Some(check)) = self.checks.get(self.told) {
-            tell(TrialEvent::Scenario(&scenario_run(&self.jobs[self.told], check.clone())?));
-            self.told += 1;
+        };
+        self.is_judged[index] = true;
+        if self.seeds().count > 0 {
+            self.checks[index] = Some(check);
+        } else {
+            self.go_on(tell(Observing::Judged(index, scenario_run(job, check)?)));
         }
         Ok(())
     }
@@ -375,7 +454,7 @@ impl<'a> GatewayTrials<'a> {
         }
         match played {
             Ok(seen) => Ok(Some(seen)),
-            Err(error) if error.is_stop() && self.checks.iter().any(Option::is_some) => Ok(None),
+            Err(error) if error.is_stop() && self.is_judged.contains(&true) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -383,7 +462,7 @@ impl<'a> GatewayTrials<'a> {
     /// Adds the findings of a plan.
     fn add_plan(&mut self, seed: u64, seen: &[DriveResult], planned: &[DriveResult]) {
         let printing = Printing::Seeded(seed);
-        let faults = self.options.conditions.faults.clone();
+        let faults = self.conditions.faults.clone();
         let conditions = &Conditions { printing, faults };
         for (index, job) in self.jobs.iter().enumerate() {
             let Some(check) = &mut self.checks[index] else { continue };
@@ -391,43 +470,6 @@ impl<'a> GatewayTrials<'a> {
             check.findings.extend(place.under_plan(seed, &seen[index], &planned[index]));
             check.took = check.took.map(|took| took + planned[index].took);
         }
-    }
-
-    /// Adds the results to those of the run, and tells those that were not told.
-    fn finish(
-        &mut self,
-        run: &mut SuiteRun,
-        tell: &mut dyn FnMut(TrialEvent<'_>),
-    ) -> Result<(), SubjectError> {
-        let is_stopped = self.rig.stop.load(Ordering::Relaxed);
-        run.is_stopped = is_stopped && !self.is_enough;
-        for (index, check) in std::mem::take(&mut self.checks).into_iter().enumerate() {
-            let Some(check) = check else {
-                match &self.not_served {
-                    Some(_) => run.left_out.push(LeftOut {
-                        name: self.jobs[index].name(),
-                        why: Misfit::NotServed.to_string(),
-                    }),
-                    None => run.unchecked += 1,
-                }
-                continue;
-            };
-            let scenario = scenario_run(&self.jobs[index], check)?;
-            if index >= self.told {
-                tell(TrialEvent::Scenario(&scenario));
-            }
-            run.scenarios.push(scenario);
-        }
-        if let Some(sentence) = self.not_served.take() {
-            let gateway = self.gateway.shown();
-            let reproduce = format!("{} test --subject {gateway}", self.rig.workspace.program());
-            let place = format!("subject {gateway}");
-            let finding = Finding::new(FindingKind::SubjectHung, &place, sentence, reproduce);
-            run.workspace.push(CheckRun::of("the persons who write", vec![finding]));
-        }
-        run.notes.append(&mut self.notes);
-        run.notes.extend(self.in_vain.sentences());
-        Ok(())
     }
 }
 
@@ -438,16 +480,21 @@ fn scenario_run(job: &Job, check: CheckRun) -> Result<ScenarioRun, SubjectError>
 }
 
 /// Returns the rules that a run broke.
-fn violations(job: &Job, seen: &DriveResult, spec: &GatewaySpec) -> Vec<Violation> {
+fn violations(
+    job: &Job,
+    seen: &DriveResult,
+    traits: SubjectTraits,
+    front: Front,
+) -> Vec<Violation> {
     let (facts, entries) = (job.facts.clone(), seen.entries.clone());
-    let observation = match spec.front {
+    let observation = match front {
         Front::Chat => Observation::of_chat(facts, entries),
         Front::Editor => Observation::of_editor(facts, entries),
     };
     judge(&Observation {
         turns: seen.turns.clone(),
         ending: seen.ending.clone(),
-        traits: SubjectTraits { lets_claude_ask: !seen.asks_nobody, ..spec.traits },
+        traits: SubjectTraits { lets_claude_ask: !seen.asks_nobody, ..traits },
         bus: seen.bus.clone(),
         ..observation
     })

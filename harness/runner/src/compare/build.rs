@@ -1,5 +1,6 @@
 //! Builds a revision of the project once and keeps the program under the revision's id.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use clitape_recording::limits::OutputLimits;
 use fs_err as fs;
 
 use super::error::CompareError;
+use crate::suite::TrialEvent;
 
 /// The longest time that one git command may take.
 const GIT_TIME: Duration = Duration::from_secs(600);
@@ -21,15 +23,6 @@ const BUILD_TIME: Duration = Duration::MAX;
 const OUTPUT: ByteSize = ByteSize::mib(64);
 /// The name of the program.
 const PROGRAM: &str = "clitape";
-
-/// A message to the caller about an operation that takes long.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BuildProgress<'a> {
-    /// An operation begins.
-    Begins(&'a str),
-    /// The operation continues: the last line that its program printed.
-    GoesOn(&'a str),
-}
 
 /// The limits of git.
 const GIT: InstallLimits = InstallLimits { time: GIT_TIME, output: OUTPUT };
@@ -50,7 +43,7 @@ pub(super) fn build(
     revision: &Revision,
     builds: &Path,
     stop: &AtomicBool,
-    tell: &mut dyn FnMut(BuildProgress<'_>),
+    report: &mut dyn FnMut(TrialEvent<'_>) -> io::Result<()>,
 ) -> Result<PathBuf, CompareError> {
     let kept = builds.join(&revision.sha);
     let program = kept.join("bin").join(PROGRAM);
@@ -63,9 +56,9 @@ pub(super) fn build(
         }
     }
     let short = revision.short();
-    tell(BuildProgress::Begins(&format!(
+    report(TrialEvent::Step(&format!(
         "building clitape {short} with cargo; it is kept for the next time"
-    )));
+    )))?;
     let built = once(&kept, |whole, lock| {
         let source = whole.with_file_name("source");
         fs::create_dir(&source)?;
@@ -84,7 +77,10 @@ pub(super) fn build(
             time: BUILD_TIME,
             guard: Guard { lock: Some(lock), ..Guard::default() },
         };
-        run_build(cargo, limits, stop, &mut |line| tell(BuildProgress::GoesOn(line)))
+        run_build(cargo, limits, stop, &mut |line| {
+            // The build goes on without the line, and the next report fails too.
+            let _ = report(TrialEvent::StepGoesOn(line));
+        })
     });
     built.map_err(|error| match error {
         ProcessError::Build { lines } => CompareError::Build {

@@ -1,6 +1,7 @@
 //! Asks both sides for the trace of every cassette on all cores, and compares the traces lane by lane.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -20,19 +21,29 @@ use super::select::CompareSelection;
 use super::subject::{CompareSubject, Trace};
 use super::uncovered::{ComparedRun, uncovered};
 use crate::check::{Recording, setups};
-use crate::suite::{Progress, in_order};
+use crate::suite::{TrialEvent, each};
 
-/// Compares both sides on all selected cassettes. `tell` is called with the number of cassettes that are done.
+/// The manner of a comparison.
+#[derive(Debug, Clone, Copy)]
+pub struct Comparing<'a> {
+    /// The number of cassettes that are compared at a time; as many as there are cores by default.
+    pub jobs: Option<usize>,
+    /// A flag by which the caller ends the comparison.
+    pub stop: &'a AtomicBool,
+}
+
+/// Compares both sides on all selected cassettes, and reports the progress. A comparison that the caller ends has the
+/// cassettes until then.
 ///
 /// # Errors
 ///
-/// [`CompareError`] when a cassette can't be read, or `stop` is set.
+/// [`CompareError`] when a cassette can't be read, or the caller ends it before the first cassette is compared.
 pub fn gather(
     workspace: &Workspace,
     selection: &CompareSelection,
     sides: &[CompareSubject; 2],
-    stop: &AtomicBool,
-    mut tell: impl FnMut(usize),
+    how: Comparing<'_>,
+    report: &mut dyn FnMut(TrialEvent<'_>) -> io::Result<()>,
 ) -> Result<Comparison, CompareError> {
     let jobs: Vec<(Arc<Scenario>, &[CliVersion; 2])> = selection
         .scenarios
@@ -44,20 +55,23 @@ pub fn gather(
         .collect();
     let mut done = Vec::new();
     let compare = |(scenario, versions): &(Arc<Scenario>, &[CliVersion; 2])| {
-        one(workspace, scenario, versions, sides, stop)
+        one(workspace, scenario, versions, sides, how.stop)
     };
-    in_order(&jobs, compare, |progress| {
-        match progress {
-            Progress::Ended(count) => tell(count),
-            Progress::Result(one) => done.push(one?),
-        }
-        Ok::<(), CompareError>(())
-    })?;
+    match each(&jobs, how.jobs, compare, report, |one| done.push(one)) {
+        // The cassettes until then are the result.
+        Err(CompareError::Stopped) if !done.is_empty() => {}
+        ended => ended?,
+    }
+    let unchecked = jobs.len() - done.len();
     // A cassette that does not fit beside others is compared once more alone, so that the result does not depend on the
     // number of cores.
     for (job, one) in jobs.iter().zip(&mut done).filter(|(_, one)| one.is_full) {
         one.held.release(usize::MAX);
-        *one = compare(job)?;
+        // A comparison that was ended does not wait for these.
+        match compare(job) {
+            Err(CompareError::Stopped) if unchecked > 0 => {}
+            again => *one = again?,
+        }
     }
     let mut run = ComparedRun::default();
     let (mut compared, mut failed) = (Vec::new(), Vec::new());
@@ -70,37 +84,30 @@ pub fn gather(
     }
     let uncovered = uncovered(selection, sides, &run, failed.len());
     let [a, b] = sides.each_ref().map(|side| side.about.clone());
-    Ok(Comparison { a, b, compared, failed, uncovered })
+    Ok(Comparison { a, b, compared, failed, uncovered, unchecked })
 }
 
-/// Compares the recordings of two versions of the CLI, which this process replays. `tell` is called with the number of
-/// pairs that are done. Areas that were not covered are not listed.
+/// Compares the recordings of two versions of the CLI, which this process replays, and reports the progress. Areas that
+/// were not covered are not listed.
 ///
 /// # Errors
 ///
-/// [`CompareError::Stopped`] when `stop` is set.
+/// [`CompareError::Stopped`] when the caller ends it.
 pub(crate) fn compare_versions(
     pairs: &[[Recording; 2]],
     sides: [SideDescription; 2],
-    stop: &AtomicBool,
-    mut tell: impl FnMut(usize),
+    how: Comparing<'_>,
+    report: &mut dyn FnMut(TrialEvent<'_>) -> io::Result<()>,
 ) -> Result<Comparison, CompareError> {
     let sides = sides.map(CompareSubject::here);
     let (mut compared, mut failed) = (Vec::new(), Vec::new());
-    let compare = |[a, b]: &[Recording; 2]| compare_recordings([a, b], &sides, stop);
-    in_order(pairs, compare, |progress| {
-        match progress {
-            Progress::Ended(count) => tell(count),
-            Progress::Result(one) => {
-                let one = one?;
-                failed.extend(one.failed);
-                compared.push(one.compared);
-            }
-        }
-        Ok::<(), CompareError>(())
+    let compare = |[a, b]: &[Recording; 2]| compare_recordings([a, b], &sides, how.stop);
+    each(pairs, how.jobs, compare, report, |one| {
+        failed.extend(one.failed);
+        compared.push(one.compared);
     })?;
     let [a, b] = sides.map(|side| side.about);
-    Ok(Comparison { a, b, compared, failed, uncovered: Vec::new() })
+    Ok(Comparison { a, b, compared, failed, uncovered: Vec::new(), unchecked: 0 })
 }
 
 /// The result for one cassette.

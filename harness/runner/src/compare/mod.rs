@@ -17,12 +17,11 @@ mod side;
 mod subject;
 mod uncovered;
 
-pub use build::BuildProgress;
 pub use error::CompareError;
 pub(crate) use gather::compare_versions;
-pub use gather::gather;
 #[cfg(test)]
 pub(crate) use gather::last;
+pub use gather::{Comparing, gather};
 pub use model::{
     Cell, Compared, Comparison, ComparisonCounts, DiffRow, Failed, FinalChats, LaneDiff,
     SideDescription,

@@ -22,6 +22,8 @@ pub struct Comparison {
     pub failed: Vec<Failed>,
     /// One sentence for each area that was not covered. They are made from what was run.
     pub uncovered: Vec<String>,
+    /// The number of cassettes that were not compared, because the caller ended the comparison.
+    pub unchecked: usize,
 }
 
 /// The description of a side.
@@ -194,6 +196,11 @@ pub struct ComparisonCounts {
 impl Comparison {
     /// Returns whether everything was compared and is equal.
     pub fn holds(&self) -> bool {
+        self.finds_nothing() && self.unchecked == 0
+    }
+
+    /// Returns whether all that was asked for so far was compared and is equal.
+    pub fn finds_nothing(&self) -> bool {
         self.failed.is_empty() && self.differing().next().is_none()
     }
 
@@ -232,6 +239,10 @@ impl Comparison {
         let failed = match failed {
             0 => String::new(),
             n => format!("; {} could not be compared", plural(n, "replay")),
+        };
+        let failed = match self.unchecked {
+            0 => failed,
+            n => format!("{failed}; stopped by a signal: not compared: {}", plural(n, "cassette")),
         };
         match compared - equal {
             0 => format!("nothing differs in {}{failed}", plural(compared, "cassette")),

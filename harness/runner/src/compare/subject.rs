@@ -2,6 +2,7 @@
 //! a program that is called.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
@@ -15,13 +16,14 @@ use clitape_recording::text::shell_quote;
 use clitape_recording::trace::{Entry, Lane};
 use fs_err as fs;
 
-use super::build::{BuildProgress, build, find};
+use super::build::{build, find};
 use super::call::{CallError, CountedTrace, call};
 use super::error::CompareError;
 use super::model::SideDescription;
 use super::side::SideName;
 use crate::check::Recording;
 use crate::replay::{Replay, ReplayRequest};
+use crate::suite::TrialEvent;
 
 /// The lanes that are compared. The lane `read` is left out: it shows how bytes arrive, which the plan decides and not
 /// the subject.
@@ -88,7 +90,7 @@ impl Trace {
 pub fn resolve(
     sides: [&SideName; 2],
     around: CompareFolders<'_>,
-    mut tell: impl FnMut(BuildProgress<'_>),
+    report: &mut dyn FnMut(TrialEvent<'_>) -> io::Result<()>,
 ) -> Result<[CompareSubject; 2], CompareError> {
     let [a, b] = sides;
     if a == b {
@@ -130,7 +132,7 @@ pub fn resolve(
         let mut note = String::new();
         if let Some(revision) = revision {
             note = format!(" # clitape as of {}", revision.short());
-            program = Some(build(&revision, around.builds, around.stop, &mut tell)?);
+            program = Some(build(&revision, around.builds, around.stop, report)?);
             facts.push(("revision", revision.sha));
             facts.push(("commit", revision.title));
         }

@@ -20,8 +20,8 @@ mod side;
 #[cfg(test)]
 mod tests;
 
+use std::io;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use clitape_recording::scenario::Scenario;
 pub use cost::Cost;
@@ -30,7 +30,8 @@ use pairs::{PairChanges, of_recordings};
 pub use side::{Recorded, Recorder, Side, committed};
 
 use crate::check::Recording;
-use crate::compare::CompareError;
+use crate::compare::{CompareError, Comparing};
+use crate::suite::TrialEvent;
 
 /// The scenarios of a comparison, and those that are left out of it.
 #[derive(Debug, Default)]
@@ -43,16 +44,16 @@ pub struct Scope {
     pub left_out: Vec<NotCompared>,
 }
 
-/// Compares the recordings of two versions. `tell` is called with the number of scenarios that are done.
+/// Compares the recordings of two versions, and reports the progress.
 ///
 /// # Errors
 ///
-/// [`CompareError`] when a recording can't be read, or `stop` is set.
+/// [`CompareError`] when a recording can't be read, or the caller ends it.
 pub fn drift(
     sides: &[Side; 2],
     scope: Scope,
-    stop: &AtomicBool,
-    tell: impl FnMut(usize),
+    how: Comparing<'_>,
+    report: &mut dyn FnMut(TrialEvent<'_>) -> io::Result<()>,
 ) -> Result<Drift, CompareError> {
     let Scope { scenarios, not_recorded: mut not_compared, left_out } = scope;
     let mut pairs: Vec<[Recording; 2]> = Vec::new();
@@ -75,7 +76,7 @@ pub fn drift(
         }
     }
     let about = sides.each_ref().map(|side| &side.about);
-    let PairChanges { mut changes, follows, lanes } = of_recordings(&pairs, about, stop, tell)?;
+    let PairChanges { mut changes, follows, lanes } = of_recordings(&pairs, about, how, report)?;
     let mut cost = [Cost::default(); 2];
     for pair in &pairs {
         cost.iter_mut().zip(pair).for_each(|(cost, recording)| cost.add(&recording.cassette));

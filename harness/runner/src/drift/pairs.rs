@@ -1,7 +1,7 @@
 //! Compares pairs of recordings, one of the older and one of the newer version for each scenario: the records, and the
 //! lanes of their replays.
 
-use std::sync::atomic::AtomicBool;
+use std::io;
 
 use clitape_recording::cassette::Cassette;
 
@@ -12,7 +12,8 @@ use super::replays::{differing, replays};
 use super::schema::schema;
 use super::sequence::Sequences;
 use crate::check::Recording;
-use crate::compare::{self, CompareError, Comparison, compare_versions};
+use crate::compare::{self, CompareError, Comparing, Comparison, compare_versions};
+use crate::suite::TrialEvent;
 
 /// The changes that pairs of recordings show.
 pub(super) struct PairChanges {
@@ -26,8 +27,8 @@ pub(super) struct PairChanges {
 pub(super) fn of_recordings(
     pairs: &[[Recording; 2]],
     about: [&About; 2],
-    stop: &AtomicBool,
-    tell: impl FnMut(usize),
+    how: Comparing<'_>,
+    report: &mut dyn FnMut(TrialEvent<'_>) -> io::Result<()>,
 ) -> Result<PairChanges, CompareError> {
     let cassettes: Vec<[&Cassette; 2]> =
         pairs.iter().map(|pair| pair.each_ref().map(|recording| &recording.cassette)).collect();
@@ -39,7 +40,7 @@ pub(super) fn of_recordings(
         command: "clitape".to_owned(),
         note: String::new(),
     });
-    let lanes = compare_versions(pairs, sides.clone(), stop, tell)?;
+    let lanes = compare_versions(pairs, sides.clone(), how, report)?;
     let (by_itself, as_known): (Vec<_>, Vec<_>) = {
         let differ: Vec<&str> = differing(&lanes).collect();
         let pairs = || pairs.iter().filter(|[a, _]| differ.contains(&a.scenario.name.as_str()));
@@ -50,7 +51,7 @@ pub(super) fn of_recordings(
             [of(a, a.cassette.clone()), of(b, without)]
         });
         let known: Vec<[Recording; 2]> = known.collect();
-        let still = compare_versions(&known, sides, stop, |_| ())?;
+        let still = compare_versions(&known, sides, how, &mut |_| Ok(()))?;
         let still: Vec<&str> = differing(&still).collect();
         let names = pairs().map(|[a, _]| a.scenario.name.clone());
         names.partition(|name| still.contains(&name.as_str()))

@@ -1,6 +1,7 @@
 //! The recordings of a version: those that are committed, and those that are made now and stored in the cache.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -15,8 +16,9 @@ use fs_err as fs;
 use super::model::{About, ChangeKind, DriftChange, NotCompared};
 use super::pairs::of_recordings;
 use crate::check::Recording;
+use crate::compare::Comparing;
 use crate::record::{Claude, RecordError, RecordSettings, digest, record};
-use crate::suite::{Progress, in_order};
+use crate::suite::{TrialEvent, each};
 
 /// The number of a hash's characters that name a folder.
 const SHORT: usize = 16;
@@ -50,6 +52,8 @@ pub struct Recorder<'a> {
     pub cache: &'a Path,
     /// The settings of each recording.
     pub settings: RecordSettings,
+    /// The number of scenarios that are recorded at a time; as many as there are cores by default.
+    pub jobs: Option<usize>,
     /// The machine.
     pub host: &'a HostPaths,
     /// A flag that ends everything when the caller sets it.
@@ -82,7 +86,7 @@ fn is_recorded(workspace: &Workspace, name: &ScenarioName, version: &CliVersion)
 
 impl Recorder<'_> {
     /// Records the scenarios on all cores; a failure does not end it. A scenario that this CLI has recorded before, and
-    /// that has not changed since, is not recorded again. `tell` is called with the number of scenarios that are done.
+    /// that has not changed since, is not recorded again. Reports the progress.
     ///
     /// # Errors
     ///
@@ -90,24 +94,14 @@ impl Recorder<'_> {
     pub fn record(
         &self,
         scenarios: &[Arc<Scenario>],
-        mut tell: impl FnMut(usize),
+        report: &mut dyn FnMut(TrialEvent<'_>) -> io::Result<()>,
     ) -> Result<Recorded, RecordError> {
         let mut made = Vec::new();
-        in_order(
-            scenarios,
-            |scenario| self.one(scenario),
-            |progress| match progress {
-                Progress::Ended(count) => {
-                    tell(count);
-                    Ok(())
-                }
-                Progress::Result(Err(RecordError::Stopped)) => Err(RecordError::Stopped),
-                Progress::Result(one) => {
-                    made.push(one);
-                    Ok(())
-                }
-            },
-        )?;
+        let one = |scenario: &Arc<Scenario>| match self.one(scenario) {
+            Err(RecordError::Stopped) => Err(RecordError::Stopped),
+            one => Ok(one),
+        };
+        each(scenarios, self.jobs, one, report, |one| made.push(one))?;
         let mut recorded = Recorded::default();
         for (scenario, one) in scenarios.iter().zip(made) {
             match one {
@@ -166,7 +160,8 @@ impl Recorder<'_> {
             version: recording.version().clone(),
             recordings: String::new(),
         });
-        let found = of_recordings(&[pair], about.each_ref(), self.stop, |_| ())
+        let how = Comparing { jobs: self.jobs, stop: self.stop };
+        let found = of_recordings(&[pair], about.each_ref(), how, &mut |_| Ok(()))
             .map_err(|_| RecordError::Stopped)?;
         let is_of_race = |change: &DriftChange| {
             matches!(change.kind, ChangeKind::Count | ChangeKind::Order | ChangeKind::Lane)

@@ -54,30 +54,11 @@ pub struct ComparedGolden {
 }
 
 impl ProofCase {
-    /// Runs and judges a scenario with the recording of one CLI version.
-    ///
-    /// # Errors
-    ///
-    /// [`CassetteError`] when the cassette is not there or damaged, or a file can't be read.
-    pub fn judge(
-        workspace: &Workspace,
-        scenario: Scenario,
-        version: &CliVersion,
-    ) -> Result<Self, CassetteError> {
-        let checks = ScenarioChecks::new(workspace, scenario)?;
-        let mut judged = Vec::new();
-        for check in checks.checks().iter().filter(|check| is_shown(check, version)) {
-            judged.push((check, checks.judge(check, false)?));
-        }
-        let judged: Vec<_> = judged.iter().map(|(check, result)| (*check, result)).collect();
-        Self::gather(&checks, version, &judged)
-    }
-
     /// Gathers the runs of one CLI version's recording, and the results of its checks.
     ///
     /// # Errors
     ///
-    /// Those of [`judge`](Self::judge).
+    /// [`CassetteError`] when the cassette is not there or damaged, or a file can't be read.
     pub(super) fn gather(
         checks: &ScenarioChecks,
         version: &CliVersion,

@@ -6,6 +6,7 @@
 mod case;
 mod case_run;
 pub mod overview;
+mod own;
 mod pool;
 mod result;
 mod run;
@@ -15,9 +16,13 @@ mod watch;
 
 pub use case::{ComparedGolden, ProofCase};
 pub use case_run::CaseRun;
-pub(crate) use pool::{Progress, in_order};
+pub use own::{Loaded, OwnGateway, OwnTrial, load};
 pub use result::{Cause, CheckRun, JudgedShard, ScenarioRun, Tally, Trouble};
-pub use run::{LeftOut, Loaded, SuiteOptions, SuiteRun, TrialEvent, load, run};
+pub(crate) use run::each;
+pub use run::{
+    GatheredCases, LeftOut, Observing, RunEnd, Subject, SuiteOptions, SuiteRun, TrialEvent, Trials,
+    run,
+};
 pub use seed_search::{
     FailingSeed, SearchError, SearchEvent, SearchState, SeedSearch, search_fingerprint,
     search_seeds,

@@ -13,7 +13,7 @@ use clitape_process::threads::start_some;
 const SHORT: usize = 64;
 
 /// The progress of the jobs.
-pub(crate) enum Progress<R, N = Infallible> {
+pub(super) enum Progress<R, N = Infallible> {
     /// A note of a job that still runs.
     Note(N),
     /// This number of jobs has ended.
@@ -32,7 +32,7 @@ enum Sent<R, N> {
 
 /// Runs `job` on every item, on all cores. `take` gets the results in the order of the items, each as soon as all
 /// before it are there. After an error of `take`, no further job begins.
-pub(crate) fn in_order<T: Sync, R: Send, E>(
+fn in_order<T: Sync, R: Send, E>(
     items: &[T],
     job: impl Fn(&T) -> R + Sync,
     take: impl FnMut(Progress<R>) -> Result<(), E>,
@@ -63,7 +63,7 @@ pub(crate) fn short_jobs<T: Sync, R: Send, E: Send>(
 ///
 /// If the system lets fewer threads start, or `is_ready` returns false on one of them, the other threads do its work.
 /// Without any, this thread does it, and passes on the notes of a job when the job is over.
-pub(crate) fn in_order_noting<T: Sync, R: Send, N: Send, E>(
+pub(super) fn in_order_noting<T: Sync, R: Send, N: Send, E>(
     items: &[T],
     workers: Option<usize>,
     is_ready: impl Fn() -> bool + Sync,

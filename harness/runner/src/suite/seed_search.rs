@@ -14,6 +14,7 @@ use clitape_recording::scenario::{OwnFile, Seeds, Workspace};
 use clitape_recording::text::plain;
 use serde::{Deserialize, Serialize};
 
+use super::own::OwnGateway;
 use super::result::Trouble;
 use super::run::{SuiteOptions, TrialEvent, run};
 use super::select::Selection;
@@ -168,7 +169,7 @@ pub fn search_seeds(
             memory: FailureMemory::Keep,
             ..SuiteOptions::new(search.selection)
         };
-        let suite = run(workspace, options, |event| match event {
+        let suite = run(&mut OwnGateway::new(workspace), options, &mut |event| match event {
             TrialEvent::Judged { done, of } => {
                 tell(SearchEvent::Judged { state: &state, done, of })
             }

@@ -27,7 +27,7 @@ fn repository(files: &[(&str, &str)]) -> tempfile::TempDir {
 /// Builds a revision, and checks that the error contains `told`.
 fn check(root: &Path, revision: &str, builds: &Path, told: &str) {
     let error =
-        find(root, revision, &RUNS).and_then(|found| build(&found, builds, &RUNS, &mut |_| {}));
+        find(root, revision, &RUNS).and_then(|found| build(&found, builds, &RUNS, &mut |_| Ok(())));
     let error = error.unwrap_err().to_string();
     assert!(error.contains(told), "{revision}: {error}");
 }
@@ -77,9 +77,10 @@ fn a_revision_is_built_once_and_kept_by_its_id() {
     assert_eq!(found.title, "2026-01-02 One `commit`");
     let mut told = Vec::new();
     let program = build(&found, builds.path(), &RUNS, &mut |what| {
-        if let BuildProgress::Begins(text) = what {
+        if let TrialEvent::Step(text) = what {
             told.push(text.to_owned());
         }
+        Ok(())
     })
     .unwrap();
     assert_eq!(program, builds.path().join(&found.sha).join("bin/clitape"));
