@@ -4,9 +4,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use crate::common::{clitape, put_program, root, workspace};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use tempfile::TempDir;
 
 /// Compares in `workspace`, and returns the exit code, stdout, stderr, and the folder with the written files.
@@ -72,6 +75,36 @@ fn a_program_that_prints_the_same_differs_in_nothing() {
     assert!(text.starts_with("## Before and after: nothing differs in 8 cassettes\n"), "{text}");
     let quiet = check(&["this", &same, "three-tools", "--quiet"], 0, &[]);
     assert_eq!(quiet[0], "");
+}
+
+/// What was compared until a signal came is reported, and the exit code says that this is not all.
+#[test]
+fn a_comparison_that_is_stopped_reports_what_was_compared() {
+    let dir = tempfile::tempdir().unwrap();
+    let waits = dir.path().join("waits");
+    let same = gateway(
+        &dir,
+        &format!(
+            "case $* in *three-tools*) touch '{}'; exec sleep 600;; esac\nclitape \"$@\"",
+            waits.display()
+        ),
+    );
+    let mut command = clitape();
+    command.current_dir(root()).args(["compare", "this", &same, "plain-text", "three-tools"]);
+    command.args(["--version", "2.1.330", "--jobs", "1", "--out"]).arg(dir.path().join("out"));
+    let child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let began = Instant::now();
+    while !waits.exists() && began.elapsed() < Duration::from_secs(120) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(4), "{told}");
+    let verdict = "nothing differs in 1 cassette; stopped by a signal: not compared: 1 cassette";
+    assert!(told.contains(verdict), "{told}");
+    let text = fs::read_to_string(dir.path().join("out/compare.md")).unwrap();
+    assert!(text.contains(verdict), "{text}");
 }
 
 #[test]

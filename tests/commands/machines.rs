@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::common::{check, root, workspace};
+use crate::common::{check, has_program, root, workspace};
 
 const SCENARIOS: [&str; 6] =
     ["bash-count", "cut-off-line", "empty-answer", "long-answer", "plain-text", "three-tools"];
@@ -37,6 +37,45 @@ fn on_machine(dir: &Path, line: &str, number: usize) -> Command {
     command.env("CI_NODE_INDEX", number.to_string());
     command.env("CI_NODE_TOTAL", MACHINES.to_string());
     command
+}
+
+/// The lines of the page about cargo-nextest: the tests of the scenarios are built once, and run in parts in a folder that
+/// has the scenarios and no source.
+#[test]
+fn an_archive_of_the_scenarios_runs_in_parts_on_machines_without_a_compiler() {
+    if !has_program("cargo-nextest") {
+        return;
+    }
+    let text = fs::read_to_string(root().join("docs/machines.md")).unwrap();
+    let mut lines = text.lines().map(str::trim).filter(|line| line.starts_with("cargo nextest "));
+    let (archive, run) = (lines.next().unwrap(), lines.next().unwrap());
+    let there = workspace(&["plain-text", "three-tools"]);
+    let file = there.path().join("scenarios.tar.zst");
+    let nextest = |dir: &Path, line: &str| {
+        let line = line.replace("scenarios.tar.zst", file.to_str().unwrap());
+        let words = line.split(' ').skip(1);
+        let output = Command::new("cargo").args(words).current_dir(dir).output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{line}: {told}");
+        (String::from_utf8(output.stdout).unwrap(), told)
+    };
+    nextest(root(), archive);
+    let of_scenarios =
+        |name: &&str| name.contains("plain-text::") || name.contains("three-tools::");
+    let list = run.replace(" run ", " list ").replace("--partition hash:1/4", "-T oneline");
+    let (listed, _) = nextest(there.path(), &list);
+    let all = listed.lines().filter(of_scenarios).count();
+    assert!(all > 40, "{listed}");
+    let mut ran = 0;
+    for part in 1..=MACHINES {
+        let part = run.replace("hash:1/4", &format!("hash:{part}/4 -E test(/^(plain|three)/)"));
+        let (_, told) = nextest(there.path(), &part);
+        let summary = told.lines().find(|line| line.contains("Summary")).unwrap();
+        let words: Vec<&str> = summary.split_whitespace().collect();
+        let count = words[words.iter().position(|word| *word == "tests").unwrap() - 1];
+        ran += count.parse::<usize>().unwrap();
+    }
+    assert_eq!(ran, all);
 }
 
 #[test]

@@ -34,7 +34,7 @@ use crate::replay::{Plan, PlanArg, Replay, ReplayRequest};
 #[derive(Debug)]
 pub struct ScenarioChecks {
     checks: Vec<Check>,
-    recordings: Recordings,
+    pub(super) recordings: Recordings,
     /// What is done with plans that fail.
     memory: FailureMemory,
     /// What was at stake so far, if somebody asks.
@@ -284,14 +284,6 @@ impl ScenarioChecks {
     /// [`CassetteError`] when a cassette is damaged or a file can't be read.
     pub fn never_seen_variants(&self) -> Result<Vec<PathBuf>, CassetteError> {
         variant::never_seen(&self.recordings)
-    }
-}
-
-#[cfg(test)]
-impl ScenarioChecks {
-    /// Lets the checks treat every recording as a long one.
-    pub(super) fn make_long(&self) -> Result<(), CassetteError> {
-        self.recordings.make_long()
     }
 }
 

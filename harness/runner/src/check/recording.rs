@@ -196,14 +196,6 @@ impl Recording {
     }
 }
 
-#[cfg(test)]
-impl Recording {
-    /// The same recording, whose replays are made one at a time, as those of a long one are.
-    fn made_long(self) -> Self {
-        Self { most_at_once: (1, 0), ..self }
-    }
-}
-
 /// The plan of the canonical replay at the scenario's pace, with these faults.
 fn canonical_plan(scenario: &Scenario, capture: Capture<'_>, faults: &[Fault]) -> Plan {
     Plan::canonical(capture, scenario.run.pace_ms).with_faults(faults.iter().copied())
@@ -255,23 +247,6 @@ pub(super) struct Recordings {
     pub(super) workspace: Workspace,
     pub(super) scenario: Arc<Scenario>,
     kept: BTreeMap<CliVersion, Mutex<Kept>>,
-}
-
-#[cfg(test)]
-impl Recordings {
-    /// Lets the checks of every version treat the recording as a long one.
-    pub(super) fn make_long(&self) -> Result<(), CassetteError> {
-        self.prepare(Recording::made_long)
-    }
-
-    fn prepare(&self, change: impl Fn(Recording) -> Recording) -> Result<(), CassetteError> {
-        for (version, kept) in &self.kept {
-            let recording = Recording::load(&self.workspace, &self.scenario, version)?;
-            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.recording = Some(Arc::new(change(recording)));
-        }
-        Ok(())
-    }
 }
 
 /// A recording for as long as checks need it.

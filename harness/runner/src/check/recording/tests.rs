@@ -1,13 +1,14 @@
 //! A recording whose replays are too much for the memory is judged as any other one; entries know their turns.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use clitape_judge::CheckResult;
 use clitape_recording::scenario::Workspace;
 use clitape_recording::trace::Entry;
 
 use crate::check::ScenarioChecks;
-use crate::check::recording::setups;
+use crate::check::recording::{Recording, Recordings, setups};
 
 mod bytes;
 mod recorded;
@@ -22,11 +23,20 @@ fn checks(scenario: &str, pace_ms: Option<u64>) -> ScenarioChecks {
     ScenarioChecks::new(&workspace, scenario).unwrap()
 }
 
+/// Lets the replays of every recording be made one at a time, as those of a long one are.
+fn make_long(recordings: &Recordings) {
+    for (version, kept) in &recordings.kept {
+        let recording = Recording::load(&recordings.workspace, &recordings.scenario, version);
+        let long = Recording { most_at_once: (1, 0), ..recording.unwrap() };
+        kept.lock().unwrap().recording = Some(Arc::new(long));
+    }
+}
+
 /// The results of all checks of a scenario, each as its name, its counts and its findings.
 fn judged(scenario: &str, is_long: bool, pace_ms: Option<u64>) -> Vec<String> {
     let checks = checks(scenario, pace_ms);
     if is_long {
-        checks.make_long().unwrap();
+        make_long(&checks.recordings);
     }
     let judged = checks.checks().iter().map(|check| {
         let CheckResult { findings, goldens, plans, .. } = checks.judge(check, false).unwrap();
