@@ -21,7 +21,7 @@ use super::*;
 use crate::bus::{BusEvent, Tool, lock};
 use crate::channel::{Callback, CallbackError, Delivery, FinishFuture};
 use crate::ending::RunEnding;
-use crate::telegram::fake::FakeBotApi;
+use crate::telegram::tests::fake::FakeBotApi;
 use crate::telegram::{Telegram, TelegramSettings};
 use recorder::{CallbackBehaviour, Recorder, RecorderLog};
 

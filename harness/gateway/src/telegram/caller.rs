@@ -1,14 +1,15 @@
-//! Whoever makes a chat's calls: one at a time, each within its limit, and none before the time for which
-//! Telegram asked.
+//! Makes a chat's calls: one at a time, each within its limit, and none before the time for which Telegram asked; and
+//! sends the sign that the agent is at work ([G6](crate::rules::G6)).
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::sync::Mutex as AsyncMutex;
-use tokio::time::{Instant, timeout};
+use tokio::sync::{Mutex as AsyncMutex, watch};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::api::{BotApi, BotApiError, BotCall, pause};
+use crate::bridge::Task;
 use crate::bus::lock;
 use crate::limits::ChatLimits;
 
@@ -110,11 +111,47 @@ pub(super) fn late(limit: Duration) -> String {
     format!("none came in {} s, the most that `--api-timeout` allows", limit.as_secs_f64())
 }
 
+/// How often it is sent: Telegram shows it for 5 s.
+const SIGNAL_EVERY: Duration = Duration::from_secs(5);
+
+/// The sign while it is on. Dropping it sends no more.
+#[derive(Debug)]
+pub(super) struct Typing {
+    stop: watch::Sender<bool>,
+    task: Task<()>,
+}
+
+impl Typing {
+    pub(super) fn start(caller: Arc<Caller>) -> Self {
+        let (stop, stopped) = watch::channel(false);
+        Self { stop, task: Task::spawn(keep_typing(caller, stopped)) }
+    }
+
+    /// Sends no more, and waits for a signal that is under way: it must not come after the final message.
+    pub(super) async fn end(self) {
+        self.stop.send_replace(true);
+        // The task does not panic, and its end is all that is waited for.
+        let _ = self.task.join().await;
+    }
+}
+
+async fn keep_typing(caller: Arc<Caller>, mut stopped: watch::Receiver<bool>) {
+    loop {
+        let next = Instant::now() + SIGNAL_EVERY;
+        caller.signal().await;
+        tokio::select! {
+            biased;
+            _ = stopped.wait_for(|stopped| *stopped) => return,
+            () = sleep_until(next) => {}
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::telegram::api::BotMethod;
-    use crate::telegram::fake::{FakeBotApi, FakeReply};
+    use crate::telegram::tests::fake::{FakeBotApi, FakeReply};
 
     #[tokio::test(start_paused = true)]
     async fn v6_a_call_may_come_when_the_wait_is_over() {

@@ -1,32 +1,35 @@
 //! The Bot API over HTTP (feature `telegram-http`).
 //!
 //! A call has the few parameters that a chat needs, as the Bot API (10.3) names them. The requests are made with `reqwest`: a
-//! client of the whole Bot API keeps the HTTP status of an answer that is no JSON to itself, and that says whether a call may be
+//! client of the whole Bot API keeps the HTTP status of an answer that isn't JSON to itself, and that says whether a call may be
 //! made again.
 //!
-//! | what comes back | what it is |
+//! | answer | result |
 //! |---|---|
-//! | `ok`, with the message | [`Sent`] |
-//! | `ok: false`, whatever the status | what its `error_code` and `description` say |
-//! | 429 | [`ApiError::RetryAfter`], `parameters.retry_after` or 5 s |
-//! | 400 `message is not modified` | [`ApiError::NotModified`] |
-//! | 500, 502, 503, JSON or a proxy's page | [`ApiError::Network`]: it says that nothing was done |
-//! | no connection, no name, no TLS | [`ApiError::Network`]: nothing went out |
-//! | anything else of 5xx, no answer in time, an answer that breaks off or can't be read | [`ApiError::Lost`] |
+//! | `ok`, with the message | [`SentMessage`] |
+//! | `ok: false`, whatever the status | as its `error_code` and `description` say |
+//! | 429 | [`BotApiError::RetryAfter`], `parameters.retry_after` or 5 s |
+//! | 400 `message is not modified` | [`BotApiError::NotModified`] |
+//! | 500, 502, 503, JSON or a proxy's page | [`BotApiError::Network`]: the call had no effect |
+//! | no connection, no name, no TLS | [`BotApiError::Network`]: the call did not go out |
+//! | anything else of 5xx, no answer in time, an answer that breaks off or can't be read | [`BotApiError::Lost`] |
 //! | an answer over [`HttpSettings::max_answer`], with its status | as above; the words name the limit |
-//! | any other status | [`ApiError::Other`] |
+//! | any other status | [`BotApiError::Other`] |
 //!
 //! An answer is read piece by piece and never past the limit. The server's words are passed on
 //! without the token, in whatever encoding they contain it.
+//!
+//! A call goes to `ADDRESS/botTOKEN/METHOD`. The address is checked before the token is added to it: with a query or a
+//! fragment in the address the token would become a part of it, would be logged, and the call would be another one.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use reqwest::{Client, Response, StatusCode};
+use reqwest::{Client, Response, StatusCode, Url};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::address::{AddressError, server_address};
 use super::api::{
     BotApi, BotApiError, BotCall, BotMethod, Button, CallFuture, FILE_NAME, SentMessage,
     SignalFuture,
@@ -37,7 +40,6 @@ use crate::secret::masked;
 use crate::size::ByteSize;
 
 #[cfg(feature = "fuzzing")]
-#[path = "fuzzing.rs"]
 pub mod fuzzing;
 
 /// Seconds to wait after a 429 that names none.
@@ -401,6 +403,66 @@ fn failure(code: u64, words: String, retry_after: Option<u64>) -> BotApiError {
 
 fn refused(why: &str) -> BotApiError {
     BotApiError::Other(why.to_owned())
+}
+
+/// The address of Telegram's own Bot API server.
+pub const TELEGRAM_SERVER: &str = "https://api.telegram.org";
+
+/// Why an address can't be the one of a Bot API server. None of its sentences repeats a part of the
+/// address that may contain a secret.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AddressError {
+    /// It is no URL with a host.
+    #[error(
+        "the address of the Bot API server is no URL with a host; name one like {TELEGRAM_SERVER}"
+    )]
+    NoUrl,
+    /// It is of another scheme than HTTP.
+    #[error(
+        "the address of the Bot API server is of `{0}`; it must begin with https://, or with \
+         http:// if it is on this machine"
+    )]
+    Scheme(String),
+    /// It has something that must not be there.
+    #[error(
+        "the address of the Bot API server {server} has {part}; take it away, a path is the most \
+         it may have"
+    )]
+    Part {
+        /// Scheme and host.
+        server: String,
+        /// What it has.
+        part: &'static str,
+    },
+    /// The token would cross a network unencrypted.
+    #[error("{0} is not this machine, and without TLS all can read the token; use https")]
+    InTheClear(String),
+}
+
+/// The address without a slash at its end, and whether it is of this machine.
+fn server_address(address: &str) -> Result<(String, bool), AddressError> {
+    let url = Url::parse(address).map_err(|_| AddressError::NoUrl)?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(AddressError::Scheme(url.scheme().to_owned()));
+    }
+    let host = url.host_str().ok_or(AddressError::NoUrl)?;
+    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    let server = format!("{}://{host}{port}", url.scheme());
+    let parts = [
+        ("a user's name or password", !url.username().is_empty() || url.password().is_some()),
+        ("a query (`?…`)", url.query().is_some()),
+        ("a fragment (`#…`)", url.fragment().is_some()),
+    ];
+    if let Some((part, _)) = parts.into_iter().find(|(_, is_there)| *is_there) {
+        return Err(AddressError::Part { server, part });
+    }
+    let bare = host.trim_matches(['[', ']']);
+    let is_here = bare == "localhost" || bare.parse().is_ok_and(|ip: IpAddr| ip.is_loopback());
+    if url.scheme() == "http" && !is_here {
+        return Err(AddressError::InTheClear(server));
+    }
+    Ok((url.as_str().trim_end_matches('/').to_owned(), is_here))
 }
 
 #[cfg(test)]

@@ -5,43 +5,36 @@
 //! answer is longer than a message. The same code serves other chats: a
 //! [`Profile`](crate::profile::Profile) says how they write.
 
-pub(crate) mod action;
-#[cfg(feature = "telegram-http")]
-mod address;
 pub(crate) mod api;
 mod ask;
 mod caller;
 pub(crate) mod compose;
 mod draft;
-mod final_message;
 #[cfg(feature = "telegram-http")]
 mod http;
 pub(crate) mod markup;
 pub(crate) mod page;
 mod settings;
-mod typing;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-pub use action::{ActionKind, PersonAction};
-#[cfg(feature = "telegram-http")]
-pub use address::{AddressError, TELEGRAM_SERVER};
 pub use api::{
-    BotApi, BotApiError, BotCall, BotMethod, Button, CallFuture, FILE_NAME, SentMessage,
-    SignalFuture,
+    ActionKind, BotApi, BotApiError, BotCall, BotMethod, Button, CallFuture, FILE_NAME,
+    PersonAction, SentMessage, SignalFuture,
 };
 use ask::QuestionBoard;
 pub use ask::{Keyboard, Pressing};
-use caller::Caller;
+use caller::{Caller, Typing};
 use compose::{Compositor, TextLane};
 use draft::{Draft, ShownDraft};
 #[cfg(feature = "fuzzing")]
 pub use http::fuzzing;
 #[cfg(feature = "telegram-http")]
+pub use http::{AddressError, TELEGRAM_SERVER};
+#[cfg(feature = "telegram-http")]
 pub use http::{BotToken, HttpApi, HttpSettings, HttpSetupError};
 pub use settings::{DraftMode, TelegramSettings};
-use typing::Typing;
 
 use crate::bus::{Tool, lock};
 use crate::channel::{Callback, CallbackError, Channel, Delivery, FinishFuture};
@@ -199,7 +192,7 @@ impl Channel for Telegram {
             let shown = self.end_draft().await;
             let page = lock(&self.compositor).last_draft();
             let (Some(page), Some(_)) = (page, shown.message_id) else { return Ok(()) };
-            match final_message::deliver(&self.caller, shown, vec![page]).await {
+            match draft::deliver_final(&self.caller, shown, vec![page]).await {
                 Delivery::Failed { reason } => Err(CallbackError::new(reason)),
                 _ => Ok(()),
             }
@@ -209,13 +202,11 @@ impl Channel for Telegram {
     fn finish<'a>(&'a mut self, ending: &'a RunEnding) -> FinishFuture<'a> {
         Box::pin(async move {
             let shown = self.end_draft().await;
-            let pages = page::pages(&final_message::final_text(ending), self.settings.profile);
-            final_message::deliver(&self.caller, shown, pages).await
+            let pages = page::pages(&draft::final_text(ending), self.settings.profile);
+            draft::deliver_final(&self.caller, shown, pages).await
         })
     }
 }
 
-#[cfg(test)]
-pub(crate) mod fake;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -1,13 +1,12 @@
 //! Lays pieces out on pages that each fit a message ([V5](crate::rules::V5)).
 //!
-//! The limit counts what is written, marks and escapes included: that is never less than what the
-//! service counts. A page ends at whitespace, which is left out; a block of code stays whole if a
+//! The limit counts what is written, marks and escapes included: that is never less than the
+//! service's own count. A page ends at whitespace, which is left out; a block of code stays whole if a
 //! page can hold it, else it ends at a newline and goes on in a block of its own. Only a word longer
 //! than a page is cut, between two characters as a person sees them: an emoji made of several stays
 //! one.
-
-mod open_page;
-mod whole;
+//!
+//! Pieces that fit one page are written run by run: most texts do, and such a page needs no look at each character.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -16,8 +15,6 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::markup::{StyledText, escaped};
 use crate::profile::{Profile, length};
-use open_page::{OpenPage, StyleMark, as_is, shared};
-use whole::whole;
 
 /// Bytes of a character as a person sees it; what pretends to be a longer one can be cut.
 const GLYPH_LIMIT: usize = 64;
@@ -303,5 +300,115 @@ fn graphemes(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// What opens a style and what closes it.
+type StyleMark = (String, String);
+
+/// A page that is written, and the marks that are open on it.
+#[derive(Default)]
+struct OpenPage<'m> {
+    text: String,
+    open: &'m [StyleMark],
+    /// Whether these are the marks of a block, which goes on in no other piece.
+    is_block: bool,
+}
+
+impl<'m> OpenPage<'m> {
+    /// Opens the marks of the next piece, and closes those before that are not its own. Returns how many stay open.
+    fn begin(&mut self, marks: &'m [StyleMark], is_block: bool) -> usize {
+        let shared = if self.is_block { 0 } else { shared(self.open, marks) };
+        self.close(shared);
+        marks[shared..].iter().for_each(|(mark, _)| self.text.push_str(mark));
+        (self.open, self.is_block) = (marks, is_block);
+        shared
+    }
+
+    /// Closes the open marks but for the `kept` outermost.
+    fn close(&mut self, kept: usize) {
+        self.open[kept..].iter().rev().for_each(|(_, mark)| self.text.push_str(mark));
+    }
+
+    /// The page, with all marks closed.
+    fn end(mut self) -> String {
+        self.close(0);
+        self.text
+    }
+}
+
+/// How many of the outermost marks are the same.
+fn shared(before: &[StyleMark], marks: &[StyleMark]) -> usize {
+    before.iter().zip(marks).take_while(|(a, b)| a == b).count()
+}
+
+/// The ASCII characters that are written as they are in a piece: those that are not escaped, do not begin a line of a
+/// quotation, and are no tick of a fence.
+fn as_is(piece: &StyledText, profile: &Profile) -> u128 {
+    let style = &piece.style;
+    let special = style.escapes(profile).iter().map(|(special, _)| *special);
+    let special = special.chain(['\n']).chain(style.is_block().then_some('`'));
+    special
+        .filter(char::is_ascii)
+        .fold(u128::MAX, |mask, special| mask & !(1 << u32::from(special)))
+}
+
+/// The most bytes that a unit may have.
+const UNIT_BYTES: usize = 4;
+
+/// The one page that contains `pieces` from their first character to their last; none where more than one page, or a look at
+/// each character, may be needed: for whitespace at an end, which a page leaves out, and for what could be the fence of a block.
+fn whole(pieces: &[StyledText], profile: &Profile, limit: usize) -> Option<String> {
+    let bytes: usize = pieces.iter().map(|piece| piece.text.len()).sum();
+    if bytes > limit.saturating_mul(UNIT_BYTES) {
+        return None;
+    }
+    let shown: Vec<&StyledText> = pieces.iter().filter(|piece| !piece.text.is_empty()).collect();
+    let (first, last) = (shown.first()?, shown.last()?);
+    let is_gap = |piece: &StyledText, letter: Option<char>| {
+        !piece.style.is_block() && letter.is_some_and(char::is_whitespace)
+    };
+    if is_gap(first, first.text.chars().next()) || is_gap(last, last.text.chars().next_back()) {
+        return None;
+    }
+    if shown.iter().all(|piece| piece.text.chars().all(char::is_whitespace)) {
+        return None;
+    }
+    let marks: Vec<Vec<StyleMark>> = shown.iter().map(|piece| piece.style.marks(profile)).collect();
+    let mut page = OpenPage::default();
+    page.text.reserve(bytes);
+    for (piece, marks) in shown.into_iter().zip(&marks) {
+        let is_block = piece.style.is_block();
+        let shared = page.begin(marks, is_block);
+        // A block in marks that are open already costs a page less than one for which they are opened.
+        if is_block && (shared > 0 || piece.text.contains('`')) {
+            return None;
+        }
+        write(piece, profile, &mut page.text);
+    }
+    let page = page.end();
+    (length(&page) <= limit).then_some(page)
+}
+
+/// Writes a piece that is not part of a fence, without its marks.
+fn write(piece: &StyledText, profile: &Profile, page: &mut String) {
+    let (escapes, as_is) = (piece.style.escapes(profile), as_is(piece, profile));
+    let is_special = |c: char| match u32::from(c) {
+        ascii @ 0..128 => as_is >> ascii & 1 == 0,
+        _ => escapes.iter().any(|(special, _)| *special == c),
+    };
+    let mut rest = piece.text.as_str();
+    while let Some(at) = rest.find(is_special) {
+        let (run, after) = rest.split_at(at);
+        page.push_str(run);
+        let mut letters = after.chars();
+        if let Some(special) = letters.next() {
+            page.push_str(&escaped(escapes, special));
+            if special == '\n' && piece.style.quote {
+                page.push_str(profile.quote_line);
+            }
+        }
+        rest = letters.as_str();
+    }
+    page.push_str(rest);
+}
+
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
 
-use super::fake::FakeReply::{After, Fails, Never};
-use super::fake::{FakeBotApi, FakeReply};
 use super::*;
 use crate::channel::Delivery;
+use fake::FakeReply::{After, Fails, Never};
+use fake::{FakeBotApi, FakeReply};
 
+pub(crate) mod fake;
 pub(crate) mod questions;
 pub(crate) mod waits;
 pub(crate) mod whole_questions;

@@ -1,21 +1,17 @@
 //! The questions of a run in a chat: a message with buttons for each, sent at once, and edited into
-//! what was decided ([Q2](crate::rules::Q2), [Q3](crate::rules::Q3)).
+//! the decision ([Q2](crate::rules::Q2), [Q3](crate::rules::Q3)).
 //!
 //! One task owns these messages, as another one owns the draft; the caller lets one call of both
 //! through at a time. A question is not held back by the draft's throttle. Whatever the server does, it
-//! is sent until it is there: a 429 is waited out, and what came to nothing is sent again.
+//! is sent until it is there: a 429 is waited out, and a call that failed is made again.
 //!
-//! When the answer to a new message is lost, the message may be there with its buttons, and nobody
-//! knows its number. So it is sent once more, and not a third time. The buttons of both do the same, but
-//! only the second message loses them when the question is closed; a press on the first is told that
-//! it is too late.
+//! If the answer to a new message is lost, the message may be there with its buttons, and its number is
+//! unknown. So it is sent once more, and not a third time. The buttons of both do the same, but
+//! only the second message loses them when the question is closed; a press on the first is answered with
+//! "too late".
 //!
-//! What one message can't hold goes ahead of it, message by message, each sent when the one before it is there. The
-//! buttons come last, and not at all where a part was refused.
-
-mod ahead;
-mod message;
-mod posted;
+//! A part that doesn't fit the message goes ahead of it, message by message, each sent when the one before it is there.
+//! The buttons come last, and not at all where a part was refused.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -23,17 +19,19 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-use super::api::{BotApiError, BotCall, BotMethod, pause};
+use super::api::{BotApiError, BotCall, BotMethod, backoff, pause};
 use super::caller::Caller;
 use super::draft::method;
 use crate::bridge::Task;
 use crate::bus::lock;
 use crate::profile::Profile;
 use crate::question::{
-    Answer, Chosen, Press, PressedButton, Question, QuestionClosed, QuestionKind, QuestionWaits,
+    Answer, Chosen, Closing, Press, PressedButton, Question, QuestionClosed, QuestionKind,
+    QuestionWaits,
 };
-use message::AskedMessage;
-use posted::{DueCall, PostedMessage};
+use message::{AskedMessage, QuestionFace};
+
+mod message;
 
 /// The questions of a run, and the task that shows them.
 #[derive(Debug)]
@@ -321,5 +319,129 @@ async fn show(keyboard: Keyboard, caller: Arc<Caller>) {
             return;
         }
         sleep_until(until).await;
+    }
+}
+
+/// New messages of one question whose answer may be lost.
+const LOST_LIMIT: u32 = 2;
+/// How often a call is made that comes to nothing once the run is over (V6).
+const TRIES: u32 = 5;
+
+/// A message and what the chat shows of it.
+#[derive(Debug)]
+struct PostedMessage {
+    asked: AskedMessage,
+    /// The messages that are there ahead of it.
+    ahead: Vec<i64>,
+    message_id: Option<i64>,
+    shown: Option<QuestionFace>,
+    /// Whether it may have something else to show than it shows.
+    may_differ: bool,
+    /// New messages whose answer was lost.
+    lost: u32,
+    /// Calls in a row that came to nothing.
+    failures: u32,
+    /// Why it is not shown any further.
+    given_up: Option<String>,
+}
+
+/// A call that is to be made for the message with this index.
+struct DueCall {
+    index: usize,
+    message_id: Option<i64>,
+    face: QuestionFace,
+    /// Id of the question.
+    question: String,
+    /// Whether it is one of those that go ahead.
+    is_ahead: bool,
+}
+
+impl PostedMessage {
+    /// A message that is to be sent.
+    fn new(asked: AskedMessage) -> Self {
+        Self {
+            asked,
+            ahead: Vec::new(),
+            message_id: None,
+            shown: None,
+            may_differ: true,
+            lost: 0,
+            failures: 0,
+            given_up: None,
+        }
+    }
+
+    /// Whether all that goes ahead of it is there, or is given up.
+    fn is_next(&self) -> bool {
+        self.asked.closed.is_some()
+            || self.asked.unshown.is_some()
+            || self.ahead.len() >= self.asked.ahead.len()
+    }
+
+    /// Whether a person may have seen all of what a button of it says yes to.
+    fn has_buttons(&self) -> bool {
+        self.asked.unshown.is_none() && self.is_next()
+    }
+
+    /// Whether there is something to show.
+    fn is_due(&self, face: &QuestionFace) -> bool {
+        let was_shown = self.shown.is_some() || self.lost > 0 || !self.ahead.is_empty();
+        let closing = self.asked.closed.as_ref().map(|closed| &closed.closing);
+        // A question that nobody saw leaves nothing behind, unless nobody could answer it.
+        let is_moot = !was_shown && !matches!(closing, None | Some(Closing::Expired));
+        self.given_up.is_none() && !is_moot && self.shown.as_ref() != Some(face)
+    }
+
+    /// Writes down what became of a call; how long to wait before the next one.
+    fn settle(
+        &mut self,
+        call: DueCall,
+        submitted: Result<i64, BotApiError>,
+        is_ending: bool,
+    ) -> Option<Duration> {
+        self.may_differ = true;
+        match submitted {
+            Ok(message_id) if call.is_ahead => {
+                self.ahead.push(message_id);
+                (self.failures, self.lost) = (0, 0);
+                None
+            }
+            Ok(message_id) => {
+                self.message_id = Some(message_id);
+                self.shown = Some(call.face);
+                self.failures = 0;
+                None
+            }
+            Err(error @ (BotApiError::Network(_) | BotApiError::Lost(_))) => {
+                self.failures += 1;
+                if self.message_id.is_none() && matches!(error, BotApiError::Lost(_)) {
+                    self.lost += 1;
+                }
+                if self.lost >= LOST_LIMIT && call.is_ahead {
+                    self.asked.unshown = Some(error.to_string());
+                    self.lost = 0;
+                } else if self.lost >= LOST_LIMIT || (is_ending && self.failures >= TRIES) {
+                    self.given_up = Some(error.to_string());
+                }
+                Some(backoff(self.failures))
+            }
+            Err(error) if call.is_ahead => {
+                self.asked.unshown = Some(error.to_string());
+                None
+            }
+            // A message that can't be edited, because it was deleted, is sent again while it is open.
+            Err(BotApiError::Other(_))
+                if self.message_id.is_some() && self.asked.closed.is_none() =>
+            {
+                self.message_id = None;
+                self.shown = None;
+                self.ahead.clear();
+                None
+            }
+            Err(error) => {
+                self.given_up = Some(error.to_string());
+                None
+            }
+        }
     }
 }

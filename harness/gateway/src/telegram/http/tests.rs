@@ -1,4 +1,4 @@
-//! What settings make a client, and what an answer comes to, without a connection.
+//! The client without a connection: its settings, the address of its server, and its reading of answers.
 
 use super::*;
 use crate::limits::BOT_API_ANSWER;
@@ -15,7 +15,8 @@ fn settings(server: &str, token: &str) -> HttpSettings {
 
 #[test]
 fn v6_a_client_needs_an_address_and_a_token() {
-    use {AddressError as A, HttpSetupError as E};
+    use super::AddressError as A;
+    use HttpSetupError as E;
     let cases = [
         ("https://api.telegram.org", "1:A", None),
         ("http://127.0.0.1:80/", "1:A-_b", None),
@@ -185,4 +186,38 @@ async fn v6_of_an_answer_that_breaks_off_the_status_says_what_became_of_the_call
         let response = response.body(reqwest::Body::wrap(BrokenBody)).expect("a status");
         assert_eq!(api.answered(response.into()).await, Err(expect), "{status}");
     }
+}
+
+#[track_caller]
+fn check_address(address: &str, expect: Result<&str, &str>) {
+    let got = server_address(address).map(|(server, _)| server);
+    match (got, expect) {
+        (Ok(got), Ok(expect)) => assert_eq!(got, expect, "{address}"),
+        (Err(error), Err(part)) => {
+            let words = error.to_string();
+            assert!(words.contains(part), "{address}: {words}");
+            assert!(!words.contains("secret"), "{address}: {words}");
+        }
+        (got, _) => panic!("{address}: {got:?}"),
+    }
+}
+
+#[test]
+fn an_address_has_no_query_no_fragment_and_no_user() {
+    check_address("https://api.telegram.org", Ok("https://api.telegram.org"));
+    check_address("https://api.telegram.org/", Ok("https://api.telegram.org"));
+    check_address("http://127.0.0.1:81/a/prefix/", Ok("http://127.0.0.1:81/a/prefix"));
+    check_address("http://127.0.0.1:81/ok?secret=1", Err("http://127.0.0.1:81 has a query"));
+    check_address("http://127.0.0.1:81/ok?", Err("a query"));
+    check_address("http://127.0.0.1/#secret", Err("a fragment"));
+    check_address("http://127.0.0.1/#", Err("a fragment"));
+    check_address("https://u:secret@api.telegram.org/", Err("a user's name or password"));
+    check_address("https://secret@api.telegram.org/", Err("a user's name or password"));
+    check_address("ftp://localhost/secret", Err("of `ftp`"));
+    check_address("file:///etc/secret", Err("of `file`"));
+    check_address("unix:/secret", Err("of `unix`"));
+    check_address("http://", Err("no URL with a host"));
+    check_address("secret", Err("no URL with a host"));
+    check_address("http://192.0.2.1/secret", Err("http://192.0.2.1 is not this machine"));
+    check_address("http://2130706433/", Ok("http://127.0.0.1"));
 }

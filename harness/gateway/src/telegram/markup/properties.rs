@@ -4,8 +4,7 @@ use proptest::prelude::*;
 use pulldown_cmark::{Event, Tag, TagEnd};
 
 use super::super::page::pages;
-use super::read::events;
-use super::{finished, mend, read};
+use super::{events, finished, mend, read};
 use crate::profile::{DISCORD, Profile, SLACK, TELEGRAM, length};
 
 /// Returns the letters that a person reads of `markdown`, by its parser alone. The address of a link

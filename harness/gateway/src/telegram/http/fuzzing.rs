@@ -5,7 +5,7 @@ use hyper::Response;
 
 use super::{BotToken, HttpApi, HttpSettings, sent};
 use crate::limits::{BOT_API_ANSWER, BOT_API_CALL};
-use crate::telegram::address::TELEGRAM_SERVER;
+use crate::telegram::http::TELEGRAM_SERVER;
 use crate::telegram::{BotApiError, SentMessage};
 
 /// A client that is given answers in place of asking for them.

@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::api::{BotApi, BotApiError, BotCall, BotMethod, CallFuture, SentMessage, SignalFuture};
 use crate::bus::lock;
+use crate::telegram::api::{
+    BotApi, BotApiError, BotCall, BotMethod, CallFuture, SentMessage, SignalFuture,
+};
 
 /// What happens to one call.
 #[derive(Clone)]

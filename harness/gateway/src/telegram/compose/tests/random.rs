@@ -2,13 +2,12 @@
 
 use proptest::prelude::*;
 
-use super::layout::{DraftBlock, fold, layout};
-use super::parts::DraftPart;
-use super::window::WindowLimits;
-use super::{Compositor, DraftMode, TelegramSettings, TextLane};
+use super::super::{Compositor, DraftMode, TelegramSettings, TextLane, WindowLimits};
 use crate::bus::Tool;
 use crate::excerpt::prefix;
 use crate::profile::TELEGRAM;
+use crate::telegram::compose::lines::{DraftBlock, fold, layout};
+use crate::telegram::compose::parts::DraftPart;
 
 const EVERYTHING: WindowLimits = WindowLimits { rows: usize::MAX, letters: usize::MAX };
 
