@@ -1,27 +1,25 @@
-//! How a tool call is told to a person: `📖 Read: from /etc/hosts` ([V2](crate::rules::V2)).
+//! Describes a tool call to a person: `📖 Read: from /etc/hosts` ([V2](crate::rules::V2)).
 //!
 //! [`title`] is the whole line. A channel with a layout of its own takes the parts: [`label`],
-//! [`detail`] and, where the client draws the icon, [`kind`]. Whatever is known of the arguments is
-//! said; what is missing, because the input still streams, is not. Of an input that still streams
+//! [`detail`] and, where the client draws the icon, [`kind`]. The line has whatever is known of the
+//! arguments, and leaves out what is missing because the input still streams. Of such an input
 //! pass what [`sanitise`](crate::sanitise) leaves of it: half a secret looks like none.
 //!
-//! What a tool is called and what of its arguments is worth a word is data: `tools.toml`, read by
-//! `tools`. `detail` turns arguments into words, `shell` a shell command, with a table of its own;
-//! the phrases of both tables are `template`s.
-
-mod detail;
-mod kind;
-pub(crate) mod shell;
-mod slot;
-mod template;
-mod text;
-mod tools;
+//! The titles of tools and the arguments that are worth a word are data: `tools.toml`, read by
+//! `tools`. `shell` turns a shell command into words, with a table of its own; the phrases of both
+//! tables are `template`s.
 
 use serde_json::Value;
 
-pub use kind::ToolCategory;
-use text::{clip, plain};
-use tools::ToolName;
+use crate::excerpt::{clip, counted, first_line, plain};
+use crate::sanitise::sanitise_args;
+use tools::{FieldSlot, TABLE, ToolName, ValueForm};
+
+pub(crate) mod shell;
+mod template;
+mod tools;
+
+pub use tools::ToolCategory;
 
 /// Characters of a whole line, and of a detail.
 const LINE_LIMIT: usize = 200;
@@ -45,7 +43,7 @@ pub struct Label {
 pub fn title(name: &str, args: &Value) -> String {
     let name = ToolName::from(name);
     let Label { emoji, title } = label_of(&name);
-    let line = match (detail::of(&name, args), &name) {
+    let line = match (detail_of(&name, args), &name) {
         (Some(detail), ToolName::Mcp { .. }) => format!("{emoji} {title} ({detail})"),
         (Some(detail), _) => format!("{emoji} {title}: {detail}"),
         (None, _) => format!("{emoji} {title}"),
@@ -64,7 +62,7 @@ pub fn label(name: &str) -> Label {
 /// that is worth a word.
 #[must_use]
 pub fn detail(name: &str, args: &Value) -> Option<String> {
-    detail::of(&ToolName::from(name), args).map(|detail| clip(&plain(&detail), LINE_LIMIT))
+    detail_of(&ToolName::from(name), args).map(|detail| clip(&plain(&detail), LINE_LIMIT))
 }
 
 /// What the tool `name` does ([A1](crate::rules::A1)). Tools of MCP servers, and tools without an
@@ -101,5 +99,130 @@ fn words_of(name: &str) -> String {
     if words.is_empty() { "Tool".to_owned() } else { words.join(" ") }
 }
 
+/// Characters of one value.
+const VALUE_LIMIT: usize = 160;
+/// Values of a list, and files of a patch.
+const LIST_LIMIT: usize = 3;
+/// Values of a tool that is not in the table.
+const GENERIC_LIMIT: usize = 8;
+
+/// The words for a call with `args`, redacted; `None` when there is nothing to say.
+fn detail_of(name: &ToolName<'_>, args: &Value) -> Option<String> {
+    let ToolName::Known(name, tool) = name else {
+        return generic(args);
+    };
+    let fill =
+        |slot: &FieldSlot| slot.keys.iter().find_map(|key| say(&slot.form, at(args, key)?, args));
+    (args.get("action").and_then(Value::as_str))
+        .and_then(|action| TABLE.action(name, action)?.say(fill))
+        .or_else(|| tool.say.as_ref()?.say(fill))
+}
+
+/// The value at `key`, whose parts are fields and numbers in a list.
+fn at<'a>(args: &'a Value, key: &str) -> Option<&'a Value> {
+    key.split('.').try_fold(args, |value, part| match value {
+        Value::Array(items) => items.get(part.parse::<usize>().ok()?),
+        _ => value.get(part),
+    })
+}
+
+fn say(form: &ValueForm, value: &Value, args: &Value) -> Option<String> {
+    match form {
+        ValueForm::Words => words(value),
+        ValueForm::Quoted => join(value, |text| format!("\"{text}\"")),
+        ValueForm::Verb => words(value).map(|text| text.replace(['_', '-'], " ")),
+        ValueForm::Chars => Some(counted(value.as_str()?.chars().count(), "char")),
+        ValueForm::Count(one) => Some(counted(value.as_array()?.len(), one)),
+        ValueForm::Lines => words(value).map(|path| lines(&path, args)),
+        ValueForm::Command => match value {
+            Value::String(command) => Some(shell::explain(command)).filter(|said| !said.is_empty()),
+            _ => words(value),
+        },
+        ValueForm::Progress => progress(value.as_array()?),
+        ValueForm::Patch => patch(value.as_str()?),
+    }
+}
+
+/// What of `args` is worth showing when nothing is known of the tool.
+fn generic(args: &Value) -> Option<String> {
+    let found: Vec<(&String, String)> = (TABLE.generic_keys.iter())
+        .filter_map(|key| Some((key, words(args.get(key)?)?)))
+        .take(GENERIC_LIMIT)
+        .collect();
+    match found.as_slice() {
+        [] => None,
+        [(_, value)] => Some(value.clone()),
+        _ => {
+            let pairs: Vec<String> = found.iter().map(|(key, v)| format!("{key} {v}")).collect();
+            Some(pairs.join(", "))
+        }
+    }
+}
+
+/// A value as words: the first line of a text, a number, the first three of a list.
+fn words(value: &Value) -> Option<String> {
+    join(value, |text| text)
+}
+
+fn join(value: &Value, form: fn(String) -> String) -> Option<String> {
+    match value {
+        Value::String(text) => first_line(text, VALUE_LIMIT).map(form),
+        Value::Bool(true) => Some("true".to_owned()),
+        Value::Number(number) if number.as_f64() != Some(0.0) => Some(number.to_string()),
+        Value::Array(_) => {
+            // A word of a list may be secret because of the word before it.
+            let Value::Array(items) = sanitise_args(value) else {
+                return None;
+            };
+            let mut parts = items.iter().filter_map(|item| join(item, form));
+            let mut told: Vec<String> = parts.by_ref().take(LIST_LIMIT).collect();
+            told.extend(parts.next().map(|_| "…".to_owned()));
+            (!told.is_empty()).then(|| clip(&told.join(", "), VALUE_LIMIT))
+        }
+        _ => None,
+    }
+}
+
+fn lines(path: &str, args: &Value) -> String {
+    let number = |key: &str| args.get(key).and_then(Value::as_u64).filter(|number| *number > 0);
+    match (number("offset"), number("limit")) {
+        (Some(offset), Some(1)) => format!("line {offset} from {path}"),
+        (Some(offset), Some(limit)) => {
+            let last = offset.saturating_add(limit).saturating_sub(1);
+            format!("lines {offset}-{last} from {path}")
+        }
+        (Some(offset), None) => format!("from line {offset} in {path}"),
+        (None, Some(1)) => format!("first line of {path}"),
+        (None, Some(limit)) => format!("first {limit} lines of {path}"),
+        (None, None) => format!("from {path}"),
+    }
+}
+
+/// How far the steps of a plan are, and which is under way.
+fn progress(steps: &[Value]) -> Option<String> {
+    let with = |status: &'static str| {
+        (steps.iter())
+            .filter(move |step| step.get("status").and_then(Value::as_str) == Some(status))
+    };
+    let doing = with("in_progress")
+        .find_map(|step| ["activeForm", "content"].iter().find_map(|key| words(step.get(key)?)));
+    let done = format!("{} of {} done", with("completed").count(), steps.len());
+    match doing {
+        _ if steps.is_empty() => None,
+        Some(doing) => Some(format!("{done}, doing: {doing}")),
+        None => Some(done),
+    }
+}
+
+/// The files that a patch changes, without what they are changed to.
+fn patch(text: &str) -> Option<String> {
+    const HEADS: [&str; 3] = ["*** Update File: ", "*** Add File: ", "*** Delete File: "];
+    let files: Vec<Value> = (text.lines())
+        .filter_map(|line| HEADS.iter().find_map(|head| line.strip_prefix(head)))
+        .map(Value::from)
+        .collect();
+    words(&Value::Array(files))
+}
+
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

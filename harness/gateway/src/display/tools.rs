@@ -1,13 +1,14 @@
-//! The table of tools, `tools.toml`: what each is called, what it does, and how its detail is said.
+//! The table of tools, `tools.toml`: the title of each tool, its category, and the phrases of its detail with their
+//! slots, such as `{content|newText:chars}`.
 
 use std::collections::HashMap;
+use std::str::FromStr;
 use std::sync::LazyLock;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString, IntoStaticStr};
 
-use super::kind::ToolCategory;
-use super::slot::FieldSlot;
-use super::template::Phrases;
+use super::template::{PhraseError, Phrases};
 
 /// The built-in table.
 #[allow(clippy::expect_used, reason = "a test reads the table")]
@@ -79,6 +80,83 @@ fn read() -> Result<ToolTable, toml::de::Error> {
     toml::from_str(include_str!("tools.toml"))
 }
 
+/// What a tool does, in the words of the Agent Client Protocol's `ToolKind`
+/// ([A1](crate::rules::A1)).
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, Display, EnumString, IntoStaticStr,
+)]
+#[strum(serialize_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the names say it, and the protocol defines them")]
+#[non_exhaustive]
+pub enum ToolCategory {
+    Read,
+    Edit,
+    Delete,
+    Move,
+    Search,
+    Execute,
+    Think,
+    Fetch,
+    SwitchMode,
+    Other,
+}
+
+impl ToolCategory {
+    /// Returns the word of the protocol: `switch_mode`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// A place in a phrase that arguments fill.
+#[derive(Debug)]
+pub(super) struct FieldSlot {
+    /// The first of these that has something to say counts.
+    pub(super) keys: Vec<String>,
+    pub(super) form: ValueForm,
+}
+
+/// How a value is said; `tools.toml` shows them.
+#[derive(Debug)]
+pub(super) enum ValueForm {
+    Words,
+    Quoted,
+    Verb,
+    Chars,
+    Count(String),
+    Lines,
+    Command,
+    Progress,
+    Patch,
+}
+
+impl FromStr for FieldSlot {
+    type Err = PhraseError;
+
+    fn from_str(slot: &str) -> Result<Self, PhraseError> {
+        let (keys, form) = slot.split_once(':').unwrap_or((slot, ""));
+        let form = match form.split_once(' ').unwrap_or((form, "")) {
+            ("", "") => ValueForm::Words,
+            ("quoted", "") => ValueForm::Quoted,
+            ("verb", "") => ValueForm::Verb,
+            ("chars", "") => ValueForm::Chars,
+            ("count", one) if !one.is_empty() => ValueForm::Count(one.to_owned()),
+            ("lines", "") => ValueForm::Lines,
+            ("command", "") => ValueForm::Command,
+            ("progress", "") => ValueForm::Progress,
+            ("patch", "") => ValueForm::Patch,
+            _ => return Err(PhraseError::Slot(slot.to_owned())),
+        };
+        let keys: Vec<String> = keys.split('|').map(str::to_owned).collect();
+        match keys.iter().any(String::is_empty) {
+            true => Err(PhraseError::Slot(slot.to_owned())),
+            false => Ok(Self { keys, form }),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,6 +171,23 @@ mod tests {
         }
         for name in table.actions.keys() {
             assert!(table.tools.contains_key(name), "{name} has actions and no entry");
+        }
+    }
+
+    #[test]
+    fn v2_a_slot_names_keys_and_a_form() {
+        for (slot, is_read) in [
+            ("path", true),
+            ("a|b:chars", true),
+            ("edits:count edit", true),
+            ("edits:count", false),
+            ("edits:count ", false),
+            ("a:verb b", false),
+            ("a:loud", false),
+            ("a|", false),
+            ("", false),
+        ] {
+            assert_eq!(slot.parse::<FieldSlot>().is_ok(), is_read, "{slot}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! One line a kind of command.
 
-use super::explain;
+use super::{PROGRAMS, explain, read_table};
 
 fn check(cases: &[(&str, &str)]) {
     for (command, expect) in cases {
@@ -184,4 +184,19 @@ pub(crate) fn b2_no_secret_is_shown() {
     assert_eq!(explain(parted), "show ghp_ab…6789");
     let long = format!("cat github_'pat'_{}1234", "a1B2".repeat(20));
     assert_eq!(explain(&long), "show github…1234");
+}
+
+#[test]
+fn v2_the_table_of_programs_can_be_read() {
+    let table = read_table().unwrap();
+    assert!(PROGRAMS.len() > 150, "{}", PROGRAMS.len());
+    let used: Vec<&String> = table.programs.values().filter_map(|p| p.verbs.as_ref()).collect();
+    for (names, program) in &table.programs {
+        assert!(program.say.is_some() || program.verbs.is_some(), "{names} says nothing");
+    }
+    assert!(used.iter().all(|name| table.verbs.contains_key(*name)), "verbs are missing");
+    assert!(table.verbs.keys().all(|name| used.contains(&name)), "verbs are not used");
+    assert!(table.verbs["git"].len() >= 17);
+    let names = table.programs.keys().flat_map(|names| names.split(' '));
+    assert_eq!(names.count(), PROGRAMS.len(), "a program has two entries");
 }
