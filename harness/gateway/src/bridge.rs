@@ -1,9 +1,11 @@
 //! Hands the bus events of a run to a channel: one after another, in order, whatever a callback
-//! does.
+//! does; and then the channel's final message.
+//!
+//! A worker makes one callback at a time. Its guard ends the typing signal however the run ends
+//! ([G6](crate::rules::G6)). The channels of the next run wait until the [delivery](Delivered) of this one is over
+//! ([Q8](crate::rules::Q8)).
 
-mod delivered;
-mod worker;
-
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -11,14 +13,15 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinError, JoinHandle};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::bus::{Bus, Subscription};
-use crate::channel::{Channel, ChannelReport, Delivery, RunPath};
-use crate::ending::FinalMessage;
+use crate::bus::{Bus, BusData, Subscription, Tool};
+use crate::channel::{Callback, Channel, ChannelReport, Delivery, RunPath, panic_words};
+use crate::ending::{FinalMessage, RunEnding};
 use crate::messaging::Gate;
-pub(crate) use delivered::Delivered;
-use worker::{Close, DRAIN_LIMIT, WorkerSetup, work};
+
+/// How long a drain waits for the callbacks that are left (G2).
+const DRAIN_LIMIT: Duration = Duration::from_secs(15);
 
 /// A spawned task that is aborted when its handle is dropped.
 #[derive(Debug)]
@@ -96,5 +99,356 @@ impl Bridge {
             report.failed(reason.clone());
             ChannelReport { final_delivered: Delivery::Failed { reason }, ..report }
         })
+    }
+}
+
+/// The delivery of a run: those that wait for it go on when all its channels have the final message.
+#[derive(Debug, Clone)]
+pub(crate) struct Delivered(watch::Receiver<bool>);
+
+impl Delivered {
+    /// Makes the two ends. The first one says `true` when everything is delivered; dropped, it has
+    /// nothing more to deliver either.
+    pub(crate) fn new() -> (watch::Sender<bool>, Self) {
+        let (sender, receiver) = watch::channel(false);
+        (sender, Self(receiver))
+    }
+
+    /// Waits until everything is delivered.
+    async fn wait(mut self) {
+        // A sender that is gone delivers nothing more.
+        drop(self.0.wait_for(|delivered| *delivered).await);
+    }
+}
+
+/// The end of a run, for the worker of a bridge.
+#[derive(Debug, Clone)]
+struct Close {
+    /// When the callbacks that are left are given up.
+    deadline: Instant,
+    last: Arc<FinalMessage>,
+}
+
+/// What the worker has on its state.
+struct WorkerState {
+    guard: TypingGuard,
+    path: RunPath,
+    gate: Gate,
+    /// How long the final message may take.
+    final_message: Duration,
+    /// When it could take its first event: the limits of a drain count from it at the earliest.
+    began: Instant,
+    /// Answer and reasoning so far.
+    text: String,
+    thinking: String,
+    /// Ids of the questions that wait for an answer, and whether typing goes on after the last.
+    asked: Vec<String>,
+    resumes_typing: bool,
+    report: ChannelReport,
+}
+
+/// What of an event is for the channel.
+#[derive(Clone, Copy, PartialEq, Default)]
+struct ChannelUpdates {
+    text: bool,
+    thinking: bool,
+    tool: bool,
+    notice: bool,
+    question: bool,
+    heard: bool,
+}
+
+/// What a bridge begins with.
+struct WorkerSetup {
+    events: mpsc::UnboundedReceiver<BusData>,
+    close: watch::Receiver<Option<Close>>,
+    channel: Box<dyn Channel>,
+    path: RunPath,
+    gate: Gate,
+    final_message: Duration,
+    /// The end of the delivery of the run before; events wait for it (Q8).
+    after: Option<Delivered>,
+}
+
+/// Hands the events to the channel, until there are no more; then the final message that `close`
+/// brings.
+async fn work(setup: WorkerSetup) -> ChannelReport {
+    let WorkerSetup { mut events, mut close, channel, path, gate, final_message, after } = setup;
+    let mut state = WorkerState {
+        guard: TypingGuard::new(channel),
+        path,
+        gate,
+        final_message,
+        began: Instant::now(),
+        text: String::new(),
+        thinking: String::new(),
+        asked: Vec::new(),
+        resumes_typing: false,
+        report: ChannelReport::new(),
+    };
+    if let Some(after) = after {
+        after.wait().await;
+        state.began = Instant::now();
+    }
+    while let Some(data) = events.recv().await {
+        state.hand(&data, &mut close).await;
+    }
+    let end = close.borrow().clone();
+    if let Some(Close { last, .. }) = end {
+        state.finish(&last).await;
+    }
+    state.report
+}
+
+impl WorkerState {
+    /// Takes one event to the channel, if it is to hear of it.
+    async fn hand(&mut self, data: &BusData, close: &mut watch::Receiver<Option<Close>>) {
+        let news = self.follow(data);
+        // A person is asked whatever was sent: the tool waits (Q1).
+        let passes = self.gate.passes(data) || news.question;
+        if passes && news != ChannelUpdates::default() {
+            if matches!(data, BusData::Tool(Tool::Update { .. } | Tool::Start { .. })) {
+                self.work_goes_on();
+            }
+            self.follow_question(data);
+            self.call(data, news, close).await;
+        }
+        if self.gate.suppressed() {
+            self.typing(false);
+            self.resumes_typing = false;
+        }
+    }
+
+    /// A tool is at work: typing begins, or does when no question waits any more (G6).
+    fn work_goes_on(&mut self) {
+        if self.asked.is_empty() {
+            self.typing(true);
+        } else {
+            self.resumes_typing = true;
+        }
+    }
+
+    /// Typing stops while a question waits for the person (G6).
+    fn follow_question(&mut self, data: &BusData) {
+        match data {
+            BusData::Question(question) => {
+                if self.asked.is_empty() {
+                    self.resumes_typing = self.guard.is_typing();
+                }
+                self.asked.push(question.id.clone());
+                self.typing(false);
+            }
+            BusData::QuestionClosed(closed) => {
+                self.asked.retain(|id| *id != closed.id);
+                if self.asked.is_empty() && std::mem::take(&mut self.resumes_typing) {
+                    self.typing(true);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Keeps the texts so far, and says what of `data` is for the channel.
+    fn follow(&mut self, data: &BusData) -> ChannelUpdates {
+        let mut news = ChannelUpdates::default();
+        match data {
+            BusData::Assistant { delta, parent: None, .. } => {
+                self.text.push_str(delta);
+                news.text = !delta.is_empty();
+            }
+            BusData::Thinking { delta, parent: None, .. } => {
+                self.thinking.push_str(delta);
+                news.thinking = !delta.is_empty();
+            }
+            BusData::Retract { text, thinking, calls, parent, .. } => {
+                if parent.is_none() {
+                    news.text = self.text != *text;
+                    news.thinking = self.thinking != *thinking;
+                    self.text.clone_from(text);
+                    self.thinking.clone_from(thinking);
+                }
+                news.tool = !calls.is_empty();
+            }
+            BusData::Assistant { .. } | BusData::Thinking { .. } | BusData::Lifecycle(_) => {}
+            BusData::Notice(_) => news.notice = true,
+            BusData::Tool(_) => news.tool = true,
+            BusData::Question(_) | BusData::QuestionWaits(_) | BusData::QuestionClosed(_) => {
+                news.question = true;
+            }
+            BusData::Heard { .. } => news.heard = true,
+        }
+        match self.path {
+            RunPath::Main => news,
+            RunPath::FollowUp => ChannelUpdates {
+                tool: news.tool,
+                question: news.question,
+                ..ChannelUpdates::default()
+            },
+        }
+    }
+
+    async fn call(
+        &mut self,
+        data: &BusData,
+        news: ChannelUpdates,
+        close: &mut watch::Receiver<Option<Close>>,
+    ) {
+        let Self { guard, text, thinking, began, .. } = self;
+        let (channel, began) = (&mut guard.channel, *began);
+        let callback: Callback<'_> = Box::pin(async move {
+            let mut told = Ok(());
+            if news.text {
+                told = told.and(channel.text(text).await);
+            }
+            if news.thinking {
+                told = told.and(channel.thinking(thinking).await);
+            }
+            told.and(match data {
+                BusData::Tool(result @ Tool::Result { .. }) => channel.tool_result(result).await,
+                BusData::Tool(tool) => channel.tool(tool).await,
+                BusData::Retract { calls, .. } if news.tool => channel.tools_dropped(calls).await,
+                BusData::Notice(notice) => channel.notice(notice).await,
+                BusData::Question(question) => channel.question(question).await,
+                BusData::QuestionWaits(waits) => channel.question_waits(waits).await,
+                BusData::QuestionClosed(closed) => channel.question_closed(closed).await,
+                BusData::Heard { text, .. } => channel.heard(text).await,
+                _ => Ok(()),
+            })
+        });
+        let failure = tokio::select! {
+            biased;
+            settled = guarded(callback) => match settled {
+                Ok(Ok(())) => return,
+                Ok(Err(error)) => error.to_string(),
+                Err(words) => panicked(&words),
+            },
+            () = expired(close, began) => {
+                self.report.gave_up = true;
+                format!("a channel's callback did not settle in {} s", DRAIN_LIMIT.as_secs())
+            }
+        };
+        self.report.failed(failure);
+    }
+
+    fn typing(&mut self, on: bool) {
+        if let Err(words) = self.guard.typing(on) {
+            self.report.failed(panicked(&words));
+        }
+    }
+
+    /// Lets the channel deliver the final message, once.
+    async fn finish(&mut self, last: &FinalMessage) {
+        let ending = match (self.gate.suppressed(), last.is_failure) {
+            _ if last.is_silent => Err(Delivery::Nobody),
+            (false, _) => Ok(last.ending(&self.text)),
+            // The answer is sent; that the run failed is not.
+            (true, true) => Ok(RunEnding { answer: String::new(), ..last.ending(&self.text) }),
+            (true, false) => Err(Delivery::ByTool),
+        };
+        self.report.final_delivered = match ending {
+            Ok(ending) => self.deliver(&ending).await,
+            Err(delivery) => {
+                self.leave().await;
+                delivery
+            }
+        };
+        self.typing(false);
+    }
+
+    async fn deliver(&mut self, ending: &RunEnding) -> Delivery {
+        let final_message = self.final_message;
+        let channel = &mut self.guard.channel;
+        // Within a future of its own, so that a panic before the first await is caught as well.
+        let finish = Box::pin(async move { channel.finish(ending).await });
+        let finished = timeout(final_message, guarded(finish)).await;
+        let failed = |reason: String| Delivery::Failed { reason };
+        match finished {
+            Ok(Ok(delivery)) => delivery,
+            Ok(Err(words)) => failed(format!("the channel panicked: {words}; report it")),
+            Err(_) => {
+                self.report.gave_up = true;
+                failed(format!(
+                    "the channel took more than {} s; see whether the chat's server answers, or raise \
+                     the limit (`--api-wait`)",
+                    final_message.as_secs_f64()
+                ))
+            }
+        }
+    }
+
+    async fn leave(&mut self) {
+        let channel = &mut self.guard.channel;
+        let leave = Box::pin(async move { channel.leave().await });
+        match timeout(self.final_message, guarded(leave)).await {
+            Ok(Ok(Ok(()))) => {}
+            Ok(Ok(Err(error))) => self.report.failed(error.to_string()),
+            Ok(Err(words)) => self.report.failed(panicked(&words)),
+            Err(_) => self.report.gave_up = true,
+        }
+    }
+}
+
+fn panicked(words: &str) -> String {
+    format!("a channel's callback panicked: {words}")
+}
+
+/// Settles when the run has ended and the limit after it, or after `began`, has passed.
+async fn expired(close: &mut watch::Receiver<Option<Close>>, began: Instant) {
+    let deadline = match close.wait_for(Option::is_some).await {
+        Ok(close) => close.as_ref().map(|close| close.deadline.max(began + DRAIN_LIMIT)),
+        Err(_) => None,
+    };
+    match deadline {
+        Some(deadline) => sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Runs `work`; a panic in it becomes its words.
+async fn guarded<T>(mut work: Pin<Box<dyn Future<Output = T> + Send + '_>>) -> Result<T, String> {
+    std::future::poll_fn(move |context| {
+        match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context))) {
+            Ok(Poll::Pending) => Poll::Pending,
+            Ok(Poll::Ready(value)) => Poll::Ready(Ok(value)),
+            Err(panic) => Poll::Ready(Err(panic_words(panic.as_ref()))),
+        }
+    })
+    .await
+}
+
+/// Owns a channel. Dropping the guard ends the typing signal, however the run ended.
+struct TypingGuard {
+    channel: Box<dyn Channel>,
+    is_typing: bool,
+}
+
+impl TypingGuard {
+    pub(crate) fn new(channel: Box<dyn Channel>) -> Self {
+        Self { channel, is_typing: false }
+    }
+
+    /// Whether the typing signal is on.
+    fn is_typing(&self) -> bool {
+        self.is_typing
+    }
+
+    /// Turns the typing signal on or off, unless it is so already.
+    ///
+    /// # Errors
+    ///
+    /// The message of a panic of the channel.
+    fn typing(&mut self, on: bool) -> Result<(), String> {
+        if std::mem::replace(&mut self.is_typing, on) == on {
+            return Ok(());
+        }
+        catch_unwind(AssertUnwindSafe(|| self.channel.typing(on)))
+            .map_err(|panic| panic_words(panic.as_ref()))
+    }
+}
+
+impl Drop for TypingGuard {
+    fn drop(&mut self) {
+        // The report of the run is made already, so that a panic has no place to be reported.
+        let _ = self.typing(false);
     }
 }

@@ -13,8 +13,6 @@ pub mod display;
 mod ending;
 mod excerpt;
 pub mod hidden;
-#[cfg(any(feature = "sse-http", feature = "telegram-http"))]
-mod http_client;
 pub mod limits;
 mod messaging;
 mod notice;
@@ -27,10 +25,8 @@ pub mod sanitise;
 #[cfg(any(feature = "sse-http", feature = "telegram-http"))]
 pub mod secret;
 pub mod session;
-mod size;
 pub mod sse;
 pub mod telegram;
-mod typing;
 mod watchdog;
 
 /// The parser whose events a [`Run`] takes; its types are part of this API.
@@ -45,8 +41,8 @@ pub use channel::{
 };
 pub use conversation::{Conversation, OnDelivered, Turn, Waited};
 pub use ending::RunEnding;
+pub use limits::{ByteSize, SizeError};
 pub use messaging::{DeliveryMode, MessageTools};
 pub use notice::Notice;
 pub use run::{Run, RunReport, RunSettings};
-pub use size::{ByteSize, SizeError};
 pub use watchdog::Watchdog;

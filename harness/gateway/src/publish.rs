@@ -1,24 +1,22 @@
 //! Turns lifecycle events into bus events: selects those that belong on the bus, and sanitises them.
-
-mod asked;
-mod input;
+//!
+//! The input of an open call is kept, so that each part of it is published once ([U2](crate::rules::U2)), and so are the
+//! questions that wait for an answer ([Q1](crate::rules::Q1)).
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clitape_stream::{Event, Fields, ToolArguments};
-use serde_json::Value;
-
-use asked::AskedQuestions;
-pub(crate) use asked::MovedQuestion;
-use input::CallInput;
+use serde_json::{Map, Value};
+use tokio::time::Instant;
 
 use crate::bus::{Bus, BusData, Tool};
 use crate::display;
 use crate::notice::Notice;
-use crate::question::{Closing, Question, closing};
-use crate::sanitise::{Masked, redact, sanitise};
+use crate::question::{Closing, Question, QuestionClosed, QuestionWaits, closing};
+use crate::sanitise::{Masked, redact, sanitise, sanitise_open_args};
 
 /// Publishes a run's lifecycle events on its bus.
 #[derive(Debug)]
@@ -168,8 +166,188 @@ fn start(
     (tool, CallInput::Whole { args: whole, published: args })
 }
 
+/// What is known of the input of an open call.
+#[derive(Debug)]
+enum CallInput {
+    /// More of it may come.
+    Growing(Box<GrowingInput>),
+    /// The call has started. Its arguments may still be corrected.
+    Whole {
+        /// The arguments as they came.
+        args: Arc<Value>,
+        /// The arguments that were published.
+        published: Arc<Value>,
+    },
+}
+
+impl CallInput {
+    /// The fields so far, as they came; none where the arguments are no object.
+    fn fields(&self) -> Option<&Map<String, Value>> {
+        match self {
+            Self::Growing(input) => Some(&input.fields),
+            Self::Whole { args, .. } => args.as_object(),
+        }
+    }
+
+    /// The input to which more fields come.
+    fn growing(self) -> Box<GrowingInput> {
+        let fields = |of: Arc<Value>| match Arc::unwrap_or_clone(of) {
+            Value::Object(fields) => fields,
+            _ => Map::new(),
+        };
+        match self {
+            Self::Growing(input) => input,
+            Self::Whole { args, published } => Box::new(GrowingInput {
+                fields: fields(args),
+                open: None,
+                published: fields(published),
+            }),
+        }
+    }
+}
+
+/// A tool's input while it comes.
+#[derive(Debug, Default)]
+struct GrowingInput {
+    /// The fields so far, as they came.
+    fields: Map<String, Value>,
+    /// The field whose value has not ended yet.
+    open: Option<String>,
+    /// The part of each field that was published.
+    published: Map<String, Value>,
+}
+
+impl GrowingInput {
+    /// Takes fields of the input. Returns what of the input can be shown and was not published yet.
+    fn take(&mut self, args: &Fields<'_>) -> Map<String, Value> {
+        let open = args.open();
+        // A field that was open and is not published again has ended.
+        let mut fresh = Map::new();
+        if let Some(key) = self.open.take()
+            && let Some(value) = self.fields.get(&key)
+        {
+            fresh.insert(key, value.clone());
+        }
+        fresh.extend(args.to_map());
+        let sanitised = sanitise_open_args(&fresh, open);
+        self.fields.extend(fresh);
+        self.open = open.map(str::to_owned);
+        let mut new = Map::new();
+        for (key, value) in sanitised {
+            if self.published.get(&key) != Some(&value) {
+                self.published.insert(key.clone(), value.clone());
+                new.insert(key, value);
+            }
+        }
+        new
+    }
+
+    /// Returns the line that a person reads, made of the fields that have ended.
+    fn title(&mut self, name: &str) -> String {
+        let mut fields = std::mem::take(&mut self.fields);
+        let open = self.open.as_deref().and_then(|key| fields.shift_remove_entry(key));
+        let whole = Value::Object(fields);
+        let title = display::title(name, &whole);
+        if let Value::Object(mut fields) = whole {
+            fields.extend(open);
+            self.fields = fields;
+        }
+        title
+    }
+}
+
+/// A question that nobody has answered yet.
+#[derive(Debug)]
+struct WaitingQuestion {
+    question: Question,
+    asked: Instant,
+}
+
+/// A question that goes on in the next run.
+#[derive(Debug)]
+pub(crate) struct MovedQuestion(WaitingQuestion);
+
+/// The questions of a run that wait for an answer. Whatever asks or closes one publishes it.
+#[derive(Debug)]
+pub(crate) struct AskedQuestions {
+    bus: Bus,
+    /// The open questions, in the order in which they were asked.
+    open: Vec<WaitingQuestion>,
+}
+
+impl AskedQuestions {
+    fn new(bus: Bus) -> Self {
+        Self { bus, open: Vec::new() }
+    }
+
+    /// Publishes a question, unless it is open already (Q1).
+    fn ask(&mut self, question: Question) {
+        if self.open.iter().all(|open| open.question.id != question.id) {
+            self.ask_again(MovedQuestion(WaitingQuestion { question, asked: Instant::now() }));
+        }
+    }
+
+    /// When the newest of the open questions has waited for `time`; `None` when none is open.
+    pub(crate) fn asks_until(&self, time: Duration) -> Option<Instant> {
+        self.open.last().map(|question| question.asked + time)
+    }
+
+    /// Publishes that the question `id` is closed, unless it is not open (Q1).
+    pub(crate) fn close(&mut self, id: &str, closing: Closing, by: Option<&str>) {
+        let Some(place) = self.open.iter().position(|open| open.question.id == id) else {
+            return;
+        };
+        let WaitingQuestion { question, asked } = self.open.remove(place);
+        let (id, by, after) = (question.id, by.map(str::to_owned), asked.elapsed());
+        let closed = QuestionClosed { id, closing, by, after };
+        self.bus.publish(BusData::QuestionClosed(closed));
+    }
+
+    /// Publishes that every open question of `call`, or every open question, is closed (Q1).
+    pub(crate) fn close_all(&mut self, call: Option<&str>, closing: &Closing) {
+        let is_meant =
+            |open: &&WaitingQuestion| call.is_none() || open.question.call.as_deref() == call;
+        let ids = self.open.iter().filter(is_meant).map(|open| open.question.id.clone());
+        for id in ids.collect::<Vec<String>>() {
+            self.close(&id, closing.clone(), None);
+        }
+    }
+
+    /// Publishes that the open question `id` still waits and is denied after `denied_in` (Q5).
+    pub(crate) fn remind(&mut self, id: &str, denied_in: Duration) {
+        if let Some(open) = self.open.iter().find(|open| open.question.id == id) {
+            let (id, after) = (id.to_owned(), open.asked.elapsed());
+            self.bus.publish(BusData::QuestionWaits(QuestionWaits { id, after, denied_in }));
+        }
+    }
+
+    /// Closes the questions of subagents, which run on when the turn is over, and returns them for the
+    /// next run (Q1).
+    pub(crate) fn move_on(&mut self) -> Vec<MovedQuestion> {
+        let is_of_subagent = |open: &mut WaitingQuestion| open.question.parent.is_some();
+        let moved: Vec<WaitingQuestion> = self.open.extract_if(.., is_of_subagent).collect();
+        for WaitingQuestion { question, asked } in &moved {
+            let (id, closing, after) = (question.id.clone(), Closing::Moved, asked.elapsed());
+            self.bus.publish(BusData::QuestionClosed(QuestionClosed {
+                id,
+                closing,
+                by: None,
+                after,
+            }));
+        }
+        moved.into_iter().map(MovedQuestion).collect()
+    }
+
+    /// Asks a question of the run before, which waits since then.
+    pub(crate) fn ask_again(&mut self, MovedQuestion(open): MovedQuestion) {
+        let question = open.question.clone();
+        self.open.push(open);
+        self.bus.publish(BusData::Question(question));
+    }
+}
+
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use std::sync::{Arc, Mutex};
 
     use clitape_stream::{Incomplete, ToolKind};

@@ -1,10 +1,14 @@
-//! Masks a secret in the words of another program, in whatever encoding they contain it.
+//! Keeps the token of an HTTP client from other servers and from messages: the base of every client of this crate, and a
+//! mask of a secret in the words of another program, in whatever encoding they contain it.
 
 use std::borrow::Cow;
+use std::error::Error as _;
 use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use reqwest::ClientBuilder;
+use reqwest::redirect::Policy;
 
 /// The text that replaces the secret.
 const MASK: &str = "***";
@@ -106,6 +110,26 @@ fn replaced(text: &str, form: &str) -> String {
     masked + &text[from..]
 }
 
+/// Returns the builder of a client that follows no redirect, because a redirect would carry the
+/// token to a server that nobody named.
+pub(crate) fn builder() -> ClientBuilder {
+    // The error only says that the process has chosen its cryptography already; that choice counts.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    ClientBuilder::new().redirect(Policy::none())
+}
+
+/// Returns the innermost cause of `error`, as the system words it. The outer causes repeat the
+/// address, which may contain a token.
+pub(crate) fn root_cause(error: &reqwest::Error) -> String {
+    let mut cause = error.source();
+    let mut text = "the request failed".to_owned();
+    while let Some(error) = cause {
+        text = error.to_string();
+        cause = error.source();
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use base64::engine::general_purpose::STANDARD;
@@ -152,5 +176,16 @@ mod tests {
             check(words, words);
         }
         assert_eq!(masked("a word", ""), "a word");
+    }
+
+    #[test]
+    fn the_innermost_cause_is_what_is_said() {
+        let client = builder().build().expect("there is a client");
+        for (url, expect) in
+            [("http://", "empty host"), ("api/bot1:AbC", "relative URL without a base")]
+        {
+            let error = client.get(url).build().expect_err("it is no URL");
+            assert_eq!(root_cause(&error), expect, "{url}");
+        }
     }
 }

@@ -9,8 +9,7 @@ use serde_json::{Map, Number, Value};
 
 use super::decode::SseFrame;
 use super::summary::is_retrieval;
-use crate::limits::{COLLECTED_BYTES, COLLECTED_CALLS};
-use crate::size::ByteSize;
+use crate::limits::{ByteSize, COLLECTED_BYTES, COLLECTED_CALLS};
 
 /// What was collected; serialises to `{output, error?, metadata: {toolCalls?, retrievedContext?}}`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]

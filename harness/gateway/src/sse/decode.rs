@@ -3,8 +3,7 @@
 //! It takes what the standard allows (LF, CR or CRLF, a BOM, fields without the space, data on
 //! several lines, comments) and bytes that are no UTF-8, which become U+FFFD.
 
-use crate::limits::STREAM_EVENT;
-use crate::size::ByteSize;
+use crate::limits::{ByteSize, STREAM_EVENT};
 
 /// One event as it came.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -87,7 +87,7 @@ impl Caller {
 
     /// Says that the agent is at work, unless Telegram asked to wait. Nobody waits for such a signal,
     /// so that it may fail.
-    pub(super) async fn signal(&self) {
+    async fn signal(&self) {
         let waits = lock(&self.no_signal_before).is_some_and(|until| Instant::now() < until);
         if waits {
             return;

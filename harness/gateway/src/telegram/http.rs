@@ -35,9 +35,8 @@ use super::api::{
     SignalFuture,
 };
 use super::caller::late;
-use crate::http_client::{builder, root_cause};
-use crate::secret::masked;
-use crate::size::ByteSize;
+use crate::limits::ByteSize;
+use crate::secret::{builder, masked, root_cause};
 
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;

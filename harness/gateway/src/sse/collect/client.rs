@@ -11,12 +11,11 @@ use reqwest::header::{self, HeaderValue};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
 use serde_json::Value;
 
-use crate::http_client::{builder, root_cause};
 use crate::limits::{
-    COLLECTED_ANSWER, RECONNECT_CEILING, RECONNECT_FLOOR, RECONNECTS, STREAM_BYTES, STREAM_EVENT,
+    ByteSize, COLLECTED_ANSWER, RECONNECT_CEILING, RECONNECT_FLOOR, RECONNECTS, STREAM_BYTES,
+    STREAM_EVENT,
 };
-use crate::secret::masked;
-use crate::size::ByteSize;
+use crate::secret::{builder, masked, root_cause};
 use crate::sse::collector::RetainedLimits;
 use crate::sse::reach::Reach;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use super::client::{CollectError, CollectLimits, HttpAnswer, HttpClient};
-use crate::size::ByteSize;
+use crate::limits::ByteSize;
 use crate::sse::decode::{SseDecoder, SseFrame, TooLong};
 
 /// Connections in a row that may fail or bring nothing.

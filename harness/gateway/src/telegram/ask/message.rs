@@ -358,7 +358,7 @@ pub(super) enum Ahead {
 impl Ahead {
     /// Decides where `subject` is shown: in its message, if that has room for it and for the rest of `message`. `source`
     /// is the text of its file.
-    pub(super) fn of(
+    fn of(
         message: &[StyledText],
         subject: &[StyledText],
         source: impl FnOnce() -> String,
@@ -394,11 +394,7 @@ impl Ahead {
     }
 
     /// The text of the message with this number, from 0, and its file.
-    pub(super) fn message(
-        &self,
-        number: usize,
-        profile: &Profile,
-    ) -> Option<(String, Option<String>)> {
+    fn message(&self, number: usize, profile: &Profile) -> Option<(String, Option<String>)> {
         match self {
             Self::Nothing => None,
             Self::Pages(pages) => Some((pages.get(number)?.clone(), None)),
@@ -410,7 +406,7 @@ impl Ahead {
     }
 
     /// What the message with the buttons says of it.
-    pub(super) fn note(&self, profile: &Profile) -> Vec<StyledText> {
+    fn note(&self, profile: &Profile) -> Vec<StyledText> {
         match self {
             Self::Nothing => Vec::new(),
             Self::Pages(pages) => {

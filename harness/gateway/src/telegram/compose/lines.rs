@@ -27,11 +27,11 @@ const DAY: u64 = 24 * 60 * 60;
 #[derive(Debug)]
 pub(super) struct ToolLine {
     /// The id of the call; words that are no call's have none.
-    pub(super) id: Box<str>,
+    id: Box<str>,
     pub(super) title: Box<str>,
     pub(super) depth: u32,
     pub(super) state: ToolLineState,
-    pub(super) began: Instant,
+    began: Instant,
     /// What it looked like last, and after how many ticks.
     shown: Option<Box<(u32, String)>>,
 }
@@ -91,7 +91,7 @@ impl ToolLine {
 
     /// Writes the line again if it has changed, and says whether nothing was known of how it looked; the channel is at work
     /// since `started`.
-    pub(super) fn write(&mut self, settings: &TelegramSettings, started: Instant) -> bool {
+    fn write(&mut self, settings: &TelegramSettings, started: Instant) -> bool {
         let ticks = if self.has_ticks(settings) { self.ticks() } else { 0 };
         let was_unknown = self.shown.is_none();
         if self.shown.as_ref().is_none_or(|shown| shown.0 != ticks) {
