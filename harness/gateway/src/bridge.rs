@@ -20,7 +20,7 @@ use crate::channel::{Callback, Channel, ChannelReport, Delivery, RunPath, panic_
 use crate::ending::{FinalMessage, RunEnding};
 use crate::messaging::Gate;
 
-/// How long a drain waits for the callbacks that are left (G2).
+/// The time that a drain waits for the callbacks that are left (G2).
 const DRAIN_LIMIT: Duration = Duration::from_secs(15);
 
 /// A spawned task that is aborted when its handle is dropped.
@@ -36,7 +36,8 @@ impl<T: Send + 'static> Task<T> {
         (&mut self.0).await
     }
 
-    /// What came of it, if it is over. It is not to be asked again then.
+    /// Returns the result of the work if it is over; the last call then, because the task has
+    /// handed it out.
     pub(crate) fn outcome(&mut self) -> Option<Result<T, JoinError>> {
         let mut nobody = Context::from_waker(Waker::noop());
         match Pin::new(&mut self.0).poll(&mut nobody) {
@@ -91,7 +92,7 @@ impl Bridge {
         self.close.send_replace(Some(Close { deadline: Instant::now() + DRAIN_LIMIT, last }));
     }
 
-    /// Waits until a closed bridge has said everything.
+    /// Waits until a closed bridge has made its last call.
     pub(crate) async fn join(self) -> ChannelReport {
         self.worker.join().await.unwrap_or_else(|error| {
             let mut report = ChannelReport::new();
@@ -107,8 +108,8 @@ impl Bridge {
 pub(crate) struct Delivered(watch::Receiver<bool>);
 
 impl Delivered {
-    /// Makes the two ends. The first one says `true` when everything is delivered; dropped, it has
-    /// nothing more to deliver either.
+    /// Makes the two ends. The first one says `true` when everything is delivered; dropped, it ends
+    /// the wait as well.
     pub(crate) fn new() -> (watch::Sender<bool>, Self) {
         let (sender, receiver) = watch::channel(false);
         (sender, Self(receiver))
@@ -116,7 +117,7 @@ impl Delivered {
 
     /// Waits until everything is delivered.
     async fn wait(mut self) {
-        // A sender that is gone delivers nothing more.
+        // The wait ends with a sender that is gone, too.
         drop(self.0.wait_for(|delivered| *delivered).await);
     }
 }
@@ -124,30 +125,32 @@ impl Delivered {
 /// The end of a run, for the worker of a bridge.
 #[derive(Debug, Clone)]
 struct Close {
-    /// When the callbacks that are left are given up.
+    /// The time at which the callbacks that are left are given up.
     deadline: Instant,
     last: Arc<FinalMessage>,
 }
 
-/// What the worker has on its state.
+/// The state of a worker.
 struct WorkerState {
     guard: TypingGuard,
     path: RunPath,
     gate: Gate,
-    /// How long the final message may take.
+    /// The longest time that the final message may take.
     final_message: Duration,
-    /// When it could take its first event: the limits of a drain count from it at the earliest.
+    /// The time at which it could take its first event: the limits of a drain count from it at the
+    /// earliest.
     began: Instant,
     /// Answer and reasoning so far.
     text: String,
     thinking: String,
-    /// Ids of the questions that wait for an answer, and whether typing goes on after the last.
+    /// Ids of the questions that wait for an answer; `resumes_typing` if typing goes on after the
+    /// last.
     asked: Vec<String>,
     resumes_typing: bool,
     report: ChannelReport,
 }
 
-/// What of an event is for the channel.
+/// The parts of an event that are for the channel.
 #[derive(Clone, Copy, PartialEq, Default)]
 struct ChannelUpdates {
     text: bool,
@@ -158,7 +161,7 @@ struct ChannelUpdates {
     heard: bool,
 }
 
-/// What a bridge begins with.
+/// The parts from which a worker starts.
 struct WorkerSetup {
     events: mpsc::UnboundedReceiver<BusData>,
     close: watch::Receiver<Option<Close>>,
@@ -170,8 +173,7 @@ struct WorkerSetup {
     after: Option<Delivered>,
 }
 
-/// Hands the events to the channel, until there are no more; then the final message that `close`
-/// brings.
+/// Hands the events to the channel until the last one; then the final message that `close` brings.
 async fn work(setup: WorkerSetup) -> ChannelReport {
     let WorkerSetup { mut events, mut close, channel, path, gate, final_message, after } = setup;
     let mut state = WorkerState {
@@ -248,7 +250,7 @@ impl WorkerState {
         }
     }
 
-    /// Keeps the texts so far, and says what of `data` is for the channel.
+    /// Keeps the texts so far, and returns the parts of `data` that are for the channel.
     fn follow(&mut self, data: &BusData) -> ChannelUpdates {
         let mut news = ChannelUpdates::default();
         match data {
@@ -427,7 +429,7 @@ impl TypingGuard {
         Self { channel, is_typing: false }
     }
 
-    /// Whether the typing signal is on.
+    /// Returns whether the typing signal is on.
     fn is_typing(&self) -> bool {
         self.is_typing
     }

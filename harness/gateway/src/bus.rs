@@ -26,7 +26,7 @@ pub struct BusEvent {
     pub seq: u64,
     /// Milliseconds since the bus was made, by tokio's clock.
     pub at: u64,
-    /// What happened.
+    /// The message itself.
     pub data: BusData,
 }
 
@@ -52,7 +52,7 @@ impl BusEvent {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum BusData {
-    /// More of the answer, as the model wrote it, or of what a subagent says.
+    /// More of the answer, as the model wrote it, or of a subagent's text.
     Assistant {
         /// Message the text belongs to; empty when the stream names none.
         message_id: String,
@@ -60,7 +60,7 @@ pub enum BusData {
         delta: String,
         /// Characters of the lane's text so far, `delta` included.
         length: u64,
-        /// The subagent's tool call; its text is no part of the answer (T3).
+        /// The subagent's tool call; its text is not part of the answer (T3).
         parent: Option<String>,
     },
     /// More of the reasoning, or of a subagent's.
@@ -74,7 +74,7 @@ pub enum BusData {
         /// The subagent's tool call.
         parent: Option<String>,
     },
-    /// A part of what was published is retracted: answer and reasoning are to be rewritten. Later
+    /// A part of the published text is retracted: answer and reasoning are to be rewritten. Later
     /// pieces go after the text that is left.
     Retract {
         /// The answer that is left.
@@ -97,7 +97,7 @@ pub enum BusData {
     /// A question has waited so long for its answer that the person is reminded
     /// ([Q5](crate::rules::Q5)).
     QuestionWaits(QuestionWaits),
-    /// A question was answered, or nobody waits for an answer any more; once for each question
+    /// A question was answered or needs no answer any more; once for each question
     /// ([Q1](crate::rules::Q1)).
     QuestionClosed(QuestionClosed),
     /// A message that a person sent while the turn was under way is part of the turn now
@@ -154,7 +154,7 @@ pub enum Tool {
         id: String,
         /// Name of the tool.
         name: String,
-        /// Whether the tool failed.
+        /// True if the tool failed.
         is_error: bool,
         /// The result.
         result: Value,
@@ -194,7 +194,7 @@ pub enum Phase {
     },
     /// The run failed or was cut off.
     Error {
-        /// Why.
+        /// The kind of the failure.
         kind: FailureKind,
         /// A sentence a person can act on, sanitised.
         message: String,
@@ -221,7 +221,8 @@ struct BusState {
     seq: u64,
     has_started: bool,
     has_ended: bool,
-    /// Numbered events that are not handed out yet, and whether a call of `publish` hands them out now.
+    /// Numbered events that are not handed out yet; `is_handing_out` while a call of `publish`
+    /// hands them out.
     queue: VecDeque<BusEvent>,
     is_handing_out: bool,
     next_listener: u64,
@@ -241,7 +242,8 @@ impl fmt::Debug for BusState {
 }
 
 impl BusState {
-    /// Whether `data` may be published now (B3): one start, one end, and nothing after it.
+    /// Returns whether `data` may be published now (B3): one start, one end, and then the bus is
+    /// silent.
     fn takes(&mut self, data: &BusData) -> bool {
         let starts = matches!(data, BusData::Lifecycle(Phase::Start));
         if self.has_ended || (starts && self.has_started) {
@@ -329,7 +331,7 @@ impl Bus {
         self.inner.state().listeners.len()
     }
 
-    /// How often a listener panicked ([G2](crate::rules::G2)).
+    /// Returns the number of times that a listener panicked ([G2](crate::rules::G2)).
     pub fn listener_panics(&self) -> u64 {
         self.inner.state().listener_panics
     }
@@ -347,7 +349,8 @@ impl Drop for Subscription {
         let Some(bus) = self.bus.upgrade() else {
             return;
         };
-        // The listener is dropped after the lock is released: what it owns may use the bus.
+        // The listener is dropped after the lock is released, because its owned values may use the
+        // bus.
         let taken = {
             let mut state = bus.state();
             let place = state.listeners.iter().position(|(id, _)| *id == self.id);

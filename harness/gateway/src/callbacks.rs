@@ -13,8 +13,8 @@ type On<T> = Option<Box<dyn for<'a> FnMut(&'a T) -> Callback<'a> + Send>>;
 
 /// A [`Channel`] of closures; an event without a closure is ignored.
 ///
-/// A closure gives a future that settles when the callback is done, and [`done`] where there is
-/// nothing to wait for. The bridge keeps them in order and one at a time ([G1](crate::rules::G1)).
+/// A closure gives a future that settles when the callback is done; [`done`] is one that has
+/// settled. The bridge keeps them in order and one at a time ([G1](crate::rules::G1)).
 ///
 /// ```
 /// use clitape_gateway::{CallbackError, Callbacks, Delivery, done};
@@ -52,7 +52,7 @@ pub struct Callbacks {
 }
 
 impl Callbacks {
-    /// A channel that hears nothing.
+    /// Makes a channel without callbacks.
     pub fn new() -> Self {
         Self::default()
     }
@@ -117,7 +117,7 @@ impl Callbacks {
         self
     }
 
-    /// Hears what the CLI asks: [`Channel::question`].
+    /// Hears of questions of the CLI: [`Channel::question`].
     #[must_use]
     pub fn on_question(
         mut self,
@@ -147,7 +147,7 @@ impl Callbacks {
         self
     }
 
-    /// Hears which messages of the person became part of the turn: [`Channel::heard`].
+    /// Hears of messages of the person that became part of the turn: [`Channel::heard`].
     #[must_use]
     pub fn on_heard(
         mut self,
@@ -157,7 +157,7 @@ impl Callbacks {
         self
     }
 
-    /// Hears whether the agent is at work: [`Channel::typing`]. Must return at once.
+    /// Hears of the agent's work, `true` when it begins: [`Channel::typing`]. Must return at once.
     #[must_use]
     pub fn on_typing(mut self, f: impl FnMut(bool) + Send + 'static) -> Self {
         self.typing = Some(Box::new(f));

@@ -13,7 +13,7 @@ pub type Callback<'a> = Pin<Box<dyn Future<Output = Result<(), CallbackError>> +
 /// The future that delivers a run's final message.
 pub type FinishFuture<'a> = Pin<Box<dyn Future<Output = Delivery> + Send + 'a>>;
 
-/// Why a callback failed.
+/// The reason why a callback failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a channel's callback failed: {0}; later events still reach it")]
 pub struct CallbackError(
@@ -28,10 +28,10 @@ impl CallbackError {
     }
 }
 
-/// What became of a run's final message.
+/// The fate of a run's final message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Delivery {
-    /// The run has no recipient, or the turn answers nobody and said nothing
+    /// The run has no recipient, or the turn answers no message and has no text
     /// ([Q10](crate::rules::Q10)).
     Nobody,
     /// It was sent.
@@ -39,12 +39,12 @@ pub enum Delivery {
         /// The messages that carry it, in order.
         message_ids: Vec<i64>,
     },
-    /// The message a person sees already said exactly this, so that no call was needed.
+    /// The message that a person sees has exactly this text already, so that no call was needed.
     AlreadyShown {
         /// That message.
         message_id: i64,
     },
-    /// The agent has sent its message with a tool, so that nothing was sent on top of it
+    /// The agent has sent its message with a tool, so that no second one was sent on top of it
     /// ([G4](crate::rules::G4)).
     ByTool,
     /// It did not arrive.
@@ -65,17 +65,17 @@ pub enum RunPath {
     FollowUp,
 }
 
-/// Where a person sees the run.
+/// A place in which a person sees the run.
 ///
 /// The bridge runs one callback at a time, in the order of the events ([G1](crate::rules::G1)). A
 /// callback that fails or panics is counted, the later ones still come; one that never settles is
 /// dropped at the end of the run ([G2](crate::rules::G2)). The default of a callback ignores its
 /// event.
 pub trait Channel: Send {
-    /// There is more of the answer, or some of it was taken back; `text` is all of it so far.
+    /// The answer has grown, or some of it was taken back; `text` is all of it so far.
     fn text<'a>(&'a mut self, text: &'a str) -> Callback<'a>;
 
-    /// There is more of the reasoning, or some of it was taken back; `text` is all of it so far.
+    /// The reasoning has grown, or some of it was taken back; `text` is all of it so far.
     fn thinking<'a>(&'a mut self, text: &'a str) -> Callback<'a>;
 
     /// A tool call begins, or more of its input came: [`Tool::Start`] or [`Tool::Update`], with the
@@ -113,8 +113,8 @@ pub trait Channel: Send {
         done()
     }
 
-    /// A question was answered, or nobody waits for its answer any more: nothing is left to press.
-    /// It comes once for each question, before the run is over ([Q1](crate::rules::Q1)).
+    /// A question was answered or needs no answer any more, so that its buttons go. It comes once
+    /// for each question, before the run is over ([Q1](crate::rules::Q1)).
     fn question_closed<'a>(&'a mut self, closed: &'a QuestionClosed) -> Callback<'a> {
         let _ = closed;
         done()
@@ -138,8 +138,8 @@ pub trait Channel: Send {
     fn finish<'a>(&'a mut self, ending: &'a RunEnding) -> FinishFuture<'a>;
 
     /// The run is over, and the agent has sent its message with a tool ([G4](crate::rules::G4)), or
-    /// there is nothing to say ([Q10](crate::rules::Q10)): show what is not shown yet, and send nothing. It comes in the place of
-    /// [`finish`](Self::finish).
+    /// has no message ([Q10](crate::rules::Q10)): show the rest that is not shown yet, and send no
+    /// message. It comes in the place of [`finish`](Self::finish).
     fn leave(&mut self) -> Callback<'_> {
         done()
     }
@@ -150,17 +150,17 @@ pub fn done() -> Callback<'static> {
     Box::pin(std::future::ready(Ok(())))
 }
 
-/// What became of a run in one of its channels.
+/// The report on a run in one of its channels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChannelReport {
     /// Callbacks that failed, panicked or were given up ([G2](crate::rules::G2)).
     pub callback_failures: u64,
     /// The reason why the first of them failed.
     pub first_failure: Option<String>,
-    /// Whether a callback or the final message did not settle in time and was given up
+    /// True if a callback or the final message did not settle in time and was given up
     /// ([G2](crate::rules::G2)).
     pub gave_up: bool,
-    /// What became of the final message ([V7](crate::rules::V7)).
+    /// The fate of the final message ([V7](crate::rules::V7)).
     pub final_delivered: Delivery,
 }
 

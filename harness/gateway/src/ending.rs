@@ -1,4 +1,4 @@
-//! How the outcome of a run is reported: on the bus, and to the person who waits for the answer
+//! The report of a run's outcome: on the bus, and to the person who waits for the answer
 //! ([V7](crate::rules::V7)).
 
 use std::fmt;
@@ -17,7 +17,7 @@ const NO_REASON: &str = "The agent gave no reason";
 /// The number of characters of the CLI's own words that are passed on.
 const REASON_LIMIT: usize = 300;
 
-/// What a channel delivers when the run is over.
+/// The message that a channel delivers when the run is over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunEnding {
     /// The answer, as the model wrote it; may be empty.
@@ -37,19 +37,20 @@ impl fmt::Display for RunEnding {
 #[derive(Debug)]
 pub(crate) struct FinalMessage {
     ending: RunEnding,
-    /// Whether the run failed or was cut off.
+    /// True if the run failed or was cut off.
     pub(crate) is_failure: bool,
-    /// Whether there is nothing to say to anybody (Q10).
+    /// True if the run has no message for a person (Q10).
     pub(crate) is_silent: bool,
-    /// The outcome of a run that broke off: its answer is what a channel has of it by then, so that no other part of the
-    /// gateway keeps the answer.
+    /// The outcome of a run that broke off: its answer is the one that a channel has by then, so
+    /// that no other part of the gateway keeps the answer.
     broken_off: Option<Outcome>,
 }
 
 impl FinalMessage {
     pub(crate) fn of(outcome: &Outcome) -> Self {
         let is_failure = outcome.status != RunStatus::Ok;
-        // A turn that answers nobody, such as that of a task's notification, owes nobody a word.
+        // A turn that answers no message, such as that of a task's notification, may end without a
+        // word.
         let is_silent = outcome.origin.is_some() && !is_failure && answer(outcome).is_empty();
         Self { ending: ending(outcome), is_failure, is_silent, broken_off: None }
     }
@@ -79,7 +80,7 @@ impl FinalMessage {
         self
     }
 
-    /// Makes the final message of a run that nobody waits for: there is none.
+    /// Makes the final message of a run without a recipient, which is silent.
     pub(crate) fn none(outcome: &Outcome) -> Self {
         Self { is_silent: true, ..Self::of(outcome) }
     }
@@ -89,7 +90,7 @@ impl FinalMessage {
 fn ending(outcome: &Outcome) -> RunEnding {
     let answer = answer(outcome);
     if outcome.status != RunStatus::Ok && kind(outcome) == FailureKind::Interrupted {
-        // It is no failure: the person wanted it (Q10).
+        // The person wanted it, so it does not count as a failure (Q10).
         return RunEnding { answer: answer.to_owned(), notice: Some(INTERRUPTED.to_owned()) };
     }
     let lead = match (outcome.status, answer.is_empty()) {
@@ -127,7 +128,7 @@ pub(crate) fn phase(outcome: &Outcome) -> Phase {
     }
 }
 
-/// Makes the outcome of a run whose parser reported none, without what came of its answer.
+/// Makes the outcome of a run whose parser reported none, without its answer.
 pub(crate) fn stopped() -> Outcome {
     let message = "The run was stopped before it ended; send the message again.";
     let mut outcome = Outcome::new(RunStatus::Incomplete, "");
@@ -143,7 +144,7 @@ fn kind(outcome: &Outcome) -> FailureKind {
     }
 }
 
-/// Returns the CLI's own words on one line, followed by what to do about it.
+/// Returns the CLI's own words on one line, followed by advice.
 fn sentence(outcome: &Outcome) -> String {
     let words = outcome.error.as_ref().map_or("", |e| e.message.as_str());
     let mut line = short(words, REASON_LIMIT);
@@ -153,7 +154,7 @@ fn sentence(outcome: &Outcome) -> String {
     if !line.ends_with(['.', '!', '?', '…']) {
         line.push('.');
     }
-    // A message that the parser wrote says what to do after a semicolon.
+    // A message that the parser wrote has its advice after a semicolon.
     if line.contains("; ") { line } else { format!("{line} {}", advice(kind(outcome))) }
 }
 

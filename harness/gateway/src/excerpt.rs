@@ -38,7 +38,8 @@ pub(crate) fn cut(mut line: String, limit: usize) -> String {
     line
 }
 
-/// As [`short`], but cut before a space or a slash where one is in the second half.
+/// Shortens `words` as [`short`] does, but cuts before a space or a slash if one is in the second
+/// half.
 pub(crate) fn short_by_words(words: &str, limit: usize) -> String {
     let whole = short(words, limit);
     let Some(line) = whole.strip_suffix('…').filter(|line| line.chars().count() == limit) else {
@@ -50,8 +51,8 @@ pub(crate) fn short_by_words(words: &str, limit: usize) -> String {
     format!("{}…", line[..end].trim_end())
 }
 
-/// As much of `text` as is looked at, whole words, without its secrets. What ends in the middle of
-/// a secret would show a part of it.
+/// The part of `text` that is read, whole words, without its secrets. A cut in the middle of a
+/// secret would show a part of it.
 pub(crate) fn redacted(text: &str) -> Cow<'_, str> {
     if text.len() <= SCAN_LIMIT {
         return redact_text(text);
@@ -97,7 +98,7 @@ pub(crate) fn plain(text: &str) -> String {
         .collect()
 }
 
-/// `count` things, `one` being what one is called: `1 char`, `2 chars`.
+/// `count` things with the singular `one`: `1 char`, `2 chars`.
 pub(crate) fn counted(count: usize, one: &str) -> String {
     format!("{count} {one}{}", if count == 1 { "" } else { "s" })
 }

@@ -4,7 +4,7 @@
 //! invisible characters are text where they do their work, and are kept there alone:
 //!
 //! * U+200D between two emoji, which it makes one (`👩‍👩‍👧`), and a skin tone or U+FE0F may come before it;
-//! * U+200C and U+200D between two letters or marks of one of the scripts in [`JOINING`], whose spelling
+//! * U+200C and U+200D between two letters or marks of one of the scripts in `JOINING`, whose spelling
 //!   needs them (Persian, Devanagari, Malayalam, Sinhala, …);
 //! * one variation selector after a character that has variants: an emoji or the base of a keycap
 //!   (`🛠️`, `1️⃣`), a mathematical sign, a Han, Myanmar, Phags-pa or Mongolian letter.
@@ -94,14 +94,15 @@ fn is_in(ranges: Ranges, c: char) -> bool {
     ranges.iter().any(|range| range.contains(&c))
 }
 
-/// Whether a character steers, hides or is none, wherever it is. U+200C, U+200D and variation
-/// selectors are not among these: [`marked`] looks at what is around them.
+/// Returns whether a character steers, hides or is a noncharacter, wherever it is. U+200C, U+200D
+/// and variation selectors are not among these: [`marked`] looks at their neighbours.
 pub fn is_hidden(c: char) -> bool {
     let is_none = (c as u32) & 0xfffe == 0xfffe || ('\u{fdd0}'..='\u{fdef}').contains(&c);
     c.is_control() || is_none || is_in(HIDDEN, c)
 }
 
-/// The characters of a text, each with whether it must not be shown as it is; [`marked`] makes it.
+/// The characters of a text, each with `true` if it must not be shown as it is; [`marked`] makes
+/// it.
 #[derive(Debug, Clone)]
 pub struct Marked<'a> {
     chars: Peekable<Chars<'a>>,
@@ -110,13 +111,14 @@ pub struct Marked<'a> {
     before: Option<char>,
 }
 
-/// The characters of `text`, each with whether it steers, hides or is none at its place.
+/// Returns the characters of `text`, each with `true` if it steers, hides or is a noncharacter at
+/// its place.
 pub fn marked(text: &str) -> Marked<'_> {
     Marked { chars: text.chars().peekable(), last: None, before: None }
 }
 
 impl Marked<'_> {
-    /// Whether U+200C or U+200D joins what is on both of its sides.
+    /// Returns whether U+200C or U+200D joins its two neighbours.
     fn joins(&mut self, c: char) -> bool {
         let (Some(last), Some(next)) = (self.last, self.chars.peek().copied()) else {
             return false;
@@ -128,7 +130,7 @@ impl Marked<'_> {
         (c == '\u{200d}' && emoji) || (is_letter(last) && is_letter(next))
     }
 
-    /// Whether a variation selector selects; `None` where the character is none.
+    /// Returns whether a variation selector selects; `None` for any other character.
     fn selects(&self, c: char) -> Option<bool> {
         let (_, bases) = SELECTORS.iter().find(|(selectors, _)| selectors.contains(&c))?;
         Some(self.last.is_some_and(|last| bases.iter().any(|ranges| is_in(ranges, last))))

@@ -10,23 +10,23 @@ use std::time::Duration;
 
 /// The longest time that a channel may take for a run's final message, waits included.
 pub const FINAL_MESSAGE: Duration = Duration::from_secs(300);
-/// How often in a row the final message waits because the chat's server answers 429.
+/// The number of waits in a row for the final message, because the chat's server answers 429.
 pub const FINAL_MESSAGE_WAITS: u32 = 10;
 /// The longest wait that is kept from a `retry_after`, whatever the server asks for.
 pub const RETRY_AFTER: Duration = Duration::from_secs(86_400);
-/// How long one call of the Bot API may take, its answer included.
+/// The longest time of one call of the Bot API, its answer included.
 pub const BOT_API_CALL: Duration = Duration::from_secs(15);
 /// Bytes of one answer of the Bot API.
 pub const BOT_API_ANSWER: ByteSize = ByteSize::mib(1);
 
-/// How long a chat's server is waited for. Each field is an option of `clitape replay`.
+/// The limits on waits for a chat's server. Each field is an option of `clitape replay`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChatLimits {
-    /// How long one call may take, its answer included; `--api-timeout`.
+    /// The longest time of one call, its answer included; `--api-timeout`.
     pub call: Duration,
-    /// How long the final message of a run may take, its waits included; `--api-wait`.
+    /// The longest time of a run's final message, its waits included; `--api-wait`.
     pub final_message: Duration,
-    /// How often in a row the final message waits; `--api-waits`.
+    /// The number of waits in a row for the final message; `--api-waits`.
     pub waits: u32,
     /// The longest wait that is kept from a `retry_after`; `--api-retry-after`.
     pub retry_after: Duration,
@@ -43,22 +43,22 @@ impl Default for ChatLimits {
     }
 }
 
-/// When a person is reminded of a question that waits for an answer.
+/// The time after which a person is reminded of a question that waits for an answer.
 pub const QUESTION_REMINDED: Duration = Duration::from_secs(60);
-/// When a question that nobody answers is denied.
+/// The time after which a question without an answer is denied.
 pub const QUESTION_DENIED: Duration = Duration::from_secs(600);
 
 /// Bytes of one event of a stream that is collected.
 pub const STREAM_EVENT: ByteSize = ByteSize::mib(16);
 /// Bytes of the streams that one collection reads.
 pub const STREAM_BYTES: ByteSize = ByteSize::mib(64);
-/// Bytes of an answer that is no stream; a collection reads one for each message it sends.
+/// Bytes of an answer that is not a stream; a collection reads one for each message it sends.
 pub const COLLECTED_ANSWER: ByteSize = ByteSize::mib(1);
 /// Bytes of the answer and of the calls that one collection keeps.
 pub const COLLECTED_BYTES: ByteSize = ByteSize::mib(16);
 /// Calls that one collection keeps.
 pub const COLLECTED_CALLS: usize = 10_000;
-/// How often one collection opens its stream again.
+/// The number of times that one collection opens its stream again.
 pub const RECONNECTS: u32 = 100;
 /// The shortest wait before a stream is opened again, whatever the server asks for.
 pub const RECONNECT_FLOOR: Duration = Duration::from_millis(100);
@@ -71,9 +71,9 @@ pub const CONNECTIONS: usize = 1_024;
 pub const CONNECTIONS_WAITING: usize = 128;
 /// Bytes of an answer to a question that is posted to the event server.
 pub const POSTED_ANSWER: ByteSize = ByteSize::kib(64);
-/// How long the host may take to say what became of a posted answer.
+/// The longest time in which the host reports the outcome of a posted answer.
 pub const POSTED_ANSWER_TIME: Duration = Duration::from_secs(5);
-/// How long the event server waits for the head of a request.
+/// The longest time in which the head of a request reaches the event server.
 pub const REQUEST_HEAD: Duration = Duration::from_secs(3);
 
 /// A number of bytes. It reads and writes `512`, `64KiB`, `64MiB` and `2GiB`.
@@ -83,7 +83,7 @@ pub struct ByteSize(u64);
 /// The units, the largest first.
 const UNITS: [(&str, u32); 3] = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
 
-/// Why a word is no number of bytes.
+/// An error if a word is not a number of bytes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is no size; write a number of bytes from 1 to 1024GiB, such as 512KiB, 64MiB or 2GiB"
@@ -114,7 +114,7 @@ impl ByteSize {
         self.0
     }
 
-    /// Whether `n` bytes are more than this.
+    /// Returns whether `n` bytes are more than this.
     pub fn is_below(self, n: usize) -> bool {
         u64::try_from(n).map_or(true, |n| n > self.0)
     }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::bus::{BusData, Tool};
 
-/// How the agent's answer reaches the person.
+/// The way of the agent's answer to the person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DeliveryMode {
     /// The final text is delivered.
@@ -49,7 +49,7 @@ impl MessageTools {
         self
     }
 
-    /// Whether the call of `name` with `args` sends a message, if it completes well
+    /// Returns whether the call of `name` with `args` sends a message, if it completes well
     /// ([G4](crate::rules::G4)).
     pub fn sends(&self, name: &str, args: &Value) -> bool {
         let action = args.get("action").and_then(Value::as_str);
@@ -61,7 +61,7 @@ impl MessageTools {
     }
 }
 
-/// Whether `name` is `tool`, bare or of an MCP server.
+/// Returns whether `name` is `tool`, bare or of an MCP server.
 fn is_tool(name: &str, tool: &str) -> bool {
     let server = |of_server: &str| Some(of_server.strip_suffix(tool)?.strip_suffix("__")?.len());
     name == tool || name.strip_prefix(MCP).and_then(server).is_some_and(|length| length > 0)
@@ -81,7 +81,7 @@ impl Gate {
         Self { mode, tools, sending: HashSet::new(), suppressed: false }
     }
 
-    /// Whether a message was sent, so that the rest of the run is not shown.
+    /// Returns whether a message was sent, so that the rest of the run is not shown.
     pub(crate) fn suppressed(&self) -> bool {
         self.suppressed
     }

@@ -26,7 +26,7 @@ pub(crate) struct Publisher {
     inputs: HashMap<String, CallInput>,
     /// The questions that wait for an answer.
     pub(crate) questions: AskedQuestions,
-    /// What was masked of arguments and results.
+    /// The masks in arguments and results so far, by rule.
     masked: Masked,
 }
 
@@ -37,12 +37,12 @@ impl Publisher {
         Self { bus, inputs: HashMap::new(), questions, masked: Masked::default() }
     }
 
-    /// What was masked of arguments and results so far (B2).
+    /// Returns the masks in arguments and results so far, by rule (B2).
     pub(crate) fn masked(&self) -> &Masked {
         &self.masked
     }
 
-    /// Publishes `event` if the bus has a place for it. What a subagent says and does has one,
+    /// Publishes `event` if the bus has a place for it. Words and calls of a subagent have one,
     /// with the parent's id (T3, U5).
     pub(crate) fn publish(&mut self, event: &Event<'_>) {
         let own = |parent: &Option<Cow<'_, str>>| parent.as_deref().map(str::to_owned);
@@ -153,7 +153,7 @@ fn start(
     };
     let whole = Arc::new(whole);
     let sanitised = sanitise(&whole, masked);
-    // In most calls there is nothing to mask.
+    // Most calls have no secret.
     let args = if sanitised == *whole { whole.clone() } else { Arc::new(sanitised) };
     let tool = Tool::Start {
         id: id.to_owned(),
@@ -166,7 +166,7 @@ fn start(
     (tool, CallInput::Whole { args: whole, published: args })
 }
 
-/// What is known of the input of an open call.
+/// The input of an open call.
 #[derive(Debug)]
 enum CallInput {
     /// More of it may come.
@@ -181,7 +181,7 @@ enum CallInput {
 }
 
 impl CallInput {
-    /// The fields so far, as they came; none where the arguments are no object.
+    /// Returns the fields so far, as they came; `None` if the arguments are not an object.
     fn fields(&self) -> Option<&Map<String, Value>> {
         match self {
             Self::Growing(input) => Some(&input.fields),
@@ -218,7 +218,8 @@ struct GrowingInput {
 }
 
 impl GrowingInput {
-    /// Takes fields of the input. Returns what of the input can be shown and was not published yet.
+    /// Takes fields of the input. Returns the part of the input that can be shown and was not
+    /// published yet.
     fn take(&mut self, args: &Fields<'_>) -> Map<String, Value> {
         let open = args.open();
         // A field that was open and is not published again has ended.
@@ -256,7 +257,7 @@ impl GrowingInput {
     }
 }
 
-/// A question that nobody has answered yet.
+/// A question that waits for its answer.
 #[derive(Debug)]
 struct WaitingQuestion {
     question: Question,
@@ -287,7 +288,8 @@ impl AskedQuestions {
         }
     }
 
-    /// When the newest of the open questions has waited for `time`; `None` when none is open.
+    /// Returns the time at which the newest of the open questions will have waited for `time`; `None`
+    /// if none is open.
     pub(crate) fn asks_until(&self, time: Duration) -> Option<Instant> {
         self.open.last().map(|question| question.asked + time)
     }

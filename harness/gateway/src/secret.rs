@@ -48,7 +48,7 @@ impl SecretMask {
     }
 }
 
-/// Shows nothing of the secret.
+/// Hides the secret.
 impl fmt::Debug for SecretMask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(MASK)
@@ -85,8 +85,8 @@ fn forms(secret: &str) -> Vec<String> {
     forms
 }
 
-/// What base64 makes of the secret wherever it begins in the bytes that are encoded: the characters
-/// that depend on it alone.
+/// The secret in base64 wherever it begins in the bytes that are encoded: the characters that
+/// depend on it alone.
 fn base64_forms(secret: &str) -> impl Iterator<Item = String> {
     let engines = [&STANDARD_NO_PAD, &URL_SAFE_NO_PAD];
     let places = (0..3).flat_map(move |before| engines.map(|engine| (before, engine)));
@@ -111,7 +111,7 @@ fn replaced(text: &str, form: &str) -> String {
 }
 
 /// Returns the builder of a client that follows no redirect, because a redirect would carry the
-/// token to a server that nobody named.
+/// token to another server.
 pub(crate) fn builder() -> ClientBuilder {
     // The error only says that the process has chosen its cryptography already; that choice counts.
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -165,7 +165,7 @@ mod tests {
             let encoded = STANDARD.encode(format!("{before}{TOKEN} and more"));
             let shown = masked(&encoded, TOKEN);
             assert!(shown.contains(MASK), "{before}: {shown}");
-            // What is left are the bytes around it.
+            // The bytes around it are left.
             assert!(shown.len() <= encoded.len() - TOKEN.len(), "{before}: {shown}");
         }
     }

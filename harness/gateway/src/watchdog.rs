@@ -1,4 +1,4 @@
-//! When an agent that prints nothing is given up ([G8](crate::rules::G8)).
+//! The limit on an agent's silence, after which it is given up ([G8](crate::rules::G8)).
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use tokio::time::Instant;
 
 /// The longest silence while a tool runs.
 const TOOL: Duration = Duration::from_secs(900);
-/// What a run's limit leaves for ending it in time, and the shortest silence.
+/// The part of a run's time that is kept for its end, and the shortest limit.
 const SECOND: Duration = Duration::from_secs(1);
 
-/// How long an agent may print nothing ([G8](crate::rules::G8)), made of the time a run may take in
+/// The longest silence of an agent ([G8](crate::rules::G8)), made of the time a run may take in
 /// all.
 ///
 /// While a tool runs it may be silent for 900 s.
@@ -38,7 +38,7 @@ impl Watchdog {
         Self { silence: share.min(limit.saturating_sub(SECOND)).max(SECOND) }
     }
 
-    /// How long the agent may print nothing while no tool runs.
+    /// Returns the longest silence of the agent while no tool runs.
     pub fn silence(self) -> Duration {
         self.silence
     }
@@ -77,7 +77,7 @@ impl SilenceWatch {
         }
     }
 
-    /// How long the agent may be silent now.
+    /// Returns the longest silence of the agent from now.
     pub(crate) fn patience(&self) -> Duration {
         let silence = self.watchdog.silence;
         if self.open.is_empty() { silence } else { silence.max(TOOL) }
@@ -90,7 +90,8 @@ impl SilenceWatch {
     }
 }
 
-/// What becomes of a run that was given up after `silence`: a result that came all the same counts.
+/// Returns the outcome of a run that was given up after `silence`: a result that came all the same
+/// counts.
 pub(crate) fn given_up(mut outcome: Outcome, silence: Duration) -> Outcome {
     if outcome.status != RunStatus::Incomplete {
         return outcome;

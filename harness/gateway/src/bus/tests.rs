@@ -1,4 +1,4 @@
-//! What the bus hands out, and to whom.
+//! The events that the bus hands out, and their listeners.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn text(delta: &str) -> BusData {
     }
 }
 
-/// Publishes `data` and gives what a listener saw as `seq stream`.
+/// Publishes `data` and returns the events of a listener as `seq stream`.
 fn check(data: Vec<BusData>, expect: &[&str]) {
     let bus = Bus::new("r1");
     let seen = Arc::new(Mutex::new(Vec::new()));

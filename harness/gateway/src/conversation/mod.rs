@@ -1,6 +1,6 @@
 //! A whole process of the agent: a run for each of its turns, one after another.
 //!
-//! A turn has its own bus and its own channels, so that nothing of one turn comes into the next
+//! A turn has its own bus and its own channels, so that it stays apart from the next one
 //! ([Q7](crate::rules::Q7)). A run ends with the `Outcome` of its turn. Its channels may still be
 //! delivering then, and the next run begins all the same: its bus has every event at once, and its
 //! channels wait until those before have delivered the final message ([Q8](crate::rules::Q8)).
@@ -23,7 +23,7 @@ use crate::run::{Run, RunReport, RunSettings};
 use crate::sanitise::Masked;
 use crate::watchdog::SilenceWatch;
 
-/// What the run of a turn is bridged to.
+/// The bus and the channels for the run of a turn.
 pub struct Turn {
     /// Its bus.
     pub bus: Bus,
@@ -47,7 +47,7 @@ impl fmt::Debug for Turn {
     }
 }
 
-/// Makes what the run of a turn is bridged to; turns count from 1.
+/// Makes the bus and the channels for the run of a turn; turns count from 1.
 type OpenTurn = Box<dyn FnMut(u64) -> Turn + Send>;
 
 /// The turns of one process. Dropping it stops whatever is still to be delivered.
@@ -56,7 +56,7 @@ pub struct Conversation {
     open: OpenTurn,
     /// The run at work; `None` between two turns.
     current: Option<Current>,
-    /// Whether the run at work has had an event of the main thread.
+    /// True if the run at work has had an event of the main thread.
     is_answering: bool,
     /// Measures the silence after a message that came between two turns, until its turn begins.
     awaited: Option<SilenceWatch>,
@@ -81,13 +81,13 @@ impl fmt::Debug for Conversation {
     }
 }
 
-/// What a host does when it has waited too long.
+/// The action of a host that has waited too long.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Waited {
-    /// Nobody has answered a question for
-    /// [`QuestionTimes::deny`](crate::question::QuestionTimes::deny): write this line to the CLI's stdin.
+    /// A question has waited for [`QuestionTimes::deny`](crate::question::QuestionTimes::deny):
+    /// write this line, which denies it, to the CLI's stdin.
     Denied(HostLine),
-    /// The agent has printed nothing for too long: stop it.
+    /// The agent has been silent for too long: stop it.
     Stalled,
 }
 
@@ -97,13 +97,13 @@ struct Current {
     delivered: OnDelivered,
 }
 
-/// Where an event belongs.
+/// The place to which an event belongs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum EventPlace {
     /// To the main thread of a turn.
     MainThread,
-    /// To a turn, but it answers nobody: a subagent that runs on in the background, the API that is
-    /// asked again.
+    /// To a turn that may be over, but it is not part of an answer: a subagent that runs on in the
+    /// background, the API that is asked again.
     Beside,
     /// To the process: between two turns it begins none.
     Process,
@@ -124,7 +124,7 @@ impl EventPlace {
             },
             Event::Usage { .. } | Event::Heard { .. } | Event::Outcome(_) => Self::MainThread,
             Event::Notice { kind, subtype, detail } => {
-                // A person who waits reads of it, so that it is no word between two turns.
+                // A person who waits reads of it, so that it is part of a turn.
                 let line = Notice::new(kind, subtype.as_deref(), detail).line();
                 if line.is_some() { Self::Beside } else { Self::Process }
             }
@@ -171,7 +171,7 @@ impl Conversation {
         if let Event::Outcome(outcome) = event
             && let Some(mut current) = self.current.take_if(|current| current.run.has_outcome())
         {
-            // A process that was cut off asks nothing any more.
+            // A process that was cut off can't be answered any more.
             let is_over = outcome.status == RunStatus::Incomplete;
             let moved = if is_over { Vec::new() } else { current.run.move_on() };
             self.end(current, FinalMessage::of);
@@ -210,8 +210,8 @@ impl Conversation {
     /// the agent ([`stalled`](Self::stalled)). Before it denies a question it reminds the person of it once
     /// ([Q5](crate::rules::Q5)).
     ///
-    /// Await it beside the read: while nobody awaits it, no question expires. Dropped before it settles, it did
-    /// nothing that would be done again.
+    /// Await it beside the read: no question expires without that. It may be dropped before it
+    /// settles and awaited again.
     pub async fn waited(&mut self) -> Waited {
         loop {
             let due = self.questions.next_due();
@@ -255,7 +255,7 @@ impl Conversation {
         }
     }
 
-    /// Settles when the agent has printed nothing for too long while a turn was under way; see
+    /// Settles when the agent has been silent for too long while a turn was under way; see
     /// [`Run::stalled`]. Between two turns an agent may be silent for ever, unless the events have
     /// shown a message that it has not taken up.
     pub async fn stalled(&mut self) {
@@ -268,9 +268,10 @@ impl Conversation {
         self.run().give_up(patience);
     }
 
-    /// Ends the run at work and waits until every turn is delivered; the reports that were not taken, turn by turn. A turn
-    /// without an outcome ends as stopped. A run that only shows what a subagent did after the last
-    /// turn ends without a final message, because it answers nobody.
+    /// Ends the run at work and waits until every turn is delivered. Returns the reports that were
+    /// not taken, turn by turn. A turn without an outcome ends as stopped. A run that only shows
+    /// the work of a subagent after the last turn ends without a final message, because it answers
+    /// no message.
     pub async fn finish(mut self) -> Vec<RunReport> {
         if let Some(current) = self.current.take() {
             let answers = self.is_answering || current.run.is_given_up();
@@ -283,8 +284,9 @@ impl Conversation {
         reports
     }
 
-    /// The reports of the turns that are delivered, turn by turn, up to one that is not. [`finish`](Self::finish) does
-    /// not have them again: whoever keeps a process for long takes them on the way, so that they take no memory.
+    /// Returns the reports of the turns that are delivered, turn by turn, up to one that is not.
+    /// [`finish`](Self::finish) does not have them again: a host that keeps a process for long
+    /// takes them on the way, so that they take no memory.
     pub fn take_delivered(&mut self) -> Vec<RunReport> {
         let mut reports = Vec::new();
         while let Some(outcome) = self.ended.front_mut().and_then(Task::outcome) {
@@ -308,7 +310,7 @@ impl Conversation {
         &mut current.run
     }
 
-    /// Closes the run at once; a task delivers what is left.
+    /// Closes the run at once; a task delivers the rest.
     fn end(&mut self, current: Current, last: fn(&Outcome) -> FinalMessage) {
         let Current { run, delivered: on_delivered } = current;
         let (said, delivered) = Delivered::new();

@@ -215,7 +215,7 @@ pub(crate) async fn q7_a_subagent_that_runs_on_after_the_last_turn_ends_without_
         "10 2 bus start",
         "10 2 bus end",
     ];
-    // What the first run shows comes with the first pause.
+    // The callbacks of the first run come with the first pause.
     let expect: Vec<&str> = expect.to_vec();
     let log = Log::default();
     let mut conversation = conversation(&log, RunSettings::default(), 0);
@@ -303,7 +303,7 @@ pub(crate) async fn q4_an_answer_reaches_the_channels_at_once_and_counts_once() 
     sleep(Duration::from_secs(3)).await;
     let line = conversation.answer("q1", &Answer::deny("no"), Some("Ann"));
     assert!(line.is_ok_and(|line| line.to_string().contains(r#""message":"no""#)));
-    // The same answer, read from the host's own lines, is no second one.
+    // The same answer, read from the host's own lines, is not a second one.
     for event in [answered(Decision::Deny), outcome("a")] {
         conversation.on_event(&event);
     }
@@ -386,7 +386,7 @@ pub(crate) async fn q5_silence_does_not_count_while_a_question_is_open() {
     let mut conversation = conversation(&log, settings, 0);
     let began = Instant::now();
     conversation.on_event(&question(None));
-    // Nobody denies it either, so that the run ends in the end: 600 s and then 480 s.
+    // It is not denied either, so that the run ends in the end: 600 s and then 480 s.
     conversation.stalled().await;
     assert_eq!(began.elapsed().as_secs(), 1_080);
     conversation.finish().await;

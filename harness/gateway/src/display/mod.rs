@@ -1,9 +1,9 @@
 //! Describes a tool call to a person: `📖 Read: from /etc/hosts` ([V2](crate::rules::V2)).
 //!
 //! [`title`] is the whole line. A channel with a layout of its own takes the parts: [`label`],
-//! [`detail`] and, where the client draws the icon, [`kind`]. The line has whatever is known of the
-//! arguments, and leaves out what is missing because the input still streams. Of such an input
-//! pass what [`sanitise`](crate::sanitise) leaves of it: half a secret looks like none.
+//! [`detail`] and, where the client draws the icon, [`kind`]. The line has all the arguments that
+//! have come, and leaves out those that are missing because the input still streams. Pass such an
+//! input as [`sanitise`](crate::sanitise) leaves it: half a secret looks like none.
 //!
 //! The titles of tools and the arguments that are worth a word are data: `tools.toml`, read by
 //! `tools`. `shell` turns a shell command into words, with a table of its own; the phrases of both
@@ -28,7 +28,7 @@ const MCP: &str = "🔌";
 /// A tool that is not in the table.
 const UNKNOWN: &str = "🧩";
 
-/// What a tool is called in a chat.
+/// The name of a tool in a chat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
     /// One emoji.
@@ -51,22 +51,22 @@ pub fn title(name: &str, args: &Value) -> String {
     clip(&plain(&line), LINE_LIMIT)
 }
 
-/// What the tool `name` is called ([V2](crate::rules::V2)): `📖` and `Read`.
+/// Returns the name of the tool `name` in a chat ([V2](crate::rules::V2)): `📖` and `Read`.
 #[must_use]
 pub fn label(name: &str) -> Label {
     label_of(&ToolName::from(name))
 }
 
-/// What a call of the tool `name` with `args` is about ([V2](crate::rules::V2)): `from /etc/hosts`,
-/// redacted ([B2](crate::rules::B2)) and of at most 200 characters. `None` when `args` say nothing
-/// that is worth a word.
+/// Returns the subject of a call of the tool `name` with `args` ([V2](crate::rules::V2)):
+/// `from /etc/hosts`, redacted ([B2](crate::rules::B2)) and of at most 200 characters. `None` if no
+/// argument is worth a word.
 #[must_use]
 pub fn detail(name: &str, args: &Value) -> Option<String> {
     detail_of(&ToolName::from(name), args).map(|detail| clip(&plain(&detail), LINE_LIMIT))
 }
 
-/// What the tool `name` does ([A1](crate::rules::A1)). Tools of MCP servers, and tools without an
-/// entry, are [`Other`](ToolCategory::Other).
+/// Returns the category of the tool `name` ([A1](crate::rules::A1)). Tools of MCP servers, and
+/// tools without an entry, are [`Other`](ToolCategory::Other).
 #[must_use]
 pub fn kind(name: &str) -> ToolCategory {
     match ToolName::from(name) {
@@ -106,7 +106,7 @@ const LIST_LIMIT: usize = 3;
 /// Values of a tool that is not in the table.
 const GENERIC_LIMIT: usize = 8;
 
-/// The words for a call with `args`, redacted; `None` when there is nothing to say.
+/// The words for a call with `args`, redacted; `None` if no argument is worth a word.
 fn detail_of(name: &ToolName<'_>, args: &Value) -> Option<String> {
     let ToolName::Known(name, tool) = name else {
         return generic(args);
@@ -143,7 +143,7 @@ fn say(form: &ValueForm, value: &Value, args: &Value) -> Option<String> {
     }
 }
 
-/// What of `args` is worth showing when nothing is known of the tool.
+/// The arguments that are worth showing of a tool that is not in the table.
 fn generic(args: &Value) -> Option<String> {
     let found: Vec<(&String, String)> = (TABLE.generic_keys.iter())
         .filter_map(|key| Some((key, words(args.get(key)?)?)))
@@ -198,7 +198,7 @@ fn lines(path: &str, args: &Value) -> String {
     }
 }
 
-/// How far the steps of a plan are, and which is under way.
+/// The progress of the steps of a plan, and the step under way.
 fn progress(steps: &[Value]) -> Option<String> {
     let with = |status: &'static str| {
         (steps.iter())
@@ -214,7 +214,7 @@ fn progress(steps: &[Value]) -> Option<String> {
     }
 }
 
-/// The files that a patch changes, without what they are changed to.
+/// The files that a patch changes, without their changes.
 fn patch(text: &str) -> Option<String> {
     const HEADS: [&str; 3] = ["*** Update File: ", "*** Add File: ", "*** Delete File: "];
     let files: Vec<Value> = (text.lines())

@@ -1,20 +1,20 @@
 //! The phrases of the two tables, such as `to {path}[ ({content:chars})]`.
 //!
 //! Text in braces is a slot, which the module that owns the table fills. Text in brackets is left
-//! out when one of its slots is empty; all else must be there, or the phrase is
-//! not said at all. Where there are several phrases, the first that can be said counts.
+//! out if one of its slots is empty; all other slots must be filled, or the phrase is left out as a
+//! whole. Of several phrases, the first that is complete counts.
 
 use std::str::FromStr;
 
 use serde::Deserialize;
 
-/// Why a phrase of a table can't be read.
+/// An error in a phrase of a table.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub(super) enum PhraseError {
     /// A bracket or a brace is not in order.
     #[error("close each bracket and brace of `{0}` before the next one opens")]
     Unbalanced(String),
-    /// The text in the braces is no slot.
+    /// The text in the braces is not a slot.
     #[error("`{{{0}}}` is no slot; take one that is told at the top of the table")]
     Slot(String),
 }
@@ -37,7 +37,7 @@ enum PhrasePiece<S> {
     Slot(S),
 }
 
-/// What may be said, best first.
+/// The phrases for one tool, program or verb, best first.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "PhraseSource", bound = "S: FromStr<Err = PhraseError>")]
 pub(super) struct Phrases<S>(Vec<Phrase<S>>);
@@ -63,7 +63,7 @@ impl<S: FromStr<Err = PhraseError>> TryFrom<PhraseSource> for Phrases<S> {
 }
 
 impl<S> Phrases<S> {
-    /// The first phrase that can be said, its slots filled by `fill`.
+    /// Returns the first phrase that is complete, its slots filled by `fill`.
     pub(super) fn say(&self, fill: impl Fn(&S) -> Option<String>) -> Option<String> {
         self.0.iter().find_map(|phrase| phrase.say(&fill))
     }

@@ -154,8 +154,8 @@ pub(crate) fn r116350_a_label_owes_nothing_to_letter_case() {
     }
 }
 
-/// openclaw#81260: what is told first and what is told once all is known are of one line, so the
-/// parts that are there do not change.
+/// openclaw#81260: the first line of a call and the one with all of its arguments are of one form,
+/// so the parts that are there do not change.
 #[test]
 fn r81260_a_line_grows_with_its_input() {
     for args in [Value::Null, json!({}), json!({"content": "hi"}), json!({"file_path": ""})] {

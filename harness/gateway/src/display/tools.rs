@@ -26,7 +26,7 @@ pub(super) struct ToolTable {
     actions: HashMap<String, HashMap<String, Phrases<FieldSlot>>>,
 }
 
-/// How one tool is shown.
+/// The display of one tool.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ToolDisplay {
@@ -36,7 +36,7 @@ pub(super) struct ToolDisplay {
     pub(super) say: Option<Phrases<FieldSlot>>,
 }
 
-/// What a call's name says.
+/// A call's name, looked up in the table.
 #[derive(Debug)]
 pub(super) enum ToolName<'a> {
     /// A tool of the table, under this name.
@@ -70,7 +70,7 @@ impl ToolTable {
         self.tools.get(&key).map(|tool| ToolName::Known(key, tool))
     }
 
-    /// What is said of the tool `name` when its `action` is this one.
+    /// The phrases for the tool `name` if its `action` is this one.
     pub(super) fn action(&self, name: &str, action: &str) -> Option<&Phrases<FieldSlot>> {
         self.actions.get(name)?.get(action)
     }
@@ -80,7 +80,7 @@ fn read() -> Result<ToolTable, toml::de::Error> {
     toml::from_str(include_str!("tools.toml"))
 }
 
-/// What a tool does, in the words of the Agent Client Protocol's `ToolKind`
+/// The category of a tool, in the words of the Agent Client Protocol's `ToolKind`
 /// ([A1](crate::rules::A1)).
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, Display, EnumString, IntoStaticStr,
@@ -118,7 +118,7 @@ pub(super) struct FieldSlot {
     pub(super) form: ValueForm,
 }
 
-/// How a value is said; `tools.toml` shows them.
+/// The form of a value in words; `tools.toml` shows them.
 #[derive(Debug)]
 pub(super) enum ValueForm {
     Words,

@@ -18,25 +18,25 @@ use crate::question::{Closing, QuestionTimes};
 use crate::sanitise::Masked;
 use crate::watchdog::{SilenceWatch, Watchdog, given_up};
 
-/// How a run is bridged.
+/// The settings of a run's bridges.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunSettings {
     /// The run is not shown (a heartbeat, a turn that is expected to say `NO_REPLY`): no callback
     /// of a channel is ever called ([G3](crate::rules::G3)). The bus has its events as those of any
     /// other run.
     pub silent: bool,
-    /// Which way it takes to its channels.
+    /// The path of the run to its channels.
     pub path: RunPath,
-    /// How the agent's answer reaches the person ([G4](crate::rules::G4)).
+    /// The way of the agent's answer to the person ([G4](crate::rules::G4)).
     pub delivery: DeliveryMode,
     /// The tools that send messages ([G4](crate::rules::G4)).
     pub message_tools: MessageTools,
-    /// How long the agent may print nothing ([G8](crate::rules::G8)); `None` is for ever.
+    /// The longest silence of the agent ([G8](crate::rules::G8)); `None` is for ever.
     pub watchdog: Option<Watchdog>,
-    /// How long a channel may take for the final message ([G7](crate::rules::G7)); [`FINAL_MESSAGE`] by
+    /// The longest time of a channel's final message ([G7](crate::rules::G7)); [`FINAL_MESSAGE`] by
     /// default.
     pub final_message: Duration,
-    /// How long a question waits for its answer ([Q5](crate::rules::Q5)).
+    /// The times that a question waits for its answer ([Q5](crate::rules::Q5)).
     pub question: QuestionTimes,
 }
 
@@ -57,11 +57,11 @@ impl Default for RunSettings {
 /// The report of a finished run on its channels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunReport {
-    /// What became of it in each channel, in their order; empty when it was silent.
+    /// The reports of the channels, in their order; empty if the run was silent.
     pub channels: Vec<ChannelReport>,
-    /// How often a listener of the bus panicked ([G2](crate::rules::G2)).
+    /// The number of times that a listener of the bus panicked ([G2](crate::rules::G2)).
     pub listener_panics: u64,
-    /// What the sanitiser masked of arguments and results, by rule ([B2](crate::rules::B2)).
+    /// The masks in arguments and results, by rule ([B2](crate::rules::B2)).
     pub masked: Masked,
 }
 
@@ -76,13 +76,13 @@ pub struct Run {
     outcome: Option<Outcome>,
     watch: Option<SilenceWatch>,
     question: QuestionTimes,
-    /// How long the agent had been silent when it was given up.
+    /// The silence of the agent when it was given up.
     stalled: Option<Duration>,
 }
 
 impl Run {
     /// Bridges `bus` to `channels` and publishes that the run began ([B3](crate::rules::B3)). The
-    /// channels know nothing of each other: a slow channel delays no other
+    /// channels are independent of each other: a slow channel delays only itself
     /// ([G1](crate::rules::G1)).
     ///
     /// Works on the current tokio runtime, within which it must be called.
@@ -128,7 +128,7 @@ impl Run {
         }
     }
 
-    /// Takes the parser's next event. Nothing that comes after the outcome counts.
+    /// Takes the parser's next event. Events after the outcome do not count.
     pub fn on_event(&mut self, event: &Event<'_>) {
         if let Some(watch) = &mut self.watch {
             watch.heard();
@@ -147,7 +147,7 @@ impl Run {
         self.publisher.publish(event);
     }
 
-    /// A question was answered, or was denied because nobody answered it (Q4, Q5).
+    /// A question was answered, or was denied because its time is over (Q4, Q5).
     pub(crate) fn close_question(&mut self, id: &str, closing: Closing, by: Option<&str>) {
         self.publisher.questions.close(id, closing, by);
         // What follows is for the agent to do: its silence counts from now.
@@ -169,12 +169,12 @@ impl Run {
         self.publisher.questions.ask_again(question);
     }
 
-    /// Whether the outcome has come.
+    /// Returns whether the outcome has come.
     pub(crate) fn has_outcome(&self) -> bool {
         self.outcome.is_some()
     }
 
-    /// Whether the agent was given up because it printed nothing.
+    /// Returns whether the agent was given up because of its silence.
     pub(crate) fn is_given_up(&self) -> bool {
         self.stalled.is_some()
     }
@@ -187,12 +187,12 @@ impl Run {
         }
     }
 
-    /// Settles when the agent has printed nothing for too long ([G8](crate::rules::G8)); never
-    /// without a watchdog.
+    /// Settles when the agent has been silent for too long ([G8](crate::rules::G8)); never without
+    /// a watchdog.
     ///
-    /// The run has failed then: stop the agent, tell the parser that there is no more, and
-    /// [`finish`](Self::finish), which says so in every channel. Dropped before, it did nothing, so
-    /// that it can stand in a `select!` beside the read.
+    /// The run has failed then: stop the agent, end the parser's input, and
+    /// [`finish`](Self::finish), which says so in every channel. It may be dropped before it
+    /// settles, so that it fits a `select!` beside the read.
     pub async fn stalled(&mut self) {
         let Some(watch) = &self.watch else {
             return std::future::pending().await;
@@ -214,7 +214,7 @@ impl Run {
     }
 
     /// Ends the run at once, with the final message that `last` makes of its outcome; the future
-    /// delivers what is left.
+    /// delivers the rest.
     pub(crate) fn close(
         mut self,
         last: fn(&Outcome) -> FinalMessage,
@@ -250,7 +250,7 @@ impl Run {
 impl Drop for Run {
     fn drop(&mut self) {
         self.bridges.clear();
-        // The bus takes nothing after an end: a finished run says no more.
+        // The bus refuses events after an end: of a finished run it publishes no second one.
         self.bus.publish(BusData::Lifecycle(phase(&stopped())));
     }
 }

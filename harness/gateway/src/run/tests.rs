@@ -1,4 +1,4 @@
-//! Whole runs: channels that are slow, fail, panic or never settle, and what the bus tells.
+//! Whole runs: channels that are slow, fail, panic or never settle, and the events of the bus.
 
 pub(crate) mod conformance;
 pub(crate) mod delivery;
@@ -55,7 +55,7 @@ fn outcome(status: RunStatus, text: &str) -> Outcome {
     outcome
 }
 
-/// Five events, one of each kind that a channel hears of and one that it does not.
+/// Five events, one of each kind that reaches a channel and one that does not.
 fn play(run: &mut Run) {
     let args = json!({"file_path": "/etc/hosts"});
     run.on_event(&text("a", None));

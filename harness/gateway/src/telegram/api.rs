@@ -50,13 +50,13 @@ impl BotMethod {
     }
 }
 
-/// The name of a file that has all of what a person is asked.
+/// The name of a file with all of a question.
 pub const FILE_NAME: &str = "question.txt";
 
 /// One call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BotCall {
-    /// What to do.
+    /// The method that is called.
     pub method: BotMethod,
     /// The message to edit; `None` for a new one.
     pub message_id: Option<i64>,
@@ -72,7 +72,7 @@ pub struct BotCall {
     /// Id of the question that the message asks ([Q2](crate::rules::Q2)). Such a call is none of the
     /// draft and does not wait for its throttle.
     pub question: Option<String>,
-    /// Whether it carries the run's final message ([V7](crate::rules::V7)).
+    /// True for the run's final message ([V7](crate::rules::V7)).
     pub is_final: bool,
 }
 
@@ -81,19 +81,19 @@ pub struct BotCall {
 pub struct Button {
     /// The words on it, without markup.
     pub text: String,
-    /// What the service gives back when it is pressed, of at most 64 bytes
+    /// The data that the service gives back when it is pressed, of at most 64 bytes
     /// ([`Press::parse`](crate::question::Press::parse) reads it).
     pub data: String,
 }
 
-/// What a call that went well gives.
+/// The result of a call that went well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SentMessage {
     /// The message that was sent or edited.
     pub message_id: i64,
 }
 
-/// How a call can fail ([V6](crate::rules::V6)).
+/// An error of a call ([V6](crate::rules::V6)).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BotApiError {
@@ -106,7 +106,7 @@ pub enum BotApiError {
     /// 400 `message is not modified`: the message says so already, which is as good as success.
     #[error("the message says so already; nothing is left to do")]
     NotModified,
-    /// The call did nothing: Telegram was not reached, or says that it failed. It may be made
+    /// The call had no effect: Telegram was not reached, or says that it failed. It may be made
     /// again.
     #[error("Telegram was not reached: {0}; check the network")]
     Network(String),
@@ -120,15 +120,15 @@ pub enum BotApiError {
     Other(String),
 }
 
-/// How long to wait after the `failures`-th call in a row that came to nothing: 250 ms, doubled each time, at
+/// Returns the wait after the `failures`-th failed call in a row: 250 ms, doubled each time, at
 /// most 8 s (V6).
 pub(super) fn backoff(failures: u32) -> Duration {
     let doublings = failures.saturating_sub(1).min(5);
     Duration::from_millis(250 << doublings)
 }
 
-/// How long to wait after the `in_row`-th 429 in a row, which asks for `seconds`: as long as it asks,
-/// at most `most`; at least 1 s after the first, doubled each time, at most 30 s (V6).
+/// Returns the wait after the `in_row`-th 429 in a row, which asks for `seconds`: as long as it
+/// asks, at most `most`; at least 1 s after the first, doubled each time, at most 30 s (V6).
 pub(super) fn pause(seconds: u64, in_row: u32, most: Duration) -> Duration {
     let doublings = in_row.saturating_sub(1).min(5);
     let least = Duration::from_secs(1 << doublings).min(Duration::from_secs(30));
@@ -137,8 +137,8 @@ pub(super) fn pause(seconds: u64, in_row: u32, most: Duration) -> Duration {
 
 /// A person's action that may answer a question.
 ///
-/// The Bot API gives the updates of all chats of a bot: compare `chat` with the one that is served, and,
-/// where not everybody may answer, `person`.
+/// The Bot API gives the updates of all chats of a bot: compare `chat` with the one that is served,
+/// and `person` if only some people may answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PersonAction {
@@ -148,11 +148,11 @@ pub struct PersonAction {
     pub person: i64,
     /// The name that the person gives.
     pub name: String,
-    /// What was done.
+    /// The action itself.
     pub kind: ActionKind,
 }
 
-/// What a person did.
+/// The kind of a person's action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ActionKind {

@@ -13,18 +13,18 @@ use crate::bridge::Task;
 use crate::bus::lock;
 use crate::limits::ChatLimits;
 
-/// How long a typing signal may take; the final message may have to wait for it.
+/// The longest time of a typing signal; the final message may have to wait for it.
 const SIGNAL_LIMIT: Duration = Duration::from_secs(1);
 
 /// Makes the calls of one chat: those of the draft, of the questions and of the final message. Each of
 /// them knows itself when it may call again (V6), and learns here what Telegram asked of the others.
 pub(super) struct Caller {
     api: Arc<dyn BotApi>,
-    /// How long the server is waited for.
+    /// The limits on waits for the server.
     pub(super) limits: ChatLimits,
-    /// When Telegram wants the next call at the earliest, as the answers to calls say.
+    /// The time before which Telegram wants no call, as the answers to calls say.
     not_before: Mutex<Option<Instant>>,
-    /// When it wants the next typing signal at the earliest, as the answers to both say.
+    /// The time before which it wants no typing signal, as the answers to both say.
     no_signal_before: Mutex<Option<Instant>>,
     /// Owned by the call that is under way.
     turn: AsyncMutex<()>,
@@ -47,7 +47,7 @@ impl Caller {
         }
     }
 
-    /// When Telegram wants the next call at the earliest; `None` when it may come now.
+    /// Returns the time before which Telegram wants no call; `None` if a call may be made now.
     pub(super) fn not_before(&self) -> Option<Instant> {
         lock(&self.not_before).filter(|until| Instant::now() < *until)
     }
@@ -85,8 +85,8 @@ impl Caller {
         }
     }
 
-    /// Says that the agent is at work, unless Telegram asked to wait. Nobody waits for such a signal,
-    /// so that it may fail.
+    /// Sends the sign that the agent is at work, unless Telegram asked to wait. Such a signal may
+    /// fail, because no call depends on it.
     async fn signal(&self) {
         let waits = lock(&self.no_signal_before).is_some_and(|until| Instant::now() < until);
         if waits {
@@ -106,12 +106,12 @@ impl Caller {
     }
 }
 
-/// What is said of an answer that did not come within `limit`.
+/// The words about an answer that did not come within `limit`.
 pub(super) fn late(limit: Duration) -> String {
     format!("none came in {} s, the most that `--api-timeout` allows", limit.as_secs_f64())
 }
 
-/// How often it is sent: Telegram shows it for 5 s.
+/// The time between two signs: Telegram shows one for 5 s.
 const SIGNAL_EVERY: Duration = Duration::from_secs(5);
 
 /// The sign while it is on. Dropping it sends no more.

@@ -44,14 +44,14 @@ pub(super) struct Draft {
     task: Task<ShownDraft>,
 }
 
-/// What is left of the draft when it has ended.
+/// The message of a draft that has ended.
 #[derive(Debug, Default)]
 pub(super) struct ShownDraft {
     /// The message that can be edited; `None` when there is none, or Telegram refused a call.
     pub(super) message_id: Option<i64>,
-    /// What it says.
+    /// The text that it shows.
     pub(super) html: String,
-    /// When Telegram wants the next call at the earliest.
+    /// The time before which Telegram wants no call.
     pub(super) not_before: Option<Instant>,
 }
 
@@ -67,12 +67,13 @@ impl Draft {
         Self { signal, task }
     }
 
-    /// There is something new to show.
+    /// Shows the draft again, because it has changed.
     pub(super) fn update(&self) {
         self.signal.send_replace(false);
     }
 
-    /// Ends the draft once the call at work has settled; what is not shown by then never is.
+    /// Ends the draft once the call at work has settled; text that is not shown by then is left
+    /// out.
     pub(super) async fn end(self) -> ShownDraft {
         self.signal.send_replace(true);
         // The task does not panic; were it cancelled, the final message goes out on its own.
@@ -176,10 +177,10 @@ pub(super) fn method(message_id: Option<i64>) -> BotMethod {
     }
 }
 
-/// How often a call is made that comes to nothing (V6).
+/// The number of times that a failing call is made (V6).
 const TRIES: u32 = 5;
 
-/// The final message as pieces: the answer, and below it the notice, which is no markdown.
+/// The final message as pieces: the answer, and below it the notice, which is plain text.
 pub(super) fn final_text(ending: &RunEnding) -> Vec<StyledText> {
     let mut pieces = read(&ending.answer);
     if let Some(notice) = &ending.notice {
@@ -243,7 +244,7 @@ pub(super) async fn deliver_final(
     }
 }
 
-/// Why a final message is lost that Telegram asked to wait with.
+/// The words about a final message that is lost because Telegram asked to wait.
 fn given_up(asked: &str, limits: ChatLimits) -> String {
     format!(
         "{asked}; the final message waits {} times in a row (`--api-waits`) and {} s in all \

@@ -50,7 +50,7 @@ const JSON: &str = "application/json";
 /// Characters of the server's own words that are passed on.
 const WORDS_LIMIT: usize = 200;
 
-/// A bot's token. Nothing prints it: `Debug` shows `***`.
+/// A bot's token. It is never printed: `Debug` shows `***`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct BotToken(String);
 
@@ -67,23 +67,23 @@ impl fmt::Debug for BotToken {
     }
 }
 
-/// Which bot writes to which chat.
+/// The bot, its server, and the chat to which it writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpSettings {
-    /// Address of the Bot API server: [`TELEGRAM_SERVER`](super::TELEGRAM_SERVER), or one of your own. It is `https`,
+    /// Address of the Bot API server: [`TELEGRAM_SERVER`], or one of your own. It is `https`,
     /// unless it is this machine.
     pub server: String,
     /// The bot's token.
     pub token: BotToken,
     /// The chat's number, or `@name` of a public one.
     pub chat: String,
-    /// How long one call may take, its answer included ([`crate::limits::BOT_API_CALL`]).
+    /// The longest time of one call, its answer included ([`crate::limits::BOT_API_CALL`]).
     pub timeout: Duration,
     /// Bytes of an answer ([`crate::limits::BOT_API_ANSWER`]); a longer one is not read.
     pub max_answer: ByteSize,
 }
 
-/// Why there is no client.
+/// An error of the client's settings.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HttpSetupError {
@@ -121,7 +121,7 @@ pub struct HttpApi {
 }
 
 impl HttpApi {
-    /// A client for `settings`. Nothing is sent yet.
+    /// Makes a client for `settings`, without a call.
     ///
     /// # Errors
     ///
@@ -199,25 +199,25 @@ impl HttpApi {
         sent(&answer)
     }
 
-    /// Says that the agent is at work; the answer says nothing but that.
+    /// Sends the sign that the agent is at work.
     async fn signal(&self) -> Result<(), BotApiError> {
         let body = json(&ActionParams { chat_id: &self.chat, action: "typing" });
         self.post("sendChatAction", JSON, body).await.map(|_| ())
     }
 
-    /// Posts `body` to `method`; what came back when it went well.
+    /// Posts `body` to `method`, and returns the answer if the call went well.
     async fn post(&self, method: &str, kind: &str, body: String) -> Result<String, BotApiError> {
         let url = format!("{}/bot{}/{method}", self.server, self.token.0);
         let request = self.client.post(url).header("Content-Type", kind);
         let response = request.body(body).send().await.map_err(|error| {
-            // Without a connection nothing went out.
+            // Without a connection the request did not go out.
             let lost = if error.is_connect() { BotApiError::Network } else { BotApiError::Lost };
             lost(self.why(error))
         })?;
         self.answered(response).await
     }
 
-    /// What an answer says when the call went well.
+    /// Returns the answer if the call went well.
     async fn answered(&self, response: Response) -> Result<String, BotApiError> {
         let status = response.status();
         match self.read(response).await {
@@ -231,9 +231,9 @@ impl HttpApi {
         }
     }
 
-    /// What the answer `body` to a call that failed says.
+    /// Returns the error that the answer `body` to a call that failed reports.
     fn refusal(&self, status: StatusCode, body: &str) -> BotApiError {
-        // An answer that is no JSON, such as a page of a proxy, has no fields; its status counts.
+        // An answer other than JSON, such as a page of a proxy, has no fields; its status counts.
         let body: Value = serde_json::from_str(body).unwrap_or_default();
         let code = body["error_code"].as_u64().unwrap_or_else(|| status.as_u16().into());
         let words = body["description"].as_str().map(|words| self.words(words));
@@ -241,7 +241,7 @@ impl HttpApi {
         failure(code, words, seconds(&body["parameters"]["retry_after"]))
     }
 
-    /// What an answer says that is longer than any of the Bot API: its status counts.
+    /// Returns the error for an answer that is longer than any of the Bot API: its status counts.
     fn overlong(&self, status: StatusCode) -> BotApiError {
         let status = status.as_u16();
         let words = format!(
@@ -268,7 +268,7 @@ impl HttpApi {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Why there is no answer, in words that may be shown.
+    /// The reason why the answer is missing, in words that may be shown.
     fn why(&self, error: reqwest::Error) -> String {
         if error.is_timeout() {
             return late(self.timeout);
@@ -292,7 +292,7 @@ impl BotApi for HttpApi {
     }
 }
 
-/// Why an answer was not read to its end.
+/// The reason why an answer was not read to its end.
 enum AnswerFailure {
     /// It broke off, or took too long.
     Broken(String),
@@ -300,7 +300,7 @@ enum AnswerFailure {
     TooLong,
 }
 
-/// Which chat a call is for.
+/// The chat of a call.
 #[derive(Debug, Clone, Serialize)]
 #[serde(untagged)]
 enum ChatId {
@@ -373,7 +373,7 @@ fn sent(answer: &str) -> Result<SentMessage, BotApiError> {
     Ok(SentMessage { message_id: answer.result.message_id })
 }
 
-/// Whether an answer says that the call failed.
+/// Returns whether an answer says that the call failed.
 fn is_refusal(answer: &str) -> bool {
     #[derive(Deserialize)]
     struct ResponseHead {
@@ -389,7 +389,7 @@ fn seconds(value: &Value) -> Option<u64> {
     value.as_u64().or_else(rounded)
 }
 
-/// What an error of the Bot API is, by its code.
+/// Returns the error of the Bot API with this code.
 fn failure(code: u64, words: String, retry_after: Option<u64>) -> BotApiError {
     match code {
         429 => BotApiError::RetryAfter { seconds: retry_after.unwrap_or(WAIT) },
@@ -407,12 +407,12 @@ fn refused(why: &str) -> BotApiError {
 /// The address of Telegram's own Bot API server.
 pub const TELEGRAM_SERVER: &str = "https://api.telegram.org";
 
-/// Why an address can't be the one of a Bot API server. None of its sentences repeats a part of the
-/// address that may contain a secret.
+/// An error of the address of a Bot API server. None of its sentences repeats a part of the address
+/// that may contain a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AddressError {
-    /// It is no URL with a host.
+    /// It is not a URL with a host.
     #[error(
         "the address of the Bot API server is no URL with a host; name one like {TELEGRAM_SERVER}"
     )]
@@ -431,7 +431,7 @@ pub enum AddressError {
     Part {
         /// Scheme and host.
         server: String,
-        /// What it has.
+        /// The part that must go.
         part: &'static str,
     },
     /// The token would cross a network unencrypted.
@@ -439,7 +439,7 @@ pub enum AddressError {
     InTheClear(String),
 }
 
-/// The address without a slash at its end, and whether it is of this machine.
+/// Returns the address without a slash at its end, and `true` if it is of this machine.
 fn server_address(address: &str) -> Result<(String, bool), AddressError> {
     let url = Url::parse(address).map_err(|_| AddressError::NoUrl)?;
     if !matches!(url.scheme(), "http" | "https") {

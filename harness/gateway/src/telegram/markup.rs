@@ -20,7 +20,7 @@ use crate::profile::{Escapes, Profile};
 #[cfg(test)]
 pub(crate) mod properties;
 
-/// What kind of letters a piece has.
+/// The kind of a piece's letters.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) enum Face {
     /// Words.
@@ -34,7 +34,7 @@ pub(super) enum Face {
     Block(String),
 }
 
-/// How a piece looks.
+/// The look of a piece.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Style {
     pub(super) quote: bool,
@@ -95,7 +95,7 @@ impl Style {
         marks
     }
 
-    /// What is escaped in a piece.
+    /// The characters that are escaped in a piece.
     pub(super) fn escapes(&self, profile: &Profile) -> Escapes {
         match self.face {
             Face::Text => profile.escapes,
@@ -143,12 +143,12 @@ pub(super) fn italic(text: impl Into<String>) -> StyledText {
 const LANGUAGE_LIMIT: usize = 30;
 /// Characters of an address that is worth a link; a longer one is text.
 const URL_LIMIT: usize = 1_000;
-/// How the address of a website begins.
+/// The beginnings of a website's address.
 const SCHEMES: [&str; 2] = ["https://", "http://"];
-/// How deep lists are set in, at most.
+/// The deepest list that is still set in.
 const DEPTH_LIMIT: usize = 6;
 
-/// What a piece is made of by the events of the parser.
+/// The parser's events for `markdown`, each with its place.
 fn events(markdown: &str) -> impl Iterator<Item = (Event<'_>, Range<usize>)> {
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
@@ -170,9 +170,9 @@ struct MarkdownReader<'a> {
     out: Vec<StyledText>,
     /// Newlines, and blanks after them, that come before the next text.
     gap: String,
-    /// Whether text came since the last block began.
+    /// True if text came since the last block began.
     is_written: bool,
-    /// How many quotations, and bold, italic and struck out stretches are open.
+    /// The numbers of quotations, and of bold, italic and struck out stretches that are open.
     quotes: usize,
     bold: usize,
     italic: usize,
@@ -180,7 +180,7 @@ struct MarkdownReader<'a> {
     /// The number of the next item, for each open list that has numbers.
     lists: Vec<Option<u64>>,
     links: Vec<Link>,
-    /// Text that is no words: of a block of code, or of one of HTML.
+    /// The text of a block of code, or of one of HTML.
     verbatim: Option<String>,
     /// The language of the block of code.
     language: String,
@@ -189,7 +189,7 @@ struct MarkdownReader<'a> {
 
 struct Link {
     url: Arc<str>,
-    /// Whether a chat can follow it.
+    /// True if a chat can follow it.
     is_web: bool,
     words: String,
 }
@@ -445,7 +445,7 @@ fn with_addresses(pieces: Vec<StyledText>) -> Vec<StyledText> {
     out
 }
 
-/// Where the first address in `text` begins and ends.
+/// The beginning and the end of the first address in `text`.
 fn address(text: &str) -> Option<(usize, usize)> {
     let from = SCHEMES.iter().filter_map(|scheme| text.find(scheme)).min()?;
     let is_end = |c: char| c.is_whitespace() || "<>\"".contains(c);
@@ -520,8 +520,8 @@ const MARKS: &[char] = &['*', '_', '~', '`', '#', '-', '=', '+', '|', '>', '[', 
 /// Marks that are closed for the reader when they are open at the end.
 const PAIRS: [&str; 2] = ["**", "~~"];
 
-/// `text` as it looks when the marks that are open at its end are closed. Marks at its very end say
-/// nothing yet and are left out.
+/// `text` as it looks when the marks that are open at its end are closed. Marks at its very end
+/// have no meaning yet and are left out.
 pub(super) fn mend(text: &str) -> Cow<'_, str> {
     let text = without_open_marks(text);
     let (start, is_code) = last_block(text);
@@ -546,7 +546,7 @@ pub(super) fn finished(text: &str) -> &str {
     text[..start.min(text.len())].trim_end()
 }
 
-/// Where the last block begins that is in no other, and whether it is fenced code.
+/// The beginning of the last block that is in no other, and `true` if it is fenced code.
 fn last_block(text: &str) -> (usize, bool) {
     let (mut depth, mut last) = (0_usize, (0, false));
     for (event, place) in events(text) {
@@ -585,7 +585,7 @@ fn without_open_marks(text: &str) -> &str {
     text.trim_end_matches(['*', '~', '`'])
 }
 
-/// The marks that close what is open at the end of `block`, the innermost first.
+/// The marks that close the open ones at the end of `block`, the innermost first.
 fn open_marks(block: &str) -> String {
     let mut open: Vec<&str> = Vec::new();
     let mut rest = block;
@@ -619,7 +619,7 @@ fn open_marks(block: &str) -> String {
     open.iter().rev().copied().collect()
 }
 
-/// Where the code ends that a run of backticks like `run` closes.
+/// The end of the code that a run of backticks like `run` closes.
 fn closing(text: &str, run: &str) -> Option<usize> {
     let mut at = 0;
     while let Some(start) = text[at..].find('`').map(|start| at + start) {

@@ -73,13 +73,13 @@ impl Telegram {
         }
     }
 
-    /// The keyboard of the turn's questions: what a person presses goes there
+    /// Returns the keyboard of the turn's questions, which takes the presses of a person
     /// ([Q2](crate::rules::Q2)). Take it before the channel is handed to a run.
     pub fn keyboard(&self) -> Keyboard {
         self.board.keyboard()
     }
 
-    /// Makes `change`, which says whether the draft may look different, and shows the draft.
+    /// Makes `change`, which returns whether the draft may look different, and shows the draft.
     fn compose(&mut self, change: impl FnOnce(&mut Compositor) -> bool) {
         if self.settings.mode == DraftMode::Off || !change(&mut lock(&self.compositor)) {
             return;
@@ -92,7 +92,8 @@ impl Telegram {
             .update();
     }
 
-    /// Ends the typing sign, the questions and the draft, so that nothing can come after the final message.
+    /// Ends the typing sign, the questions and the draft, so that the final message is the last
+    /// one.
     async fn end_draft(&mut self) -> ShownDraft {
         let (draft, typing) = (self.draft.take(), self.typing.take());
         let draft = async {

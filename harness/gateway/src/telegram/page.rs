@@ -1,10 +1,10 @@
 //! Lays pieces out on pages that each fit a message ([V5](crate::rules::V5)).
 //!
-//! The limit counts what is written, marks and escapes included: that is never less than the
-//! service's own count. A page ends at whitespace, which is left out; a block of code stays whole if a
-//! page can hold it, else it ends at a newline and goes on in a block of its own. Only a word longer
-//! than a page is cut, between two characters as a person sees them: an emoji made of several stays
-//! one.
+//! The limit counts the written text, marks and escapes included: that is never less than the
+//! service's own count. A page ends at whitespace, which is left out; a block of code stays whole
+//! if a page can hold it, else it ends at a newline and goes on in a block of its own. Only a word
+//! longer than a page is cut, between two characters as a person sees them: an emoji made of
+//! several stays one.
 //!
 //! Pieces that fit one page are written run by run: most texts do, and such a page needs no look at each character.
 
@@ -28,7 +28,7 @@ struct Glyph<'a> {
     piece: usize,
 }
 
-/// Where a page may end, and where the next one then begins.
+/// The end of a page, and the beginning of the next one.
 #[derive(Clone, Copy)]
 struct PageBreak {
     end: usize,
@@ -60,7 +60,7 @@ fn laid_out(pieces: &[StyledText], profile: &Profile, limit: usize) -> Vec<Strin
     pages
 }
 
-/// The first page of at most `limit` characters, and whether it contains everything.
+/// The first page of at most `limit` characters, and `true` if it contains everything.
 pub(super) fn first_page(
     pieces: &[StyledText],
     profile: &Profile,
@@ -74,7 +74,8 @@ pub(super) fn first_page(
     Some((page, sheet.are_blank(next..sheet.glyphs.len())))
 }
 
-/// Whether one message of `profile` holds `pieces`. A text that is far too long is not laid out for that.
+/// Returns whether one message of `profile` holds `pieces`. A text that is far too long is not laid
+/// out for that.
 pub(super) fn fits(pieces: &[StyledText], profile: &Profile) -> bool {
     let characters: usize = pieces.iter().map(|piece| piece.text.chars().count()).sum();
     let is_whole = |(_, is_whole)| is_whole;
@@ -127,7 +128,7 @@ impl<'a> Sheet<'a> {
         Self { pieces, marks, as_is, glyphs, profile, limit }
     }
 
-    /// Whether the glyph at `at` is one ASCII character that is written as it is.
+    /// Returns whether the glyph at `at` is one ASCII character that is written as it is.
     fn is_as_is(&self, at: usize) -> bool {
         let glyph = &self.glyphs[at];
         match glyph.text.as_bytes() {
@@ -144,12 +145,12 @@ impl<'a> Sheet<'a> {
         self.glyphs[at].text.chars().all(char::is_whitespace)
     }
 
-    /// Whether these glyphs show nothing, so that they are no page.
+    /// Returns whether these glyphs are all blank, so that they make no page.
     fn are_blank(&self, mut places: Range<usize>) -> bool {
         places.all(|at| self.is_blank(at))
     }
 
-    /// Whether a break may swallow the glyph at `at`.
+    /// Returns whether a break may swallow the glyph at `at`.
     fn is_gap(&self, at: usize) -> bool {
         self.is_blank(at) && !self.is_block(at)
     }
@@ -177,7 +178,7 @@ impl<'a> Sheet<'a> {
         (from..end).rev().find(|at| !self.is_gap(*at)).map_or(from, |at| at + 1)
     }
 
-    /// Where the page that begins at `from` ends.
+    /// The end of the page that begins at `from`.
     fn stop(&self, from: usize) -> PageBreak {
         let mut used = 0;
         let mut word = None;
@@ -240,7 +241,7 @@ impl<'a> Sheet<'a> {
         cost
     }
 
-    /// How many of the outermost marks of `piece` are open from the piece `before`.
+    /// The number of the outermost marks of `piece` that are open from the piece `before`.
     fn shared(&self, before: Option<usize>, piece: usize) -> usize {
         let before = before.filter(|before| !self.pieces[*before].style.is_block());
         before.map_or(0, |before| shared(&self.marks[before], &self.marks[piece]))
@@ -300,7 +301,7 @@ fn graphemes(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What opens a style and what closes it.
+/// The mark that opens a style and the one that closes it.
 type StyleMark = (String, String);
 
 /// A page that is written, and the marks that are open on it.
@@ -308,7 +309,7 @@ type StyleMark = (String, String);
 struct OpenPage<'m> {
     text: String,
     open: &'m [StyleMark],
-    /// Whether these are the marks of a block, which goes on in no other piece.
+    /// True if these are the marks of a block, which goes on in no other piece.
     is_block: bool,
 }
 
@@ -334,13 +335,13 @@ impl<'m> OpenPage<'m> {
     }
 }
 
-/// How many of the outermost marks are the same.
+/// The number of the outermost marks that are the same.
 fn shared(before: &[StyleMark], marks: &[StyleMark]) -> usize {
     before.iter().zip(marks).take_while(|(a, b)| a == b).count()
 }
 
-/// The ASCII characters that are written as they are in a piece: those that are not escaped, do not begin a line of a
-/// quotation, and are no tick of a fence.
+/// The ASCII characters that are written as they are in a piece: all but those that are escaped,
+/// that begin a line of a quotation, or that are ticks of a fence.
 fn as_is(piece: &StyledText, profile: &Profile) -> u128 {
     let style = &piece.style;
     let special = style.escapes(profile).iter().map(|(special, _)| *special);

@@ -1,45 +1,45 @@
-//! How the channel of a chat behaves.
+//! The settings of a chat's channel.
 
 use std::time::Duration;
 
 use crate::limits::ChatLimits;
 use crate::profile::{self, Profile};
 
-/// What a person sees before the answer is whole ([V1](crate::rules::V1)).
+/// The draft that a person sees before the answer is whole ([V1](crate::rules::V1)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DraftMode {
-    /// Nothing.
+    /// No draft.
     Off,
     /// The answer as it grows, and the tool lines.
     #[default]
     Partial,
-    /// The answer block by block, and the tool lines. A block shows when nothing more can come into
-    /// it: a paragraph or a list when a blank line or something else follows, a heading when its
-    /// line ends, a block of code when its fence closes, and all of them when a tool is called. A
-    /// block is worth a message however short it is.
+    /// The answer block by block, and the tool lines. A block shows when it has ended: a paragraph
+    /// or a list when a blank line or something else follows, a heading when its line ends, a block
+    /// of code when its fence closes, and all of them when a tool is called. A block is worth a
+    /// message however short it is.
     Block,
     /// The tool lines.
     Progress,
 }
 
-/// How the channel behaves.
+/// The settings of a chat's channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TelegramSettings {
-    /// What a person sees before the answer is whole.
+    /// The draft that a person sees before the answer is whole.
     pub mode: DraftMode,
     /// At most one call in this time while the draft grows; under 250 ms counts as 250 ms
     /// ([V4](crate::rules::V4)).
     pub throttle: Duration,
-    /// Whether reasoning shows, in italics, among tool lines with the time of day
+    /// True if reasoning shows, in italics, among tool lines with the time of day
     /// ([V9](crate::rules::V9)). It is never part of the final message, and never shows in
     /// [`DraftMode::Off`].
     pub reasoning: bool,
     /// The time since midnight when the channel is made, where the reader is; tool lines count from
     /// it ([V9](crate::rules::V9)).
     pub time_of_day: Duration,
-    /// How the chat service writes ([V10](crate::rules::V10)).
+    /// The marks and limits of the chat service ([V10](crate::rules::V10)).
     pub profile: &'static Profile,
-    /// How long the chat's server is waited for.
+    /// The limits on waits for the chat's server.
     pub limits: ChatLimits,
 }
 

@@ -15,7 +15,7 @@ pub(crate) mod questions;
 pub(crate) mod waits;
 pub(crate) mod whole_questions;
 
-/// What happens, and the millisecond it happens at.
+/// An event, and its millisecond.
 enum ChannelStep {
     /// The answer so far.
     Text(u64, &'static str),
@@ -305,7 +305,7 @@ pub(crate) async fn v7_nothing_is_sent_twice() {
     assert_eq!(delivery, Some(Delivery::Sent { message_ids }));
 }
 
-/// Typing goes on at 0 and the run ends at `end`: when a person was told so, and the calls.
+/// Typing goes on at 0 and the run ends at `end`: the times of the typing signs, and the calls.
 async fn typing(script: Vec<FakeReply>, end: u64) -> (Vec<u128>, Vec<String>) {
     let fake = Arc::new(FakeBotApi::new(script));
     let mut telegram = Telegram::new(TelegramSettings::default(), fake.clone());
@@ -326,7 +326,7 @@ pub(crate) async fn g6_the_sign_is_renewed_and_never_comes_after_the_final_messa
     assert_eq!(typing(vec![], 12_000).await, (vec![0, 5_000, 10_000], calls(12_000)));
     // A signal under way is waited for.
     assert_eq!(typing(vec![], 10_100).await, (vec![0, 5_000, 10_000], calls(10_300)));
-    // Whoever asked to wait is not called.
+    // A server that asked to wait is not called.
     let wait = Fails(BotApiError::RetryAfter { seconds: 8 });
     let (signals, calls) = typing(vec![wait], 12_000).await;
     assert_eq!(signals, [0, 10_000]);

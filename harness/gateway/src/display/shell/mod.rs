@@ -1,8 +1,9 @@
 //! Describes a shell command in a few words: `list files in /tmp -> count lines`.
 //!
-//! [`scan`] reads the text, [`stages`] makes steps of it, without what only wraps them, and the table `shell.toml` has
-//! phrases for the programs that people run. A [`ProgramCall`] sorts the arguments of one call into what the phrases
-//! name. A command that does more than run programs one after another, or without a known program, is shown as it is.
+//! [`scan()`] reads the text, [`stages`] makes steps of it, without the programs that only wrap them,
+//! and the table `shell.toml` has phrases for the programs that people run. A [`ProgramCall`] sorts
+//! the arguments of one call for the slots of the phrases. A command that does more than run
+//! programs one after another, or without a known program, is shown as it is.
 
 use std::collections::HashMap;
 use std::str::FromStr;
@@ -26,14 +27,14 @@ const STAGE_LIMIT: usize = 6;
 /// Stages such as `cd x` at the front that are taken off.
 const PREAMBLE_LIMIT: usize = 4;
 
-/// What `command` does, or the command itself on one line, without its secrets (V2, B2). Empty where
-/// nothing is said.
+/// Describes `command`, or returns it on one line, without its secrets (V2, B2). Empty for an empty
+/// command.
 pub(super) fn explain(command: &str) -> String {
-    // Joined lines first: what a line break parts is a secret no rule finds.
+    // Joined lines first: a secret that a line break parts is found by no rule.
     let command = command.trim().replace("\\\n", " ");
     let command = redacted(&command);
     match summary(&command) {
-        // What was parted may be a secret when it is joined.
+        // Parts that are joined may be a secret.
         Some(summary) => clip(&redact_text(&summary), LIMIT),
         None => one_line(&command, LIMIT),
     }
@@ -57,8 +58,8 @@ fn summary(command: &str) -> Option<String> {
     Some(format!("{}{place}", words.join(" → ")))
 }
 
-/// Takes stages such as `cd x` from the front, unless nothing else is there, and says where they
-/// lead.
+/// Takes stages such as `cd x` from the front, unless they are all there is, and returns the folder
+/// to which they lead.
 fn take_preamble(stages: &mut Vec<PipelineStage>) -> Option<String> {
     let is_preamble =
         |stage: &&PipelineStage| program(stage).is_some_and(|p| TABLE.preamble.contains(p));
@@ -89,7 +90,7 @@ fn program(stage: &PipelineStage) -> Option<&String> {
     }
 }
 
-/// What is said of a command, and whether it is only its name.
+/// The description of a command.
 struct ParsedCommand {
     words: String,
     is_generic: bool,
@@ -119,7 +120,7 @@ fn describe(command: &SimpleCommand) -> ParsedCommand {
     }
 }
 
-/// What is said of `command`; `None` where the table says nothing.
+/// Describes `command` as the table says; `None` if the table has no phrase for it.
 fn say(command: &SimpleCommand) -> Option<String> {
     let name = base(command.words.first()?);
     // `python3.11` is described as `python`.
@@ -173,7 +174,7 @@ struct ProgramTable {
     /// Programs that run another one.
     wrappers: HashMap<String, Wrapper>,
     programs: HashMap<String, ProgramWords>,
-    /// What is said of the verbs of programs.
+    /// The phrases for the verbs of programs.
     verbs: HashMap<String, HashMap<String, Phrases<ArgumentSlot>>>,
 }
 
@@ -183,11 +184,11 @@ struct ProgramTable {
 struct Wrapper {
     /// Its options that take a value.
     values: Vec<String>,
-    /// How many plain arguments are its own.
+    /// The number of plain arguments of its own.
     own: usize,
 }
 
-/// What is said of one program, or of several that are described alike.
+/// The phrases for one program, or for several that are described alike.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ProgramWords {
@@ -195,7 +196,7 @@ struct ProgramWords {
     #[serde(default)]
     values: Vec<String>,
     #[serde(default)]
-    /// What follows its first plain argument belongs to another program.
+    /// True if the words behind its first plain argument belong to another program.
     script: bool,
     /// The list of what its verbs say.
     verbs: Option<String>,
@@ -221,7 +222,7 @@ struct ArgumentSlot {
     form: ArgumentForm,
 }
 
-/// What fills a slot; the top of `shell.toml` describes each.
+/// The argument that fills a slot; the top of `shell.toml` describes each.
 #[derive(Debug)]
 enum SlotSource {
     At(usize),
@@ -294,7 +295,7 @@ const KEYWORDS: [&str; 17] = [
     "for", "while", "until", "if", "case", "select", "function", "do", "done", "then", "else",
     "elif", "fi", "esac", "coproc", "[[", "eval",
 ];
-/// Words at the start of a stage that change nothing of what it does.
+/// Words at the start of a stage that leave its meaning as it is.
 const BRACKETS: [&str; 3] = ["{", "}", "!"];
 
 /// A stage of a command: the commands between `;`, `&&`, `||`, `&` and newlines.
@@ -390,7 +391,7 @@ fn script(words: &[String]) -> Option<&str> {
     }
 }
 
-/// Takes `A=1` and programs such as `sudo` from the front of a command, unless nothing would be left
+/// Takes `A=1` and programs such as `sudo` from the front of a command, as long as a word is left
 /// of it.
 fn unwrap(words: &mut Vec<String>) {
     let mut start = 0;
@@ -437,9 +438,9 @@ const LIST_LIMIT: usize = 3;
 /// A program and its arguments.
 struct ProgramCall<'a> {
     program: &'a str,
-    /// What is no option and no value of one.
+    /// The arguments other than options and their values.
     plain: Vec<&'a str>,
-    /// How many of the plain arguments come before any option.
+    /// The number of plain arguments before any option.
     lead: usize,
     options: Vec<&'a str>,
     /// Options with their values, each under the first of its names.
@@ -519,7 +520,7 @@ impl<'a> ProgramCall<'a> {
         }
     }
 
-    /// What fills `slot`, when the first `skip` plain arguments are the verb.
+    /// Returns the words that fill `slot`, if the first `skip` plain arguments are the verb.
     fn fill(&self, slot: &ArgumentSlot, skip: usize) -> Option<String> {
         let plain = self.plain.get(skip..).unwrap_or_default();
         let said = match &slot.what {

@@ -3,7 +3,7 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// What a scan of the text gives, in order.
+/// A token of a command's text.
 #[derive(Debug, PartialEq)]
 pub(super) enum ShellToken {
     /// A word, its quotes and escapes resolved.
@@ -20,12 +20,12 @@ pub(super) enum ShellToken {
     End,
 }
 
-/// What the next word is for.
+/// The use of the next word.
 #[derive(Clone, Copy)]
 enum RedirectTarget {
     Output,
     Input,
-    /// A file of no interest: what goes to stderr, what is both read and written.
+    /// A file of no interest: one for stderr, or one that is both read and written.
     Aside,
     /// `<<`, or `<<-`, whose lines may be indented.
     HereDocument {
@@ -35,8 +35,9 @@ enum RedirectTarget {
     HereString,
 }
 
-/// The tokens of `command`, subshells without their parentheses. `None` where its text does not say
-/// what is run: substitutions, functions, arrays, and quotes or parentheses that never close.
+/// The tokens of `command`, subshells without their parentheses. `None` if its text does not
+/// determine which programs run: substitutions, functions, arrays, and quotes or parentheses that
+/// never close.
 pub(super) fn scan(command: &str) -> Option<Vec<ShellToken>> {
     let mut scanner = ShellScanner {
         chars: command.chars().peekable(),
@@ -120,7 +121,7 @@ impl ShellScanner<'_> {
         self.word.get_or_insert_default().push(c);
     }
 
-    /// Ends the word, which is what the redirection before it waits for.
+    /// Ends the word, for which the redirection before it waits.
     fn flush(&mut self) {
         let Some(word) = self.word.take() else {
             return;

@@ -156,7 +156,7 @@ pub(crate) fn v2_other_commands_are_shown_unchanged() {
         ("git frob", "git frob"),
         ("for i in 1 2 3; do echo $i; done", "for i in 1 2 3; do echo $i; done"),
         ("ls; if true; then pwd; fi", "ls; if true; then pwd; fi"),
-        // What a substitution runs must not hide behind words.
+        // A substitution must not hide behind words.
         ("echo $(date)", "echo $(date)"),
         ("echo \"$(date)\"", "echo \"$(date)\""),
         ("echo `date`", "echo `date`"),

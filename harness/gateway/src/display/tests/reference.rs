@@ -1,10 +1,10 @@
-//! What the reference (OpenClaw 2026.6.1) shows for the same calls, and where and why we differ.
+//! The lines of the reference (OpenClaw 2026.6.1) for the same calls, and where and why we differ.
 
 use serde_json::json;
 
 use super::title;
 
-/// What a call's line is beside the reference's.
+/// The line of a call beside the reference's.
 enum Ours {
     /// The same.
     Same,

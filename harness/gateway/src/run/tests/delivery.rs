@@ -1,4 +1,4 @@
-//! What a channel hears once a message was sent with a tool, and on the follow-up path (G4).
+//! The callbacks of a channel once a message was sent with a tool, and on the follow-up path (G4).
 
 use serde_json::Value;
 
@@ -26,8 +26,8 @@ fn thinking(delta: &str) -> Event<'_> {
     Event::Thinking { message_id, block: 0, delta, length, text, block_text, parent }
 }
 
-/// A run of `events` with an end that is `status`; what the channel heard, and how many events the
-/// bus told.
+/// A run of `events` with an end that is `status`; the callbacks of the channel, and the number of
+/// events of the bus.
 async fn play(
     settings: RunSettings,
     events: &[Event<'_>],
@@ -50,7 +50,7 @@ fn message_tool_only() -> RunSettings {
     RunSettings { delivery: DeliveryMode::MessageToolOnly, ..RunSettings::default() }
 }
 
-/// What the channel heard, starts of callbacks only.
+/// Checks the callbacks of the channel, their starts only.
 async fn check(settings: RunSettings, events: &[Event<'_>], status: RunStatus, expect: &[&str]) {
     let (log, told, _) = play(settings, events, status).await;
     let heard: Vec<String> = lock(&log)

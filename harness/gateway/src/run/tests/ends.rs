@@ -1,9 +1,9 @@
-//! Before a run is told complete everything is delivered; then nobody listens, however it ended
-//! (G7).
+//! Before the bus publishes a run's end everything is delivered; then the bus has no listener,
+//! however the run ended (G7).
 
 use super::*;
 
-/// A run that `end` ends some way; no listener of it is left, and the bus was told of one end.
+/// A run that `end` ends some way; no listener of it is left, and the bus had one end.
 async fn check<F: Future<Output = ()>>(end: impl FnOnce(Run) -> F, expect: &[&str]) {
     let (log, bus) = (RecorderLog::default(), Bus::new("r1"));
     let (told, subscription) = listen(&bus);

@@ -1,11 +1,11 @@
-//! A channel that writes down what it hears, and takes it as it is told to.
+//! A channel that records its callbacks, and behaves as its test wants.
 
 use super::*;
 use crate::notice::Notice;
 
 pub(super) type RecorderLog = Arc<Mutex<Vec<String>>>;
 
-/// How a test channel takes a callback.
+/// The behaviour of a test channel in a callback.
 #[derive(Clone, Copy)]
 pub(super) enum CallbackBehaviour {
     Takes(u64),

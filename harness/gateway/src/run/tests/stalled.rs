@@ -1,8 +1,8 @@
-//! An agent that prints nothing is given up, and everybody is told (G8).
+//! A silent agent is given up, and each channel reports it (G8).
 
 use super::*;
 
-/// What happens, and after how many seconds.
+/// Events, each after a number of seconds.
 type StallScript<'a> = &'a [(u64, Happens<'a>)];
 
 #[allow(clippy::large_enum_variant, reason = "a test has few of them")]
@@ -29,7 +29,8 @@ fn result() -> Event<'static> {
     Event::ToolResult { id: "t1".into(), name, is_error: false, result, incomplete, parent: None }
 }
 
-/// Plays `script` and then nothing; the second at which the run is given up, and its final message.
+/// Plays `script`, and silence after it; the second at which the run is given up, and its final
+/// message.
 async fn play(
     watchdog: Watchdog,
     script: StallScript<'_>,
@@ -97,7 +98,7 @@ pub(crate) async fn g8_the_final_message_says_that_the_agent_was_given_up() {
     let script = [(0, On(text("so far", None)))];
     let (_, told) = play(fresh(), &script, None).await;
     assert_eq!(told, format!("so far\n\n{words}"));
-    // The parser says what it has when the bytes end.
+    // The parser reports the answer so far when the bytes end.
     let cut = outcome(RunStatus::Incomplete, "so far");
     let (_, told) = play(fresh(), &script, Some(cut)).await;
     assert_eq!(told, format!("so far\n\n{words}"));

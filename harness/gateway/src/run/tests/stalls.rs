@@ -9,8 +9,8 @@ use super::*;
 /// The cassettes that are replayed: a tool at work, and none.
 const CASSETTES: [&str; 2] = ["bash-count/2.1.329", "plain-text/1.0.128"];
 
-/// Plays `reads` and then nothing: the milliseconds of silence until the run is given up, what
-/// the channel is told last, and what the bus tells of the end.
+/// Plays `reads`, and silence after them: the milliseconds of silence until the run is given up,
+/// the last callbacks of the channel, and the end on the bus.
 async fn play(reads: &[&[u8]]) -> (u128, Vec<String>, Vec<String>) {
     let log = RecorderLog::default();
     let bus = Bus::new("r1");
@@ -56,7 +56,7 @@ pub(crate) async fn x7_a_stall_after_any_read_ends_in_one_visible_outcome() {
                 assert!(words.contains(&says), "{cassette} {count}: {words}");
                 assert!(end.contains("Stalled"), "{cassette} {count}: {end}");
             } else {
-                // All was said before the silence.
+                // All was published before the silence.
                 assert!(end.contains(" End "), "{cassette}: {end}");
             }
             silences.push(seconds);

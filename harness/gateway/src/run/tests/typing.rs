@@ -4,7 +4,7 @@ use super::*;
 
 const READ: &str = "typing";
 
-/// A run with a tool in it, ended by `end`; what the channel heard of typing, with times.
+/// A run with a tool in it, ended by `end`; the typing callbacks of the channel, with times.
 async fn check<F: Future<Output = ()>>(
     how: fn(usize) -> CallbackBehaviour,
     end: impl FnOnce(Run) -> F,
@@ -16,7 +16,7 @@ async fn check<F: Future<Output = ()>>(
     play(&mut run);
     sleep(Duration::from_millis(50)).await;
     end(run).await;
-    // What was dropped is gone when its task has run.
+    // A dropped channel is gone when its task has run.
     sleep(Duration::from_millis(1)).await;
     let log = lock(&log);
     let heard: Vec<_> = log.iter().filter(|line| line.contains(READ)).collect();

@@ -24,26 +24,26 @@ const NAME_LIMIT: usize = 60;
 const HEADER_LIMIT: usize = 60;
 /// Characters of the reason why something was not sent.
 const REASON_LIMIT: usize = 200;
-/// The tool whose description only says what its command does, and that runs nothing of it.
+/// The tool whose description only explains its command, and is not part of it.
 const SHELL: &str = "Bash";
-/// Seconds that are told as such; more are told as minutes.
+/// Times of fewer seconds are written in seconds, longer ones in minutes.
 const SECONDS: u64 = 120;
 
-/// What is asked in one message: a permission, or one of the choices of a question.
+/// The question of one message: a permission, or one of the choices of a question.
 #[derive(Debug)]
 pub(super) struct AskedMessage {
     pub(super) question: Question,
     /// The number of the choice; 0 for a permission.
     pub(super) part: usize,
-    /// Which options are marked, where several can be chosen.
+    /// The options that are marked, if several can be chosen.
     pub(super) marked: Vec<usize>,
-    /// What was chosen, while the other choices of the question wait.
+    /// The choice of the person, while the other choices of the question wait.
     pub(super) chosen: Option<Chosen>,
     pub(super) waits: Option<QuestionWaits>,
     pub(super) closed: Option<QuestionClosed>,
-    /// What goes ahead of it, because it can't hold all that is asked.
+    /// The pages or the file that go ahead of it, because it can't hold all of the question.
     pub(super) ahead: Ahead,
-    /// Why that can't be shown. The message then has no button.
+    /// The reason why that can't be shown. The message then has no button.
     pub(super) unshown: Option<String>,
 }
 
@@ -89,7 +89,8 @@ impl AskedMessage {
         Some(QuestionFace { html, file, buttons: Vec::new() })
     }
 
-    /// Makes the message as `profile` writes it. Without all of what is asked there is no button.
+    /// Makes the message as `profile` writes it. It has buttons only if the person sees all of the
+    /// question.
     pub(super) fn face(&self, profile: &Profile) -> QuestionFace {
         if let Some(closed) = &self.closed {
             let html = shortened(&[self.verdict(closed), self.name()].concat(), profile);
@@ -107,7 +108,7 @@ impl AskedMessage {
         QuestionFace { html, file: None, buttons }
     }
 
-    /// Who asks for what.
+    /// The line that names the asker and its wish.
     fn asks(&self) -> Vec<StyledText> {
         let who = match self.question.parent {
             None => "The agent",
@@ -126,7 +127,7 @@ impl AskedMessage {
         vec![bold(words)]
     }
 
-    /// What was decided, by whom and when.
+    /// The decision, with its author and its time.
     fn verdict(&self, closed: &QuestionClosed) -> Vec<StyledText> {
         let by =
             closed.by.as_deref().map(|name| format!(" by {}", cut(name.to_owned(), NAME_LIMIT)));
@@ -170,13 +171,13 @@ impl AskedMessage {
         is_plain.then(|| plain(format!("\n{}", self.question.title))).into_iter().collect()
     }
 
-    /// The line that names what was decided.
+    /// The line that names the subject of the decision.
     fn name(&self) -> Vec<StyledText> {
         let line = self.choice().map_or(&self.question.title, |choice| &choice.question);
         vec![plain(format!("\n{line}"))]
     }
 
-    /// What a person decides about, all of it.
+    /// All of the subject of the decision.
     fn subject(&self) -> Vec<StyledText> {
         let question = &self.question;
         let mut pieces = Vec::new();
@@ -223,7 +224,7 @@ impl AskedMessage {
         text.trim_matches(['\n']).to_owned()
     }
 
-    /// What a person can do, and for how long it `waits` already and goes on to.
+    /// The ways to answer, and the times for which it `waits` already and goes on to.
     fn hint(&self, waits: Option<[Duration; 2]>) -> Vec<StyledText> {
         let waits = waits.map(|waits| {
             let [after, denied_in] = waits.map(span);
@@ -242,7 +243,7 @@ impl AskedMessage {
         words.flat_map(|words| [plain("\n\n"), italic(words)]).collect()
     }
 
-    /// The buttons, row by row; none once nothing is left to press.
+    /// The buttons, row by row; none once the choice is made.
     fn buttons(&self) -> Vec<Vec<Button>> {
         if self.chosen.is_some() || self.unshown.is_some() {
             return Vec::new();
@@ -282,9 +283,9 @@ impl AskedMessage {
     }
 }
 
-/// Returns what the call would do in the call's own words: a line that explains it is not enough to decide
-/// by. These are the command, and each other argument on a line of its own; a plan and words that are shown
-/// elsewhere are left out.
+/// Returns the effect of the call in the call's own words, because a line that explains it is not
+/// enough to decide by. These are the command, and each other argument on a line of its own; a plan
+/// and words that are shown elsewhere are left out.
 fn arguments(question: &Question) -> Vec<String> {
     let QuestionKind::Permission { input } = &question.kind else { return Vec::new() };
     let Value::Object(fields) = input else {
@@ -313,7 +314,7 @@ fn arguments(question: &Question) -> Vec<String> {
         .collect()
 }
 
-/// What stands in the place of a subject that the chat did not take.
+/// The words in the place of a subject that the chat did not take.
 fn unshown(why: &str) -> Vec<StyledText> {
     let words = "It is too long for one message, and what was to go ahead could not be sent";
     vec![plain(format!(
@@ -322,7 +323,7 @@ fn unshown(why: &str) -> Vec<StyledText> {
     ))]
 }
 
-/// When it was decided.
+/// The time of the decision.
 fn after(time: Duration) -> String {
     match time.as_secs() {
         0 => "at once".to_owned(),
@@ -338,12 +339,13 @@ fn span(time: Duration) -> String {
     }
 }
 
-/// The pages that go ahead of a message; what needs more of them is a file, because nobody reads on so far in a chat.
+/// The pages that go ahead of a message; a longer subject is a file, because people don't read on
+/// so far in a chat.
 const PAGES: usize = 4;
 /// Characters of the beginning and of the end of a file that its message shows.
 const EXCERPT: usize = 400;
 
-/// What goes ahead of a message with buttons.
+/// The messages that go ahead of one with buttons.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum Ahead {
     /// The message itself holds all of it.
@@ -405,7 +407,7 @@ impl Ahead {
         }
     }
 
-    /// What the message with the buttons says of it.
+    /// The words about it in the message with the buttons.
     fn note(&self, profile: &Profile) -> Vec<StyledText> {
         match self {
             Self::Nothing => Vec::new(),
@@ -436,7 +438,7 @@ impl Ahead {
     }
 }
 
-/// The line above a page of what is asked. It stays true once the question is answered.
+/// The line above a page of a question. It stays true once the question is answered.
 fn heading(number: usize, all: usize) -> Vec<StyledText> {
     let part = if all == 1 { String::new() } else { format!(", part {number} of {all}") };
     vec![bold(format!("📄 What is asked below{part}"))]

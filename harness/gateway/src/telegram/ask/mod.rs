@@ -41,7 +41,7 @@ pub(super) struct QuestionBoard {
     task: Option<Task<()>>,
 }
 
-/// What a person can press and reply to in a chat. Clones are handles to the same questions.
+/// The buttons and replies of a chat's questions. Clones are handles to the same questions.
 #[derive(Debug, Clone)]
 pub struct Keyboard {
     profile: &'static Profile,
@@ -49,15 +49,15 @@ pub struct Keyboard {
     signal: Arc<watch::Sender<BoardState>>,
 }
 
-/// How far the board is.
+/// The state of the board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BoardState {
     Open,
-    /// The run is over since then: what is left is shown, and then nothing more.
+    /// The run is over since then: the messages that are left are shown, and then the board ends.
     Ending(Instant),
 }
 
-/// What a press or a reply comes to.
+/// The result of a press or of a reply.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Pressing {
@@ -133,7 +133,7 @@ impl QuestionBoard {
         self.keyboard.wake();
     }
 
-    /// Shows what is left to show, and then nothing more.
+    /// Shows the messages that are left, and ends the board.
     pub(super) async fn end(&mut self) {
         let Some(task) = self.task.take() else { return };
         self.keyboard.signal.send_replace(BoardState::Ending(Instant::now()));
@@ -163,8 +163,8 @@ impl Keyboard {
         )
     }
 
-    /// Takes a reply to the message `message_id`, or to one that went ahead of it: the answer to a choice in the
-    /// person's own words, or a no with what to do instead.
+    /// Takes a reply to the message `message_id`, or to one that went ahead of it: the answer to a
+    /// choice in the person's own words, or a no with instructions.
     pub fn reply(&self, message_id: i64, text: &str) -> Pressing {
         self.act(
             |posted| posted.message_id == Some(message_id) || posted.ahead.contains(&message_id),
@@ -247,7 +247,7 @@ impl Keyboard {
     }
 }
 
-/// What a press makes of its message.
+/// The effect of a press on its message.
 enum Pressed {
     Nothing,
     Answer(Answer),
@@ -324,10 +324,10 @@ async fn show(keyboard: Keyboard, caller: Arc<Caller>) {
 
 /// New messages of one question whose answer may be lost.
 const LOST_LIMIT: u32 = 2;
-/// How often a call is made that comes to nothing once the run is over (V6).
+/// The number of times that a failing call is made once the run is over (V6).
 const TRIES: u32 = 5;
 
-/// A message and what the chat shows of it.
+/// A message, and its state in the chat.
 #[derive(Debug)]
 struct PostedMessage {
     asked: AskedMessage,
@@ -335,13 +335,13 @@ struct PostedMessage {
     ahead: Vec<i64>,
     message_id: Option<i64>,
     shown: Option<QuestionFace>,
-    /// Whether it may have something else to show than it shows.
+    /// True if its content may differ from what the chat shows.
     may_differ: bool,
     /// New messages whose answer was lost.
     lost: u32,
-    /// Calls in a row that came to nothing.
+    /// Failed calls in a row.
     failures: u32,
-    /// Why it is not shown any further.
+    /// The reason why it is not shown any further.
     given_up: Option<String>,
 }
 
@@ -352,7 +352,7 @@ struct DueCall {
     face: QuestionFace,
     /// Id of the question.
     question: String,
-    /// Whether it is one of those that go ahead.
+    /// True if it is one of those that go ahead.
     is_ahead: bool,
 }
 
@@ -371,23 +371,23 @@ impl PostedMessage {
         }
     }
 
-    /// Whether all that goes ahead of it is there, or is given up.
+    /// Returns whether all that goes ahead of it is there, or is given up.
     fn is_next(&self) -> bool {
         self.asked.closed.is_some()
             || self.asked.unshown.is_some()
             || self.ahead.len() >= self.asked.ahead.len()
     }
 
-    /// Whether a person may have seen all of what a button of it says yes to.
+    /// Returns whether a person may have seen all to which its buttons say yes.
     fn has_buttons(&self) -> bool {
         self.asked.unshown.is_none() && self.is_next()
     }
 
-    /// Whether there is something to show.
+    /// Returns whether the chat is to show `face`.
     fn is_due(&self, face: &QuestionFace) -> bool {
         let was_shown = self.shown.is_some() || self.lost > 0 || !self.ahead.is_empty();
         let closing = self.asked.closed.as_ref().map(|closed| &closed.closing);
-        // A question that nobody saw leaves nothing behind, unless nobody could answer it.
+        // A question that was never seen vanishes, unless it has expired for want of an answer.
         let is_moot = !was_shown && !matches!(closing, None | Some(Closing::Expired));
         self.given_up.is_none() && !is_moot && self.shown.as_ref() != Some(face)
     }

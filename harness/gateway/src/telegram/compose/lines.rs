@@ -18,7 +18,7 @@ use crate::profile::{Profile, length};
 
 /// Arrows before the line of a subagent's tool, at most.
 const DEPTH_LIMIT: u32 = 3;
-/// How often the time of a running call is shown.
+/// The time between two updates of a running call's duration.
 const TICK: Duration = Duration::from_secs(20);
 /// Seconds of a day.
 const DAY: u64 = 24 * 60 * 60;
@@ -26,20 +26,20 @@ const DAY: u64 = 24 * 60 * 60;
 /// The line of one tool call. A turn may have very many, so that it is small.
 #[derive(Debug)]
 pub(super) struct ToolLine {
-    /// The id of the call; words that are no call's have none.
+    /// The id of the call; empty for other words.
     id: Box<str>,
     pub(super) title: Box<str>,
     pub(super) depth: u32,
     pub(super) state: ToolLineState,
     began: Instant,
-    /// What it looked like last, and after how many ticks.
+    /// Its last text, and the number of ticks at that time.
     shown: Option<Box<(u32, String)>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum ToolLineState {
     Running,
-    /// A person is asked whether it may run.
+    /// A person decides if it may run.
     Waiting,
     Done,
     Failed,
@@ -59,22 +59,22 @@ impl ToolLine {
         }
     }
 
-    /// A line of words that are no call's.
+    /// A line of words that belong to no call.
     pub(super) fn of_no_call(words: &str) -> Self {
         Self { state: ToolLineState::Done, ..Self::new("", words, 0) }
     }
 
-    /// Forgets what it looked like.
+    /// Forgets its last text.
     fn forget_look(&mut self) {
         self.shown = None;
     }
 
-    /// Whether the call has not ended.
+    /// Returns whether the call has not ended.
     pub(super) fn is_open(&self) -> bool {
         matches!(self.state, ToolLineState::Running | ToolLineState::Waiting)
     }
 
-    /// When a running call shows its time again.
+    /// The time at which a running call shows its duration again.
     pub(super) fn next_tick(&self) -> Option<Instant> {
         (self.state == ToolLineState::Running).then(|| self.began + TICK * (self.ticks() + 1))
     }
@@ -84,13 +84,13 @@ impl ToolLine {
         u32::try_from(ticks).unwrap_or(u32::MAX - 1)
     }
 
-    /// Whether it shows a time that runs.
+    /// Returns whether it shows a time that runs.
     pub(super) fn has_ticks(&self, settings: &TelegramSettings) -> bool {
         settings.reasoning && self.state == ToolLineState::Running
     }
 
-    /// Writes the line again if it has changed, and says whether nothing was known of how it looked; the channel is at work
-    /// since `started`.
+    /// Writes the line again if it has changed, and returns whether it had no text before; the
+    /// channel is at work since `started`.
     fn write(&mut self, settings: &TelegramSettings, started: Instant) -> bool {
         let ticks = if self.has_ticks(settings) { self.ticks() } else { 0 };
         let was_unknown = self.shown.is_none();
@@ -270,7 +270,7 @@ impl ToolLines {
         dropped.into_iter().rev().collect()
     }
 
-    /// When the first of the running calls shows its time again.
+    /// The time at which the first of the running calls shows its duration again.
     pub(super) fn next_tick(&self) -> Option<Instant> {
         self.open.iter().filter_map(|place| self.all[*place].next_tick()).min()
     }
@@ -360,14 +360,15 @@ fn rows(blocks: &[DraftBlock]) -> impl Iterator<Item = &DraftRow> {
     })
 }
 
-/// The blocks one below the other, and whether the last one is cut (V5).
+/// Lays the blocks out one below the other, and returns `true` with them if the last one is cut
+/// (V5).
 ///
 /// Rows always show. Text gets the space they leave, the newest first, and shows as much of its
 /// beginning as fits.
 pub(super) fn layout(blocks: &[DraftBlock], profile: &Profile) -> (String, bool) {
     let size = |row: &DraftRow| length(&row.html()) + GAP.len();
     let rows: usize = rows(blocks).map(size).sum();
-    // A sign for what is left out may be at the beginning and at the end of a text.
+    // A sign for text that is left out may be at the beginning and at the end of a text.
     let mut room = profile.limit.saturating_sub(rows + 2 * (MORE.len() + GAP.len()));
     let mut parts = Vec::new();
     let mut is_cut = false;

@@ -41,9 +41,9 @@ pub(super) struct Compositor {
     lines: ToolLines,
     /// Bytes of the answer and of the reasoning so far that are in `parts`.
     seen: [usize; 2],
-    /// Whether the last draft had no space for more of the last part.
+    /// True if the last draft had no space for more of the last part.
     is_full: bool,
-    /// What goes on while neither text nor tools come.
+    /// The line for the time in which neither text nor tools come.
     status: Option<ToolLine>,
 }
 
@@ -68,8 +68,8 @@ impl Compositor {
         }
     }
 
-    /// Takes the answer or the reasoning so far; what is new of it goes after what is there, and
-    /// what was taken back of it goes. Says whether the draft may look different now.
+    /// Takes the answer or the reasoning so far: new text goes after the parts that are there, and
+    /// text that was taken back goes. Returns whether the draft may look different now.
     pub(super) fn text(&mut self, lane: TextLane, text: &str) -> bool {
         let shorter = text.len() < self.seen[lane as usize];
         if shorter {
@@ -118,8 +118,8 @@ impl Compositor {
             if self.shows(lane) { self.parts.iter().map(kept).sum() } else { left.len() };
     }
 
-    /// Takes what goes on while the run seems to stand still, until something else comes
-    /// (openclaw#134697). Says whether there is anything to show of it.
+    /// Takes the state of a run that seems to stand still, until something else comes
+    /// (openclaw#134697). Returns whether it has a line.
     pub(super) fn notice(&mut self, notice: &Notice) -> bool {
         let Some(words) = notice.line() else { return false };
         self.status = Some(ToolLine::of_no_call(&words));
@@ -220,7 +220,7 @@ impl Compositor {
         Some(at)
     }
 
-    /// The draft as the profile writes it; `None` while there is nothing worth a first message.
+    /// The draft as the profile writes it; `None` until it is worth a first message.
     pub(super) fn draft(&mut self) -> Option<String> {
         let profile = self.settings.profile;
         let (mut blocks, older) = self.window();
@@ -241,13 +241,13 @@ impl Compositor {
         Some(html)
     }
 
-    /// When the draft looks different without that anything happens (V9).
+    /// The time at which the draft looks different without an event (V9).
     pub(super) fn next_tick(&self) -> Option<Instant> {
         self.settings.reasoning.then(|| self.lines.next_tick()).flatten()
     }
 }
 
-/// How much of a draft is looked at.
+/// The part of a draft that is looked at.
 #[derive(Debug, Clone, Copy)]
 struct WindowLimits {
     /// Rows.
@@ -266,7 +266,7 @@ impl Compositor {
     fn window_within(&mut self, limits: WindowLimits) -> (Vec<DraftBlock>, usize) {
         let how = Shown { mode: self.settings.mode, limit: self.settings.profile.limit };
         let mut blocks: Vec<DraftBlock> = Vec::new();
-        // What is shown of it has a block of its own.
+        // The line of it has a block of its own.
         let status = self.status.as_ref().map(|status| status.text(&self.settings, self.started));
         let mut rows = usize::from(status.is_some());
         let (mut calls, mut texts) = (0, 0);
@@ -286,7 +286,7 @@ impl Compositor {
                 let (row, top) = self.row(at);
                 (next, calls) = (self.parts.before(top), calls + row.times);
                 match blocks.last_mut() {
-                    // Blank text is nothing between rows.
+                    // Blank text does not part rows.
                     Some(DraftBlock::Rows(all)) => match all.last_mut() {
                         Some(below) if below.html == row.html => below.times += row.times,
                         _ => {
@@ -304,7 +304,7 @@ impl Compositor {
             (next, texts) = (self.parts.before(at), texts + 1);
             let DraftPart::Text(text) = self.parts.get_mut(at) else { continue };
             if has_more_text {
-                // It has no place, but rows above it are no neighbours of those below it.
+                // It has no place, but it parts the rows above it from those below it.
                 let parts_rows = matches!(blocks.last(), Some(DraftBlock::Rows(_)));
                 if parts_rows && text.ended(how).is_some() {
                     blocks.push(DraftBlock::Text(Arc::default()));

@@ -21,7 +21,7 @@ impl DraftPart {
     }
 }
 
-/// Where a part is, until one is inserted or taken away.
+/// The position of a part, until one is inserted or taken away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PartPosition {
     chunk: usize,
@@ -48,7 +48,7 @@ struct DraftChunk {
     id: u64,
     parts: Vec<DraftPart>,
     texts: usize,
-    /// Whether all parts are lines that look the same; `None` if that is not known.
+    /// True if all parts are lines that look the same; `None` if that is not known.
     is_uniform: Option<bool>,
     /// The row of chunks that ends with this one, if it is known.
     equal: Option<EqualChunks>,
@@ -129,8 +129,8 @@ impl DraftParts {
         Some(PartPosition { chunk, index })
     }
 
-    /// The positions of the chunk of which a position is the last, from its first, and whether all its lines are known to
-    /// look the same.
+    /// Returns the positions of the chunk of which a position is the last, from its first, and
+    /// `true` if all its lines are known to look the same.
     pub(super) fn chunk_up_to(&self, at: PartPosition) -> Option<(PartChunk, Option<bool>)> {
         let chunk = &self.chunks[at.chunk];
         let length = chunk.parts.len();
@@ -138,7 +138,7 @@ impl DraftParts {
             .then_some((PartChunk { chunk: at.chunk, length }, chunk.is_uniform))
     }
 
-    /// Remembers whether all parts of a chunk are lines that look the same.
+    /// Remembers if all parts of a chunk are lines that look the same.
     pub(super) fn set_uniform(&mut self, chunk: PartChunk, is_uniform: bool) {
         self.chunks[chunk.chunk].is_uniform = Some(is_uniform);
     }
@@ -194,7 +194,7 @@ impl DraftParts {
         if self.chunks.is_empty() {
             self.add_chunk(0, Vec::new());
         } else if self.chunks[at].parts.len() == CHUNK {
-            // What is added at the end leaves full chunks behind.
+            // A part that is added at the end leaves full chunks behind.
             let from = if index == CHUNK { CHUNK } else { CHUNK / 2 };
             let rest = self.chunks[at].parts.split_off(from);
             self.chunks[at].count();
@@ -303,7 +303,7 @@ impl PartChunk {
     }
 }
 
-/// A row of chunks that have nothing but lines that look the same.
+/// A row of chunks of lines that all look the same.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EqualChunks {
     first: usize,

@@ -1,4 +1,4 @@
-//! What the draft shows after a few events.
+//! The draft after a few events.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ enum ComposeStep {
     Thought(&'static str),
     /// Seconds go by.
     Wait(u64),
-    /// The answer is this again: what it had more was taken back.
+    /// The answer is this again: the text behind it was taken back.
     Back(&'static str),
     Start(&'static str, &'static str, Option<&'static str>),
     End(&'static str, bool, bool),
@@ -166,7 +166,7 @@ pub(crate) fn u5_tools_of_a_subagent_are_below_their_parent() {
     );
 }
 
-/// A line that comes above a parent moves it, and what comes below it later.
+/// A line that comes above a parent moves it, and the lines that come below it later.
 #[test]
 fn u5_lines_come_below_a_parent_that_others_have_moved() {
     check(
@@ -244,7 +244,7 @@ fn v3_text_taken_back_from_the_middle_leaves_what_still_begins_the_answer() {
     check(DraftMode::Partial, &ops, "one\n\nBash <i>running…</i>\n\nthree");
     let ops = [Text("one"), Start("a", "Bash", None), Text("\n\ntwo three"), Back("one\n\ntwo")];
     check(DraftMode::Partial, &ops, "one\n\nBash <i>running…</i>\n\ntwo");
-    // What is no longer the beginning goes, with all that came after it.
+    // The text that differs from the new beginning goes, with all that came after it.
     let ops = [
         Text("one"),
         Start("a", "Bash", None),

@@ -8,17 +8,17 @@ use crate::excerpt::prefix;
 
 /// Characters of one stretch of reasoning that show, the newest.
 const THOUGHT_LIMIT: usize = 1_000;
-/// How many messages' worth of bytes are read of a text that still grows: more than the first message shows, whatever
-/// marks there are in it.
+/// The messages' worth of bytes that are read of a text that still grows: more than the first
+/// message shows, whatever marks there are in it.
 const READ: usize = 4;
-/// How many messages' worth of bytes are kept of an answer: more than is read of it, so that it looks as it would with its
-/// rest.
+/// The messages' worth of bytes that are kept of an answer: more than is read of it, so that it
+/// looks as it would with its rest.
 const RETAINED: usize = 16;
-/// How many messages' worth of characters are kept of a text that has ended: more than its first message shows, so that
-/// it is known to go on.
+/// The messages' worth of characters that are kept of a text that has ended: more than its first
+/// message shows, so that it is known to go on.
 const KEPT: usize = 3;
 
-/// What a text is of.
+/// The source of a text.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::telegram) enum TextLane {
     Answer,
@@ -35,17 +35,17 @@ pub(super) struct TextPart {
     length: usize,
     /// The bytes in blocks that have ended. They stay so, although a line may come that continues the last one.
     finished: usize,
-    /// How it looks once something follows it.
+    /// Its look once something follows it.
     ended: Option<TextLook>,
-    /// How it looks while it may still grow, and how many bytes of it were read for that.
+    /// Its look while it may still grow, and the number of bytes of it that were read for that.
     growing: Option<(TextLook, usize)>,
 }
 
-/// How a text looks.
+/// The look of a text.
 #[derive(Debug, Clone)]
 pub(super) struct TextLook {
     pub(super) pieces: Arc<[StyledText]>,
-    /// How many letters show.
+    /// The number of letters that show.
     pub(super) letters: usize,
 }
 
@@ -70,7 +70,7 @@ impl TextPart {
             TextLane::Answer => (RETAINED * limit).saturating_sub(self.text.len()),
             TextLane::Thought => usize::MAX,
         };
-        // Nothing comes behind what is left out.
+        // A text that was cut can't grow at its end.
         if self.is_whole() && room > 0 {
             self.text.push_str(prefix(more, room));
             self.ended = None;
@@ -83,12 +83,12 @@ impl TextPart {
         self.length
     }
 
-    /// Whether all of it is kept.
+    /// Returns whether all of it is kept.
     fn is_whole(&self) -> bool {
         self.text.len() == self.length
     }
 
-    /// Whether it is so long that what is added shows only when something follows it.
+    /// Returns whether it is so long that more text shows only when something follows it.
     pub(super) fn is_beyond(&self, limit: usize) -> bool {
         self.lane == TextLane::Answer && self.length > READ * limit
     }
@@ -97,8 +97,9 @@ impl TextPart {
         self.length == 0
     }
 
-    /// Keeps what is the beginning of `left` too; of a long answer no more than what there is of it here, because what is
-    /// not here can't be compared. Returns what of `left` comes after the text; nothing, unless it kept all of it.
+    /// Keeps the beginning that `left` has in common with it; of a long answer no more than is kept
+    /// here, because the rest can't be compared. Returns the part of `left` behind the text, which
+    /// is empty unless all of the text is kept.
     pub(super) fn keep_beginning_of<'l>(&mut self, left: &'l str) -> &'l str {
         if let Some(rest) = left.strip_prefix(self.text.as_str())
             && self.is_whole()
@@ -113,7 +114,7 @@ impl TextPart {
         ""
     }
 
-    /// What shows of it when something follows; `None` if nothing does.
+    /// Returns its look when something follows; `None` if it has no letter.
     pub(super) fn ended(&mut self, how: Shown) -> Option<&TextLook> {
         let (text, lane) = (&self.text, self.lane);
         let look = self.ended.get_or_insert_with(|| {
@@ -122,13 +123,13 @@ impl TextPart {
         (look.letters > 0).then_some(&*look)
     }
 
-    /// What shows of it while it may still grow; `None` if nothing does.
+    /// Returns its look while it may still grow; `None` if it has no letter.
     pub(super) fn growing(&mut self, how: Shown) -> Option<&TextLook> {
         let text = match self.lane {
             TextLane::Answer => prefix(&self.text, READ * how.limit),
             TextLane::Thought => &self.text,
         };
-        // What is added behind the part that is read changes nothing.
+        // Text behind the part that is read does not change the look.
         let known = self.growing.take().filter(|(_, read)| *read == text.len());
         let read = || {
             let shown = match (self.lane, how.mode) {
@@ -151,11 +152,11 @@ impl TextLook {
     }
 }
 
-/// How a text looks, which may still grow if it `is_open`.
+/// The pieces of a text, which may still grow if it `is_open`.
 fn pieces(lane: TextLane, text: &str, is_open: bool, mode: DraftMode) -> Vec<StyledText> {
     let text = text.trim_start_matches('\n');
     match (lane, mode) {
-        // Reasoning is no Markdown.
+        // Reasoning is plain text, not Markdown.
         (TextLane::Thought, _) => vec![piece(Style::ITALIC, newest(text.trim()))],
         (TextLane::Answer, DraftMode::Block) if is_open => read(text),
         (TextLane::Answer, _) if is_open => read(&mend(text.trim_end())),
@@ -163,7 +164,7 @@ fn pieces(lane: TextLane, text: &str, is_open: bool, mode: DraftMode) -> Vec<Sty
     }
 }
 
-/// The characters of pieces that are no blanks.
+/// The number of characters other than blanks.
 fn letters(pieces: &[StyledText]) -> usize {
     let all = pieces.iter().flat_map(|piece| piece.text.chars());
     all.filter(|c| !c.is_whitespace()).count()

@@ -1,4 +1,4 @@
-//! What the client makes of an answer, without a connection (feature `fuzzing`), for the fuzz target
+//! The client's reading of an answer, without a connection (feature `fuzzing`), for the fuzz target
 //! `bot_api`.
 
 use hyper::Response;
@@ -17,7 +17,7 @@ impl Answers {
     ///
     /// # Panics
     ///
-    /// When the token has not the form of one.
+    /// If the token has not the form of one.
     #[allow(clippy::expect_used, reason = "a fuzz target that can't be set up fails")]
     pub fn new(token: &str) -> Self {
         let settings = HttpSettings {
@@ -30,15 +30,15 @@ impl Answers {
         Self(HttpApi::new(settings).expect("the token has the form of one"))
     }
 
-    /// What a call comes to that is answered with this status and body.
+    /// Returns the result of a call that is answered with this status and body.
     ///
     /// # Errors
     ///
-    /// [`BotApiError`](crate::telegram::BotApiError), as of the call.
+    /// [`BotApiError`], as of the call.
     ///
     /// # Panics
     ///
-    /// When the status is not one of 100 to 999.
+    /// If the status is not one of 100 to 999.
     #[allow(clippy::expect_used, reason = "a fuzz target that can't be set up fails")]
     pub async fn read(&self, status: u16, body: Vec<u8>) -> Result<SentMessage, BotApiError> {
         let response = Response::builder().status(status).body(body);

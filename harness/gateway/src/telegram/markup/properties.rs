@@ -1,4 +1,4 @@
-//! What holds for any Markdown, whole and in its drafts.
+//! Properties of the pieces of any Markdown, whole and in its drafts.
 
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Tag, TagEnd};
@@ -147,9 +147,9 @@ fn v8_every_draft_is_valid() {
     });
 }
 
-/// The marks that are left out can change what the lines before them are: a line of `===` makes
-/// a heading of the paragraph before it, a line of `***` is a rule until a letter follows, and
-/// an indented line continues the list or the code before it.
+/// The marks that are left out can change the lines before them: a line of `===` makes a heading of
+/// the paragraph before it, a line of `***` is a rule until a letter follows, and an indented line
+/// continues the list or the code before it.
 #[test]
 fn v1_what_has_ended_stays() {
     proptest!(|(

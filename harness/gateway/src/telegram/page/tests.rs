@@ -1,4 +1,4 @@
-//! Pages end where a reader would end them, and lose nothing.
+//! Pages end where a reader would end them, and keep every word.
 
 use proptest::prelude::*;
 

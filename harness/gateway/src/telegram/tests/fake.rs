@@ -11,7 +11,7 @@ use crate::telegram::api::{
     BotApi, BotApiError, BotCall, BotMethod, CallFuture, SentMessage, SignalFuture,
 };
 
-/// What happens to one call.
+/// The reply to one call.
 #[derive(Clone)]
 pub(crate) enum FakeReply {
     /// It goes well after so many milliseconds.
@@ -57,7 +57,7 @@ impl FakeBotApi {
         lock(&self.calls).clone()
     }
 
-    /// The milliseconds at which somebody was said to be typing.
+    /// The milliseconds of the typing signs.
     pub(crate) fn signals(&self) -> Vec<u128> {
         lock(&self.signals).clone()
     }

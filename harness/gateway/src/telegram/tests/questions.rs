@@ -1,4 +1,4 @@
-//! Questions in a chat: their messages, their buttons, and what a server may do to them.
+//! Questions in a chat: their messages, their buttons, and faults of a server.
 
 use std::borrow::Cow;
 
@@ -70,12 +70,12 @@ pub(super) async fn seconds(seconds: u64) {
     tokio::time::sleep(Duration::from_secs(seconds)).await;
 }
 
-/// A question that is asked at once and closed after 12 s; `@a` stands for what it asks.
+/// A question that is asked at once and closed after 12 s; `@a` stands for its words.
 async fn check(script: Vec<FakeReply>, closing: Closing, expect: &[&str]) {
     let (fake, mut telegram) = chat(script);
     telegram.question(&touch("q1")).await.expect("it is shown later");
     seconds(12).await;
-    // What was never shown is told where it is closed.
+    // A message that was never shown is shown where it is closed.
     let _ = telegram.question_closed(&closed("q1", closing, Some("Ann <b>"), 12)).await;
     let ending = RunEnding { answer: "The end.".to_owned(), notice: None };
     telegram.finish(&ending).await;
@@ -185,7 +185,7 @@ pub(crate) async fn q2_choices_are_marked_and_chosen() {
     seconds(1).await;
     let press = |button| keyboard.press(&Press::new("q2", button));
     let option = |choice, option| PressedButton::Option { choice, option };
-    // Done without a choice says nothing.
+    // Done without a choice changes nothing.
     assert_eq!(press(PressedButton::Done { choice: 1 }), Pressing::Shown);
     assert_eq!(press(option(1, 1)), Pressing::Shown);
     seconds(1).await;

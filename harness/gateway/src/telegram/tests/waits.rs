@@ -21,7 +21,7 @@ pub(crate) async fn an_endless_wait_causes_no_panic_and_is_reported() {
     for seconds in [300, 1 << 63, u64::MAX] {
         let asked = format!("Telegram asks to wait {seconds} s; the final message waits 10 times");
         check(vec![wait(seconds)], &[End(0, "x")], &["0 send final x"], &asked).await;
-        // The draft is asked: nobody calls again before, the final message neither.
+        // The draft is asked to wait: no call comes before that, not even the final message.
         let drafts = [Text(0, A), Text(2_000, B), End(90_000, C)];
         let calls = [&format!("0 send {A}")[..]];
         let (log, delivery) = run(DraftMode::Partial, vec![wait(seconds)], &drafts).await;
@@ -36,7 +36,7 @@ pub(crate) async fn an_endless_wait_causes_no_panic_and_is_reported() {
             }
         }
     }
-    // What is shown already needs no call.
+    // Text that is shown already needs no call.
     let steps = [Text(0, A), Text(1_200, B), End(4_000, A)];
     let (_, delivery) = run(DraftMode::Partial, vec![After(0), wait(u64::MAX)], &steps).await;
     assert_eq!(delivery, Some(Delivery::AlreadyShown { message_id: 100 }));
@@ -73,7 +73,7 @@ async fn a_question_is_given_up_when_the_run_is_over() {
         telegram.question(&questions::touch("q1")).await.expect("it is shown later");
         telegram.finish(&RunEnding { answer: "x".to_owned(), notice: None }).await;
         let at = |line: &String| line.split(' ').next()?.parse::<u64>().ok();
-        // Nobody saw it, so that its end is an error.
+        // It was never seen, so that its end is an error.
         let closed = questions::closed("q1", Closing::Settled, None, 1);
         let is_given_up = expect.ends_with(&[182]) || expect == [0];
         assert_eq!(telegram.question_closed(&closed).await.is_err(), is_given_up);

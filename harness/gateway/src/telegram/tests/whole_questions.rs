@@ -1,4 +1,5 @@
-//! A person sees all of what is asked before there is a button: in the message itself, on pages ahead of it, or in a file.
+//! A person sees all of a question before there is a button: in the message itself, on pages ahead
+//! of it, or in a file.
 
 use std::ops::RangeInclusive;
 
@@ -30,7 +31,7 @@ fn solid(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace()).collect()
 }
 
-/// The letters and signs of what is written to a chat, without the markup.
+/// The letters and signs of a message, without the markup.
 fn read(profile: &Profile, written: &str) -> String {
     let mut text = written.replace('\u{200b}', "");
     if *profile == TELEGRAM {
@@ -207,7 +208,7 @@ pub(crate) async fn q2_the_buttons_come_after_all_pages_or_not_at_all() {
                 last.clone(),
             ],
         ),
-        // What can't be shown has no button.
+        // A subject that can't be shown has no button.
         (
             vec![After(0), refused()],
             vec![

@@ -1,4 +1,4 @@
-//! Drafts of random turns: what is composed of the newest parts looks as what is composed of all of them.
+//! Drafts of random turns: a draft of the newest parts looks as a draft of all of them.
 
 use proptest::prelude::*;
 
@@ -11,7 +11,7 @@ use crate::telegram::compose::parts::DraftPart;
 
 const EVERYTHING: WindowLimits = WindowLimits { rows: usize::MAX, letters: usize::MAX };
 
-/// What happens in a turn. Numbers are calls, which are few, so that ids come again.
+/// An event of a turn. Numbers are calls, which are few, so that ids come again.
 #[derive(Debug, Clone)]
 enum Happens {
     Text(String),
