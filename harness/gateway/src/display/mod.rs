@@ -9,15 +9,15 @@
 //! `tools`. `shell` turns a shell command into words, with a table of its own; the phrases of both
 //! tables are `template`s.
 
+pub(crate) mod shell;
+mod template;
+mod tools;
+
 use serde_json::Value;
 
 use crate::excerpt::{clip, counted, first_line, plain};
 use crate::sanitise::sanitise_args;
 use tools::{FieldSlot, TABLE, ToolName, ValueForm};
-
-pub(crate) mod shell;
-mod template;
-mod tools;
 
 pub use tools::ToolCategory;
 

@@ -15,6 +15,8 @@ use crate::limits::ChatLimits;
 
 /// The longest time of a typing signal; the final message may have to wait for it.
 const SIGNAL_LIMIT: Duration = Duration::from_secs(1);
+/// The time between two signs: Telegram shows one for 5 s.
+const SIGNAL_EVERY: Duration = Duration::from_secs(5);
 
 /// Makes the calls of one chat: those of the draft, of the questions and of the final message. Each of
 /// them knows itself when it may call again (V6), and learns here what Telegram asked of the others.
@@ -110,9 +112,6 @@ impl Caller {
 pub(super) fn late(limit: Duration) -> String {
     format!("none came in {} s, the most that `--api-timeout` allows", limit.as_secs_f64())
 }
-
-/// The time between two signs: Telegram shows one for 5 s.
-const SIGNAL_EVERY: Duration = Duration::from_secs(5);
 
 /// The sign while it is on. Dropping it sends no more.
 #[derive(Debug)]

@@ -35,6 +35,8 @@ use crate::limits::ChatLimits;
 
 /// First calls whose answer may be lost before the draft ends.
 const LOST_LIMIT: u32 = 2;
+/// The number of times that a failing call is made (V6).
+const TRIES: u32 = 5;
 
 /// The draft of one turn.
 #[derive(Debug)]
@@ -176,9 +178,6 @@ pub(super) fn method(message_id: Option<i64>) -> BotMethod {
         None => BotMethod::SendMessage,
     }
 }
-
-/// The number of times that a failing call is made (V6).
-const TRIES: u32 = 5;
 
 /// The final message as pieces: the answer, and below it the notice, which is plain text.
 pub(super) fn final_text(ending: &RunEnding) -> Vec<StyledText> {

@@ -5,6 +5,8 @@
 //! the arguments of one call for the slots of the phrases. A command that does more than run
 //! programs one after another, or without a known program, is shown as it is.
 
+mod scan;
+
 use std::collections::HashMap;
 use std::str::FromStr;
 use std::sync::LazyLock;
@@ -15,8 +17,6 @@ use super::template::{PhraseError, Phrases};
 use crate::excerpt::{clip, counted, one_line, redacted};
 use crate::sanitise::redact_text;
 use scan::{ShellToken, scan};
-
-mod scan;
 
 /// Characters of the whole summary, and of a command that is shown unchanged.
 const LIMIT: usize = 120;

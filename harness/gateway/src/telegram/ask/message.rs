@@ -28,6 +28,11 @@ const REASON_LIMIT: usize = 200;
 const SHELL: &str = "Bash";
 /// Times of fewer seconds are written in seconds, longer ones in minutes.
 const SECONDS: u64 = 120;
+/// The pages that go ahead of a message; a longer subject is a file, because people don't read on
+/// so far in a chat.
+const PAGES: usize = 4;
+/// Characters of the beginning and of the end of a file that its message shows.
+const EXCERPT: usize = 400;
 
 /// The question of one message: a permission, or one of the choices of a question.
 #[derive(Debug)]
@@ -338,12 +343,6 @@ fn span(time: Duration) -> String {
         seconds => format!("{} min", seconds / 60),
     }
 }
-
-/// The pages that go ahead of a message; a longer subject is a file, because people don't read on
-/// so far in a chat.
-const PAGES: usize = 4;
-/// Characters of the beginning and of the end of a file that its message shows.
-const EXCERPT: usize = 400;
 
 /// The messages that go ahead of one with buttons.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

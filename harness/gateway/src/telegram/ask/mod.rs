@@ -13,6 +13,8 @@
 //! A part that doesn't fit the message goes ahead of it, message by message, each sent when the one before it is there.
 //! The buttons come last, and not at all where a part was refused.
 
+mod message;
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -31,7 +33,10 @@ use crate::question::{
 };
 use message::{AskedMessage, QuestionFace};
 
-mod message;
+/// New messages of one question whose answer may be lost.
+const LOST_LIMIT: u32 = 2;
+/// The number of times that a failing call is made once the run is over (V6).
+const TRIES: u32 = 5;
 
 /// The questions of a run, and the task that shows them.
 #[derive(Debug)]
@@ -321,11 +326,6 @@ async fn show(keyboard: Keyboard, caller: Arc<Caller>) {
         sleep_until(until).await;
     }
 }
-
-/// New messages of one question whose answer may be lost.
-const LOST_LIMIT: u32 = 2;
-/// The number of times that a failing call is made once the run is over (V6).
-const TRIES: u32 = 5;
 
 /// A message, and its state in the chat.
 #[derive(Debug)]

@@ -6,6 +6,10 @@
 //! that ([`Compositor::window`]). A long row of lines that look the same is passed over at once, as are lines that can't
 //! show.
 
+mod lines;
+mod parts;
+mod text;
+
 use std::sync::Arc;
 
 use tokio::time::Instant;
@@ -20,10 +24,6 @@ use lines::{
 };
 use parts::{DraftPart, DraftParts, EqualChunks, PartPosition};
 use text::{Shown, TextLook, TextPart};
-
-mod lines;
-mod parts;
-mod text;
 
 pub(super) use text::TextLane;
 
