@@ -4,7 +4,7 @@
 //! If reasoning shows, a line has the time at which the call began, and while it runs, every twenty
 //! seconds its duration (V9, openclaw#82285).
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,8 +32,6 @@ pub(super) struct ToolLine {
     pub(super) depth: u32,
     pub(super) state: ToolLineState,
     began: Instant,
-    /// Its last text, and the number of ticks at that time.
-    shown: Option<Box<(u32, String)>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -55,18 +53,12 @@ impl ToolLine {
             depth,
             state: ToolLineState::Running,
             began: Instant::now(),
-            shown: None,
         }
     }
 
     /// A line of words that belong to no call.
     pub(super) fn of_no_call(words: &str) -> Self {
         Self { state: ToolLineState::Done, ..Self::new("", words, 0) }
-    }
-
-    /// Forgets its last text.
-    fn forget_look(&mut self) {
-        self.shown = None;
     }
 
     /// Returns whether the call has not ended.
@@ -84,25 +76,10 @@ impl ToolLine {
         u32::try_from(ticks).unwrap_or(u32::MAX - 1)
     }
 
-    /// Returns whether it shows a time that runs.
-    pub(super) fn has_ticks(&self, settings: &TelegramSettings) -> bool {
-        settings.reasoning && self.state == ToolLineState::Running
-    }
-
-    /// Writes the line again if it has changed, and returns whether it had no text before; the
-    /// channel is at work since `started`.
-    fn write(&mut self, settings: &TelegramSettings, started: Instant) -> bool {
-        let ticks = if self.has_ticks(settings) { self.ticks() } else { 0 };
-        let was_unknown = self.shown.is_none();
-        if self.shown.as_ref().is_none_or(|shown| shown.0 != ticks) {
-            self.shown = Some(Box::new((ticks, self.text(settings, started))));
-        }
-        was_unknown
-    }
-
-    /// The line as it was written last.
-    pub(super) fn shown(&self) -> &str {
-        self.shown.as_ref().map_or("", |shown| &shown.1)
+    /// Returns whether it certainly looks as another one does now.
+    pub(super) fn is_like(&self, other: &Self, settings: &TelegramSettings) -> bool {
+        let looks = |line: &Self| (line.state, line.depth);
+        !settings.reasoning && looks(self) == looks(other) && self.title == other.title
     }
 
     /// The line as the profile writes it.
@@ -137,10 +114,6 @@ fn clock(time: Duration) -> String {
     format!("{:02}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60)
 }
 
-/// The number of lines of which it is remembered how they look. A draft shows few of them, and looks at a chunk of equal
-/// ones at most.
-const REMEMBERED_LOOKS: usize = 4_096;
-
 /// The lines of a turn, in the order in which they came. The place of a line among them never changes.
 #[derive(Debug, Default)]
 pub(super) struct ToolLines {
@@ -155,8 +128,6 @@ pub(super) struct ToolLines {
     open: BTreeSet<usize>,
     /// The number of lines that were taken away.
     dropped: usize,
-    /// The places of lines that were written, from the one that was written first.
-    written: VecDeque<usize>,
 }
 
 impl ToolLines {
@@ -206,46 +177,20 @@ impl ToolLines {
     pub(super) fn set(&mut self, place: usize, state: ToolLineState) {
         let line = &mut self.all[place];
         line.state = state;
-        line.forget_look();
         if !line.is_open() {
             self.open.remove(&place);
         }
     }
 
     pub(super) fn set_title(&mut self, place: usize, title: &str) {
-        let line = &mut self.all[place];
-        if *line.title != *title {
-            line.title = title.into();
-            line.forget_look();
-        }
+        self.all[place].title = title.into();
     }
 
-    /// The line at a place as it looks now.
-    pub(super) fn written(
-        &mut self,
-        place: usize,
-        settings: &TelegramSettings,
-        started: Instant,
-    ) -> &ToolLine {
-        if self.all[place].write(settings, started) {
-            self.written.push_back(place);
-            if self.written.len() > REMEMBERED_LOOKS
-                && let Some(first) = self.written.pop_front()
-                && first != place
-            {
-                self.all[first].forget_look();
-            }
+    /// Lets every call have ended.
+    pub(super) fn end_all(&mut self) {
+        for place in std::mem::take(&mut self.open) {
+            self.set(place, ToolLineState::Done);
         }
-        &self.all[place]
-    }
-
-    /// Lets every call have ended, and returns the places of the lines of those that had not.
-    pub(super) fn end_all(&mut self) -> BTreeSet<usize> {
-        let ended = std::mem::take(&mut self.open);
-        for place in &ended {
-            self.set(*place, ToolLineState::Done);
-        }
-        ended
     }
 
     /// Takes the open lines of a call away, and returns their places.
@@ -399,21 +344,10 @@ pub(super) fn layout(blocks: &[DraftBlock], profile: &Profile) -> (String, bool)
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
     use crate::profile::TELEGRAM;
     use crate::telegram::markup::{Style, piece};
-
-    /// Forgets how every line looks, so that [`written`] counts those that are looked at from now on.
-    pub(in super::super) fn forget_looks(lines: &mut ToolLines) {
-        lines.all.iter_mut().for_each(ToolLine::forget_look);
-        lines.written.clear();
-    }
-
-    /// Returns the number of lines that were written since.
-    pub(in super::super) fn written(lines: &ToolLines) -> usize {
-        lines.written.len()
-    }
 
     /// A row of so many letters.
     fn row(letters: usize) -> DraftBlock {

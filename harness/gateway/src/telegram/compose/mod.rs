@@ -3,11 +3,9 @@
 //!
 //! A draft is composed of its newest parts, so that the work does not grow with the length of the turn. A message shows
 //! [`LINES`] rows and one page of text; the parts are looked at from the end, until there is a row more and more text than
-//! that ([`Compositor::window`]). A long row of lines that look the same is passed over at once, as are lines that can't
-//! show.
+//! that ([`Compositor::window`]).
 
 mod lines;
-mod parts;
 mod text;
 
 use std::sync::Arc;
@@ -22,7 +20,6 @@ use crate::notice::Notice;
 use lines::{
     DraftBlock, DraftRow, GAP, LINES, LITTLE_ROOM, ToolLine, ToolLineState, ToolLines, fold, layout,
 };
-use parts::{DraftPart, DraftParts, EqualChunks, PartPosition};
 use text::{Shown, TextLook, TextPart};
 
 pub(super) use text::TextLane;
@@ -32,12 +29,22 @@ const FIRST_TEXT: usize = 30;
 /// Characters of a message of the person's that show.
 const HEARD_LIMIT: usize = 200;
 
+/// A part of a draft.
+#[derive(Debug)]
+enum DraftPart {
+    /// A text is large, and a turn may have many lines.
+    Text(Box<TextPart>),
+    /// A line, by its place among the lines.
+    Line(usize),
+}
+
 /// The draft of one turn.
 #[derive(Debug)]
 pub(super) struct Compositor {
     settings: TelegramSettings,
     started: Instant,
-    parts: DraftParts,
+    /// The parts, the oldest first.
+    parts: Vec<DraftPart>,
     lines: ToolLines,
     /// Bytes of the answer and of the reasoning so far that are in `parts`.
     seen: [usize; 2],
@@ -52,7 +59,7 @@ impl Compositor {
         Self {
             settings,
             started: Instant::now(),
-            parts: DraftParts::default(),
+            parts: Vec::new(),
             lines: ToolLines::default(),
             seen: [0; 2],
             is_full: false,
@@ -103,7 +110,7 @@ impl Compositor {
     /// Keeps of the text what still is the beginning of `left`.
     fn take_back(&mut self, lane: TextLane, left: &str) {
         let mut rest = left;
-        self.parts.retain(|part| match part {
+        self.parts.retain_mut(|part| match part {
             DraftPart::Text(text) if text.lane == lane => {
                 rest = text.keep_beginning_of(rest);
                 !text.is_empty()
@@ -141,13 +148,8 @@ impl Compositor {
             false => (ToolLineState::Waiting, ToolLineState::Running),
         };
         if let Some(place) = self.lines.newest(id, |line| line.state == from) {
-            self.set(place, to);
+            self.lines.set(place, to);
         }
-    }
-
-    fn set(&mut self, place: usize, state: ToolLineState) {
-        self.lines.set(place, state);
-        self.parts.changed(place);
     }
 
     /// Takes the start or the result of a call. A line belongs to a call: the result changes the
@@ -165,7 +167,7 @@ impl Compositor {
                     (None, false) => ToolLineState::Done,
                 };
                 if let Some(place) = self.lines.newest(id, ToolLine::is_open) {
-                    self.set(place, state);
+                    self.lines.set(place, state);
                 }
             }
         }
@@ -173,16 +175,18 @@ impl Compositor {
 
     /// Takes away the lines of calls that will never start.
     pub(super) fn drop_calls(&mut self, calls: &[String]) {
-        for place in calls.iter().flat_map(|id| self.lines.drop_open(id)) {
-            self.parts.remove(place);
+        for id in calls {
+            for place in self.lines.drop_open(id) {
+                if let Some(at) = self.position(place) {
+                    self.parts.remove(at);
+                }
+            }
         }
     }
 
     /// Returns the draft that stays when no more events come: running calls lose their mark.
     pub(super) fn last_draft(&mut self) -> Option<String> {
-        for place in self.lines.end_all() {
-            self.parts.changed(place);
-        }
+        self.lines.end_all();
         self.draft()
     }
 
@@ -191,33 +195,45 @@ impl Compositor {
     fn start(&mut self, id: &str, title: &str, parent: Option<&str>) {
         if let Some(place) = self.lines.newest(id, ToolLine::is_open) {
             self.lines.set_title(place, title);
-            self.parts.changed(place);
             return;
         }
         let parent_line = parent.and_then(|parent| self.lines.newest(parent, |_| true));
         let (at, depth) = match parent_line {
-            Some(parent) => (self.newest_below(parent), self.lines.get(parent).depth + 1),
-            None => (self.parts.newest(), u32::from(parent.is_some())),
+            Some(parent) => (self.behind_newest_below(parent), self.lines.get(parent).depth + 1),
+            None => (self.parts.len(), u32::from(parent.is_some())),
         };
         let place = self.lines.add(ToolLine::new(id, title, depth));
-        self.parts.insert_behind(at, DraftPart::Line(place));
+        self.parts.insert(at, DraftPart::Line(place));
     }
 
-    /// The position of the newest of the lines below the line of a parent; the parent's own if there is none.
-    fn newest_below(&mut self, parent: usize) -> Option<PartPosition> {
-        let depth = self.lines.get(parent).depth;
-        let mut newest = self.lines.newest_below(parent);
-        let known = newest.and_then(|place| self.parts.position(place));
-        let mut at = known.or_else(|| self.parts.position(parent))?;
-        while let Some(behind) = self.parts.behind(at) {
-            let below = self.parts.line(behind).filter(|line| self.lines.get(*line).depth > depth);
-            let Some(below) = below else { break };
-            (at, newest) = (behind, Some(below));
+    /// The position of a line among the parts, if it is there. It is searched from the newest.
+    fn position(&self, place: usize) -> Option<usize> {
+        self.parts.iter().rposition(|part| matches!(part, DraftPart::Line(it) if *it == place))
+    }
+
+    /// The line at a position, if there is one.
+    fn line(&self, at: usize) -> Option<&ToolLine> {
+        match self.parts.get(at)? {
+            DraftPart::Line(place) => Some(self.lines.get(*place)),
+            DraftPart::Text(_) => None,
         }
-        if let Some(newest) = newest {
+    }
+
+    /// The position behind the newest of the lines below the line of a parent; behind the parent's own if there is none,
+    /// and before all parts if that is gone.
+    fn behind_newest_below(&mut self, parent: usize) -> usize {
+        let depth = self.lines.get(parent).depth;
+        let newest = self.lines.newest_below(parent).and_then(|place| self.position(place));
+        let Some(mut at) = newest.or_else(|| self.position(parent)) else { return 0 };
+        while self.line(at + 1).is_some_and(|line| line.depth > depth) {
+            at += 1;
+        }
+        if let DraftPart::Line(newest) = self.parts[at]
+            && newest != parent
+        {
             self.lines.set_newest_below(parent, newest);
         }
-        Some(at)
+        at + 1
     }
 
     /// The draft as the profile writes it; `None` until it is worth a first message.
@@ -269,22 +285,22 @@ impl Compositor {
         // The line of it has a block of its own.
         let status = self.status.as_ref().map(|status| status.text(&self.settings, self.started));
         let mut rows = usize::from(status.is_some());
-        let (mut calls, mut texts) = (0, 0);
+        let mut calls = 0;
         let (mut room, mut has_more_text) = (limits.letters, false);
-        let newest = self.parts.newest();
-        let mut next = newest;
-        while let Some(at) = next {
+        // The parts that are still to be looked at.
+        let mut left = self.parts.len();
+        while let Some(at) = left.checked_sub(1) {
             let has_rows = rows >= limits.rows || calls == self.lines.len();
-            if has_rows && (has_more_text || texts == self.parts.texts()) {
+            if has_rows && has_more_text {
                 break;
             }
-            if let DraftPart::Line(_) = self.parts.get(at) {
+            if let DraftPart::Line(_) = self.parts[at] {
                 if has_rows {
-                    next = self.parts.text_up_to(at);
+                    left = at;
                     continue;
                 }
-                let (row, top) = self.row(at);
-                (next, calls) = (self.parts.before(top), calls + row.times);
+                let row = self.row(at);
+                (left, calls) = (left - row.times, calls + row.times);
                 match blocks.last_mut() {
                     // Blank text does not part rows.
                     Some(DraftBlock::Rows(all)) => match all.last_mut() {
@@ -301,8 +317,9 @@ impl Compositor {
                 }
                 continue;
             }
-            (next, texts) = (self.parts.before(at), texts + 1);
-            let DraftPart::Text(text) = self.parts.get_mut(at) else { continue };
+            let is_newest = left == self.parts.len();
+            left = at;
+            let DraftPart::Text(text) = &mut self.parts[at] else { continue };
             if has_more_text {
                 // It has no place, but it parts the rows above it from those below it.
                 let parts_rows = matches!(blocks.last(), Some(DraftBlock::Rows(_)));
@@ -311,7 +328,7 @@ impl Compositor {
                 }
                 continue;
             }
-            let shown = match Some(at) == newest {
+            let shown = match is_newest {
                 true => text.growing(how),
                 false => text.ended(how),
             };
@@ -332,54 +349,18 @@ impl Compositor {
         (blocks, self.lines.len() - calls)
     }
 
-    /// The row of the line at a position with the equal ones above it, and the position of the uppermost of them.
-    fn row(&mut self, at: PartPosition) -> (DraftRow, PartPosition) {
-        let html = self.written(at).map_or_else(String::new, |line| line.shown().to_owned());
-        let (mut top, mut times) = (at, 1);
-        let mut below: Option<EqualChunks> = None;
-        while let Some(above) = self.parts.before(top) {
-            if self.written(above).is_none_or(|line| line.shown() != html) {
-                break;
-            }
-            let chunks = self.equal_chunks(above);
-            (top, times) = match chunks {
-                Some(chunks) => (chunks.top(), times + chunks.lines),
-                None => (above, times + 1),
-            };
-            below = chunks.map(|chunks| below.map_or(chunks, |below| chunks.and(below)));
-            if let Some(below) = below {
-                self.parts.set_equal(below);
-            }
-        }
-        (DraftRow { html, times }, top)
-    }
-
-    /// The chunks up to the one of which `last` is the last position, as far as all their lines are known to look the same;
-    /// `None` if those of that chunk do not.
-    fn equal_chunks(&mut self, last: PartPosition) -> Option<EqualChunks> {
-        let (chunk, known) = self.parts.chunk_up_to(last)?;
-        let is_uniform = match known {
-            Some(known) => known,
-            None => {
-                let html = self.written(last)?.shown().to_owned();
-                // Lines with a time that runs are looked at one by one.
-                let is_so = chunk.positions().all(|at| {
-                    let settings = self.settings;
-                    let is_equal =
-                        |line: &ToolLine| !line.has_ticks(&settings) && line.shown() == html;
-                    self.written(at).is_some_and(is_equal)
-                });
-                self.parts.set_uniform(chunk, is_so);
-                is_so
-            }
+    /// The row of the line at a position, with the lines above it that look the same.
+    fn row(&self, at: usize) -> DraftRow {
+        let text = |line: &ToolLine| line.text(&self.settings, self.started);
+        let lowest = self.line(at);
+        let html = lowest.map(text).unwrap_or_default();
+        let looks_so = |line: &ToolLine| {
+            // To write a line takes long, and a row may have very many.
+            let is_written_so = || text(line) == html;
+            lowest.is_some_and(|lowest| line.is_like(lowest, &self.settings)) || is_written_so()
         };
-        is_uniform.then(|| self.parts.equal_up_to(chunk))
-    }
-
-    /// The line at a position as it looks now, if there is one.
-    fn written(&mut self, at: PartPosition) -> Option<&ToolLine> {
-        let place = self.parts.line(at)?;
-        Some(self.lines.written(place, &self.settings, self.started))
+        let above = (0..at).rev().map_while(|at| self.line(at));
+        DraftRow { times: 1 + above.take_while(|line| looks_so(line)).count(), html }
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use super::lines::tests::{forget_looks, written};
 use super::*;
 use crate::profile::{DISCORD, TELEGRAM, length};
 
@@ -397,25 +396,6 @@ fn v2_calls_that_folded_are_counted_and_change_no_line() {
     let draft = compose(DraftMode::Progress, &ops).expect("there is a draft");
     assert!(draft.starts_with("+2 earlier\n2 <i>running…</i>\n3"), "{draft}");
     assert!(draft.ends_with("8 <i>running…</i>\n9 <i>⚠️ failed</i>"), "{draft}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_draft_looks_at_as_many_lines_whatever_there_is_of_a_row() {
-    /// The lines that a draft looks at when there are so many equal ones, and one more has come.
-    fn looked_at(lines: usize) -> usize {
-        let mut compositor = Compositor::new(TelegramSettings::default());
-        for _ in 0..lines {
-            compositor.start("a", "Bash: a", None);
-            compositor.last_draft();
-        }
-        forget_looks(&mut compositor.lines);
-        compositor.start("a", "Bash: a", None);
-        compositor.draft();
-        written(&compositor.lines)
-    }
-    let few = looked_at(100);
-    assert!(few < 20, "{few}");
-    assert_eq!(looked_at(1_600), few);
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,12 +2,11 @@
 
 use proptest::prelude::*;
 
-use super::super::{Compositor, DraftMode, TelegramSettings, TextLane, WindowLimits};
+use super::super::{Compositor, DraftMode, DraftPart, TelegramSettings, TextLane, WindowLimits};
 use crate::bus::Tool;
 use crate::excerpt::prefix;
 use crate::profile::TELEGRAM;
 use crate::telegram::compose::lines::{DraftBlock, fold, layout};
-use crate::telegram::compose::parts::DraftPart;
 
 const EVERYTHING: WindowLimits = WindowLimits { rows: usize::MAX, letters: usize::MAX };
 
