@@ -98,7 +98,7 @@ impl<'c> Case<'c> {
         self.derived.chat.get_or_init(|| ChatHistory::of(self.entries))
     }
 
-    /// Returns what a person must see of each turn, in order.
+    /// Returns the parts of each turn that a person must see, in order.
     pub(crate) fn turns(self) -> &'c [TurnFacts] {
         self.facts.turn_facts()
     }

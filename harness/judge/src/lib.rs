@@ -1,4 +1,4 @@
-//! Findings about what a person saw.
+//! Findings about the output that a person saw.
 //!
 #![doc = include_str!("../README.md")]
 #![warn(missing_debug_implementations)]

@@ -3,7 +3,7 @@
 //! `docs/invariants.md` and `docs/subject-rules.md` are made from it, and `tests/history.rs` adds which bugs of the past each
 //! rule convicts. A new rule is a row here, a check in the file of its part, and a test.
 //!
-//! The stake of a rule says what it is about: where a replay does not have it, the rule can't be broken.
+//! The stake of a rule is the content that a replay must have so that the rule can be broken in it.
 
 use clitape_recording::facts::RecordedCall;
 use clitape_recording::scenario::DeliverySpec;
@@ -18,7 +18,7 @@ use crate::observation::{Observation, ObservedEnding};
 /// A check of a case: the first in time that breaks a rule.
 type RuleCheck = fn(Case<'_>) -> Option<Broken<'_>>;
 
-/// A rule about what was seen of a run, which needs no golden.
+/// A rule about the observed entries of a run, which needs no golden.
 #[derive(Debug, Clone, Copy)]
 pub struct Rule {
     /// The finding about a case that breaks it.
@@ -102,7 +102,7 @@ impl Rule {
         self.strictly.is_some()
     }
 
-    /// Returns whether an observation has what the rule is about.
+    /// Returns whether an observation has the content that the rule needs to be broken.
     pub fn is_at_stake(&self, observation: &Observation) -> bool {
         let derived = Derived::default();
         let case = Case::new(observation, &derived);

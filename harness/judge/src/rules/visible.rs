@@ -230,7 +230,7 @@ pub(crate) fn no_sign_of_life(case: Case<'_>) -> Option<Broken<'_>> {
         for (index, entry) in case.shown().filter(|(_, entry)| is_sign(entry)) {
             let at = entry.answered_at();
             if at < times.began_ms {
-                // What was shown before the turn began counts while it lasts.
+                // A message from before the turn counts while it is visible.
                 continue;
             }
             if at.min(ended).saturating_sub(seen) > SIGN_OF_LIFE_MS {
