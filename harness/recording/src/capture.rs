@@ -8,7 +8,7 @@ use crate::wire::{ControlResponse, WireLine};
 pub struct Capture<'a> {
     /// The bytes of stdout.
     pub stdout: &'a [u8],
-    /// The lines that the host wrote, in order; empty when there are none, or nobody recorded them.
+    /// The lines that the host wrote, in order; empty if there are none or they were not recorded.
     pub stdin: &'a [StdinLine],
 }
 
@@ -29,16 +29,16 @@ impl<'a> From<&'a Vec<u8>> for Capture<'a> {
 pub struct StdinLine {
     /// The line, with its LF.
     pub line: Vec<u8>,
-    /// The number of bytes of stdout that the host had read before it wrote the line: the end of the record
-    /// that made it write, and 0 for a line of the beginning.
+    /// The number of bytes of stdout that the host had read before it wrote the line: the end of the record that
+    /// triggered it, and 0 for a line at the start.
     pub offset: u64,
-    /// Whether the line answers a question of the CLI, so that a person decided it.
+    /// True if the line answers a question of the CLI, so that a person decided it.
     pub is_answer: bool,
 }
 
-/// The lines of `stdin` with their places, which the timeline says.
+/// Returns the lines of `stdin` with their places, which the timeline gives.
 ///
-/// A line that the timeline does not mention was never written.
+/// Lines that the timeline does not mention are left out, because they were never written.
 pub fn stdin_lines(stdin: &[u8], timeline: &[Tick]) -> Vec<StdinLine> {
     let lines: Vec<&[u8]> = stdin.split_inclusive(|&byte| byte == b'\n').collect();
     let mut read = 0;
@@ -57,17 +57,17 @@ pub fn stdin_lines(stdin: &[u8], timeline: &[Tick]) -> Vec<StdinLine> {
     written
 }
 
-/// The id that an answer bears in place of its own when a plan gives it a wrong one.
+/// The id in an answer to which a plan gives a wrong one.
 const WRONG_ID: &str = "no-such-request";
 
 impl StdinLine {
-    /// A line that was written when `offset` bytes had been read.
+    /// Makes a line that was written after `offset` bytes of stdout had been read.
     pub fn new(line: &[u8], offset: u64) -> Self {
         let answer = response(line).and_then(|response| response.permission());
         Self { line: line.to_vec(), offset, is_answer: answer.is_some() }
     }
 
-    /// The same answer to a request that the CLI never made.
+    /// Returns the answer with the id of a request that the CLI never made.
     pub fn with_wrong_id(&self) -> Vec<u8> {
         match response(&self.line) {
             Some(response) => format!("{}\n", response.to_request(WRONG_ID)).into_bytes(),
@@ -76,7 +76,7 @@ impl StdinLine {
     }
 }
 
-/// Returns the answer in a line of the host.
+/// Returns the answer in a line of the host; `None` for another line.
 fn response(line: &[u8]) -> Option<ControlResponse> {
     match WireLine::read(line)? {
         WireLine::Response(response) => Some(response),

@@ -1,31 +1,31 @@
-//! What a person sees in a chat: one fold over the calls of the Telegram lane.
+//! The chat as a person sees it: one fold over the calls of the Telegram lane.
 //!
 //! Everything that shows, compares or judges a chat uses this fold, so that no two of them can disagree: the
-//! equivalence of plans, the comparison of two sides, the proof, the page, the pictures, the terminal, and the rules for
-//! gateways of others. [`ChatView`] is the chat at one moment and keeps no more than that. [`ChatHistory`] stands on it
-//! and also keeps every text that a message had before.
+//! equivalence of plans, the comparison of two sides, the proof, the page, the pictures, the terminal, and the rules
+//! for other gateways. [`ChatView`] is the chat at one moment and stores only that. [`ChatHistory`] builds on it and
+//! also stores every earlier text of a message.
 //!
 //! There is one policy for the calls:
 //!
-//! - **Refused.** A call with `"shown": false` changes nothing, and neither does one with `refused`. Only "not modified"
-//!   may be wrong: without `"shown": false` the server did that call, so it counts.
-//! - **Lost replies.** A call that was done and whose answer was lost changes the chat like any other: the person sees it,
-//!   although the caller does not know. A new message whose answer was lost is [out of reach](SeenMessage::is_out_of_reach),
-//!   because no caller knows its number, until a call about it comes nevertheless. If it has no part of the final text, it is
+//! - **Refused.** A call with `"shown": false` changes nothing, and neither does one with `refused`. The exception is
+//!   "not modified": without `"shown": false` the server made that edit, so it counts.
+//! - **Lost replies.** A call whose reply was lost changes the chat like any other: the person sees it, although the
+//!   caller does not know. A new message whose reply was lost is [out of reach](SeenMessage::is_out_of_reach), because
+//!   the caller lacks its number, until a call about it comes nevertheless. If it has no part of the final text, it is
 //!   an [orphan](SeenMessage::is_orphaned): a person sees it, but it is not in the [final text](ChatView::final_text).
-//! - **Deletes.** `deleteMessage` and `deleteMessages` take away the messages of `message_id` and `message_ids`. Edits do
-//!   not bring a message back: Telegram refuses them, and one that is entered behind the delete was done before it. A new
-//!   message with the number of a deleted one is another message, because entries may be of several chats.
-//! - **Drafts.** `sendMessageDraft` and `sendChatAction` change nothing: what they show goes away by itself.
-//! - **Captions and files.** A caption is a text like any other. A message keeps its file when its caption or its buttons
-//!   are edited.
+//! - **Deletes.** `deleteMessage` and `deleteMessages` remove the messages of `message_id` and `message_ids`. Edits do
+//!   not bring a message back: Telegram refuses them, and an edit that is entered behind the delete was made before it.
+//!   A new message with the number of a deleted one is another message, because entries may be of several chats.
+//! - **Drafts.** `sendMessageDraft` and `sendChatAction` change nothing, because their display disappears by itself.
+//! - **Captions and files.** A caption is a text like any other. A message keeps its file when its caption or its
+//!   buttons are edited.
 //! - **Buttons.** `editMessageReplyMarkup` gives a message other buttons, or none; its text stays.
-//! - **Calls that overlap** (`done_at`). The one that the server did last gives a message its text, whatever the order in
-//!   which they were made. In the history, the text of the other one comes before it.
-//! - **Time.** A text is seen from `done_at` on, or else from the answer on, `took_ms` after the call.
-//! - **Markup.** A text is the Bot API's HTML, which [`text::markup`](crate::text::markup) reads: the field `html` of the
-//!   call, or else its text. The chat's server writes `html` where the text was sent as Markdown, without markup, or with
-//!   entities that are not the usual ones. Texts of other services than Telegram are shown as they are written.
+//! - **Calls that overlap** (`done_at`). The call that the server handled last gives a message its text, whatever their
+//!   order. In the history, the text of the other one comes before it.
+//! - **Time.** A text is visible from `done_at` on, or else from the reply on, `took_ms` after the call.
+//! - **Markup.** A text is the Bot API's HTML, which [`text::markup`](crate::text::markup) reads: the field `html` of
+//!   the call, or else its text. The chat's server writes `html` if the text was sent as Markdown, without markup, or
+//!   with unusual entities. Texts of services other than Telegram are shown unchanged.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
@@ -41,7 +41,7 @@ use crate::trace::{Entry, Lane};
 #[derive(Debug, Clone, Default)]
 pub struct ChatView {
     messages: BTreeMap<u64, SeenMessage>,
-    /// The numbers of the messages that were deleted.
+    /// The numbers of the deleted messages.
     deleted: BTreeSet<u64>,
 }
 
@@ -50,25 +50,25 @@ pub struct ChatView {
 pub struct SeenMessage {
     /// The text in the markup of the chat's service.
     pub text: Arc<str>,
-    /// The name of the file that it brings.
+    /// The name of its file; `None` without one.
     pub file: Option<String>,
-    /// The labels of its buttons, row by row; empty when it has none.
+    /// The labels of its buttons, row by row; empty without buttons.
     pub buttons: Vec<Vec<String>>,
-    /// Whether the message asks a question, or says what became of it.
+    /// True if the message asks a question, or shows the outcome of one.
     pub is_question: bool,
-    /// How often the text was edited.
+    /// The number of edits of its text.
     pub edits: u64,
-    /// Whether the message contains a part of the final text.
+    /// True if the message contains a part of the final text.
     pub is_final: bool,
-    /// Whether the answer to the call that sent it was lost, so that no caller can change or delete it.
+    /// True if the reply to the call that sent it was lost, so that the caller can't change or delete it.
     pub is_out_of_reach: bool,
-    /// The index of the entry that gave it its text, among the entries that were applied.
+    /// The index of the entry that set its text, among the applied entries.
     pub entry: usize,
-    /// The time from which on it is seen, in ms.
+    /// The time from which it is visible, in ms.
     pub at: u64,
-    /// When the server did the call that gave it its text, if that call overlapped another one.
+    /// The time at which the server handled the call that set its text, if that call overlapped another one.
     done_at: Option<u64>,
-    /// What a person reads, from when it is first asked for.
+    /// The text that a person reads, computed on first use.
     reading: OnceLock<Reading>,
 }
 
@@ -83,9 +83,9 @@ struct Reading {
 enum Effect {
     /// The entry changes nothing.
     Nothing,
-    /// The message with this number is new, or is now as this.
+    /// The message with this number is new, or has changed to this.
     Seen(u64, SeenMessage),
-    /// The message with this number was as this before the text that it has.
+    /// The message with this number was this before its present text, because its call was overtaken.
     Overtaken(u64, SeenMessage),
     /// The messages with these numbers are gone.
     Deleted(Vec<u64>),
@@ -96,18 +96,18 @@ enum Effect {
 /// The change of a chat by an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChatChange {
-    /// The entry is of another lane, was refused, or marks what was marked before.
+    /// The entry is of another lane, was refused, or marks a message that was marked before.
     Nothing,
-    /// A call gave a message the text that it had.
+    /// A call gave a message the text that it already had.
     SameText,
     /// A message is new, has another text, or is deleted.
     Text,
-    /// The text that a message has is now known to be final.
+    /// A message's present text became final.
     Final,
 }
 
 impl ChatView {
-    /// The chat after all of `entries`, those of other lanes left out.
+    /// Returns the chat after all of `entries`; other lanes are ignored.
     pub fn after(entries: &[Entry]) -> Self {
         let mut view = Self::default();
         for (number, entry) in entries.iter().enumerate() {
@@ -122,7 +122,7 @@ impl ChatView {
         self.take(effect)
     }
 
-    /// Returns the effect that the entry with the index `number` has now.
+    /// Returns the effect of the entry with the index `number` on the present chat.
     fn effect(&self, number: usize, entry: &Entry) -> Effect {
         if entry.lane != Lane::Telegram || !entry.is_shown() {
             return Effect::Nothing;
@@ -171,7 +171,7 @@ impl ChatView {
         Some(if is_overtaken { Effect::Overtaken(id, message) } else { Effect::Seen(id, message) })
     }
 
-    /// Changes the chat by an effect that an entry has now.
+    /// Applies the effect of an entry to the chat.
     fn take(&mut self, effect: Effect) -> ChatChange {
         match effect {
             Effect::Nothing | Effect::Overtaken(..) => ChatChange::Nothing,
@@ -203,39 +203,39 @@ impl ChatView {
         }
     }
 
-    /// All messages that a person sees, the oldest first.
+    /// Returns all visible messages, the oldest first.
     pub fn messages(&self) -> impl DoubleEndedIterator<Item = &SeenMessage> + ExactSizeIterator {
         self.messages.values()
     }
 
-    /// The same with their numbers.
+    /// Returns all visible messages with their numbers.
     pub fn numbered(&self) -> impl Iterator<Item = (u64, &SeenMessage)> {
         self.messages.iter().map(|(id, message)| (*id, message))
     }
 
-    /// The messages that a person ends up reading, the oldest first: all but orphaned drafts.
+    /// Returns the messages that a person reads at the end, the oldest first: all but orphaned drafts.
     pub fn final_messages(&self) -> impl Iterator<Item = &SeenMessage> {
         self.messages().filter(|message| !message.is_orphaned())
     }
 
-    /// The texts of the [final messages](Self::final_messages).
+    /// Returns the texts of the [final messages](Self::final_messages).
     pub fn final_text(&self) -> Vec<&str> {
         self.final_messages().map(|message| &*message.text).collect()
     }
 }
 
 impl SeenMessage {
-    /// Whether it is a draft that no caller can reach: it stays for good and has no part of the final text.
+    /// Returns whether it is a draft that no caller can reach: it stays for good and has no part of the final text.
     pub fn is_orphaned(&self) -> bool {
         self.is_out_of_reach && !self.is_final
     }
 
-    /// The text that a person reads in Telegram: without its markup, and with characters that hide.
+    /// Returns the text that a person reads in Telegram: without its markup, and with its hiding characters.
     pub fn plain_text(&self) -> &str {
         &self.reading().text
     }
 
-    /// The letters and digits of the [text](Self::plain_text), in lower case.
+    /// Returns the letters and digits of the [text](Self::plain_text), in lower case.
     pub fn letters(&self) -> &str {
         &self.reading().letters
     }
@@ -248,11 +248,11 @@ impl SeenMessage {
         })
     }
 
-    /// The text as runs with marks; its file and the buttons are below it, a line for each row.
+    /// Returns the text as runs with marks; the file and the buttons are below it, a line for each row.
     pub fn spans(&self, profile: ChatProfile) -> Vec<Span> {
         let mut all = match profile {
             ChatProfile::Telegram => spans(&self.text),
-            // The marks of other services are shown as they are written.
+            // The marks of other services are shown unchanged.
             ChatProfile::Discord | ChatProfile::Slack => vec![literal(&self.text, "")],
         };
         if let Some(file) = &self.file {
@@ -268,22 +268,22 @@ impl SeenMessage {
     }
 }
 
-/// A chat with all that was ever seen in it.
+/// A chat with every state of its messages.
 #[derive(Debug, Clone, Default)]
 pub struct ChatHistory {
     now: ChatView,
-    /// The messages by their numbers and by the first entry of each, because a number may be given out again.
+    /// The messages by their numbers and by the first entry of each, because a number may be used again.
     messages: BTreeMap<(u64, usize), MessageHistory>,
 }
 
 /// A message with each text that it had.
 #[derive(Debug, Clone)]
 pub struct MessageHistory {
-    /// Its number.
+    /// The number of the message.
     pub id: u64,
-    /// The message as it was from each change of it on, the oldest first; at least one.
+    /// The states of the message after each change, the oldest first; at least one.
     pub versions: Vec<SeenMessage>,
-    /// The call that deleted it.
+    /// The call that deleted it; `None` if it stays.
     pub deleted: Option<Deletion>,
 }
 
@@ -297,7 +297,7 @@ pub struct Deletion {
 }
 
 impl ChatHistory {
-    /// The history of all of `entries`, those of other lanes left out.
+    /// Returns the history of all of `entries`; other lanes are ignored.
     pub fn of(entries: &[Entry]) -> Self {
         let mut history = Self::default();
         for (number, entry) in entries.iter().enumerate() {
@@ -310,7 +310,7 @@ impl ChatHistory {
     pub fn apply(&mut self, number: usize, entry: &Entry) -> ChatChange {
         let effect = self.now.effect(number, entry);
         match &effect {
-            // That a text is final is nothing that a person sees.
+            // A final text looks the same as before.
             Effect::Nothing | Effect::Final(_) => {}
             Effect::Seen(id, seen) => self.add(*id, seen.clone()),
             Effect::Overtaken(id, seen) => {
@@ -343,59 +343,59 @@ impl ChatHistory {
         }
     }
 
-    /// The newest message with this number.
+    /// Returns the newest message with this number.
     fn newest(&mut self, id: u64) -> Option<&mut MessageHistory> {
         self.messages.range_mut((id, 0)..=(id, usize::MAX)).next_back().map(|(_, message)| message)
     }
 
-    /// The chat after the last entry.
+    /// Returns the chat after the last entry.
     pub fn now(&self) -> &ChatView {
         &self.now
     }
 
-    /// All messages, those that were deleted too, in the order of their numbers.
+    /// Returns all messages, including deleted ones, in the order of their numbers.
     pub fn messages(&self) -> impl Iterator<Item = &MessageHistory> {
         self.messages.values()
     }
 
-    /// The messages that are there once the entry with this index has happened, each as it was then.
+    /// Returns the messages that are visible after the entry with this index, each in its state at that time.
     pub fn after(&self, entry: usize) -> impl Iterator<Item = &SeenMessage> {
         self.messages().filter_map(move |message| message.after(entry))
     }
 
-    /// The messages that stay in the chat.
+    /// Returns the messages that stay in the chat.
     pub fn at_end(&self) -> impl Iterator<Item = &MessageHistory> {
         self.messages().filter(|message| message.deleted.is_none())
     }
 
-    /// The messages that stay in the chat although the caller could have changed or deleted them.
+    /// Returns the messages that stay in the chat although the caller could have changed or deleted them.
     pub fn left(&self) -> impl Iterator<Item = &MessageHistory> {
         self.at_end().filter(|message| !message.last().is_out_of_reach)
     }
 
-    /// Everything that was ever seen, in the order of the messages.
+    /// Returns every state of every message, in the order of the messages.
     pub fn versions(&self) -> impl Iterator<Item = &SeenMessage> {
         self.messages().flat_map(|message| &message.versions)
     }
 }
 
 impl MessageHistory {
-    /// The message as it was at first.
+    /// Returns the first state of the message.
     pub fn first(&self) -> &SeenMessage {
         &self.versions[0]
     }
 
-    /// The message as it was at last.
+    /// Returns the last state of the message.
     pub fn last(&self) -> &SeenMessage {
         &self.versions[self.versions.len() - 1]
     }
 
-    /// The time at which it was first seen, in ms.
+    /// Returns the time from which it was visible, in ms.
     pub fn born(&self) -> u64 {
         self.first().at
     }
 
-    /// The message once the entry with this index has happened; `None` if it was not there.
+    /// Returns the state of the message after the entry with this index; `None` if it was not visible.
     pub fn after(&self, entry: usize) -> Option<&SeenMessage> {
         if self.deleted.is_some_and(|deletion| deletion.entry <= entry) {
             return None;
@@ -404,54 +404,55 @@ impl MessageHistory {
     }
 }
 
-/// The field of a call that has what a person reads as the Bot API's HTML, where the text was sent in another form: in
-/// Markdown, without markup, or with entities that are not the usual ones. Every drawing of a chat goes by it.
+/// The field of a call with the visible text as the Bot API's HTML, if the text was sent in another form: in Markdown,
+/// without markup, or with unusual entities. Every drawing of a chat uses it.
 pub const CALL_HTML: &str = "html";
 
-/// The call that changes nothing but the buttons of a message.
+/// The call that changes only the buttons of a message.
 const EDIT_BUTTONS: &str = "editMessageReplyMarkup";
 
-/// What a call sends.
+/// The fields that a call sends.
 impl Entry {
-    /// Whether the call gives a message a text: a new message or an edit, but no draft and no typing signal.
+    /// Returns whether the call sets a message's text: it is a new message or an edit, but no draft and no typing
+    /// signal.
     pub fn sets_text(&self) -> bool {
         self.makes_message()
             || matches!(self.kind.as_ref(), "editMessageText" | "editMessageCaption")
     }
 
-    /// Whether the call sends a new message.
+    /// Returns whether the call sends a new message.
     pub fn makes_message(&self) -> bool {
         let is_passing = matches!(self.kind.as_ref(), "sendChatAction" | "sendMessageDraft");
         self.kind.starts_with("send") && !is_passing
     }
 
-    /// The text or the caption of a call as it was sent.
+    /// Returns the text or the caption of a call as it was sent.
     pub fn sent_text(&self) -> Option<&str> {
         ["text", "caption"].iter().find_map(|key| self.field(key)?.as_str())
     }
 
-    /// The text of a call as the Bot API's HTML.
+    /// Returns the text of a call as the Bot API's HTML.
     pub fn html(&self) -> Option<&str> {
         self.field(CALL_HTML).and_then(Value::as_str).or_else(|| self.sent_text())
     }
 
-    /// The text of a call as a person reads it in Telegram.
+    /// Returns the text of a call as a person reads it in Telegram.
     pub fn plain_text(&self) -> String {
         read(self.html().unwrap_or_default())
     }
 
-    /// The number of the message that a call is about.
+    /// Returns the number of the message that a call changes.
     pub fn message_id(&self) -> Option<u64> {
         self.field("message_id").and_then(Value::as_u64)
     }
 
-    /// The numbers of all messages that a call is about, be it one or several.
+    /// Returns the numbers of all messages that a call changes.
     pub fn message_ids(&self) -> impl Iterator<Item = u64> {
         let several = self.field("message_ids").and_then(Value::as_array);
         several.into_iter().flatten().filter_map(Value::as_u64).chain(self.message_id())
     }
 
-    /// The labels of the buttons that a call gives its message, row by row.
+    /// Returns the labels of the buttons that a call gives its message, row by row.
     pub fn buttons(&self) -> Vec<Vec<String>> {
         let rows = self.field("buttons").and_then(Value::as_array);
         let label = |button: &Value| button.as_str().unwrap_or_default().to_owned();
@@ -459,48 +460,48 @@ impl Entry {
         rows.into_iter().flatten().map(row).collect()
     }
 
-    /// Whether a call carries a part of the final text, or the entry says that it is delivered.
+    /// Returns whether a call has a part of the final text, or the entry reports its delivery.
     pub fn is_final(&self) -> bool {
         self.kind == "final" || self.field("final") == Some(&Value::Bool(true))
     }
 }
 
-/// How the chat's server answered a call.
+/// The reply of the chat's server to a call.
 impl Entry {
-    /// Whether the call changed what a person sees; a call that was refused did not.
+    /// Returns whether the call changed the visible chat; a refused call did not.
     pub fn is_shown(&self) -> bool {
         let refused = self.text("refused");
         self.field("shown") != Some(&Value::Bool(false))
             && (refused.is_empty() || refused.contains("not modified"))
     }
 
-    /// The time of the answer, in ms; a call that was never answered has its own.
+    /// Returns the time of the reply, in ms; for a call without a reply, its own time.
     pub fn answered_at(&self) -> u64 {
         self.at + self.field("took_ms").and_then(Value::as_u64).unwrap_or(0)
     }
 
-    /// The time from which on a person sees what the call did, in ms.
+    /// Returns the time from which the effect of the call is visible, in ms.
     fn seen_at(&self) -> u64 {
         self.field("done_at").and_then(Value::as_u64).unwrap_or_else(|| self.answered_at())
     }
 
-    /// Whether this is a new message of the draft that reached the chat and whose answer was lost.
+    /// Returns whether this is a new message of the draft that reached the chat and whose reply was lost.
     pub fn is_lost_draft(&self) -> bool {
         self.makes_message() && !self.is_final() && self.is_lost()
     }
 
-    /// Whether the call was done and its answer never came.
+    /// Returns whether the call took effect and its reply was lost.
     pub fn is_lost(&self) -> bool {
         [FaultKind::LostReply, FaultKind::Hang].map(FaultKind::as_str).contains(&self.answer())
     }
 
-    /// The seconds that the server asked to wait, if it did.
+    /// Returns the seconds that the server asked to wait, if it did.
     pub fn wait_s(&self) -> Option<u64> {
         let (kind, wait) = self.answer().split_once(':')?;
         (kind == FaultKind::RateLimit.as_str()).then(|| wait.strip_suffix('s')?.parse().ok())?
     }
 
-    /// The error of the call, or an empty text.
+    /// Returns the error of the call, or an empty text.
     fn answer(&self) -> &str {
         self.text("answer")
     }

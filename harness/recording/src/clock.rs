@@ -1,4 +1,4 @@
-//! The clock of the machine, which may say any time: one without a battery begins in 1970, and one that is set wrong
+//! Reads the clock of the machine, which may have any time: one without a battery begins in 1970, and a wrongly set one
 //! may be before that, or after the year 9999.
 
 use std::io;
@@ -9,7 +9,7 @@ use jiff::Timestamp;
 /// The first second after the year 9999, which dates with four digits can't show.
 const AFTER_9999: Duration = Duration::from_secs(253_402_300_800);
 
-/// Returns the time since 1970; zero on a clock that is before that.
+/// Returns the time since 1970; zero if the clock is before that.
 pub fn since_1970() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
@@ -19,18 +19,18 @@ pub fn today() -> String {
     day(SystemTime::now())
 }
 
-/// Returns the day of a time (UTC), `YYYY-MM-DD`; the first or the last one that there is for a time beyond them.
+/// Returns the day of a time (UTC), `YYYY-MM-DD`; the nearest possible date for a time out of range.
 pub fn day(time: SystemTime) -> String {
     let nearest = if time < UNIX_EPOCH { Timestamp::MIN } else { Timestamp::MAX };
     Timestamp::try_from(time).unwrap_or(nearest).strftime("%Y-%m-%d").to_string()
 }
 
-/// Checks that the time can be the date of an answer by HTTP. `hyper` puts it into every answer, and panics where it
-/// can't.
+/// Checks that the time can be the date of an HTTP response, because `hyper` puts it into every response, and panics if
+/// it can't.
 ///
 /// # Errors
 ///
-/// [`io::ErrorKind::Unsupported`] when the clock is before 1970 or after 9999.
+/// [`io::ErrorKind::Unsupported`] if the clock is before 1970 or after 9999.
 pub fn check() -> io::Result<()> {
     check_time(SystemTime::now())
 }

@@ -1,4 +1,4 @@
-//! A recording of a coding agent on disk, and how it is read and written.
+//! Recordings of a coding agent on disk, with their reader and writer.
 //!
 #![doc = include_str!("../README.md")]
 #![warn(missing_debug_implementations)]

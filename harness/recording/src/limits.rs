@@ -1,11 +1,12 @@
-//! Every limit on what scenarios, captures and programs bring, with its default, and the checks of an input.
+//! Every limit on scenarios, captures and programs, with its default, and the checks of an input.
 //!
-//! `docs/limits.md` lists them with what happens at each; `tests/commands/limits.rs` compares the page with
-//! these values. The ranges of the keys of a scenario are in `scenario/bounds.rs`: they are part of the
-//! format, as the ranges of a plan and of its faults are below.
+//! `docs/limits.md` lists them with their effects; `tests/commands/limits.rs` compares the page with these values. The
+//! ranges of the keys of a scenario are in `scenario/bounds.rs`, because they are part of the format, like the ranges
+//! of a plan and of its faults below.
 //!
-//! A replay keeps its whole trace in memory, and a few bytes of input, such as a blank line, take a thousand there. JSON takes
-//! up to a hundred times its length once it is parsed, as `[0,0]` does; [`parsed_bytes`] and [`json_bytes`] say how much.
+//! A replay keeps its whole trace in memory, where a few bytes of input, such as a blank line, take a thousand. JSON
+//! takes up to a hundred times its length once it is parsed, as `[0,0]` does; [`parsed_bytes`] and [`json_bytes`]
+//! compute the size.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,14 +15,14 @@ use std::time::Duration;
 use clitape_gateway::ByteSize;
 use serde_json::{Map, Value};
 
-/// The limits on the output of one program. A program that exceeds one is ended, and the rest is not kept.
+/// The limits on the output of one program. A program that exceeds one is ended, and the rest of its output is dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutputLimits {
-    /// Bytes of its stdout, and as many of its stderr.
+    /// The bytes of its stdout, and as many of its stderr.
     pub bytes: ByteSize,
-    /// Bytes of a line.
+    /// The bytes of a line.
     pub line: ByteSize,
-    /// Lines of each of the two, and reads in which they come.
+    /// The lines of each of the two, and the reads in which they come.
     pub lines: u64,
 }
 
@@ -33,8 +34,7 @@ impl OutputLimits {
     pub const COMPARED: Self =
         Self { bytes: ByteSize::mib(32), line: ByteSize::mib(16), lines: 500_000 };
 
-    /// The limits of a program whose bytes alone are counted: a line may be as long as they allow, and as
-    /// many lines.
+    /// Returns the limits of a program whose bytes alone are counted: lines may be as long and as many as these allow.
     pub const fn within(bytes: ByteSize) -> Self {
         Self { bytes, line: bytes, lines: bytes.get() }
     }
@@ -46,20 +46,20 @@ impl Default for OutputLimits {
     }
 }
 
-/// How long a CLI may take for one run that is recorded, whatever its scenario allows.
+/// The time that a CLI may take for one recorded run, whatever its scenario allows.
 pub const RECORDED_TIME: Duration = Duration::from_secs(86_400);
-/// How long `claude --version` may take.
+/// The time that `claude --version` may take.
 pub const VERSION_TIME: Duration = Duration::from_secs(30);
-/// Bytes that `claude --version` may print on stdout, and as many on stderr.
+/// The bytes that `claude --version` may print on stdout, and as many on stderr.
 pub const VERSION_OUTPUT: ByteSize = ByteSize::mib(1);
-/// How long npm may take to install a CLI.
+/// The time that npm may take to install a CLI.
 pub const INSTALL_TIME: Duration = Duration::from_secs(900);
-/// Bytes that npm may print on stdout while it installs a CLI, and as many on stderr.
+/// The bytes that npm may print on stdout while it installs a CLI, and as many on stderr.
 pub const INSTALL_OUTPUT: ByteSize = ByteSize::mib(1);
 /// The time that a program of `clitape compare` may take for one replay.
 pub const COMPARED_TIME: Duration = Duration::from_secs(60);
 
-/// Bytes of memory that all other programs of a command can make clitape keep.
+/// The bytes of memory that the output of all other programs of a command may take.
 pub const KEPT: ByteSize = ByteSize::mib(256);
 
 /// The limits of one replay of a program of `clitape compare`.
@@ -67,33 +67,33 @@ pub const KEPT: ByteSize = ByteSize::mib(256);
 pub struct CallLimits {
     /// The time that it may take.
     pub time: Duration,
-    /// What it may print.
+    /// The limits on its output.
     pub output: OutputLimits,
-    /// Bytes of memory that what all programs print may take at a time; the command names them.
+    /// The bytes of memory that the output of all programs may take at a time, set by the command.
     pub kept: ByteSize,
 }
 
 impl CallLimits {
-    /// The limits where no others are named.
+    /// The limits of a command without its own.
     pub const DEFAULT: Self =
         Self { time: COMPARED_TIME, output: OutputLimits::COMPARED, kept: KEPT };
 }
 
-/// How long a check of `clitape test` may go on without the end of a replay, before it counts as one that hangs. A
-/// replay takes milliseconds, so that a slow machine does not reach it, and neither do many plans.
+/// The time for which a check of `clitape test` may run without the end of a replay before it counts as hanging. A
+/// replay takes milliseconds, so that neither a slow machine nor many plans reach it.
 pub const CHECK_TIME: Duration = Duration::from_secs(120);
 
-/// Bytes of a recording or a capture that is replayed; every file that is read has the limit
+/// The bytes of a recording or a capture that is replayed; every file that is read has the limit
 /// [`crate::files::LARGEST`] as well.
 pub const CAPTURE: ByteSize = ByteSize::mib(64);
-/// Lines of what is replayed, and pieces that a plan cuts it into, with the lines of the host.
+/// The lines of a replayed input, and the pieces into which a plan cuts it, with the lines of the host.
 pub const PIECES: u64 = 500_000;
-/// Seeded plans that a scenario may ask for.
+/// The seeded plans that a scenario may ask for.
 pub const PLANS: u64 = 10_000;
-/// Channels that a scenario may have.
+/// The channels that a scenario may have.
 pub const CHANNELS: u64 = 50;
 
-/// How much work a scenario may ask of a command that replays it.
+/// The limits on the work that a scenario may ask of a command that replays it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplayLimits {
     /// The most seeded plans.
@@ -108,22 +108,22 @@ impl Default for ReplayLimits {
     }
 }
 
-/// Bytes that the files of a scenario's workspace may have together.
+/// The bytes that the files of a scenario's workspace may have together.
 pub const WORKSPACE_BYTES: ByteSize = ByteSize::mib(256);
-/// Files, folders and links that a scenario's workspace may have.
+/// The files, folders and links that a scenario's workspace may have.
 pub const WORKSPACE_FILES: usize = 100_000;
-/// Lines that all `{{lines:N}}` of a `model.toml` may ask for, about 6.5 MB of text.
+/// The lines that all `{{lines:N}}` of a `model.toml` may ask for, about 6.5 MB of text.
 pub const MODEL_LINES: usize = 100_000;
-/// Bytes of a request to the scripted model, as many as the API takes.
+/// The bytes of a request to the scripted model, as many as the API takes.
 pub const MODEL_REQUEST: ByteSize = ByteSize::mib(32);
 
 /// The longest pause before a piece of a plan, and before a line of the host, in ms.
 pub const PAUSE_MS: u64 = 86_400_000;
-/// Faults of a plan.
+/// The number of faults of a plan.
 pub const FAULTS: usize = 1_000;
-/// Seconds that a fault `rate-limit` may ask to wait.
+/// The seconds that a fault `rate-limit` may ask to wait.
 pub const FAULT_WAIT_S: u64 = 86_400;
-/// Milliseconds that a fault `slow` may take.
+/// The milliseconds that a fault `slow` may take.
 pub const FAULT_SLOW_MS: u64 = 3_600_000;
 
 static MOST_BYTES: AtomicU64 = AtomicU64::new(CAPTURE.get());
@@ -132,35 +132,35 @@ static MOST_PIECES: AtomicU64 = AtomicU64::new(PIECES);
 /// The part of an input that exceeds a limit.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
-    /// Its bytes.
+    /// The input has too many bytes.
     #[error(
         "{path} has {bytes} bytes, and {most} are the most that is taken; raise the limit with `--max-input`"
     )]
     Bytes {
         /// The file.
         path: PathBuf,
-        /// How many it has.
+        /// The number of bytes.
         bytes: usize,
         /// The limit.
         most: ByteSize,
     },
-    /// Its lines, or the pieces that a plan cuts it into, with the lines of the host.
+    /// The input has too many lines, or a plan cuts it into too many pieces, with the lines of the host.
     #[error(
         "{path} has {count} {what}, and {most} are the most that is taken; raise the limit with `--max-pieces`"
     )]
     Pieces {
         /// The file.
         path: PathBuf,
-        /// `lines` or `pieces`.
+        /// The counted parts, `lines` or `pieces`.
         what: &'static str,
-        /// How many it has.
+        /// The number of these parts.
         count: u64,
         /// The limit.
         most: u64,
     },
 }
 
-/// Sets how many bytes an input may have, and how many lines and pieces.
+/// Sets the largest number of bytes of an input, and of its lines and pieces.
 pub fn set_most_input(bytes: ByteSize, pieces: u64) {
     MOST_BYTES.store(bytes.get(), Ordering::Relaxed);
     MOST_PIECES.store(pieces, Ordering::Relaxed);
@@ -170,7 +170,7 @@ pub fn set_most_input(bytes: ByteSize, pieces: u64) {
 ///
 /// # Errors
 ///
-/// [`InputError`] when they are too many.
+/// [`InputError`] if they are too many.
 pub fn check_input(path: &Path, bytes: &[u8]) -> Result<(), InputError> {
     let most = ByteSize::bytes(MOST_BYTES.load(Ordering::Relaxed));
     if most.is_below(bytes.len()) {
@@ -180,12 +180,12 @@ pub fn check_input(path: &Path, bytes: &[u8]) -> Result<(), InputError> {
     check_count(path, "lines", lines as u64)
 }
 
-/// Checks the number of the pieces that a plan cuts the file at `path` into, with the host's lines, which cut
+/// Checks the number of the pieces into which a plan cuts the file at `path`, including the host's lines, which cut
 /// pieces too.
 ///
 /// # Errors
 ///
-/// [`InputError`] when they are too many.
+/// [`InputError`] if they are too many.
 pub fn check_pieces(path: &Path, count: u64) -> Result<(), InputError> {
     check_count(path, "pieces", count)
 }
@@ -217,14 +217,14 @@ pub fn map_bytes(map: &Map<String, Value>) -> usize {
         + map.iter().map(|(key, value)| key.capacity() + heap(value)).sum::<usize>()
 }
 
-/// The bytes of an object's table, its slots aside.
+/// The bytes of an object's table, without its slots.
 const TABLE: usize = 16;
 /// The bytes of a slot of an object's table.
 const SLOT: usize = 9;
-/// The bytes of a member of an object, its value aside.
+/// The bytes of a member of an object, without its value.
 const MEMBER: usize = 32;
 
-/// The bytes that a value has beside its own place.
+/// Returns the bytes of a value besides its own place.
 fn heap(value: &Value) -> usize {
     match value {
         Value::String(text) => text.capacity(),
@@ -239,7 +239,7 @@ fn heap(value: &Value) -> usize {
 
 /// Returns the most bytes of memory that a JSON text takes once it is parsed.
 pub fn parsed_bytes(text: &[u8]) -> usize {
-    // Lists and objects of one member have room for four; longer ones may be half empty.
+    // Lists and objects with one member have room for four; longer ones may be half empty.
     let member = SLOT + MEMBER + size_of::<Value>();
     let [list, object] = [4 * size_of::<Value>(), TABLE + 4 * member];
     let of = |byte: &u8| match byte {
@@ -257,7 +257,7 @@ mod tests {
 
     use super::*;
 
-    /// Compares the estimate of a text with the value that it is parsed to; both are at least `least`.
+    /// Compares the estimate for a text with the size of the parsed value; both are at least `least`.
     fn check(text: &str, least: usize) {
         let value: Value = serde_json::from_str(text).expect("JSON");
         let (parsed, real) = (parsed_bytes(text.as_bytes()), json_bytes(&value));

@@ -1,9 +1,9 @@
-//! Names that become folders and files: of scenarios, CLI versions and the files of a cassette. Names of issues, which
-//! shells complete.
+//! The names that become folders and files: of scenarios, CLI versions and the files of a cassette; and the names of
+//! issues, which shells complete.
 //!
-//! Each is checked once, where it comes in (an argument, a TOML file, a folder's entry, what a CLI
-//! says of itself), and only these types but [`Issue`] are joined to a path. No name of theirs is absolute, leads
-//! to a parent folder, is hidden, or means a device on some system.
+//! Each name is checked once, where it comes in (an argument, a TOML file, a folder's entry, the output of a CLI), and
+//! only these types but [`Issue`] are joined to a path. None of their names is absolute, leads to a parent folder, is
+//! hidden, or is that of a device on some system.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -14,34 +14,34 @@ use serde::{Deserialize, Serialize};
 
 use crate::text::{Keep, plain, truncate};
 
-/// Why a text can't be a name.
+/// The errors of a text that can't be a name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// It can't be the name of a scenario.
+    /// The text can't be the name of a scenario.
     #[error(
         "`{}` can't be the name of a scenario; write up to {LONGEST} small letters, digits and hyphens that name no device, such as `late-edit`",
         shown(.0)
     )]
     Scenario(String),
-    /// It can't be the version of a CLI.
+    /// The text can't be the version of a CLI.
     #[error(
         "`{}` can't be the version of a CLI; write up to {LONGEST} letters, digits, `.`, `-` and `+`, a digit first, such as `2.1.329`",
         shown(.0)
     )]
     Version(String),
-    /// It can't be the name of a subject.
+    /// The text can't be the name of a subject.
     #[error(
         "`{}` can't be the name of a subject; write up to {LONGEST} small letters, digits and hyphens that name no device, such as `my-gateway`",
         shown(.0)
     )]
     Subject(String),
-    /// It can't be the name of an issue.
+    /// The text can't be the name of an issue.
     #[error(
         "`{}` can't be the name of an issue; write up to {LONGEST} letters, digits, `.`, `_`, `-`, `/` and `#`, a letter or digit first, such as `openclaw#80046`",
         shown(.0)
     )]
     Issue(String),
-    /// It is none of the files of a cassette.
+    /// The text is not the name of a cassette's file.
     #[error(
         "`{}` is no file of a cassette; there are {}, and those of further runs such as stdout.2.jsonl",
         shown(.0),
@@ -50,15 +50,15 @@ pub enum NameError {
     CassetteFile(String),
 }
 
-/// Longest name of a scenario or a version, in characters; every file system takes as many.
+/// The longest name of a scenario or a version, in characters; every file system accepts this length.
 const LONGEST: usize = 80;
 
-/// The start of a refused name, safe to print, because anybody may have chosen it.
+/// Returns the start of a refused name, safe to print, because it may come from anywhere.
 fn shown(name: &str) -> String {
     plain(&truncate(name, LONGEST, Keep::Start))
 }
 
-/// Names that mean a device on Windows, whatever follows a dot.
+/// The names of devices on Windows, with any ending.
 const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
 
 fn is_device(name: &str) -> bool {
@@ -68,9 +68,9 @@ fn is_device(name: &str) -> bool {
     DEVICES.contains(&name) || numbered("com") || numbered("lpt")
 }
 
-/// The name of a scenario, which is that of its folder: `late-edit`.
+/// The name of a scenario and of its folder: `late-edit`.
 ///
-/// Small letters only, so that no two names are one on a file system that ignores case.
+/// It has small letters only, so that no two names are equal on a file system that ignores case.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ScenarioName(String);
@@ -85,14 +85,14 @@ pub struct SubjectName(String);
 #[serde(try_from = "String", into = "String")]
 pub struct CliVersion(String);
 
-/// The name of an issue that a scenario guards, in whatever tracker it is: `openclaw#80046`.
+/// The name of an issue that a scenario guards, in any tracker: `openclaw#80046`.
 ///
-/// No shell gives any of its characters a meaning, so that it completes as it is.
+/// None of its characters has a meaning in a shell, so that it completes unquoted.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Issue(String);
 
-/// Whether a text is small letters, digits and hyphens, and means no device.
+/// Returns whether a text has only small letters, digits and hyphens, and is not the name of a device.
 fn is_plain_name(name: &str) -> bool {
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     name.chars().all(allowed)
@@ -155,11 +155,11 @@ impl FromStr for Issue {
     }
 }
 
-/// The traits of these names: they are read as their text.
+/// Implements the traits of these names, which are read and shown as text.
 macro_rules! reads_as_text {
     ($name:ident) => {
         impl $name {
-            /// The name as text.
+            /// Returns the name as text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -234,7 +234,7 @@ impl CliVersion {
 pub enum CassettePart {
     /// The bytes of stdout.
     Stdout,
-    /// When they were read.
+    /// The times at which they were read.
     Timeline,
     /// The bytes of stderr.
     Stderr,
@@ -244,7 +244,7 @@ pub enum CassettePart {
     Transcript,
     /// The messages that a further run first sent to the model.
     History,
-    /// The bytes of stdout before replacements. Only their hash is kept; there is no such file.
+    /// The bytes of stdout before replacements. Only their hash is stored; this part has no file.
     RawStdout,
 }
 
@@ -259,7 +259,7 @@ impl CassettePart {
         Self::RawStdout,
     ];
 
-    /// Its name: the text before and after the number of a further run.
+    /// Returns the name in two parts: the text before and after the number of a further run.
     fn name(self) -> (&'static str, &'static str) {
         match self {
             Self::Stdout => ("stdout", ".jsonl"),
@@ -278,7 +278,7 @@ pub const MOST_RUNS: usize = 99;
 
 /// A file of a cassette, by its content and its run: `stdout.jsonl`, `stdout.2.jsonl`.
 ///
-/// The keys of `[sha256]` in `cassette.toml` are these, so that no key can name another file.
+/// They are the keys of `[sha256]` in `cassette.toml`, so that no key can name another file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct CassetteFile {
@@ -287,22 +287,22 @@ pub struct CassetteFile {
 }
 
 impl CassetteFile {
-    /// The file of `part` that run `run` left; runs count from 1.
+    /// Returns the file of `part` that run `run` left; runs count from 1.
     pub fn new(part: CassettePart, run: usize) -> Self {
         Self { part, run }
     }
 
-    /// Its content.
+    /// Returns the content of the file.
     pub fn part(&self) -> CassettePart {
         self.part
     }
 
-    /// Its place in the cassette's folder; `None` for a part that is only hashed.
+    /// Returns the path in the cassette's folder; `None` for a part that is only hashed.
     pub fn path(&self, cassette: &Path) -> Option<PathBuf> {
         (self.part != CassettePart::RawStdout).then(|| cassette.join(self.to_string()))
     }
 
-    /// The names of a first run's files.
+    /// Lists the names of a first run's files.
     fn known() -> String {
         CassettePart::ALL.map(|part| Self::new(part, 1).to_string()).join(", ")
     }
@@ -332,14 +332,14 @@ impl FromStr for CassetteFile {
                     Some(run) => run.parse().ok().filter(|n| (2..=MOST_RUNS).contains(n)),
                 }?;
                 let file = Self { part, run };
-                // `stdout.02.jsonl` means nothing else than `stdout.2.jsonl`, so it is no name.
+                // The name `stdout.02.jsonl` is refused, because it could only mean `stdout.2.jsonl`.
                 (file.to_string() == name).then_some(file)
             })
             .ok_or_else(|| NameError::CassetteFile(name.to_owned()))
     }
 }
 
-/// In the order of their names, as `cassette.toml` lists them.
+/// Orders files by their names, as `cassette.toml` lists them.
 impl Ord for CassetteFile {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.to_string().cmp(&other.to_string())
@@ -370,7 +370,7 @@ impl From<CassetteFile> for String {
 mod tests {
     use super::*;
 
-    /// Texts that are not allowed as any name.
+    /// The texts that are refused as any name.
     const HOSTILE: [&str; 24] = [
         "",
         ".",

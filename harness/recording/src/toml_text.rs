@@ -1,4 +1,4 @@
-//! Reads TOML that a person writes, and says a mistake in it in the words of TOML, with its line.
+//! Reads TOML that a person writes, and describes a mistake in the words of TOML, with its line.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 
 use crate::text::{did_you_mean, near};
 
-/// Words of serde's messages that name types of Rust, and what a person writes instead of them. The longer ones come
+/// The words of serde's messages that name types of Rust, and their replacements for people. The longer ones come
 /// first.
 const TYPES: [(&str, &str); 14] = [
     ("internally tagged enum ", "a table"),
@@ -25,7 +25,7 @@ const TYPES: [(&str, &str); 14] = [
     ("unit", "nothing"),
 ];
 
-/// Types of numbers in serde's messages.
+/// The types of numbers in serde's messages.
 const NUMBERS: [&str; 10] =
     ["u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64", "isize"];
 
@@ -33,9 +33,9 @@ const NUMBERS: [&str; 10] =
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {what}")]
 pub struct TomlMistake {
-    /// The line, from 1.
+    /// The number of the line, from 1.
     pub line: usize,
-    /// What is wrong there.
+    /// The mistake in words.
     pub what: String,
 }
 
@@ -43,7 +43,7 @@ pub struct TomlMistake {
 ///
 /// # Errors
 ///
-/// [`TomlMistake`], when it is no TOML, or has other keys or values than `T`.
+/// [`TomlMistake`] if the text is not TOML, or has other keys or values than `T`.
 pub fn parse_toml<T: DeserializeOwned>(text: &str) -> Result<T, TomlMistake> {
     toml::from_str(text).map_err(|error: toml::de::Error| TomlMistake {
         line: line_of::<T>(text, &error),
@@ -51,10 +51,10 @@ pub fn parse_toml<T: DeserializeOwned>(text: &str) -> Result<T, TomlMistake> {
     })
 }
 
-/// The line of an error, from 1.
+/// Returns the line of an error, from 1.
 ///
-/// For a mistake in one of several tables of a list, such as the second `[[channel]]`, the parser may say the place of
-/// the first one. The table that has the mistake is the last of the shortest beginning of the file that gives the same
+/// For a mistake in one of several tables of a list, such as the second `[[channel]]`, the parser may report the place
+/// of the first one. The table with the mistake is the last of the shortest beginning of the file that gives the same
 /// error.
 fn line_of<T: DeserializeOwned>(text: &str, error: &toml::de::Error) -> usize {
     let number = |offset: usize| text[..offset].matches('\n').count() + 1;
@@ -80,20 +80,20 @@ fn line_of<T: DeserializeOwned>(text: &str, error: &toml::de::Error) -> usize {
     lines.skip(1).find(|(_, line)| has_word(line)).map_or(first, |(below, _)| first + below)
 }
 
-/// Whether a line sets this key.
+/// Returns whether a line sets this key.
 fn is_key(line: &str, key: &str) -> bool {
     let line = line.trim_start();
     line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('='))
 }
 
-/// Whether a line has this text as a value.
+/// Returns whether a line has this text as a value.
 fn is_value(line: &str, value: &str) -> bool {
     line.split_once('=').is_some_and(|(_, rest)| {
         ['"', '\''].iter().any(|mark| rest.contains(&format!("{mark}{value}{mark}")))
     })
 }
 
-/// serde's message without names of types of Rust, with the name that a misspelt one may mean.
+/// Returns serde's message without names of types of Rust, with the name that a misspelt one may mean.
 fn in_words(message: &str) -> String {
     let message = match message.strip_prefix("unknown variant") {
         Some(rest) => format!("unknown value{rest}"),
@@ -108,7 +108,7 @@ fn in_words(message: &str) -> String {
     format!("{before}expected {}", without_types(expected))
 }
 
-/// What was expected, in the words of TOML.
+/// Describes the expected value in the words of TOML.
 fn without_types(expected: &str) -> Cow<'_, str> {
     if expected.strip_prefix("a nonzero ").is_some_and(|number| NUMBERS.contains(&number)) {
         return "a whole number other than 0".into();
@@ -122,7 +122,7 @@ fn without_types(expected: &str) -> Cow<'_, str> {
     let found = TYPES.iter().find_map(|(rust, word)| Some((expected.strip_prefix(rust)?, *word)));
     match found {
         Some((rest, word)) => {
-            // The name of a type is one word; what follows it says more.
+            // The name of a type is one word; details may follow it.
             let more = rest.split_once(' ').map(|(_, more)| format!(" {more}")).unwrap_or_default();
             format!("{word}{more}").into()
         }
@@ -139,7 +139,7 @@ mod tests {
 
     const HEAD: &str = "title = 't'\nabout = 'a'\n[record]\nprompt = 'p'\n";
 
-    /// The line and the sentence of the mistake in a `scenario.toml`.
+    /// Reads a `scenario.toml`, and compares the line and the sentence of its mistake.
     fn check(text: &str, expect: &str) {
         let folder = tempfile::tempdir().unwrap();
         let dir = folder.path().join("scenario");

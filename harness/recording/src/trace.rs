@@ -1,10 +1,8 @@
-//! The trace: one ordered list of entries, the schema every part of the harness speaks.
+//! The trace: one ordered list of entries, in the schema that all parts of the harness share.
 //!
-//! `schemas/trace.json` states it. One JSON object a line, keys in the order `at`, `lane`, `kind`,
-//! `data`.
-//!
-//! An [`Entry`] has a headline, which a timeline line, a sentence and a diff show of it. [`Entries`] know where those of each
-//! lane are, because the rules ask for lanes again and again.
+//! `schemas/trace.json` defines it. It has one JSON object a line, with the keys in the order `at`, `lane`, `kind`,
+//! `data`. An [`Entry`] has a headline for timelines, sentences and diffs. [`Entries`] index the entries of each lane,
+//! because the rules ask for lanes again and again.
 
 use std::borrow::Cow;
 use std::ops::{Deref, DerefMut};
@@ -18,24 +16,24 @@ use serde_json::{Map, Value};
 use crate::limits::map_bytes;
 use crate::text::{Keep, plain, truncate, width};
 
-/// One thing that happened.
+/// One event of a replay.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(from = "EntryLine")]
 pub struct Entry {
     /// Virtual milliseconds since the replay began.
     pub at: u64,
-    /// Where it happened.
+    /// The lane of the event.
     pub lane: Lane,
     /// The kind of the event; each lane has its own kinds.
     pub kind: Cow<'static, str>,
-    /// Its particulars. Traces share those of entries that say the same.
+    /// The fields of the event. Equal fields are shared between traces.
     pub data: Arc<Map<String, Value>>,
-    /// The turn that the particulars name, because many rules ask for it.
+    /// The turn in the fields, because many rules ask for it.
     #[serde(skip)]
     turn: u32,
 }
 
-/// An entry as a line of a trace says it.
+/// An entry in the form of a line of a trace.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct EntryLine {
@@ -57,7 +55,7 @@ pub fn entry_bytes(entry: &Entry) -> usize {
 }
 
 impl Entry {
-    /// Something that happened at `at`, in virtual milliseconds since the replay began.
+    /// Makes the entry of an event at `at`, in virtual milliseconds since the replay began.
     pub fn new(
         at: u64,
         lane: Lane,
@@ -65,7 +63,7 @@ impl Entry {
         data: impl Into<Arc<Map<String, Value>>>,
     ) -> Self {
         let data = data.into();
-        // An entry of a bus has the id of its run, and any other one the turn itself, from the second on.
+        // The entries of a bus have the id of their run; any other one has the turn itself, from the second on.
         let said = data.iter().find_map(|(key, value)| match (key.as_str(), value) {
             ("turn", Value::Number(turn)) => turn.as_u64(),
             ("run_id", Value::String(id)) => id.strip_prefix("run-")?.parse().ok(),
@@ -75,56 +73,56 @@ impl Entry {
         Self { at, lane, kind: kind.into(), data, turn }
     }
 
-    /// The same at another time.
+    /// Returns the entry at another time.
     #[must_use]
     pub fn at_time(&self, at: u64) -> Self {
         Self { at, ..self.clone() }
     }
 
-    /// The entry as one line of JSON, without LF.
+    /// Returns the entry as one line of JSON, without LF.
     #[allow(clippy::expect_used, reason = "the state is impossible")]
     pub fn to_line(&self) -> String {
         serde_json::to_string(self).expect("maps with string keys and plain values serialise")
     }
 
-    /// The turn to which an entry of the bus, of a chat or of an event stream belongs, from 1.
+    /// Returns the turn to which an entry of the bus, of a chat or of an event stream belongs, from 1.
     pub fn turn(&self) -> u64 {
         self.turn.into()
     }
 
-    /// The particulars, to be changed; entries that shared them with this one keep theirs. The turn stays the same.
+    /// Returns the fields, to be changed; entries that shared them keep theirs. The turn stays the same.
     pub fn data_mut(&mut self) -> &mut Map<String, Value> {
         Arc::make_mut(&mut self.data)
     }
 
-    /// The particulars as a value of their own.
+    /// Returns a copy of the fields as a JSON value.
     pub fn value(&self) -> Value {
         Value::Object(Map::clone(&self.data))
     }
 
-    /// A field of the particulars.
+    /// Returns a field; `None` if it is missing.
     pub fn field(&self, key: &str) -> Option<&Value> {
-        // The few fields of an entry are found sooner one by one than by their hashes.
+        // A linear search over the few fields of an entry is faster than a lookup by hash.
         self.data.iter().find(|(name, _)| *name == key).map(|(_, value)| value)
     }
 
-    /// A field that is text; empty when it is not there.
+    /// Returns a field that is text; empty if it is missing or has another type.
     pub fn text(&self, key: &str) -> &str {
         self.field(key).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Whether the two entries are the same but for their times.
+    /// Returns whether two entries are equal except for their times.
     pub fn same_but_time(&self, other: &Self) -> bool {
         self.lane == other.lane && self.kind == other.kind && self.data == other.data
     }
 }
 
-/// Puts entries in the order of their turns: one may begin while the chat still delivers the one before.
+/// Sorts entries by their turns, because a turn may begin while the chat still delivers the one before.
 pub fn sort_by_turn(entries: &mut [&Entry]) {
     entries.sort_by_key(|entry| entry.turn());
 }
 
-/// The map of a value made with `json!({…})`.
+/// Returns the map of a value made with `json!({…})`; empty for another value.
 pub fn object(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(map) => map,
@@ -132,7 +130,7 @@ pub fn object(value: Value) -> Map<String, Value> {
     }
 }
 
-/// A time as the whole milliseconds of an entry.
+/// Converts a time to the whole milliseconds of an entry.
 pub fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
@@ -173,7 +171,7 @@ pub enum Lane {
 }
 
 impl Lane {
-    /// All lanes, in the order data takes.
+    /// All lanes, in the order in which data passes them.
     pub const ALL: [Self; 7] = [
         Self::Read,
         Self::Lifecycle,
@@ -184,22 +182,22 @@ impl Lane {
         Self::Session,
     ];
 
-    /// The word in the trace.
+    /// Returns the word in the trace.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
 }
 
-/// The entries of a trace, in the order in which things happened.
+/// The entries of a trace, in order.
 #[derive(Debug, Clone)]
 pub struct Entries {
     all: Vec<Entry>,
-    /// The indices of the entries of each lane, once somebody has asked for one since the last change.
+    /// The indexes of the entries of each lane, computed at the first request after a change.
     by_lane: OnceLock<[Vec<usize>; Lane::ALL.len()]>,
 }
 
 impl Entries {
-    /// Those of one lane.
+    /// Returns the entries of one lane, in order.
     pub fn lane(&self, lane: Lane) -> impl Iterator<Item = &Entry> {
         let by_lane = self.by_lane.get_or_init(|| {
             let mut by_lane = [const { Vec::new() }; Lane::ALL.len()];
@@ -266,8 +264,8 @@ impl<'e> IntoIterator for &'e Entries {
 /// The most columns of a text that is quoted in a headline.
 const QUOTED: usize = 72;
 
-/// The most useful fields of each kind, in the order they are shown. Strings of a key with `"`
-/// are quoted; `?` shows the key's name when it is true.
+/// The most useful fields of each kind, in the order in which they are shown. Strings of a key with `"` are quoted; `?`
+/// shows the key's name if the value is true.
 const FIELDS: [(&str, &[&str]); 47] = [
     ("chunk", &["bytes"]),
     ("written", &["bytes"]),
@@ -319,18 +317,19 @@ const FIELDS: [(&str, &[&str]); 47] = [
 ];
 
 impl Entry {
-    /// The entry in a few words, on one line, safe to be printed.
+    /// Describes the entry in a few words, on one line, safe to be printed.
     pub fn headline(&self) -> String {
         self.words() + &self.refusal()
     }
 
-    /// The headline on lines of at most `columns`: its words are cut, and the sentence of a refusal is whole.
+    /// Returns the headline on lines of at most `columns`: its words are cut, and the sentence of a refusal is whole.
     pub fn headline_lines(&self, columns: usize) -> Vec<String> {
         let words = truncate(&self.words(), columns, Keep::Start).into_owned();
         [vec![words], self.refusal_lines(columns)].concat()
     }
 
-    /// The mark of a refused call on lines of at most `columns`, but for a longer word; none for other entries.
+    /// Returns the mark of a refused call on lines of at most `columns`, unless a word is longer; empty for other
+    /// entries.
     pub fn refusal_lines(&self, columns: usize) -> Vec<String> {
         let mut lines: Vec<String> = Vec::new();
         for word in self.refusal().split_whitespace() {
@@ -350,7 +349,8 @@ impl Entry {
         self.lane == Lane::Telegram && !self.text("refused").is_empty()
     }
 
-    /// The mark of a call that the chat's server refused, with the server's whole sentence; empty for other entries.
+    /// Returns the mark of a call that the chat's server refused, with the server's whole sentence; empty for other
+    /// entries.
     pub fn refusal(&self) -> String {
         match self.is_refused() {
             true => format!(" → refused: {}", plain(self.text("refused"))),
@@ -358,7 +358,7 @@ impl Entry {
         }
     }
 
-    /// The entry in a few words, without the sentence of a refusal.
+    /// Describes the entry in a few words, without the sentence of a refusal.
     fn words(&self) -> String {
         let kind = self.kind.as_ref();
         let fields = FIELDS.iter().find(|(name, _)| *name == kind).map(|(_, fields)| *fields);
@@ -373,7 +373,7 @@ impl Entry {
                 words.push(quote(&value.to_string(), false));
             }
         }
-        // A notice has fields of its own.
+        // A notice has other fields each time.
         if kind == "notice" {
             let rest =
                 self.data.iter().filter(|(key, _)| !matches!(key.as_str(), "type" | "subtype"));
@@ -408,12 +408,12 @@ fn short(value: &Value) -> String {
     }
 }
 
-/// The text; a long one without its middle.
+/// Returns the text; a long one without its middle.
 pub fn shortened(text: &str) -> String {
     truncate(text, QUOTED, Keep::Ends).into_owned()
 }
 
-/// The text on one line, cut in the middle; in quotes, or with blanks for its line breaks.
+/// Returns the text on one line, cut in the middle; in quotes, or with blanks for its line breaks.
 fn quote(text: &str, quoted: bool) -> String {
     let cut = shortened(text);
     if quoted {

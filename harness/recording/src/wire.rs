@@ -1,8 +1,9 @@
 //! The lines that a host and the CLI write to each other: messages, requests of both sides and their answers.
 //!
-//! Each record has one reader and one writer here, for all crates of the harness. They use `serde_json` alone and not
-//! the parser of `clitape_stream`, because that is the code under test. Fields are found by their names, in any order;
-//! requests and answers keep their whole body as it was written, so that subtypes which have no type here lose nothing.
+//! Each record has one reader and one writer here, for all crates of the harness. They use `serde_json` alone rather
+//! than the parser of `clitape_stream`, because that is the code under test. Fields are found by their names, in any
+//! order; requests and answers keep their whole body as it was written, so that subtypes without a type here are
+//! preserved.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 /// The type of a record with a message.
 const MESSAGE: &str = "user";
-/// The type of a record that takes a request back.
+/// The type of a record that cancels a request.
 const CANCEL: &str = "control_cancel_request";
 
 /// A line that one side wrote.
@@ -28,7 +29,7 @@ pub enum WireLine {
     Request(ControlRequest),
     /// The answer to a request of the other side, or that answer repeated by the CLI.
     Response(ControlResponse),
-    /// The end of a request that its side takes back.
+    /// The cancellation of a request by its side.
     Cancel {
         /// The id of the request.
         request_id: String,
@@ -43,7 +44,7 @@ pub enum WireLine {
 }
 
 impl WireLine {
-    /// Reads a line, with its LF or without; `None` if it is no JSON object.
+    /// Reads a line, with its LF or without; `None` if it is not a JSON object.
     pub fn read(line: &[u8]) -> Option<Self> {
         let fields = ObjectFields::of(line)?;
         let kind = fields.text("type").unwrap_or_default();
@@ -77,7 +78,7 @@ pub fn is_control(kind: &str) -> bool {
 /// A `user` record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserMessage {
-    /// The id of the message, where its writer chose one.
+    /// The id of the message, if its writer chose one.
     pub uuid: Option<String>,
     /// The API's message, with its role and its content.
     pub message: JsonText,
@@ -127,7 +128,7 @@ impl UserMessage {
 }
 
 /// Returns true if a `user` record of the CLI repeats a message of the host. Old CLIs do not mark it, but all of their
-/// other `user` records have blocks. The output of a command of the CLI's own is marked too.
+/// other `user` records have blocks. The output of one of the CLI's own commands is marked too.
 fn is_replay(fields: &ObjectFields<'_>) -> bool {
     let message = fields.object("message");
     let text = message.text("content");
@@ -139,12 +140,12 @@ fn is_replay(fields: &ObjectFields<'_>) -> bool {
         && !is_output
 }
 
-/// The way in which a host writes messages: one of its messages, with null in the place of the content and of the uuid.
+/// The form in which a host writes messages: one of its messages, with null for the content and for the uuid.
 #[derive(Debug, Clone)]
 pub struct MessageTemplate(Value);
 
 impl MessageTemplate {
-    /// Reads a template; `None` if it is no JSON object with a message.
+    /// Reads a template; `None` if it is not a JSON object with a message.
     pub fn read(template: &str) -> Option<Self> {
         let line: Value = serde_json::from_str(template).ok()?;
         line["message"].is_object().then_some(Self(line))
@@ -189,7 +190,7 @@ const HOOK_WORD: usize = 4_096;
 /// Its `Display` is the line without its LF.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ControlRequest {
-    /// The id by which the answer names it.
+    /// The id by which the answer refers to it.
     pub request_id: String,
     /// The subtype with its fields.
     pub kind: RequestKind,
@@ -210,9 +211,9 @@ pub enum RequestKind {
     Interrupt,
     /// Another request of either side, such as `set_permission_mode`, `elicitation` or `mcp_message`.
     Other {
-        /// Its subtype; empty if it has none.
+        /// The subtype; empty if it has none.
         subtype: String,
-        /// The call that it is about.
+        /// The call that the request belongs to.
         tool_use_id: Option<String>,
     },
 }
@@ -220,9 +221,9 @@ pub enum RequestKind {
 /// The question whether a tool may run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PermissionQuestion {
-    /// The tool.
+    /// The name of the tool.
     pub tool_name: String,
-    /// The call; the versions before 2 do not name it.
+    /// The id of the call; the versions before 2 do not send it.
     pub tool_use_id: Option<String>,
     /// The input with which the tool is to run.
     pub input: JsonText,
@@ -237,9 +238,9 @@ pub struct HookCall {
     pub callback_id: String,
     /// The event, such as `PreToolUse`.
     pub event: String,
-    /// The tool, where the event is about one.
+    /// The name of the tool, if the event belongs to a call.
     pub tool_name: Option<String>,
-    /// The input of the tool, where the event is about one.
+    /// The input of the tool, if the event belongs to a call.
     pub tool_input: Option<JsonText>,
 }
 
@@ -260,7 +261,8 @@ impl ControlRequest {
         Self { request_id, kind: RequestKind::read(&body), body }
     }
 
-    /// Makes the request with which many hosts begin. It has `hooks` even if there are none, because hosts write null.
+    /// Makes the request with which many hosts begin. It has `hooks` even if the list is empty, because hosts write
+    /// null.
     pub fn initialize(
         request_id: String,
         hooks: &[RegisteredHook],
@@ -396,11 +398,11 @@ pub struct ControlResponse {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display)]
 #[strum(serialize_all = "lowercase")]
 pub enum AnswerDecision {
-    /// Yes.
+    /// The answer is yes.
     Allow,
-    /// No.
+    /// The answer is no.
     Deny,
-    /// Neither, as of a hook that lets things take their course.
+    /// The answer is neither, as from a hook that only observes.
     Neutral,
 }
 
@@ -409,9 +411,9 @@ pub enum AnswerDecision {
 /// Its `Display` is its JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PermissionAnswer {
-    /// The decision with what belongs to it.
+    /// The decision with its details.
     pub decision: PermissionDecision,
-    /// The call, which only some hosts name.
+    /// The id of the call, which only some hosts send.
     pub tool_use_id: Option<String>,
 }
 
@@ -495,7 +497,7 @@ impl ControlResponse {
         ObjectFields::of(self.body.as_str().as_bytes())?.json("response")
     }
 
-    /// Returns the answer to a permission question; `None` if this is none.
+    /// Returns the answer to a permission question; `None` for another answer.
     pub fn permission(&self) -> Option<PermissionAnswer> {
         let result = self.result()?;
         PermissionAnswer::read(&ObjectFields::of(result.as_str().as_bytes())?)
@@ -544,8 +546,8 @@ impl PermissionAnswer {
         Some(Self { decision, tool_use_id: fields.text("toolUseID") })
     }
 
-    /// Returns the labels that a person chose for an `AskUserQuestion`, those of all of its questions in their order.
-    /// The CLI takes several labels of one question with a comma between them.
+    /// Returns the labels that a person chose for an `AskUserQuestion`, those of all of its questions in order. The CLI
+    /// takes several labels of one question with a comma between them.
     pub fn chosen_labels(&self) -> Option<Vec<String>> {
         let PermissionDecision::Allow { updated_input: Some(input), .. } = &self.decision else {
             return None;
@@ -604,7 +606,7 @@ impl fmt::Display for PermissionAnswer {
 
 /// A JSON value as it was written, byte for byte, because a host repeats the input of a question in its answer.
 ///
-/// Two are equal if they mean the same.
+/// Two texts are equal if their values are.
 #[derive(Debug, Clone)]
 pub struct JsonText(Box<RawValue>);
 
@@ -620,7 +622,7 @@ impl JsonText {
         self.0.get()
     }
 
-    /// Returns the parsed value; null of a value that is nested too deeply.
+    /// Returns the parsed value; null if it is nested too deeply.
     pub fn value(&self) -> Value {
         serde_json::from_str(self.as_str()).unwrap_or_default()
     }
@@ -642,7 +644,7 @@ impl Serialize for JsonText {
     }
 }
 
-/// The fields of an object, each as it was written. Of a key that comes twice the last one counts.
+/// The fields of an object, each as it was written. For a repeated key the last one counts.
 #[derive(Debug, Default)]
 struct ObjectFields<'a>(HashMap<String, &'a RawValue>);
 
@@ -684,7 +686,7 @@ impl<'a> ObjectFields<'a> {
         Some(elements.into_iter().map(JsonText).collect())
     }
 
-    /// Returns the fields of a field that is an object; none if it is not one.
+    /// Returns the fields of a field that is an object; empty for another field.
     fn object(&self, key: &str) -> Self {
         self.raw(key).and_then(|raw| Self::of(raw.as_bytes())).unwrap_or_default()
     }

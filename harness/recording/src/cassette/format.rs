@@ -1,8 +1,8 @@
 //! The cassette's format: the contents of `cassette.toml` and `timeline.jsonl`.
 //!
-//! A cassette is `cassettes/<scenario>/<cli version>/` with `cassette.toml`, `stdout.jsonl`,
-//! `timeline.jsonl` and, where there were any, `stderr.txt`, `stdin.jsonl` and
-//! `transcript.jsonl`. Only TOML and JSON: nothing in a cassette is ever executed.
+//! A cassette is `cassettes/<scenario>/<cli version>/` with `cassette.toml`, `stdout.jsonl`, `timeline.jsonl` and, if
+//! the run had any, `stderr.txt`, `stdin.jsonl` and `transcript.jsonl`. It contains only TOML and JSON: no part of a
+//! cassette is ever executed.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,45 +12,44 @@ use serde::{Deserialize, Serialize};
 use crate::names::{CassetteFile, CliVersion, ScenarioName};
 use crate::scenario::{Exit, Resume};
 
-/// The format this version writes; a cassette of a later one is refused.
+/// The format that this version writes; a cassette with a later one is refused.
 pub const FORMAT: u32 = 2;
 
 /// The text of `cassette.toml`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// [`FORMAT`].
+    /// The format, [`FORMAT`] in a new cassette.
     pub format: u32,
     /// The scenario it was recorded for.
     pub scenario: ScenarioName,
     /// The origin of the bytes.
     pub origin: Origin,
-    /// The rules whose secrets may be in the cassette: those that `--allow-secrets` named and that found
-    /// one; absent when there are none.
+    /// The rules whose secrets may be in the cassette: those that `--allow-secrets` named and that found one; absent if
+    /// there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed_secrets: Vec<String>,
-    /// The CLI that printed them.
+    /// The CLI that printed the bytes.
     pub cli: Cli,
-    /// What it was recorded from: a digest of each part of the scenario that decides what the CLI prints; absent in one
-    /// that was not recorded.
+    /// A digest of each part of the scenario that decides the CLI's output; absent if the cassette was not recorded.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub made_from: BTreeMap<String, String>,
-    /// How the CLI ended; absent when an imported capture does not say.
+    /// The CLI's exit; absent if an imported capture lacks it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<Exit>,
-    /// Sizes.
+    /// The sizes of the first run.
     pub counts: RecordCounts,
-    /// Replacements made before the files were written, by rule id.
+    /// The number of replacements made before the files were written, by rule id.
     #[serde(default)]
     pub canonical: BTreeMap<String, u64>,
-    /// Secrets replaced by fakes with `--redact`, by rule id; absent when there are none.
+    /// The number of secrets replaced by fakes with `--redact`, by rule id; absent if there are none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub redacted: BTreeMap<String, u64>,
-    /// SHA-256 of every file beside this one, and of each run's stdout before replacements
-    /// (`raw-stdout`, `raw-stdout.2`).
+    /// The SHA-256 of every file beside this one, and of each run's stdout before replacements (`raw-stdout`,
+    /// `raw-stdout.2`).
     #[serde(default)]
     pub sha256: BTreeMap<CassetteFile, String>,
-    /// `[[run]]`: the further runs, from the second.
+    /// The further runs, from the second: `[[run]]`.
     #[serde(default, rename = "run", skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<RunFacts>,
 }
@@ -59,13 +58,13 @@ pub struct Manifest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
-    /// By `clitape record`, from the real CLI.
+    /// The cassette was recorded from the real CLI by `clitape record`.
     Recorded,
-    /// By `clitape import`, from a capture made elsewhere.
+    /// The cassette was made by `clitape import` from a capture of another tool.
     Imported,
-    /// Put together from parts of recordings.
+    /// The cassette was composed of parts of recordings.
     Composed,
-    /// Recorded, then changed by hand.
+    /// The cassette was recorded, and then edited by hand.
     Edited,
 }
 
@@ -73,19 +72,19 @@ pub enum Origin {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cli {
-    /// Its version, as it prints it.
+    /// The version, as the CLI prints it.
     pub version: CliVersion,
-    /// SHA-256 of the program that ran, links followed; absent when not known, as of a capture
-    /// made elsewhere.
+    /// The SHA-256 of the program that ran, with links followed; absent if it is unknown, as for a capture of another
+    /// tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
-    /// The command line, machine details replaced; empty when not known.
+    /// The command line, with machine details replaced; empty if it is unknown.
     #[serde(default)]
     pub argv: Vec<String>,
-    /// Operating system and architecture, such as `linux-x86_64`; empty when not known.
+    /// The operating system and the architecture, such as `linux-x86_64`; empty if unknown.
     #[serde(default)]
     pub platform: String,
-    /// Day of the recording, `YYYY-MM-DD`.
+    /// The day of the recording, `YYYY-MM-DD`.
     pub date: String,
     /// The way in which the CLI was confined to its temporary folder; absent if it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -102,36 +101,36 @@ pub enum Confinement {
     Bubblewrap,
 }
 
-/// Sizes of a cassette's parts.
+/// The sizes of a run's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordCounts {
-    /// Bytes of stdout.
+    /// The number of bytes of stdout.
     pub bytes: u64,
-    /// Lines of stdout, an unterminated last one included.
+    /// The number of lines of stdout, including an unterminated last one.
     pub lines: u64,
-    /// The number of reads.
+    /// The number of reads of stdout.
     pub reads: u64,
 }
 
-/// `[[run]]` of `cassette.toml`: a further run.
+/// A further run: `[[run]]` of `cassette.toml`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunFacts {
-    /// Which session it went on with.
+    /// The session that the run resumed.
     pub resume: Resume,
-    /// The command line, machine details replaced.
+    /// The command line, with machine details replaced.
     pub argv: Vec<String>,
-    /// How the CLI ended.
+    /// The exit of the CLI.
     pub exit: Exit,
-    /// Sizes.
+    /// The sizes of the run.
     pub counts: RecordCounts,
 }
 
-/// One entry of `timeline.jsonl`: something that happened `after_ms` after the entry before.
+/// An entry of `timeline.jsonl`: an event `after_ms` after the entry before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tick {
-    /// Milliseconds since the entry before.
+    /// The milliseconds since the entry before.
     pub after_ms: u64,
     /// The event.
     pub kind: TickKind,
@@ -146,10 +145,10 @@ pub enum TickKind {
     Err(u64),
     /// `"i"`: a line of `stdin.jsonl` was written.
     In {
-        /// Which line, from 1.
+        /// The number of the line, from 1.
         line: u64,
-        /// The number of bytes of stdout up to the end of the record that fired the line or one before it,
-        /// which is the same in every recording and never falls; absent in older cassettes.
+        /// The number of bytes of stdout up to the end of the record that triggered the line or one before it. It is
+        /// the same in every recording and never falls; absent in older cassettes.
         offset: Option<u64>,
     },
     /// `"m"`: a marker.
@@ -181,10 +180,10 @@ pub fn render_timeline(ticks: &[Tick]) -> String {
     text
 }
 
-/// Longest time between the start of a run and its last tick, in milliseconds: 30 days.
+/// The longest time between the start of a run and its last tick, in milliseconds: 30 days.
 const LONGEST_MS: u64 = 30 * 24 * 60 * 60 * 1000;
 
-/// Reads what [`render_timeline`] wrote; on failure the number of the bad line and what is wrong.
+/// Reads a timeline that [`render_timeline`] wrote; the error is the number of the bad line and a description.
 ///
 /// The sizes and the intervals add up without overflow, so that a caller that adds them need not check.
 pub fn parse_timeline(text: &str) -> Result<Vec<Tick>, (usize, String)> {
@@ -219,7 +218,7 @@ pub fn parse_timeline(text: &str) -> Result<Vec<Tick>, (usize, String)> {
     Ok(ticks)
 }
 
-/// The four values of a line.
+/// The values of a line; the fourth is optional.
 #[derive(Deserialize)]
 struct TickLine(u64, String, serde_json::Value, #[serde(default)] Option<u64>);
 
@@ -258,10 +257,10 @@ fn parse_exit(value: &serde_json::Value) -> Result<Exit, String> {
         .ok_or_else(|| format!("`{value}` is neither an exit code nor SIGn"))
 }
 
-/// Milliseconds between two lines of a capture that does not say when they came.
+/// The milliseconds between two lines of a capture without times.
 pub const LINE_PACE_MS: u64 = 200;
 
-/// A timeline for bytes without one: whole lines, one after another.
+/// Makes a timeline for bytes without one: whole lines, one after another.
 pub fn line_by_line(stdout: &[u8]) -> Vec<Tick> {
     let lines = stdout.split_inclusive(|&byte| byte == b'\n');
     let tick =
@@ -288,7 +287,7 @@ mod tests {
             ("[0,\"m\",1]\n", 1, "`1` is not the name of a marker"),
             ("[0,\"o\",5]\n[0,\"i\",1,6]\n", 2, "offset 6 is past the 5 bytes"),
             ("[0,\"o\",5,1]\n", 1, "only an `i` has an offset, and this is an `o`"),
-            // The sum wrapped once, and the cassette counted as whole.
+            // The sum wraps around once, which would make the cassette look complete.
             ("[0,\"o\",18446744073709551615]\n[0,\"o\",13]\n", 2, "more than 2^64 bytes"),
             ("[18446744073709551615,\"o\",1]\n", 1, "which are 30 days"),
             (&long, 3, "which are 30 days"),

@@ -11,15 +11,15 @@ use super::store::{Take, sha256};
 use crate::clock;
 use crate::names::{CassetteFile, CassettePart, CliVersion, NameError, ScenarioName};
 
-/// Why a capture can't be imported.
+/// The errors of a capture that can't be imported.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ImportError {
-    /// There is no record in it.
+    /// The capture has no record.
     #[error(
         "no line of the capture is a stream-json record; was it made with `--output-format stream-json --verbose`?"
     )]
     NoRecord,
-    /// Nothing says which CLI printed it.
+    /// The version of the CLI is unknown.
     #[error("the capture does not say which CLI printed it; add `--cli-version VERSION`")]
     NoVersion,
     /// The version in the capture is not a valid version of a CLI.
@@ -30,9 +30,9 @@ pub enum ImportError {
     /// A line of the capture of stdin can't be read.
     #[error("line {line}: {what}; each line is an object with `stdout_offset` and `bytes`")]
     BadStdin {
-        /// The line, from 1.
+        /// The number of the line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The mistake in words.
         what: String,
     },
 }
@@ -42,16 +42,16 @@ pub enum ImportError {
 pub struct CapturedWrite {
     /// The number of bytes of stdout that had been read before.
     pub stdout_offset: u64,
-    /// What was written.
+    /// The text that was written.
     pub bytes: String,
 }
 
-/// Reads the capture of a stdin: an object for each write, a line each. Further keys, such as the time of the
-/// write, are left out.
+/// Reads the capture of a stdin: a JSON object for each write, a line each. Further keys, such as the time of the
+/// write, are ignored.
 ///
 /// # Errors
 ///
-/// [`ImportError::BadStdin`] when a line is no such object.
+/// [`ImportError::BadStdin`] if a line is no such object.
 pub fn parse_stdin_capture(text: &[u8]) -> Result<Vec<CapturedWrite>, ImportError> {
     let lines = (1..).zip(text.split(|&byte| byte == b'\n'));
     lines
@@ -63,12 +63,12 @@ pub fn parse_stdin_capture(text: &[u8]) -> Result<Vec<CapturedWrite>, ImportErro
         .collect()
 }
 
-/// Makes a take for `scenario` from the bytes of a capture; canonical ids and the machine details
-/// that the capture itself gives away are replaced, as in a recording. `written` is what was written to stdin.
+/// Makes a take for `scenario` from the bytes of a capture. Ids, and the machine details that the capture itself
+/// contains, are replaced as in a recording. `written` has the writes to stdin.
 ///
 /// # Errors
 ///
-/// [`ImportError`] when there is no record in it, or its CLI is not known.
+/// [`ImportError`] if the capture has no record, or the version of its CLI is unknown.
 pub fn import(
     scenario: &ScenarioName,
     stdout: &[u8],
@@ -135,8 +135,8 @@ pub fn import(
     })
 }
 
-/// Makes a take for `scenario` from what is left of a recording: bytes of its stdout, and lines of its stdin, each
-/// with the number of bytes of stdout that had been read before.
+/// Makes a take for `scenario` from a part of a recording: bytes of its stdout, and lines of its stdin, each with the
+/// number of bytes of stdout that had been read before.
 pub fn reduced(
     of: &Manifest,
     scenario: &ScenarioName,
@@ -165,7 +165,7 @@ pub fn reduced(
     }
 }
 
-/// The lines that were written, each with its LF, and the offset of each.
+/// Returns the written lines, each with its LF, and their offsets.
 fn stdin_lines(written: &[CapturedWrite]) -> (Vec<u8>, Vec<u64>) {
     let mut lines = Vec::new();
     let mut offsets = Vec::new();
@@ -181,8 +181,8 @@ fn stdin_lines(written: &[CapturedWrite]) -> (Vec<u8>, Vec<u64>) {
     (lines, offsets)
 }
 
-/// A timeline of whole lines with the lines of stdin in it, each after the last line of stdout that ends at its
-/// offset or before.
+/// Puts the lines of stdin into a timeline of whole lines, each after the last line of stdout that ends at its offset
+/// or before.
 fn with_stdin(reads: Vec<Tick>, offsets: impl Iterator<Item = u64>) -> Vec<Tick> {
     let mut numbered = (1..).zip(offsets).peekable();
     let mut ticks = Vec::new();
@@ -210,7 +210,7 @@ mod tests {
 
     const STDOUT: &str = "{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"845df1a2-d680-4cdc-ba84-847c1f5bcaa3\",\"duration_ms\":12345}\n{\"type\":\"result\",\"subtype\":\"success\"}\n";
 
-    /// The stdin and the timeline of an import.
+    /// Imports a capture, and compares its stdin and its timeline.
     #[track_caller]
     fn check(capture: &str, stdin: &str, timeline: &str) {
         let written = parse_stdin_capture(capture.as_bytes()).unwrap();

@@ -1,14 +1,15 @@
-//! Cassettes on disk: none is read in silence if it is damaged, and each is written whole or not at all, one writer at a time.
+//! Reads and writes cassettes on disk: damage is always reported, and a cassette is written whole or not at all, by one
+//! writer at a time.
 //!
-//! A recording in memory is a [`Take`]. Its further runs are those in which the CLI resumed the session of an earlier run,
-//! in the same HOME and project. Their files are beside those of the first run, with the number of the run in the name:
-//! `stdout.2.jsonl`, `timeline.2.jsonl`, `transcript.2.jsonl` …, and `history.2.jsonl`: the messages of
-//! the first request, which show how the CLI continued the conversation. [`RunParts`] is the one place that lists the files.
+//! A recording in memory is a [`Take`]. Its further runs are those in which the CLI resumed the session of an earlier
+//! run, in the same HOME and project. Their files are beside those of the first run, with the number of the run in the
+//! name: `stdout.2.jsonl`, `timeline.2.jsonl`, `transcript.2.jsonl` …, and `history.2.jsonl`: the messages of the first
+//! request, which show how the CLI continued the conversation. [`RunParts`] is the one place that lists the files.
 //!
-//! The files go to a folder beside the cassette, which then takes its place in one step ([`NewFolder`]), so that a
-//! reader sees the old cassette or the new one, and so does whoever looks after a crash. A crash may
-//! leave the folder beside it; [`abandoned`] finds those. The manifest has the SHA-256 of every file, and its own first line,
-//! the seal, is the SHA-256 of all that follows, so that an edited manifest is damaged like any other file.
+//! The files go to a folder beside the cassette, which then replaces it in one step ([`NewFolder`]), so that a reader
+//! sees either the old cassette or the new one, even after a crash. A crash may leave the folder behind; [`abandoned`]
+//! finds it. The manifest has the SHA-256 of every file, and its first line, the seal, is the SHA-256 of the rest, so
+//! that an edited manifest is detected like any other damage.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -28,27 +29,27 @@ use crate::scenario::{ScenarioError, Workspace};
 
 const MANIFEST: &str = "cassette.toml";
 
-/// Why a cassette can't be read or written.
+/// The errors of reading and writing a cassette.
 #[derive(Debug, thiserror::Error)]
 pub enum CassetteError {
     /// The file system returned an error.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// A file of it is a link, no regular file, or too large.
+    /// A file of the cassette is a link, no regular file, or too large.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The scenario that it is compared with can't be read.
+    /// The scenario that the cassette is compared with can't be read.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// It has more than is replayed.
+    /// The cassette exceeds a limit of replays.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// `cassette.toml` can't be understood.
+    /// The text of `cassette.toml` is invalid.
     #[error("{path}: {what}; record the scenario again or restore the file from version control")]
     Manifest {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The mistake in words.
         what: String,
     },
     /// The cassette was written by a later version.
@@ -56,28 +57,28 @@ pub enum CassetteError {
     TooNew {
         /// The file.
         path: PathBuf,
-        /// The format it states.
+        /// The format of the cassette.
         found: u32,
     },
-    /// A file is not what was recorded.
+    /// A file differs from the recorded one.
     #[error(
         "{path} is damaged: {what}; restore it from version control or record the scenario again"
     )]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The damage in words.
         what: String,
     },
 }
 
 impl CassetteError {
-    /// A file or folder at `path` is not what was recorded.
+    /// Makes the error for a damaged file or folder at `path`.
     fn damaged(path: &Path, what: impl Into<String>) -> Self {
         Self::Damaged { path: path.to_owned(), what: what.into() }
     }
 
-    /// Whether the cassette itself is at fault, and not the file system or its user.
+    /// Returns whether the cassette itself is damaged, rather than the file system or its user at fault.
     pub fn is_damage(&self) -> bool {
         match self {
             Self::Manifest { .. } | Self::TooNew { .. } | Self::Damaged { .. } => true,
@@ -92,11 +93,11 @@ impl CassetteError {
 pub struct Cassette {
     /// The folder it was read from.
     pub dir: PathBuf,
-    /// `cassette.toml`.
+    /// The parsed `cassette.toml`.
     pub manifest: Manifest,
     /// The bytes of `stdout.jsonl`.
     pub stdout: Vec<u8>,
-    /// When they came.
+    /// The times of the reads and of the writes to stdin.
     pub timeline: Vec<Tick>,
     /// The bytes of `stderr.txt`; empty if there is none.
     pub stderr: Vec<u8>,
@@ -113,9 +114,8 @@ impl Cassette {
     ///
     /// # Errors
     ///
-    /// [`CassetteError`] when a file is missing or is a link, its hash differs, there is a file that
-    /// the manifest does not name, the timeline does not account for every byte, or the folder has the
-    /// name of another CLI version.
+    /// [`CassetteError`] if a file is missing or is a link, its hash differs, the folder has a file that the manifest
+    /// does not name, the timeline does not cover every byte, or the folder has the name of another CLI version.
     pub fn load(dir: &Path) -> Result<Self, CassetteError> {
         let path = dir.join(MANIFEST);
         let text = match files::read_text(&path) {
@@ -125,7 +125,7 @@ impl Cassette {
             text => text?,
         };
         let manifest = parse_manifest(&path, &text)?;
-        // A path such as `..` has no name, and so not the name of another version.
+        // A path such as `..` has no name, so it can't be the name of another version.
         let name = dir.file_name().unwrap_or_default().to_string_lossy();
         if name.parse::<CliVersion>().is_ok_and(|version| version != manifest.cli.version) {
             let what = format!("it holds a recording of CLI {}", manifest.cli.version);
@@ -174,11 +174,11 @@ impl Cassette {
         Ok(Self { dir, manifest, stdout, timeline, stderr, stdin, transcript, further })
     }
 
-    /// Reads `cassette.toml` in `dir` alone, and looks at no other file.
+    /// Reads only `cassette.toml` in `dir`.
     ///
     /// # Errors
     ///
-    /// [`CassetteError`] when it can't be read, or was edited.
+    /// [`CassetteError`] if it can't be read, or was edited.
     pub fn manifest(dir: &Path) -> Result<Manifest, CassetteError> {
         let path = dir.join(MANIFEST);
         parse_manifest(&path, &files::read_text(&path)?)
@@ -188,8 +188,8 @@ impl Cassette {
     ///
     /// # Errors
     ///
-    /// As [`Cassette::load`], and when a folder on the way is a link, or `cassette.toml` names another
-    /// scenario or version.
+    /// As [`Cassette::load`], and if a folder on the way is a link, or `cassette.toml` names another scenario or
+    /// version.
     pub fn find(
         workspace: &Workspace,
         scenario: &ScenarioName,
@@ -207,19 +207,19 @@ impl Cassette {
         Ok(cassette)
     }
 
-    /// The stdout of every run, the first one first.
+    /// Returns the stdout of every run, the first one first.
     pub fn outputs(&self) -> impl Iterator<Item = &[u8]> {
         let further = self.further.iter().map(|run| &run.stdout[..]);
         [&self.stdout[..]].into_iter().chain(further)
     }
 
-    /// The CLI version, which is also the name of the cassette's folder.
+    /// Returns the CLI version, which is also the name of the cassette's folder.
     pub fn version(&self) -> &CliVersion {
         &self.manifest.cli.version
     }
 }
 
-/// A cassette that was read, to be written at another place.
+/// Makes a take of a cassette, to write it at another place.
 impl From<Cassette> for Take {
     fn from(cassette: Cassette) -> Self {
         let Cassette { dir: _, manifest, stdout, timeline, stderr, stdin, transcript, further } =
@@ -271,7 +271,7 @@ fn read_checked(path: &Path, hash: &str) -> Result<Vec<u8>, CassetteError> {
     }
 }
 
-/// The bytes that run `number` printed and when they came, out of the files of `dir`.
+/// Takes the stdout and the timeline of run `number` out of the files of `dir`, and checks them against each other.
 fn printed(
     dir: &Path,
     files: &mut BTreeMap<CassetteFile, Vec<u8>>,
@@ -334,7 +334,7 @@ fn counts(stdout: &[u8], timeline: &[Tick]) -> RecordCounts {
     }
 }
 
-/// Bytes of stdout that the timeline accounts for; [`parse_timeline`] saw to it that the sum is one.
+/// Returns the bytes of stdout in a timeline; [`parse_timeline`] has checked that the sum fits.
 fn read_total(timeline: &[Tick]) -> u64 {
     timeline.iter().map(|tick| if let TickKind::Out(n) = tick.kind { n } else { 0 }).sum()
 }
@@ -346,7 +346,7 @@ pub struct Take {
     pub manifest: Manifest,
     /// The bytes of `stdout.jsonl`.
     pub stdout: Vec<u8>,
-    /// The entries of `timeline.jsonl`, sizes in canonical bytes.
+    /// The entries of `timeline.jsonl`, with sizes in canonical bytes.
     pub timeline: Vec<Tick>,
     /// The bytes of `stderr.txt`; no file when empty.
     pub stderr: Vec<u8>,
@@ -361,34 +361,34 @@ pub struct Take {
 /// A further run in memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FurtherRun {
-    /// Its entry in `cassette.toml`; `counts` are filled in on writing.
+    /// The entry in `cassette.toml`; `counts` are filled in on writing.
     pub facts: RunFacts,
     /// The bytes of its stdout.
     pub stdout: Vec<u8>,
-    /// When they came.
+    /// The times of its reads.
     pub timeline: Vec<Tick>,
     /// The bytes of its stderr; no file when empty.
     pub stderr: Vec<u8>,
     /// The conversation in its session's transcript after it; no file when empty.
     pub transcript: Vec<u8>,
-    /// The messages it first sent to the model; no file when empty.
+    /// The messages that it first sent to the model; no file when empty.
     pub history: Vec<u8>,
 }
 
 /// The files of one run.
 #[derive(Debug)]
 pub struct RunParts<Argv, Timeline, Bytes> {
-    /// Which run it is, from 1.
+    /// The number of the run, from 1.
     pub number: usize,
-    /// The command line, which `cassette.toml` keeps.
+    /// The command line, which is stored in `cassette.toml`.
     pub argv: Argv,
-    /// When what it printed came: the timeline's file, parsed.
+    /// The parsed timeline of the run.
     pub timeline: Timeline,
-    /// The other files, also those that are empty.
+    /// The other files, including empty ones.
     pub files: Vec<(CassetteFile, Bytes)>,
 }
 
-/// The runs of a [`Take`] or of a [`Cassette`], borrowed as `$borrow` says.
+/// Lists the runs of a [`Take`] or of a [`Cassette`], borrowed as `$borrow`.
 macro_rules! runs {
     ($take:expr, $($borrow:tt)+) => {{
         let take = $take;
@@ -419,12 +419,12 @@ macro_rules! runs {
 }
 
 impl Take {
-    /// The files of each run, to read them.
+    /// Returns the files of each run, to read them.
     pub fn runs(&self) -> impl Iterator<Item = RunParts<&Vec<String>, &Vec<Tick>, &Vec<u8>>> {
         runs!(self, &)
     }
 
-    /// The files of each run, to change them.
+    /// Returns the files of each run, to change them.
     pub fn runs_mut(
         &mut self,
     ) -> impl Iterator<Item = RunParts<&mut Vec<String>, &mut Vec<Tick>, &mut Vec<u8>>> {
@@ -433,7 +433,7 @@ impl Take {
 }
 
 impl Cassette {
-    /// The files of each run.
+    /// Returns the files of each run.
     pub fn runs(&self) -> impl Iterator<Item = RunParts<&Vec<String>, &Vec<Tick>, &Vec<u8>>> {
         runs!(self, &)
     }
@@ -443,13 +443,12 @@ impl Cassette {
 const UNFINISHED: [&str; 3] = [".writing-", ".taking-", ".replaced-"];
 
 impl Take {
-    /// Writes the take as the cassette of its scenario and CLI version, in place of an existing one
-    /// there.
+    /// Writes the take as the cassette of its scenario and CLI version, and replaces an existing one.
     ///
     /// # Errors
     ///
-    /// [`CassetteError`] when a folder on the way is a link, a file can't be written, or another writer
-    /// of the scenario does not end; what stood there stays.
+    /// [`CassetteError`] if a folder on the way is a link, a file can't be written, or another writer of the scenario
+    /// does not end; an existing cassette then stays.
     pub fn write(&self, workspace: &Workspace) -> Result<PathBuf, CassetteError> {
         let (name, version) = (&self.manifest.scenario, &self.manifest.cli.version);
         let place = workspace.new_cassette(name, version)?;
@@ -458,18 +457,18 @@ impl Take {
         Ok(fresh.put_over()?)
     }
 
-    /// Writes the take as the only cassette of a scenario that is new too: both of them, or neither.
+    /// Writes the take as the only cassette of a new scenario, together with the scenario: both or neither.
     ///
     /// # Errors
     ///
-    /// As [`write`](Self::write), and when the scenario can't be put in its place.
+    /// As [`write`](Self::write), and if the scenario can't be put in its place.
     pub fn write_with(
         &self,
         workspace: &Workspace,
         scenario: NewFolder,
     ) -> Result<PathBuf, CassetteError> {
         let place = self.write(workspace)?;
-        // From here on a folder is moved and no byte is written: a full disk has been found by now.
+        // A full disk would have been found by now, because only a folder is moved from here on.
         scenario.put().or_else(|error| remove(&place).and(Err(error)))?;
         Ok(place)
     }
@@ -505,7 +504,7 @@ impl Take {
     }
 }
 
-/// Removes the cassette at `place` in one step, as far as a reader sees.
+/// Removes the cassette at `place`, in one step for a reader.
 ///
 /// # Errors
 ///
@@ -514,8 +513,8 @@ pub fn remove(place: &Path) -> Result<(), files::FileError> {
     files::remove_folder(place, UNFINISHED[2])
 }
 
-/// Folders in `dir`, that of a scenario's cassettes, which a writer left when it was ended; none while
-/// somebody writes there.
+/// Finds the folders that an interrupted writer left in `dir`, the folder of a scenario's cassettes; none while a
+/// writer is at work there.
 ///
 /// # Errors
 ///
@@ -526,19 +525,19 @@ pub fn abandoned(dir: &Path) -> io::Result<Vec<PathBuf>> {
 
 const SEAL_BEGIN: &str = "seal = \"";
 const SEAL_END: &str = "\"\n";
-/// The digits of a hash that a sentence shows.
+/// The number of digits of a hash that a sentence shows.
 const SEAL_SHOWN: usize = 12;
 
-/// The text of a manifest with its seal.
+/// Adds its seal to the text of a manifest.
 pub fn sealed(text: &str) -> String {
     format!("{SEAL_BEGIN}{}{SEAL_END}{text}", sha256(text.as_bytes()))
 }
 
-/// The text behind the seal.
+/// Checks the seal of a manifest; returns the text behind it.
 ///
 /// # Errors
 ///
-/// What is wrong, in a sentence.
+/// A sentence about the mistake.
 fn unsealed(text: &str) -> Result<&str, String> {
     let split = text.strip_prefix(SEAL_BEGIN).and_then(|rest| rest.split_once(SEAL_END));
     let (seal, rest) = split.ok_or("its first line is no seal")?;
@@ -555,12 +554,12 @@ fn unsealed(text: &str) -> Result<&str, String> {
     }
 }
 
-/// Lower-case hexadecimal SHA-256, as `sha256sum` prints it.
+/// Returns the SHA-256 of bytes in lower-case hexadecimal, as `sha256sum` prints it.
 pub fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// [`sha256`] of the file at `path`, links followed; it may be larger than memory.
+/// Returns the [`sha256`] of the file at `path`, with links followed; it may be larger than memory.
 pub fn sha256_of_file(path: &Path) -> io::Result<String> {
     let mut file = fs::File::open(path)?;
     let (mut hash, mut buffer) = (Sha256::new(), vec![0; 1 << 18]);
@@ -574,7 +573,7 @@ pub fn sha256_of_file(path: &Path) -> io::Result<String> {
     }
 }
 
-/// Bytes in lower-case hexadecimal.
+/// Formats bytes in lower-case hexadecimal.
 pub fn hex(hash: &[u8]) -> String {
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }

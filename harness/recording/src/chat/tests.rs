@@ -1,10 +1,10 @@
-//! The policy of the fold, call by call.
+//! Tests the policy of the fold, call by call.
 
 use super::*;
 use crate::trace::Entry;
 
-/// Reads a call such as `send 1 a`, `edit 1 b "answer":"lost-reply"` or `buttons 1 -`: a method, the number of a message,
-/// a text, and further fields. The call with the index `number` is made at ten times the next number.
+/// Reads a call such as `send 1 a`, `edit 1 b "answer":"lost-reply"` or `buttons 1 -`: a method, the number of a
+/// message, a text, and further fields. The call with the index `number` is made at ten times the next number.
 fn entry(number: usize, call: &str) -> Entry {
     let mut words = call.splitn(4, ' ');
     let [kind, id, text, fields] = std::array::from_fn(|_| words.next().unwrap_or("-"));
@@ -27,8 +27,8 @@ fn entry(number: usize, call: &str) -> Entry {
     serde_json::from_str(&line).unwrap()
 }
 
-/// Applies the calls, and compares the messages: `1: a@10 b@20` is a message with the number 1, that was `a` from 10 ms
-/// on and `b` from 20 ms on. Buttons, a file, and what is known of the message follow its texts.
+/// Applies the calls, and compares the messages: `1: a@10 b@20` is a message with the number 1 that was `a` from 10 ms
+/// on and `b` from 20 ms on. Its buttons, its file and its flags follow the texts.
 fn check(calls: &[&str], expect: &[&str]) {
     let entries: Vec<Entry> =
         calls.iter().enumerate().map(|(number, call)| entry(number, call)).collect();
@@ -83,7 +83,7 @@ fn a_refused_call_changes_nothing() {
     check(&["send 1 a", r#"edit 1 b "answer":"server-error","shown":false"#], &["1: a@10"]);
     check(&["send 1 a", r#"edit 1 b "refused":"message is too long""#], &["1: a@10"]);
     check(&["send 1 a", r#"delete 1 - "shown":false"#, "delete 2"], &["1: a@10"]);
-    // The server may say so of an edit that it did.
+    // The server may report this for an edit that it made.
     let not_modified = r#""refused":"Bad Request: message is not modified: it is the same""#;
     check(&["send 1 a", &format!("edit 1 b {not_modified}")], &["1: a@10 b@20"]);
     check(&["send 1 a", &format!(r#"edit 1 b {not_modified},"shown":false"#)], &["1: a@10"]);
@@ -96,7 +96,7 @@ fn a_call_whose_reply_is_lost_is_seen() {
     check(&[lost, "send 2 b"], &["1: a@10 orphan", "2: b@20"]);
     check_final(&[lost, "send 2 b"], &["b"]);
     check_final(&[r#"file 1 a "answer":"hang""#, "send 2 b"], &["b"]);
-    // A final text is there although nobody knows where, and a caller that edits a message knows its number.
+    // A final text stays visible although its place is unknown, and a caller that edits a message knows its number.
     check_final(&[r#"send 1 a "answer":"hang","final":true"#], &["a"]);
     check(&[lost, "edit 1 b"], &["1: a@10 b@20"]);
     check(&[r#"edit 1 a "answer":"lost-reply""#], &["1: a@10"]);

@@ -1,5 +1,5 @@
-//! Reads a line of stdout as JSON, whatever its strings contain, and leaves out the reasoning that a model writes at the
-//! beginning of its text, between tags.
+//! Reads a line of stdout as JSON, whatever its strings contain, and removes the reasoning that a model writes between
+//! tags at the beginning of its text.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,28 +11,27 @@ use serde_json::{Map, Value};
 /// The mark that some programs write before UTF-8 text.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
-/// The record that a line of stdout is; none for a line that is no JSON object.
+/// Parses a line of stdout as a record; `None` if it is no JSON object.
 pub fn record(line: &[u8]) -> Option<Value> {
     value(line).filter(Value::is_object)
 }
 
-/// The records of stdout; a line that is no record is left out.
+/// Parses the records of stdout; lines without a record are left out.
 pub fn records(stdout: &[u8]) -> impl Iterator<Item = Value> {
     lines(stdout).filter_map(record)
 }
 
-/// The records of stdout with those of their fields that are among `fields`.
+/// Parses the records of stdout, reduced to the fields in `fields`.
 pub fn records_with(stdout: &[u8], fields: &[&str]) -> impl Iterator<Item = Value> {
     lines(stdout).filter_map(|line| record_with(line, fields))
 }
 
-/// The lines of stdout, without their ends.
+/// Returns the lines of stdout, without their ends.
 pub(super) fn lines(stdout: &[u8]) -> impl Iterator<Item = &[u8]> {
     stdout.split(|byte| *byte == b'\n')
 }
 
-/// The record that a line of stdout is, with those of its fields that are among `fields`: what the others contain is
-/// read, and not kept.
+/// Parses a line of stdout as a record, reduced to the fields in `fields`; the other fields are parsed and dropped.
 pub(super) fn record_with(line: &[u8], fields: &[&str]) -> Option<Value> {
     read(line, |text| {
         let mut json = serde_json::Deserializer::from_str(text);
@@ -41,12 +40,12 @@ pub(super) fn record_with(line: &[u8], fields: &[&str]) -> Option<Value> {
     })
 }
 
-/// The value of a line.
+/// Parses the value of a line.
 pub(super) fn value(line: &[u8]) -> Option<Value> {
     read(line, |text| serde_json::from_str(text))
 }
 
-/// The records of a line that is a list of records, as some programs print.
+/// Returns the records of a line that is a list of records, as some programs print it; empty for another line.
 pub(super) fn list(line: &[u8]) -> Vec<Value> {
     match value(line) {
         Some(Value::Array(list)) if list.iter().all(Value::is_object) => list,
@@ -54,17 +53,17 @@ pub(super) fn list(line: &[u8]) -> Vec<Value> {
     }
 }
 
-/// A text without the blanks around it, unless it is empty.
+/// Returns a text without the blanks around it; `None` if it is empty or no text.
 pub(super) fn text(value: &Value) -> Option<&str> {
     value.as_str().map(str::trim).filter(|text| !text.is_empty())
 }
 
-/// A text; empty where there is none.
+/// Returns a text; empty if the value is no text.
 pub(super) fn string(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// The texts in a value, its keys left out.
+/// Returns the texts in a value, without its keys.
 pub fn texts_in(value: &Value) -> Vec<&str> {
     match value {
         Value::String(text) => vec![text],
@@ -74,7 +73,7 @@ pub fn texts_in(value: &Value) -> Vec<&str> {
     }
 }
 
-/// What `parse` makes of a line. An escape of half a character, which JSON allows and UTF-8 can't say, becomes U+FFFD.
+/// Applies `parse` to a line. An escape of half a character, which JSON allows and UTF-8 can't express, becomes U+FFFD.
 fn read<T>(line: &[u8], parse: impl Fn(&str) -> serde_json::Result<T>) -> Option<T> {
     let text = match str::from_utf8(line) {
         Ok(text) => Cow::Borrowed(text),
@@ -87,7 +86,7 @@ fn read<T>(line: &[u8], parse: impl Fn(&str) -> serde_json::Result<T>) -> Option
     })
 }
 
-/// The fields of an object that have one of these names.
+/// The names of the fields of an object that are parsed.
 struct SomeFields<'f>(&'f [&'f str]);
 
 impl<'de> DeserializeSeed<'de> for SomeFields<'_> {
@@ -117,7 +116,7 @@ impl<'de> Visitor<'de> for SomeFields<'_> {
     }
 }
 
-/// The one of these names that a key is.
+/// The names among which a key is searched.
 struct NameAmong<'f>(&'f [&'f str]);
 
 impl<'de, 'f> DeserializeSeed<'de> for NameAmong<'f> {
@@ -140,7 +139,7 @@ impl<'f> Visitor<'_> for NameAmong<'f> {
     }
 }
 
-/// The text in which every `\u` escape of half a character is one of U+FFFD.
+/// Replaces every `\u` escape of half a character by one of U+FFFD.
 fn without_halves(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let mut out = String::with_capacity(text.len());
@@ -168,10 +167,10 @@ fn without_halves(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The names of the tags.
+/// The names of the tags around reasoning.
 const TAGS: [&str; 4] = ["think", "thinking", "thought", "antthinking"];
 
-/// A text of the model without the reasoning at its beginning; a tag that never closes begins none.
+/// Returns a text of the model without the reasoning at its beginning; an unclosed tag is text.
 pub(super) fn without_reasoning(text: &str) -> &str {
     let rest = || {
         let inner = text.trim_start().strip_prefix('<')?;

@@ -1,9 +1,9 @@
 //! The facts that stdout and stdin state, read with `serde_json` alone.
 //!
-//! The rules of a replay hold the parser, the bus and the channels against them, and the rules for gateways under test hold
-//! a chat or an editor against them ([`TurnFacts`]). This module shares no code with the parser under test, because a mistake
-//! of the parser must not excuse itself. Where stdout leaves something open, so do the facts, and the rules that need it do
-//! not apply.
+//! The rules of a replay compare the parser, the bus and the channels with them, and the rules for gateways under test
+//! a chat or an editor ([`TurnFacts`]). This module shares no code with the parser under test, because a mistake of the
+//! parser must not excuse itself. Where stdout is ambiguous, so are the facts, and the rules that need them do not
+//! apply.
 
 mod json;
 mod model;

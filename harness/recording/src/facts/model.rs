@@ -1,4 +1,4 @@
-//! The facts of a recording: messages, calls, questions, results, and how each turn ended.
+//! The facts of a recording: messages, calls, questions, results, and the end of each turn.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::json::{self, string, text, without_reasoning};
 use crate::text::solid_chars;
 
-/// The sign for a character that was spoilt.
+/// The replacement of a spoilt character.
 const SPOILT: &str = "\u{fffd}";
 /// The beginning of the tag around reasoning in a text.
 const THINK: &str = "<think";
@@ -15,7 +15,7 @@ const THINK: &str = "<think";
 /// The facts that stdout and stdin state.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Facts {
-    /// The lines that are one JSON object.
+    /// The number of lines that are one JSON object.
     pub objects: u64,
     /// The messages of the model, in the order in which they begin.
     pub messages: Vec<RecordedMessage>,
@@ -25,115 +25,115 @@ pub struct Facts {
     pub turns: Vec<RecordedTurn>,
     /// The numbers, from 0, of the turns in which the CLI compacts the conversation.
     pub compactions: Vec<usize>,
-    /// The requests for an answer, in their order.
+    /// The requests for an answer, in order.
     pub questions: Vec<RecordedQuestion>,
     /// The ids of the requests for an answer that the CLI takes back.
     pub withdrawn: Vec<String>,
     /// The messages of the host, as it wrote them and as the CLI repeats them.
     pub host_messages: Vec<HostMessage>,
-    /// The texts that the CLI itself prints for a person, outside the conversation.
+    /// The texts that the CLI prints for a person outside the conversation.
     pub notices: Vec<String>,
-    /// Whether stdout ends within a turn.
+    /// True if stdout ends within a turn.
     pub is_cut_off: bool,
 }
 
 /// A message of the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostMessage {
-    /// Its text.
+    /// The text of the message.
     pub text: String,
-    /// The number of bytes of stdout that the host had read when it wrote the message; `None` where the CLI repeats it.
+    /// The number of bytes of stdout that the host had read when it wrote the message; `None` if the CLI repeats it.
     pub offset: Option<u64>,
 }
 
-/// A request for an answer, which holds a call of a tool back.
+/// A request for an answer, during which a call of a tool waits.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RecordedQuestion {
     /// The id of the request.
     pub id: String,
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
-    /// The id of the call that waits, by the request or else by its input; `None` where neither says which it is.
+    /// The id of the waiting call, by the request or else by its input; `None` if neither identifies it.
     pub call: Option<String>,
-    /// The input that is asked about.
+    /// The input that the person is asked about.
     pub input: Value,
-    /// The number, from 0, of the turn in which it is asked.
+    /// The number, from 0, of the turn in which the request comes.
     pub turn: usize,
 }
 
 /// A message of the model.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RecordedMessage {
-    /// Its id; empty where stdout names none.
+    /// The id of the message; empty if stdout gives none.
     pub id: String,
-    /// The call of the subagent that says it; none for the main conversation.
+    /// The call of the subagent that wrote it; `None` for the main conversation.
     pub parent: Option<String>,
     /// The number, from 0, of the turn in which it begins.
     pub turn: usize,
-    /// Whether it is what the CLI itself says, of an error of the API in most cases.
+    /// True if the CLI itself wrote it, in most cases about an API error.
     pub is_error: bool,
-    /// Whether nothing says that what the CLI itself says is of an error: "Not enough messages to compact." is none, and
-    /// "Credit balance is too low" is one.
+    /// True if it is unclear whether the CLI's own message is about an error: "Not enough messages to compact." is not,
+    /// and "Credit balance is too low" is.
     pub is_doubtful: bool,
-    /// Whether the CLI takes it back, because the API stopped it.
+    /// True if the CLI takes it back, because the API stopped it.
     pub is_refused: bool,
-    /// Whether it came before the result of the turn before its own.
+    /// True if it came before the result of the turn before its own.
     pub is_early: bool,
-    /// Its blocks of text.
+    /// The blocks of text.
     pub texts: Vec<RecordedBlock>,
-    /// Its blocks of reasoning; one that the API withholds is none.
+    /// The blocks of reasoning, without those that the API withholds.
     pub reasoning: Vec<RecordedBlock>,
 }
 
 /// A block of text or of reasoning.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RecordedBlock {
-    /// What came in pieces.
+    /// The text that came in pieces.
     pub streamed: String,
-    /// What the whole message says; none if stdout never has the whole of it.
+    /// The text in the whole message; `None` if stdout never has the whole of it.
     pub whole: Option<String>,
     /// The number of calls of the main conversation that began before it.
     pub calls_before: usize,
-    /// Whether the CLI takes it back.
+    /// True if the CLI takes it back.
     pub is_retracted: bool,
 }
 
 /// A call of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordedCall {
-    /// Its id.
+    /// The id of the call.
     pub id: String,
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
-    /// The call of the subagent that makes it; none for the main conversation.
+    /// The call of the subagent that makes it; `None` for the main conversation.
     pub parent: Option<String>,
     /// The number, from 0, of the turn in which it begins.
     pub turn: usize,
-    /// Its input as it came in pieces.
+    /// The input as it came in pieces.
     pub streamed: String,
     /// The sizes of `streamed` in bytes after each piece.
     pub pieces: Vec<usize>,
-    /// Its input as the whole message says it.
+    /// The input in the whole message.
     pub whole: Option<Value>,
-    /// Its result, and whether that is an error; none if stdout has none.
+    /// The result, and true if it is an error; `None` without a result.
     pub result: Option<(Value, bool)>,
-    /// The number of the message that it is part of.
+    /// The index of the message that contains it.
     pub message: usize,
-    /// Whether the CLI takes its message back before the input is whole, so that the call never starts.
+    /// True if the CLI takes its message back before the input is whole, so that the call never starts.
     pub is_retracted: bool,
 }
 
 /// A result, which ends a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RecordedTurn {
-    /// Whether it is a failure; none where the record leaves it open.
+    /// True if it is a failure; `None` if the record leaves it open.
     pub is_failure: Option<bool>,
-    /// Its text.
+    /// The text of the result.
     pub text: String,
     /// The part of the text that answers a person.
     pub answer: String,
-    /// Why it failed; `None` where it went well. In contrast to `is_failure`, this takes what came before the result into
-    /// account.
+    /// The reason of its failure; `None` if it succeeded. Unlike `is_failure`, this considers the messages before the
+    /// result.
     pub failure: Option<RecordedFailure>,
     /// The kind of its origin, if the turn answers no message of a person.
     pub origin: Option<String>,
@@ -142,38 +142,38 @@ pub struct RecordedTurn {
 /// The reason why a turn failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RecordedFailure {
-    /// A person interrupted it.
+    /// A person interrupted the turn.
     Interrupted,
-    /// It failed by itself; the words of the CLI, or where it gave none, the name by which it calls the failure.
+    /// The turn failed by itself; the words of the CLI, or else its name for the failure.
     Failed(String),
 }
 
 impl RecordedMessage {
-    /// Whether it says a text to a person.
+    /// Returns whether it has a text for a person.
     pub(super) fn has_text(&self) -> bool {
         let is_said =
             |block: &RecordedBlock| !block.is_retracted && !block.text().trim().is_empty();
         (!self.is_error || self.is_doubtful) && self.texts.iter().any(is_said)
     }
 
-    /// Whether stdout has a text of it that never became whole.
+    /// Returns whether stdout has a text of it that never became whole.
     pub fn has_open_text(&self) -> bool {
         self.texts.iter().any(|block| block.whole.is_none())
     }
 
-    /// Whether it has text, and nothing of it came in pieces.
+    /// Returns whether it has text, none of which came in pieces.
     pub fn comes_whole(&self) -> bool {
         !self.texts.is_empty() && self.texts.iter().all(|block| block.streamed.is_empty())
     }
 }
 
 impl RecordedBlock {
-    /// The text of the block as far as stdout has it. A CLI may leave what came in pieces out of the whole message.
+    /// Returns the text of the block as far as stdout has it. A CLI may omit streamed text from the whole message.
     pub fn text(&self) -> &str {
         self.whole.as_deref().filter(|whole| !whole.is_empty()).unwrap_or(&self.streamed)
     }
 
-    /// The same, or what came in pieces where the CLI has spoilt more characters in the whole message.
+    /// Returns the text, or the streamed pieces if the CLI has spoilt more characters in the whole message.
     pub(super) fn unspoilt_text(&self) -> &str {
         let spoilt = |text: &str| text.matches(SPOILT).count();
         match spoilt(self.text()) <= spoilt(&self.streamed) || self.streamed.is_empty() {
@@ -182,8 +182,8 @@ impl RecordedBlock {
         }
     }
 
-    /// Whether stdout leaves no doubt about the text: a CLI may spoil a character, the whole message may say something
-    /// else than its pieces, and a model may write its reasoning into a text.
+    /// Returns whether the text is unambiguous: a CLI may spoil a character, the whole message may differ from its
+    /// pieces, and a model may write its reasoning into a text.
     pub fn is_plain(&self) -> bool {
         let [streamed, text] = [self.streamed.as_str(), self.text()];
         let agrees = streamed.is_empty() || solid_chars(streamed).eq(solid_chars(text));
@@ -192,7 +192,7 @@ impl RecordedBlock {
 }
 
 impl Facts {
-    /// The calls whose id no other call has, by their ids. Of an id that several have, nobody knows which is meant.
+    /// Returns the calls with a unique id, by their ids. A repeated id is ambiguous.
     pub fn single_calls_by_id(&self) -> HashMap<&str, &RecordedCall> {
         let mut calls: HashMap<&str, Option<&RecordedCall>> = HashMap::new();
         for call in &self.calls {
@@ -201,13 +201,13 @@ impl Facts {
         calls.into_iter().filter_map(|(id, call)| Some((id, call?))).collect()
     }
 
-    /// The calls whose id no other call has, in the order in which they begin.
+    /// Returns the calls with a unique id, in the order in which they begin.
     pub fn single_calls(&self) -> impl Iterator<Item = &RecordedCall> {
         let single = self.single_calls_by_id();
         self.calls.iter().filter(move |call| single.contains_key(call.id.as_str()))
     }
 
-    /// The input that a question is about: that of the request, or of the call that waits where the request has none.
+    /// Returns the input of a question: that of the request, or that of the waiting call if the request has none.
     pub fn asked_input(&self, question: &RecordedQuestion) -> Option<Value> {
         let is_any = |input: &Value| input.as_object().is_none_or(|fields| !fields.is_empty());
         let of_call = || {
@@ -218,7 +218,7 @@ impl Facts {
         own.filter(is_any).or_else(of_call).filter(is_any)
     }
 
-    /// The numbers of the messages that broke off: stdout has a block of them that never became whole.
+    /// Returns the indexes of the messages that broke off: stdout has a block of them that never became whole.
     pub fn broken_off(&self) -> HashSet<usize> {
         let cut = self.calls.iter().filter(|call| call.whole.is_none()).map(|call| call.message);
         let open = (0..).zip(&self.messages).filter(|(_, message)| message.has_open_text());
@@ -227,13 +227,13 @@ impl Facts {
 }
 
 impl RecordedCall {
-    /// The text of its input, whole or as far as it came.
+    /// Returns the text of the input, whole or as far as it came.
     pub(super) fn input_text(&self) -> String {
         self.input().map_or_else(|| self.streamed.clone(), |input| input.to_string())
     }
 
-    /// Its input: that of the whole message, or else that of the pieces. None where the pieces are no JSON: the CLI
-    /// then says what it likes.
+    /// Returns the input: that of the whole message, or else that of the pieces. `None` if the pieces are no JSON,
+    /// because the whole message may then have any input.
     pub fn input(&self) -> Option<Value> {
         let streamed = json::value(self.streamed.as_bytes());
         if streamed.is_none() && !self.streamed.is_empty() {
@@ -245,13 +245,13 @@ impl RecordedCall {
     }
 }
 
-/// The origins of messages that wait for an answer: of a person, a chat, or another session.
+/// The origins of messages that wait for an answer: a person, a chat, or another session.
 const ANSWERED: [&str; 3] = ["human", "channel", "peer"];
-/// The reason of turns in which the model declined to answer.
+/// The stop reason of messages in which the model declined to answer.
 pub(super) const REFUSAL: &str = "refusal";
 /// The reasons of turns that a person interrupted.
 const INTERRUPTED: [&str; 2] = ["aborted_tools", "aborted_streaming"];
-/// The names that a result gives where they say nothing about a failure.
+/// The names in a result that do not describe a failure.
 const NO_REASONS: [&str; 8] = [
     "",
     "success",
@@ -262,27 +262,27 @@ const NO_REASONS: [&str; 8] = [
     "stop_sequence",
     "tool_use",
 ];
-/// The text that old CLIs write in place of an empty one.
+/// The text that old CLIs write instead of an empty one.
 pub(super) const NO_CONTENT: &str = "(no content)";
-/// How the CLI begins an error that is a note for its developers.
+/// The beginning of an error that is a note for the CLI's developers.
 const NOTE: &str = "[ede_diagnostic]";
 
-/// The parts of a turn on which its end depends beside the result.
+/// The parts of a turn, besides the result, that determine its end.
 #[derive(Debug, Default)]
 pub(super) struct BeforeResult {
-    /// Whether the main conversation has a text.
+    /// True if the main conversation has a text.
     pub(super) said: bool,
-    /// Whether it has calls of tools.
+    /// True if it has calls of tools.
     pub(super) has_calls: bool,
-    /// Whether a person interrupted it.
+    /// True if a person interrupted it.
     pub(super) is_interrupted: bool,
-    /// Whether the model declined to go on in its last message.
+    /// True if the model declined to continue in its last message.
     pub(super) is_refused: bool,
     /// The words of the last message in which the CLI reports an error.
     pub(super) words: Option<String>,
 }
 
-/// The kind of an `origin` whose turn answers no message of a person.
+/// Returns the kind of an `origin` whose turn answers no message of a person.
 pub(super) fn answers_nobody(origin: &Value) -> Option<String> {
     text(&origin["kind"]).filter(|kind| !ANSWERED.contains(kind)).map(str::to_owned)
 }
@@ -332,7 +332,7 @@ pub(super) fn turn_of(record: &Value, before: &BeforeResult) -> RecordedTurn {
     }
 }
 
-/// The text of a result for a person. It may itself be the line of a result, and begin with reasoning.
+/// Returns the text of a result for a person. It may itself be the line of a result, and begin with reasoning.
 fn answer_of(record: &Value) -> String {
     let result = text(&record["result"]).filter(|text| *text != NO_CONTENT).unwrap_or_default();
     let is_result = |inner: &Value| inner["type"] == "result" && inner["result"].is_string();
@@ -343,7 +343,7 @@ fn answer_of(record: &Value) -> String {
     }
 }
 
-/// The words of the CLI about a failure.
+/// Returns the words of the CLI about a failure.
 fn words(record: &Value) -> Option<String> {
     let errors = record["errors"].as_array().into_iter().flatten();
     let named = errors.filter_map(text).find(|error| !error.starts_with(NOTE));
@@ -352,7 +352,7 @@ fn words(record: &Value) -> Option<String> {
     named.or_else(others).map(without_json)
 }
 
-/// A text with the message inside its JSON in place of the JSON.
+/// Replaces the JSON in a text by the message inside it.
 fn without_json(words: &str) -> String {
     let json = words.find('{').map(|at| words.split_at(at));
     let inner = json.and_then(|(before, json)| {

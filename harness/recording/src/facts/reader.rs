@@ -1,4 +1,4 @@
-//! Reads stdout record by record.
+//! Reads the facts from stdout, record by record.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
@@ -13,8 +13,8 @@ use super::model::{
 use crate::capture::{Capture, StdinLine, stdin_lines};
 use crate::cassette::Cassette;
 
-/// The fields of a record that are read. What the others contain is not kept: lists of tools and commands, the answers of
-/// the host, what a tool says beside its result.
+/// The fields of a record that are read. The others are dropped: lists of tools and commands, the answers of the host,
+/// the extra output of a tool beside its result.
 const READ: &[&str] = &[
     "type",
     "subtype",
@@ -45,7 +45,7 @@ const READ: &[&str] = &[
     "supersedes",
     "retracted_message_uuids",
     "response",
-    // Words of notices.
+    // The words of notices.
     "text",
     "description",
     "summary",
@@ -69,28 +69,28 @@ const WORDS: [&str; 11] = [
     "cause",
     "patch",
 ];
-/// How the CLI begins the report that a person interrupted the turn.
+/// The beginning of the CLI's report that a person interrupted the turn.
 const INTERRUPTED: &str = "[Request interrupted by user";
-/// How the CLI begins a record that repeats what a local command printed.
+/// The beginning of a record that repeats the output of a local command.
 const LOCAL_OUTPUT: &str = "<local-command-";
 /// The types of blocks that call a tool.
 const CALLS: [&str; 3] = ["tool_use", "server_tool_use", "mcp_tool_use"];
-/// The model's name in what the CLI says itself.
+/// The model's name in a message that the CLI itself wrote.
 const SYNTHETIC: &str = "<synthetic>";
-/// How the CLI begins what it says itself of an error of the API.
+/// The beginning of the CLI's own message about an API error.
 const API_ERROR: &str = "API Error";
-/// What the CLI says where there was nothing to answer.
+/// The CLI's message when there was no request to answer.
 const NO_RESPONSE: &str = "No response requested.";
 
 impl Facts {
-    /// Reads what a cassette states.
+    /// Reads the facts of a cassette.
     pub fn of(cassette: &Cassette) -> Self {
         let stdin = stdin_lines(&cassette.stdin, &cassette.timeline);
         Self::read(Capture { stdout: &cassette.stdout, stdin: &stdin }, usize::MAX)
     }
 
-    /// Reads what the two sides of a process state. A line of stdout of more than `line_limit` bytes states nothing, and
-    /// neither does a result that is said again at once.
+    /// Reads the facts of both sides of a process. A line of stdout of more than `line_limit` bytes is ignored, and so
+    /// is a result that is repeated at once.
     pub fn read(capture: Capture<'_>, line_limit: usize) -> Self {
         let mut reader = FactsReader::default();
         capture.stdin.iter().for_each(|line| reader.host_line(line));
@@ -118,10 +118,10 @@ impl Facts {
     }
 }
 
-/// The conversation of a record: that of a call, or the main one.
+/// The conversation of a record: the call of its subagent, or `None` for the main one.
 type ParentId = Option<String>;
 
-/// The place of a block.
+/// The place of a block in the facts.
 #[derive(Debug, Clone, Copy)]
 enum ContentPlace {
     Text(BlockPlace),
@@ -136,14 +136,14 @@ struct BlockPlace {
     block: usize,
 }
 
-/// The blocks of the message that streams in a conversation.
+/// The state of the message that streams in a conversation.
 #[derive(Default)]
 struct Stream {
-    /// The number of the message; none before the first one.
+    /// The index of the message; `None` before the first one.
     message: Option<usize>,
     /// The newest block of each index.
     blocks: BTreeMap<u64, ContentPlace>,
-    /// The indexes of those that have not stopped.
+    /// The indexes of blocks that have not stopped.
     open: BTreeSet<u64>,
 }
 
@@ -154,7 +154,7 @@ struct FactsReader {
     streams: HashMap<ParentId, Stream>,
     /// The messages that came as stream events.
     streamed: HashSet<usize>,
-    /// The ids of the messages of turns that have ended.
+    /// The ids of the messages of completed turns.
     ended: HashSet<String>,
     /// The number of messages that had begun when the last turn ended.
     begun_before: usize,
@@ -166,35 +166,35 @@ struct FactsReader {
     asked: HashSet<String>,
     /// The number of calls of the main conversation.
     main_calls: usize,
-    /// What whole messages have said of the texts and of the reasoning of each message.
+    /// The blocks of each message that a whole message has repeated.
     texts: HashMap<usize, SaidBlocks>,
     reasoning: HashMap<usize, SaidBlocks>,
     /// The blocks that each record of the main conversation has shown in this turn, by its uuid.
     shown: HashMap<String, BlocksOfRecord>,
-    /// The same of subagents, which outlive turns.
+    /// The blocks that each record of a subagent has shown; subagents outlive turns.
     shown_by_subagents: HashMap<String, BlocksOfRecord>,
     /// The numbers of messages and of calls that had begun before this turn.
     messages_before: usize,
     calls_before: usize,
-    /// Whether the turn has begun, so that stdout must not end without its result.
+    /// True if the turn has begun, so that stdout must not end without its result.
     is_open: bool,
     /// The numbers of messages that had begun when the CLI began another turn before the result of this one.
     next_turns: Vec<usize>,
-    /// What came of the turn before its result.
+    /// The content of the turn before its result.
     before: BeforeResult,
 }
 
-/// The blocks that a record has shown of a message.
+/// The blocks of a message that a record has shown.
 struct BlocksOfRecord {
     message: usize,
     places: Vec<ContentPlace>,
 }
 
-/// The blocks of a message that a whole message has said: the first ones.
+/// The first blocks of a message, which a whole message has repeated.
 #[derive(Default)]
 struct SaidBlocks {
     count: usize,
-    /// The hashes of what they say.
+    /// The hashes of their contents.
     hashes: HashSet<u64>,
 }
 
@@ -210,7 +210,7 @@ impl FactsReader {
             "control_response" => {
                 let pending = &record["response"]["pending_permission_requests"];
                 for request in pending.as_array().into_iter().flatten() {
-                    // A host that joins a session gets the questions that wait.
+                    // A host that joins a session gets the waiting questions again.
                     let is_known = |id: &str| self.asked.contains(id);
                     if text(&request["request_id"]).is_some_and(|id| !is_known(id)) {
                         self.question(request);
@@ -239,7 +239,7 @@ impl FactsReader {
         }
     }
 
-    /// Reads what a record outside the conversation says to a person.
+    /// Reads the words for a person in a record outside the conversation.
     fn notice(&mut self, record: &Value) {
         let words = WORDS.iter().flat_map(|field| texts_in(&record[*field])).map(str::to_owned);
         self.facts.notices.extend(words);
@@ -266,8 +266,8 @@ impl FactsReader {
         }
     }
 
-    /// The call that a question is about which names none (1.0.128): the open one with this name and input; of several,
-    /// the first that no question is about. None if calls of different conversations are equal.
+    /// Finds the call of a question that names none (1.0.128): the open call with this name and input, and of several
+    /// the first without a question; `None` if calls of different conversations match.
     fn asked_about(&self, name: &str, input: &Value) -> Option<String> {
         let is_it = |call: &&RecordedCall| {
             let is_open = call.result.is_none() && call.turn == self.turn();
@@ -304,7 +304,7 @@ impl FactsReader {
         self.notice(record);
     }
 
-    /// The number of the turn that goes on, from 0.
+    /// Returns the number of the present turn, from 0.
     fn turn(&self) -> usize {
         self.facts.turns.len()
     }
@@ -432,8 +432,8 @@ impl FactsReader {
         }
     }
 
-    /// Takes the message back that streams in a conversation if it broke off within a block: what comes next is the
-    /// second try. CLIs up to 2.1.148 print nothing about such a failure.
+    /// Takes back the message that streams in a conversation if it broke off within a block, because the second try
+    /// follows. CLIs up to 2.1.148 print no record about such a failure.
     fn begin_second_try(&mut self, parent: &ParentId) {
         let broken = self.streams.get(parent).filter(|stream| !stream.open.is_empty());
         if let Some(message) = broken.and_then(|stream| stream.message) {
@@ -444,7 +444,7 @@ impl FactsReader {
         }
     }
 
-    /// Takes the blocks of a message back from an index on, because the CLI has made up its end.
+    /// Takes back the blocks of a message from an index on, because the CLI has replaced its end.
     fn abandon(&mut self, parent: &ParentId, id: &str, from: u64) {
         let Some(stream) = self.streams.get_mut(parent) else { return };
         let is_it = stream.message.is_some_and(|at| self.facts.messages[at].id == id);
@@ -455,7 +455,7 @@ impl FactsReader {
         }
     }
 
-    /// Takes all blocks of a message back.
+    /// Takes back all blocks of a message.
     fn retract_message(&mut self, at: usize) {
         let message = &self.facts.messages[at];
         let texts = (0..message.texts.len())
@@ -469,7 +469,7 @@ impl FactsReader {
         all.into_iter().for_each(|place| self.retract(place));
     }
 
-    /// Takes the blocks back that the records with these uuids have shown. What such a message says later is new.
+    /// Takes back the blocks that the records with these uuids have shown. Later text of such a message is new.
     fn retract_shown(&mut self, uuids: &Value) {
         for uuid in uuids.as_array().into_iter().flatten().filter_map(text) {
             let shown = self.shown.remove(uuid).or_else(|| self.shown_by_subagents.remove(uuid));
@@ -490,7 +490,7 @@ impl FactsReader {
             ContentPlace::Reasoning(BlockPlace { message, block }) => {
                 self.facts.messages[message].reasoning[block].is_retracted = true;
             }
-            // A call that is whole has started.
+            // A whole call has already started.
             ContentPlace::Call(call) => {
                 let call = &mut self.facts.calls[call];
                 call.is_retracted = call.whole.is_none();
@@ -516,7 +516,7 @@ impl FactsReader {
         RecordedBlock { streamed, calls_before, ..RecordedBlock::default() }
     }
 
-    /// A call that begins, or goes on in the whole message: its number.
+    /// Begins a call, or continues it with the whole message; returns its index.
     fn call(&mut self, block: &Value, message: usize) -> Option<usize> {
         let id = text(&block["id"])?;
         let own = self.calls.entry(id.to_owned()).or_default();
@@ -558,7 +558,7 @@ impl FactsReader {
             || !record["error"].is_null();
         let is_of_cli = message["model"] == SYNTHETIC;
         let known = self.messages.get(&(parent.clone(), id.to_owned())).copied();
-        // A turn has messages of its own, but the whole of one that streamed may come late.
+        // A turn has its own messages, but the whole message of a streamed one may come late.
         let is_known = |at: &usize| {
             let is_of_turn = self.facts.messages[*at].turn >= self.turn();
             !is_main || is_of_turn || self.streamed.contains(at)
@@ -620,7 +620,7 @@ impl FactsReader {
         }
     }
 
-    /// A block that is the result of a call.
+    /// Reads a block that is the result of a call.
     fn result_of_call(&mut self, block: &Value) {
         let is_one = block["type"].as_str().is_some_and(|kind| kind.ends_with("tool_result"));
         let Some(id) = text(&block["tool_use_id"]).filter(|_| is_one) else { return };
@@ -634,7 +634,7 @@ impl FactsReader {
         }
     }
 
-    /// Ends a turn. A result that names only messages of turns that have ended comes again, and ends none (2.1.330).
+    /// Ends a turn. A result that names only messages of completed turns is a repetition, and is ignored (2.1.330).
     fn result(&mut self, record: &Value) {
         let begun = record["begun_message_ids"].as_array().into_iter().flatten();
         let begun: Vec<String> = begun.filter_map(text).map(str::to_owned).collect();
@@ -676,8 +676,8 @@ impl FactsReader {
         }
     }
 
-    /// Moves the messages that began in the next turn out of the turn that ends, where the CLI has begun another turn after
-    /// the last message that the result names. Returns the number of the first one.
+    /// Moves the messages of the next turn out of the turn that ends, if the CLI has begun another turn after the last
+    /// message that the result names. Returns the index of the first one.
     fn begin_next_turn(&mut self, begun: &[String]) -> Option<usize> {
         let next = std::mem::take(&mut self.next_turns);
         let of_turn = self.facts.messages.iter().enumerate().skip(self.messages_before);
@@ -699,8 +699,7 @@ impl FactsReader {
 }
 
 impl SaidBlocks {
-    /// Says the whole of the next block that has none, and returns its number; a block that stdout says again is no
-    /// other one.
+    /// Sets the whole content of the next block without one, and returns its index; a repeated block is ignored.
     fn whole(
         &mut self,
         blocks: &mut Vec<RecordedBlock>,
@@ -720,7 +719,7 @@ impl SaidBlocks {
     }
 }
 
-/// The words of a message: its content if that is a text, or else its blocks of text.
+/// Returns the words of a message: its content if that is a text, or else its blocks of text.
 fn words_of(message: &Value) -> String {
     let content = &message["content"];
     let blocks = content.as_array().into_iter().flatten();
@@ -728,7 +727,7 @@ fn words_of(message: &Value) -> String {
     content.as_str().map_or_else(|| texts.join("\n"), str::to_owned)
 }
 
-/// Whether two inputs are the same to the CLI, which writes `1.0` as `1` when it asks.
+/// Returns whether the CLI takes two inputs for the same: it writes `1.0` as `1` when it asks.
 fn is_same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => one.as_f64() == other.as_f64(),

@@ -1,4 +1,4 @@
-//! Each check reads some records.
+//! Tests the facts of a few records each.
 
 use super::*;
 use crate::capture::Capture;
@@ -139,7 +139,7 @@ fn a_long_line_and_a_result_that_is_said_again_state_nothing() {
     assert_eq!(read(result.len() - 1), Facts { is_cut_off: true, ..Facts::default() });
 }
 
-/// `clitape test --marks` found that no recording put it at stake, and the plan that does so found this.
+/// The case was found by a plan that `clitape test --marks` had asked for, because no recording contained it.
 #[test]
 fn a_result_that_comes_again_ends_no_turn() {
     let started = |id: &str| START.replace("\"m\"", &format!("\"{id}\""));

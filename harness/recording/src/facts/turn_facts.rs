@@ -1,9 +1,8 @@
-//! The turns of a recording as gateways are held to them: what a person must read of each.
+//! The turns of a recording as gateways must show them: the texts, tools and questions of each.
 //!
-//! How much of an answer a gateway shows is its own choice: the last part alone, or everything that the model said. Only
-//! the last part, which is the `result` of the turn, must be there.
-//!
-//! [`LazyFacts`] are read when a rule asks for them, because many replays are compared and not judged.
+//! A gateway chooses the part of an answer that it shows: the last part alone, or the whole text of the model. Only the
+//! last part, which is the `result` of the turn, is required. [`LazyFacts`] are read when a rule asks for them, because
+//! many replays are compared and not judged.
 
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Deref;
@@ -22,9 +21,9 @@ use crate::cassette::Cassette;
 use crate::text::asked::{AskedText, asked_texts};
 use crate::text::shown::letters;
 
-/// The answers with which an agent says that it has nothing to say.
+/// The answers of an agent that has no message for the person.
 const SILENT: [&str; 2] = ["NO_REPLY", "HEARTBEAT_OK"];
-/// Fields of a tool's input that say what it works on, the most telling first.
+/// The fields of a tool's input with its main argument, the most specific first.
 const MAIN_FIELDS: [&str; 12] = [
     "file_path",
     "notebook_path",
@@ -40,53 +39,53 @@ const MAIN_FIELDS: [&str; 12] = [
     "text",
 ];
 
-/// A turn, and what a person must read of it.
+/// A turn, and the parts of it that a person must read.
 #[derive(Debug)]
 pub struct TurnFacts {
     /// The turn's `result`: the last text of the model.
     pub answer: Option<String>,
-    /// All that the model said in the main conversation, in pieces between which a tool ran or a new message began.
+    /// The text of the model in the main conversation, in pieces between which a tool ran or a new message began.
     pub segments: Vec<TextSegment>,
     /// The calls of tools in the main conversation.
     pub tools: Vec<ToolFacts>,
     /// The questions of the CLI.
     pub questions: Vec<QuestionFacts>,
-    /// How it ended.
+    /// The end of the turn.
     pub ending: TurnEnding,
-    /// Whether a turn that answers no message follows it, so that its answer may be replaced.
+    /// True if a turn that answers no message follows it, so that its answer may be replaced.
     pub is_interim: bool,
 }
 
 /// A piece of the model's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextSegment {
-    /// The message that it is part of.
+    /// The id of the message.
     pub message_id: String,
-    /// The text.
+    /// The text of the piece.
     pub text: String,
 }
 
 /// A call of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolFacts {
-    /// The call's id.
+    /// The id of the call.
     pub id: String,
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
-    /// The text in its input that says what it works on.
+    /// The main argument in its input, such as a command or a path.
     pub main_argument: Option<String>,
-    /// Its input; `None` if the CLI never had the whole of it.
+    /// The input; `None` if the CLI never had the whole of it.
     pub input: Option<Value>,
-    /// How it ended; `None` if the turn ended before it.
+    /// The outcome; `None` if the turn ended before it.
     pub outcome: Option<ToolOutcome>,
 }
 
 /// The outcome of a call of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolOutcome {
-    /// It has a result.
+    /// The call has a result.
     Completed,
-    /// It has an error, or a person said no.
+    /// The call has an error, or a person refused it.
     Failed,
 }
 
@@ -95,24 +94,24 @@ pub enum ToolOutcome {
 pub struct QuestionFacts {
     /// The tool that waits for the answer.
     pub name: String,
-    /// The call that waits, if the CLI names it.
+    /// The waiting call, if the CLI names it.
     pub call: Option<String>,
-    /// The words that a person is asked: those of the questions, or what the tool works on.
+    /// The words that a person is asked: those of the questions, or the tool's main argument.
     pub words: Vec<String>,
-    /// All that the person must be shown before the answer.
+    /// The texts that the person must be shown before the answer.
     pub texts: Vec<AskedText>,
 }
 
 /// The end of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TurnEnding {
-    /// It has an answer.
+    /// The turn has an answer.
     Answered,
-    /// Its answer says that there is nothing to say.
+    /// The answer is a word for silence, such as `NO_REPLY`.
     Silent,
-    /// A person stopped it.
+    /// A person stopped the turn.
     Interrupted,
-    /// It failed: the words of the CLI, or where it gave none, the name by which it calls the failure.
+    /// The turn failed: the words of the CLI, or else its name for the failure.
     Failed(String),
     /// The CLI ended without a result.
     CutOff,
@@ -127,7 +126,7 @@ struct TurnParts<'s> {
 }
 
 impl Facts {
-    /// The turns, in order; the last one may lack its result.
+    /// Returns the turns, in order; the last one may lack its result.
     pub fn turn_facts(&self) -> Vec<TurnFacts> {
         let results = self.turns.iter().map(Some).chain(self.is_cut_off.then_some(None));
         let parts = self.parts().into_iter();
@@ -139,7 +138,7 @@ impl Facts {
         turns
     }
 
-    /// The parts of each turn, and of what comes after the last result.
+    /// Returns the parts of each turn, and those after the last result.
     fn parts(&self) -> Vec<TurnParts<'_>> {
         let mut parts: Vec<TurnParts<'_>> = Vec::new();
         parts.resize_with(self.turns.len() + 1, TurnParts::default);
@@ -153,7 +152,7 @@ impl Facts {
         }
         let mut ids = HashSet::new();
         for asked in &self.questions {
-            // A request that comes again asks nothing new.
+            // A repeated request is no new question.
             let is_new = ids.insert(asked.id.as_str()) && !asked.name.is_empty();
             let turn = parts.get_mut(asked.turn).filter(|_| is_new);
             turn.into_iter().for_each(|it| it.questions.push(asked));
@@ -189,8 +188,8 @@ impl Facts {
         QuestionFacts { name: name.clone(), call: call.clone(), words, texts }
     }
 
-    /// The texts beside the answers that a gateway may show: thoughts, the words of subagents, of the host and of notices, the
-    /// inputs and the results of tools.
+    /// Returns the texts beside the answers that a gateway may show: thoughts, the words of subagents, of the host and
+    /// of notices, the inputs and the results of tools.
     pub fn other_texts(&self) -> Vec<String> {
         let blocks = self.messages.iter().flat_map(|message| {
             let is_other = message.parent.is_some() || message.is_error;
@@ -210,7 +209,8 @@ impl Facts {
             .collect()
     }
 
-    /// Whether the CLI takes back text, reasoning or the input of a call, or prints text before the result of the turn before.
+    /// Returns whether the CLI takes back text, reasoning or the input of a call, or prints text before the result of
+    /// the turn before.
     pub fn has_retractions(&self) -> bool {
         let is_gone = |block: &RecordedBlock| block.is_retracted && !block.text().is_empty();
         let mut blocks = self.messages.iter().flat_map(|it| it.texts.iter().chain(&it.reasoning));
@@ -221,7 +221,7 @@ impl Facts {
             || calls.any(|call| call.is_retracted && !call.pieces.is_empty())
     }
 
-    /// Whether work goes on in the background after an answer.
+    /// Returns whether work continues in the background after an answer.
     pub fn has_background(&self) -> bool {
         let is_background = |input: Value| input["run_in_background"] == true;
         self.calls.iter().filter_map(RecordedCall::input).any(is_background)
@@ -229,7 +229,8 @@ impl Facts {
 }
 
 impl TurnParts<'_> {
-    /// The text of the main conversation. What may be the CLI's own error is text in a turn that went well.
+    /// Returns the text of the main conversation. A message that may be the CLI's own error counts as text in a
+    /// successful turn.
     fn segments(&self, went_well: bool) -> Vec<TextSegment> {
         let is_text =
             |message: &&&RecordedMessage| !message.is_error || message.is_doubtful && went_well;
@@ -253,7 +254,7 @@ impl TurnParts<'_> {
     }
 }
 
-/// The blocks of text of a message that the CLI does not take back, each with the text that a person reads.
+/// Returns the blocks of text of a message that the CLI does not take back, each with its visible text.
 fn texts(message: &RecordedMessage) -> impl Iterator<Item = (&RecordedBlock, &str)> {
     let blocks = message.texts.iter().filter(|block| !block.is_retracted);
     let mut is_first = true;
@@ -267,13 +268,13 @@ fn texts(message: &RecordedMessage) -> impl Iterator<Item = (&RecordedBlock, &st
 }
 
 impl TurnFacts {
-    /// All that the model said.
+    /// Returns all texts of the model.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let segments = self.segments.iter().map(|segment| segment.text.as_str());
         segments.chain(self.answer.as_deref())
     }
 
-    /// Whether the turn must end with an answer that a person reads.
+    /// Returns whether the turn must end with an answer that a person reads.
     pub fn must_be_answered(&self) -> bool {
         self.ending == TurnEnding::Answered && !self.is_interim
     }
@@ -295,22 +296,22 @@ impl ToolFacts {
     }
 }
 
-/// Whether the answer says that there is nothing to say.
+/// Returns whether the answer is a word for silence.
 fn is_silent(answer: &str) -> bool {
     answer.trim().lines().last().is_some_and(|line| SILENT.contains(&line.trim()))
 }
 
-/// The text in an input that says what its tool works on.
+/// Returns the main argument in an input.
 fn main_argument(input: &Value) -> Option<String> {
     MAIN_FIELDS.iter().find_map(|field| input.get(*field)?.as_str()).map(str::to_owned)
 }
 
-/// The bytes of stdout and the facts in them, which are read once, when a rule first asks for them.
+/// The bytes of stdout and their facts, which are read once, when a rule first asks for them.
 #[derive(Debug, Default)]
 pub struct LazyFacts {
     stdout: Vec<u8>,
     line_limit: usize,
-    /// What the process printed on stderr, which a person may be shown.
+    /// The text of stderr, which a person may be shown.
     stderr: String,
     facts: OnceLock<Facts>,
     secrets: OnceLock<BTreeSet<String>>,
@@ -318,24 +319,24 @@ pub struct LazyFacts {
     words: OnceLock<RecordedWords>,
 }
 
-/// The words that a recording states.
+/// The words of a recording.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RecordedWords {
     /// The texts beside the answers that a subject may show.
     pub others: Vec<String>,
-    /// The letters of each text that the model says on the main thread.
+    /// The letters of each text of the model on the main thread.
     pub said: Vec<String>,
     /// The letters of all of these texts.
     pub recorded: Vec<String>,
 }
 
 impl LazyFacts {
-    /// Takes the bytes that a parser read. A line of more than `line_limit` bytes states nothing.
+    /// Takes the bytes that a parser read. A line of more than `line_limit` bytes is ignored.
     pub fn new(stdout: &[u8], line_limit: usize) -> Self {
         Self { stdout: stdout.to_owned(), line_limit, ..Self::default() }
     }
 
-    /// Takes both sides of a recorded process, of which no line is too long.
+    /// Takes both sides of a recorded process, with no limit on lines.
     pub fn of(cassette: &Cassette) -> Self {
         Self {
             stderr: String::from_utf8_lossy(&cassette.stderr).into_owned(),
@@ -344,22 +345,22 @@ impl LazyFacts {
         }
     }
 
-    /// Whether a parser that read these bytes with this limit read the same.
+    /// Returns whether these bytes and this limit are those of the facts.
     pub fn is_of(&self, stdout: &[u8], line_limit: usize) -> bool {
         self.line_limit == line_limit && self.stdout == stdout
     }
 
-    /// The secrets in inputs and results of calls that the model itself does not say.
+    /// Returns the secrets in inputs and results of calls that are not in the model's own text.
     pub fn secrets(&self) -> &BTreeSet<String> {
         self.secrets.get_or_init(|| Facts::secrets(self))
     }
 
-    /// What a person must see of each turn, in order.
+    /// Returns the parts of each turn that a person must see, in order.
     pub fn turn_facts(&self) -> &[TurnFacts] {
         self.turns.get_or_init(|| Facts::turn_facts(self))
     }
 
-    /// The words that a person may be shown.
+    /// Returns the words that a person may be shown.
     pub fn words(&self) -> &RecordedWords {
         self.words.get_or_init(|| {
             let mut others = self.other_texts();
@@ -367,7 +368,7 @@ impl LazyFacts {
             let mut said: Vec<String> = Vec::new();
             for turn in self.turn_facts() {
                 said.extend(turn.segments.iter().map(|segment| letters(&segment.text)));
-                // The result says again what the last message said.
+                // The result repeats the last message.
                 if let Some(answer) = turn.answer.as_deref().map(letters)
                     && !said.iter().any(|text| text.contains(&answer))
                 {
@@ -389,18 +390,18 @@ impl Deref for LazyFacts {
     }
 }
 
-/// Two are equal that have the same bytes and the same limit, and so state the same.
+/// Compares the bytes and the limit, which determine the facts.
 impl PartialEq for LazyFacts {
     fn eq(&self, other: &Self) -> bool {
         self.is_of(&other.stdout, other.line_limit)
     }
 }
 
-/// A secret with fewer characters may be in a text by chance.
+/// The length below which a secret may be in a text by chance.
 const SHORT: usize = 8;
 
 impl Facts {
-    /// The secrets in inputs and results of calls that the model itself does not say.
+    /// Returns the secrets in inputs and results of calls that are not in the model's own text.
     pub fn secrets(&self) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
         let mut find = |text: &str| {

@@ -1,7 +1,8 @@
-//! Folders: those that may not be links, what is in them, and a new one with its files, which takes its place once it is
-//! whole.
+//! Folders: checks for links on the way, lists of their content, and new folders that are moved to their place when
+//! they are complete.
 //!
-//! One writer of a folder writes at a time. A reader who finds an unfinished file knows by the lock that its writer has ended.
+//! A folder has one writer at a time. By the lock, a reader who finds an unfinished file knows that its writer has
+//! ended.
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -15,7 +16,8 @@ use tempfile::TempDir;
 
 use super::way::{FileError, place, real_folder};
 
-/// The root of the git repository that a folder is in, and the folder as seen from it; `None` for a folder in none.
+/// Returns the root of the git repository that contains a folder, and the folder's path in it; `None` outside of
+/// repositories.
 ///
 /// # Errors
 ///
@@ -31,12 +33,12 @@ pub fn is_there(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 
-/// Checks that no folder from `root`, which is the user's choice, down to `root/relative` is a link; what
-/// is not there yet is none.
+/// Checks that no folder from `root`, which is the user's choice, down to `root/relative` is a link; missing folders
+/// are accepted.
 ///
 /// # Errors
 ///
-/// [`FileError::NotFolder`] names the first one that is something else than a folder.
+/// [`FileError::NotFolder`] names the first entry that is not a folder.
 pub fn check_folders(root: &Path, relative: &Path) -> Result<(), FileError> {
     let mut path = root.to_owned();
     for part in relative.components() {
@@ -51,17 +53,17 @@ pub fn check_folders(root: &Path, relative: &Path) -> Result<(), FileError> {
     Ok(())
 }
 
-/// Makes a folder, and those above it that are not there; one that is there already stays.
+/// Makes a folder and its missing parents; an existing one stays.
 ///
 /// # Errors
 ///
-/// [`FileError`] when it can't be made, something else is there, or a link is on the way.
+/// [`FileError`] if it can't be made, another entry has its name, or a link is on the way.
 pub fn make_folder(path: &Path) -> Result<(), FileError> {
     MadeFolders::make(path)?.keep();
     Ok(())
 }
 
-/// Folders that were made for what comes into them; those that are empty in the end are removed again.
+/// The folders that were made for later files; those that are empty in the end are removed again.
 #[derive(Debug, Default)]
 struct MadeFolders(Vec<PathBuf>);
 
@@ -81,7 +83,7 @@ impl MadeFolders {
                         missing.push(folder);
                         missing.extend(above);
                     }
-                    // Another process made it meanwhile.
+                    // Another process has made it meanwhile.
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                     Err(error) => return Err(FileError::Write { path: path.to_owned(), error }),
                 },
@@ -98,27 +100,27 @@ impl MadeFolders {
 impl Drop for MadeFolders {
     fn drop(&mut self) {
         for folder in self.0.iter().rev() {
-            // One with something in it stays.
+            // A folder with an entry in it stays.
             let _ = std::fs::remove_dir(folder);
         }
     }
 }
 
-/// Moves a file to another place, which it takes.
+/// Moves a file to another path, and replaces the file there.
 ///
 /// # Errors
 ///
-/// [`FileError`] when it can't be moved, or a link is on the way.
+/// [`FileError`] if it can't be moved, or a link is on the way.
 pub fn rename(from: &Path, to: &Path) -> Result<(), FileError> {
     std::fs::rename(place(from)?, place(to)?)
         .map_err(|error| FileError::Write { path: to.to_owned(), error })
 }
 
-/// Removes a file; one that is not there is removed already, maybe by another process.
+/// Removes a file; a missing one is accepted, because another process may have removed it.
 ///
 /// # Errors
 ///
-/// [`FileError`] when it can't be removed, or a link is on the way.
+/// [`FileError`] if it can't be removed, or a link is on the way.
 pub fn remove(path: &Path) -> Result<(), FileError> {
     match std::fs::remove_file(place(path)?) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -128,11 +130,11 @@ pub fn remove(path: &Path) -> Result<(), FileError> {
     }
 }
 
-/// The bytes of those files that are there.
+/// Returns the size of the existing files together, in bytes.
 ///
 /// # Errors
 ///
-/// When the size of one can't be told.
+/// When the size of one can't be read.
 pub fn bytes(paths: &[PathBuf]) -> io::Result<u64> {
     let size = |path: &PathBuf| match fs_err::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
@@ -141,8 +143,8 @@ pub fn bytes(paths: &[PathBuf]) -> io::Result<u64> {
     paths.iter().map(size).sum()
 }
 
-/// What is in a folder and in those in it, sorted, without hidden files; nothing where there is no such folder. A
-/// link counts as a file.
+/// Lists the files below a folder, sorted, without hidden ones; empty if the folder is missing. A link counts as a
+/// file.
 ///
 /// # Errors
 ///
@@ -164,8 +166,8 @@ pub fn below(dir: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The entries that writers in `dir` left when they were ended: those whose names begin with one of `prefixes`, sorted.
-/// Empty where the folder is not there, or while a writer has its [lock].
+/// Lists the entries that interrupted writers left in `dir`: those whose names begin with one of `prefixes`, sorted. It
+/// is empty if the folder is missing, or while a writer has its [lock].
 ///
 /// # Errors
 ///
@@ -179,7 +181,7 @@ pub fn leftovers(dir: &Path, prefixes: &[&str]) -> io::Result<Vec<PathBuf>> {
     }
 }
 
-/// The entries of `dir` whose names begin with one of `prefixes`, sorted.
+/// Lists the entries of `dir` whose names begin with one of `prefixes`, sorted.
 ///
 /// # Errors
 ///
@@ -197,8 +199,8 @@ fn unfinished(dir: &Path, prefixes: &[&str]) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// A folder that is filled and then [put](Self::put) in its place. Until then, what is there stays, and if it is
-/// dropped before, it is removed. There is one writer in the folder above at a time.
+/// A folder that is filled and then [put](Self::put) in its place. Until then an existing entry stays there; a dropped
+/// folder is removed. The folder above has one writer at a time.
 #[derive(Debug)]
 pub struct NewFolder {
     place: PathBuf,
@@ -208,12 +210,12 @@ pub struct NewFolder {
 }
 
 impl NewFolder {
-    /// Makes a folder for the place at `path`, and the folders above it that are not there. Its name begins with
-    /// `prefix`; folders with such names beside it, which a writer that was killed left, are removed.
+    /// Makes a folder for the place at `path`, and the missing folders above it. Its name begins with `prefix`; folders
+    /// with such names beside it, which a killed writer left, are removed.
     ///
     /// # Errors
     ///
-    /// [`FileError`] when it can't be made, or another writer does not end.
+    /// [`FileError`] if it can't be made, or another writer does not end.
     pub fn beside(path: &Path, prefix: &str) -> Result<Self, FileError> {
         let above = path.parent().unwrap_or(Path::new(""));
         let made = MadeFolders::make(above)?;
@@ -224,16 +226,16 @@ impl NewFolder {
         Ok(Self { place: path.to_owned(), dir, _lock: lock, _above: made })
     }
 
-    /// The place that the folder takes in the end.
+    /// Returns the final path of the folder.
     pub fn place(&self) -> &Path {
         &self.place
     }
 
-    /// Writes a file into the folder, at this path there.
+    /// Writes a file into the folder, at this path in it.
     ///
     /// # Errors
     ///
-    /// [`FileError::Write`], which names the place where the file would be.
+    /// [`FileError::Write`], which names the final path of the file.
     pub fn write(&self, path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> Result<(), FileError> {
         let (path, place) = (self.dir.path().join(&path), self.place.join(&path));
         let above = path.parent().map_or(Ok(()), fs::create_dir_all);
@@ -242,11 +244,11 @@ impl NewFolder {
             .map_err(|error| FileError::Write { path: place, error })
     }
 
-    /// Puts the folder in its place, which has to be free.
+    /// Moves the folder to its place, which must be free.
     ///
     /// # Errors
     ///
-    /// [`FileError`] when it can't be put there, or something is there.
+    /// [`FileError`] if it can't be moved there, or the place is taken.
     pub fn put(self) -> Result<PathBuf, FileError> {
         if self.place.symlink_metadata().is_ok() {
             return Err(FileError::Taken(self.place));
@@ -259,11 +261,11 @@ impl NewFolder {
         Ok(place)
     }
 
-    /// Puts the folder in the place of the one that may be there, which is removed.
+    /// Moves the folder to its place, and removes an existing folder there.
     ///
     /// # Errors
     ///
-    /// [`FileError`] when it can't be put there, or something else than a folder is there.
+    /// [`FileError`] if it can't be moved there, or an entry other than a folder has the place.
     pub fn put_over(self) -> Result<PathBuf, FileError> {
         match self.place.symlink_metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => self.put(),
@@ -271,7 +273,7 @@ impl NewFolder {
             Ok(there) if !there.is_dir() => Err(FileError::NotFolder(self.place)),
             Ok(_) => {
                 let Self { place, dir, .. } = self;
-                // The one that was there is in the temporary folder then, and is removed with it.
+                // The old folder is in the temporary folder now, and is removed with it.
                 set_readable(dir.path())
                     .and_then(|()| exchange(dir.path(), &place))
                     .map_err(|error| FileError::Write { path: place.clone(), error })?;
@@ -281,12 +283,12 @@ impl NewFolder {
     }
 }
 
-/// Removes a folder in one step, as far as a reader sees: it gets a name that begins with `prefix` before its files are
-/// removed. One that is not there is removed already.
+/// Removes a folder, in one step for a reader: it gets a name that begins with `prefix` before its files are removed. A
+/// missing folder is accepted.
 ///
 /// # Errors
 ///
-/// [`FileError`] when it can't be removed, or a link is on the way.
+/// [`FileError`] if it can't be removed, or a link is on the way.
 pub fn remove_folder(path: &Path, prefix: &str) -> Result<(), FileError> {
     let refused = |error| FileError::Write { path: path.to_owned(), error };
     let place = real_folder(path)?;
@@ -297,19 +299,19 @@ pub fn remove_folder(path: &Path, prefix: &str) -> Result<(), FileError> {
     let _lock = lock(above)?;
     let name = place.file_name().unwrap_or_default().to_string_lossy();
     let aside = above.join(format!("{prefix}{name}"));
-    // What is left of an earlier attempt is in the way.
+    // The rest of an earlier attempt is in the way.
     let _ = fs::remove_dir_all(&aside);
     fs::rename(&place, &aside).and_then(|()| fs::remove_dir_all(aside)).map_err(refused)
 }
 
-/// Puts `fresh` in the place of `target` and the other way round, in one step where the system can.
+/// Exchanges `fresh` and `target`, in one step if the system can.
 fn exchange(fresh: &Path, target: &Path) -> io::Result<()> {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
         use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 
         match renameat2(AT_FDCWD, fresh, AT_FDCWD, target, RenameFlags::RENAME_EXCHANGE) {
-            // A kernel or a file system that can't.
+            // The kernel or the file system can't exchange folders.
             Err(Errno::EINVAL | Errno::ENOSYS) => {}
             done => return done.map_err(io::Error::from),
         }
@@ -323,8 +325,8 @@ fn exchange(fresh: &Path, target: &Path) -> io::Result<()> {
     fs::rename(&old, fresh)
 }
 
-/// Removes the folders of a writer that was killed. No other process writes while this one has the lock. A folder
-/// that may hold what was at the place before stays, to be found as a leftover.
+/// Removes the folders of a killed writer. This process has the lock, so no other one writes. A folder that may hold
+/// the previous content of the place stays, and is found as a leftover.
 fn remove_abandoned(dir: &Path, prefix: &str) {
     // A folder that can't be listed can't be written to either, which the caller finds out.
     for path in unfinished(dir, &[prefix]).into_iter().flatten() {
@@ -335,7 +337,7 @@ fn remove_abandoned(dir: &Path, prefix: &str) {
     }
 }
 
-/// Temporary folders are private to their owner; what takes a place in a workspace is not.
+/// Makes a temporary folder readable for others, as folders of a workspace are.
 fn set_readable(dir: &Path) -> io::Result<()> {
     fs::set_permissions(dir, Permissions::from_mode(0o755))
 }
@@ -345,11 +347,11 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The shortest and the longest pause before a writer looks again.
 const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(20)];
 
-/// Waits until no one else writes to `dir`; the lock ends when it is dropped or its process ends.
+/// Waits until no other process writes to `dir`, and locks it; the lock ends when it is dropped or its process ends.
 ///
 /// # Errors
 ///
-/// [`FileError::Busy`] when another writer does not end, and [`FileError::Write`] when the folder can't be locked.
+/// [`FileError::Busy`] if another writer does not end, and [`FileError::Write`] if the folder can't be locked.
 pub fn lock(dir: &Path) -> Result<Flock<File>, FileError> {
     let refused = |error: io::Error| FileError::Write { path: dir.to_owned(), error };
     let begin = Instant::now();
@@ -369,7 +371,7 @@ pub fn lock(dir: &Path) -> Result<Flock<File>, FileError> {
     }
 }
 
-/// Keeps writers from `dir` for as long as the lock is kept; `None` while one writes there.
+/// Keeps writers out of `dir` until the lock is dropped; `None` while one writes there.
 ///
 /// # Errors
 ///

@@ -1,12 +1,11 @@
-//! Reads and writes files that others may have put there.
+//! Reads and writes files in places where a repository may have put others.
 //!
-//! A repository may bring a link, a FIFO or a device where a file is expected, or a file of any size.
-//! A file of a workspace is therefore opened without following a link, has to be a regular
-//! file, and has a limit.
+//! A repository may bring a link, a FIFO or a device where a file is expected, or a file of any size. A file of a
+//! workspace is therefore opened without following a link, has to be a regular file, and has a limit.
 //!
-//! Everything that is written takes one way ([`NewFile`], [`replace`], [`NewFolder`]): a new file or folder beside the
-//! place, which then takes it whole, so that a link there is replaced and never followed, and no reader, crash or full
-//! disk leaves half a file. A link in place of a folder on the way is followed only where no repository can have
+//! Every write goes one way ([`NewFile`], [`replace`], [`NewFolder`]): a new file or folder beside the place is moved
+//! there when it is complete, so that a link at the place is replaced rather than followed, and no reader, crash or
+//! full disk leaves half a file. A link in place of a folder on the way is followed only where no repository can have
 //! brought it.
 
 mod folder;

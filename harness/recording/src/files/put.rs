@@ -1,4 +1,4 @@
-//! Puts a file in its place: a new one beside it, which takes the place once it is whole.
+//! Writes a new file beside its place, and moves it there when it is complete.
 
 use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -16,22 +16,22 @@ use super::way::{FileError, brought_by, place};
 /// The beginning of the name of a file or folder that is not yet in its place.
 pub const UNFINISHED: &str = ".clitape-";
 
-/// A file that is written and then [put](Self::put) in its place. Until then, what is there stays.
+/// A file that is written and then [put](Self::put) in its place. Until then an existing file stays there.
 ///
 /// A link at the place is replaced. A character device or FIFO that no repository can have brought, such as `/dev/null`
 /// or `/dev/fd/63` of a shell's `>(command)`, is written to instead.
 #[derive(Debug)]
 pub struct NewFile {
-    /// The path as the caller names it.
+    /// The path as the caller wrote it.
     named: PathBuf,
-    /// The same place without links in its folders.
+    /// The same path without links in its folders.
     place: PathBuf,
     out: Out,
 }
 
 #[derive(Debug)]
 enum Out {
-    /// A file beside the place, with the mode of the one that it replaces.
+    /// A file beside the place, with the mode of the file that it replaces.
     Beside(NamedTempFile, Option<Permissions>),
     /// The device or FIFO at the place.
     Stream(File),
@@ -42,7 +42,7 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// [`FileError`] when no file can be written there.
+    /// [`FileError`] if no file can be written there.
     pub fn open(path: &Path) -> Result<Self, FileError> {
         let place = place(path)?;
         let out = match symlink_metadata(path, &place)? {
@@ -58,16 +58,16 @@ impl NewFile {
         Ok(Self { named: path.to_owned(), place, out })
     }
 
-    /// The place without links in its folders: equal for two paths to one place.
+    /// Returns the path without links in its folders, which is equal for two paths to one place.
     pub fn place(&self) -> &Path {
         &self.place
     }
 
-    /// Puts the file in its place.
+    /// Moves the file to its place.
     ///
     /// # Errors
     ///
-    /// [`FileError::Write`] when it can't be put there; what was there stays.
+    /// [`FileError::Write`] if it can't be moved there; an existing file then stays.
     pub fn put(mut self) -> Result<(), FileError> {
         let flushed = self.flush();
         let Self { named, place, out } = self;
@@ -75,7 +75,7 @@ impl NewFile {
             Out::Stream(_) => Ok(()),
             Out::Beside(file, mode) => {
                 if let Some(mode) = mode {
-                    // A file keeps its mode, such as that of a script.
+                    // The file keeps its mode, such as that of a script.
                     file.as_file().set_permissions(mode)?;
                 }
                 file.persist(&place).map(|_| ()).map_err(|error| error.error)
@@ -101,11 +101,11 @@ impl Write for NewFile {
     }
 }
 
-/// Writes a file whole: a new one in the same folder, which then takes the place of what is at `path`.
+/// Writes a whole file: a new one in the same folder, which then replaces the entry at `path`.
 ///
 /// # Errors
 ///
-/// [`FileError`] when it can't be written; what was at `path` stays.
+/// [`FileError`] if it can't be written; the entry at `path` then stays.
 pub fn replace(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), FileError> {
     let mut file = NewFile::open(path)?;
     file.write_all(bytes.as_ref())
@@ -113,11 +113,11 @@ pub fn replace(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), FileError> {
     file.put()
 }
 
-/// Opens a file to add to its end; it is made where there is none.
+/// Opens a file to append to it; a missing one is made.
 ///
 /// # Errors
 ///
-/// [`FileError`] when it can't be opened, or is a link in a repository.
+/// [`FileError`] if it can't be opened, or is a link in a repository.
 pub fn append(path: &Path) -> Result<File, FileError> {
     let place = place(path)?;
     let flags = match place.parent().and_then(brought_by) {
@@ -131,7 +131,7 @@ pub fn append(path: &Path) -> Result<File, FileError> {
     })
 }
 
-/// The metadata of the file or link at the place.
+/// Returns the metadata of the file or link at the place; `None` if it is free.
 fn symlink_metadata(path: &Path, place: &Path) -> Result<Option<Metadata>, FileError> {
     match place.symlink_metadata() {
         Ok(there) => Ok(Some(there)),
@@ -140,7 +140,7 @@ fn symlink_metadata(path: &Path, place: &Path) -> Result<Option<Metadata>, FileE
     }
 }
 
-/// The device or FIFO that `there` is or leads to; `None` for a link that a file replaces.
+/// Opens the device or FIFO that `there` is or leads to; `None` for a link that a file replaces.
 fn stream(path: &Path, place: &Path, there: &Metadata) -> Result<Option<File>, FileError> {
     let taken = || FileError::Taken(path.to_owned());
     let folder = place.parent().unwrap_or(place);
@@ -149,7 +149,7 @@ fn stream(path: &Path, place: &Path, there: &Metadata) -> Result<Option<File>, F
         let kind = target.file_type();
         kind.is_char_device() || kind.is_fifo()
     };
-    // The links of these folders are the open files of a process.
+    // The links in these folders are the open files of a process.
     let is_of_process = ["/dev", "/proc"].iter().any(|system| folder.starts_with(system));
     match target {
         Some(target) if target.is_dir() => Err(taken()),
@@ -167,9 +167,9 @@ fn stream(path: &Path, place: &Path, there: &Metadata) -> Result<Option<File>, F
     }
 }
 
-/// Returns whether this is the file or pipe that standard output or standard error goes to. It would get a report between
-/// the lines for people, past the filter that keeps GitHub Actions from obeying them. A terminal may get one: a report has
-/// no control characters.
+/// Returns whether this is the file or pipe behind standard output or standard error. A report there would come between
+/// the lines for people, past the filter that protects GitHub Actions from commands. A terminal may get one, because a
+/// report has no control characters.
 fn is_own_output(target: &Metadata) -> bool {
     let is_same = |own: Metadata| (own.dev(), own.ino()) == (target.dev(), target.ino());
     let is_device = target.file_type().is_char_device();
@@ -177,7 +177,7 @@ fn is_own_output(target: &Metadata) -> bool {
     !is_device && own.filter_map(|path| path.metadata().ok()).any(is_same)
 }
 
-/// A new file in the folder of the place, readable as files usually are.
+/// Makes a file in the folder of the place, with the usual mode.
 fn beside(path: &Path, place: &Path) -> Result<NamedTempFile, FileError> {
     let folder = place.parent().unwrap_or(place);
     let file = tempfile::Builder::new()
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2, "nothing is left over");
     }
 
-    /// The result of a write to a place, with a part of the error.
+    /// The expected result of a write to a place; an error with a part of its text.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     enum Expect {
         Replaced,
@@ -224,7 +224,7 @@ mod tests {
         Refused(&'static str),
     }
 
-    /// Writes to each of these in a folder, which may be that of a repository.
+    /// Writes to each of these places in a folder, which may be that of a repository.
     #[track_caller]
     fn check(is_repository: bool, rows: &[(&str, Expect)]) {
         let dir = tempfile::tempdir().unwrap();
@@ -245,7 +245,7 @@ mod tests {
         ] {
             symlink(to, at(link)).unwrap();
         }
-        // One who reads and writes: whoever opens the FIFO need not wait.
+        // Opened for reading and writing, so that the other side need not wait.
         let mut fifo = OpenOptions::new().read(true).write(true).open(at("fifo")).unwrap();
         for (name, expect) in rows {
             let written = replace(&at(name), "new");

@@ -1,4 +1,4 @@
-//! Reads files: those of a workspace, which are no links, and those that the user names.
+//! Reads files: those of a workspace, which must not be links, and those that the user names.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
@@ -13,7 +13,7 @@ use nix::sys::stat::Mode;
 
 use super::way::FileError;
 
-/// Largest file that is read, unless [`set_largest`] says otherwise.
+/// The largest file that is read, unless [`set_largest`] changes it.
 pub const LARGEST: ByteSize = ByteSize::mib(256);
 
 static LARGEST_NOW: AtomicU64 = AtomicU64::new(LARGEST.get());
@@ -23,7 +23,7 @@ pub fn set_largest(size: ByteSize) {
     LARGEST_NOW.store(size.get(), Ordering::Relaxed);
 }
 
-/// The size of the largest file that this process reads.
+/// Returns the size of the largest file that this process reads.
 pub fn largest() -> ByteSize {
     ByteSize::bytes(LARGEST_NOW.load(Ordering::Relaxed))
 }
@@ -32,7 +32,7 @@ pub fn largest() -> ByteSize {
 ///
 /// # Errors
 ///
-/// [`FileError`], which names the file and what to do.
+/// [`FileError`], which names the file and the next step.
 pub fn read(path: &Path) -> Result<Vec<u8>, FileError> {
     read_all(path, open(path)?)
 }
@@ -41,7 +41,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>, FileError> {
 ///
 /// # Errors
 ///
-/// [`FileError`], which names the file and what to do.
+/// [`FileError`], which names the file and the next step.
 pub fn open(path: &Path) -> Result<File, FileError> {
     regular(path, OpenOptions::new().read(true).custom_flags(NO_LINK.bits()).open(path))
 }
@@ -49,12 +49,12 @@ pub fn open(path: &Path) -> Result<File, FileError> {
 /// The flags that open a file itself. Without O_NONBLOCK, opening a FIFO waits for a process that writes to it.
 const NO_LINK: OFlag = OFlag::O_NOFOLLOW.union(OFlag::O_NONBLOCK).union(OFlag::O_CLOEXEC);
 
-/// Reads a file below `root`, which is the user's choice, as [`read`] does. No folder on the way is a link either, even
-/// if another process puts one there meanwhile.
+/// Reads a file below `root`, which is the user's choice, as [`read`] does. No folder on the way may be a link either,
+/// even if another process puts one there meanwhile.
 ///
 /// # Errors
 ///
-/// [`FileError::NotFolder`] names the first folder that is something else, and the errors of [`read`].
+/// [`FileError::NotFolder`] names the first entry that is not a folder; otherwise the errors of [`read`].
 pub fn read_below(root: &Path, relative: &Path) -> Result<Vec<u8>, FileError> {
     let mut path = root.to_owned();
     let mut folder =
@@ -79,7 +79,7 @@ pub fn read_below(root: &Path, relative: &Path) -> Result<Vec<u8>, FileError> {
     Err(FileError::NotRegular(path))
 }
 
-/// Returns the file at `path`, which was opened with [`NO_LINK`], if it is a regular one.
+/// Returns the file at `path`, opened with [`NO_LINK`], if it is a regular one.
 fn regular(path: &Path, opened: io::Result<File>) -> Result<File, FileError> {
     let refused = |error| FileError::Read { path: path.to_owned(), error };
     let file = opened.map_err(|error| match error.raw_os_error() {
@@ -92,29 +92,29 @@ fn regular(path: &Path, opened: io::Result<File>) -> Result<File, FileError> {
     }
 }
 
-/// [`read`] as text.
+/// Reads a file as [`read`] does, as text.
 ///
 /// # Errors
 ///
-/// As [`read`], and when it is no UTF-8.
+/// As [`read`], and if it is not UTF-8.
 pub fn read_text(path: &Path) -> Result<String, FileError> {
     text(path, read(path)?)
 }
 
-/// Reads what the user names: a link is followed, and a pipe is read to its end; the limit is the same.
+/// Reads a file that the user names: a link is followed, and a pipe is read to its end; the limit is the same.
 ///
 /// # Errors
 ///
-/// [`FileError`], which names the file and what to do.
+/// [`FileError`], which names the file and the next step.
 pub fn read_named(path: &Path) -> Result<Vec<u8>, FileError> {
     read_all(path, open_named(path)?)
 }
 
-/// Opens what the user names, to read it piece by piece: a link is followed, and it may be a pipe.
+/// Opens a file that the user names, to read it piece by piece: a link is followed, and it may be a pipe.
 ///
 /// # Errors
 ///
-/// [`FileError`], which names the file and what to do.
+/// [`FileError`], which names the file and the next step.
 pub fn open_named(path: &Path) -> Result<File, FileError> {
     let refused = |error| FileError::Read { path: path.to_owned(), error };
     let file = File::open(path).map_err(refused)?;
@@ -124,11 +124,11 @@ pub fn open_named(path: &Path) -> Result<File, FileError> {
     Ok(file)
 }
 
-/// [`read_named`] as text.
+/// Reads a file as [`read_named`] does, as text.
 ///
 /// # Errors
 ///
-/// As [`read_named`], and when it is no UTF-8.
+/// As [`read_named`], and if it is not UTF-8.
 pub fn read_named_text(path: &Path) -> Result<String, FileError> {
     text(path, read_named(path)?)
 }

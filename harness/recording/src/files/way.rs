@@ -1,35 +1,34 @@
-//! The way to a file: which links on it are followed, and why a file is not read or written.
+//! The way to a file: the links on it that are followed, and the errors of reading and writing.
 //!
 //! A person names a path, and a repository that the person works in may have put a link there: `reports` may lead to
-//! the home folder. A link in a folder of a repository or a workspace is therefore not followed. Elsewhere it is the
-//! person's own, or the system's, such as `/tmp` of macOS.
+//! the home folder. A link in a folder of a repository or a workspace is therefore not followed. Elsewhere it belongs
+//! to the person, or to the system, such as `/tmp` of macOS.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use clitape_gateway::ByteSize;
 
-/// The folder of the scenarios, by which a workspace is known.
+/// The folder of the scenarios, which identifies a workspace.
 pub const SCENARIOS: &str = "scenarios";
 /// The settings of a workspace.
 pub const CONFIG: &str = "clitape.toml";
-/// Entries of the root of a repository or a workspace.
+/// The entries that identify the root of a repository or a workspace.
 const MARKS: [&str; 3] = [".git", CONFIG, SCENARIOS];
 
-/// The root of the repository or workspace that brings what is in `folder`, a path without links; `None` for a folder in
-/// none.
+/// Returns the root of the repository or workspace that contains `folder`, a path without links; `None` outside of
+/// both.
 pub(super) fn brought_by(folder: &Path) -> Option<&Path> {
     let has_mark =
         |above: &&Path| MARKS.iter().any(|mark| above.join(mark).symlink_metadata().is_ok());
     folder.ancestors().find(has_mark)
 }
 
-/// The folder at `path` without links on the way; it need not be there.
+/// Returns the path of a folder without links on the way; the folder may be missing.
 ///
 /// # Errors
 ///
-/// [`FileError::LinkOnTheWay`] for a link in a repository or a workspace, and [`FileError::Write`] for one that leads
-/// nowhere.
+/// [`FileError::LinkOnTheWay`] for a link in a repository or a workspace, and [`FileError::Write`] for a dangling one.
 pub(super) fn real_folder(path: &Path) -> Result<PathBuf, FileError> {
     let whole = |path: &Path| {
         path.canonicalize().map_err(|error| FileError::Write { path: path.to_owned(), error })
@@ -59,7 +58,7 @@ pub(super) fn real_folder(path: &Path) -> Result<PathBuf, FileError> {
     Ok(real)
 }
 
-/// The place of the file at `path`, without links in its folders.
+/// Returns the path of a file without links in its folders.
 ///
 /// # Errors
 ///
@@ -69,10 +68,10 @@ pub(super) fn place(path: &Path) -> Result<PathBuf, FileError> {
     Ok(real_folder(path.parent().unwrap_or(Path::new("")))?.join(name))
 }
 
-/// Why a file of a workspace is not read or written.
+/// The errors of reading and writing a file of a workspace.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// The file system does not let it be read.
+    /// The file system refused to read the file.
     #[error("can't read {path}: {error}")]
     Read {
         /// The file.
@@ -80,7 +79,7 @@ pub enum FileError {
         /// The error of the file system.
         error: io::Error,
     },
-    /// The file system does not let it be written.
+    /// The file system refused to write the file.
     #[error("can't write {path}: {error}")]
     Write {
         /// The file.
@@ -88,13 +87,13 @@ pub enum FileError {
         /// The error of the file system.
         error: io::Error,
     },
-    /// It is a symbolic link.
+    /// The file is a symbolic link.
     #[error("{0} is a link, and links in a workspace are not followed; put the file itself there")]
     Link(PathBuf),
-    /// It is a folder, a FIFO, a device or a socket.
+    /// The file is a folder, a FIFO, a device or a socket.
     #[error("{0} is no regular file; put one there, or remove it")]
     NotRegular(PathBuf),
-    /// It is a link where a folder is expected, or another kind of file.
+    /// A link or a file has the place of a folder.
     #[error("{0} is no folder of its own (a link is not followed); put a folder there")]
     NotFolder(PathBuf),
     /// A folder on the way is a link that a repository may have brought.
@@ -108,7 +107,7 @@ pub enum FileError {
         /// The root of the repository or workspace.
         root: PathBuf,
     },
-    /// The folder for a new file is not there.
+    /// The folder for a new file is missing.
     #[error(
         "can't write {path}: there is no folder {folder}; make it, or choose a path in a folder that is there"
     )]
@@ -118,16 +117,16 @@ pub enum FileError {
         /// The folder.
         folder: PathBuf,
     },
-    /// There is something else where a file is to be written.
+    /// Another kind of entry has the place of the file.
     #[error("{0} is there and is no file; choose another path")]
     Taken(PathBuf),
-    /// It is where the program prints.
+    /// The file is the program's own output.
     #[error("{0} is where this command prints; write `-` for standard output, or choose a file")]
     OwnOutput(PathBuf),
-    /// Another process writes there.
+    /// Another process writes to the folder.
     #[error("another process has been writing in {0} for 30 s; wait for it to end, then try again")]
     Busy(PathBuf),
-    /// It is larger than what is read.
+    /// The file is larger than the limit.
     #[error(
         "{path} has more than {limit}, the most that is read; raise the limit with `--max-file`"
     )]
@@ -137,19 +136,18 @@ pub enum FileError {
         /// The limit.
         limit: ByteSize,
     },
-    /// It is no UTF-8 text.
+    /// The file is not UTF-8.
     #[error("{path} is no UTF-8 text: {error}")]
     NotText {
         /// The file.
         path: PathBuf,
-        /// Where it stops being text.
+        /// The place at which the text ends.
         error: std::str::Utf8Error,
     },
 }
 
 impl FileError {
-    /// Returns whether the file itself is at fault, because it can't be the one that is expected there, and neither the
-    /// file system nor its user.
+    /// Returns whether the entry itself is of a wrong kind, rather than the file system or its user at fault.
     pub fn is_wrong_kind(&self) -> bool {
         matches!(
             self,
@@ -157,7 +155,7 @@ impl FileError {
         )
     }
 
-    /// Returns whether there is no such file.
+    /// Returns whether the file is missing.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Read { error, .. } if error.kind() == io::ErrorKind::NotFound)
     }

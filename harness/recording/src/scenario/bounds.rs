@@ -46,7 +46,7 @@ pub const MODEL: [Range; 7] = [
     ("times", 1..=10_000),
 ];
 
-/// The sentence about the first value of `values` that is out of the range of its key.
+/// Returns a sentence about the first value of `values` that is out of the range of its key.
 pub(super) fn first_outside<'a>(
     ranges: &[Range],
     values: impl IntoIterator<Item = (&'a str, u64)>,
@@ -68,7 +68,7 @@ fn sentence(key: &str, range: &RangeInclusive<u64>, value: impl Display) -> Stri
     }
 }
 
-/// The range of a key of `model.toml` whose value is read alone.
+/// Checks the value of a key of `model.toml` that is read alone against its range.
 pub(super) fn within(key: &str, value: u64) -> Result<u64, String> {
     first_outside(&MODEL, [(key, value)]).map_or(Ok(value), Err)
 }
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
     use crate::scenario::Scenario;
 
-    /// The sentence about a scenario with these lines after those of `[record]`.
+    /// Reads a scenario with these lines after those of `[record]`, and compares the sentence about it.
     #[track_caller]
     fn check(lines: &str, expect: Option<&str>) {
         let temporary = tempfile::tempdir().unwrap();
@@ -104,7 +104,7 @@ mod tests {
         check("[sweep]\nplans = 1000000000", None);
         let channels = "[[channel]]\nkind = 'acp'\n".repeat(3_000);
         check(&channels, Some("`[[channel]]` has 3000 entries; 1000 are the most"));
-        // So many are within the range, and the first of them can't be meant.
+        // All of these are within the range, and the first one is meaningless.
         let twice = "`[[channel]]` 2 is the same as `[[channel]]` 1";
         check(&"[[channel]]\nkind = 'acp'\n".repeat(1_000), Some(twice));
         for (lines, key) in [

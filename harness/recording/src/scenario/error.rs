@@ -1,4 +1,4 @@
-//! Why a scenario can't be used, each with the place and what to do, and the reader of its TOML files, which says so.
+//! The errors of a scenario, each with the place and the next step, and the reader of its TOML files, which makes them.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,23 +8,23 @@ use serde::de::DeserializeOwned;
 use crate::files::{self, FileError};
 use crate::toml_text::{TomlMistake, parse_toml};
 
-/// Why a scenario can't be used.
+/// The errors of a scenario that can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ScenarioError {
     /// The file system returned an error.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// A file or folder of it is a link, no regular file, or too large.
+    /// A file or folder of the scenario is a link, no regular file, or too large.
     #[error(transparent)]
     File(#[from] FileError),
-    /// A file of the scenario can't be understood.
+    /// A file of the scenario is invalid.
     #[error("{path}:{line}: {what}")]
     Parse {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is wrong there.
+        /// The mistake in words.
         what: String,
     },
     /// A value is not allowed.
@@ -32,20 +32,20 @@ pub enum ScenarioError {
     Invalid {
         /// The file.
         path: PathBuf,
-        /// What is wrong and what to write instead.
+        /// The mistake, and the value to write instead.
         what: String,
     },
-    /// Its workspace has more than is compared with what it was recorded from.
+    /// The workspace exceeds the limits within which it is compared with the recorded one.
     #[error(
         "{path} has more than {most}, too much to see whether it has changed since it was recorded; make it smaller"
     )]
     LargeWorkspace {
         /// The workspace.
         path: PathBuf,
-        /// The most that it may have, in words.
+        /// The limit in words.
         most: String,
     },
-    /// Its workspace contains an entry that is not a file, folder or link.
+    /// The workspace contains an entry that is not a file, folder or link.
     #[error(
         "{path} is {what}, which a workspace can't have; remove it, or put a file in its place"
     )]
@@ -55,19 +55,19 @@ pub enum ScenarioError {
         /// The kind of the entry.
         what: &'static str,
     },
-    /// No such scenario.
+    /// The scenario does not exist.
     #[error("there is no scenario `{name}` in {root}; {hint}")]
     Unknown {
         /// The name that the user gave.
         name: String,
         /// The folder that was searched.
         root: PathBuf,
-        /// What to do.
+        /// The next step.
         hint: String,
     },
 }
 
-/// Reads a TOML file, with the line of a mistake in it.
+/// Reads a TOML file; an error has the line of the mistake.
 ///
 /// # Errors
 ///

@@ -1,7 +1,6 @@
-//! Reads `scenario.toml`: the prompt, the channels, the sweep.
+//! Reads `scenario.toml`: the recording, the run, the channels, the plans.
 //!
-//! An unknown key is an error that points at its line, because a misspelt key would be a check that
-//! never runs.
+//! An unknown key is an error that points at its line, because a check with a misspelt key would never run.
 
 use std::path::{Path, PathBuf};
 
@@ -20,33 +19,33 @@ use crate::names::{CliVersion, Issue, NameError, ScenarioName};
 /// A scenario folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scenario {
-    /// Its name, which is the folder's.
+    /// The name, which is also the folder's.
     pub name: ScenarioName,
     /// The folder.
     pub dir: PathBuf,
-    /// One line for people.
+    /// The title, in one line for people.
     pub title: String,
-    /// One sentence: what it shows.
+    /// The purpose of the scenario, in one sentence.
     pub about: String,
-    /// Issues it guards, such as `openclaw#80046`.
+    /// The issues that it guards, such as `openclaw#80046`.
     pub tracks: Vec<Issue>,
     /// The recording.
     pub record: RecordSpec,
-    /// How the gateway runs it.
+    /// The settings of the gateway's run.
     pub run: RunSpec,
-    /// What a gateway knows of the session, if the scenario says it.
+    /// The gateway's facts about the session, if the scenario has any.
     pub session: Option<SessionSpec>,
-    /// Where a person sees it.
+    /// The channels in which a person sees the run.
     pub channels: Vec<ChannelSpec>,
     /// The behaviour of the servers of its chats.
     pub chat: ChatServerSpec,
-    /// Outcomes that timing may give beside what the goldens say.
+    /// The outcomes that timing may give besides the goldens.
     pub variants: Vec<Variant>,
     /// The seeded plans.
     pub sweep: SweepSpec,
-    /// Plans that are replayed before the seeded ones.
+    /// The plans that are replayed before the seeded ones.
     pub plans: Vec<PinnedPlan>,
-    /// Texts for a proof.
+    /// The texts for a proof.
     pub proof: Proof,
 }
 
@@ -75,7 +74,7 @@ struct ScenarioFile {
     proof: Proof,
 }
 
-/// `[chat]`: the behaviour of the server of every chat in each replay of the scenario.
+/// The behaviour of the server of every chat in each replay of the scenario: `[chat]`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ChatServerSpec {
@@ -83,13 +82,13 @@ pub struct ChatServerSpec {
     pub faults: Vec<Fault>,
 }
 
-/// `[proof]`: texts by a person for a proof of the scenario.
+/// The texts of a person for a proof of the scenario: `[proof]`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Proof {
-    /// The behaviour it addresses; what the scenario is about when absent.
+    /// The behaviour that the proof addresses; the scenario's purpose if absent.
     pub behaviour: Option<String>,
-    /// What was not tested, apart from what no replay can test.
+    /// The untested parts, besides those that no replay can test.
     pub not_tested: Option<String>,
 }
 
@@ -132,8 +131,8 @@ impl Scenario {
         }
     }
 
-    /// Checks that it asks for no more plans and channels than `most`. A command that replays them calls
-    /// this first; the others take any number.
+    /// Checks that the scenario asks for no more plans and channels than `most`. A command that replays them calls this
+    /// first; the others accept any number.
     ///
     /// # Errors
     ///
@@ -154,7 +153,7 @@ impl Scenario {
         Err(ScenarioError::Invalid { path: self.dir.join("scenario.toml"), what })
     }
 
-    /// Whether there is a `model.toml`; without it, as after an import, it can't be recorded.
+    /// Returns whether the scenario has a `model.toml`; without it, as after an import, it can't be recorded.
     pub fn has_model(&self) -> bool {
         files::is_there(&self.dir.join("model.toml"))
     }
@@ -166,7 +165,7 @@ impl Scenario {
         versions.sort_by(|a, b| is_outside(a).cmp(&is_outside(b)).then_with(|| b.by_number(a)));
     }
 
-    /// The first chat among the channels, or one in mode `partial`.
+    /// Returns the first chat among the channels, or a default one in mode `partial`.
     pub fn first_chat(&self) -> Chat {
         let chat = self.channels.iter().find_map(|channel| match *channel {
             ChannelSpec::Telegram(chat) => Some(chat),
@@ -175,7 +174,7 @@ impl Scenario {
         chat.unwrap_or(Chat::of(ChatMode::Partial))
     }
 
-    /// The sentence about a value that is out of range.
+    /// Returns a sentence about a value that is out of range.
     fn outside(&self) -> Option<String> {
         let Self { record, run, .. } = self;
         let signals =
@@ -223,7 +222,7 @@ impl Scenario {
         outside.or_else(|| setup::variants_complaint(&self.variants, &self.channels))
     }
 
-    /// The sentence about a key that asks for a check that is never made.
+    /// Returns a sentence about a key that asks for a check that is never made.
     fn unmade_check(&self) -> Option<String> {
         let Self { channels, chat, sweep, .. } = self;
         for (number, channel) in (1..).zip(channels) {

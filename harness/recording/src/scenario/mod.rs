@@ -1,4 +1,4 @@
-//! A scenario on disk: what to record and what must come out.
+//! A scenario on disk: the input of a recording, and the expected output.
 
 pub mod bounds;
 mod error;

@@ -1,4 +1,4 @@
-//! Reads `model.toml`: what the scripted model answers, how its answers are cut, and their pace.
+//! Reads `model.toml`: the answers of the scripted model, their cuts, and their pace.
 //!
 //! ```toml
 //! cut = 12        # characters a delta
@@ -22,8 +22,8 @@
 //! times = 2
 //! ```
 //!
-//! Which turn answers a request depends on the request alone: see [`Model`].
-//! Before a message there may be failures: HTTP errors, `error` events and lost connections, in the words of the Messages API.
+//! The turn for a request depends on the request alone: see [`Model`]. Failures may come before a message: HTTP errors,
+//! `error` events and lost connections, in the words of the Messages API.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -40,81 +40,79 @@ mod block;
 
 pub use block::{DeltaCut, ModelBlock, ModelContent, Pieces, ToolSide};
 
-/// `model.toml`: the scripted model.
+/// The scripted model: `model.toml`.
 ///
-/// A request belongs to the conversation whose `marker` is in its first user message, and to
-/// the main one if none does. It gets the turn whose number is the count of assistant messages it
-/// carries, so a repeated request gets the same turn again: its next failure, or the message once
-/// no failure is left.
+/// A request belongs to the conversation whose `marker` is in its first user message, and to the main one if none does.
+/// It gets the turn whose number is the count of assistant messages it carries, so a repeated request gets the same
+/// turn again: its next failure, or the message once no failure is left.
 ///
-/// `{{project}}`, `{{home}}` and `{{tmp}}` in texts and inputs become the folders of the run,
-/// `{{lines:500}}` 500 numbered lines.
+/// `{{project}}`, `{{home}}` and `{{tmp}}` in texts and inputs become the folders of the run, `{{lines:500}}` becomes
+/// 500 numbered lines.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
-    /// `cut`: characters a delta, where a block does not say otherwise; 12 by default.
+    /// The characters of a delta, for blocks without their own `cut`; 12 by default.
     #[serde(default = "default_cut")]
     cut: NonZeroUsize,
-    /// `delay_ms`: milliseconds before each delta, where a block does not say otherwise; 30 by
-    /// default.
+    /// The milliseconds before each delta (`delay_ms`), for blocks without their own; 30 by default.
     #[serde(default = "default_delay_ms")]
     delay_ms: u64,
-    /// `[[turn]]`: the answers of the main conversation.
+    /// The answers of the main conversation: `[[turn]]`.
     #[serde(rename = "turn")]
     pub turns: Vec<ModelTurn>,
-    /// `[[conversation]]`: further conversations, such as a subagent's.
+    /// The further conversations, such as a subagent's: `[[conversation]]`.
     #[serde(default, rename = "conversation")]
     pub conversations: Vec<ModelConversation>,
-    /// `[[step]]`: the answers of the main conversation in each further run of the scenario.
+    /// The answers of the main conversation in each further run of the scenario: `[[step]]`.
     #[serde(default, rename = "step", deserialize_with = "numbered")]
     pub steps: Vec<StepTurns>,
-    /// `[[spare]]`: answers to requests beyond the last turn, of any conversation.
+    /// The answers to requests beyond the last turn, of any conversation: `[[spare]]`.
     #[serde(default, rename = "spare")]
     pub spares: Vec<Spare>,
-    /// `[[side]]`: answers to the CLI's own questions, looked up before any turn. Those that the
-    /// known CLI versions ask have an answer without it.
+    /// The answers to the CLI's own questions, looked up before any turn: `[[side]]`. Questions of the known CLI
+    /// versions have default answers.
     #[serde(default, rename = "side")]
     pub sides: Vec<SideRequest>,
 }
 
-/// `[[conversation]]`: the turns of a subagent, or of whatever else carries a marker.
+/// The turns of a subagent, or of another conversation with a marker: `[[conversation]]`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelConversation {
-    /// Its name in ids and errors: letters, digits and `_`.
+    /// The name in ids and errors: letters, digits and `_`.
     pub name: String,
-    /// The text in the first user message that identifies it.
+    /// The text in the first user message that identifies the conversation.
     pub marker: String,
-    /// Its answers.
+    /// The answers of the model.
     #[serde(rename = "turn")]
     pub turns: Vec<ModelTurn>,
 }
 
-/// `[[step]]`: the turns of a further run (`[[record.then]]` of the scenario), the first of which
-/// answers its prompt, however much of the conversation before the CLI sends along.
+/// The turns of a further run (`[[step]]`, for a `[[record.then]]` of the scenario). The first one answers its prompt,
+/// however much of the conversation before the CLI sends along.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StepTurns {
-    /// The name of the turns in ids and errors: `run2`, `run3`, … in the order they are written.
+    /// The name of the turns in ids and errors: `run2`, `run3`, … in the order of the file.
     #[serde(skip)]
     pub name: String,
-    /// Its answers.
+    /// The answers of the model.
     #[serde(default, rename = "turn")]
     pub turns: Vec<ModelTurn>,
 }
 
-/// `[[spare]]`: an answer beyond the script.
+/// An answer beyond the script: `[[spare]]`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spare {
-    /// The message.
+    /// The text of the message.
     pub text: String,
-    /// How many requests in a row it answers; 1 by default.
+    /// The number of requests in a row that it answers; 1 by default.
     #[serde(default = "default_times")]
     pub times: NonZeroUsize,
 }
 
-/// `[[side]]`: an answer to a question of the CLI's own.
+/// An answer to a question of the CLI's own: `[[side]]`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SideRequest {
@@ -152,7 +150,7 @@ impl Model {
         Self::load_within(dir, MODEL_LINES)
     }
 
-    /// [`load`](Self::load), where all `{{lines:N}}` may ask for `lines` lines.
+    /// Reads the file as [`load`](Self::load) does, with `lines` as the limit of all its `{{lines:N}}`.
     ///
     /// # Errors
     ///
@@ -171,19 +169,19 @@ impl Model {
         }
     }
 
-    /// How a block is cut, and the milliseconds before each of its deltas.
+    /// Returns the cut of a block, and the milliseconds before each of its deltas.
     pub fn pace(&self, block: &ModelBlock) -> (DeltaCut, u64) {
         (block.cut.unwrap_or(DeltaCut::Chars(self.cut)), block.delay_ms.unwrap_or(self.delay_ms))
     }
 
-    /// Name and turns of every conversation, the main one first.
+    /// Returns the name and the turns of every conversation, the main one first.
     pub fn all_turns(&self) -> impl Iterator<Item = (&str, &[ModelTurn])> {
         let further = self.conversations.iter().map(|c| (c.name.as_str(), c.turns.as_slice()));
         let steps = self.steps.iter().map(|step| (step.name.as_str(), step.turns.as_slice()));
         std::iter::once((MAIN, self.turns.as_slice())).chain(steps).chain(further)
     }
 
-    /// The sentence about a value that is out of range.
+    /// Returns a sentence about a value that is out of range.
     fn outside(&self) -> Option<String> {
         let count = |entries: usize| u64::try_from(entries).unwrap_or(u64::MAX);
         let turns = self.all_turns().map(|(_, turns)| turns.len()).sum();
@@ -240,32 +238,32 @@ impl Model {
     }
 }
 
-/// `[[turn]]`: one message of the model.
+/// One message of the model: `[[turn]]`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "TurnFile")]
 pub struct ModelTurn {
-    /// `[[turn.block]]`: its content blocks, in order; `block = []` is an empty message.
+    /// The content blocks, in order (`[[turn.block]]`); `block = []` is an empty message.
     pub blocks: Vec<ModelBlock>,
-    /// `[[turn.failure]]`: the failures that the first requests for it get.
+    /// The failures that the first requests for it get: `[[turn.failure]]`.
     failures: Vec<ModelFailure>,
-    /// Whether the message ever comes; without `block` the last failure stays for good.
+    /// True if the message ever comes; without `block` the last failure repeats.
     comes: bool,
-    /// Why the message ends; `tool_use` or `end_turn`, by its blocks, when absent.
+    /// The reason why the message ends; if absent, `tool_use` or `end_turn`, by its blocks.
     stop_reason: Option<ModelStopReason>,
-    /// `stop_details`: the API's details of a refusal.
+    /// The API's details of a refusal: `stop_details`.
     pub stop_details: Option<Map<String, Value>>,
-    /// `end_delay_ms`: milliseconds between the last block and the events that end the message, so
-    /// that the result of a fast tool comes before them; 0 by default: it comes after them.
+    /// The milliseconds between the last block and the events that end the message (`end_delay_ms`), so that the result
+    /// of a fast tool comes before them; 0 by default, with which it comes after them.
     pub end_delay_ms: u64,
-    /// `headers`: further headers of the HTTP response, such as those with the state of a rate limit, by
-    /// their names in lower case.
+    /// Further headers of the HTTP response, such as those with the state of a rate limit, by their names in lower
+    /// case.
     pub headers: BTreeMap<String, String>,
-    /// `message_id`: whether the message has an `id`, as every message of the API has; true by default. Some
-    /// proxies leave it out.
+    /// True if the message has an `id`, as every message of the API has; some proxies leave it out. The key is
+    /// `message_id`.
     pub has_message_id: bool,
 }
 
-/// Why a message of the model ends, in the words of the Messages API.
+/// The reason why a message of the model ends, in the words of the Messages API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelStopReason {
@@ -286,7 +284,7 @@ pub enum ModelStopReason {
 }
 
 impl ModelStopReason {
-    /// The word on the wire.
+    /// Returns the word on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::EndTurn => "end_turn",
@@ -300,7 +298,7 @@ impl ModelStopReason {
     }
 }
 
-/// The turn as it is written, before its keys are checked against each other.
+/// A turn as the file has it, before its keys are checked against each other.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TurnFile {
@@ -363,7 +361,7 @@ impl TryFrom<TurnFile> for ModelTurn {
 }
 
 impl ModelTurn {
-    /// Why the message ends.
+    /// Returns the reason why the message ends.
     pub fn stop_reason(&self) -> ModelStopReason {
         let waits = |block: &ModelBlock| {
             matches!(block.content, ModelContent::Tool { side: ToolSide::Client, .. })
@@ -375,8 +373,8 @@ impl ModelTurn {
         }
     }
 
-    /// The failure or the message for a request, given the number of earlier requests for this turn,
-    /// and how many of those failed. It is the message itself if no failure is left.
+    /// Returns the failure for a request, or `None` for the message itself, and the number of failures before it.
+    /// `before` is the number of earlier requests for this turn.
     pub fn attempt(&self, before: usize) -> (Option<&ModelFailureKind>, usize) {
         let mut each = self
             .failures
@@ -389,17 +387,17 @@ impl ModelTurn {
         (each.nth(before).or(last), failed)
     }
 
-    /// The failures, in order.
+    /// Returns the failures, in order.
     pub fn failures(&self) -> impl Iterator<Item = &ModelFailureKind> {
         self.failures.iter().map(|failure| &failure.kind)
     }
 
-    /// A message of one text that comes at once.
+    /// Makes a message of one text that comes at once.
     pub fn at_once(text: &str) -> Self {
         Self::of(ModelBlock::at_once(text))
     }
 
-    /// A message of one text, with the cuts and delays of the file.
+    /// Makes a message of one text, with the cuts and delays of the file.
     pub fn saying(text: &str) -> Self {
         Self::of(ModelBlock::saying(text))
     }
@@ -418,39 +416,39 @@ impl ModelTurn {
     }
 }
 
-/// `[[turn.failure]]`: the failure that a request gets instead of the message; it has one of `status`,
-/// `error_after` and `drop_after`.
+/// The failure that a request gets instead of the message (`[[turn.failure]]`); it has one of `status`, `error_after`
+/// and `drop_after`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "FailureFile")]
 pub struct ModelFailure {
     /// The kind of failure.
     pub kind: ModelFailureKind,
-    /// `times`: the number of requests in a row that get it; 1 by default.
+    /// The number of requests in a row that get it (`times`); 1 by default.
     times: NonZeroUsize,
 }
 
-/// The ways to fail.
+/// The kinds of failures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelFailureKind {
-    /// `status`: an HTTP error and no message.
+    /// An HTTP error and no message: `status`.
     Http {
         /// The status code, 400 to 599.
         status: u16,
-        /// `type` and `message`, the body.
+        /// The body: `type` and `message`.
         error: ModelApiError,
-        /// `headers`, such as `retry-after`, by their names in lower case.
+        /// The headers, such as `retry-after`, by their names in lower case.
         headers: BTreeMap<String, String>,
     },
-    /// `error_after`: the stream goes as far as this and then has an `error` event.
+    /// An `error` event after a part of the stream: `error_after`.
     Event {
-        /// How far.
+        /// The last place of the stream before the event.
         after: Spot,
-        /// `type` and `message` of the event.
+        /// The error of the event: `type` and `message`.
         error: ModelApiError,
     },
-    /// `drop_after`: the stream goes as far as this and then the connection is lost.
+    /// A lost connection after a part of the stream: `drop_after`.
     Drop {
-        /// How far.
+        /// The last place of the stream before the loss.
         after: Spot,
     },
 }
@@ -459,19 +457,19 @@ pub enum ModelFailureKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spot {
-    /// `block`: the turn's block, from 1.
+    /// The number of the turn's block, from 1.
     pub block: NonZeroUsize,
-    /// `deltas`: the scripted deltas of the block that still come, its `content_block_stop` not;
-    /// the whole block comes when absent.
+    /// The number of scripted deltas of the block that still come, without its `content_block_stop`; the whole block
+    /// comes if absent.
     pub deltas: Option<usize>,
 }
 
 /// An error in the shape of the Messages API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelApiError {
-    /// `type`.
+    /// The `type` of the error.
     pub kind: ErrorType,
-    /// `message`: the text for the client.
+    /// The text for the client.
     pub message: String,
 }
 
@@ -479,30 +477,30 @@ pub struct ModelApiError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorType {
-    /// The request makes no sense.
+    /// The request is invalid.
     InvalidRequestError,
-    /// The key is not known.
+    /// The key is unknown.
     AuthenticationError,
     /// The account has no credit.
     BillingError,
-    /// The key may not do this.
+    /// The key lacks the permission.
     PermissionError,
-    /// There is no such model or path.
+    /// The model or the path does not exist.
     NotFoundError,
     /// The request has too many bytes.
     RequestTooLarge,
-    /// Too many requests or tokens.
+    /// The requests or tokens are too many.
     RateLimitError,
-    /// Something broke on the other side.
+    /// The server had an internal error.
     ApiError,
     /// The answer took too long.
     TimeoutError,
-    /// There is too much to do at the moment.
+    /// The API is overloaded at the moment.
     OverloadedError,
 }
 
 impl ErrorType {
-    /// The word on the wire, and the status code that goes with it.
+    /// Returns the word on the wire, and its status code.
     fn wire(self) -> (&'static str, u16) {
         match self {
             Self::InvalidRequestError => ("invalid_request_error", 400),
@@ -518,18 +516,18 @@ impl ErrorType {
         }
     }
 
-    /// The word on the wire.
+    /// Returns the word on the wire.
     pub fn as_str(self) -> &'static str {
         self.wire().0
     }
 
-    /// The HTTP status code that the API sends with it.
+    /// Returns the HTTP status code that the API sends with it.
     pub fn status(self) -> u16 {
         self.wire().1
     }
 }
 
-/// The failure as it is written, before its keys are checked against each other.
+/// A failure as the file has it, before its keys are checked against each other.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FailureFile {
@@ -592,7 +590,7 @@ fn check_http(status: u16, headers: &BTreeMap<String, String>) -> Result<(), Str
     check_headers(headers)
 }
 
-/// Refuses names and values that no header of HTTP can have.
+/// Refuses names and values that an HTTP header can't have.
 fn check_headers(headers: &BTreeMap<String, String>) -> Result<(), String> {
     let name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let value = |c: char| c.is_ascii_graphic() || c == ' ';
@@ -609,7 +607,7 @@ fn check_headers(headers: &BTreeMap<String, String>) -> Result<(), String> {
 }
 
 impl ModelFailureKind {
-    /// Where it breaks the stream off, if it lets one begin.
+    /// Returns the place at which it breaks the stream off; `None` if it lets no stream begin.
     pub fn after(&self) -> Option<Spot> {
         match self {
             Self::Http { .. } => None,

@@ -1,7 +1,7 @@
-//! The plans of a scenario: `[sweep]` has the seeded ones, and a `[[plan]]` is replayed before them by every test.
+//! The plans of a scenario: `[sweep]` has the seeded ones, and every test replays each `[[plan]]` before them.
 //!
-//! A plan may have faults, which are errors of one call of the chat's server. One spelling serves plans, scenarios and the
-//! command line: `2:rate-limit:3s` is a 429 at the second call that asks to wait 3 s.
+//! A plan may have faults, which are errors of one call of the chat's server. Plans, scenarios and the command line use
+//! one notation: `2:rate-limit:3s` is a 429 at the second call that asks to wait 3 s.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -12,13 +12,13 @@ use serde::{Deserialize, Serialize};
 use crate::limits::{FAULT_SLOW_MS, FAULT_WAIT_S};
 use crate::names::CliVersion;
 
-/// `[sweep]`: the random replays.
+/// The random replays: `[sweep]`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SweepSpec {
-    /// The number of seeded plans. A scenario with 0 turns them off: no command replays any in it.
+    /// The number of seeded plans. A scenario with 0 turns them off: no command replays any for it.
     pub plans: u64,
-    /// Kinds of faults that the plans draw for the chat's server; none by default.
+    /// The kinds of faults that the plans draw for the chat's server; none by default.
     pub faults: Vec<FaultKind>,
     /// The seeds that a command chose instead of those of `plans`.
     #[serde(skip)]
@@ -32,8 +32,8 @@ impl Default for SweepSpec {
 }
 
 impl SweepSpec {
-    /// The seeds of the plans that are replayed: those that were chosen, or as many as the scenario says, from 1 on. A
-    /// scenario that turns its plans off has none, because it says something that plans do not hold.
+    /// Returns the seeds of the plans that are replayed: the chosen ones, or as many as the scenario sets, from 1 on. A
+    /// scenario that turns its plans off has none, because plans would break its own checks.
     pub fn seeds(&self) -> Seeds {
         match self.plans {
             0 => Seeds::NONE,
@@ -41,48 +41,49 @@ impl SweepSpec {
         }
     }
 
-    /// Whether the seeds have those among them that the scenario asks for. Fewer can't say that something never happens.
+    /// Returns whether the seeds include those that the scenario asks for. Fewer are not enough to conclude that an
+    /// event never happens.
     pub fn has_all_seeds(&self) -> bool {
         let Seeds { first, count } = self.seeds();
         first <= 1 && first.saturating_add(count) > self.plans
     }
 }
 
-/// The seeds of plans, one after the other.
+/// A range of seeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seeds {
-    /// The first one.
+    /// The first seed.
     pub first: u64,
     /// The number of seeds.
     pub count: u64,
 }
 
 impl Seeds {
-    /// No seed.
+    /// The empty range.
     pub const NONE: Self = Self { first: 1, count: 0 };
 
-    /// Each seed.
+    /// Returns each seed.
     pub fn each(self) -> impl Iterator<Item = u64> {
         (0..self.count).map(move |number| self.first.saturating_add(number))
     }
 
-    /// The first of every `n` seeds, at least one where there is one.
+    /// Returns the first one of every `n` seeds, at least one if there is one.
     #[must_use]
     pub fn one_of(self, n: u64) -> Self {
         Self { count: self.count.div_ceil(n), ..self }
     }
 }
 
-/// Seeds as an option names them: one, such as `7`, or several, such as `1..64`.
+/// The seeds of an option: one, such as `7`, or several, such as `1..64`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeedRange(RangeInclusive<u64>);
 
 impl SeedRange {
-    /// The seeds of the range; `count` instead of one seed alone, where a number is given.
+    /// Returns the seeds of the range, or `count` seeds from a single one on.
     ///
     /// # Errors
     ///
-    /// A sentence, when the range has several seeds and there is a number as well.
+    /// A sentence if the range has several seeds and `count` is set as well.
     pub fn seeds(&self, count: Option<u64>) -> Result<Seeds, String> {
         let (first, last) = (*self.0.start(), *self.0.end());
         match count {
@@ -117,19 +118,19 @@ impl FromStr for SeedRange {
     }
 }
 
-/// `[[plan]]`: a plan that is replayed whatever the seeds are, such as one that failed once.
+/// A plan that is replayed with any seeds, such as one that failed once: `[[plan]]`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "PinnedPlanFile")]
 pub struct PinnedPlan {
-    /// Which plan it is.
+    /// The source of the plan.
     pub source: PlanSource,
-    /// The version of the recording that it is for; every recording where it is absent.
+    /// The version of the recording that it is for; every recording if absent.
     pub cli: Option<CliVersion>,
-    /// What it showed, for people.
+    /// The reason for the plan, for people.
     pub about: Option<String>,
 }
 
-/// Where a pinned plan comes from.
+/// The source of a pinned plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PlanSource {
     /// The plan of a seed, which every recording has.
@@ -148,7 +149,7 @@ struct PinnedPlanFile {
 }
 
 impl PinnedPlan {
-    /// Whether it is for the recording of `version`.
+    /// Returns whether it is for the recording of `version`.
     pub fn is_for(&self, version: &CliVersion) -> bool {
         self.cli.as_ref().is_none_or(|cli| cli == version)
     }
@@ -175,17 +176,17 @@ impl TryFrom<PinnedPlanFile> for PinnedPlan {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum FaultKind {
-    /// 429 with `retry_after`: nothing is done.
+    /// The reply is 429 with `retry_after`; the call has no effect.
     RateLimit,
-    /// The text is there, and the answer is 400 `message is not modified`. Only an edit gets this answer.
+    /// The text is already there, and the reply is 400 `message is not modified`. Only an edit gets this reply.
     NotModified,
-    /// 500: nothing is done.
+    /// The reply is 500; the call has no effect.
     ServerError,
-    /// It is done, and the answer takes its time.
+    /// The call takes effect, and the reply is slow.
     Slow,
-    /// It is done, and nothing is answered until the client gives up.
+    /// The call takes effect, and the client gives up waiting for a reply.
     Hang,
-    /// It is done, and the connection breaks before the answer.
+    /// The call takes effect, and the connection breaks before the reply.
     LostReply,
 }
 
@@ -200,17 +201,17 @@ const KINDS: [(FaultKind, &str, Option<&str>); 6] = [
 ];
 
 impl FaultKind {
-    /// The word in plans, scenarios and traces.
+    /// Returns the word in plans, scenarios and traces.
     pub fn as_str(self) -> &'static str {
         self.row().0
     }
 
-    /// The unit of what it takes: seconds to wait, milliseconds until the answer.
+    /// Returns the unit of its amount: seconds to wait, milliseconds until the reply.
     pub fn unit(self) -> Option<&'static str> {
         self.row().1
     }
 
-    /// The largest amount, or 0 for a kind without an amount.
+    /// Returns the largest amount, or 0 for a kind without an amount.
     fn most(self) -> u64 {
         match self {
             Self::RateLimit => FAULT_WAIT_S,
@@ -225,10 +226,10 @@ impl FaultKind {
     }
 }
 
-/// The reason why a word is not a fault.
+/// The errors of a word that is not a fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FaultError {
-    /// There is no such kind.
+    /// The kind does not exist.
     #[error(
         "there is no fault `{0}`; write rate-limit, not-modified, server-error, slow, hang or lost-reply"
     )]
@@ -239,14 +240,14 @@ pub enum FaultError {
          2:rate-limit:3s, 2:slow:700ms or 2:lost-reply"
     )]
     Form(String),
-    /// Its amount is out of range.
+    /// The amount is out of range.
     #[error("`{fault}` waits too long; write {most}{unit} at most")]
     Amount {
         /// The word.
         fault: String,
         /// The largest amount.
         most: u64,
-        /// Its unit.
+        /// The unit of the amount.
         unit: &'static str,
     },
 }
@@ -276,13 +277,13 @@ pub struct Fault {
     pub call: u64,
     /// The kind of the fault.
     pub kind: FaultKind,
-    /// Seconds to wait of a [`FaultKind::RateLimit`], milliseconds until the answer of a
-    /// [`FaultKind::Slow`]; 0 of the others.
+    /// The seconds to wait of a [`FaultKind::RateLimit`], the milliseconds until the reply of a [`FaultKind::Slow`]; 0
+    /// for the others.
     pub amount: u64,
 }
 
 impl Fault {
-    /// The answer in a trace: the fault without the call's number.
+    /// Returns the reply in a trace: the fault without the call's number.
     pub fn answer(self) -> String {
         match self.kind.unit() {
             Some(unit) => format!("{}:{}{unit}", self.kind.as_str(), self.amount),

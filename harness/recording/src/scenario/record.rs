@@ -1,7 +1,7 @@
-//! `[record]` of `scenario.toml`: what to run, and what the host says to it.
+//! The table `[record]` of `scenario.toml`: the arguments of the CLI, and the lines that its host writes.
 //!
-//! `host` names a host whose way to run the CLI the recording follows, and `login` says how the CLI is logged in to the
-//! model. `signal` is sent to the CLI in the middle of its run. `[[record.then]]` are further runs after the first, in the
+//! `host` names a host whose way to run the CLI the recording follows, and `login` sets the CLI's login to the model.
+//! `signal` is sent to the CLI in the middle of its run. `[[record.then]]` are further runs after the first, in the
 //! same HOME and project:
 //!
 //! ```toml
@@ -19,28 +19,27 @@ use super::say::{SayAction, SayStep};
 use super::versions::{MovedVersions, VersionRange, fact_of};
 use crate::names::CliVersion;
 
-/// `[record]`: what to run.
+/// The settings of a recording: `[record]`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordSpec {
-    /// The prompt; absent when `say` brings it. A `host` sends it as its first message.
+    /// The prompt; absent if `say` contains it. A `host` sends it as its first message.
     #[serde(default)]
     pub prompt: Option<String>,
-    /// The host whose way to run the CLI the recording follows; without it, the CLI runs once for the prompt,
-    /// or as `args` say.
+    /// The host whose way to run the CLI the recording follows; without it, the CLI runs once for the prompt, or with
+    /// `args`.
     #[serde(default)]
     pub host: Option<HostPreset>,
     /// Further arguments of the CLI, after those that every recording has.
     #[serde(default)]
     pub args: Vec<String>,
-    /// How the CLI is logged in to the model; with an API key by default.
+    /// The CLI's login to the model; an API key by default.
     #[serde(default)]
     pub login: Login,
-    /// Whether the CLI is asked for the parts of messages, `--include-partial-messages`; it is by
-    /// default.
+    /// True if the CLI is asked for the parts of messages, `--include-partial-messages`; this is the default.
     #[serde(default = "RecordSpec::default_partial_messages")]
     pub partial_messages: bool,
-    /// How the CLI ends, for all versions or from a version on; with code 0 by default. A CLI that ends in
+    /// The expected exit of the CLI, for all versions or from a version on; code 0 by default. A run that ends in
     /// another way is not recorded.
     #[serde(default)]
     pub exit: Exits,
@@ -52,10 +51,10 @@ pub struct RecordSpec {
     pub only: Option<VersionRange>,
     #[serde(default, rename = "versions")]
     _moved: MovedVersions,
-    /// Seconds after which a CLI that has not ended is stopped.
+    /// The seconds after which a CLI that has not ended is stopped.
     #[serde(default = "RecordSpec::default_timeout")]
     pub timeout_s: u64,
-    /// What the host writes to the CLI's stdin; without it and without `host`, stdin is `/dev/null`.
+    /// The lines that the host writes to the CLI's stdin; without it and without `host`, stdin is `/dev/null`.
     #[serde(default)]
     pub say: Vec<SayStep>,
     /// Further runs in the same HOME and project.
@@ -72,7 +71,7 @@ impl RecordSpec {
         true
     }
 
-    /// The sentence about keys that can't be meant.
+    /// Returns a sentence about keys that contradict each other.
     pub(super) fn complaint(&self) -> Option<String> {
         if let Some(what) = self.only.as_ref().and_then(VersionRange::complaint) {
             return Some(what);
@@ -132,15 +131,14 @@ impl RecordSpec {
     }
 }
 
-/// The way in which the CLI is logged in. The CLI reads the limits of an account from the headers of a
-/// response only for a subscriber.
+/// The login of the CLI. The CLI reads the limits of an account from the headers of a response only for a subscriber.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Login {
-    /// With an API key.
+    /// The login with an API key.
     #[default]
     Key,
-    /// As a subscriber, with the token that `claude setup-token` makes.
+    /// The login of a subscriber, with the token that `claude setup-token` makes.
     Subscription,
 }
 
@@ -161,13 +159,13 @@ impl Login {
 pub struct SessionStep {
     /// The session that it resumes.
     pub resume: Resume,
-    /// The prompt. Its words separate the turns of this run from those before: the model answers with
-    /// the first turn of its `[[step]]` when no assistant message follows them.
+    /// The prompt. It separates the turns of this run from those before: the model answers with the first turn of its
+    /// `[[step]]` if no assistant message follows it.
     pub prompt: String,
-    /// How the CLI ends; see `record.exit`.
+    /// The expected exit of the CLI; see `record.exit`.
     #[serde(default)]
     pub exit: Exits,
-    /// A signal sent in the middle of it.
+    /// A signal sent in the middle of the run.
     #[serde(default)]
     pub signal: Option<SignalPlan>,
 }
@@ -176,17 +174,17 @@ pub struct SessionStep {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Resume {
-    /// That of the run before, by its id.
+    /// The session of the run before, by its id.
     Id,
-    /// The last one in the project.
+    /// The last session in the project.
     Continue,
-    /// A copy of that of the run before, under a new id.
+    /// A copy of the session of the run before, under a new id.
     Fork,
-    /// One that never was.
+    /// A session that does not exist.
     UnknownId,
 }
 
-/// `[record.signal]`: the signal and the moment.
+/// The signal and the moment at which it is sent: `[record.signal]`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SignalPlan {
@@ -194,23 +192,23 @@ pub struct SignalPlan {
     pub send: SignalName,
     /// The condition on the CLI's output.
     pub when: Trigger,
-    /// Milliseconds from then on.
+    /// The milliseconds from then on.
     #[serde(default)]
     pub delay_ms: u64,
 }
 
-/// How the CLI ended.
+/// The end of the CLI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Exit {
-    /// It exited with this code.
+    /// The CLI exited with this code.
     Code(i32),
-    /// This signal ended it.
+    /// The CLI was ended by this signal.
     Signal(i32),
 }
 
 impl fmt::Display for Exit {
-    /// `code 1`, `signal 9`.
+    /// Formats the exit as `code 1` or `signal 9`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Code(code) => write!(f, "code {code}"),
@@ -222,19 +220,19 @@ impl fmt::Display for Exit {
 /// The signals that can be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub enum SignalName {
-    /// Interrupt, as Ctrl-C sends it.
+    /// The interrupt that Ctrl-C sends.
     #[serde(rename = "SIGINT")]
     Int,
     /// A request to end.
     #[serde(rename = "SIGTERM")]
     Term,
-    /// End at once.
+    /// An end at once.
     #[serde(rename = "SIGKILL")]
     Kill,
 }
 
 impl SignalName {
-    /// Its name and its number on Linux.
+    /// Returns the name of the signal and its number on Linux.
     fn word(self) -> (&'static str, i32) {
         match self {
             Self::Int => ("SIGINT", 2),
@@ -243,7 +241,7 @@ impl SignalName {
         }
     }
 
-    /// Its name.
+    /// Returns the name of the signal.
     pub fn as_str(self) -> &'static str {
         self.word().0
     }
@@ -253,21 +251,21 @@ impl SignalName {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Trigger {
-    /// A call of this tool has started, its arguments being whole.
+    /// The start of a call of this tool, with complete arguments.
     Tool(String),
-    /// This number of calls has started.
+    /// The start of this number of calls.
     Calls(u64),
-    /// The text of one thread so far contains this.
+    /// A thread with this text in it.
     Text(String),
 }
 
-/// How a CLI ends, as a scenario writes it: `1`, or `"SIGKILL"`.
+/// The expected exit in a scenario: `1`, or `"SIGKILL"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum ExitWord {
-    /// With this code.
+    /// An exit with this code.
     Code(i32),
-    /// By this signal.
+    /// An end by this signal.
     Signal(SignalName),
 }
 
@@ -280,16 +278,16 @@ impl From<ExitWord> for Exit {
     }
 }
 
-/// `record.exit`: how the CLI ends.
+/// The expected exit of the CLI: `record.exit`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(
     untagged,
     expecting = "expected an exit code, the name of a signal, or a table of them such as { \"2.1.329\" = 1 }"
 )]
 pub enum Exits {
-    /// In the same way in every version.
+    /// The same exit in every version.
     Same(ExitWord),
-    /// In this way from this version on, until another one is named; with code 0 before the first of them.
+    /// The exit from each of these versions on, until the next one; code 0 before the first.
     SinceVersion(BTreeMap<CliVersion, ExitWord>),
 }
 
@@ -300,7 +298,7 @@ impl Default for Exits {
 }
 
 impl Exits {
-    /// How a CLI version ends.
+    /// Returns the expected exit of a CLI version.
     pub fn of(&self, version: &CliVersion) -> Exit {
         match self {
             Self::Same(word) => (*word).into(),
@@ -311,10 +309,10 @@ impl Exits {
     }
 }
 
-/// A host that keeps the CLI running and speaks with it by stdin.
+/// A host that keeps the CLI running and talks to it over stdin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, strum::Display)]
 pub enum HostPreset {
-    /// As gateways run it: an `initialize` with hooks, whose calls are answered at once, a uuid on each message.
+    /// The way of gateways: an `initialize` with hooks, whose calls are answered at once, a uuid on each message.
     #[serde(rename = "live")]
     #[strum(serialize = "live")]
     Live,
@@ -322,7 +320,7 @@ pub enum HostPreset {
     #[serde(rename = "openclaw-2026.6.1")]
     #[strum(serialize = "openclaw-2026.6.1")]
     OpenClaw2026_6_1,
-    /// OpenClaw 2026.9.6: as `live`, with a session id of its own and its own arguments.
+    /// OpenClaw 2026.9.6: as `live`, with its own session id and arguments.
     #[serde(rename = "openclaw-2026.9.6")]
     #[strum(serialize = "openclaw-2026.9.6")]
     OpenClaw2026_9_6,
@@ -332,31 +330,31 @@ pub enum HostPreset {
     Sdk,
 }
 
-/// How a host runs the CLI.
+/// The way in which a host runs the CLI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostProfile {
-    /// Its arguments, before those of the scenario. Those that choose a model and those that name a file of
-    /// the host are left out.
+    /// The arguments of the host, before those of the scenario. Arguments for a model or a file of the host are left
+    /// out.
     pub args: &'static [&'static str],
     /// Further variables of the environment.
     pub environment: &'static [(&'static str, &'static str)],
     /// The request with which it begins.
     pub initialize: Option<&'static str>,
-    /// A message; the content takes the place of `null` there, as does the uuid.
+    /// A message; the content and the uuid replace `null` in it.
     pub message: &'static str,
-    /// Whether a text is sent as a text, and not as a block.
+    /// True if a text is sent as a text rather than a block.
     pub plain_text: bool,
-    /// Whether its `PreToolUse` hook allows every call, so that the CLI asks no permission question.
+    /// True if its `PreToolUse` hook allows every call, so that the CLI asks no permission question.
     pub allows_every_call: bool,
 }
 
-/// The session id that OpenClaw 2026.9.6 gives; it is the same in every recording.
+/// The session id that OpenClaw 2026.9.6 sets; it is the same in every recording.
 const HOST_SESSION: &str = "c11fa9e0-0000-4000-8000-5e5510000001";
 
 /// The hooks of a gateway.
 const HOOKED: &str = r#"{"subtype":"initialize","hooks":{"UserPromptSubmit":[{"hookCallbackIds":["UserPromptSubmit"]}],"PreToolUse":[{"hookCallbackIds":["PreToolUse"]}]}}"#;
 
-/// The host of a scenario that names none: only what its steps say.
+/// The host of a scenario without `host`, which only takes its steps.
 pub const PLAIN: HostProfile = HostProfile {
     args: &[],
     environment: &[],
@@ -396,7 +394,7 @@ const OPENCLAW_2026_6_1: HostProfile = HostProfile {
         "stdio",
         "--replay-user-messages",
     ],
-    // Without it, the CLI refuses `bypassPermissions` to the superuser.
+    // The CLI refuses `bypassPermissions` to the superuser without it.
     environment: &[("IS_SANDBOX", "1")],
     initialize: None,
     message: r#"{"type":"user","session_id":"","parent_tool_use_id":null,"message":{"role":"user","content":null}}"#,
@@ -442,7 +440,7 @@ const SDK: HostProfile = HostProfile {
 };
 
 impl HostPreset {
-    /// How the host runs the CLI.
+    /// Returns the way in which the host runs the CLI.
     pub fn profile(self) -> &'static HostProfile {
         match self {
             Self::Live => &LIVE,

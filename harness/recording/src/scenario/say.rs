@@ -1,4 +1,4 @@
-//! `[[record.say]]`: the lines that the host writes to the CLI's stdin, one step after the other.
+//! The table `[[record.say]]`: the lines that the host writes to the CLI's stdin, step by step.
 //!
 //! ```toml
 //! [[record.say]]
@@ -22,22 +22,22 @@ use serde_json::{Map, Value};
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "SayFile")]
 pub struct SayStep {
-    /// What is written.
+    /// The line to write.
     pub action: SayAction,
-    /// What the CLI must have printed before; a step without it waits only for the steps before it.
+    /// The output of the CLI that must come before; a step without it waits only for the steps before it.
     pub when: Option<SayTrigger>,
-    /// Milliseconds from then on.
+    /// The milliseconds from then on.
     pub delay_ms: u64,
 }
 
-/// What a step writes.
+/// The line that a step writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SayAction {
     /// A message of a person.
     Message {
         /// A text, or the API's content blocks.
         content: Value,
-        /// Whether the message has a uuid; the host decides when absent.
+        /// True if the message has a uuid; the host decides if absent.
         uuid: Option<bool>,
     },
     /// A request to stop the turn.
@@ -48,14 +48,14 @@ pub enum SayAction {
     Choose(BTreeMap<String, ChosenLabels>),
     /// The first line of many hosts.
     Initialize(SayInitialize),
-    /// These bytes and an LF.
+    /// A line of these bytes and an LF.
     Raw(String),
     /// The end of stdin.
     Close,
 }
 
 impl SayAction {
-    /// The key of `[[record.say]]` that it is written with.
+    /// Returns the key of `[[record.say]]` for this action.
     pub fn key(&self) -> &'static str {
         match self {
             Self::Message { content: Value::String(_), .. } => "message",
@@ -70,13 +70,13 @@ impl SayAction {
     }
 }
 
-/// `answer`: the answer to a permission question.
+/// The answer to a permission question: `answer`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SayAnswer {
-    /// Yes or no.
+    /// The decision: yes or no.
     pub behavior: SayBehavior,
-    /// The input with which the tool is to run; that of the question when absent.
+    /// The input with which the tool is to run; that of the question if absent.
     #[serde(default)]
     pub input: Option<Map<String, Value>>,
     /// The reason of a no.
@@ -87,39 +87,39 @@ pub struct SayAnswer {
     pub suggestion: Option<u64>,
 }
 
-/// `answer.behavior`: yes or no.
+/// The decision on a permission question: `answer.behavior`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SayBehavior {
     /// The tool may run.
     Allow,
-    /// It may not, and the turn goes on.
+    /// The tool may not run, and the turn continues.
     Deny,
-    /// It may not, and the turn ends.
+    /// The tool may not run, and the turn ends.
     DenyAndInterrupt,
 }
 
-/// One label, or several of a question that takes several.
+/// One label, or several for a question that accepts several.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged, expecting = "expected a label, or a list of labels")]
 pub enum ChosenLabels {
     /// One label.
     One(String),
-    /// Several, which the answer joins with commas.
+    /// Several labels, which the answer joins with commas.
     Several(Vec<String>),
 }
 
-/// `initialize`: the request with which many hosts begin.
+/// The request with which many hosts begin: `initialize`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SayInitialize {
-    /// The events of hooks that the host wants to be called for.
+    /// The events of the hooks that the host registers.
     pub hooks: Vec<String>,
-    /// Text after the system prompt.
+    /// A text after the system prompt.
     pub append_system_prompt: Option<String>,
 }
 
-/// What the CLI must have printed before a step.
+/// The output of the CLI that must come before a step.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "TriggerFile")]
 pub enum SayTrigger {
@@ -129,18 +129,18 @@ pub enum SayTrigger {
     Response(u64),
     /// A permission question about this tool.
     Asked(NamedTool),
-    /// The start of a call of this tool, its arguments whole.
+    /// The start of a call of this tool, with complete arguments.
     Tool(NamedTool),
     /// This text of the model, on any thread.
     Text(String),
 }
 
-/// A tool, and which of its questions or calls is meant.
+/// A tool, and the number of its question or call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedTool {
     /// The name of the tool.
     pub name: String,
-    /// Which one, from 1; the first that no earlier step has waited for when absent.
+    /// The number of the question or call, from 1; if absent, the first that no earlier step has waited for.
     pub number: Option<u64>,
 }
 
@@ -246,7 +246,7 @@ impl TryFrom<SayFile> for SayStep {
 }
 
 impl SayStep {
-    /// Its numbers, each with the key of its range.
+    /// Returns the numbers of the step, each with the key of its range.
     pub(super) fn numbers(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let named = |tool: &NamedTool| ("record.say.when.number", tool.number.unwrap_or(1));
         let trigger = self.when.as_ref().and_then(|when| match when {
@@ -264,7 +264,7 @@ impl SayStep {
         std::iter::once(delay).chain(trigger).chain(suggestion)
     }
 
-    /// What is wrong with the keys of a step together.
+    /// Returns a sentence about keys of a step that contradict each other.
     fn complaint(&self, uuid: Option<bool>) -> Option<&'static str> {
         let is_asked = matches!(self.when, Some(SayTrigger::Asked(_)));
         match &self.action {
@@ -302,7 +302,7 @@ impl SayAnswer {
     }
 }
 
-/// The one entry that is there, or a sentence that says which keys there are.
+/// Returns the only entry that is set, or a sentence with the possible keys.
 fn only_one<T, const N: usize>(
     place: &str,
     entries: [(&'static str, Option<T>); N],
@@ -327,8 +327,8 @@ fn switched(key: &str, value: Option<bool>) -> Result<Option<()>, String> {
     }
 }
 
-/// The same value with `type` as the first key of each object, as the API writes it. TOML does not keep
-/// the order of keys.
+/// Returns the value with `type` as the first key of each object, as the API writes it, because TOML does not keep the
+/// order of keys.
 fn type_first(value: &Value) -> Value {
     match value {
         Value::Array(items) => items.iter().map(type_first).collect(),

@@ -1,7 +1,8 @@
-//! How a recording is replayed: the keys of `scenario.toml` about the gateway and what a person sees of the run.
+//! The settings of a replay: the keys of `scenario.toml` about the gateway, and about the channels in which a person
+//! sees the run.
 //!
-//! `[run]` sets the gateway, and `[session]` what it knows of the session that a scenario with several runs resumes. A
-//! `[[channel]]` is where a person sees the run. A `[[variant]]` is a named outcome of a chat, where timing allows several.
+//! `[run]` sets the gateway, and `[session]` its facts about the session that a scenario with several runs resumes. A
+//! `[[channel]]` shows the run to a person. A `[[variant]]` is a named outcome of a chat, if timing allows several.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,25 +12,25 @@ use clap::ValueEnum;
 use clitape_gateway::Watchdog;
 use serde::Deserialize;
 
-/// How a replay is run.
+/// The settings of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setup {
-    /// How the gateway runs it.
+    /// The settings of the gateway's run.
     pub run: RunSpec,
-    /// The chat; none means that there is none.
+    /// The chat; `None` without one.
     pub channel: Option<Chat>,
-    /// The ACP client, if there is one.
+    /// The ACP client; `None` without one.
     pub acp: Option<AcpClient>,
 }
 
 impl Setup {
-    /// The same for a run that resumes a session.
+    /// Returns the same setup for a run that resumes a session.
     #[must_use]
     pub fn resumed(self) -> Self {
         Self { run: RunSpec { resume: true, ..self.run }, ..self }
     }
 
-    /// The watchdog of the run, which ends an agent that is silent for too long.
+    /// Returns the watchdog of the run, which ends an agent that is silent for too long.
     pub fn watchdog(&self) -> Watchdog {
         let limit = Duration::from_secs(self.run.limit_s);
         if self.run.resume { Watchdog::resumed(limit) } else { Watchdog::fresh(limit) }
@@ -44,9 +45,9 @@ pub struct AcpClient {
     pub terminal: bool,
 }
 
-/// Milliseconds between two lines in the replay that goldens are made of, unless a scenario says otherwise.
+/// The default milliseconds between two lines in the replay that goldens are made of.
 const PACE_MS: u64 = 200;
-/// Seconds that a run may take unless a scenario says otherwise.
+/// The default seconds that a run may take.
 const LIMIT_S: u64 = 600;
 
 /// `[run]`: how the gateway runs the scenario. The options of `clitape replay` name the same fields, except
@@ -94,8 +95,8 @@ impl Default for RunSpec {
 }
 
 impl RunSpec {
-    /// The sentence about a number that is 0, or about a check that is never made in a scenario with or without an
-    /// event stream.
+    /// Returns a sentence about a number that is 0, or about a check that is never made in a scenario with or without
+    /// an event stream.
     pub(super) fn complaint(&self, has_stream: bool) -> Option<String> {
         let what = if self.limit_s == 0 {
             "`run.limit_s` is 0; write the seconds that the run may take"
@@ -113,18 +114,18 @@ impl RunSpec {
     }
 }
 
-/// `run.stream_break`: where the connection of an event stream's reader breaks (S2), written `4:2`. The events after the
-/// one whose id the reader comes back with are sent again.
+/// The place at which the connection of an event stream's reader breaks (S2), written `4:2` in `run.stream_break`. The
+/// events after the one whose id the reader comes back with are sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct StreamBreak {
     /// The number of the last event before the break, from 1.
     pub after: u64,
-    /// The number of the event whose id the reader comes back with; 0 means that it has none.
+    /// The number of the event whose id the reader comes back with; 0 if it has none.
     pub last: u64,
 }
 
-/// A text is not a [`StreamBreak`].
+/// The error of a text that is not a [`StreamBreak`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is no break of an event stream; write two numbers such as 4:2, of the event after which it breaks (1 to \
@@ -179,23 +180,25 @@ pub enum DeliverySpec {
 /// The provider whose sessions are transcripts of the CLI.
 const CLAUDE: &str = "claude-cli";
 
-/// `[session]` of `scenario.toml`. Without it, the lane `session` has only what the transcripts say.
+/// The gateway's facts about the session: `[session]` of `scenario.toml`. Without it, the lane `session` has only the
+/// content of the transcripts.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SessionSpec {
-    /// Whose session the gateway stores after each run (X3).
+    /// The provider whose session the gateway stores after each run (X3).
     pub provider: String,
-    /// `CLAUDE_CONFIG_DIR` of the gateway and its CLI (X1); not set when absent.
+    /// The `CLAUDE_CONFIG_DIR` of the gateway and its CLI (X1); not set if absent.
     pub claude_config_dir: Option<String>,
-    /// The folder in which the gateway runs the CLI (X1); the project's when absent.
+    /// The folder in which the gateway runs the CLI (X1); the project's if absent.
     pub working_folder: Option<String>,
-    /// The id under which the gateway has the session (X3); the one that the CLI printed when absent.
+    /// The id under which the gateway stores the session (X3); the one that the CLI printed if absent.
     pub id: Option<String>,
     /// The settings with which the gateway starts each run, as one JSON object each (X6).
     pub fingerprints: Vec<String>,
-    /// The message with which a new session takes the place of one that is given up, told what was said in it (X5).
+    /// The message that begins a new session in place of one that is given up; it is sent with the history of the old
+    /// one (X5).
     pub message: Option<String>,
-    /// The tokens that the model takes, of which the history of such a session gets a share (X5).
+    /// The tokens that the model takes; the history of such a session gets a share of them (X5).
     pub model_tokens: u64,
 }
 
@@ -214,7 +217,7 @@ impl Default for SessionSpec {
 }
 
 impl SessionSpec {
-    /// The sentence about a key that asks for a check that is never made, in a scenario with this number of runs.
+    /// Returns a sentence about a key that asks for a check that is never made in a scenario with this number of runs.
     pub(super) fn complaint(&self, runs: usize) -> Option<String> {
         let settings = self.fingerprints.len();
         if runs == 1 {
@@ -230,7 +233,7 @@ impl SessionSpec {
     }
 }
 
-/// `[[channel]]`: where a person sees the run; its `kind` says which channel.
+/// A channel in which a person sees the run (`[[channel]]`), by its `kind`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum ChannelSpec {
@@ -238,7 +241,7 @@ pub enum ChannelSpec {
     Telegram(Chat),
     /// A client of the Agent Client Protocol.
     Acp {
-        /// Whether it shows terminals; it does not by default.
+        /// True if it shows terminals; false by default.
         #[serde(default)]
         terminal: bool,
     },
@@ -271,7 +274,7 @@ impl Chat {
     }
 }
 
-/// The end of a golden's name: `partial`, `partial-reasoning-slack`.
+/// Formats the end of a golden's name: `partial`, `partial-reasoning-slack`.
 impl fmt::Display for Chat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.mode)?;
@@ -285,7 +288,7 @@ impl fmt::Display for Chat {
     }
 }
 
-/// What a chat shows during the run (V1).
+/// The part of a run that a chat shows while it goes on (V1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ValueEnum, strum::Display)]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
@@ -314,22 +317,22 @@ pub enum ChatProfile {
     Slack,
 }
 
-/// `[[variant]]`: one more outcome that a chat of the scenario may have.
+/// One more outcome that a chat of the scenario may have: `[[variant]]`.
 ///
 /// Once a chat has a variant, every seeded replay of it must give its golden or one of its variants.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Variant {
-    /// Its name, the end of its golden's: `sent-whole`. Small letters, digits and hyphens, a letter
+    /// The name, with which its golden's name ends: `sent-whole`. It has small letters, digits and hyphens, a letter
     /// first, so that it never looks like a CLI version.
     pub name: String,
-    /// The chat's view, as its goldens are named: `telegram-partial`.
+    /// The chat's view, as in the names of its goldens: `telegram-partial`.
     pub view: String,
-    /// One sentence: why timing may give it.
+    /// The reason why timing may give it, in one sentence.
     pub about: String,
 }
 
-/// The sentence about a mistake in the variants of a scenario with these channels.
+/// Returns a sentence about a mistake in the variants of a scenario with these channels.
 pub(super) fn variants_complaint(variants: &[Variant], channels: &[ChannelSpec]) -> Option<String> {
     let chats: Vec<String> = channels
         .iter()

@@ -1,5 +1,5 @@
-//! The files that clitape writes for a person: the scenario of `clitape new`, which records and passes without a change,
-//! and the workspace of `clitape init` around a first scenario.
+//! The files that clitape writes for a person: the scenario of `clitape new`, which records and passes without a
+//! change, and the workspace of `clitape init` around a first scenario.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -23,22 +23,22 @@ const FILES: [(&str, &str); 7] = [
     ("golden/telegram-progress.snap", include_str!("template/golden/telegram-progress.snap")),
 ];
 
-/// `clitape.toml` of a workspace that has none.
+/// The `clitape.toml` of a new workspace.
 const CONFIG: &str = include_str!("template/clitape.toml");
 
 /// The scenario of an imported capture; it has no model, so it can't be recorded again.
 const SKELETON: &str = include_str!("template/imported.toml");
 
-/// Stands for the scenario's name in the files.
+/// The placeholder of the scenario's name in the files.
 const NAME: &str = "{{name}}";
-/// Stands for the CLI's version.
+/// The placeholder of the CLI's version.
 const VERSION: &str = "{{version}}";
 
-/// Writes the scenario `name`, and `clitape.toml` where there is none; returns the folder of the scenario.
+/// Writes the scenario `name`, and `clitape.toml` if it is missing; returns the folder of the scenario.
 ///
 /// # Errors
 ///
-/// [`ScenarioError`] when the scenario is there already, or when a file can't be written.
+/// [`ScenarioError`] if the scenario exists, or a file can't be written.
 pub fn write(workspace: &Workspace, name: &ScenarioName) -> Result<PathBuf, ScenarioError> {
     let folder = workspace.new_scenario(name)?;
     for (place, text) in FILES {
@@ -48,7 +48,7 @@ pub fn write(workspace: &Workspace, name: &ScenarioName) -> Result<PathBuf, Scen
     Ok(folder.put()?)
 }
 
-/// Writes `clitape.toml` where there is none.
+/// Writes `clitape.toml` if it is missing.
 fn write_config(workspace: &Workspace) -> Result<(), ScenarioError> {
     let config = workspace.config();
     if !files::is_there(&config) {
@@ -57,7 +57,8 @@ fn write_config(workspace: &Workspace) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-/// Makes the scenario `name` around an imported cassette of CLI `version`; its folder is put in place with the cassette.
+/// Makes the scenario `name` around an imported cassette of CLI `version`; its folder is put in place with the
+/// cassette.
 ///
 /// # Errors
 ///
@@ -73,17 +74,17 @@ pub fn skeleton(
     Ok(folder)
 }
 
-/// The keys of `[record]` that a scenario with a part of a recording keeps.
+/// The keys of `[record]` that a scenario around a part of a recording keeps.
 const KEPT: [&str; 6] = ["prompt", "host", "say", "args", "login", "partial_messages"];
 /// The seeded plans of such a scenario.
 const PLANS: i64 = 16;
 
 /// Makes the scenario `name` around a part of the recording of `of` by CLI `version`, and one plan that fails; its
-/// folder is put in place with the cassette. `about` says what the plan shows.
+/// folder is put in place with the cassette. `about` describes the failure of the plan.
 ///
 /// # Errors
 ///
-/// As [`write()`], and when the scenario `of` can't be read.
+/// As [`write()`], and if the scenario `of` can't be read.
 pub fn smallest(
     workspace: &Workspace,
     name: &ScenarioName,
@@ -120,7 +121,7 @@ pub fn smallest(
     Ok(folder)
 }
 
-/// Files to which lines are added where they are there already.
+/// The files to which lines are added if they exist.
 const LINES: [(&str, &str); 2] = [
     (".gitattributes", include_str!("template/gitattributes")),
     (".gitignore", include_str!("template/gitignore")),
@@ -128,26 +129,26 @@ const LINES: [(&str, &str); 2] = [
 /// The workflow of GitHub Actions, and its place in a repository.
 const WORKFLOW: (&str, &str) =
     (".github/workflows/clitape.yml", include_str!("template/workflow.yml"));
-/// Stands for the workspace's folder in the workflow.
+/// The placeholder of the workspace's folder in the workflow.
 const FOLDER: &str = "{{folder}}";
 
-/// A file or folder, and what became of it.
+/// A file or folder, and the change made to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InitStep {
-    /// The place, as seen from the workspace.
+    /// The path in the workspace.
     pub place: String,
-    /// What became of it.
+    /// The change.
     pub done: InitDone,
 }
 
-/// What became of a file or folder.
+/// The change made to a file or folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InitDone {
-    /// It was not there, and is now.
+    /// The file is new.
     Wrote,
-    /// Lines were added to it.
+    /// The number of lines that were added to the file.
     Added(usize),
-    /// It was there and is as it was, for this reason.
+    /// The file stays unchanged, for this reason.
     Kept(&'static str),
 }
 
@@ -162,13 +163,13 @@ impl fmt::Display for InitStep {
     }
 }
 
-/// Makes a workspace of a folder, with the scenario `first` if it has none. Nothing that is there is overwritten: lines
-/// that are missing are added to `.gitattributes` and `.gitignore`. The workflow goes where GitHub looks for it, into
-/// the nearest folder above that is a repository.
+/// Makes a workspace of a folder, with the scenario `first` if it has none. Existing files are not overwritten: missing
+/// lines are added to `.gitattributes` and `.gitignore`. The workflow goes where GitHub looks for it, into the nearest
+/// folder above that is a repository.
 ///
 /// # Errors
 ///
-/// [`ScenarioError`] when a file can't be read or written, or is a link.
+/// [`ScenarioError`] if a file can't be read or written, or is a link.
 pub fn init(workspace: &Workspace, first: &ScenarioName) -> Result<Vec<InitStep>, ScenarioError> {
     let root = workspace.root();
     files::make_folder(root)?;
@@ -210,7 +211,7 @@ pub fn init(workspace: &Workspace, first: &ScenarioName) -> Result<Vec<InitStep>
         let parent = Path::new(place).parent().unwrap_or(Path::new(place));
         files::check_folders(&repository, parent)?;
         files::make_folder(&repository.join(parent))?;
-        // A string of JSON is one of YAML too.
+        // A JSON string is also a YAML string.
         let folder = serde_json::Value::from(folder).to_string();
         files::replace(&path, text.replace(FOLDER, &folder))?;
         step(&shown, InitDone::Wrote);
@@ -218,7 +219,8 @@ pub fn init(workspace: &Workspace, first: &ScenarioName) -> Result<Vec<InitStep>
     Ok(steps)
 }
 
-/// Adds the lines of `text` that a file lacks, comments only with one of them; writes the file where there is none.
+/// Adds the lines of `text` that a file lacks, comments only together with one of them; writes the file if it is
+/// missing.
 fn add_lines(path: &Path, text: &str) -> Result<InitDone, ScenarioError> {
     let mut there = match files::read_text(path) {
         Err(error) if error.is_not_found() => {
@@ -243,7 +245,7 @@ fn add_lines(path: &Path, text: &str) -> Result<InitDone, ScenarioError> {
     Ok(InitDone::Added(missing.len()))
 }
 
-/// The repository of a folder, and the folder as seen from it; the folder itself if it is in none.
+/// Returns the repository of a folder, and the folder's path in it; the folder itself if it is in none.
 fn repository(root: &Path) -> Result<(PathBuf, String), ScenarioError> {
     Ok(match files::repository(root)?.filter(|(_, folder)| !folder.as_os_str().is_empty()) {
         Some((repository, folder)) => (repository, folder.to_string_lossy().into_owned()),

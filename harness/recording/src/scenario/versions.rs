@@ -1,5 +1,5 @@
-//! The versions of the CLI: `[versions]` of `clitape.toml`, the part of them that a scenario has, and which of several
-//! facts holds for a version.
+//! The versions of the CLI: `[versions]` of `clitape.toml`, the part of them that a scenario has, and the choice of a
+//! fact for a version.
 
 use serde::Deserialize;
 use serde::de::Error as _;
@@ -7,11 +7,11 @@ use serde::de::Error as _;
 use super::error::ScenarioError;
 use crate::names::CliVersion;
 
-/// `[versions]` of `clitape.toml`: the versions of the CLI that scenarios are recorded with.
+/// The versions of the CLI with which scenarios are recorded: `[versions]` of `clitape.toml`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "VersionsFile")]
 pub struct Versions {
-    /// The oldest first; there is at least one.
+    /// The versions, the oldest first; at least one.
     baseline: Vec<CliVersion>,
 }
 
@@ -45,18 +45,18 @@ impl TryFrom<VersionsFile> for Versions {
 }
 
 impl Versions {
-    /// The versions, the oldest first.
+    /// Returns the versions, the oldest first.
     pub fn baseline(&self) -> &[CliVersion] {
         &self.baseline
     }
 
-    /// The newest version.
+    /// Returns the newest version.
     #[allow(clippy::expect_used, reason = "the state is impossible")]
     pub fn newest(&self) -> &CliVersion {
         self.baseline.last().expect("a baseline without versions is refused")
     }
 
-    /// These versions and another one, in its place.
+    /// Returns these versions with another one, in its place.
     #[must_use]
     pub fn with(&self, version: &CliVersion) -> Self {
         let mut baseline = self.baseline.clone();
@@ -67,40 +67,40 @@ impl Versions {
         Self { baseline }
     }
 
-    /// These versions without one; none if no other is left.
+    /// Returns these versions without one; `None` if no other is left.
     pub fn without(&self, version: &CliVersion) -> Option<Self> {
         let baseline: Vec<CliVersion> =
             self.baseline.iter().filter(|of| *of != version).cloned().collect();
         (!baseline.is_empty()).then_some(Self { baseline })
     }
 
-    /// The versions within an exception, the oldest first.
+    /// Returns the versions within an exception, the oldest first.
     pub(super) fn within(&self, only: Option<&VersionRange>) -> Vec<CliVersion> {
         let is_within = |version: &&CliVersion| only.is_none_or(|range| range.contains(version));
         self.baseline.iter().filter(is_within).cloned().collect()
     }
 }
 
-/// `[record] only`: the exception of a scenario that is not recorded with every version.
+/// The exception of a scenario that is not recorded with every version: `[record] only`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VersionRange {
-    /// The first version; none for the first one of `clitape.toml`.
+    /// The first version; if absent, the first one of `clitape.toml`.
     pub since: Option<CliVersion>,
-    /// The last version; none for the newest one.
+    /// The last version; if absent, the newest one.
     pub until: Option<CliVersion>,
-    /// Why the other versions are left out, in a sentence.
+    /// The reason why the other versions are left out, in a sentence.
     pub reason: String,
 }
 
 impl VersionRange {
-    /// Whether a version is neither before the first one nor after the last one.
+    /// Returns whether a version is neither before the first one nor after the last one.
     pub fn contains(&self, version: &CliVersion) -> bool {
         self.since.as_ref().is_none_or(|since| since.by_number(version).is_le())
             && self.until.as_ref().is_none_or(|until| version.by_number(until).is_le())
     }
 
-    /// The sentence about an exception that can't be meant.
+    /// Returns a sentence about a contradictory exception.
     pub(super) fn complaint(&self) -> Option<String> {
         match (&self.since, &self.until) {
             (None, None) => Some(
@@ -118,7 +118,7 @@ impl VersionRange {
     }
 }
 
-/// The fact that holds for a version: that of the newest version that is not after it, if there is one.
+/// Returns the fact of the newest version that is not after `version`; `None` if each is after it.
 pub fn fact_of<'v, T>(
     facts: impl IntoIterator<Item = (&'v CliVersion, T)>,
     version: &CliVersion,
@@ -127,7 +127,7 @@ pub fn fact_of<'v, T>(
     known.max_by(|(a, _), (b, _)| a.by_number(b)).map(|(_, fact)| fact)
 }
 
-/// The list of versions that a scenario had in its file before they moved to `clitape.toml`.
+/// The list of versions that scenarios had in their files before it moved to `clitape.toml`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct MovedVersions;
 
@@ -141,7 +141,7 @@ impl<'de> Deserialize<'de> for MovedVersions {
     }
 }
 
-/// The error of a command that needs `[versions]` where there is none.
+/// Makes the error of a command that needs `[versions]` and finds none.
 pub(super) fn missing(path: std::path::PathBuf) -> ScenarioError {
     let what = "it has no [versions], which say what to record; write [versions], newest = \"2.1.330\" and \
                 baseline = [\"2.1.330\"], or name a CLI with `--claude npm:VERSION`";

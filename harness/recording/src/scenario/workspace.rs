@@ -1,7 +1,7 @@
 //! The workspace: the folder that contains `scenarios/` and `cassettes/`.
 //!
-//! `clitape.toml` may have `[versions]`, which is written so that the rest of the file, comments too, stays as it is. In
-//! `.clitape/` clitape keeps files of its own from one run to the next; version control ignores it.
+//! `clitape.toml` may have `[versions]`, which is written without a change to the rest of the file, including comments.
+//! In `.clitape/` clitape stores its own files between runs; version control ignores it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,31 +24,31 @@ const VERSIONS: &str = "versions";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workspace {
     root: PathBuf,
-    /// Whether a user named the root, so that a line for the user names it too.
+    /// True if a user named the root, so that a line for the user names it too.
     is_named: bool,
 }
 
 /// A file or folder in `scenarios/` or `cassettes/` that cannot be a scenario or a cassette.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stray {
-    /// Its place in the workspace: `scenarios/Late edit`.
+    /// The path in the workspace: `scenarios/Late edit`.
     pub path: PathBuf,
-    /// What is wrong with it and what to do, in a sentence.
+    /// The mistake and the next step, in a sentence.
     pub why: String,
 }
 
 impl Workspace {
-    /// The workspace at `root`, which may not exist yet.
+    /// Takes the workspace at `root`, which may not exist yet.
     pub fn at(root: &Path) -> Self {
         Self { root: root.to_owned(), is_named: false }
     }
 
-    /// The workspace at `root`, which a user named with `--root`.
+    /// Takes the workspace at `root`, which a user named with `--root`.
     pub fn named(root: &Path) -> Self {
         Self { root: root.to_owned(), is_named: true }
     }
 
-    /// The beginning of a line of a shell that works on this workspace: `clitape`, or `clitape --root DIR`.
+    /// Returns the beginning of a shell command for this workspace: `clitape`, or `clitape --root DIR`.
     pub fn program(&self) -> String {
         match self.is_named {
             true => format!("clitape --root {}", shell_quote(&self.root.to_string_lossy())),
@@ -56,42 +56,42 @@ impl Workspace {
         }
     }
 
-    /// The nearest workspace at or above `dir`: the first folder with a `scenarios/` in it.
+    /// Finds the nearest workspace at or above `dir`: the first folder with a `scenarios/` in it.
     pub fn above(dir: &Path) -> Option<Self> {
         dir.ancestors().find(|root| root.join(SCENARIOS).is_dir()).map(Self::at)
     }
 
-    /// The folder itself.
+    /// Returns the folder of the workspace.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// `clitape.toml`.
+    /// Returns the path of `clitape.toml`.
     pub(super) fn config(&self) -> PathBuf {
         self.root.join(CONFIG)
     }
 
-    /// The folder of a scenario.
+    /// Returns the folder of a scenario.
     pub fn scenario(&self, name: &ScenarioName) -> PathBuf {
         self.root.join(SCENARIOS).join(name.as_str())
     }
 
-    /// `cassettes/`.
+    /// Returns the path of `cassettes/`.
     pub fn cassettes(&self) -> PathBuf {
         self.root.join(CASSETTES)
     }
 
-    /// The folder of a cassette.
+    /// Returns the folder of a cassette.
     pub fn cassette(&self, scenario: &ScenarioName, version: &CliVersion) -> PathBuf {
         self.cassettes().join(scenario.as_str()).join(version.as_str())
     }
 
-    /// The file with what `claude --help` of a version printed.
+    /// Returns the file with the output of `claude --help` of a version.
     pub fn help(&self, version: &CliVersion) -> PathBuf {
         self.root.join(VERSIONS).join(version.as_str()).join("help.txt")
     }
 
-    /// Names of the scenarios, sorted.
+    /// Returns the names of the scenarios, sorted.
     ///
     /// # Errors
     ///
@@ -100,7 +100,7 @@ impl Workspace {
         Ok(self.folders(Path::new(SCENARIOS))?.0)
     }
 
-    /// Names of the scenarios that have a folder of cassettes, sorted.
+    /// Returns the names of the scenarios that have a folder of cassettes, sorted.
     ///
     /// # Errors
     ///
@@ -109,7 +109,7 @@ impl Workspace {
         Ok(self.folders(Path::new(CASSETTES))?.0)
     }
 
-    /// CLI versions recorded for a scenario, sorted.
+    /// Returns the CLI versions recorded for a scenario, sorted.
     ///
     /// # Errors
     ///
@@ -118,11 +118,11 @@ impl Workspace {
         Ok(self.folders(&Path::new(CASSETTES).join(scenario.as_str()))?.0)
     }
 
-    /// The names of the subjects in `clitape.toml`, sorted; none where there is no such file.
+    /// Returns the names of the subjects in `clitape.toml`, sorted; empty if the file is missing.
     ///
     /// # Errors
     ///
-    /// When the file can't be read, or is no TOML.
+    /// When the file can't be read, or is not TOML.
     pub fn subjects(&self) -> io::Result<Vec<SubjectName>> {
         let text = match files::read_text(&self.config()) {
             Err(error) if error.is_not_found() => return Ok(Vec::new()),
@@ -136,13 +136,13 @@ impl Workspace {
         Ok(names.filter_map(|name| name.parse().ok()).collect())
     }
 
-    /// `[versions]` of `clitape.toml`; none where there is no such file or no such table.
+    /// Reads `[versions]` of `clitape.toml`; `None` if the file or the table is missing.
     ///
     /// # Errors
     ///
     /// [`ScenarioError`] with the line of a mistake in it.
     pub fn versions(&self) -> Result<Option<Versions>, ScenarioError> {
-        /// The part of `clitape.toml` that is about versions; the subjects are read elsewhere.
+        /// The part of `clitape.toml` with the versions; the subjects are read elsewhere.
         #[derive(serde::Deserialize)]
         struct Config {
             versions: Option<Versions>,
@@ -153,28 +153,28 @@ impl Workspace {
         }
     }
 
-    /// `[versions]` of `clitape.toml`, for a command that can't do without.
+    /// Reads `[versions]` of `clitape.toml`, for a command that needs it.
     ///
     /// # Errors
     ///
-    /// [`ScenarioError`] when there is no `[versions]`, or a mistake in it.
+    /// [`ScenarioError`] if `[versions]` is missing, or has a mistake.
     pub fn require_versions(&self) -> Result<Versions, ScenarioError> {
         self.versions()?.ok_or_else(|| versions::missing(self.config()))
     }
 
-    /// The versions of the CLI of which there has to be a cassette of a scenario, the oldest first: those of
-    /// [`Workspace::versions`] within the exception of the scenario. None where there is no `[versions]`, or for an
+    /// Returns the CLI versions for which a scenario must have a cassette, the oldest first: those of
+    /// [`Workspace::versions`] within the exception of the scenario. It is empty without `[versions]`, or for an
     /// imported scenario, which has no model and can't be recorded.
     pub fn wanted(&self, scenario: &Scenario, versions: Option<&Versions>) -> Vec<CliVersion> {
         let versions = versions.filter(|_| scenario.has_model());
         versions.map(|all| all.within(scenario.record.only.as_ref())).unwrap_or_default()
     }
 
-    /// The same for a command that records, which needs `[versions]`.
+    /// Returns the versions for a command that records the scenario, which needs `[versions]`.
     ///
     /// # Errors
     ///
-    /// [`ScenarioError`] when there is no `[versions]`, or a mistake in it.
+    /// [`ScenarioError`] if `[versions]` is missing, or has a mistake.
     pub fn versions_to_record(
         &self,
         scenario: &Scenario,
@@ -182,8 +182,8 @@ impl Workspace {
         Ok(self.require_versions()?.within(scenario.record.only.as_ref()))
     }
 
-    /// The version of a scenario's recordings that a command takes where none is named: the newest one within the
-    /// exception of the scenario, or else the newest one. None where nothing is recorded.
+    /// Returns the recorded version of a scenario that a command takes by default: the newest one within the exception
+    /// of the scenario, or else the newest one; `None` without a recording.
     ///
     /// # Errors
     ///
@@ -194,7 +194,7 @@ impl Workspace {
         Ok(recorded.into_iter().next())
     }
 
-    /// The entries of `scenarios/` and `cassettes/` with a name that is not allowed, and links.
+    /// Returns the entries of `scenarios/` and `cassettes/` with an invalid name, and links.
     ///
     /// # Errors
     ///
@@ -211,11 +211,11 @@ impl Workspace {
         Ok(strays)
     }
 
-    /// The scenario of this name; a path to its folder is taken too.
+    /// Loads the scenario of this name; a path to its folder is accepted too.
     ///
     /// # Errors
     ///
-    /// [`ScenarioError`] when there is none, or it can't be used.
+    /// [`ScenarioError`] if it is missing, or can't be used.
     pub fn load(&self, name: &str) -> Result<Scenario, ScenarioError> {
         let last = name.trim_end_matches('/').rsplit('/').next().unwrap_or(name);
         let unknown = |new: &str| match self.names() {
@@ -229,18 +229,18 @@ impl Workspace {
         self.scenario_of(&parsed)
     }
 
-    /// The scenario of this name.
+    /// Loads the scenario of this name.
     ///
     /// # Errors
     ///
-    /// [`ScenarioError`] when there is none, or it can't be used.
+    /// [`ScenarioError`] if it is missing, or can't be used.
     pub fn scenario_of(&self, name: &ScenarioName) -> Result<Scenario, ScenarioError> {
         let place = Path::new(SCENARIOS).join(name.as_str());
         files::check_folders(&self.root, &place)?;
         Scenario::load(&self.root.join(place))
     }
 
-    /// The place of a cassette that is to be written.
+    /// Returns the path at which a cassette is to be written.
     ///
     /// # Errors
     ///
@@ -254,11 +254,11 @@ impl Workspace {
         Ok(self.cassette(scenario, version))
     }
 
-    /// A folder that becomes that of a new scenario once all of its files are in it.
+    /// Makes a folder that becomes that of a new scenario once all of its files are in it.
     ///
     /// # Errors
     ///
-    /// When `scenarios/` is a link, or something is there already, or the folder can't be made.
+    /// When `scenarios/` is a link, the scenario exists, or the folder can't be made.
     pub fn new_scenario(&self, name: &ScenarioName) -> Result<NewFolder, ScenarioError> {
         files::check_folders(&self.root, Path::new(SCENARIOS))?;
         let place = self.scenario(name);
@@ -270,7 +270,7 @@ impl Workspace {
         Ok(folder)
     }
 
-    /// The folders that writers of scenarios left when they were ended.
+    /// Finds the folders that interrupted writers of scenarios left.
     ///
     /// # Errors
     ///
@@ -279,13 +279,13 @@ impl Workspace {
         files::leftovers(&self.root.join(SCENARIOS), &[files::UNFINISHED])
     }
 
-    /// A path as seen from the workspace.
+    /// Returns a path relative to the workspace, for a message.
     pub fn shown(&self, path: &Path) -> String {
         path.strip_prefix(&self.root).unwrap_or(path).display().to_string()
     }
 
-    /// The folders in `place`, sorted by their names, and what can't be one of them; none of either
-    /// where there is no such folder. Hidden entries and files are passed over.
+    /// Lists the folders in `place`, sorted by their names, and the entries with an invalid name; both are empty if the
+    /// folder is missing. Hidden entries and files are ignored.
     fn folders<T>(&self, place: &Path) -> io::Result<(Vec<T>, Vec<Stray>)>
     where
         T: FromStr<Err = NameError> + Ord,
@@ -320,7 +320,7 @@ impl Workspace {
     }
 }
 
-/// There is no scenario `name`; `new` is one that can be written.
+/// Makes the error for a missing scenario `name`; `new` is a name that can be written.
 fn unknown(name: &str, new: &str, root: &Path, known: &[ScenarioName]) -> ScenarioError {
     let hint = match known {
         [] => format!("write one with `clitape new {new}`"),
@@ -336,7 +336,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// [`ScenarioError`] when the file has no `[versions]`, can't be understood or can't be written; it stays as it was.
+    /// [`ScenarioError`] if the file has no `[versions]`, is invalid or can't be written; it then stays unchanged.
     pub fn write_versions(&self, versions: &Versions) -> Result<(), ScenarioError> {
         self.require_versions()?;
         let text =
@@ -347,7 +347,7 @@ impl Workspace {
     }
 }
 
-/// The text of a `clitape.toml` with other versions.
+/// Returns the text of a `clitape.toml` with other versions.
 fn with_versions(text: &str, versions: &Versions) -> Result<String, toml_edit::TomlError> {
     let mut file = DocumentMut::from_str(text)?;
     let all: Array = versions.baseline().iter().map(|version| version.as_str()).collect();
@@ -356,7 +356,7 @@ fn with_versions(text: &str, versions: &Versions) -> Result<String, toml_edit::T
     Ok(file.to_string())
 }
 
-/// Puts a value in the place of another one, with the blanks and the comment around it.
+/// Replaces a value, and keeps the blanks and the comment around it.
 fn set_item(item: &mut Item, mut value: Value) {
     if let Some(before) = item.as_value() {
         *value.decor_mut() = before.decor().clone();
@@ -364,25 +364,25 @@ fn set_item(item: &mut Item, mut value: Value) {
     *item = Item::Value(value);
 }
 
-/// The folder.
+/// The folder of clitape's own files.
 const OWN_FOLDER: &str = ".clitape";
 
-/// A file that clitape keeps.
+/// A file that clitape stores in a workspace.
 #[derive(Debug, Clone, Copy)]
 pub enum OwnFile<'a> {
     /// The plans of a recording that failed: `.clitape/failures/NAME/VERSION.json`.
     Failures(&'a ScenarioName, &'a CliVersion),
-    /// How far `clitape sweep` is: `.clitape/sweep.json`.
+    /// The progress of `clitape sweep`: `.clitape/sweep.json`.
     Sweep,
 }
 
 impl OwnFile<'_> {
-    /// Its place in the workspace.
+    /// Returns the path of the file.
     pub fn path(self, workspace: &Workspace) -> PathBuf {
         workspace.root().join(OWN_FOLDER).join(self.place())
     }
 
-    /// Its text; none where it is not there.
+    /// Reads the file; `None` if it is missing.
     ///
     /// # Errors
     ///
@@ -395,7 +395,7 @@ impl OwnFile<'_> {
         }
     }
 
-    /// Writes it whole, and the folders on the way.
+    /// Writes the whole file, and makes its folders.
     ///
     /// # Errors
     ///
@@ -410,7 +410,7 @@ impl OwnFile<'_> {
         files::replace(&self.path(workspace), text)
     }
 
-    /// Removes it; another process may have done so already.
+    /// Removes the file; a missing one is accepted.
     ///
     /// # Errors
     ///
@@ -420,7 +420,7 @@ impl OwnFile<'_> {
         files::remove(&self.path(workspace))
     }
 
-    /// Its place below the folder.
+    /// Returns the path below the folder of clitape's own files.
     fn place(self) -> PathBuf {
         match self {
             Self::Failures(name, version) => {
@@ -430,7 +430,7 @@ impl OwnFile<'_> {
         }
     }
 
-    /// The folder that it is in, as seen from the workspace.
+    /// Returns the folder of the file, relative to the workspace.
     fn folder(self) -> PathBuf {
         let mut place = Path::new(OWN_FOLDER).join(self.place());
         place.pop();

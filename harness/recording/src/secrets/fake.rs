@@ -1,23 +1,23 @@
-//! Values that take the place of secrets: of the same shape and length, and plainly no secrets.
+//! Fakes that replace secrets: they have the same shape and length, and are recognisable as fakes.
 //!
-//! A fake keeps the part that shows the kind of the secret (`ghp_`) and every character that is no letter and
-//! no digit. The rest becomes `redacted0001redacted0001…`, where the number counts the secrets of a
-//! recording in the order in which they appear. Nothing of the secret's own characters goes into it, so
-//! the secret cannot be computed from it, and recording again gives the same fake.
+//! A fake keeps the part that shows the kind of the secret (`ghp_`) and every character that is neither a letter nor a
+//! digit. The rest becomes `redacted0001redacted0001…`, where the number counts the secrets of a recording in the order
+//! in which they appear. None of the secret's own characters are used, so the secret cannot be computed from it, and
+//! recording again gives the same fake.
 
 use std::collections::HashMap;
 
 use clitape_gateway::sanitise::prefix_length;
 
-/// The word of the letters; the digits of the number follow.
+/// The word in a fake; the digits of the number follow.
 const WORD: &str = "redacted";
-/// The same for a secret of hexadecimal digits.
+/// The word in a fake of hexadecimal digits.
 const HEX_WORD: &str = "facade";
-/// The same for a secret of digits.
+/// The word in a fake of digits.
 const DIGITS: &str = "9000";
-/// Digits of the number.
+/// The digits of the number.
 const NUMBER: usize = 4;
-/// The length from which a secret of hexadecimal digits alone is taken for such a number.
+/// The length from which a number of hexadecimal digits alone is taken for a secret of that kind.
 const HEX: usize = 16;
 
 /// The fakes of a recording, one for each secret.
@@ -38,7 +38,7 @@ pub(super) struct FakeSecret {
 }
 
 impl Fakes {
-    /// The fake of `secret`.
+    /// Returns the fake of `secret`, the same one each time.
     pub(super) fn of(&mut self, secret: &str, rule: &'static str) -> FakeSecret {
         if let Some(known) = self.known.get(secret) {
             return known.clone();
@@ -49,13 +49,13 @@ impl Fakes {
         fake
     }
 
-    /// The secrets so far, each with its fake.
+    /// Returns the secrets so far, each with its fake.
     pub(super) fn all(&self) -> impl Iterator<Item = (&str, &FakeSecret)> {
         self.order.iter().filter_map(|secret| Some((&**secret, self.known.get(secret)?)))
     }
 }
 
-/// The fake of `secret` with a number.
+/// Makes the fake of `secret` with a number.
 fn fake(secret: &str, number: usize) -> String {
     let kept = prefix_length(secret);
     let kept = if secret[kept..].contains(char::is_alphanumeric) { kept } else { 0 };
@@ -73,19 +73,19 @@ fn fake(secret: &str, number: usize) -> String {
         format!("{WORD}{number:0NUMBER$}")
     };
     let mut next = pattern.chars().cycle();
-    // A secret of punctuation alone goes as a whole.
+    // A secret of punctuation alone is replaced as a whole.
     let goes = |c: char| c.is_alphanumeric() || !has(char::is_alphanumeric);
     let body = body.chars().map(|c| if goes(c) { next.next().unwrap_or(c) } else { c });
     prefix.chars().chain(body).collect()
 }
 
-/// Whether `text` is a fake, or part of one: its runs of letters and digits are stretches of a fake's
-/// pattern, and they show a word.
+/// Returns whether `text` is a fake, or part of one: its runs of letters and digits are stretches of a fake's pattern,
+/// and contain a word of it.
 ///
-/// Where a fake is shown with markup around it, or is itself masked, a few other letters are part of what a
-/// rule finds. They are no secret while they are fewer than the shortest secret has.
+/// If a fake has markup around it, or is itself masked, a few other letters are part of the match. They are no secret
+/// as long as they are fewer than the shortest secret has.
 pub(super) fn is_fake(text: &str) -> bool {
-    // A text that was cut to less than the length of a secret.
+    // The text was cut to less than the length of a secret.
     if text.contains('…') && text.chars().filter(|c| c.is_alphanumeric()).count() < SHORTEST {
         return true;
     }
@@ -102,22 +102,22 @@ pub(super) fn is_fake(text: &str) -> bool {
             0 | 1 => others == 0 && fake.iter().any(is_number),
             2 | 3 => others == 0,
             4..8 => others < SHORTEST,
-            // A whole word, or a masked one: what follows it may be the text in which it is shown, unless it
-            // is joined to it as the parts of a secret are.
+            // The match is a whole word, or a masked one: the characters behind it may be the surrounding text, unless
+            // they are joined to it as parts of a secret are.
             _ => !other.iter().any(|run| is_secret_like(run)) && !is_continued(&text),
         }
     })
 }
 
-/// Whether a run of letters and digits can be a secret and no word.
+/// Returns whether a run of letters and digits can be a secret rather than a word.
 fn is_secret_like(run: &str) -> bool {
     let has_digit = run.contains(|c: char| c.is_ascii_digit());
     run.len() >= SHORTEST && has_digit && run.contains(char::is_alphabetic) || run.len() >= 16
 }
 
-/// Whether a fake's word goes on, behind one character that secrets have in them, with letters of another
-/// word, enough for a secret. A word behind a blank is the text around the fake for all that can be known:
-/// a fake is as long as its secret was, and nothing here says how long that is.
+/// Returns whether a fake's word continues, behind one character that secrets contain, with enough letters of another
+/// word for a secret. A word behind a blank counts as the text around the fake, because the length of the secret, which
+/// the fake has too, is unknown here.
 fn is_continued(text: &str) -> bool {
     let parts: Vec<&str> = text.split_inclusive(|c: char| !c.is_alphanumeric()).collect();
     parts.windows(2).any(|pair| {
@@ -129,8 +129,8 @@ fn is_continued(text: &str) -> bool {
     })
 }
 
-/// `text` without the tags of HTML in it, up to a quote, also one that HTML escapes, or to an escape
-/// sequence of a terminal.
+/// Returns `text` without the HTML tags in it, up to a quote, also one that HTML escapes, or to an escape sequence of a
+/// terminal.
 #[allow(clippy::expect_used, reason = "the state is impossible")]
 fn without_tags(text: &str) -> String {
     let ends = ["\"", "&quot;", "&#34;", "&#39;", "\u{1b}"];
@@ -142,10 +142,10 @@ fn without_tags(text: &str) -> String {
     })
 }
 
-/// Bytes of letters and digits that the shortest secret worth finding has.
+/// The letters and digits that the shortest relevant secret has, in bytes.
 const SHORTEST: usize = 7;
 
-/// Whether a run of letters and digits is a stretch of the pattern of any fake.
+/// Returns whether a run of letters and digits is a stretch of the pattern of any fake.
 fn is_stretch(run: &str) -> bool {
     let run = run.to_ascii_lowercase().into_bytes();
     [WORD, HEX_WORD, DIGITS].iter().any(|word| {

@@ -1,8 +1,7 @@
-//! Puts fakes in the place of the secrets of a recording, in all its files at once.
+//! Replaces the secrets of a recording by fakes, in all its files at once.
 //!
-//! A secret that a rule finds in one place is replaced wherever else it is, too. Characters are replaced one
-//! by one, each by one letter or digit, so that JSON stays JSON on every level of escapes, also where a value
-//! is split over deltas.
+//! A secret that a rule finds in one place is replaced in every other place, too. Each letter or digit is replaced by
+//! one letter or digit, so that JSON stays valid on every level of escapes, also if a value is split over deltas.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,10 +13,10 @@ use crate::cassette::canon::texts::{ByteEdit, splice};
 use crate::cassette::{Take, moved};
 use crate::names::CassettePart;
 
-/// Why a recording can't be redacted.
+/// The errors of a recording that can't be redacted.
 #[derive(Debug, thiserror::Error)]
 pub enum RedactError {
-    /// A secret is still found.
+    /// A secret is still found after all replacements.
     #[error(
         "{0} is still found after all secrets were replaced; nothing was written; this is a bug of \
          clitape, please report the rule"
@@ -25,17 +24,17 @@ pub enum RedactError {
     Left(Hit),
 }
 
-/// How often all files are looked at. A replaced value may bring out another one around it; that settles
-/// at once or twice.
+/// The number of passes over all files. A replaced value may reveal another one around it, which takes one or two
+/// passes.
 const PASSES: usize = 6;
 
-/// Replaces the secrets in all files of a recording, and says in its manifest how many by rule.
+/// Replaces the secrets in all files of a recording, and counts them by rule in its manifest.
 ///
-/// The hashes of stdout before replacements are left out then: with one, a short secret could be guessed.
+/// The hashes of stdout before replacements are then removed, because a short secret could be guessed with them.
 ///
 /// # Errors
 ///
-/// [`RedactError`] when a secret is left; the recording must not be written then.
+/// [`RedactError`] if a secret is left; the recording must then not be written.
 pub fn redact(take: &mut Take) -> Result<(), RedactError> {
     let mut fakes = Fakes::default();
     let mut counts = BTreeMap::new();
@@ -66,10 +65,10 @@ pub fn redact(take: &mut Take) -> Result<(), RedactError> {
     Ok(())
 }
 
-/// The result of a step of [`redact`] for a file: its new bytes, or none.
+/// The result of a step of [`redact`] for a file: its new bytes, or `None`.
 type RedactStep<'s> = &'s mut dyn FnMut(&[u8]) -> Option<Canonical>;
 
-/// Gives each command line and each file of a recording to `step`, and keeps the sizes in the timelines true.
+/// Gives each command line and each file of a recording to `step`, and updates the sizes in the timelines.
 fn for_each_file(take: &mut Take, step: RedactStep<'_>) {
     for run in take.runs_mut() {
         argv(run.argv, step);
@@ -98,8 +97,8 @@ fn argv(argv: &mut Vec<String>, step: RedactStep<'_>) {
     }
 }
 
-/// Makes a fake for each secret of a file, and for the long words of one that has several; returns how
-/// many secrets there are.
+/// Makes a fake for each secret of a file, and for the long words of a secret with several; returns the number of
+/// secrets.
 fn collect(raw: &[u8], fakes: &mut Fakes) -> usize {
     let mut found = 0;
     for segment in segments(raw) {
@@ -118,7 +117,7 @@ fn collect(raw: &[u8], fakes: &mut Fakes) -> usize {
     found
 }
 
-/// A file with fakes in the place of its secrets.
+/// Replaces the secrets of a file by fakes.
 fn replace(raw: &[u8], fakes: &mut Fakes) -> Canonical {
     let mut edits = Vec::new();
     for segment in segments(raw) {
@@ -144,11 +143,11 @@ fn replace(raw: &[u8], fakes: &mut Fakes) -> Canonical {
     splice(raw, edits)
 }
 
-/// The length from which a secret is looked for inside of words too.
+/// The length from which a secret is searched inside of words too.
 const LONG: usize = 16;
 
-/// Whether a secret is unlikely enough in other text to be replaced wherever it is: `hunter2` is, `test`
-/// and `authentication` are not.
+/// Returns whether a secret is unlikely enough in other text to be replaced everywhere: `hunter2` is, `test` and
+/// `authentication` are not.
 fn is_telling(secret: &str) -> bool {
     let has_digit = secret.contains(|c: char| c.is_ascii_digit());
     let has_letter = secret.contains(char::is_alphabetic);
@@ -160,7 +159,7 @@ fn is_telling(secret: &str) -> bool {
     }
 }
 
-/// Whether what is at `span` is no part of a longer word; a long secret may be.
+/// Returns whether the text at `span` is a whole word; a long secret may be a part of one.
 fn is_whole(text: &str, span: &Range<usize>) -> bool {
     let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     let is_inside =
@@ -168,7 +167,7 @@ fn is_whole(text: &str, span: &Range<usize>) -> bool {
     !is_inside || span.len() >= LONG
 }
 
-/// Adds the edits that put a fake in the place of the secret at `span` of a level.
+/// Adds the edits that replace the secret at `span` of a level by a fake.
 fn put(
     segment: &Segment,
     decoded: &Decoded,

@@ -1,8 +1,8 @@
-//! Scans the bytes of a file, of a folder, or of a recording in memory, and reports where a secret is. On disk it reads
-//! regular files only, and follows no links.
+//! Scans the bytes of a file, of a folder, or of a recording in memory, and reports the places of secrets. On disk it
+//! reads regular files only, and follows no links.
 //!
-//! A file becomes texts in which a secret is whole ([`segments`]). JSON's escapes are undone in them, and the place of each
-//! byte stays known ([`Decoded`]).
+//! A file is split into texts in which a secret is whole ([`segments`]). JSON's escapes are undone in them, and the
+//! place of each byte stays known ([`Decoded`]).
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -24,12 +24,12 @@ use crate::cassette::{Cassette, Take, render_timeline};
 use crate::files::{self, FileError};
 use crate::names::{CassetteFile, CassettePart};
 
-/// A secret in a file. The secret itself is not part of it.
+/// The place of a secret in a file, without the secret itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hit {
-    /// The file, as it is shown.
+    /// The file, as messages show it.
     pub file: String,
-    /// The line, from 1; of a value that is split over several, the first.
+    /// The number of the line, from 1; for a value that is split over several lines, the first.
     pub line: usize,
     /// The id of the rule that found it.
     pub rule: &'static str,
@@ -43,7 +43,7 @@ impl fmt::Display for Hit {
     }
 }
 
-/// How many hits each rule has.
+/// Counts the hits of each rule.
 pub fn by_rule<'h>(hits: impl IntoIterator<Item = &'h Hit>) -> BTreeMap<&'static str, u64> {
     let mut counts = BTreeMap::new();
     for hit in hits {
@@ -52,12 +52,12 @@ pub fn by_rule<'h>(hits: impl IntoIterator<Item = &'h Hit>) -> BTreeMap<&'static
     counts
 }
 
-/// Texts in which no secret was found, so that a text that comes again need not be searched again. Recordings say most of
-/// what they say many times.
+/// The texts without a secret, so that a repeated text is not searched again. Most texts of a recording come many
+/// times.
 #[derive(Debug, Default)]
 struct CleanTexts(HashSet<Vec<u8>>);
 
-/// The most texts that are known as clean, and the most bytes of one.
+/// The largest number of clean texts, and the largest size of one in bytes.
 const MOST_CLEAN: usize = 1 << 16;
 const LONGEST_CLEAN: usize = 1 << 12;
 
@@ -66,7 +66,7 @@ impl CleanTexts {
         self.0.contains(bytes)
     }
 
-    /// Remembers the bytes of a segment, if they are few.
+    /// Adds the bytes of a segment, if they are few.
     fn insert(&mut self, bytes: Cow<'_, [u8]>) {
         if self.0.len() < MOST_CLEAN && bytes.len() <= LONGEST_CLEAN {
             self.0.insert(bytes.into_owned());
@@ -74,12 +74,13 @@ impl CleanTexts {
     }
 }
 
-/// The secrets in the bytes of a file, in the order of their lines.
+/// Finds the secrets in the bytes of a file, in the order of their lines.
 pub fn scan(file: &str, raw: &[u8]) -> Vec<Hit> {
     scan_with(file, raw, &mut CleanTexts::default())
 }
 
-/// The same for one of several files: strings that are in `clean` are left out, and those without a secret come to them.
+/// Finds the secrets in one of several files: strings in `clean` are skipped, and new strings without a secret are
+/// added to it.
 fn scan_with(file: &str, raw: &[u8], clean: &mut CleanTexts) -> Vec<Hit> {
     let mut hits = Vec::new();
     for segment in segments(raw) {
@@ -109,7 +110,7 @@ fn scan_with(file: &str, raw: &[u8], clean: &mut CleanTexts) -> Vec<Hit> {
     hits.into_iter().map(hit).collect()
 }
 
-/// The secrets in the files of a recording, and in its command lines.
+/// Finds the secrets in the files of a recording, and in its command lines.
 pub fn scan_take(take: &Take) -> Vec<Hit> {
     let (mut hits, mut clean) = (Vec::new(), CleanTexts::default());
     for run in take.runs() {
@@ -126,23 +127,23 @@ pub fn scan_take(take: &Take) -> Vec<Hit> {
     hits
 }
 
-/// Letters and digits that a secret has at least, in lines that are not JSON.
+/// The fewest letters and digits of a secret in lines that are not JSON.
 const FEWEST: usize = 4;
 
-/// How often escapes are undone: JSON in a string of JSON in a string of JSON, and one more.
+/// The number of levels of escapes that are undone: JSON in a string of JSON in a string of JSON, and one more.
 const LEVELS: usize = 4;
 
 /// A secret in a segment.
 pub(super) struct Secret {
-    /// Where it is in the text of the level that shows it.
+    /// The range in the text of the level that shows it.
     pub(super) span: Range<usize>,
-    /// Where it is in the segment's own bytes.
+    /// The range in the segment's own bytes.
     pub(super) source: Range<usize>,
-    /// The rule that found it.
+    /// The id of the rule that found it.
     pub(super) rule: &'static str,
 }
 
-/// Reports each secret of a segment, with the level that shows it. A secret that is found on two levels is reported once.
+/// Reports each secret of a segment, with the level that shows it. A secret on two levels is reported once.
 pub(super) fn each(raw: &[u8], segment: &Segment, report: &mut dyn FnMut(&Decoded, &Secret)) {
     let mut taken: Vec<Range<usize>> = Vec::new();
     each_level(raw, segment, &mut |level, decoded| {
@@ -156,13 +157,13 @@ pub(super) fn each(raw: &[u8], segment: &Segment, report: &mut dyn FnMut(&Decode
     });
 }
 
-/// Whether a stretch shares a byte with one of `taken`.
+/// Returns whether a range shares a byte with one of `taken`.
 pub(super) fn overlaps(taken: &[Range<usize>], span: &Range<usize>) -> bool {
     taken.iter().any(|other| other.start < span.end && span.start < other.end)
 }
 
-/// Gives `take` the levels of a segment's text, each with its number, from 0: in each further one JSON's escapes are undone once
-/// more. A page may be one segment, so that no more than two levels are in memory at a time.
+/// Gives `take` the levels of a segment's text, each with its number, from 0; each further level has one more layer of
+/// JSON's escapes undone. A page may be one segment, so that at most two levels are in memory at a time.
 pub(super) fn each_level(raw: &[u8], segment: &Segment, take: &mut dyn FnMut(usize, &Decoded)) {
     let plain = Decoded::plain(&segment.bytes(raw));
     let mut decoded = match segment.what {
@@ -177,7 +178,7 @@ pub(super) fn each_level(raw: &[u8], segment: &Segment, take: &mut dyn FnMut(usi
     }
 }
 
-/// The secrets in the text of a level. Fakes are none.
+/// Finds the secrets in the text of a level, without fakes.
 fn secrets_of(text: &str, what: SegmentKind, level: usize) -> Vec<(Range<usize>, &'static str)> {
     if let SegmentKind::Secret(kind) = what
         && is_secret_value(text, kind)
@@ -185,14 +186,14 @@ fn secrets_of(text: &str, what: SegmentKind, level: usize) -> Vec<(Range<usize>,
         let is_one = level == 0 && !is_fake(text);
         return if is_one { vec![(0..text.len(), SECRET_NAME)] } else { Vec::new() };
     }
-    // The text is whole: what a rule finds only because a text may be cut at its end is no secret.
+    // The text is complete: a match that depends on a possible cut at its end is no secret.
     let found = find(&[text, "\n"].concat());
     let spans = found.into_iter().map(|found| {
         let span = found.bytes.start..found.bytes.end.min(text.len());
         (span, found.rule)
     });
-    // Where a page has JSON in a line, the quote that ends a string may look like one that begins a value. A golden shows a
-    // value that comes in pieces from its first character on.
+    // In a line of a page with JSON, the quote that ends a string may look like one that begins a value. A golden shows
+    // a streamed value from its first character on.
     let is_value = |secret: &str| match what {
         SegmentKind::Lines => secret.chars().filter(|c| c.is_alphanumeric()).count() >= FEWEST,
         _ => secret.chars().count() > 1,
@@ -209,15 +210,15 @@ pub struct Scanned {
     pub hits: Vec<Hit>,
     /// The secrets that the `cassette.toml` of their cassette allows.
     pub allowed: Vec<Hit>,
-    /// Files that were read.
+    /// The number of files that were read.
     pub files: u64,
-    /// Files that were not, and why.
+    /// The files that were skipped, with the reasons.
     pub skipped: Vec<(PathBuf, String)>,
-    /// Strings of the files that have none.
+    /// The strings without a secret in the files so far.
     clean: CleanTexts,
 }
 
-/// Scans a file, or all files of a folder but what Git keeps for itself.
+/// Scans a file, or all files of a folder except Git's own.
 ///
 /// # Errors
 ///
@@ -258,11 +259,11 @@ pub fn scan_path(path: &Path, scanned: &mut Scanned) -> io::Result<()> {
     Ok(())
 }
 
-/// Scans what the user names by `path`, such as a pipe, to its end.
+/// Scans a file that the user names by `path`, such as a pipe, to its end.
 ///
 /// # Errors
 ///
-/// [`FileError`], when it can't be read.
+/// [`FileError`] if it can't be read.
 pub fn scan_named(path: &Path, scanned: &mut Scanned) -> Result<(), FileError> {
     let bytes = files::read_named(path)?;
     let file = path.display().to_string();
@@ -271,13 +272,13 @@ pub fn scan_named(path: &Path, scanned: &mut Scanned) -> Result<(), FileError> {
     Ok(())
 }
 
-/// Scans the files of a cassette that was read; what its `cassette.toml` allows is left out.
+/// Scans the files of a loaded cassette; the secrets that its `cassette.toml` allows are left out.
 ///
-/// Comments in `cassette.toml` are not looked at: they are no part of what was read.
+/// Comments in `cassette.toml` are ignored, because loading drops them.
 ///
 /// # Errors
 ///
-/// When its facts can't be written as TOML, which they were read from.
+/// When the manifest can't be written as TOML, from which it was read.
 pub fn scan_loaded(cassette: &Cassette) -> io::Result<Vec<Hit>> {
     let shown = |name: &str| cassette.dir.join(name).display().to_string();
     let manifest = toml::to_string(&cassette.manifest).map_err(io::Error::other)?;
@@ -296,8 +297,8 @@ pub fn scan_loaded(cassette: &Cassette) -> io::Result<Vec<Hit>> {
     Ok(hits)
 }
 
-/// Scans the goldens of a scenario, whose cassettes allow the rules `allowed`, beside what was scanned before. Returns their
-/// secrets.
+/// Scans the goldens of a scenario, whose cassettes allow the rules `allowed`, and adds the results to `scanned`.
+/// Returns their secrets.
 ///
 /// # Errors
 ///
@@ -317,8 +318,8 @@ pub fn scan_goldens(
     Ok(hits)
 }
 
-/// Returns the rules that the `cassette.toml` of a folder allows. A file that is missing or invalid allows
-/// none, so that no secret is left out.
+/// Returns the rules that the `cassette.toml` of a folder allows. A missing or invalid file allows none, so that no
+/// secret is left out.
 pub fn allowed_in(cassette: &Path) -> Vec<String> {
     #[derive(Deserialize)]
     struct AllowedSecrets {
@@ -330,8 +331,8 @@ pub fn allowed_in(cassette: &Path) -> Vec<String> {
     head.map(|head| head.allowed_secrets).unwrap_or_default()
 }
 
-/// The rules that are allowed in a file: those of the cassette it belongs to, or, for a golden, those of
-/// the cassettes of its scenario.
+/// Returns the rules that are allowed in a file: those of its cassette, or, for a golden, those of the cassettes of its
+/// scenario.
 fn allowed_for(file: &Path) -> Vec<String> {
     let Some(dir) = file.parent() else { return Vec::new() };
     let own = allowed_in(dir);
@@ -355,7 +356,7 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    /// Its bytes.
+    /// Returns the bytes of the text.
     pub(super) fn bytes<'r>(&self, raw: &'r [u8]) -> Cow<'r, [u8]> {
         match &self.pieces[..] {
             [piece] => Cow::Borrowed(&raw[piece.clone()]),
@@ -363,7 +364,7 @@ impl Segment {
         }
     }
 
-    /// Where the byte `at` of [`Segment::bytes`] is in the file.
+    /// Returns the offset in the file of the byte `at` of [`Segment::bytes`].
     pub(super) fn place(&self, at: usize) -> usize {
         let mut before = 0;
         for piece in &self.pieces {
@@ -383,11 +384,11 @@ enum SegmentKind {
     Lines,
     /// The text between the quotes of a JSON string, or of several that continue each other.
     String,
-    /// A JSON string or number under a secret name of this kind: it is a secret as a whole.
+    /// A JSON string or number under a secret name of this kind, which is a secret as a whole.
     Secret(NameKind),
 }
 
-/// The texts of a file, in the order of their first bytes.
+/// Splits a file into its texts, in the order of their first bytes.
 pub(super) fn segments(raw: &[u8]) -> Vec<Segment> {
     let (mut found, mut texts) = (Vec::new(), Texts::default());
     for line in texts::lines(raw) {
@@ -406,7 +407,7 @@ pub(super) fn segments(raw: &[u8]) -> Vec<Segment> {
     found
 }
 
-/// Adds a line to the text of the lines before it: a key may have several.
+/// Adds a line to the text of the lines before it, because a key may span several.
 fn add_line(found: &mut Vec<Segment>, line: &Range<usize>) {
     let last = found.last_mut().filter(|last| last.what == SegmentKind::Lines);
     match last.and_then(|last| last.pieces.last_mut()).filter(|piece| piece.end + 1 == line.start) {
@@ -448,7 +449,7 @@ impl<'r> SegmentWalk<'r> {
                 }
             }
             JsonBody::Other => match (self.raw[node.span.start], secret) {
-                // It nests deeper than the walk goes.
+                // The value nests deeper than the walk goes.
                 (b'{' | b'[', _) => self.add(node.span.clone(), SegmentKind::String),
                 (b'0'..=b'9' | b'-', Some(kind)) if self.is_plain_number(&node.span) => {
                     self.add(node.span.clone(), SegmentKind::Secret(kind));
@@ -458,18 +459,18 @@ impl<'r> SegmentWalk<'r> {
         }
     }
 
-    /// The bytes between the quotes of a string, where they are UTF-8.
+    /// Returns the bytes between the quotes of a string, if they are UTF-8.
     fn text(&self, node: &JsonNode) -> Option<&'r str> {
         let span = node.interior().filter(|_| matches!(node.body, JsonBody::String))?;
         str::from_utf8(&self.raw[span]).ok()
     }
 
-    /// Whether a number has digits only: a fake of one with an exponent would be no number.
+    /// Returns whether a number has digits only; the fake of a number with an exponent would not be a number.
     fn is_plain_number(&self, span: &Range<usize>) -> bool {
         self.raw[span.clone()].iter().all(|b| b.is_ascii_digit() || b".-".contains(b))
     }
 
-    /// The key that is in `gap`, what is between a value and the one before it.
+    /// Reads the key in `gap`, the bytes between a value and the one before it.
     fn key(&mut self, gap: Range<usize>) {
         let bytes = &self.raw[gap.clone()];
         let quote = |b: &u8| *b == b'"';
@@ -482,7 +483,7 @@ impl<'r> SegmentWalk<'r> {
 
     fn add(&mut self, span: Range<usize>, what: SegmentKind) {
         let is_joined = self.joined.binary_search_by_key(&span.start, |s| s.start).is_ok();
-        // Text in which no rule can match is not searched.
+        // A text in which no rule can match is skipped.
         if !is_joined && (span.len() >= SHORTEST || what != SegmentKind::String) && !span.is_empty()
         {
             self.found.push(Segment { pieces: vec![span], what });
@@ -490,7 +491,7 @@ impl<'r> SegmentWalk<'r> {
     }
 }
 
-/// The length in bytes below which no text has a secret in it, such as `token=a1b2`.
+/// The length in bytes below which a text can't contain a secret such as `token=a1b2`.
 const SHORTEST: usize = 7;
 
 /// A text made from a stretch of bytes.
@@ -498,13 +499,13 @@ const SHORTEST: usize = 7;
 pub(super) struct Decoded {
     /// The text.
     pub(super) text: String,
-    /// Where the text goes on behind a character that has other bytes than the source: the places in the text and in the
-    /// source, in order. The bytes up to the next of them are those of the source.
+    /// The places where the text continues behind a character whose bytes differ from the source: the offsets in the
+    /// text and in the source, in order. The bytes up to the next place are those of the source.
     resumptions: Vec<(usize, usize)>,
 }
 
 impl Decoded {
-    /// The text of `bytes` as they are; bytes that are not UTF-8 become U+FFFD.
+    /// Returns the text of `bytes` unchanged; bytes that are not UTF-8 become U+FFFD.
     fn plain(bytes: &[u8]) -> Self {
         if let Ok(text) = str::from_utf8(bytes) {
             return Self { text: text.to_owned(), resumptions: Vec::new() };
@@ -521,10 +522,10 @@ impl Decoded {
         Self { text, resumptions }
     }
 
-    /// The same text with one level of JSON's escapes undone; `None` when there are none.
+    /// Returns the text with one level of JSON's escapes undone; `None` if it has none.
     ///
-    /// The text may be a whole JSON value or what is between the quotes of one: a backslash can only be
-    /// part of a string. A backslash that begins no escape stays.
+    /// The text may be a whole JSON value or the content of a string, because a backslash can only be part of a string.
+    /// A backslash that begins no escape stays.
     fn unescaped(&self) -> Option<Self> {
         if !self.text.contains('\\') {
             return None;
@@ -542,14 +543,14 @@ impl Decoded {
             let Some((_, c, length)) = found else { break };
             text.push(c);
             at = end + length;
-            // Those up to here are in the place of the source.
+            // The entries up to here are covered by the source offset.
             while own.next_if(|(place, _)| *place <= at).is_some() {}
             resumptions.push((text.len(), self.source(at)));
         }
         Some(Self { text, resumptions })
     }
 
-    /// Where a stretch of the text, from one character to another, is in the source.
+    /// Returns the range in the source of a range of characters in the text.
     pub(super) fn source_of(&self, span: &Range<usize>) -> Range<usize> {
         self.source(span.start)..self.source(span.end)
     }
@@ -561,7 +562,7 @@ impl Decoded {
     }
 }
 
-/// The first escape in `text`: its place, its character and its length.
+/// Finds the first escape in `text`: its place, its character and its length.
 fn next_escape(text: &str) -> Option<(usize, char, usize)> {
     text.match_indices('\\').find_map(|(at, _)| {
         let (c, length) = escape(&text[at..])?;
@@ -569,7 +570,7 @@ fn next_escape(text: &str) -> Option<(usize, char, usize)> {
     })
 }
 
-/// The character of the escape at the start of `text`, and the escape's length.
+/// Returns the character of the escape at the start of `text`, and the escape's length.
 fn escape(text: &str) -> Option<(char, usize)> {
     let kind = *text.strip_prefix('\\')?.as_bytes().first()?;
     let c = match kind {
@@ -597,7 +598,7 @@ fn escape(text: &str) -> Option<(char, usize)> {
     Some((c, 2))
 }
 
-/// The number of `\uXXXX` at the start of `text`.
+/// Returns the number of `\uXXXX` at the start of `text`.
 fn unit(text: &str) -> Option<u32> {
     let digits = text.strip_prefix("\\u")?.get(..4)?;
     digits.bytes().all(|b| b.is_ascii_hexdigit()).then(|| u32::from_str_radix(digits, 16).ok())?
@@ -607,7 +608,7 @@ fn unit(text: &str) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// The text after one level, and where `of` came from.
+    /// Undoes one level, and compares the text and the source of `of` in it.
     fn check(source: &[u8], expect: &str, of: &str, from: &str) {
         let plain = Decoded::plain(source);
         check_decoded(&plain.unescaped().unwrap_or(plain), source, expect, of, from);

@@ -1,4 +1,4 @@
-//! All that a question is about: what a person must have been shown before they answer it.
+//! The texts of a question: a person must have been shown them before they answer it.
 
 use clitape_gateway::sanitise::{Masked, sanitise_whole};
 use serde_json::{Map, Value};
@@ -6,10 +6,10 @@ use similar::{ChangeTag, TextDiff};
 
 use super::shown::ShownTexts;
 
-/// The tool whose description only says what its command does, so that a gateway may leave it out.
+/// The tool whose description only repeats the purpose of its command, so that a gateway may leave it out.
 const SHELL: &str = "Bash";
 const PURPOSE: &str = "description";
-/// The CLI's own tools: their texts say by themselves what they are, and their numbers and switches say how it is done.
+/// The CLI's own tools: their texts are clear without their keys, and their numbers and switches are details.
 const OWN: [&str; 19] = [
     SHELL,
     "Read",
@@ -31,32 +31,33 @@ const OWN: [&str; 19] = [
     "KillShell",
     "Skill",
 ];
-/// Those that work on a file, and the keys of its path: of that its last name counts, a gateway may leave out the folder.
+/// The tools that work on a file, and the keys of its path. Only the last name of the path is required, because a
+/// gateway may leave out the folder.
 const OF_FILES: [&str; 8] =
     ["Read", "Write", "Edit", "MultiEdit", "NotebookEdit", "Glob", "Grep", "LS"];
 const PATHS: [&str; 3] = ["file_path", "path", "notebook_path"];
-/// Switches of the CLI's own tools without which a person says yes to less.
+/// The switches of the CLI's own tools that widen the permission of a yes.
 const SWITCHES: [&str; 2] = ["replace_all", "dangerouslyDisableSandbox"];
-/// Keys of other tools that a gateway may leave out, because their texts say what they are.
+/// The keys of other tools that a gateway may leave out, because their texts are clear without them.
 const PLAIN_KEYS: [&str; 2] = ["command", PURPOSE];
-/// A line of a difference with fewer characters is shown with the line before it.
+/// The length below which a line of a difference is shown with the line before it.
 const SHORT: usize = 12;
 
-/// A text that a question is about.
+/// A text that must be shown for a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AskedText {
-    /// Text that is shown as it is, in any form.
+    /// A text that is shown unchanged, in any form.
     Plain(String),
-    /// Text in Markdown, which may be shown as it is meant.
+    /// A text in Markdown, which may be rendered.
     Markdown(String),
-    /// A key, and behind it what it says.
+    /// A key, and its values behind it.
     Field(String, Vec<String>),
-    /// Texts, all of one of these lists.
+    /// Alternatives: all texts of one of these lists.
     Either(Vec<Vec<String>>),
 }
 
 impl AskedText {
-    /// The texts themselves.
+    /// Returns the texts, of all alternatives.
     pub fn texts(&self) -> Vec<&str> {
         match self {
             Self::Plain(text) | Self::Markdown(text) => vec![text],
@@ -67,12 +68,12 @@ impl AskedText {
         }
     }
 
-    /// The first of its characters that hides and was shown as it is.
+    /// Returns the first of its hiding characters that was shown unchanged.
     pub fn hiding(&self, shown: &ShownTexts) -> Option<char> {
         self.texts().into_iter().find_map(|text| shown.hides(text))
     }
 
-    /// The first of its words that were not shown.
+    /// Returns the first of its words that were not shown.
     pub fn lacking(&self, shown: &ShownTexts) -> Option<String> {
         match self {
             Self::Plain(text) => shown.lack(text),
@@ -87,7 +88,7 @@ impl AskedText {
     }
 }
 
-/// Reads what a question about the tool `name` is about. Secrets are masked in it, because a gateway may mask them.
+/// Returns the texts of a question about the tool `name`. Secrets are masked in them, because a gateway may mask them.
 pub fn asked_texts(name: &str, input: &Value) -> Vec<AskedText> {
     let input = sanitise_whole(input, &mut Masked::default());
     let Value::Object(fields) = &input else { return texts(&input) };
@@ -108,10 +109,10 @@ pub fn asked_texts(name: &str, input: &Value) -> Vec<AskedText> {
     }
 }
 
-/// The fields of an edit that say what changes.
+/// The fields of an edit with its changes.
 const CHANGES: [&str; 4] = ["edits", "old_string", "new_string", "replace_all"];
 
-/// What a field of one of the CLI's own tools says.
+/// Returns the texts of a field of one of the CLI's own tools.
 fn own_field(name: &str, key: &str, value: &Value) -> Vec<AskedText> {
     match (name, key, value) {
         (SHELL, PURPOSE, _) => Vec::new(),
@@ -127,7 +128,7 @@ fn own_field(name: &str, key: &str, value: &Value) -> Vec<AskedText> {
     }
 }
 
-/// What a field of another tool says: the key as well, and numbers and switches.
+/// Returns the texts of a field of another tool: the key, with text, numbers and switches.
 fn field(key: &str, value: &Value) -> Vec<AskedText> {
     let of_key = |values: Vec<String>| AskedText::Field(key.to_owned(), values);
     match value {
@@ -150,7 +151,7 @@ fn field(key: &str, value: &Value) -> Vec<AskedText> {
     }
 }
 
-/// A text, or a number or a switch as JSON writes it.
+/// Returns a text, or a number or a switch as JSON writes it.
 fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -163,8 +164,8 @@ fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-/// What the edits change: all of the old text and of the new one, or the lines of a difference between them. Which
-/// of two lines that change places is one of the difference, nobody can know.
+/// Returns the texts of edits: all of the old text and of the new one, or the lines of a difference between them. If
+/// two lines change places, either may be in the difference.
 fn changes(fields: &Map<String, Value>) -> Vec<AskedText> {
     let edits = fields.get("edits").and_then(Value::as_array).into_iter().flatten();
     let edits = edits.filter_map(Value::as_object).chain([fields]);
@@ -185,7 +186,7 @@ fn changes(fields: &Map<String, Value>) -> Vec<AskedText> {
     changed.collect()
 }
 
-/// The lines that a difference takes away or adds, short ones with those before them.
+/// Returns the lines that a difference removes or adds, short ones with those before them.
 fn difference(old: &[&str], new: &[&str], is_backwards: bool) -> Vec<String> {
     let diff = TextDiff::from_slices(old, new);
     let mut lines: Vec<(ChangeTag, Vec<String>)> = Vec::new();
@@ -212,7 +213,7 @@ fn difference(old: &[&str], new: &[&str], is_backwards: bool) -> Vec<String> {
     lines.into_iter().map(block).collect()
 }
 
-/// The texts in a value.
+/// Returns the texts in a value.
 pub fn texts(value: &Value) -> Vec<AskedText> {
     match value {
         Value::String(text) => vec![plain(text)],

@@ -1,23 +1,23 @@
-//! Recorded text in Markdown: as a block or a span of code, which it cannot leave.
+//! Writes recorded text into Markdown, as a block or a span of code, which the text cannot leave.
 //!
-//! Code is the one place where GitHub shows text as it is: a backslash keeps no `@name` and no `#1` from
-//! becoming a mention or a reference. So all text that is not plain prose is written as code.
+//! GitHub shows text unchanged only in code: a backslash does not keep `@name` and `#1` from becoming a mention or a
+//! reference. So all text that is not plain prose is written as code.
 
 use super::safe::plain;
 
-/// A fence for a code block of `text`: longer than every run of backquotes or tildes in it.
+/// Returns a fence for a code block of `text`: longer than every run of backquotes or tildes in it.
 pub fn fence(text: &str) -> String {
     "`".repeat((longest_run(text, '`').max(longest_run(text, '~')) + 1).max(3))
 }
 
-/// A code block of `text`, in which `language` may be empty. Its lines end with LF; every other
-/// character is copied unchanged.
+/// Writes a code block of `text`, in which `language` may be empty. Its lines end with LF; every other character is
+/// copied unchanged.
 pub fn block(language: &str, text: &str) -> String {
     let fence = fence(text);
     format!("{fence}{language}\n{text}\n{fence}\n")
 }
 
-/// `text` as a span of code on one line, whatever backquotes it has.
+/// Writes `text` as a span of code on one line, whatever backquotes it has.
 pub fn code(text: &str) -> String {
     let text = one_line(text);
     let ticks = "`".repeat(longest_run(&text, '`') + 1);
@@ -26,14 +26,14 @@ pub fn code(text: &str) -> String {
     format!("{ticks}{pad}{text}{pad}{ticks}")
 }
 
-/// `text` on one line within a paragraph: as it is where nothing in it but its own spans of code means
-/// anything to Markdown or to GitHub, else as one span of code.
+/// Writes `text` on one line within a paragraph: unchanged if only its own spans of code have a meaning in Markdown or
+/// on GitHub, else as one span of code.
 pub fn inline(text: &str) -> String {
     let text = one_line(text);
     if is_prose(&text) { text } else { code(&text) }
 }
 
-/// Blanks and line breaks as one blank, and what steers or hides escaped.
+/// Joins blanks and line breaks to one blank, and escapes characters that steer or hide.
 fn one_line(text: &str) -> String {
     plain(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
@@ -47,7 +47,7 @@ fn is_prose(text: &str) -> bool {
     spans && text.chars().all(is_known) && !text.split(' ').any(is_odd)
 }
 
-/// Whether GitHub makes a link of a word: an address, a commit, or an issue (`GH-1`).
+/// Returns whether GitHub makes a link of a word: an address, a commit, or an issue (`GH-1`).
 fn is_link(word: &str) -> bool {
     let lower = word.to_lowercase();
     let address = lower.contains("://") || lower.contains("www.") || lower.contains("mailto:");

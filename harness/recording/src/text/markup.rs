@@ -1,7 +1,7 @@
-//! The Bot API's HTML: the text of a message as runs with marks, or alone.
+//! Reads the Bot API's HTML: the text of a message as runs with marks, or alone.
 //!
-//! A tag that the API does not know, or one that does not close the tag that is open, stays text. Entities are decoded
-//! here and nowhere else, by the rules of Telegram, so that `I&#x27;ll` is `I'll` in every drawing and for every rule.
+//! A tag that the API does not know, or one that does not close the open tag, stays text. Entities are decoded only
+//! here, by the rules of Telegram, so that `I&#x27;ll` is `I'll` in every drawing and for every rule.
 
 use serde::Serialize;
 
@@ -10,12 +10,12 @@ pub use clitape_gateway::hidden::visible;
 /// A run of text and the marks on it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Span {
-    /// The text; control characters as signs.
+    /// The text, with control characters as signs.
     pub text: String,
-    /// Marks, a space between: `b i u s code pre quote spoiler link`, or `own` for a message of the
-    /// person, or `button`.
+    /// The marks, with a space between: `b i u s code pre quote spoiler link`, or `own` for a message of the person, or
+    /// `button`.
     pub marks: String,
-    /// Where a link leads.
+    /// The address of a link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
 }
@@ -23,7 +23,7 @@ pub struct Span {
 /// The mark on a button.
 pub const BUTTON: &str = "button";
 
-/// Tags the Bot API knows, and the mark of each.
+/// The tags of the Bot API, and the mark of each.
 const TAGS: [(&str, &str); 14] = [
     ("b", "b"),
     ("strong", "b"),
@@ -41,24 +41,24 @@ const TAGS: [(&str, &str); 14] = [
     ("a", "link"),
 ];
 
-/// What a tag may say beside its name, up to the value: tag, beginning, end.
+/// The attributes of tags, up to the value: tag, beginning, end.
 const ATTRIBUTES: [(&str, &str, &str); 3] = [
     ("a", " href=\"", "\""),
     ("code", " class=\"language-", "\""),
     ("blockquote", " expandable", ""),
 ];
 
-/// The named entities of the Bot API; it shows any other name as it is written.
+/// The named entities of the Bot API; any other name is shown as it is written.
 const ENTITIES: [(&str, char); 4] = [("lt", '<'), ("gt", '>'), ("amp", '&'), ("quot", '"')];
 
-/// An open tag: its name, its mark, and where it leads.
+/// An open tag: its name, its mark, and the address of a link.
 struct MarkupTag<'h> {
     name: &'h str,
     mark: &'static str,
     link: Option<String>,
 }
 
-/// The runs of a message, in which each character that hides is a sign.
+/// Returns the runs of a message, with a sign for each hiding character.
 pub fn spans(html: &str) -> Vec<Span> {
     let mut spans = runs(html);
     for span in &mut spans {
@@ -67,7 +67,7 @@ pub fn spans(html: &str) -> Vec<Span> {
     spans
 }
 
-/// The runs of a message as they were sent.
+/// Returns the runs of a message, with its characters unchanged.
 fn runs(html: &str) -> Vec<Span> {
     let mut open: Vec<MarkupTag<'_>> = Vec::new();
     let mut spans: Vec<Span> = Vec::new();
@@ -90,27 +90,27 @@ fn runs(html: &str) -> Vec<Span> {
     spans
 }
 
-/// A text that is shown as it is written, as a run with these marks.
+/// Returns a text that is shown unchanged, as a run with these marks.
 pub fn literal(text: &str, marks: &str) -> Span {
     Span { text: visible(text), marks: marks.to_owned(), link: None }
 }
 
-/// A button as text.
+/// Returns a button as text.
 pub fn button(label: &str) -> String {
     format!("[ {label} ]")
 }
 
-/// The text a person reads, in which each character that hides is a sign.
+/// Returns the text that a person reads, with a sign for each hiding character.
 pub fn plain(html: &str) -> String {
     spans(html).into_iter().map(|span| span.text).collect()
 }
 
-/// The text a person reads, with the characters that hide, for rules that look for them.
+/// Returns the text that a person reads, with its hiding characters, for rules that search them.
 pub fn read(html: &str) -> String {
     runs(html).into_iter().map(|span| span.text).collect()
 }
 
-/// The text of HTML that the Bot API may refuse: every tag is left out, be it known or not.
+/// Returns the text of HTML that the Bot API may refuse: every tag is left out, known or not.
 pub fn without_tags(html: &str) -> String {
     let mut text = String::with_capacity(html.len());
     let mut rest = html;
@@ -133,13 +133,13 @@ pub fn without_tags(html: &str) -> String {
     text + rest
 }
 
-/// What stands between `<` and `>`, and what comes after.
+/// Splits off the content of a tag, between `<` and `>`; returns it with the rest.
 fn tag(html: &str) -> Option<(&str, &str)> {
     let (tag, after) = html.strip_prefix('<')?.split_once('>')?;
     (!tag.contains('<')).then_some((tag, after))
 }
 
-/// Opens or closes; `false` when it is no tag of the Bot API's, or closes what is not open.
+/// Opens or closes a tag; returns `false` if it is no tag of the Bot API, or closes one that is not open.
 fn apply<'h>(tag: &'h str, open: &mut Vec<MarkupTag<'h>>) -> bool {
     if let Some(name) = tag.strip_prefix('/') {
         return match open.last() {
@@ -183,7 +183,7 @@ pub fn entity(html: &str) -> Option<(char, usize)> {
     Some((c, "&".len() + length + semicolon))
 }
 
-/// Adds a text with the marks of the tags that are open.
+/// Adds a text with the marks of the open tags.
 fn push(spans: &mut Vec<Span>, open: &[MarkupTag<'_>], text: &str) {
     if text.is_empty() {
         return;
@@ -202,7 +202,7 @@ fn push(spans: &mut Vec<Span>, open: &[MarkupTag<'_>], text: &str) {
 mod tests {
     use super::*;
 
-    /// Runs as `marks:text`, a bar between.
+    /// Compares runs, written as `marks:text` with a bar between.
     fn check(html: &str, expect: &str) {
         let runs: Vec<String> =
             spans(html).iter().map(|span| format!("{}:{}", span.marks, span.text)).collect();
@@ -227,7 +227,7 @@ mod tests {
             ("I&#x27;ll, I&#39;ll", "I'll, I'll"),
             ("&lt;b&gt; &quot;&amp;amp;", "<b> \"&amp;"),
             ("&#x1F600;&#65", "😀A"),
-            // Telegram has no other names and no zero.
+            // Telegram knows no other names, and no zero.
             (
                 "&apos; &nbsp; &bogus; & &; &#; &#x; &#0; &#xD800;",
                 "&apos; &nbsp; &bogus; & &; &#; &#x; &#0; &#xD800;",

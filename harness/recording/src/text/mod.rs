@@ -1,16 +1,16 @@
 //! Text for people and programs: made safe, short and grammatical.
 //!
-//! Recordings, scenarios, servers, programs and command lines may contain characters that a terminal, a
-//! log or a reader obeys instead of showing. Whatever clitape prints passes through one of these
-//! functions first:
+//! Recordings, scenarios, servers, programs and command lines may contain characters that a terminal, a log or a reader
+//! obeys instead of showing. Every output of clitape passes through one of these functions first:
 //!
-//! * [`TerminalSafe`] and [`plain`] escape what steers or hides, for a terminal or a log;
+//! * [`TerminalSafe`] and [`plain`] escape characters that steer or hide, for a terminal or a log;
 //! * [`markdown`], [`json()`] and [`shell_quote`] do so in the syntax of their formats;
-//! * [`truncate`] makes a long text fit on a number of columns, with one mark for what is cut away;
+//! * [`truncate`] fits a long text into a number of columns, with one mark for the part that is cut;
 //! * [`whole`] lists a text that a person agrees to, with its end;
-//! * [`shown`] says whether a person was shown a text, whatever a chat makes of it, and [`asked`] what a question is about;
-//! * `changed_words` marks which words of two texts differ, and `TextSearch` finds many texts in another one;
-//! * [`plural`] counts things, [`megabytes`] says how large they are, and [`near`] finds the names that a misspelt one may mean.
+//! * [`shown`] compares a text with the messages that a person was shown, and [`asked`] lists the texts of a question;
+//! * `changed_words` marks the words of two texts that differ, and `TextSearch` finds many texts in another one;
+//! * [`plural`] counts things, [`megabytes`] formats their size, and [`near`] finds the names that a misspelt one may
+//!   mean.
 
 pub mod asked;
 pub mod markdown;

@@ -1,35 +1,35 @@
-//! Text without characters that steer a terminal, change the direction of what follows, or hide: each is written as an
-//! escape, `\n` or `\u{202e}`. `clitape_gateway::hidden` says which they are. JSON and the words of a shell keep their syntax
-//! meanwhile.
+//! Makes text safe: each character that steers a terminal, changes the direction of the text behind it, or hides
+//! becomes an escape, `\n` or `\u{202e}`. `clitape_gateway::hidden` lists these characters. JSON and the words of a
+//! shell keep their syntax.
 
 use std::fmt::{self, Write as _};
 
 pub use clitape_gateway::hidden::{Marked, is_hidden, marked};
 
-/// Whether `c` makes what is before it a command that GitHub Actions (`##[…]`) or another reader of logs
+/// Returns whether `c` turns the text before it into a command that GitHub Actions (`##[…]`) or another reader of logs
 /// (`##word[…]`) obeys anywhere in a line.
 fn commands(before: &str, c: char) -> bool {
     c == '[' && before.trim_end_matches(|c: char| c.is_ascii_lowercase()).ends_with("##")
 }
 
-/// Text with nothing in it that a terminal, an editor, a log or a parser of reports could obey.
+/// A text without characters that a terminal, an editor, a log or a parser of reports could obey.
 ///
-/// A text that is safe stays as it is, so that making it safe again changes nothing.
+/// A safe text stays unchanged, so that making it safe again has no effect.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TerminalSafe(String);
 
 impl TerminalSafe {
-    /// The text on one line: line breaks and tabs are escaped too.
+    /// Makes a text safe on one line: line breaks and tabs are escaped too.
     pub fn line(text: &str) -> Self {
         Self(escaped(text, false))
     }
 
-    /// The text with its line breaks; a tab becomes blanks up to the next multiple of eight columns.
+    /// Makes a text safe with its line breaks; a tab becomes blanks up to the next multiple of eight columns.
     pub fn lines(text: &str) -> Self {
         Self(escaped(&text.replace("\r\n", "\n"), true))
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -69,14 +69,14 @@ fn escaped(text: &str, many: bool) -> String {
     safe
 }
 
-/// `text` on one line, safe to be printed: [`TerminalSafe::line`].
+/// Returns `text` on one line, safe to be printed: [`TerminalSafe::line`].
 pub fn plain(text: &str) -> String {
     TerminalSafe::line(text).into()
 }
 
-/// The same JSON value with every character escaped that steers or hides, and without text that GitHub
-/// Actions takes for a command (`##[`). Such characters are only in strings, so the structure around
-/// them need not be known; line breaks between values stay.
+/// Returns the same JSON value with every steering or hiding character escaped, and without text that GitHub Actions
+/// takes for a command (`##[`). Such characters are only in strings, so the structure around them need not be known;
+/// line breaks between values stay.
 pub fn json(json: &str) -> String {
     let mut safe = String::with_capacity(json.len());
     for (c, hides) in marked(json) {
@@ -92,8 +92,8 @@ pub fn json(json: &str) -> String {
     safe
 }
 
-/// `word` as one word of a POSIX shell; a plain one stays as it is. A word with what must not be printed
-/// becomes `$'…'`, as bash, zsh and ksh read it.
+/// Quotes `word` as one word of a POSIX shell; a plain one stays unchanged. A word with unprintable characters becomes
+/// `$'…'`, as bash, zsh and ksh read it.
 pub fn shell_quote(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@+,=".contains(c);
     if !word.is_empty() && !word.starts_with('=') && word.chars().all(is_plain) {
@@ -121,8 +121,8 @@ pub fn shell_quote(word: &str) -> String {
     quoted + "'"
 }
 
-/// The words of the commands in a line that joins them with `&&`; `None` when a word is not quoted as [`shell_quote`]
-/// quotes it, so that a shell could read something else.
+/// Returns the words of the commands in a line that joins them with `&&`; `None` if a word is not quoted as
+/// [`shell_quote`] does it, because a shell could then read it differently.
 pub fn shell_words(line: &str) -> Option<Vec<Vec<String>>> {
     let (mut commands, mut words, mut rest) = (Vec::new(), Vec::new(), line);
     loop {
@@ -143,7 +143,7 @@ pub fn shell_words(line: &str) -> Option<Vec<Vec<String>>> {
     Some(commands)
 }
 
-/// The first word of a line, and what comes after it.
+/// Returns the first word of a line, and the rest.
 fn first_word(line: &str) -> Option<(String, &str)> {
     if let Some(escaped) = line.strip_prefix("$'") {
         return escaped_word(escaped);
@@ -166,7 +166,7 @@ fn first_word(line: &str) -> Option<(String, &str)> {
     }
 }
 
-/// A word after its `$'`, and what comes after it.
+/// Returns a word after its `$'`, and the rest.
 fn escaped_word(line: &str) -> Option<(String, &str)> {
     let mut bytes = Vec::new();
     let mut rest = line.as_bytes();
@@ -226,7 +226,7 @@ mod tests {
     fn invisible_characters_stay_where_they_are_text() {
         for text in [
             "🛠️ 👩‍👩‍👧 👩🏽‍🚀 👁️‍🗨️ ❤️‍🔥 1️⃣ 🇩🇪",
-            // Persian, Hindi, Malayalam.
+            // Words of Persian, Hindi and Malayalam, which need these characters.
             "می\u{200c}خواهم क्\u{200d}ष ന്\u{200d}മ",
             "葛\u{e0100} \u{2229}\u{fe00}",
         ] {

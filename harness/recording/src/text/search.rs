@@ -1,5 +1,5 @@
-//! Compares texts: finds many of them in another one at once, the names that a misspelt one may mean, and the words that
-//! differ. The work of a search grows with what is read, and not with the number of texts.
+//! Compares texts: finds many of them in another one at once, the names that a misspelt one may mean, and the words
+//! that differ. The work of a search grows with the length of the searched text rather than with the number of texts.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,19 @@ use similar::{ChangeTag, TextDiff};
 
 use super::{common_end, common_start};
 
-/// Up to so many texts are looked for one after another, because an automaton takes longer to make than that takes.
+/// The number of texts up to which they are searched one by one, because that is faster than making an automaton.
 const FEW: usize = 8;
-/// Bytes of the start of a text that are looked for; the rest is compared where they are found, so that the memory for a
-/// long text is small.
+/// The bytes of the start of a text that are searched; the rest is compared at each match, so that a long text needs
+/// little memory.
 const START: usize = 256;
 
-/// Texts that are looked for, none of which is empty. They have numbers from 0, in the order in which they were given;
-/// equal ones have the first one's number.
+/// A search for texts, none of which is empty. They are numbered from 0, in their order; equal ones share the first
+/// one's number.
 #[derive(Debug)]
 pub enum TextSearch<'t> {
-    /// One after another.
+    /// The texts are searched one by one.
     Few(Vec<Sought<'t>>),
-    /// All at once.
+    /// The texts are searched all at once.
     Many {
         /// The starts of all texts.
         starts: AhoCorasick,
@@ -30,7 +30,7 @@ pub enum TextSearch<'t> {
     },
 }
 
-/// The number of a text that is looked for, and the text.
+/// The number of a searched text, and the text.
 type Sought<'t> = (usize, &'t str);
 
 impl<'t> TextSearch<'t> {
@@ -52,13 +52,13 @@ impl<'t> TextSearch<'t> {
             by_start.entry(start).or_default().push((number, text));
         }
         let (starts, texts): (Vec<&[u8]>, Vec<_>) = by_start.into_iter().unzip();
-        // The kind that is made fastest: a search reads little.
+        // The kind of automaton that is made fastest, because a search reads little.
         let kind = Some(AhoCorasickKind::NoncontiguousNFA);
         let starts = AhoCorasick::builder().kind(kind).build(starts);
         Self::Many { starts: starts.expect("2^31 states are enough"), texts }
     }
 
-    /// The numbers of the texts that `text` has, and how often it has each: occurrences of the same one do not overlap.
+    /// Counts the occurrences of each text in `text`, by number; occurrences of the same one do not overlap.
     pub fn times_in(&self, text: &str) -> BTreeMap<usize, usize> {
         match self {
             Self::Few(texts) => {
@@ -71,13 +71,13 @@ impl<'t> TextSearch<'t> {
     }
 }
 
-/// How often `text` has each of the texts that have one of these starts.
+/// Counts the occurrences in `text` of each of the texts with these starts.
 fn times_at_once(
     starts: &AhoCorasick,
     texts: &[Vec<Sought<'_>>],
     text: &str,
 ) -> BTreeMap<usize, usize> {
-    // How often, and where the last one ends.
+    // The count of each text, and the end of its last occurrence.
     let mut found: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
     for start in starts.find_overlapping_iter(text) {
         let at = start.start();
@@ -92,11 +92,11 @@ fn times_at_once(
     found.into_iter().map(|(number, (times, _))| (number, times)).collect()
 }
 
-/// The most names that [`near`] gives.
+/// The most names that [`near`] returns.
 const MOST: usize = 4;
 
-/// The names of `known` that `asked` may mean, the nearest first: those that contain it or that it contains, and those
-/// that differ from it by few letters.
+/// Returns the names of `known` that `asked` may mean, the nearest first: those that contain it or that it contains,
+/// and those that differ from it by few letters.
 pub fn near<'a>(asked: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let allowed = (asked.chars().count() / 3).clamp(1, 2);
     let is_near = |name: &'a str| {
@@ -110,7 +110,7 @@ pub fn near<'a>(asked: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'
     found.into_iter().map(|(_, name)| name).take(MOST).collect()
 }
 
-/// A question that names what a misspelt name may mean, as the end of a sentence; empty without such names.
+/// Asks for the names that a misspelt one may mean, as the end of a sentence; empty without such names.
 pub fn did_you_mean(names: &[&str]) -> String {
     match names {
         [] => String::new(),
@@ -119,7 +119,7 @@ pub fn did_you_mean(names: &[&str]) -> String {
     }
 }
 
-/// The number of letters to add, remove or replace to make one text of another.
+/// Counts the letters to add, remove or replace to turn one text into another.
 pub fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
@@ -172,7 +172,7 @@ pub fn changed_words(a: &str, b: &str) -> [WordDiff; 2] {
     })
 }
 
-/// A text without blanks, in which two texts are compared that may be broken into lines differently.
+/// Returns a text without blanks, to compare two texts with different line breaks.
 pub fn solid(text: &str) -> String {
     solid_chars(text).collect()
 }
@@ -188,7 +188,7 @@ mod tests {
 
     use super::*;
 
-    /// What a search for one text after the other finds.
+    /// Searches one text after the other, for comparison.
     fn one_by_one(texts: &[&str], text: &str) -> BTreeMap<usize, usize> {
         let is_first = |(number, sought): &(usize, &&str)| !texts[..*number].contains(sought);
         let times = texts.iter().enumerate().filter(is_first);
@@ -196,7 +196,7 @@ mod tests {
         times.filter(|(_, times)| *times > 0).collect()
     }
 
-    /// Looks for the texts as so many are looked for, and at once.
+    /// Searches the texts in the usual way for their number, and all at once.
     fn check(texts: &[&str], text: &str) {
         let is_first = |(number, sought): &(usize, &str)| !texts[..*number].contains(sought);
         let first = texts.iter().copied().enumerate().filter(is_first);
@@ -250,7 +250,7 @@ mod tests {
         assert_eq!(did_you_mean(&["a", "b", "c"]), "; did you mean `a`, `b` or `c`?");
     }
 
-    /// Parts that differ stand in brackets.
+    /// Compares two texts; the parts that differ are in brackets.
     fn check_words(a: &str, b: &str, expect: [&str; 2]) {
         let shown = changed_words(a, b).map(|parts| {
             let part = |(changed, text): (bool, String)| match changed {

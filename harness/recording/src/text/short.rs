@@ -1,7 +1,7 @@
-//! Text that a person can take in: long text on few columns, or with its end, and counts and sizes in words.
+//! Shortens text for people: long text on few columns, or with its end, and counts and sizes in words.
 //!
-//! A column is what a terminal gives to a letter: `字` and `🛠️` take two of them. A text is only ever cut
-//! between two grapheme clusters, so that an accent stays on its letter and `👩‍👩‍👧` stays one family.
+//! A column is the width of a letter in a terminal: `字` and `🛠️` take two of them. A text is cut only between two
+//! grapheme clusters, so that an accent stays on its letter and `👩‍👩‍👧` stays one family.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -9,15 +9,15 @@ use std::fmt::Display;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// The mark that replaces what is cut away; it takes one column.
+/// The mark that replaces the part that is cut; it takes one column.
 pub const MARK: char = '…';
 
-/// The most characters of a cluster whose width is that of what it draws. The longest emoji has ten.
-/// A letter may carry thousands of accents: such a cluster counts as many columns as it has characters,
-/// so that a text that was cut is short in every sense.
+/// The most characters of a cluster whose drawn width is used. The longest emoji has ten. A letter may have thousands
+/// of accents: such a cluster counts as many columns as it has characters, so that a cut text is short in every
+/// respect.
 const LONGEST_CLUSTER: usize = 16;
 
-/// Which part of a long text [`truncate`] keeps.
+/// The part of a long text that [`truncate`] keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
     /// The start, with the mark behind it.
@@ -28,14 +28,14 @@ pub enum Keep {
     End,
 }
 
-/// The number of columns that `text` takes. A character without width counts as one column, because
-/// it is shown as an escape.
+/// Returns the number of columns that `text` takes. A character without width counts as one column, because it is shown
+/// as an escape.
 pub fn width(text: &str) -> usize {
     clusters(text).map(|(_, width)| width).sum()
 }
 
-/// `text` on no more than `columns` columns. A text that fits stays as it is; in any other, [`MARK`]
-/// replaces what is cut away.
+/// Returns `text` on at most `columns` columns. A text that fits stays unchanged; in any other, [`MARK`] replaces the
+/// part that is cut.
 pub fn truncate(text: &str, columns: usize, keep: Keep) -> Cow<'_, str> {
     if fits(text, columns) {
         return Cow::Borrowed(text);
@@ -49,43 +49,43 @@ pub fn truncate(text: &str, columns: usize, keep: Keep) -> Cow<'_, str> {
     Cow::Owned(format!("{}{MARK}{}", start(text, head), end(text, rest - head)))
 }
 
-/// The longest start of `text` that takes no more than `columns` columns, without a mark.
+/// Returns the longest start of `text` that takes at most `columns` columns, without a mark.
 pub fn start(text: &str, columns: usize) -> &str {
     &text[..taken(clusters(text), columns)]
 }
 
-/// The longest end of `text` that takes no more than `columns` columns, without a mark.
+/// Returns the longest end of `text` that takes at most `columns` columns, without a mark.
 pub fn end(text: &str, columns: usize) -> &str {
     &text[text.len() - taken(clusters(text).rev(), columns)..]
 }
 
-/// The start that two texts have in common, in whole clusters.
+/// Returns the start that two texts have in common, in whole clusters.
 pub fn common_start<'a>(a: &'a str, b: &str) -> &'a str {
     &a[..common(a.graphemes(true).zip(b.graphemes(true)))]
 }
 
-/// The end that two texts have in common, in whole clusters.
+/// Returns the end that two texts have in common, in whole clusters.
 pub fn common_end<'a>(a: &'a str, b: &str) -> &'a str {
     &a[a.len() - common(a.graphemes(true).rev().zip(b.graphemes(true).rev()))..]
 }
 
-/// The bytes of the first pairs that are equal.
+/// Counts the bytes of the first pairs that are equal.
 fn common<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> usize {
     pairs.take_while(|(a, b)| a == b).map(|(a, _)| a.len()).sum()
 }
 
-/// `text`, and blanks up to `columns` columns. The formatter's own padding counts characters instead.
+/// Returns `text` with blanks up to `columns` columns. The formatter's own padding counts characters instead.
 pub fn pad(text: &str, columns: usize) -> String {
     let blanks = columns.saturating_sub(width(text));
     format!("{text}{}", " ".repeat(blanks))
 }
 
-/// Whether `text` takes no more than `columns` columns. Only as much of it is read as decides this.
+/// Returns whether `text` takes at most `columns` columns. It reads only as much as this needs.
 fn fits(text: &str, columns: usize) -> bool {
     text.len() <= columns || taken(clusters(text), columns) == text.len()
 }
 
-/// The bytes of the first clusters that fit on `columns` columns together.
+/// Counts the bytes of the first clusters that together fit on `columns` columns.
 fn taken<'a>(clusters: impl Iterator<Item = (&'a str, usize)>, columns: usize) -> usize {
     let mut left = columns;
     let fitting = clusters.map_while(|(cluster, width)| {
@@ -95,7 +95,7 @@ fn taken<'a>(clusters: impl Iterator<Item = (&'a str, usize)>, columns: usize) -
     fitting.sum()
 }
 
-/// The grapheme clusters of a text, each with its number of columns.
+/// Splits a text into grapheme clusters, each with its number of columns.
 fn clusters(text: &str) -> impl DoubleEndedIterator<Item = (&str, usize)> {
     text.graphemes(true).map(|cluster| {
         let count = cluster.chars().count();
@@ -109,8 +109,8 @@ const WHOLE: usize = 4_000;
 /// The characters of each end of a longer one.
 const END: usize = 1_500;
 
-/// Lists a text below or behind its label, each line of it on a line of its own. Of a very long one the list has both
-/// ends, the number of characters between them, and `place`, the file that has them.
+/// Lists a text below or behind its label, one line for each of its lines. A very long one is reduced to both ends,
+/// with the number of characters between them and `place`, the file that has all.
 pub fn whole(label: &str, text: &str, place: &str) -> Vec<String> {
     if text.chars().nth(WHOLE).is_none() {
         return match text.contains('\n') {
@@ -138,9 +138,9 @@ fn indented_onto(lines: &mut Vec<String>, text: &str) {
     lines.extend(text.split('\n').map(|line| format!("    {line}")));
 }
 
-/// A number and the noun it counts, `1 cassette` or `2 cassettes`.
+/// Formats a number and the noun it counts, `1 cassette` or `2 cassettes`.
 ///
-/// `noun` is the singular, and words may come before it: `more line`, `pending golden`.
+/// `noun` is the singular; words may come before it: `more line`, `pending golden`.
 pub fn plural<N: Copy + Display + PartialEq + From<u8>>(n: N, noun: &str) -> String {
     if n == N::from(1) {
         return format!("{n} {noun}");
@@ -155,7 +155,7 @@ pub fn plural<N: Copy + Display + PartialEq + From<u8>>(n: N, noun: &str) -> Str
     }
 }
 
-/// A size in megabytes of a million bytes, rounded up to a tenth: `4.1 MB`.
+/// Formats a size in megabytes of a million bytes, rounded up to a tenth: `4.1 MB`.
 pub fn megabytes(bytes: u64) -> String {
     let tenths = bytes.div_ceil(100_000);
     format!("{}.{} MB", tenths / 10, tenths % 10)
@@ -176,12 +176,12 @@ mod tests {
             ("abcdefg", 1, Ends, "…"),
             ("abcdefg", 0, Start, ""),
             ("", 0, End, ""),
-            // Two columns each.
+            // Letters of two columns each.
             ("字字字", 6, Start, "字字字"),
             ("字字字", 5, Start, "字字…"),
             ("字字字", 4, Start, "字…"),
             ("字字字", 4, End, "…字"),
-            // One cluster each, of several characters.
+            // A cluster of several characters.
             ("a👩‍👩‍👧bc", 4, Start, "a👩‍👩‍👧…"),
             ("a👩‍👩‍👧bc", 3, Start, "a…"),
             ("ab👩‍👩‍👧", 3, End, "…👩‍👩‍👧"),
@@ -189,7 +189,7 @@ mod tests {
             ("🛠️🛠️🛠️", 5, Ends, "🛠️…"),
             ("e\u{301}e\u{301}e\u{301}", 2, Start, "e\u{301}…"),
             ("🇩🇪🇫🇷🇮🇹", 3, End, "…🇮🇹"),
-            // No width of their own, but shown as escapes.
+            // Characters without width, which are shown as escapes.
             ("\u{202e}\u{200b}\u{7}a", 3, Start, "\u{202e}\u{200b}…"),
         ] {
             let cut = truncate(text, columns, keep);

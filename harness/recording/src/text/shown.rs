@@ -1,10 +1,10 @@
-//! Whether a person was shown the words of a text, whatever a chat makes of it: a chat may cut it into pages, wrap it, colour it,
-//! escape it, write it as JSON, or mask what may be a secret.
+//! Compares the words of a text with the messages that a person was shown. A chat may cut the text into pages, wrap it,
+//! colour it, escape it, write it as JSON, or mask a possible secret in it.
 //!
-//! What a button says yes to is compared character by character but for blanks. A text in Markdown is compared by its
-//! letters and digits alone, in pieces of some words.
-//! Between two lines of the former a chat may write a line number or the sign of a difference, around a page its number,
-//! and in the place of a secret a mask. Nothing else may be missing or come between.
+//! The subject of a button is compared character by character, without blanks. A text in Markdown is compared by its
+//! letters and digits alone, in pieces of some words. A chat may write a line number or the sign of a difference
+//! between two lines, a page number around a page, and a mask for a secret. No other text may be missing or come
+//! between.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -13,33 +13,33 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::safe::marked;
 
-/// Words of a piece.
+/// The number of words of a piece.
 const WORDS: usize = 6;
 /// The most characters that a gateway writes around a page, such as `(2/3)`.
 const AROUND_PAGE: usize = 60;
 
-/// Some words of a text, one after another.
+/// Some consecutive words of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
-    /// Their letters and digits in lower case.
+    /// The letters and digits in lower case.
     pub letters: String,
     /// The words as they are written.
     pub words: String,
 }
 
-/// What was shown so far, message by message.
+/// The messages shown so far.
 #[derive(Debug, Clone, Default)]
 pub struct ShownTexts {
     /// The letters of each message.
     letters: Vec<String>,
-    /// Each message as it is, read as JSON, and read as JSON in a string of JSON.
+    /// Each message unchanged, read as JSON, and read as JSON in a string of JSON.
     readings: [MessagePages; 3],
-    /// The characters that hide in the messages as they were sent.
+    /// The hiding characters in the messages as they were sent.
     hidden: BTreeSet<char>,
 }
 
 impl ShownTexts {
-    /// Adds what a message says, without its markup.
+    /// Adds the text of a message, without its markup.
     pub fn add(&mut self, text: &str) {
         self.letters.push(letters(text));
         let once = unescaped(text);
@@ -49,33 +49,34 @@ impl ShownTexts {
         }
     }
 
-    /// Notes which characters of a message, as it was sent, hide or change the order of what is read.
+    /// Records the characters of a message, as it was sent, that hide or change the order of reading.
     pub fn note_hidden(&mut self, sent: &str) {
         self.hidden.extend(hidden(sent));
     }
 
-    /// The first character of `text` that hides, or changes the order of what is read, and was shown as it is.
+    /// Returns the first character of `text` that hides, or changes the order of reading, and was shown unchanged.
     pub fn hides(&self, text: &str) -> Option<char> {
         hidden(text).find(|c| self.hidden.contains(c))
     }
 
-    /// Adds a text that does not go on in the next one.
+    /// Adds a text that does not continue in the next one.
     pub fn add_alone(&mut self, text: &str) {
         self.add(text);
         self.add("");
     }
 
-    /// The first words of `text` that no message shows; `None` if all of it is there, in order. A secret may be masked.
+    /// Returns the first words of `text` that no message shows; `None` if all of it is there, in order. A secret may be
+    /// masked.
     pub fn lack(&self, text: &str) -> Option<String> {
         self.lacking(&ShownNeedle::text(text))
     }
 
-    /// The first words that no message shows of a key and its values, one behind another.
+    /// Returns the first words of a key and its values, in order, that no message shows.
     pub fn lack_field(&self, key: &str, values: &[String]) -> Option<String> {
         self.lacking(&ShownNeedle::field(key, values))
     }
 
-    /// The first words of a text in Markdown that no message shows.
+    /// Returns the first words of a text in Markdown that no message shows.
     pub fn lack_markdown(&self, markdown: &str) -> Option<String> {
         let pages: Vec<&str> = self.letters.iter().map(String::as_str).collect();
         let is_missing =
@@ -83,7 +84,7 @@ impl ShownTexts {
         pieces(markdown).into_iter().find(is_missing).map(|piece| piece.words)
     }
 
-    /// The words that the reading lacks that has most of the text.
+    /// Returns the words that are missing in the reading with most of the text.
     fn lacking(&self, needle: &ShownNeedle) -> Option<String> {
         let mut most: Option<(usize, String)> = None;
         for pages in &self.readings {
@@ -94,13 +95,13 @@ impl ShownTexts {
     }
 }
 
-/// The characters of a text that hide, but for those that end a line.
+/// Returns the hiding characters of a text, without those that end a line.
 fn hidden(text: &str) -> impl Iterator<Item = char> + '_ {
     let hides = |(c, hides): &(char, bool)| *hides && !matches!(c, '\n' | '\r' | '\t');
     marked(text).filter(hides).map(|(c, _)| c)
 }
 
-/// A text whose escapes of JSON are what they stand for.
+/// Decodes the JSON escapes in a text.
 fn unescaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -129,13 +130,13 @@ fn unescaped(text: &str) -> String {
     out + rest
 }
 
-/// The letters and digits of a text, in lower case.
+/// Returns the letters and digits of a text, in lower case.
 pub fn letters(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// The pieces of an answer in Markdown, without what a renderer may leave out and without secrets, which a
-/// gateway may mask.
+/// Returns the pieces of an answer in Markdown, without the parts that a renderer may leave out and without secrets,
+/// which a gateway may mask.
 pub fn pieces(markdown: &str) -> Vec<Piece> {
     let mut runs = vec![String::new()];
     let mut images = 0_usize;
@@ -171,7 +172,7 @@ pub fn pieces(markdown: &str) -> Vec<Piece> {
     pieces.filter(|piece| sanitise::find(&format!("{}\n", piece.words)).is_empty()).collect()
 }
 
-/// The pieces of a text without markup.
+/// Returns the pieces of a text without markup.
 pub fn pieces_of_plain(text: &str) -> Vec<Piece> {
     let words: Vec<(&str, String)> = text
         .split_whitespace()
@@ -192,13 +193,13 @@ pub fn pieces_of_plain(text: &str) -> Vec<Piece> {
     starts.iter().copied().zip(ends).map(piece).collect()
 }
 
-/// Whether the piece is in one of the pages, or is cut by the end of one.
+/// Returns whether the piece is in one of the pages, or is cut by the end of one.
 pub fn contains(pages: &[&str], piece: &str) -> bool {
     pages.iter().any(|page| page.contains(piece))
         || pages.windows(2).any(|two| is_cut_between(two[0], two[1], piece))
 }
 
-/// Whether the end of `left` and the start of `right` together have the piece.
+/// Returns whether the end of `left` and the start of `right` together have the piece.
 fn is_cut_between(left: &str, right: &str, piece: &str) -> bool {
     piece.char_indices().skip(1).any(|(cut, _)| {
         let (a, b) = piece.split_at(cut);
@@ -207,7 +208,7 @@ fn is_cut_between(left: &str, right: &str, piece: &str) -> bool {
     })
 }
 
-/// At least the last `bytes` bytes.
+/// Returns at least the last `bytes` bytes.
 fn tail(text: &str, bytes: usize) -> &str {
     let mut at = text.len().saturating_sub(bytes);
     while !text.is_char_boundary(at) {
@@ -216,7 +217,7 @@ fn tail(text: &str, bytes: usize) -> &str {
     &text[at..]
 }
 
-/// At least the first `bytes` bytes.
+/// Returns at least the first `bytes` bytes.
 fn head(text: &str, bytes: usize) -> &str {
     let mut at = bytes.min(text.len());
     while !text.is_char_boundary(at) {
@@ -225,34 +226,34 @@ fn head(text: &str, bytes: usize) -> &str {
     &text[..at]
 }
 
-/// The Markdown that models write.
+/// Returns the extensions of the Markdown that models write.
 pub fn markdown_options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
 }
 
-/// The most characters that a chat writes between two lines, or between a key and its value: none is a letter.
+/// The most characters that a chat writes between two lines, or between a key and its value; none is a letter.
 const BETWEEN: usize = 16;
-/// The messages after a page of which one goes on: a page whose reply is lost is sent again.
+/// The number of messages after a page in which the text may continue, because a page with a lost reply is sent again.
 const PAGES_ON: usize = 3;
-/// A text with fewer characters is found between words alone.
+/// The length below which a text is found only between words.
 const SHORT: usize = 12;
-/// The most characters in the place of a secret, and of a character that hides, such as `⟨U+202E⟩`.
+/// The most characters of a mask, and of a sign for a hiding character, such as `⟨U+202E⟩`.
 const SECRET_SHOWN: usize = 200;
 const HIDDEN_SHOWN: usize = 10;
-/// The signs in the place of a secret.
+/// The signs that replace a secret.
 const MASKS: [&str; 4] = ["…redacted…", "…", "***", "[redacted]"];
-/// Characters of a word that a chat may mask between two parts that it shows, and of one at an end, which has
-/// letters and digits.
+/// The characters of a word that a chat may mask between two shown parts, and those at an end, among them letters and
+/// digits.
 const MASKED_WITHIN: usize = 4;
 const MASKED_AT_END: usize = 12;
-/// Signs with which a shell goes on to other commands: a mask covers none of them.
+/// The signs that start another command in a shell, which a mask must not cover.
 const SHELL: &str = "|&;<>(){}$`\\";
-/// Words that are named of a text that is missing.
+/// The number of missing words that are named.
 const WORDS_NAMED: usize = 6;
-/// Those of its line before the first one that is missing.
+/// The number of words of the line before the first missing one.
 const WORDS_BEFORE: usize = 2;
 
-/// A place in a text where something may come between.
+/// The text that may come between two characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Gap {
     None,
@@ -266,7 +267,7 @@ enum Sign {
     Char(char),
     /// A character of a key: in any case, and after an underscore or a blank.
     Key(char),
-    /// As many characters as this at most.
+    /// At most this number of any characters.
     Any(usize),
 }
 
@@ -274,19 +275,19 @@ enum Sign {
 #[derive(Debug, Clone, Default)]
 struct ShownNeedle {
     signs: Vec<(Gap, Sign)>,
-    /// The words, each with the number of the sign after it and whether it begins a line.
+    /// The words, each with the number of the sign after it, and true if it begins a line.
     words: Vec<(String, usize, bool)>,
 }
 
 impl ShownNeedle {
-    /// A text as it is, in which masks stand for secrets.
+    /// Takes a text, in which masks may replace secrets.
     pub(super) fn text(text: &str) -> Self {
         let mut needle = Self::default();
         needle.push(text, Gap::None, Sign::Char);
         needle
     }
 
-    /// A key, and behind it the values, one after another.
+    /// Takes a key, and the values behind it, in order.
     fn field(key: &str, values: &[String]) -> Self {
         let mut needle = Self::default();
         needle.push(key, Gap::None, Sign::Key);
@@ -331,12 +332,12 @@ impl ShownNeedle {
         }
     }
 
-    /// Whether it is found between words alone, because it could be a part of another one by chance.
+    /// Returns whether it is found only between words, because it could be a part of another one by chance.
     fn is_word(&self) -> bool {
         self.signs.len() < SHORT || self.signs.iter().any(|(gap, _)| *gap == Gap::Value)
     }
 
-    /// The words around the sign with this number.
+    /// Returns the words around the sign with this number.
     fn words_at(&self, sign: usize) -> String {
         let last = self.words.len().saturating_sub(1);
         let at = self.words.iter().position(|(_, end, _)| *end > sign).unwrap_or(last);
@@ -349,7 +350,7 @@ impl ShownNeedle {
         words.join(" ")
     }
 
-    /// The signs from `start` up to `end` may be behind a mask.
+    /// Returns whether the signs from `start` up to `end` may be masked.
     fn may_be_masked(&self, start: usize, end: usize) -> bool {
         let run = &self.signs[start..end];
         let chars = || {
@@ -370,10 +371,10 @@ impl ShownNeedle {
     }
 }
 
-/// What a message says, without blanks and without characters that hide.
+/// The characters of a message, without blanks and hiding characters.
 #[derive(Debug, Clone, Default)]
 struct Page {
-    /// Each with whether a blank comes before it.
+    /// The characters, each with true if a blank comes before it.
     chars: Vec<(char, bool)>,
 }
 
@@ -392,14 +393,14 @@ impl Page {
         Self { chars }
     }
 
-    /// No word goes on here.
+    /// Returns whether no word continues at this place.
     fn is_between_words(&self, at: usize) -> bool {
         let is_letter = |at: usize| self.chars.get(at).is_some_and(|(c, _)| c.is_alphanumeric());
         let is_after_blank = self.chars.get(at).is_none_or(|(_, blank)| *blank);
         at == 0 || is_after_blank || !is_letter(at) || !is_letter(at - 1)
     }
 
-    /// The length of the mask at this place.
+    /// Returns the length of the mask at this place.
     fn mask(&self, at: usize) -> Option<usize> {
         let rest = &self.chars[at..];
         MASKS.iter().find_map(|mask| {
@@ -411,11 +412,11 @@ impl Page {
     }
 }
 
-/// Messages, one after another.
+/// The pages of the messages, in order.
 #[derive(Debug, Clone, Default)]
 struct MessagePages(Vec<Page>);
 
-/// How much of a text was found: a sign of it, and a place in a page.
+/// The progress of a search: a sign, a page, and a place in the page.
 type SearchPosition = (usize, usize, usize);
 
 impl MessagePages {
@@ -423,7 +424,7 @@ impl MessagePages {
         self.0.push(Page::of(text));
     }
 
-    /// The words of the text that are missing, with how many of its signs come before them.
+    /// Returns the missing words of the text, with the number of its signs before them.
     fn lack(&self, needle: &ShownNeedle) -> Option<(usize, String)> {
         let mut furthest = 0;
         let mut seen = HashSet::new();
@@ -440,7 +441,7 @@ impl MessagePages {
         (!is_empty).then(|| (furthest, needle.words_at(furthest)))
     }
 
-    /// The text may begin here.
+    /// Returns whether the text may begin at this place.
     fn begins(&self, needle: &ShownNeedle, page: &Page, at: usize) -> bool {
         let is_word = !needle.is_word() || page.is_between_words(at);
         let Some((_, first)) = needle.signs.first() else { return true };
@@ -481,7 +482,7 @@ impl MessagePages {
         false
     }
 
-    /// Adds the other places where the text may go on; `false` if there is none.
+    /// Adds the other places where the text may continue; returns `false` if there are none.
     fn branches(
         &self,
         needle: &ShownNeedle,

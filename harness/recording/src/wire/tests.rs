@@ -146,7 +146,7 @@ fn turned(value: &serde_json::Value) -> String {
     }
 }
 
-/// The recorded lines of both sides.
+/// Returns the recorded lines of both sides.
 fn recorded() -> Vec<String> {
     let cassettes = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../cassettes"));
     let files = walkdir::WalkDir::new(cassettes).into_iter().map(Result::unwrap);
@@ -174,7 +174,7 @@ fn recorded_lines_are_read_in_any_order_of_keys_and_written_as_they_were() {
         controls += 1;
         assert_eq!(written, line);
         let value: serde_json::Value = serde_json::from_str(&line).unwrap();
-        // Two lists of hooks are equal only in one order.
+        // Two lists of hooks are equal only in the same order.
         if !matches!(
             &read,
             WireLine::Request(ControlRequest { kind: RequestKind::Initialize(_), .. })

@@ -1,11 +1,11 @@
-//! The canonical form of a recording: what differs between two runs of one script, and what
-//! identifies the machine, becomes a stable placeholder of the same JSON type.
+//! The canonical form of a recording: parts that differ between two runs of one script, and those that identify the
+//! machine, become stable placeholders of the same JSON type.
 //!
-//! Recording a scenario again with the same CLI so gives the same bytes. Everything else keeps
-//! its bytes: no line is parsed and printed again. In order: lines become trees of spans, read
-//! by the parser's own reader ([`clitape_stream::tree`]); the rules by field blank values and
-//! collect ids (`rules`); ids and the facts of the machine (`facts`) are looked for in texts in
-//! which a value is whole, the deltas of a block joined, and all edits are made at once (`texts`). The canonical form of a canonical form is itself.
+//! Recording a scenario again with the same CLI so gives the same bytes. All other bytes stay: no line is parsed and
+//! printed again. In order: lines become trees of spans, read by the parser's own reader ([`clitape_stream::tree`]);
+//! the rules by field blank values and collect ids (`rules`); ids and the facts of the machine (`facts`) are searched
+//! in texts in which a value is whole, the deltas of a block joined, and all edits are made at once (`texts`). The
+//! canonical form of a canonical form is itself.
 //!
 //! | rule | what it replaces |
 //! |---|---|
@@ -17,10 +17,9 @@
 //! | `host`, `user` | names, as whole words |
 //! | `racing` | fields that CLIs before 2.1.100 print one way or the other |
 //! | `order` | members of `modelUsage`, sorted |
-//!
-//! Of a session file the conversation alone is kept: the messages of the user, of the model and of the tools. Newer CLIs also
-//! write their system prompt, tool schemas, request shapes and the machine's details there. Lines are let through by type,
-//! so that a new kind stays out.
+//! A session file is reduced to the conversation: the messages of the user, of the model and of the tools. Newer CLIs
+//! also write their system prompt, tool schemas, request shapes and the machine's details there. Lines are accepted by
+//! type, so that a new kind stays out.
 
 use std::borrow::Cow;
 
@@ -38,8 +37,7 @@ pub use facts::{MachineFacts, MachineFolder, guess};
 pub use rules::is_uuid;
 pub use texts::Canonical;
 
-/// The canonical form of the bytes of stdout, and the same replacements for the other files of
-/// the run.
+/// Returns the canonical form of stdout, and the substitutions for the other files of the run.
 pub fn canonical(stdout: &[u8], facts: &MachineFacts) -> (Canonical, Substitutions) {
     let mut substitutions = Substitutions {
         facts: facts::needles(facts),
@@ -60,10 +58,10 @@ pub struct Substitutions {
 }
 
 impl Substitutions {
-    /// The canonical form of another file of the run: transcript, stdin, stderr.
+    /// Returns the canonical form of another file of the run: transcript, stdin, stderr.
     ///
-    /// Ids that were not seen before get the next numbers, so the order of the calls matters.
-    /// Only the values are replaced in a line that is neither a JSON object nor an array of them.
+    /// New ids get the next numbers, so the order of the calls matters. In a line that is neither a JSON object nor an
+    /// array of objects, only known values are replaced.
     pub fn apply_lines(&mut self, text: &[u8]) -> Canonical {
         let (raw, sorted) = in_order(text);
         let mut edits = Vec::new();
@@ -90,8 +88,7 @@ impl Substitutions {
         canonical
     }
 
-    /// The values of the run replaced in a text that is not made of records, such as an argument
-    /// of the command line.
+    /// Replaces the values of the run in a text without records, such as an argument of the command line.
     pub fn apply_text(&self, text: &str) -> String {
         let mut edits = Vec::new();
         self.values(text.as_bytes(), &TextParts::whole(text.len()), &mut edits);
@@ -108,7 +105,7 @@ impl Substitutions {
     }
 }
 
-/// The same bytes with unordered objects put in order, and how many were not.
+/// Puts the members of unordered objects in order; returns the bytes, and the number of objects that changed.
 fn in_order(text: &[u8]) -> (Cow<'_, [u8]>, u64) {
     let mut raw = Cow::Borrowed(text);
     let mut sorted = 0;
@@ -118,13 +115,13 @@ fn in_order(text: &[u8]) -> (Cow<'_, [u8]>, u64) {
     (raw, sorted)
 }
 
-/// Types of the lines that are kept.
+/// The types of the lines that are kept.
 const CONVERSATION: [&[u8]; 3] = [b"user", b"assistant", b"summary"];
 
-/// Subtypes of the `system` lines that are kept: they mark where the conversation was cut.
+/// The subtypes of the `system` lines that are kept: they mark the places where the conversation was cut.
 const SYSTEM_KINDS: [&[u8]; 2] = [b"compact_boundary", b"microcompact_boundary"];
 
-/// Fields of a kept line that identify the machine or contain the CLI's own text, emptied.
+/// The fields of a kept line that identify the machine or contain the CLI's own text, which are emptied.
 const EMPTIED: [&str; 5] = ["gitBranch", "osVersion", "shell", "systemPrompt", "tools"];
 
 /// Returns the lines of a transcript that belong to the conversation, with their bytes.
@@ -168,8 +165,8 @@ fn emptied(raw: &[u8], node: &JsonNode) -> Vec<ByteEdit> {
         .collect()
 }
 
-/// A timeline out of `events`, each with its milliseconds since the start and with sizes before
-/// replacements; `out` and `err` map the offsets of stdout and stderr to those after them.
+/// Makes a timeline of `events`, each with its milliseconds since the start and with sizes before replacements; `out`
+/// and `err` map the offsets of stdout and stderr to those after them.
 ///
 /// A read without remaining bytes is removed, and its time becomes a part of the next interval.
 pub fn timeline(
@@ -200,7 +197,7 @@ pub fn timeline(
     ticks
 }
 
-/// The timeline of a recording after replacements in its `out` and `err`.
+/// Returns the timeline of a recording after replacements in its `out` and `err`.
 pub fn moved(ticks: &[Tick], out: &Canonical, err: &Canonical) -> Vec<Tick> {
     let events = ticks.iter().scan(0_u64, |at, tick| {
         *at = at.saturating_add(tick.after_ms);

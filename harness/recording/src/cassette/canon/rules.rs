@@ -1,11 +1,10 @@
-//! The rules by field: what of a record differs between two runs of one script.
+//! The rules by field, for the parts of a record that differ between two runs of one script.
 //!
-//! A field of a table below is blanked, or its value is an id, which is then replaced wherever it
-//! occurs, also in other fields and in running text.
-//!
-//! Ids that the CLI generates are recognised by their shapes. Each gets a placeholder of that shape, so that every reader still
-//! accepts it as an id. Placeholders are numbered in the order of first appearance. The type of the record that shows a uuid
-//! first has numbers of its own, so that one more `system` record does not change the numbers of the others.
+//! A field of a table below is blanked, or its value is an id, which is then replaced wherever it occurs, also in other
+//! fields and in running text. Ids that the CLI generates are recognised by their shapes. Each gets a placeholder of
+//! that shape, so that every reader still accepts it as an id. Placeholders are numbered in the order of first
+//! appearance. The type of the record that shows a uuid first has numbers of its own, so that one more `system` record
+//! does not change the numbers of the others.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -16,7 +15,7 @@ use clitape_stream::tree::{JsonBody, JsonNode};
 use super::texts::{ByteEdit, Edge, Needle, SHORTEST};
 use crate::wire::HOOK_CALLBACK;
 
-/// How a key is recognised.
+/// The way in which a key is recognised.
 enum KeyPattern {
     Is(&'static str),
     Starts(&'static str),
@@ -33,7 +32,7 @@ impl KeyPattern {
     }
 }
 
-/// Fields with an id, when the value has the shape of its kind; the first that fits counts.
+/// The fields with an id, if the value has the shape of its kind; the first match counts.
 const IDS: [(KeyPattern, IdKind); 15] = [
     (KeyPattern::Is("session_id"), IdKind::Session),
     (KeyPattern::Is("sessionId"), IdKind::Session),
@@ -52,7 +51,7 @@ const IDS: [(KeyPattern, IdKind); 15] = [
     (KeyPattern::Ends("Ref"), IdKind::Uuid),
 ];
 
-/// Numbers that become `0`, and the rule that counts them.
+/// The numbers that become `0`, each with the rule that counts them.
 const NUMBERS: [(KeyPattern, &str); 11] = [
     (KeyPattern::Is("pid"), "pid"),
     (KeyPattern::Ends("_ms"), "duration"),
@@ -67,17 +66,17 @@ const NUMBERS: [(KeyPattern, &str); 11] = [
     (KeyPattern::Ends("costUSD"), "cost"),
 ];
 
-/// Strings that become [`TIME`] when they are a point in time.
+/// The strings that become [`TIME`] if they are a point in time.
 const TIMES: [KeyPattern; 3] =
     [KeyPattern::Is("timestamp"), KeyPattern::Ends("_at"), KeyPattern::Ends("At")];
 
-/// The point in time of everything.
+/// The time that replaces every other.
 const TIME: &str = "2026-01-01T00:00:00.000Z";
 
-/// Text that the model or the user wrote: no field in it is the CLI's.
+/// The fields with text of the model or the user, in which no field is the CLI's.
 const PAYLOADS: [&str; 4] = ["input", "tool_input", "arguments", "structured_output"];
 
-/// The text before an id in running text, where no field names it, and its kind.
+/// The text before an id in running text, outside of id fields, and the kind of the id.
 const SPOKEN: [(&[u8], IdKind); 4] = [
     (b"running in background with ID: ", IdKind::Task),
     (b"/tool-results/", IdKind::Task),
@@ -85,10 +84,10 @@ const SPOKEN: [(&[u8], IdKind); 4] = [
     (b"/.claude/plans/", IdKind::Plan),
 ];
 
-/// A CLI before this one changes objects while they wait to be printed.
+/// The version below which a CLI changes objects while they wait to be printed.
 const SETTLED: [u32; 3] = [2, 1, 100];
 
-/// Values that such a CLI prints in one form or another: record, path, constant.
+/// The values that such a CLI prints in one of two forms: record, path, constant.
 const RACING: [(&[u8], &[&str], &str); 6] = [
     (b"assistant", &["message", "stop_reason"], "null"),
     (b"assistant", &["message", "stop_sequence"], "null"),
@@ -120,7 +119,7 @@ pub(super) fn record(
     }
 }
 
-/// Collects the ids of a text that no field names.
+/// Collects the ids in running text.
 pub(super) fn spoken(text: &[u8], ids: &mut Ids) {
     for (before, kind) in SPOKEN {
         for at in ends_of(text, before) {
@@ -130,7 +129,7 @@ pub(super) fn spoken(text: &[u8], ids: &mut Ids) {
     }
 }
 
-/// Whether this version of the CLI prints fields that race.
+/// Returns whether this version of the CLI prints fields that race.
 pub(super) fn races(version: &str) -> bool {
     let mut parts = version.split(|c: char| !c.is_ascii_digit());
     let found = [(); 3].map(|()| parts.next().and_then(|part| part.parse::<u32>().ok()));
@@ -206,7 +205,7 @@ fn blank(
     }
 }
 
-/// `2026-11-20T23:26:44.865Z`, with any number of decimals.
+/// Returns whether a text is a time such as `2026-11-20T23:26:44.865Z`, with any number of decimals.
 fn is_time(text: &[u8]) -> bool {
     let Some((head, tail)) = text.split_at_checked(19) else {
         return false;
@@ -218,18 +217,18 @@ fn is_time(text: &[u8]) -> bool {
         && tail.iter().all(|b| b.is_ascii_digit() || b".Z".contains(b))
 }
 
-/// The places in `text` after each `needle`.
+/// Returns the end of each occurrence of `needle` in `text`.
 pub(super) fn ends_of<'t>(text: &'t [u8], needle: &'t [u8]) -> impl Iterator<Item = usize> + 't {
     text.windows(needle.len())
         .enumerate()
         .filter_map(move |(at, window)| (window == needle).then_some(at + needle.len()))
 }
 
-/// The members of an object whose keys come in any order.
+/// The objects whose members come in any order.
 const UNORDERED: [&str; 2] = ["modelUsage", "model_usage_since_last_result"];
 
-/// Puts the members of such objects in the order of their keys, their bytes kept: the length of
-/// the line stays. Returns how many objects changed.
+/// Sorts the members of such objects by their keys and keeps their bytes, so that the length of the line stays. Returns
+/// the number of objects that changed.
 pub(super) fn sort_members(raw: &mut Cow<'_, [u8]>, node: &JsonNode) -> u64 {
     let mut sorted = 0;
     for object in UNORDERED.iter().filter_map(|key| node.get(key)) {
@@ -262,8 +261,8 @@ pub(super) enum IdKind {
     Uuid,
     /// The id of a subagent: `a` and 16 hexadecimal digits; in old versions 7 hexadecimal digits.
     Agent,
-    /// The id of a background task: as [`IdKind::Agent`], or a letter that says what runs and 8 characters
-    /// of base 36; in old versions 6 hexadecimal digits.
+    /// The id of a background task: as [`IdKind::Agent`], or a letter for the kind of the task and 8 characters of base
+    /// 36; in old versions 6 hexadecimal digits.
     Task,
     /// The id of a run of a task: characters of base 36, `-`, and 8 hexadecimal digits.
     Run,
@@ -376,8 +375,8 @@ pub(super) struct Ids {
 }
 
 impl Ids {
-    /// Adds an id that a record of type `record` shows, unless it is known already, is too short or does not
-    /// have the shape of its kind.
+    /// Adds an id that a record of type `record` shows, unless it is known, too short or of another shape than its
+    /// kind.
     pub(super) fn add(&mut self, kind: IdKind, record: &[u8], text: &[u8]) {
         if text.len() < SHORTEST || !kind.shapes(text) || self.known.contains_key(text) {
             return;

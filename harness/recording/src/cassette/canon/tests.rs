@@ -21,7 +21,7 @@ fn facts() -> MachineFacts {
     }
 }
 
-/// Compares the canonical form of `lines` with `expect`, and checks the rules of every canonical form.
+/// Compares the canonical form of `lines` with `expect`, and checks the properties of every canonical form.
 fn check_with(facts: &MachineFacts, lines: &str, expect: &str) {
     let (found, _) = canonical(lines.as_bytes(), facts);
     assert_eq!(String::from_utf8_lossy(&found.bytes), expect);
@@ -46,7 +46,7 @@ fn check(lines: &str, expect: &str) {
     check_with(&facts(), lines, expect);
 }
 
-/// Deltas of one block, a line each.
+/// Makes the deltas of one block, a line each.
 fn deltas(kind: &str, field: &str, parts: &[&str]) -> String {
     let line = |part: &&str| {
         format!(
@@ -163,7 +163,7 @@ fn machine_details_go_in_every_form() {
             r#"{"ann":"by ann@kermit\nann; anna, kermits","x":"http://127.0.0.1:4242/v1 127.0.0.1:42421"}"#,
             r#"{"ann":"by clitape-user@clitape-host\nclitape-user; anna, kermits","x":"http://127.0.0.1:0/v1 127.0.0.1:42421"}"#,
         ),
-        // A user may be called as a kind of record is.
+        // A user may have the name of a kind of record.
         (
             r#"{"type":"ann","x":"{\"subtype\" : \"ann\"}","role":"ann b","mytype":"ann"}"#,
             r#"{"type":"ann","x":"{\"subtype\" : \"ann\"}","role":"clitape-user b","mytype":"clitape-user"}"#,

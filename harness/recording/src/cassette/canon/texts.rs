@@ -1,11 +1,9 @@
 //! Cuts the stream into texts so that each value is whole in one of them.
 //!
-//! A value may be split over several deltas of one block, so their strings are joined, as they
-//! are between their quotes: an escape is never split, and a surrogate pair is whole again.
-//! The rest of a line is one more text.
-//!
-//! Many values ([`Needle`]) are found in a text at once; where several fit, the longest is taken. All replacements in a text
-//! are made at once as well, and every old offset has a new one ([`Canonical`]).
+//! A value may be split over several deltas of one block, so their strings are joined between their quotes: an escape
+//! is never split, and a surrogate pair is whole again. The rest of a line is one more text. All values ([`Needle`])
+//! are searched in a text at once; of several at one place, the longest is taken. All replacements in a text are made
+//! at once as well, and every old offset maps to a new one ([`Canonical`]).
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -34,7 +32,7 @@ pub(super) fn records(raw: &[u8], line: &Range<usize>) -> Vec<JsonNode> {
     }
 }
 
-/// A text, as the places that its bytes come from, in order.
+/// A text, as the list of places in the stream that its bytes come from.
 #[derive(Debug, Default)]
 pub(crate) struct TextParts {
     /// The spans of its bytes in the stream.
@@ -56,7 +54,7 @@ impl TextParts {
         }
     }
 
-    /// Adds the edits that put `with` in the place of `found`, a part of [`TextParts::bytes`].
+    /// Adds the edits that replace `found`, a range of [`TextParts::bytes`], by `with`.
     ///
     /// A boundary `k` bytes into `found` is then `k` bytes into `with`, or at its end.
     pub(crate) fn replace(
@@ -85,8 +83,8 @@ impl TextParts {
     }
 }
 
-/// Identifies a string of a block: the conversation's parent, the index of the block, and the name
-/// of the delta's field.
+/// The key of a string of a block: the conversation's parent, the index of the block, and the name of the delta's
+/// field.
 type Strand = (Vec<u8>, Vec<u8>, String);
 
 /// Collects the texts of a stream, line by line.
@@ -110,8 +108,8 @@ impl Texts {
         self.plain(rest..line.end);
     }
 
-    /// Adds the strings of a record that continue a block of a message to the texts of that block, and
-    /// returns where they are, in the order of the line.
+    /// Adds the strings of a record that continue a block of a message to the texts of that block; returns their spans,
+    /// in the order of the line.
     pub(crate) fn join(&mut self, raw: &[u8], node: &JsonNode) -> Vec<Range<usize>> {
         let mut joined = Vec::new();
         for (strand, span) in self.strands(raw, node) {
@@ -172,8 +170,8 @@ pub(super) enum Edge {
     Any,
     /// The needle must not be next to a letter, a digit or `_`.
     Word,
-    /// As [`Edge::Word`]; in addition, the needle must be neither the key of an object nor the value of a
-    /// field that names the object's kind, such as `type`.
+    /// The same as [`Edge::Word`], and the needle must be neither the key of an object nor the value of a field that
+    /// names the object's kind, such as `type`.
     Value,
 }
 
@@ -224,7 +222,7 @@ pub(super) struct Matcher {
     needles: HashMap<[u8; SHORTEST], NeedleGroup>,
 }
 
-/// Needles with the same first bytes. They have few lengths, however many they are.
+/// The needles with the same first bytes. They have few lengths, even if they are many.
 #[derive(Debug, Clone, Default)]
 struct NeedleGroup {
     /// The lengths of their texts in bytes, the longest first.
@@ -306,7 +304,7 @@ fn fits(text: &[u8], at: usize, needle: &Needle) -> bool {
     }
 }
 
-/// Returns whether a byte belongs to a word.
+/// Returns whether a byte belongs to a word: a letter, a digit or `_`.
 fn is_word(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric() || *byte == b'_'
 }
@@ -321,8 +319,8 @@ pub(super) fn is_word_before(text: &[u8], at: usize) -> bool {
     !escape && at.checked_sub(1).is_some_and(|i| is_word(&text[i]))
 }
 
-/// The fields that name the kind of an object. A user's name may equal a kind, such as `text`; the kind must
-/// then stay as it is.
+/// The fields that name the kind of an object. A user's name may equal a kind, such as `text`; the kind must then stay
+/// unchanged.
 const KINDS: [&[u8]; 3] = [b"type", b"subtype", b"role"];
 
 /// Returns whether the word between two parts of a text is the whole value of a field that names a kind. The
@@ -368,7 +366,7 @@ pub struct Canonical {
     moves: Vec<Move>,
 }
 
-/// A range that was replaced, before and after the replacements.
+/// A range that was replaced: its old place and its new one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Move {
     from: Range<usize>,

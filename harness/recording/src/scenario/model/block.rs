@@ -1,7 +1,6 @@
-//! A content block of a scripted message: text, thinking, a tool call or a block as it is, and how
-//! it is cut.
+//! A content block of a scripted message: text, thinking, a tool call or a block as it is, and how it is cut.
 //!
-//! `{{lines:N}}` in a text or an input stands for N numbered lines, so that a long text is one word in the file.
+//! `{{lines:N}}` in a text or an input becomes N numbered lines, so that a long text is one word in the file.
 
 use std::cell::Cell;
 use std::num::NonZeroUsize;
@@ -15,12 +14,11 @@ use crate::scenario::bounds;
 /// The signature of thinking without a `signature` in the file.
 const SIGNATURE: &str = "Y2xpdGFwZS1zY3JpcHRlZC10aGlua2luZw==";
 
-/// `[[turn.block]]`: one content block; it has one of `text`, `thinking`, `tool`, `server_tool` and
-/// `raw`.
+/// One content block (`[[turn.block]]`); it has one of `text`, `thinking`, `tool`, `server_tool` and `raw`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "BlockFile")]
 pub struct ModelBlock {
-    /// Its content.
+    /// The content of the block.
     pub content: ModelContent,
     pub(super) cut: Option<DeltaCut>,
     pub(super) delay_ms: Option<u64>,
@@ -29,57 +27,56 @@ pub struct ModelBlock {
 /// The content of a [`ModelBlock`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelContent {
-    /// `text`: a piece of the answer, with its `citations`.
+    /// A piece of the answer with its `citations`: `text`.
     Text {
         /// The piece.
         text: Pieces,
-        /// Its citations: one `citations_delta` each, after the text.
+        /// The citations: one `citations_delta` each, after the text.
         citations: Vec<Map<String, Value>>,
     },
-    /// `thinking`, with its `signature`.
+    /// A piece of reasoning with its `signature`: `thinking`.
     Thinking {
         /// The reasoning.
         thinking: Pieces,
         /// The API's signature; a constant if the file has none.
         signature: String,
     },
-    /// `tool` or `server_tool`: a call.
+    /// A call of a tool: `tool` or `server_tool`.
     Tool {
-        /// Who runs the tool.
+        /// The side that runs the tool.
         side: ToolSide,
         /// The tool's name.
         name: String,
-        /// `id` of the call; made of conversation, turn and block when absent.
+        /// The `id` of the call; made of conversation, turn and block if absent.
         id: Option<String>,
-        /// The JSON of its arguments: `input`, a table whose keys are sent in alphabetical order,
-        /// or `input_json`, the text as it is, valid or not. Neither means a call without any.
+        /// The JSON of the arguments: `input`, a table whose keys are sent in alphabetical order, or `input_json`, the
+        /// text unchanged, valid or not. Without either, the call has no arguments.
         input: Pieces,
     },
-    /// `raw`: a block that starts and stops without a delta, such as `redacted_thinking` or
-    /// `web_search_tool_result`. `type` is sent first, the other keys in alphabetical order.
+    /// A block that starts and stops without a delta (`raw`), such as `redacted_thinking` or `web_search_tool_result`.
+    /// `type` is sent first, the other keys in alphabetical order.
     Raw(Map<String, Value>),
 }
 
-/// Who runs a tool.
+/// The side that runs a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolSide {
-    /// `tool`: the CLI.
+    /// The CLI: `tool`.
     Client,
-    /// `server_tool`: the API, while the message streams; its result is a block of the same
-    /// message.
+    /// The API, while the message streams (`server_tool`); the result is a block of the same message.
     Server,
 }
 
-/// How a text is cut into deltas.
+/// The way in which a text is cut into deltas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeltaCut {
-    /// `cut`: after this number of characters.
+    /// A cut after this number of characters: `cut`.
     Chars(NonZeroUsize),
-    /// `cut_utf16`: after this number of UTF-16 units, also between the halves of a surrogate pair.
+    /// A cut after this number of UTF-16 units, also between the halves of a surrogate pair: `cut_utf16`.
     Utf16(NonZeroUsize),
 }
 
-/// The block as it is written, before its keys are checked against each other.
+/// A block as the file has it, before its keys are checked against each other.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct BlockFile {
@@ -172,7 +169,7 @@ fn tool_input(input: Option<Map<String, Value>>, json: Option<Pieces>) -> Result
 }
 
 impl ModelContent {
-    /// The text that is cut into deltas.
+    /// Returns the text that is cut into deltas; empty for a raw block.
     pub fn pieces(&self) -> &Pieces {
         const NONE: &Pieces = &Pieces::Listed(Vec::new());
         match self {
@@ -185,12 +182,12 @@ impl ModelContent {
 }
 
 impl ModelBlock {
-    /// A text with the cuts and delays of the file.
+    /// Makes a block of a text, with the cuts and delays of the file.
     pub(super) fn saying(text: &str) -> Self {
         Self::text(Pieces::Whole(text.to_owned()), None)
     }
 
-    /// A text that comes as one delta, without a delay.
+    /// Makes a block of a text that comes as one delta, without a delay.
     pub(super) fn at_once(text: &str) -> Self {
         Self::text(Pieces::Listed(vec![text.to_owned()]), Some(0))
     }
@@ -205,14 +202,14 @@ impl ModelBlock {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged, expecting = "expected a string, or a list of strings that are one delta each")]
 pub enum Pieces {
-    /// To be cut by a [`DeltaCut`].
+    /// A text that a [`DeltaCut`] cuts.
     Whole(String),
-    /// Cut as listed; a `{{…}}` must not go over two pieces.
+    /// A text in pieces; a `{{…}}` must not span two of them.
     Listed(Vec<String>),
 }
 
 impl Pieces {
-    /// The whole text.
+    /// Returns the whole text.
     pub fn joined(&self) -> String {
         match self {
             Self::Whole(text) => text.clone(),
@@ -222,8 +219,8 @@ impl Pieces {
 }
 
 thread_local! {
-    /// How many lines the file that is being read may still ask for. The conversions that write them
-    /// out are called by serde, which has no place for a count.
+    /// The number of lines that the file being read may still ask for. It is a thread-local, because serde calls the
+    /// conversions that write the lines out, and has no place for a count.
     static LEFT: Cell<FillLines> = const { Cell::new(FillLines { left: MODEL_LINES, most: MODEL_LINES }) };
 }
 
@@ -243,13 +240,13 @@ pub(super) fn limited<T>(most: usize, read: impl FnOnce() -> T) -> T {
 const OPEN: &str = "{{lines:";
 const CLOSE: &str = "}}";
 
-/// The line of this number; quotes and `é`, because what is long should be escaped and more than
-/// one byte a character now and then.
+/// Returns the line of this number, with quotes and `é`, because a long text should have escapes and characters of more
+/// than one byte.
 fn line(number: usize) -> String {
     format!("{number:05} A \"line\" of a long text, all of the same length, même ici.\n")
 }
 
-/// The text with every `{{lines:N}}` in it written out.
+/// Writes out every `{{lines:N}}` in a text.
 fn filled_text(text: &str) -> Result<String, String> {
     let mut filled = String::new();
     let mut rest = text;
@@ -276,7 +273,7 @@ fn filled_text(text: &str) -> Result<String, String> {
     Ok(filled + rest)
 }
 
-/// The pieces with every `{{lines:N}}` in them written out.
+/// Writes out every `{{lines:N}}` in the pieces.
 fn filled_pieces(pieces: Pieces) -> Result<Pieces, String> {
     match pieces {
         Pieces::Whole(whole) => Ok(Pieces::Whole(filled_text(&whole)?)),
@@ -286,7 +283,7 @@ fn filled_pieces(pieces: Pieces) -> Result<Pieces, String> {
     }
 }
 
-/// The table with every `{{lines:N}}` in its texts written out.
+/// Writes out every `{{lines:N}}` in the texts of a table.
 fn filled_table(table: Map<String, Value>) -> Result<Map<String, Value>, String> {
     table.into_iter().map(|(key, value)| Ok((key, filled_value(value)?))).collect()
 }

@@ -1,4 +1,4 @@
-//! The keys of `model.toml`, and the messages about mistakes in it.
+//! Tests the keys of `model.toml`, and the messages about mistakes in it.
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn load(text: &str) -> Result<Model, ScenarioError> {
     Model::load(dir.path())
 }
 
-/// The error without its folder.
+/// Loads a text, and compares the error without its folder.
 #[track_caller]
 fn check(text: &str, expect: &str) {
     let error = load(text).unwrap_err().to_string();

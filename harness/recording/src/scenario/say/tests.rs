@@ -1,4 +1,4 @@
-//! Steps read from TOML.
+//! Tests the reading of steps from TOML.
 
 use serde_json::json;
 
@@ -9,7 +9,7 @@ struct File {
     say: Vec<SayStep>,
 }
 
-/// The one step of a text, or the sentence about it.
+/// Reads the one step of a text; the error is the sentence about it.
 fn read(text: &str) -> Result<SayStep, String> {
     let file: Result<File, _> = toml::from_str(&format!("[[say]]\n{text}"));
     file.map(|mut file| file.say.remove(0)).map_err(|error| error.message().to_owned())
