@@ -1,4 +1,4 @@
-//! Why a program could not be run, or did not do what it was run for.
+//! The errors of starting and running programs.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use nix::errno::Errno;
 use super::confine::NotConfined;
 use super::isolation::NoIsolation;
 
-/// The reason why a program was not run to a good end.
+/// The reason why a program did not run successfully.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProcessError {
@@ -44,7 +44,7 @@ pub enum ProcessError {
     /// The process that supervises the program has ended, or does not answer.
     #[error("the process of clitape that supervises it was ended; try again")]
     SupervisorEnded,
-    /// A folder is in no git repository.
+    /// The folder is in no git repository.
     #[error("{folder} is in no git repository ({reason}); name a folder of a repository")]
     NoRepository {
         /// The folder.
@@ -52,7 +52,7 @@ pub enum ProcessError {
         /// The message of git.
         reason: String,
     },
-    /// A repository has no such revision.
+    /// The repository has no such revision.
     #[error("git has no revision {name} there; look for it with `git -C {folder} log`")]
     NoRevision {
         /// A folder of the repository.
@@ -60,18 +60,18 @@ pub enum ProcessError {
         /// The name of the revision.
         name: String,
     },
-    /// A program does not build.
+    /// The program does not build.
     #[error("the build failed:{}", lines.iter().map(|line| format!("\n  {line}")).collect::<String>())]
     Build {
         /// The last lines that the build printed.
         lines: Vec<String>,
     },
-    /// The program ran and did not do what it was run for.
+    /// The program ran and failed.
     #[error("{why}; {hint}")]
     Failed {
-        /// What it did not do, and why.
+        /// The missing result and the reason, in words.
         why: String,
-        /// What to do next.
+        /// The next step for a person.
         hint: String,
     },
     /// The caller asked to stop.
@@ -92,7 +92,7 @@ impl From<io::Error> for ProcessError {
 )]
 pub struct NoMoreThreads;
 
-/// The error with which the system answered.
+/// Converts this to the error of the system.
 impl From<NoMoreThreads> for io::Error {
     fn from(_: NoMoreThreads) -> Self {
         Self::from_raw_os_error(Errno::EAGAIN as i32)
@@ -100,13 +100,13 @@ impl From<NoMoreThreads> for io::Error {
 }
 
 impl NoMoreThreads {
-    /// Returns this if the start of a thread or a process failed because of it.
+    /// Returns this error if the start of a thread or a process failed because of it.
     pub fn of(error: &io::Error) -> Option<Self> {
         (error.raw_os_error() == Some(Errno::EAGAIN as i32)).then_some(Self)
     }
 }
 
-/// A thread has ended although its owner still needs it.
+/// A thread that its owner still needs has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "clitape's own thread `{name}` has ended, so that the command can't go on; this is a bug of clitape: please report \

@@ -1,11 +1,11 @@
-//! Calls git so that it runs nothing that the repository names.
+//! Calls git so that it runs no program that the repository names.
 //!
-//! A repository can name programs in `.git/config` and in what that includes, as hooks, and by its attributes, and an
-//! unpacked archive may bring its `.git` along. Git has no switch for all of it, so that each kind is turned off by itself:
+//! A repository can name programs in `.git/config` and its includes, as hooks, and by its attributes, and an unpacked
+//! archive may contain a `.git`. Git has no switch for all of these, so that each kind is turned off separately:
 //! connections by the environment, which the processes of git pass on, and the rest as options on the command line,
-//! which count more than any file. Filters and hooks have names of their own: they are listed first, by a command that
-//! runs nothing. That includes filters of the user, such as that of Git LFS, because they read the
-//! repository's configuration too.
+//! which override any file. Filters and hooks have arbitrary names: they are listed first, by a command that runs no
+//! program. That includes filters of the user, such as that of Git LFS, because they read the repository's
+//! configuration too.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt as _;
@@ -18,7 +18,7 @@ use super::error::ProcessError;
 use super::launch::command;
 use super::program::{Ended, RunLimits, Why, run_to_end};
 
-/// Options that turn off what has a fixed name.
+/// The options that turn off settings with a fixed name.
 const OPTIONS: [&str; 11] = [
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
@@ -33,13 +33,13 @@ const OPTIONS: [&str; 11] = [
     "gc.auto=0",
 ];
 
-/// Options that turn off each filter and each hook of the configuration, by the section that has it.
+/// The options that turn off each filter and each hook of the configuration, by the section that has it.
 const NAMED: [(&str, &[&str]); 2] = [
     ("filter", &["clean=", "smudge=", "process=", "required=false"]),
     ("hook", &["enabled=false"]),
 ];
 
-/// Variables that keep git from connections, questions and locks. An empty list of protocols allows none.
+/// The variables that keep git from connections, questions and locks. An empty list of protocols allows none.
 const VARIABLES: [(&str, &str); 4] = [
     ("GIT_ALLOW_PROTOCOL", ""),
     ("GIT_NO_LAZY_FETCH", "1"),
@@ -47,8 +47,8 @@ const VARIABLES: [(&str, &str); 4] = [
     ("GIT_OPTIONAL_LOCKS", "0"),
 ];
 
-/// Variables that lead to another repository or configuration than that of the folder. Git sets them for its hooks, one of which may run
-/// clitape.
+/// The variables that lead to another repository or configuration than that of the folder. Git sets them for its hooks,
+/// one of which may run clitape.
 const ELSEWHERE: [&str; 12] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -65,16 +65,16 @@ const ELSEWHERE: [&str; 12] = [
     "GIT_ATTR_SOURCE",
 ];
 
-/// How git is called.
+/// A call of git: its folder, its environment and its limits.
 #[derive(Debug, Clone, Copy)]
 pub struct Git<'a> {
     /// The folder in which it starts.
     pub folder: &'a Path,
-    /// Further variables of its environment, which count more than those of every call.
+    /// Further variables of its environment, which override those of every call.
     pub variables: &'a [(&'a str, &'a OsStr)],
     /// The limits of a process, and the settings that end it.
     pub limits: RunLimits<'a>,
-    /// Ends it when it is set.
+    /// The flag that ends it when it is set.
     pub stop: &'a AtomicBool,
 }
 
@@ -83,13 +83,14 @@ impl Git<'_> {
     ///
     /// # Errors
     ///
-    /// [`ProcessError::Stopped`]; when git can't be started, or the configuration has a filter or hook whose name can't be an option.
+    /// [`ProcessError::Stopped`]; if git can't be started, or the configuration has a filter or hook whose name can't
+    /// be an option.
     pub fn run<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Ended, ProcessError> {
         let listed = ["config", "--null", "--name-only", "--get-regexp", r"^(filter|hook)\..*\."];
         let listed = self.call(&[], &listed)?;
         match (&listed.why, listed.exit) {
             (Why::Itself, Exit::Code(0)) => {}
-            // The configuration has none.
+            // The configuration has no filter and no hook.
             (Why::Itself, Exit::Code(1)) if listed.output.stdout.is_empty() => {}
             _ => return Ok(listed),
         }
@@ -116,7 +117,7 @@ impl Git<'_> {
     }
 }
 
-/// The options that turn off the filters and hooks with these keys, each of which ends with NUL.
+/// Returns the options that turn off the filters and hooks with these keys, each of which ends with NUL.
 fn turned_off(keys: &[u8]) -> Result<Vec<OsString>, ProcessError> {
     let mut options = Vec::new();
     for key in keys.split(|&byte| byte == 0).filter(|key| !key.is_empty()) {
@@ -141,8 +142,8 @@ fn turned_off(keys: &[u8]) -> Result<Vec<OsString>, ProcessError> {
     Ok(options)
 }
 
-/// Returns the folder whose `.git` is the repository of `folder`, as an absolute path. Git would take the one that
-/// `core.worktree` of the repository names, which may be any. `None` where the repository is in no `.git`.
+/// Returns the folder whose `.git` is the repository of `folder`, as an absolute path; `None` if the repository is in
+/// no `.git`. Git itself would take the folder in the repository's `core.worktree`, which may be any.
 pub fn work_tree(folder: &Path) -> Option<PathBuf> {
     let folder = folder.canonicalize().ok()?;
     folder.ancestors().find(|at| at.join(".git").exists()).map(Path::to_owned)

@@ -1,5 +1,5 @@
-//! The paths of the machine on which clitape starts programs. The caller reads them from its environment:
-//! this crate reads no environment variables.
+//! The paths of the machine on which clitape starts programs. The caller reads them from the environment, because this
+//! crate reads no environment variables.
 
 use std::env::split_paths;
 use std::ffi::{OsStr, OsString};
@@ -8,11 +8,11 @@ use std::path::PathBuf;
 /// The folders of the machine that a recording depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostPaths {
-    /// The folders in which programs are found, as `PATH` names them.
+    /// The folders in which programs are found, in the form of `PATH`.
     pub path: OsString,
     /// The folder for temporary files.
     pub temporary: PathBuf,
-    /// The user's own folder, where it is known.
+    /// The user's own folder, if it is known.
     pub home: Option<PathBuf>,
 }
 
@@ -23,8 +23,8 @@ impl HostPaths {
     }
 }
 
-/// Returns the first program of this name in the folders of `path`. A folder that is not absolute is
-/// skipped: the program in it would depend on the folder in which clitape runs.
+/// Returns the first program of this name in the folders of `path`. A folder that is not absolute is skipped, because
+/// the program in it would depend on the folder in which clitape runs.
 pub fn which(path: &OsStr, name: &str) -> Option<PathBuf> {
     let mut programs = split_paths(path).map(|folder| folder.join(name));
     programs.find(|program| program.is_absolute() && program.is_file())

@@ -1,10 +1,10 @@
-//! A program in namespaces of its own, which it needs no privilege for: a network that has a loopback device and nothing
-//! else, and files that are covered by others.
+//! Runs a program in separate namespaces, which need no privilege: a network with only a loopback device, and files
+//! that others cover.
 //!
-//! The supervisor of the program enters the namespaces before it starts the program (`confine/namespaces.rs`), and passes
-//! sockets of the new network out: those that listen there, so that clitape serves the program, and one more for each
-//! connection that clitape makes to the program ([`NetworkDoor`]). A connection between processes of clitape passes these
-//! open files on beside its bytes ([`PassingReader`], [`pass`]).
+//! The supervisor of the program enters the namespaces before it starts the program (`confine/namespaces.rs`), and
+//! passes sockets of the new network out: listening ones, so that clitape serves the program, and one more for each
+//! connection that clitape makes to the program ([`NetworkDoor`]). A connection between processes of clitape passes
+//! these open files on beside its bytes ([`PassingReader`], [`pass`]).
 
 use std::io::{self, IoSlice, IoSliceMut, Read};
 use std::mem::MaybeUninit;
@@ -29,13 +29,13 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The namespaces of a program.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Isolation {
-    /// The network of its own; without one it has the machine's.
+    /// The separate network; `None` uses the machine's.
     pub network: Option<OwnNetwork>,
-    /// The files that it sees in the place of others. A file that does not exist is not covered.
+    /// The files that the program sees instead of others. A missing file is not covered.
     pub covers: Vec<Cover>,
 }
 
-/// A network that has the loopback device alone, and what listens there before the program starts.
+/// A network with only the loopback device, and the sockets that listen there before the program starts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnNetwork {
     /// The addresses of sockets that take connections.
@@ -44,12 +44,12 @@ pub struct OwnNetwork {
     pub udp: Vec<SocketAddr>,
 }
 
-/// A file that stands in the place of another one.
+/// A file that replaces another one for the program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cover {
     /// The path at which the program sees it.
     pub path: PathBuf,
-    /// The file.
+    /// The path of the replacement.
     pub by: PathBuf,
 }
 
@@ -58,20 +58,20 @@ pub struct Cover {
 pub(crate) enum SocketKind {
     /// A socket of [`OwnNetwork::tcp`]; they come in their order.
     Tcp,
-    /// A socket of [`OwnNetwork::udp`], in their order too.
+    /// A socket of [`OwnNetwork::udp`]; they come in their order.
     Udp,
     /// The connection of a [`NetworkDoor`].
     Door,
 }
 
-/// The sockets of a program's own network.
+/// The sockets of a program's separate network.
 #[derive(Debug, Default)]
 pub struct NetworkSockets {
-    /// Those of [`OwnNetwork::tcp`].
+    /// The sockets of [`OwnNetwork::tcp`].
     pub tcp: Vec<TcpListener>,
-    /// Those of [`OwnNetwork::udp`].
+    /// The sockets of [`OwnNetwork::udp`].
     pub udp: Vec<UdpSocket>,
-    /// The way in.
+    /// The maker of connections to the program.
     pub door: Option<NetworkDoor>,
 }
 
@@ -85,7 +85,7 @@ impl NetworkSockets {
     }
 }
 
-/// Makes connections to a program in a network of its own.
+/// A maker of connections to a program in a separate network.
 #[derive(Debug)]
 pub struct NetworkDoor(Mutex<PassingReader>);
 
@@ -98,7 +98,7 @@ impl NetworkDoor {
     ///
     /// # Errors
     ///
-    /// An error if nothing listens there, or the program's supervisor has ended.
+    /// An error if no socket listens there, or the program's supervisor has ended.
     pub fn connect(&self, address: SocketAddr, within: Duration) -> io::Result<TcpStream> {
         let socket = self.socket(address)?;
         set_socket_timeout(&socket, Timeout::Send, Some(within))?;
@@ -107,11 +107,11 @@ impl NetworkDoor {
         Ok(socket.into())
     }
 
-    /// A new socket of the program's network.
+    /// Returns a new socket of the program's network.
     fn socket(&self, address: SocketAddr) -> io::Result<OwnedFd> {
         use io::{Read as _, Write as _};
 
-        // Nothing here panics while it has the lock.
+        // No code here panics while it has the lock.
         let mut supervisor = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         supervisor.stream.set_read_timeout(Some(PATIENCE))?;
         supervisor.stream.write_all(&[u8::from(address.is_ipv6())])?;
@@ -120,15 +120,15 @@ impl NetworkDoor {
     }
 }
 
-/// The system does not let a user make namespaces.
+/// The error of a system that does not let a user make namespaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("this system does not let a program have namespaces of its own: {}", self.0.desc())]
 pub struct NoIsolation(pub(crate) Errno);
 
-/// A file that comes is not passed on to programs that this process starts.
+/// A received file is not passed on to programs that this process starts.
 #[cfg(target_os = "linux")]
 const FLAGS: RecvFlags = RecvFlags::CMSG_CLOEXEC;
-/// No file comes on a system without a supervisor.
+/// A system without a supervisor passes no files.
 #[cfg(not(target_os = "linux"))]
 const FLAGS: RecvFlags = RecvFlags::empty();
 
@@ -136,7 +136,7 @@ const FLAGS: RecvFlags = RecvFlags::empty();
 #[derive(Debug)]
 pub(crate) struct PassingReader {
     pub(crate) stream: UnixStream,
-    /// The last file that came.
+    /// The last file that was received.
     pub(crate) file: Option<OwnedFd>,
 }
 

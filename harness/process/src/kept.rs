@@ -1,8 +1,8 @@
 //! An account of the memory that other programs make a run keep, with a limit.
 //!
-//! [`KeptBytes`] is the account of a command. Whoever stores what a compared program, a gateway, an agent or a bot sent
-//! counts it with [`KeptBytes::try_keep`] before, and calls [`KeptBytes::release`] when it is removed. A [`Held`] releases
-//! by itself. [`clitape_recording::limits`] says how much memory JSON takes.
+//! [`KeptBytes`] is the account of a command. Code that stores data of a compared program, a gateway, an agent or a bot
+//! first counts it with [`KeptBytes::try_keep`], and calls [`KeptBytes::release`] when it is removed. A [`Held`]
+//! releases by itself. [`clitape_recording::limits`] computes the memory that JSON takes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -19,7 +19,7 @@ pub struct KeptBytes {
     was_full: AtomicBool,
 }
 
-/// The limit of an account was reached.
+/// The error of an account that has reached its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("more than {limit} would have to be kept in memory; raise the limit with `--max-kept`")]
 pub struct Full {
@@ -37,7 +37,7 @@ impl KeptBytes {
     ///
     /// # Errors
     ///
-    /// [`Full`] if they are more than the limit leaves; they are not counted then, and must not be kept.
+    /// [`Full`] if they exceed the rest of the limit; they are then not counted, and must not be kept.
     pub fn try_keep(&self, bytes: usize) -> Result<(), Full> {
         let more =
             |kept: u64| kept.checked_add(bytes as u64).filter(|kept| *kept <= self.limit.get());
@@ -50,13 +50,13 @@ impl KeptBytes {
         }
     }
 
-    /// Counts bytes that are kept whatever the limit says, because they are small or were counted until now in another
-    /// form. Beyond the limit, nothing else is kept until enough is released.
+    /// Counts bytes that are kept regardless of the limit, because they are small or were counted until now in another
+    /// form. Beyond the limit, [`KeptBytes::try_keep`] fails until enough is released.
     pub fn keep(&self, bytes: usize) {
         self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// Counts bytes off that are no longer kept.
+    /// Subtracts bytes that are no longer kept.
     pub fn release(&self, bytes: usize) {
         let less = |kept: u64| Some(kept.saturating_sub(bytes as u64));
         // The closure always returns a number.
@@ -84,7 +84,7 @@ impl Default for KeptBytes {
     }
 }
 
-/// A part of an account, which is released when this is dropped.
+/// A part of an account, which is released when it is dropped.
 #[derive(Debug, Default)]
 pub struct Held {
     account: Arc<KeptBytes>,
@@ -114,7 +114,7 @@ impl Held {
         self.bytes += bytes;
     }
 
-    /// Counts bytes off, at most those that this part has.
+    /// Subtracts bytes, at most those that this part has.
     pub fn release(&mut self, bytes: usize) {
         let bytes = bytes.min(self.bytes);
         self.account.release(bytes);

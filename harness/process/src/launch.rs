@@ -1,8 +1,8 @@
 //! Starts a program so that it and all its descendants are ended, even when this process is killed.
 //!
-//! On Linux the command runs under a second process of `clitape` ([`super::supervise`]), which ends
-//! them when this process closes their connection or is killed. On other systems, and when no supervisor is
-//! set, as in a test of the library, the program is a child of this process.
+//! On Linux the command runs under a second process of `clitape` ([`super::supervise`]), which ends them when this
+//! process closes their connection or is killed. On other systems, and without a supervisor, as in a test of the
+//! library, the program is a child of this process.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -33,15 +33,15 @@ use super::supervisors::Supervisor;
 pub const SUPERVISE: &str = "__supervise";
 /// The first argument of a `clitape` that confines itself and becomes a program.
 pub const ENTER: &str = "__enter";
-/// The message that tells the supervisor to end the processes and to leave the folder alone.
+/// The message with which the supervisor ends the processes and leaves the folder alone.
 pub(crate) const DONE: &[u8] = b"done\n";
-/// How long the supervisor may take to start the program.
+/// The time that the supervisor may take to start the program.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 static SUPERVISOR: OnceLock<PathBuf> = OnceLock::new();
 
-/// Sets `program`, which is `clitape` itself, as the supervisor of every program that is started from now
-/// on. Its `main` has to call [`super::supervise`] when its first argument is [`SUPERVISE`].
+/// Sets `program`, which is `clitape` itself, as the supervisor of every program that is started from now on. Its
+/// `main` must call [`super::supervise`] if its first argument is [`SUPERVISE`].
 pub fn supervise_with(program: PathBuf) {
     if cfg!(target_os = "linux") {
         // An error means a second call, which names the same program.
@@ -67,7 +67,7 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
 pub(crate) struct LaunchPlan {
     /// The process that starts the program.
     pub(crate) parent: i32,
-    /// The number of that process's file that becomes the program's stdin; without it, `/dev/null`.
+    /// The number of that process's file that becomes the program's stdin; `/dev/null` without it.
     pub stdin: Option<i32>,
     /// The lock file of the folder that is removed when that process is killed.
     pub(crate) lock: Option<PathBuf>,
@@ -80,11 +80,11 @@ pub(crate) struct LaunchPlan {
 /// An answer of the supervisor, a line of JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum SupervisorAnswer {
-    /// The file that comes with this message is a socket of the program's own network.
+    /// The file that comes with this message is a socket of the program's separate network.
     Opened(SocketKind),
     /// The program was not started because it can't be isolated; this is the error number of the operating system.
     NotIsolated(i32),
-    /// The program runs.
+    /// The program runs, confined in this way.
     Started { pid: i32, confined: Option<Confinement> },
     /// The program could not be started; this is the error number of the operating system.
     Failed(i32),
@@ -103,26 +103,25 @@ pub struct Guard<'a> {
     pub lock: Option<&'a Path>,
     /// The bounds to which the program is confined if the system supports that.
     pub bounds: Option<&'a Bounds>,
-    /// The scripted model, which also takes the connections of a program that has a network of its own.
+    /// The scripted model, which also takes the connections of a program in a separate network.
     pub model: Option<&'a UnboundedSender<TcpListener>>,
     /// The namespaces in which the program runs.
     pub isolation: Option<&'a Isolation>,
 }
 
-/// A running program. Dropping this ends the program and its descendants.
+/// A running program. Dropping it ends the program and its descendants.
 pub struct Running {
-    /// The id of the program's process and of its group. The system does not reuse it while the program
-    /// is supervised.
+    /// The id of the program's process and of its group. The system does not reuse it while the program is supervised.
     pid: Pid,
-    /// Its stdin, if that is a pipe.
+    /// The stdin of the program, if that is a pipe.
     pub stdin: Option<Box<dyn Write + Send>>,
-    /// Its stdout.
+    /// The stdout of the program.
     pub stdout: Option<ChildStdout>,
-    /// Its stderr.
+    /// The stderr of the program.
     pub stderr: Option<ChildStderr>,
     /// The way in which it is confined.
     pub(crate) confined: Option<Confinement>,
-    /// The sockets of its own network, if it has one.
+    /// The sockets of its separate network, if it has one.
     pub(crate) sockets: NetworkSockets,
     how: Supervision,
 }
@@ -135,7 +134,7 @@ impl fmt::Debug for Running {
 
 enum Supervision {
     Direct(Child),
-    /// The connection is closed before the supervisor is waited for.
+    /// The connection is closed before the wait for the supervisor.
     Supervised {
         control: Control,
         _supervisor: Supervisor,
@@ -236,7 +235,7 @@ fn supervised(
 }
 
 impl Running {
-    /// Returns how the program ended, or `None` while it runs.
+    /// Returns the program's exit, or `None` while it runs.
     pub fn poll(&mut self) -> Result<Option<Exit>, ProcessError> {
         match &mut self.how {
             Supervision::Direct(child) => Ok(child.try_wait()?.map(exit_of)),
@@ -248,7 +247,7 @@ impl Running {
         }
     }
 
-    /// Returns the bytes of memory that the program and its descendants have in use; 0 where no module can tell.
+    /// Returns the bytes of memory that the program and its descendants use; 0 on a system that does not report it.
     pub(crate) fn memory(&self) -> u64 {
         #[cfg(target_os = "linux")]
         return super::processes::memory_of(self.pid);
@@ -256,7 +255,7 @@ impl Running {
         return 0;
     }
 
-    /// Returns the work of the program and its descendants; `None` where no module can tell.
+    /// Returns the work of the program and its descendants; `None` on a system that does not report it.
     pub(crate) fn work(&self) -> Option<Work> {
         #[cfg(target_os = "linux")]
         return Some(super::processes::work_of(self.pid));
@@ -302,7 +301,7 @@ impl Drop for Running {
 /// The connection to the supervisor.
 struct Control {
     reader: PassingReader,
-    /// Bytes that were read and do not make a whole line yet.
+    /// The bytes of an incomplete line.
     pending: Vec<u8>,
 }
 

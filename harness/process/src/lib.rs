@@ -45,7 +45,7 @@ pub use supervise::supervise;
 #[cfg(target_os = "linux")]
 pub use supervisors::end_programs;
 
-/// Without `/proc`, no process is found.
+/// Finds no process, because this system has no `/proc`.
 #[cfg(not(target_os = "linux"))]
 mod processes {
     pub(crate) fn start_time(_pid: i32) -> Option<u64> {
@@ -57,7 +57,7 @@ mod processes {
     }
 }
 
-/// This system has no supervisor, so none is started.
+/// Starts no supervisor, because this system has none.
 #[cfg(not(target_os = "linux"))]
 mod supervisors {
     use std::io;
@@ -76,17 +76,17 @@ mod supervisors {
     }
 }
 
-/// Programs are children of this process, which only their owners end.
+/// Does nothing, because programs are children of this process, which only their owners end.
 #[cfg(not(target_os = "linux"))]
 pub fn end_programs(_limit: std::time::Duration) {}
 
-/// This system has no supervisor, so no process is one.
+/// Refuses to run, because this system has no supervisor.
 #[cfg(not(target_os = "linux"))]
 pub fn supervise(_arguments: impl Iterator<Item = std::ffi::OsString>) -> std::process::ExitCode {
     std::process::ExitCode::from(2)
 }
 
-/// This system has no confinement, so no process enters one.
+/// Refuses to run, because this system has no confinement.
 #[cfg(not(target_os = "linux"))]
 pub fn enter(_arguments: impl Iterator<Item = std::ffi::OsString>) -> std::process::ExitCode {
     std::process::ExitCode::from(2)

@@ -1,5 +1,5 @@
-//! What a program uses: the count of its output, with the limits on it, and its work, of which two looks say whether it
-//! does anything or waits for something that does not come.
+//! Measures a program: the size of its output, with its limits, and its work. Two measurements of the work show whether
+//! the program computes or waits.
 
 use std::fmt;
 use std::iter::Sum;
@@ -10,11 +10,11 @@ use clitape_recording::limits::OutputLimits;
 /// A limit that a program has reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overflow {
-    /// [`OutputLimits::bytes`].
+    /// The limit [`OutputLimits::bytes`].
     Bytes(ByteSize),
-    /// [`OutputLimits::line`].
+    /// The limit [`OutputLimits::line`].
     Line(ByteSize),
-    /// [`OutputLimits::lines`].
+    /// The limit [`OutputLimits::lines`].
     Lines(u64),
     /// The limit of the account in which the output is counted.
     Kept(ByteSize),
@@ -23,7 +23,7 @@ pub enum Overflow {
 }
 
 impl Overflow {
-    /// The option that raises the limit.
+    /// Returns the option that raises the limit.
     pub fn option(self) -> &'static str {
         match self {
             Self::Bytes(_) => "--max-output",
@@ -34,7 +34,8 @@ impl Overflow {
         }
     }
 
-    /// The limit and the option, such as "more than 64MiB on stdout or stderr; raise the limit with `--max-output`".
+    /// Returns the limit and the option, such as "more than 64MiB on stdout or stderr; raise the limit with
+    /// `--max-output`".
     pub fn with_option(self) -> String {
         format!("{self}; raise the limit with `{}`", self.option())
     }
@@ -58,14 +59,14 @@ impl fmt::Display for Overflow {
 pub struct Meter {
     limits: OutputLimits,
     bytes: u64,
-    /// The bytes of the current line.
+    /// The number of bytes of the current line.
     line: u64,
     lines: u64,
     reads: u64,
 }
 
 impl Meter {
-    /// A meter at the start of a stream.
+    /// Makes a meter for the start of a stream.
     pub fn new(limits: OutputLimits) -> Self {
         Self { limits, bytes: 0, line: 0, lines: 0, reads: 0 }
     }
@@ -104,7 +105,7 @@ impl Meter {
 pub struct Work {
     /// The processor time that they have used, in clock ticks; it falls when a descendant ends.
     pub ticks: u64,
-    /// Is true if one of them computes, waits for a processor, or waits for a disk.
+    /// True if one of them computes, waits for a processor, or waits for a disk.
     pub is_running: bool,
 }
 

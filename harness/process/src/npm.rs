@@ -1,4 +1,4 @@
-//! Installs packages with npm into a folder of the cache, whole or not at all, and once.
+//! Installs packages with npm into a folder of the cache, once, and completely or not at all.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ impl Default for InstallLimits {
 }
 
 impl InstallLimits {
-    /// The limits of a program that works in the temporary folder with this lock file, if it has one.
+    /// Returns the limits of a program that works in the temporary folder with this lock file, if it has one.
     pub fn of_program(self, lock: Option<&Path>) -> RunLimits<'_> {
         RunLimits {
             output: OutputLimits::within(self.output),
@@ -48,30 +48,30 @@ impl InstallLimits {
 /// The start of the names of folders for installs in progress.
 const INSTALLING: &str = ".installing-";
 
-/// The npm that installs.
+/// The npm that installs packages.
 #[derive(Debug, Clone)]
 pub struct Npm {
-    /// The program, if there is one.
+    /// The program; `None` if it is missing.
     pub program: Option<PathBuf>,
 }
 
 /// One call of npm.
 #[derive(Debug, Clone, Copy)]
 pub struct NpmCall<'a> {
-    /// What is installed, for people: `claude 2.1.329`.
+    /// The name of the package for people: `claude 2.1.329`.
     pub what: &'a str,
     /// The packages, such as `openclaw@2026.6.1`.
     pub packages: &'a [String],
-    /// Whether npm runs the scripts of the packages.
+    /// True if npm runs the scripts of the packages.
     pub runs_scripts: bool,
-    /// How a person gets around npm, as the end of a sentence.
+    /// The way around npm for a person, as the end of a sentence.
     pub otherwise: &'a str,
-    /// Whether the limits are options of the command.
+    /// True if the limits are options of the command.
     pub has_options: bool,
 }
 
 impl Npm {
-    /// Installs packages into `to`, a folder in the temporary one whose lock file is `lock`.
+    /// Installs packages into `to`, a folder in the temporary one with the lock file `lock`.
     pub fn install(
         &self,
         call: &NpmCall<'_>,
@@ -99,7 +99,7 @@ impl Npm {
         ))
     }
 
-    /// The newest version of a package in the registry. `empty` is an empty folder.
+    /// Asks the registry for the newest version of a package. `empty` is an empty folder.
     pub fn newest(
         &self,
         package: &str,
@@ -121,16 +121,17 @@ impl Npm {
     }
 }
 
-/// A command of npm in a folder that has nothing of the workspace, whose `.npmrc` and `package.json` could name another
-/// registry and another version. npm would look for them in the parents of its folder too, unless that is the prefix.
+/// Makes a command of npm in a folder without files of the workspace, whose `.npmrc` and `package.json` could name
+/// another registry and another version. npm would look for them in the parents of its folder too, unless that is the
+/// prefix.
 fn command_in(folder: &Path, npm: &Path, args: &[&str]) -> Command {
     let mut command = command(npm);
     command.args(args).arg("--prefix").arg(folder).current_dir(folder);
     command
 }
 
-/// Runs npm: what it printed, or why it did not do what it should. That names the option that raises a limit, if the
-/// command has it.
+/// Runs npm; returns its output, or a description of its failure. The description names the option that raises a limit,
+/// if the command has it.
 fn run(
     npm: Command,
     lock: &Path,
@@ -156,8 +157,8 @@ fn run(
     }))
 }
 
-/// Makes `folder` with what `install` puts into a temporary folder beside it, which has a lock file; does nothing
-/// if the folder is there.
+/// Makes `folder` with the files that `install` puts into a temporary folder beside it, which has a lock file; an
+/// existing folder stays unchanged.
 pub fn once(
     folder: &Path,
     install: impl FnOnce(&Path, &Path) -> Result<(), ProcessError>,
@@ -170,7 +171,7 @@ pub fn once(
     fs::create_dir(&whole)?;
     install(&whole, &fresh.lock())?;
     let moved = fs::rename(&whole, folder);
-    // Another process may have installed the same at the same time.
+    // Another process may have installed the same package meanwhile.
     if !folder.exists() {
         moved?;
     }
@@ -181,37 +182,36 @@ fn no_package(why: String, hint: &str) -> ProcessError {
     ProcessError::Failed { why, hint: hint.to_owned() }
 }
 
-/// Packages that npm installs for a program that is not a CLI.
+/// The packages that npm installs for a program other than a CLI.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Install {
-    /// The folder in the cache, whose name no other install has.
+    /// The folder in the cache, with a name of this install alone.
     pub folder: PathBuf,
     /// The package with its version, such as `openclaw@2026.6.1`.
     pub package: String,
-    /// The version of node that is installed beside it; the machine's own when absent.
+    /// The version of node that is installed beside it; the machine's own if absent.
     pub node: Option<String>,
-    /// Versions of the package's own dependencies that take the place of others.
+    /// The versions of the package's own dependencies that replace others.
     pub overrides: BTreeMap<String, String>,
-    /// Whether npm runs the scripts of the packages.
+    /// True if npm runs the scripts of the packages.
     pub runs_scripts: bool,
 }
 
-/// What an [`Install`] gave.
+/// The result of an [`Install`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Installed {
     /// The folder that contains `node_modules`.
     pub folder: PathBuf,
-    /// The program `node`, where it was installed.
+    /// The program `node`, if it was installed.
     pub node: Option<PathBuf>,
 }
 
 impl Install {
-    /// Installs the packages, unless they are in the cache. `note` is called before slow steps; setting `stop`
-    /// ends it.
+    /// Installs the packages, unless they are in the cache. `note` is called before slow steps; setting `stop` ends it.
     ///
     /// # Errors
     ///
-    /// [`ProcessError`], which says what to run; [`ProcessError::Stopped`].
+    /// [`ProcessError`], which names the next step; [`ProcessError::Stopped`].
     pub fn run(
         &self,
         limits: InstallLimits,
@@ -245,7 +245,7 @@ impl Install {
     }
 }
 
-/// The package that has the program `node` for this machine.
+/// Returns the package with the program `node` for this machine.
 fn node_package() -> String {
     let system = if cfg!(target_os = "macos") { "darwin" } else { "linux" };
     let processor = if cfg!(target_arch = "aarch64") { "arm64" } else { "x64" };

@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stat {
     parent: i32,
-    /// Whether the process has ended and its parent has not waited for it yet.
+    /// True if the process has ended and its parent has not waited for it yet.
     is_zombie: bool,
     /// The clock ticks between the start of the machine and the start of the process.
     start: u64,
@@ -36,8 +36,8 @@ impl Stat {
         Self::parse(&about(pid, "stat")?)
     }
 
-    /// The program's name may contain blanks and parentheses, so this reads the fields after the last
-    /// parenthesis. The first of them is the third field of the line.
+    /// Parses the text of the file. The program's name may contain blanks and parentheses, so this reads the fields
+    /// after the last parenthesis. The first of them is the third field of the line.
     fn parse(stat: &str) -> Option<Self> {
         let (_, rest) = stat.rsplit_once(") ")?;
         let fields: Vec<&str> = rest.split(' ').collect();
@@ -49,14 +49,14 @@ impl Stat {
     }
 }
 
-/// Returns a file of `/proc` about a process. It contains the name of the program, which is any bytes.
+/// Returns a file of `/proc` about a process. It contains the name of the program, which may be any bytes.
 fn about(pid: i32, file: &str) -> Option<String> {
     let bytes = std::fs::read(format!("/proc/{pid}/{file}")).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Returns when the process `pid` started, in clock ticks since the machine started. The id and this
-/// time together identify one process, even after the system has reused the id.
+/// Returns the start of the process `pid`, in clock ticks since the machine started. The id and this time together
+/// identify one process, even after the system has reused the id.
 pub(crate) fn start_time(pid: i32) -> Option<u64> {
     Stat::of(pid).filter(|stat| !stat.is_zombie).map(|stat| stat.start)
 }
@@ -65,7 +65,7 @@ pub(crate) fn start_time(pid: i32) -> Option<u64> {
 pub(crate) fn exit_status(pid: Pid) -> Option<ExitStatus> {
     let stat = about(pid.as_raw(), "stat")?;
     let (_, rest) = stat.rsplit_once(") ")?;
-    // The 52nd field of the line.
+    // The status is the 52nd field of the line.
     rest.split_whitespace().nth(49)?.parse().ok().map(ExitStatus::from_raw)
 }
 
@@ -74,15 +74,14 @@ fn pids() -> impl Iterator<Item = i32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// Returns the bytes of memory that a process and all its descendants have in use. Memory that they share counts for
-/// each of them.
+/// Returns the bytes of memory that a process and all its descendants use. Shared memory counts for each of them.
 pub(crate) fn memory_of(pid: Pid) -> u64 {
     let all = descendants(pid.as_raw()).into_iter().chain([pid]);
     let statuses = all.filter_map(|pid| about(pid.as_raw(), "status"));
     statuses.filter_map(|status| resident(&status)).sum()
 }
 
-/// The bytes of memory that a process has in use, as its `/proc/PID/status` says.
+/// Returns the bytes of memory that a process uses, from its `/proc/PID/status`.
 fn resident(status: &str) -> Option<u64> {
     let kib = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     let kib: u64 = kib.trim().strip_suffix(" kB")?.parse().ok()?;
@@ -101,7 +100,8 @@ pub(super) fn descendants(ancestor: i32) -> Vec<Pid> {
     descendants_by_child(ancestor).into_iter().map(|(pid, _)| pid).collect()
 }
 
-/// Returns all live descendants of the process `ancestor`, each with the child of it that it is, or descends from.
+/// Returns all live descendants of the process `ancestor`, each with the child of `ancestor` that it is or descends
+/// from.
 pub(super) fn descendants_by_child(ancestor: i32) -> Vec<(Pid, i32)> {
     let all: HashMap<i32, Stat> = pids().filter_map(|pid| Some((pid, Stat::of(pid)?))).collect();
     let child_above = |pid: i32| {
@@ -123,7 +123,7 @@ pub(super) fn descendants_by_child(ancestor: i32) -> Vec<(Pid, i32)> {
     alive.filter_map(|pid| Some((Pid::from_raw(pid), child_above(pid)?))).collect()
 }
 
-/// Returns the children of this process that have ended and were not waited for.
+/// Returns the children of this process that have ended and await `waitpid`.
 pub(crate) fn zombies() -> Vec<Pid> {
     let me = nix::unistd::getpid().as_raw();
     let is_left =
@@ -132,7 +132,7 @@ pub(crate) fn zombies() -> Vec<Pid> {
 }
 
 /// Returns the user's processes that clitape started with `folder`: their HOME or TMPDIR is there. A process that only
-/// has a file of it open, or works there, such as a person's shell, is none of them. This process is left out.
+/// has a file of it open, or works there, such as a person's shell, is not included, and neither is this process.
 fn started_in(folder: &Path) -> Vec<Pid> {
     let me = nix::unistd::getpid().as_raw();
     let user = Uid::effective().as_raw();
@@ -156,8 +156,8 @@ fn lives_in(environment: &[u8], folder: &Path) -> bool {
     })
 }
 
-/// Ends every descendant of this process, including those that left their process group and session.
-/// Call it only from a process all of whose descendants are to be ended.
+/// Ends every descendant of this process, including those that left their process group and session. A caller must be a
+/// process whose descendants are all to be ended.
 pub(crate) fn end_descendants() {
     let me = nix::unistd::getpid().as_raw();
     end(
@@ -176,13 +176,13 @@ pub(crate) fn end_descendants() {
     );
 }
 
-/// Ends every process that was [started](started_in) with `folder`, and returns how many there were.
+/// Ends every process that was [started](started_in) with `folder`, and returns their number.
 pub(crate) fn end_started_in(folder: &Path) -> usize {
     end(|| started_in(folder), || true, PATIENCE)
 }
 
-/// Kills the processes that `find` returns until it returns none and `reap` says that none is left, or `patience` is over.
-/// Returns how many it killed.
+/// Kills the processes that `find` returns until it returns none and `reap` returns true, or `patience` is over.
+/// Returns the number of killed processes.
 pub(super) fn end(
     find: impl Fn() -> Vec<Pid>,
     reap: impl Fn() -> bool,

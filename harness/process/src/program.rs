@@ -1,8 +1,8 @@
 //! A program that runs under limits, and the one loop that attends it.
 //!
 //! It is started in its own process group, under a supervisor that ends it with all its descendants when clitape ends.
-//! Threads read what it prints, because a program may lose the end of its output when the reader is slow. They keep the
-//! end of it, count it, and pass it on with the time of every read. [`run_to_end`] runs a program and returns what it printed.
+//! Threads read its output, because a program may lose the end of its output if the reader is slow. They store the end
+//! of it, count it, and pass it on with the time of every read. [`run_to_end`] runs a program and returns its output.
 
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -27,18 +27,18 @@ use super::stdin_pipe::StdinPipe;
 use crate::kept::{Full, Held, KeptBytes};
 use crate::threads::{self, NoMoreThreads};
 
-/// The bytes of the output that are kept: the last ones.
+/// The number of bytes of the output that are stored: the last ones.
 const KEPT: usize = 256 * 1024;
-/// The time between two checks whether the program has ended or has to be stopped.
+/// The time between two checks whether the program has ended or must be stopped.
 const LOOK: Duration = Duration::from_millis(10);
-/// The time between two looks at the memory of the program.
+/// The time between two checks of the program's memory.
 const MEMORY_LOOK: Duration = Duration::from_millis(500);
-/// How long a program may take to end after it was asked to, or to close its pipes after it ended.
+/// The time that a program may take to end after a request, or to close its pipes after its end.
 const GRACE: Duration = Duration::from_secs(2);
-/// The same once the caller has asked to stop, because a person waits for the command to end.
+/// The shorter time after the caller has asked to stop, because a person waits for the command to end.
 const STOP_GRACE: Duration = Duration::from_millis(500);
 
-/// How a [`Program`] of another project is started.
+/// The settings with which a [`Program`] of another project is started.
 #[derive(Debug, Clone, Copy)]
 pub struct ProgramStart<'a> {
     /// The program and its arguments; a name without `/` is searched for on the `PATH` of `environment`.
@@ -49,59 +49,59 @@ pub struct ProgramStart<'a> {
     pub folder: &'a Path,
     /// The temporary folder that is removed when clitape is killed.
     pub scratch: &'a Scratch,
-    /// Whether its stdin is a pipe, which [`Program::take_stdin`] returns; otherwise it is `/dev/null`.
+    /// True if its stdin is a pipe, which [`Program::take_stdin`] returns; otherwise it is `/dev/null`.
     pub with_stdin: bool,
-    /// Who reads its output.
+    /// The reader of its output.
     pub reader: OutputReader,
-    /// The most that it may print.
+    /// The limits on its output.
     pub output: OutputLimits,
-    /// The most memory that it and its descendants may use.
+    /// The limit on the memory of it and its descendants.
     pub memory: ByteSize,
-    /// The namespaces in which it runs; without any it has what clitape has.
+    /// The namespaces in which it runs; `None` uses those of clitape.
     pub isolation: Option<&'a Isolation>,
 }
 
-/// Who reads the output of a [`Program`].
+/// The reader of the output of a [`Program`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutputReader {
-    /// Only the last part is kept.
+    /// No reader: only the last part is stored.
     LastPart,
-    /// An [`Attendant`] takes every piece. The last part of stderr is kept as well.
+    /// An [`Attendant`], which takes every piece. The last part of stderr is stored as well.
     Attendant,
-    /// The caller reads stdout, with [`Program::take_stdout`], and holds it to the limits. The last part of stderr is
-    /// kept.
+    /// The caller, who reads stdout with [`Program::take_stdout`] and applies the limits to it. The last part of stderr
+    /// is stored.
     Caller,
 }
 
 /// A part of the output of a program, as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutputPiece {
-    /// When it was read.
+    /// The time at which it was read.
     pub at: Instant,
-    /// Whether it is of stdout; otherwise it is of stderr.
+    /// True if it is of stdout; otherwise it is of stderr.
     pub is_stdout: bool,
-    /// At least one byte.
+    /// The bytes, at least one.
     pub bytes: Vec<u8>,
 }
 
-/// Whatever attends a program: takes its output, writes to it, and decides when that is over.
+/// An attendant of a program: takes its output, writes to it, and decides when the attendance ends.
 pub trait Attendant {
-    /// Why it ends its attendance, beside the reasons of every program.
+    /// The attendant's own reasons to end, besides those of every program.
     type Reason;
 
     /// Takes the next piece of the output. An error ends the attendance.
     fn take(&mut self, piece: OutputPiece) -> Result<(), Ending<Self::Reason>>;
 
-    /// Acts between two pieces, some times in a tenth of a second. An error ends the attendance.
+    /// Acts between two pieces, several times in a tenth of a second. An error ends the attendance.
     fn act(&mut self, _program: &mut Program) -> Result<(), Ending<Self::Reason>> {
         Ok(())
     }
 
-    /// Learns how the program ended, once. Pieces may still come.
+    /// Gets the exit of the program, once. Pieces may still come.
     fn learn_exit(&mut self, _exit: Exit) {}
 }
 
-/// Why the attendance of a program ended.
+/// The reason why the attendance of a program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending<R> {
     /// The program ended by itself, and its output was read.
@@ -116,7 +116,7 @@ pub enum Ending<R> {
     Reason(R),
 }
 
-/// Attends a program of which only the last part of the output counts.
+/// An attendant of a program with no use for the output besides its last part.
 struct NoAttendant;
 
 impl Attendant for NoAttendant {
@@ -127,17 +127,17 @@ impl Attendant for NoAttendant {
     }
 }
 
-/// A running program. Dropping this ends it and its descendants.
+/// A running program. Dropping it ends it and its descendants.
 pub struct Program {
     running: Running,
     stdin: Option<StdinPipe>,
     exit: Option<Exit>,
     printed: Arc<Mutex<OutputSoFar>>,
-    /// The output for an attendant; none once it reached a limit.
+    /// The output for an attendant; `None` once it reached a limit.
     pieces: Option<Receiver<OutputPiece>>,
     output: OutputLimits,
     memory: Option<ByteSize>,
-    /// When the memory was looked at, and whether it was too much.
+    /// The time of the last check of the memory, and true if it was too much.
     memory_seen: (Instant, bool),
 }
 
@@ -147,20 +147,20 @@ impl std::fmt::Debug for Program {
     }
 }
 
-/// Takes each piece of what a program prints, as soon as it is read.
+/// Takes each piece of a program's output, as soon as it is read.
 type Sink = Box<dyn FnMut(&[u8]) + Send>;
 
 /// The output of a program so far.
 struct OutputSoFar {
-    /// Where each piece goes too.
+    /// The receiver of a copy of each piece.
     sink: Option<Sink>,
-    /// The end of stdout and stderr, in the order in which it was read; of stderr alone where an attendant has the rest.
+    /// The end of stdout and stderr, in the order in which it was read; of stderr alone if an attendant has the rest.
     end: Vec<u8>,
-    /// Whether an attendant takes stdout.
+    /// True if an attendant takes stdout.
     is_attended: bool,
     /// The counts of stdout and of stderr.
     meters: [Meter; 2],
-    /// The streams that are open.
+    /// The number of open streams.
     open: usize,
     overflow: Option<Overflow>,
 }
@@ -185,7 +185,7 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// [`ProcessError::NotStarted`] names it. [`ProcessError::NoIsolation`] when the system does not let it have its
+    /// [`ProcessError::NotStarted`] names it. [`ProcessError::NoIsolation`] if the system does not let it have its
     /// namespaces.
     pub fn start(start: ProgramStart<'_>) -> Result<Self, ProcessError> {
         let Some((program, args)) = start.command.split_first() else {
@@ -258,17 +258,17 @@ impl Program {
         Ok(program)
     }
 
-    /// Returns the pipe to its stdin, once.
+    /// Returns the pipe to its stdin, at the first call.
     pub fn take_stdin(&mut self) -> Option<StdinPipe> {
         self.stdin.take()
     }
 
-    /// Returns the sockets of its own network, once.
+    /// Returns the sockets of its separate network, at the first call.
     pub fn take_sockets(&mut self) -> NetworkSockets {
         std::mem::take(&mut self.running.sockets)
     }
 
-    /// Returns the pipe of its stdout, once, if the caller is its [`OutputReader`].
+    /// Returns the pipe of its stdout, at the first call, if the caller is its [`OutputReader`].
     pub fn take_stdout(&mut self) -> Option<impl Read + Send + 'static> {
         self.running.stdout.take()
     }
@@ -283,7 +283,7 @@ impl Program {
         self.running.signal_program(signal);
     }
 
-    /// Returns how the program ended, or `None` while it runs; looks at its memory now and then.
+    /// Returns the exit of the program, or `None` while it runs; checks its memory now and then.
     ///
     /// # Errors
     ///
@@ -302,12 +302,12 @@ impl Program {
         Ok(self.exit)
     }
 
-    /// Returns whether it was seen that the program has ended.
+    /// Returns whether a call has already seen the end of the program.
     pub fn has_ended(&self) -> bool {
         self.exit.is_some()
     }
 
-    /// Returns whether a text is in the last part of what it printed.
+    /// Returns whether the last part of its output contains a text.
     pub fn has_printed(&self, text: &str) -> bool {
         let printed = self.printed();
         printed.end.windows(text.len().max(1)).any(|part| part == text.as_bytes())
@@ -319,7 +319,7 @@ impl Program {
         self.printed().overflow.or_else(of_memory)
     }
 
-    /// Returns the last lines that it printed, at most `lines`, blank ones left out.
+    /// Returns the last lines of its output, at most `lines`, without blank ones.
     pub fn last_lines(&self, lines: usize) -> Vec<String> {
         let printed = self.printed();
         let text = String::from_utf8_lossy(&printed.end);
@@ -327,26 +327,26 @@ impl Program {
         all[all.len().saturating_sub(lines)..].iter().map(|line| (*line).to_owned()).collect()
     }
 
-    /// Gives all that is printed to `sink` too, from its beginning if this is called at once. What a caller reads with
-    /// [`Self::take_stdout`] is not among it.
+    /// Copies all output to `sink` too, from its beginning if this is called at once. The stdout that a caller reads
+    /// with [`Self::take_stdout`] is not copied.
     pub fn copy_to(&self, mut sink: impl FnMut(&[u8]) + Send + 'static) {
         let mut printed = self.printed();
         sink(&printed.end);
         printed.sink = Some(Box::new(sink));
     }
 
-    /// Counts the output from here on as if the program had printed nothing before.
+    /// Counts the output from here on as if the program had printed none before.
     pub fn count_anew(&self) {
         self.printed().meters = [(); 2].map(|()| Meter::new(self.output));
     }
 
-    /// Returns the work of the program and its descendants; `None` where the system does not say.
+    /// Returns the work of the program and its descendants; `None` on a system that does not report it.
     pub fn work(&self) -> Option<Work> {
         self.running.work()
     }
 
-    /// Attends the program until it has ended and its output was read, until `limit` has passed, until it reaches a limit
-    /// of its own, or until `stop` is set or the attendant ends it. Whatever the reason, the program is not ended by this.
+    /// Attends the program until it has ended and its output was read, until `limit` has passed, until it reaches one
+    /// of its limits, or until `stop` is set or the attendant ends it. This does not end the program, for any reason.
     ///
     /// # Errors
     ///
@@ -376,7 +376,7 @@ impl Program {
                 return Ok(ending);
             }
             if let Some(what) = self.overflow() {
-                // The threads that read end too, and what they have read is not lost.
+                // The reading threads end too, and what they have read is stored.
                 let rest = self.pieces.take();
                 let mut rest = rest.iter().flat_map(Receiver::try_iter);
                 let refused = rest.find_map(|piece| attendant.take(piece).err());
@@ -406,8 +406,8 @@ impl Program {
         None
     }
 
-    /// Attends the program to its end, as [`Self::attend`] does, and ends it where it does not end by itself: first with
-    /// SIGTERM to its group, then with SIGKILL. Returns how it ended, and why.
+    /// Attends the program to its end, as [`Self::attend`] does, and ends it if it does not end by itself: first with
+    /// SIGTERM to its group, then with SIGKILL. Returns its exit and the reason.
     ///
     /// # Errors
     ///
@@ -428,7 +428,7 @@ impl Program {
             let is_stopped = stop.load(Ordering::Relaxed);
             self.running.signal(signals.next().unwrap_or(Signal::SIGKILL));
             let end = Instant::now() + if is_stopped { STOP_GRACE } else { GRACE };
-            // Of the reasons, the first one counts.
+            // The first of several reasons counts.
             while self.exit.is_none() && Instant::now() < end {
                 let left = end.saturating_duration_since(Instant::now());
                 self.attend(attendant, left, &never)?;
@@ -436,8 +436,8 @@ impl Program {
         }
     }
 
-    /// Waits until the program has ended and its output was read, at most `limit`, and until it has reached a limit of
-    /// its own or `stop` is set. Returns how it ended.
+    /// Waits until the program has ended and its output was read, at most `limit`, and until it has reached one of its
+    /// limits or `stop` is set. Returns its exit.
     ///
     /// # Errors
     ///
@@ -452,7 +452,7 @@ impl Program {
     }
 
     /// Asks the program and its group to end with SIGTERM and waits, at most `limit` or until `stop` is set. Returns
-    /// how it ended; one that has not ended is killed when this is dropped.
+    /// its exit; a program that has not ended is killed when this is dropped.
     ///
     /// # Errors
     ///
@@ -474,12 +474,12 @@ impl Program {
     }
 
     fn printed(&self) -> MutexGuard<'_, OutputSoFar> {
-        // A thread that reads does not panic.
+        // The reading threads do not panic.
         self.printed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Reads a stream to its end, or to a limit, on a thread of its own.
+/// Reads a stream to its end, or to a limit, on a separate thread.
 fn read(
     mut pipe: impl Read + Send + 'static,
     is_stdout: bool,
@@ -507,7 +507,7 @@ fn read(
                 }
             }
         }
-        // The attendant gets all pieces before it sees that the stream is read.
+        // The attendant gets all pieces before it sees the end of the stream.
         drop(pieces);
         lock().open -= 1;
     };
@@ -517,7 +517,7 @@ fn read(
 /// The limits of a program that is run to its end.
 #[derive(Debug, Clone, Copy)]
 pub struct RunLimits<'a> {
-    /// The most that it may print.
+    /// The limits on its output.
     pub output: OutputLimits,
     /// The account in which its output is counted until its [`Output`] is dropped.
     pub kept: Option<&'a Arc<KeptBytes>>,
@@ -539,16 +539,16 @@ pub struct Output {
 }
 
 impl Output {
-    /// Makes an empty one whose bytes are counted in an account.
+    /// Makes an empty output whose bytes are counted in an account.
     pub fn counted_in(account: Option<&Arc<KeptBytes>>) -> Self {
         Self { held: account.map(Held::of), ..Self::default() }
     }
 
-    /// Adds a piece, and counts it with `more` bytes that are kept beside it.
+    /// Adds a piece, and counts it with `more` bytes that are stored beside it.
     ///
     /// # Errors
     ///
-    /// [`Overflow::Kept`] if the account has no room for it; it is not added then.
+    /// [`Overflow::Kept`] if the account has no room for it; it is then not added.
     pub fn add(&mut self, piece: &OutputPiece, more: usize) -> Result<(), Overflow> {
         if let Some(held) = &mut self.held {
             let kept = held.try_keep(piece.bytes.len() + more);
@@ -559,7 +559,7 @@ impl Output {
     }
 }
 
-/// Takes all that a program prints.
+/// Takes all output of a program.
 impl Attendant for Output {
     type Reason = std::convert::Infallible;
 
@@ -573,20 +573,20 @@ impl Attendant for Output {
 pub struct Ended {
     /// Its output, as far as it was read.
     pub output: Output,
-    /// How it ended.
+    /// The exit of the program.
     pub exit: Exit,
-    /// Why it ended.
+    /// The reason why it ended.
     pub why: Why,
 }
 
-/// Why a program ended that nothing attended.
+/// The reason why a program without an attendant ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
-    /// It ended by itself.
+    /// The program ended by itself.
     Itself,
-    /// It reached its time limit.
+    /// The program reached its time limit.
     Limit,
-    /// It reached another limit.
+    /// The program reached another limit.
     Overflow(Overflow),
 }
 
@@ -596,7 +596,7 @@ pub enum Why {
 ///
 /// # Errors
 ///
-/// [`ProcessError::Stopped`]; when it can't be started, confined or isolated.
+/// [`ProcessError::Stopped`]; if it can't be started, confined or isolated.
 pub fn run_to_end(
     command: Command,
     limits: RunLimits<'_>,
@@ -618,17 +618,17 @@ pub fn run_to_end(
 }
 
 impl Ended {
-    /// Whether it ended by itself and without an error.
+    /// Returns whether it ended by itself with code 0.
     pub fn is_success(&self) -> bool {
         self.why == Why::Itself && self.exit == Exit::Code(0)
     }
 
-    /// Its stdout as text, without blanks around it.
+    /// Returns its stdout as text, without blanks around it.
     pub fn stdout_text(&self) -> String {
         String::from_utf8_lossy(&self.output.stdout).trim().to_owned()
     }
 
-    /// Its stderr as text, without blanks around it.
+    /// Returns its stderr as text, without blanks around it.
     pub fn stderr_text(&self) -> String {
         String::from_utf8_lossy(&self.output.stderr).trim().to_owned()
     }
@@ -641,7 +641,7 @@ mod tests {
     use super::*;
     use crate::host::HostPaths;
 
-    /// A shell that runs `script`.
+    /// Starts a shell that runs `script`.
     fn shell(script: &str, with_stdin: bool) -> (Scratch, Program) {
         let scratch = Scratch::for_program(&HostPaths::of_tests()).unwrap();
         let command = ["sh".into(), "-c".into(), script.into()];

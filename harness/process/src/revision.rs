@@ -1,4 +1,5 @@
-//! A revision of a git repository in a folder of its own, built once: a program before and after a change.
+//! Checks a revision of a git repository out into a separate folder and builds it once: a program before and after a
+//! change.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -16,9 +17,9 @@ use super::launch::command;
 use super::npm::{InstallLimits, once};
 use super::program::{Attendant, Ended, Ending, OutputPiece, OutputReader, Program, RunLimits};
 
-/// The columns of a program's last words in an error.
+/// The columns of a program's last output in an error.
 const LAST_WORDS: usize = 400;
-/// The number of a build's last lines that an error shows.
+/// The number of a build's last lines in an error.
 const LAST_LINES: usize = 12;
 
 /// A revision that a repository contains.
@@ -39,7 +40,7 @@ impl Revision {
     ///
     /// # Errors
     ///
-    /// [`ProcessError::NoRepository`], [`ProcessError::NoRevision`], [`ProcessError::Stopped`]; when git can't be run.
+    /// [`ProcessError::NoRepository`], [`ProcessError::NoRevision`], [`ProcessError::Stopped`]; if git can't be run.
     pub fn find(
         folder: &Path,
         name: &str,
@@ -71,23 +72,23 @@ impl Revision {
         &self.sha[..self.sha.len().min(12)]
     }
 
-    /// Returns whether it has a file of this path.
+    /// Returns whether the revision has a file of this path.
     ///
     /// # Errors
     ///
-    /// [`ProcessError::Stopped`]; when git can't be run.
+    /// [`ProcessError::Stopped`]; if git can't be run.
     pub fn has_file(&self, path: &str, stop: &AtomicBool) -> Result<bool, ProcessError> {
         let limits = InstallLimits::default().of_program(None);
         let git = Git { folder: &self.folder, variables: &[], limits, stop };
         Ok(git.run(&["cat-file", "-e", &format!("{}:{path}", self.sha)])?.is_success())
     }
 
-    /// Checks it out in an empty folder, which has a repository of its own then. The repository of the revision stays as
-    /// it is.
+    /// Checks the revision out in an empty folder, which then is a repository itself. The repository of the revision
+    /// stays unchanged.
     ///
     /// # Errors
     ///
-    /// [`ProcessError::Failed`], [`ProcessError::Stopped`]; when git can't be run.
+    /// [`ProcessError::Failed`], [`ProcessError::Stopped`]; if git can't be run.
     pub fn check_out(
         &self,
         to: &Path,
@@ -104,7 +105,7 @@ impl Revision {
                 false => Err(not_checked_out(&self.name, &ended)),
             }
         };
-        // The folder may be one below that of the repository, or of a further work tree.
+        // The folder may be below that of the repository, or of a further work tree.
         let found = git(&self.folder, &["rev-parse", "--git-common-dir"].map(OsStr::new))?;
         let repository = self.folder.join(found);
         let clone = ["clone", "--quiet", "--no-checkout", "--no-recurse-submodules", "--"];
@@ -116,7 +117,7 @@ impl Revision {
     }
 }
 
-/// The error of a git that did not check a revision out.
+/// Makes the error of a git that did not check a revision out.
 fn not_checked_out(name: &str, ended: &Ended) -> ProcessError {
     let reason = ended.stderr_text();
     let why = format!("git can't check {name} out: {}", truncate(&reason, LAST_WORDS, Keep::End));
@@ -127,7 +128,7 @@ fn not_checked_out(name: &str, ended: &Ended) -> ProcessError {
 ///
 /// # Errors
 ///
-/// [`ProcessError::Build`] with the last lines, [`ProcessError::Stopped`]; when it can't be started.
+/// [`ProcessError::Build`] with the last lines, [`ProcessError::Stopped`]; if it can't be started.
 pub fn build(
     command: Command,
     limits: RunLimits<'_>,
@@ -151,10 +152,10 @@ pub fn build(
     Err(ProcessError::Build { lines })
 }
 
-/// The lines of a build's stderr, of which the last ones are kept.
+/// The lines of a build's stderr; the last ones are stored.
 struct BuildLines<'a> {
     tell: &'a mut dyn FnMut(&str),
-    /// The begin of the line that is not complete.
+    /// The beginning of the incomplete line.
     open: Vec<u8>,
     last: VecDeque<String>,
 }
@@ -190,19 +191,19 @@ impl BuildLines<'_> {
     }
 }
 
-/// A revision that is checked out, and built if a command is named.
+/// A revision to be checked out, and built if it has a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkout {
     /// The repository.
     pub repository: PathBuf,
-    /// The revision, as git names it.
+    /// The revision, in any form that git accepts.
     pub revision: String,
-    /// The folder of the cache in which revisions are kept, each under its full id.
+    /// The folder of the cache in which revisions are stored, each under its full id.
     pub cache: PathBuf,
-    /// The end of the folder's name: another build of a revision, or a build with other variables, may leave other
-    /// files. Empty if nothing is built.
+    /// The end of the folder's name, because another build of a revision, or a build with other variables, may leave
+    /// other files. It is empty if the revision is not built.
     pub build_id: String,
-    /// The command that builds it, which runs in its folder; empty if nothing is built.
+    /// The command that builds it, which runs in its folder; empty if it is not built.
     pub build: Vec<OsString>,
     /// The environment of that command.
     pub environment: Vec<(OsString, OsString)>,
@@ -214,7 +215,7 @@ impl Checkout {
     ///
     /// # Errors
     ///
-    /// [`ProcessError`] when there is no such revision, or it does not build; [`ProcessError::Stopped`].
+    /// [`ProcessError`] if the revision does not exist or does not build; [`ProcessError::Stopped`].
     pub fn run(
         &self,
         limits: InstallLimits,
@@ -295,7 +296,7 @@ mod tests {
         let at = other.run(InstallLimits::default(), &stop, &mut |_| {}).unwrap();
         let built = std::fs::read_to_string(at.join("built")).unwrap();
         let names = built.lines().filter_map(|line| line.split('=').next());
-        // A shell sets some of its own.
+        // A shell sets some variables of its own.
         let mut names: Vec<&str> =
             names.filter(|name| !["PWD", "OLDPWD", "SHLVL", "_"].contains(name)).collect();
         names.sort_unstable();

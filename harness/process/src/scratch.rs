@@ -1,13 +1,12 @@
 //! Temporary folders that are always removed in the end, even after a `kill -9`.
 //!
-//! A folder `clitape-Ab12Cd` has a lock file `clitape-Ab12Cd.lock` beside it. The lock file names the
-//! process that uses the folder, and this process holds a lock on it. It is created before the folder and
-//! removed after it, so that there is never a folder without a lock file. [`sweep`] removes the folders
-//! whose process has ended.
+//! A folder `clitape-Ab12Cd` has a lock file `clitape-Ab12Cd.lock` beside it. The lock file names the process that uses
+//! the folder, and this process holds a lock on it. It is created before the folder and removed after it, so that a
+//! folder always has a lock file. [`sweep`] removes the folders whose process has ended.
 //!
-//! A folder that another program has filled is removed however deep it is, whatever its modes are, and without following
-//! a link: a folder in it is moved up to the root before its own turn comes, so that no path gets long and two folders are
-//! open at most.
+//! A folder that another program has filled is removed at any depth, with any modes, and without following a link: a
+//! folder in it is moved up to the root before it is removed itself, so that no path gets long and at most two folders
+//! are open.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -32,7 +31,7 @@ use crate::host::HostPaths;
 pub const PREFIX: &str = "clitape-";
 /// The end of the names of lock files.
 const LOCK: &str = ".lock";
-/// The most bytes of a lock file; clitape writes no longer ones.
+/// The most bytes of a lock file; clitape writes shorter ones.
 const LONGEST: u64 = 200;
 
 /// The content of a lock file: the process that uses the folder.
@@ -40,7 +39,7 @@ const LONGEST: u64 = 200;
 #[serde(deny_unknown_fields)]
 struct Owner {
     pid: i32,
-    /// When the process started, in clock ticks since the machine started; 0 if that is unknown.
+    /// The start of the process, in clock ticks since the machine started; 0 if that is unknown.
     start: u64,
 }
 
@@ -100,12 +99,12 @@ impl Scratch {
         }
     }
 
-    /// The folder.
+    /// Returns the path of the folder.
     pub fn path(&self) -> &Path {
         &self.root
     }
 
-    /// Its lock file.
+    /// Returns the path of its lock file.
     pub fn lock(&self) -> PathBuf {
         lock_of(&self.root)
     }
@@ -167,8 +166,8 @@ fn is_lock_name(name: &str, prefix: &str) -> bool {
     })
 }
 
-/// Removes the folder of a stale lock file and the lock file. Returns how many processes used the folder,
-/// or `None` if the lock file is in use or is not one of clitape's.
+/// Removes the folder of a stale lock file and the lock file. Returns the number of processes that used the folder, or
+/// `None` if the lock file is in use or is not one of clitape's.
 pub(crate) fn clean(lock: &Path) -> Option<usize> {
     let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
     let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(lock).ok()?;
@@ -234,7 +233,7 @@ fn remove_tree(root: &Path) -> io::Result<()> {
     }
 }
 
-/// Moves a folder into `root`, under a name that nothing there has.
+/// Moves a folder into `root`, under a free name.
 fn move_up(from: &OwnedFd, name: &CString, root: &OwnedFd, moved: &mut u64) -> io::Result<()> {
     loop {
         *moved += 1;
@@ -245,7 +244,7 @@ fn move_up(from: &OwnedFd, name: &CString, root: &OwnedFd, moved: &mut u64) -> i
     }
 }
 
-/// Opens a folder, which is not a link, and lets its owner do everything with it.
+/// Opens a folder, which must not be a link, and gives its owner all rights to it.
 fn opened(at: impl AsFd, name: impl rustix::path::Arg + Copy) -> Result<OwnedFd, RustixErrno> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     #[cfg(target_os = "linux")]
@@ -256,19 +255,19 @@ fn opened(at: impl AsFd, name: impl rustix::path::Arg + Copy) -> Result<OwnedFd,
         if Mode::from_raw_mode(fstat(&place)?.st_mode).contains(Mode::RWXU) {
             return openat(&place, c".", flags, Mode::empty());
         }
-        // The file that is open has no other name that can't be a link by now.
+        // The number of the open file is used, because any other name may be a link by now.
         rustix::fs::chmod(format!("/proc/self/fd/{}", place.as_raw_fd()), Mode::RWXU)?;
         openat(&place, c".", flags, Mode::empty())
     }
     #[cfg(not(target_os = "linux"))]
     {
-        // An error means that it has to be opened as it is.
+        // An error means that the folder is opened with its present rights.
         let _ = rustix::fs::chmodat(&at, name, Mode::RWXU, AtFlags::SYMLINK_NOFOLLOW);
         openat(&at, name, flags, Mode::empty())
     }
 }
 
-/// The names in a folder.
+/// Lists the names in a folder.
 fn names(folder: &OwnedFd) -> io::Result<Vec<CString>> {
     let entries = Dir::read_from(folder)?;
     let names = entries.filter_map(|entry| match entry {
@@ -288,7 +287,7 @@ mod tests {
 
     use super::*;
 
-    /// A parent folder with one folder, whose lock file says `text`.
+    /// Makes a parent folder with one folder, whose lock file contains `text`.
     fn left(text: &str) -> tempfile::TempDir {
         let parent = tempfile::tempdir().unwrap();
         fs::create_dir_all(parent.path().join("clitape-a/home")).unwrap();
@@ -372,7 +371,7 @@ mod tests {
         symlink(&outside, root.join("a/b/link")).unwrap();
         symlink(&outside, root.join("link")).unwrap();
         let mut folder = opened(CWD, &root).unwrap();
-        // Its path is longer than any that the system takes.
+        // The path is longer than any that the system accepts.
         for _ in 0..5_000 {
             rustix::fs::mkdirat(&folder, c"d", Mode::RWXU).unwrap();
             folder = opened(&folder, c"d").unwrap();

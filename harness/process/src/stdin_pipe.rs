@@ -1,5 +1,5 @@
-//! The pipe to the stdin of another program. A thread of its own writes, because a program that does not read blocks
-//! its writer: so no caller waits for one, and the limits of time that the caller has hold.
+//! The pipe to the stdin of another program. A separate thread writes, because a program that does not read blocks its
+//! writer: so no caller waits for one, and the caller's time limits apply.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::threads::{NoMoreThreads, start};
 
-/// What is written at a time; it is dropped once the program has taken it.
+/// A piece to be written; it is dropped once the program has taken it.
 type StdinPiece = Box<dyn AsRef<[u8]> + Send>;
 
 /// The open stdin of a program.
@@ -23,23 +23,23 @@ pub struct StdinPipe {
 #[derive(Debug)]
 struct WriteQueue {
     bytes: AtomicU64,
-    /// When the program last took some of them, or the first of them came.
+    /// The time at which the program last took some of them, or the first of them came.
     progress: Mutex<Instant>,
-    /// Whether the program reads no more.
+    /// True if the program no longer reads.
     is_closed: AtomicBool,
 }
 
-/// The program has ended or closed its stdin, or the stdin was closed for it.
+/// The error of a closed stdin: the program has ended or closed it, or it was closed for the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("it reads no more")]
 pub struct StdinClosed;
 
-/// What waits for a program to read it.
+/// The bytes that wait for a program to read them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unread {
-    /// The bytes, those in the pipe of the system aside.
+    /// The number of bytes, without those in the system's pipe.
     pub bytes: u64,
-    /// How long the program has taken none of them.
+    /// The time since the program last took some of them.
     pub stuck: Duration,
 }
 
@@ -61,12 +61,12 @@ impl StdinPipe {
         Ok(Self { writer: Some(writer), queue })
     }
 
-    /// Writes bytes as soon as the program takes them, after those that were written before. Until then they are kept,
-    /// however many they are: what another program may cause is to be counted by the caller.
+    /// Writes bytes as soon as the program takes them, after those that were written before. Until then they are stored
+    /// without a limit: a caller must count those that another program causes.
     ///
     /// # Errors
     ///
-    /// [`StdinClosed`] if the program reads no more.
+    /// [`StdinClosed`] if the program no longer reads.
     pub fn write(&self, bytes: impl AsRef<[u8]> + Send + 'static) -> Result<(), StdinClosed> {
         let length = bytes.as_ref().len() as u64;
         if self.queue.bytes.fetch_add(length, Ordering::SeqCst) == 0 {
@@ -85,7 +85,7 @@ impl StdinPipe {
         self.writer = None;
     }
 
-    /// Returns what waits for the program to read it, if anything does.
+    /// Returns the bytes that wait for the program to read them; `None` if it has taken all.
     pub fn unread(&self) -> Option<Unread> {
         let bytes = self.queue.bytes.load(Ordering::SeqCst);
         // Setting a time does not panic.
@@ -102,7 +102,7 @@ impl fmt::Debug for StdinPipe {
 }
 
 impl WriteQueue {
-    /// Writes the pieces until the last sender is gone or the program reads no more.
+    /// Writes the pieces until the last sender is dropped or the program no longer reads.
     fn write(&self, mut pipe: impl Write, pieces: &Receiver<StdinPiece>) {
         for piece in pieces {
             let mut rest = (*piece).as_ref();
@@ -121,7 +121,7 @@ impl WriteQueue {
     }
 
     fn note_progress(&self) {
-        // As above.
+        // Setting a time does not panic.
         *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 }
@@ -134,7 +134,7 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(60);
 
-    /// Waits until a program has taken everything, or what is left does not change for a moment.
+    /// Waits until a program has taken everything, or the rest stays the same for a moment; returns the rest.
     fn settle(pipe: &StdinPipe) -> Option<u64> {
         let begin = Instant::now();
         while let Some(unread) = pipe.unread() {
@@ -152,7 +152,7 @@ mod tests {
         let (mut reader, writer) = io::pipe().unwrap();
         let mut pipe = StdinPipe::new(writer).unwrap();
         assert_eq!(pipe.write(vec![b'x'; 200 << 10]), Ok(()));
-        // The system keeps a part of it, which is another one on each system.
+        // The system's pipe has a part of it, whose size depends on the system.
         let waiting = settle(&pipe).expect("the pipe is full");
         assert_eq!(pipe.write(vec![b'x'; 100 << 10]), Ok(()));
         assert_eq!(settle(&pipe), Some(waiting + (100 << 10)));

@@ -1,9 +1,10 @@
-//! The process between `clitape` and a program that it runs. Its only task is to end the
-//! program and every process that it started when `clitape` ends, in whatever way that ends.
+//! The process between `clitape` and a program that it runs. Its only task is to end the program and every process that
+//! it started when `clitape` ends, for any reason.
 //!
-//! It has a session of its own, so that no program under it is in the session of the user's terminal. It reaps what
-//! loses its parent (`PR_SET_CHILD_SUBREAPER`), so that a process that left its group and session is still found below it. The program has the pipes of `clitape` itself: its output
-//! does not pass through here. Where `clitape` asks for it, the program is confined.
+//! It has a separate session, so that no program under it is in the session of the user's terminal. It reaps orphans
+//! (`PR_SET_CHILD_SUBREAPER`), so that a process that left its group and session is still found below it. The program
+//! has the pipes of `clitape` itself: its output does not pass through here. If `clitape` asks for it, the program is
+//! confined.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -29,7 +30,7 @@ use super::processes::{end_descendants, exit_status, zombies};
 use super::scratch::clean;
 use crate::threads;
 
-/// How long the removal of a folder is retried while its processes end.
+/// The time for which the removal of a folder is retried while its processes end.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The time between two tries.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -39,7 +40,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 pub fn supervise(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     match serve(arguments) {
         Ok(()) => ExitCode::SUCCESS,
-        // A person has called it by hand, or stdin is not a connection.
+        // A person has called this by hand, or stdin is not a connection.
         Err(_) => ExitCode::from(2),
     }
 }
@@ -108,7 +109,7 @@ fn serve(mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
 }
 
 /// Leaves the session of the user's terminal and closes the files that the shell passed on, so that no program that is
-/// started here has the terminal: neither as `/dev/tty` nor as an open file.
+/// started here has the terminal, neither as `/dev/tty` nor as an open file.
 fn leave_terminal() -> io::Result<()> {
     setsid()?;
     let names = std::fs::read_dir("/proc/self/fd")?.flatten().map(|entry| entry.file_name());
@@ -124,7 +125,7 @@ fn leave_terminal() -> io::Result<()> {
 struct StartedProgram {
     pid: Pid,
     confined: Option<Confinement>,
-    /// The socket that takes its connections to the scripted model, if it has a network of its own.
+    /// The socket that takes its connections to the scripted model, if it has a separate network.
     listener: Option<OwnedFd>,
 }
 
@@ -185,9 +186,8 @@ fn line(answer: &SupervisorAnswer) -> Vec<u8> {
     line
 }
 
-/// Waits for the program and reports how it ended. Until then this reaps the orphans that became
-/// children of this process, as the system's first process would do. The program itself is not reaped, so
-/// that the system does not reuse its id.
+/// Waits for the program and reports its exit. Until then this reaps the orphans that became children of this process,
+/// as the system's first process would do. The program itself is not reaped, so that the system does not reuse its id.
 fn watch(pid: Pid, control: &mut UnixStream) {
     let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
     loop {

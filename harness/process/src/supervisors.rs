@@ -1,8 +1,8 @@
-//! The supervisors that this process has started, and the end of what they can't end: a program may stop or kill the
-//! process above it.
+//! The supervisors that this process has started, and the end of the processes that they can't end, because a program
+//! may stop or kill the process above it.
 //!
-//! This process is a subreaper once it has a supervisor: what is below one that was killed becomes its child. All other
-//! children of it are supervisors, so that such an orphan is known by not being one.
+//! This process is a subreaper once it has a supervisor: the processes below a killed supervisor become its children.
+//! All other children of it are supervisors, so that a child that is not one is such an orphan.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -21,16 +21,16 @@ const GRACE: Duration = Duration::from_millis(250);
 /// The time between two checks whether it has ended.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// The ids of the supervisors that run. A thread that starts one, or lists orphans, has it, so that no new supervisor is
-/// taken for an orphan.
+/// The ids of the running supervisors. A thread that starts one, or lists orphans, holds the lock, so that no new
+/// supervisor is taken for an orphan.
 static SUPERVISORS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
 fn supervisors() -> MutexGuard<'static, BTreeSet<i32>> {
-    // A set of numbers is whole after any panic.
+    // The set is valid after any panic.
     SUPERVISORS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A supervisor. Dropping this ends it and all that is below it; it must have been asked to end before.
+/// A supervisor. Dropping it ends it and all processes below it; it must have been asked to end before.
 pub(super) struct Supervisor(Child);
 
 impl Supervisor {
@@ -42,7 +42,7 @@ impl Supervisor {
         Ok(Self(child))
     }
 
-    /// The process and its pipes.
+    /// Returns the process and its pipes.
     pub(super) fn child(&mut self) -> &mut Child {
         &mut self.0
     }
@@ -66,7 +66,7 @@ impl Drop for Supervisor {
         };
         supervisors().remove(&id);
         if !has_ended_all {
-            // Another thread may end the command meanwhile, and waits for no more than a list.
+            // Another thread may end the command meanwhile, and waits only for a list.
             end(|| orphans(&supervisors()), || reap(&supervisors()), PATIENCE);
         }
     }
@@ -77,13 +77,13 @@ fn id(child: &Child) -> i32 {
     child.id().cast_signed()
 }
 
-/// The processes below this one that no supervisor has any more.
+/// Returns the processes below this one that have lost their supervisor.
 fn orphans(supervisors: &BTreeSet<i32>) -> Vec<Pid> {
     let all = descendants_by_child(nix::unistd::getpid().as_raw()).into_iter();
     all.filter(|(_, child)| !supervisors.contains(child)).map(|(pid, _)| pid).collect()
 }
 
-/// Removes the orphans that have ended. Those that have not are found by their parent.
+/// Removes the orphans that have ended, and always returns true: [`orphans`] finds those that have not.
 fn reap(supervisors: &BTreeSet<i32>) -> bool {
     for pid in zombies().into_iter().filter(|pid| !supervisors.contains(&pid.as_raw())) {
         // An error means that it was reaped already.
@@ -92,8 +92,8 @@ fn reap(supervisors: &BTreeSet<i32>) -> bool {
     true
 }
 
-/// Ends all programs that run, within `limit`, in a process that exits next: no program is started any more. The supervisors
-/// remove the folders of the programs once this process is gone.
+/// Ends all running programs, within `limit`, in a process that exits next: no other program can be started. The
+/// supervisors remove the folders of the programs once this process has ended.
 pub fn end_programs(limit: Duration) {
     let supervisors = supervisors();
     let programs = || {

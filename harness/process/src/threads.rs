@@ -1,7 +1,8 @@
-//! Starts threads, each of them here: the system may let no more start, as it does under a limit of processes in CI.
+//! Starts every thread of clitape, because the system may let no more start, as under a limit of processes in CI.
 //!
-//! No caller waits for the end of a server or a reader on a thread of its own. When it panics, the command would wait for
-//! ever for the thread's next act. The owner of such a [`HelperThread`] asks [`HelperThread::check`] wherever it waits.
+//! No caller waits for the end of a server or a reader on a separate thread. If it panics, the command would wait for
+//! ever for the thread's next act. The owner of such a [`HelperThread`] therefore calls [`HelperThread::check`]
+//! wherever it waits.
 
 use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
 use std::time::Duration;
@@ -11,7 +12,7 @@ use tokio::runtime::Runtime;
 use crate::error::ProcessError;
 pub use crate::error::{NoMoreThreads, ThreadDied};
 
-/// How long the thread that looks up names is kept: longer than any command runs.
+/// The time for which the thread that looks up names is kept: longer than any command runs.
 const FOR_EVER: Duration = Duration::from_secs(1_000_000_000);
 
 /// Starts a thread. Its owner need not wait for it.
@@ -38,8 +39,8 @@ pub fn start_in<'scope, T: Send + 'scope>(
     Builder::new().spawn_scoped(scope, work).map_err(|_| NoMoreThreads)
 }
 
-/// Starts threads of a scope that do the same work, at most `count` and as many as the system lets start. The work that
-/// they share must be done without them, too.
+/// Starts threads of a scope that do the same work, at most `count` and as many as the system lets start. The shared
+/// work must be completed without them, too.
 pub fn start_some<'scope, T: Send + 'scope, F: FnOnce() -> T + Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     count: usize,
@@ -48,8 +49,8 @@ pub fn start_some<'scope, T: Send + 'scope, F: FnOnce() -> T + Send + 'scope>(
     (0..count).map_while(|_| start_in(scope, work()).ok()).collect()
 }
 
-/// Makes a runtime with the one further thread that it needs, which looks up the addresses of servers. Tokio would panic
-/// later where the system lets no more start.
+/// Makes a runtime with the one further thread that it needs, which looks up the addresses of servers. Tokio would
+/// panic later if the system lets no more start.
 ///
 /// # Errors
 ///
@@ -58,13 +59,13 @@ pub fn client_runtime() -> Result<Runtime, ProcessError> {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let runtime =
         builder.enable_all().max_blocking_threads(1).thread_keep_alive(FOR_EVER).build()?;
-    // The first one shows that there may be another; a panic in it has been printed.
+    // A first thread shows that another can start; a panic in it has been printed.
     let _ = start("lookup", || ())?.join();
     runtime.spawn_blocking(|| ());
     Ok(runtime)
 }
 
-/// A thread that goes on until its owner ends its work and drops this.
+/// A thread that runs until its owner ends its work and drops this.
 #[derive(Debug)]
 pub struct HelperThread {
     name: &'static str,

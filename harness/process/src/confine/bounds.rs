@@ -22,13 +22,13 @@ pub(super) const SYSTEM: [&str; 15] = [
     "/sys",
     "/nix/store",
     "/gnu/store",
-    // The folder has a socket by which any program can have names looked up.
+    // The folder has a socket through which any program can have names looked up.
     "/run/systemd/resolve/resolv.conf",
     "/run/systemd/resolve/stub-resolv.conf",
     "/run/current-system",
 ];
-/// Devices without data of a user. No terminal is one of them, because what is written to a terminal, or put into its
-/// input, would reach the user's.
+/// The devices without data of a user. Terminals are left out, because output to a terminal, or input put into it,
+/// would reach the user's.
 #[cfg(target_os = "linux")]
 pub(super) const DEVICES: [&str; 5] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
@@ -43,7 +43,7 @@ pub enum ConfineBy {
 }
 
 impl ConfineBy {
-    /// The ways to try, the best one first.
+    /// Returns the ways to try, the best one first.
     #[cfg(target_os = "linux")]
     pub(crate) fn ways(self) -> &'static [Confinement] {
         match self {
@@ -64,7 +64,7 @@ pub enum NotConfined {
          to let it do whatever you can"
     )]
     NoLandlock,
-    /// There is no `bwrap`.
+    /// The program `bwrap` is missing.
     #[error(
         "the CLI can't be confined by bubblewrap: there is no `bwrap` on PATH; install the package \
          bubblewrap, or use `--confine auto`, or `--confine none` to let it do whatever you can"
@@ -91,7 +91,7 @@ pub struct Bounds {
     pub(crate) read: Vec<PathBuf>,
     /// Folders in which it may read, write and execute everything.
     pub(crate) write: Vec<PathBuf>,
-    /// The TCP port that it may connect to; none without one.
+    /// The TCP port that it may connect to; `None` forbids all.
     pub(crate) port: Option<u16>,
     /// The way in which it is confined.
     pub(crate) by: ConfineBy,
@@ -100,7 +100,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// The bounds of the CLI `program`, which runs in the temporary folder `root` and asks a model at `port`.
+    /// Makes the bounds of the CLI `program`, which runs in the temporary folder `root` and asks a model at `port`.
     pub fn new(
         program: &Path,
         root: &Path,
@@ -119,8 +119,8 @@ impl Bounds {
         }
         let real = |path: &PathBuf| path.canonicalize().unwrap_or(path.clone());
         let (home, temporary) = (host.home.as_ref().map(real), real(&host.temporary));
-        // The CLI must not read the user's home folder or the folder for temporary files. If a program
-        // is directly in one of them, the CLI may read the program and not the folder.
+        // The CLI must not read the user's home folder or the folder for temporary files. If a program is directly in
+        // one of them, the CLI may read the program but not the folder.
         read.retain(|path| {
             path != Path::new("/")
                 && !temporary.starts_with(path)
@@ -132,11 +132,11 @@ impl Bounds {
     }
 }
 
-/// A place of the machine's file tree that a confined program sees, at the same path.
+/// A path of the machine's file tree that a confined program sees unchanged.
 #[cfg(target_os = "linux")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum VisiblePath {
-    /// A file, or a folder with all in it; `real` is the path without links.
+    /// A file, or a folder with its content; `real` is the path without links.
     Files { path: PathBuf, real: PathBuf },
     /// A link to a file that the program may read, because it looks for files beside the target.
     Link { path: PathBuf, target: PathBuf },
@@ -144,8 +144,8 @@ pub(super) enum VisiblePath {
 
 #[cfg(target_os = "linux")]
 impl Bounds {
-    /// Returns the places that the program may read or write, the system's first and the written ones last. A path
-    /// that does not exist has none, and neither has one in another place.
+    /// Returns the paths that the program may read or write, the system's first and the writable ones last. Missing
+    /// paths are left out, and so are those inside another one.
     pub(super) fn places(&self) -> Vec<VisiblePath> {
         let mut places: Vec<VisiblePath> = Vec::new();
         let mut bound: Vec<&Path> = Vec::new();
@@ -167,8 +167,8 @@ impl Bounds {
     }
 }
 
-/// The files that a program may read of itself: the program, before and after its links are followed, and the modules
-/// that were installed with it, or its package. What else is in its folder may be a person's, such as a project.
+/// Returns the files of its own that a program may read: the program, before and after its links are followed, and the
+/// modules that were installed with it, or its package. Other files in its folder may be a person's, such as a project.
 fn places(program: &Path) -> Vec<PathBuf> {
     let mut places = Vec::new();
     let names = [Some(program.to_owned()), program.canonicalize().ok()];
@@ -181,7 +181,7 @@ fn places(program: &Path) -> Vec<PathBuf> {
     places
 }
 
-/// Whether a folder is the unpacked package of the CLI.
+/// Returns whether a folder is the unpacked package of the CLI.
 fn is_package(folder: &Path) -> bool {
     let text = std::fs::read(folder.join("package.json")).unwrap_or_default();
     let package: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();

@@ -1,14 +1,14 @@
-//! Starts a program that is confined: by a process that confines itself and then executes it.
+//! Starts a confined program: a process confines itself, and then executes the program.
 //!
-//! The supervisor starts `clitape` ([`enter`]), by itself or in the sandbox that `bwrap` makes, with a connection as
-//! its stdin. That process reports that it runs, and gets an order. It takes on the layers of the order and executes
-//! the program, so that the exit, the pipes, the process group and the signals are those of the program.
+//! The supervisor starts `clitape` ([`enter`]), directly or in the sandbox that `bwrap` makes, with a connection as its
+//! stdin. That process reports that it runs, and gets an order. It takes on the layers of the order and executes the
+//! program, so that the exit, the pipes, the process group and the signals are those of the program.
 //!
 //! `bwrap` starts a program and waits for it. A waiting `bwrap` would turn a signal that ends the program into an exit
 //! code, and would keep the program's pipes open. So the supervisor kills `bwrap` before it gives the order and, as a
 //! subreaper, becomes the parent of the process in the sandbox. On a system without Landlock, the sandbox shows the
-//! program the files of the system and its own, lets it write only its temporary folder, and has a network of its own;
-//! the process ids are those of the machine.
+//! program the files of the system and its own, lets it write only its temporary folder, and gives it a separate
+//! network; the process ids are those of the machine.
 
 use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
@@ -40,20 +40,20 @@ use super::bounds::{Bounds, DEVICES, NotConfined, SYSTEM, VisiblePath};
 use super::{namespaces, syscalls};
 use crate::threads::NoMoreThreads;
 
-/// How long `bwrap` may take to make the sandbox, and the process to become the program.
+/// The time that `bwrap` may take to make the sandbox, and the process to become the program.
 const PATIENCE: Duration = Duration::from_secs(7);
-/// The bytes that are kept of the output of a `bwrap` that fails.
+/// The number of bytes that are kept of the output of a failed `bwrap`.
 const KEPT_OUTPUT: u64 = 500;
 
-/// The layers of confinement that the process takes on by itself. A filter of system calls, where the system has one,
-/// and the loss of all capabilities belong to each.
+/// The layers of confinement that the process takes on by itself. Each includes a filter of system calls, if the system
+/// supports one, and the loss of all capabilities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Layers {
-    /// Namespaces of its own, and Landlock.
+    /// Separate namespaces, and Landlock.
     NamespacesAndLandlock,
     /// Landlock; the system does not let a user make namespaces.
     Landlock,
-    /// None, because the process is in the sandbox of bubblewrap.
+    /// No layer, because the process is in the sandbox of bubblewrap.
     InSandbox,
 }
 
@@ -62,9 +62,10 @@ enum Layers {
 enum EnterReport {
     /// The process runs and has this id.
     Ready(i32),
-    /// The file that comes with this message waits for connections to the scripted model in the process's own network.
+    /// The file that comes with this message accepts connections to the scripted model in the process's separate
+    /// network.
     Listening,
-    /// The system does not let it make namespaces of its own.
+    /// The system does not let it make namespaces.
     NoNamespaces,
     /// The kernel does not offer Landlock.
     NoLandlock,
@@ -88,11 +89,11 @@ struct Order {
 /// The reason why a confined program does not run.
 #[derive(Debug)]
 pub(crate) enum EnterFailure {
-    /// It can't be confined.
+    /// The program can't be confined.
     NotConfined(NotConfined),
-    /// The process that confines it failed; this is its output, or what it did not do.
+    /// The process that confines it failed; its output, or the step that it did not do.
     Process(String),
-    /// It can't be started.
+    /// The program can't be started.
     Io(io::Error),
 }
 
@@ -102,15 +103,15 @@ impl From<io::Error> for EnterFailure {
     }
 }
 
-/// A confined program that runs.
+/// A running program that is confined.
 pub(crate) struct Confined {
     pub(crate) pid: Pid,
-    /// The listening socket that takes the scripted model's connections, if the program has a network of its own.
+    /// The listening socket that takes the scripted model's connections, if the program has a separate network.
     pub(crate) listener: Option<OwnedFd>,
 }
 
 /// Starts a program that is confined in one way, in its own process group, with the stdout and stderr of this process.
-/// The program becomes a child of this process, which has to be a subreaper.
+/// The program becomes a child of this process, which must be a subreaper.
 pub(crate) fn start(
     way: Confinement,
     program: &OsStr,
@@ -148,7 +149,7 @@ fn inherited<F: AsFd>(file: io::Result<F>) -> io::Result<F> {
     Ok(file)
 }
 
-/// How an attempt to start a program ended.
+/// The end of an attempt to start a program.
 enum EnterOutcome {
     Started(Confined),
     NoNamespaces,
@@ -178,7 +179,7 @@ struct EnterRequest<'a> {
 }
 
 impl EnterRequest<'_> {
-    /// Starts the program, by `wrapper` if there is one.
+    /// Starts the program, through `wrapper` if there is one.
     fn start(
         &self,
         wrapper: Option<Command>,
@@ -282,7 +283,7 @@ fn line(message: &impl Serialize) -> io::Result<Vec<u8>> {
 pub fn enter(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     match become_program(arguments) {
         Ok(never) => match never {},
-        // The supervisor got the reason, or a person has called it by hand.
+        // The supervisor got the reason, or a person has called this by hand.
         Err(_) => ExitCode::from(2),
     }
 }
@@ -326,7 +327,7 @@ fn confine(order: &Order, control: &UnixStream) -> Result<(), EnterReport> {
     if *layers != Layers::InSandbox && !restrict_by_landlock(bounds) {
         return Err(EnterReport::NoLandlock);
     }
-    // A system without such filters has the other layers.
+    // A system without such filters still has the other layers.
     syscalls::restrict();
     Ok(())
 }

@@ -1,14 +1,14 @@
-//! Gives this process namespaces of its own: a file tree that has the files that a confined program may use and no others,
-//! and a network that has its own loopback device alone.
+//! Moves this process into separate namespaces: a file tree with only the files that a confined program may use, and a
+//! network with only a loopback device.
 //!
-//! Landlock alone leaves the whole tree in sight: a program may look at any file, change the mode, the times and the
-//! attributes of the user's files, and speak to programs by their sockets. In a tree of its own these files do not
-//! exist, and what it may only read is mounted read-only. Landlock's rule for connections names a port and no address, so
+//! Landlock alone leaves the whole tree visible: a program may look at any file, change the mode, the times and the
+//! attributes of the user's files, and talk to programs through their sockets. In a separate tree these files do not
+//! exist, and read-only files are mounted read-only. Landlock's rule for connections names a port and no address, so
 //! that the port of the scripted model on any other machine could be reached, too.
 //!
-//! A supervisor moves into such namespaces as well ([`isolate`]) where the program under it is a gateway with a network of
-//! its own. Programs of the machine that are reached by a file, and that would look up names or start programs for others
-//! in the machine's network, are covered by the caller.
+//! A supervisor moves into such namespaces as well ([`isolate`]) if the program under it is a gateway with a separate
+//! network. The caller covers the files through which the program could reach programs of the machine that would look
+//! up names or start programs in the machine's network.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -36,7 +36,7 @@ use super::super::isolation::{Isolation, PassingReader, SocketKind, pass};
 use super::bounds::{Bounds, DEVICES, VisiblePath};
 use crate::threads;
 
-/// The folder that has the machine's tree while the new one is made.
+/// The folder with the machine's tree while the new one is made.
 const OLD: &str = "/old";
 /// The links in `/dev` that programs expect.
 const DEVICE_LINKS: [(&str, &str); 4] = [
@@ -46,11 +46,11 @@ const DEVICE_LINKS: [(&str, &str); 4] = [
     ("/proc/self/fd/2", "/dev/stder"),
 ];
 
-/// Moves this process, which must have one thread, into namespaces of its own. The current folder stays the same.
+/// Moves this process, which must have one thread, into separate namespaces. The current folder stays the same.
 ///
 /// # Errors
 ///
-/// An error if the system does not let it. The process is then of no further use, because it may be half-way.
+/// An error if the system does not allow it. The process is then unusable, because it may be in between.
 pub(super) fn enter_tree(bounds: &Bounds) -> io::Result<()> {
     let current = std::env::current_dir()?;
     let devices =
@@ -76,7 +76,7 @@ pub(super) fn enter_tree(bounds: &Bounds) -> io::Result<()> {
     start_loopback()
 }
 
-/// Gives this process a tree of mounts and `more` namespaces of its own, in which its user and group are the same as
+/// Gives this process a separate tree of mounts and the namespaces `more`, in which its user and group are the same as
 /// before.
 fn enter_namespaces(more: CloneFlags) -> io::Result<()> {
     let (user, group) = (getuid(), getgid());
@@ -144,7 +144,7 @@ fn make(place: &VisiblePath) -> io::Result<()> {
     }
 }
 
-/// Makes every mount read-only but those in the folders `written`.
+/// Makes every mount read-only except for those in the folders `written`.
 fn make_read_only(written: &[PathBuf]) -> io::Result<()> {
     let table = fs::read("/proc/self/mountinfo")?;
     // Of two mounts at one path, the later one covers the other.
@@ -164,8 +164,7 @@ fn make_read_only(written: &[PathBuf]) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads a line of `/proc/self/mountinfo`: the path of a mount, and the flags that a user namespace must not take away
-/// from it.
+/// Reads a line of `/proc/self/mountinfo`: the path of a mount, and the flags that a user namespace must not remove.
 fn mounted(line: &[u8]) -> Option<(PathBuf, MsFlags)> {
     let mut fields = line.split(|&byte| byte == b' ');
     let (path, options) = (fields.nth(4)?, fields.next()?);
@@ -178,7 +177,7 @@ fn mounted(line: &[u8]) -> Option<(PathBuf, MsFlags)> {
     Some((PathBuf::from(OsString::from_vec(unescaped(path))), flags.collect()))
 }
 
-/// Replaces `\040` and the like, which stand for a blank, a tab, a line feed and a backslash.
+/// Decodes `\040` and the like, which encode a blank, a tab, a line feed and a backslash.
 fn unescaped(text: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut rest = text;
@@ -191,13 +190,13 @@ fn unescaped(text: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Mounts without a file system of its own: a bind mount, or another setting of a mount.
+/// Makes a mount without a file system: a bind mount, or a change of a mount's flags.
 fn bind(from: Option<&Path>, to: &Path, flags: MsFlags) -> io::Result<()> {
     Ok(mount(from, to, None::<&str>, flags, None::<&str>)?)
 }
 
-/// The capabilities that a root in the namespaces keeps: those that the files and processes of its own need, and the
-/// ports below 1024. None of them leads out of the namespaces.
+/// The capabilities that a root in the namespaces keeps: those for its own files and processes, and for the ports below
+/// 1024. None of them reaches out of the namespaces.
 const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::DAC_READ_SEARCH)
@@ -206,12 +205,12 @@ const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::KILL)
     .union(CapabilitySet::NET_BIND_SERVICE);
 
-/// Moves this process, which must have one thread, into the namespaces. `opened` gets each socket that the caller's side
-/// needs.
+/// Moves this process, which must have one thread, into the namespaces. `opened` gets each socket that the caller's
+/// side needs.
 ///
 /// # Errors
 ///
-/// An error if the system does not let it. The process is then of no further use, because it may be half-way.
+/// An error if the system does not allow it. The process is then unusable, because it may be in between.
 pub(crate) fn isolate(
     isolation: &Isolation,
     mut opened: impl FnMut(SocketKind, &dyn AsFd) -> io::Result<()>,
@@ -240,7 +239,7 @@ pub(crate) fn isolate(
     keep_capabilities(KEPT)
 }
 
-/// Gives up all capabilities but these, in this process and in all that it starts.
+/// Gives up all other capabilities, in this process and in all that it starts.
 pub(super) fn keep_capabilities(kept: CapabilitySet) -> io::Result<()> {
     set_no_new_privs(true)?;
     let has = capabilities(None)?;
@@ -250,7 +249,7 @@ pub(super) fn keep_capabilities(kept: CapabilitySet) -> io::Result<()> {
     Ok(set_capabilities(None, sets)?)
 }
 
-/// Answers each byte with a socket of this network: of IPv4 for 0, and of IPv6 for 1. Ends with the connection.
+/// Answers each byte with a socket of this network: of IPv4 for 0, and of IPv6 for 1. It ends with the connection.
 fn hand_out(caller: UnixStream) {
     use std::io::Read as _;
 
@@ -307,7 +306,7 @@ mod tests {
             let (far, _) = server.accept().unwrap();
             assert_eq!(near.local_addr().unwrap(), far.peer_addr().unwrap());
         }
-        // A port that is bound and not listened on refuses, and stays so whatever the processes of other tests inherit.
+        // A bound port without a listener refuses connections, whatever the processes of other tests inherit.
         let closed =
             socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)
                 .unwrap();

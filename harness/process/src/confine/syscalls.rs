@@ -1,9 +1,9 @@
-//! A filter for the system calls that neither Landlock nor a file tree covers: sockets other than TCP and Unix,
-//! ways to connect that Landlock's rule for TCP does not see, memory and keys that outlive the processes, other
-//! processes, and input that is put into a terminal.
+//! A filter for the system calls that neither Landlock nor a file tree covers: sockets other than TCP and Unix, ways to
+//! connect that Landlock's rule for TCP misses, memory and keys that outlive the processes, other processes, and input
+//! that is put into a terminal.
 //!
-//! A refused call fails with `EPERM`. A program for another instruction set, such as a 32-bit one, is killed,
-//! because its calls have other numbers.
+//! A refused call fails with `EPERM`. A program for another instruction set, such as a 32-bit one, is killed, because
+//! its calls have other numbers.
 
 use std::collections::BTreeMap;
 
@@ -13,16 +13,16 @@ use seccompiler::{
     SeccompCondition, SeccompFilter, SeccompRule, TargetArch, sock_filter,
 };
 
-/// `open_tree_attr` of Linux 6.15, on every architecture.
+/// The call `open_tree_attr` of Linux 6.15, on every architecture.
 const OPEN_TREE_ATTR: c_long = 467;
 
-/// System calls that are refused whatever their arguments are.
+/// The system calls that are refused with any arguments.
 const REFUSED: [c_long; 43] = [
-    // Its requests make sockets and connect without a system call of their own.
+    // Its requests make sockets and connect without a separate system call.
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
-    // System V memory, queues and semaphores, and POSIX queues, outlive the processes that make them.
+    // The shared memory, queues and semaphores of System V, and POSIX queues, outlive the processes that make them.
     libc::SYS_shmget,
     libc::SYS_shmat,
     libc::SYS_shmctl,
@@ -69,7 +69,7 @@ const REFUSED: [c_long; 43] = [
     libc::SYS_quotactl,
 ];
 
-/// System calls whose first argument is a process.
+/// The system calls whose first argument is a process.
 const OF_A_PROCESS: [c_long; 7] = [
     libc::SYS_prlimit64,
     libc::SYS_migrate_pages,
@@ -80,7 +80,7 @@ const OF_A_PROCESS: [c_long; 7] = [
     libc::SYS_sched_setscheduler,
 ];
 
-/// The bits of a socket's type that are no flags (`SOCK_TYPE_MASK` of the kernel).
+/// The bits of a socket's type besides its flags (`SOCK_TYPE_MASK` of the kernel).
 const SOCKET_TYPE: u64 = 0xf;
 
 /// Filters the system calls of this process and of those that it starts. Returns whether the system can do that.
@@ -94,7 +94,7 @@ fn filter(arch: TargetArch) -> Result<BpfProgram, BackendError> {
         REFUSED.iter().map(|&call| (call, Vec::new())).collect();
     rules.insert(libc::SYS_socket, sockets()?);
     rules.insert(libc::SYS_socketpair, vec![rule(&[(0, SeccompCmpOp::Ne, libc::AF_UNIX)])?]);
-    // TCP Fast Open connects when it sends, which Landlock's rule for connections does not see.
+    // TCP Fast Open connects when it sends, which Landlock's rule for connections misses.
     for (call, flags) in [(libc::SYS_sendto, 3), (libc::SYS_sendmsg, 2), (libc::SYS_sendmmsg, 3)] {
         rules.insert(call, vec![rule(&[has(flags, libc::MSG_FASTOPEN)])?]);
     }
@@ -107,7 +107,7 @@ fn filter(arch: TargetArch) -> Result<BpfProgram, BackendError> {
     for call in OF_A_PROCESS {
         rules.insert(call, vec![rule(&[(0, SeccompCmpOp::Ne, 0)])?]);
     }
-    // The same of a process, a group or a user.
+    // The priorities of a process, a group or a user.
     for (call, process) in [(libc::SYS_setpriority, 0), (libc::SYS_ioprio_set, 1)] {
         let others = [(0, SeccompCmpOp::Ne, process), (1, SeccompCmpOp::Ne, 0)];
         rules.insert(
@@ -121,7 +121,7 @@ fn filter(arch: TargetArch) -> Result<BpfProgram, BackendError> {
     Ok(X32.into_iter().filter(|_| arch == TargetArch::x86_64).chain(program).collect())
 }
 
-/// Instructions in front of the filter on x86-64: a call of the x32 ABI has another number and passes the filter's
+/// The instructions in front of the filter on x86-64: a call of the x32 ABI has another number and passes the filter's
 /// rules, so it fails as on a kernel without that ABI.
 const X32: [sock_filter; 3] = [
     // Loads the number of the call.
@@ -153,7 +153,7 @@ fn has(argument: u8, flag: i32) -> Condition {
     (argument, SeccompCmpOp::MaskedEq(u64::from(flag.unsigned_abs())), flag)
 }
 
-/// An argument's number, how it is compared, and with what.
+/// The number of an argument, the comparison, and the value to compare it with.
 type Condition = (u8, SeccompCmpOp, i32);
 
 /// Returns the rule that matches a call if all conditions are true.
