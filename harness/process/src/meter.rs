@@ -110,8 +110,8 @@ pub struct Work {
 }
 
 impl Work {
-    /// Reads the work of one process from its `/proc/PID/stat`. The program's name may contain blanks and parentheses, so
-    /// this reads the fields after the last parenthesis.
+    /// Reads the work of one process from its `/proc/PID/stat`. The program's name may contain blanks and parentheses,
+    /// so this reads the fields after the last parenthesis.
     #[cfg(any(target_os = "linux", test))]
     pub(super) fn parse(stat: &str) -> Option<Self> {
         let (_, rest) = stat.rsplit_once(") ")?;

@@ -1,7 +1,8 @@
-//! The one table of rules: what each one demands, of whom, and on which recordings it can be broken.
+//! The one table of rules: the demand of each, the subjects that must keep it, and the recordings in which it can be
+//! broken.
 //!
-//! `docs/invariants.md` and `docs/subject-rules.md` are made from it, and `tests/history.rs` adds which bugs of the past each
-//! rule convicts. A new rule is a row here, a check in the file of its part, and a test.
+//! `docs/invariants.md` and `docs/subject-rules.md` are made from it, and `tests/history.rs` adds which bugs of the
+//! past each rule convicts. A new rule is a row here, a check in the file of its part, and a test.
 //!
 //! The stake of a rule is the content that a replay must have so that the rule can be broken in it.
 
@@ -138,8 +139,8 @@ macro_rules! rules {
     (@check) => { None };
 }
 
-// A kind, and after the stroke that of a subject of others; in brackets the stricter check of clitape's own gateway, before the
-// check of all others; what is demanded; where it is at stake; what it needs.
+// A kind, and after the stroke that of a subject of others; in brackets the stricter check of clitape's own gateway,
+// before the check of all others; the demand; the stake; the needs.
 rules! {
     SubjectDied, run::died,
         "The subject does not end by itself.",

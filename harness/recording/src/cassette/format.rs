@@ -139,11 +139,11 @@ pub struct Tick {
 /// The event of a [`Tick`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TickKind {
-    /// `"o"`: a read brought this many bytes of stdout.
+    /// A read of this many bytes of stdout: `"o"`.
     Out(u64),
-    /// `"e"`: a read brought this many bytes of stderr.
+    /// A read of this many bytes of stderr: `"e"`.
     Err(u64),
-    /// `"i"`: a line of `stdin.jsonl` was written.
+    /// A write of a line of `stdin.jsonl`: `"i"`.
     In {
         /// The number of the line, from 1.
         line: u64,
@@ -151,9 +151,9 @@ pub enum TickKind {
         /// the same in every recording and never falls; absent in older cassettes.
         offset: Option<u64>,
     },
-    /// `"m"`: a marker.
+    /// A marker: `"m"`.
     Marker(String),
-    /// `"x"`: the CLI ended.
+    /// The end of the CLI: `"x"`.
     Exit(Exit),
 }
 
