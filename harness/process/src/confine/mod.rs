@@ -1,10 +1,10 @@
 //! Confines a recorded CLI: it can read the system and its own files, write its temporary folder, and connect to the
 //! scripted model.
 //!
-//! [`enter()`] is the process that confines itself and then becomes the CLI. It takes on Landlock, together with separate
-//! [`namespaces`] if the system lets a user make them: a file tree without the user's files, and a network without the
-//! machine's. Without Landlock, bubblewrap makes the namespaces. Both ways have a filter of [`syscalls`] and no
-//! capabilities. SECURITY.md lists the refusals and the remaining risks of each way.
+//! [`enter()`] is the process that confines itself and then becomes the CLI. It takes on Landlock, together with
+//! separate [`namespaces`] if the system lets a user make them: a file tree without the user's files, and a network
+//! without the machine's. Without Landlock, bubblewrap makes the namespaces. Both ways have a filter of [`syscalls`]
+//! and no capabilities. SECURITY.md lists the refusals and the remaining risks of each way.
 
 mod bounds;
 #[cfg(target_os = "linux")]
