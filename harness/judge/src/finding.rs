@@ -522,7 +522,7 @@ finding_kinds! {
     ScenarioUnusable = "WS001" "scenario-unusable",
     /// A folder or link in `scenarios/` or `cassettes/` that can't be what stands there.
     Stray = "WS002" "stray",
-    /// What a writer of a cassette left when it was ended.
+    /// The unfinished files of an interrupted writer of a cassette.
     Leftover = "WS003" "leftover",
     /// A fault of the chat's server that no call gets.
     FaultNeverMet = "CK001" "fault-never-met",
