@@ -1,4 +1,5 @@
-//! What a person must see of a run whose agent's side has a fault, and which invariants do not apply to it.
+//! The parts of a run that a person must see although the agent's side has a fault, and the invariants that do not
+//! apply to it.
 //!
 //! The replay with the fault is held against the canonical replay of the recorded bytes, and against the bytes that
 //! came: `serde_json` says which records of these are whole, so that the parser need not be believed.
@@ -72,7 +73,7 @@ fn exempt(kind: AgentFaultKind) -> &'static [FindingKind] {
     EXEMPT.iter().find(|(of, ..)| *of == kind).map_or(&[], |(_, kinds, _)| kinds)
 }
 
-/// Whether an invariant does not apply to a run with a fault; all others do.
+/// Returns whether an invariant does not apply to a run with a fault.
 ///
 /// A callback that a scenario lets hang may come behind the end of an output that is cut off.
 pub(super) fn is_exempt(fault: AgentFault, rule: FindingKind, run: &RunSpec) -> bool {
@@ -80,7 +81,7 @@ pub(super) fn is_exempt(fault: AgentFault, rule: FindingKind, run: &RunSpec) -> 
     exempt(fault.kind).contains(&rule) || is_cut && rule == FindingKind::CallbackFailed
 }
 
-/// How a replay with a fault shows a person something else than it must.
+/// The way in which a replay with a fault shows a person too little, or something else.
 pub(super) enum Unseen<'a> {
     /// A lane is not what it must be.
     Lane(Lane, Divergence, TraceDiff<'a>),
@@ -124,8 +125,8 @@ impl<'a> FaultyRun<'a> {
         })
     }
 
-    /// Whether a record comes twice in a run whose whole messages contradict their pieces: nothing says then that the
-    /// second one says the same again.
+    /// Returns whether a record comes twice in a run whose whole messages contradict their pieces: the second one may
+    /// then differ from the first.
     fn is_contradicted_twice(&self) -> bool {
         let is_mismatch = |entry: &Entry| entry.text("code") == "text-mismatch";
         self.fault.kind == AgentFaultKind::Twice && self.base.lane(Lane::Lifecycle).any(is_mismatch)
@@ -299,12 +300,12 @@ fn ends(replay: &Replay) -> BTreeMap<u64, &Entry> {
     ends.map(|entry| (entry.turn(), entry)).collect()
 }
 
-/// Whether two ends say the same; their numbers on the bus aside.
+/// Returns whether two ends are equal but for their numbers on the bus.
 fn same_end(one: &Entry, two: &Entry) -> bool {
     ["phase", "text", "error"].iter().all(|key| one.field(key) == two.field(key))
 }
 
-/// What a person reads at the end, in a turn or in all of them.
+/// Returns the text that a person reads at the end, in a turn or in all of them.
 fn final_text(replay: &Replay, turn: Option<u64>) -> String {
     let entries = replay.lane(Lane::Telegram);
     let entries = entries.filter(|entry| turn.is_none_or(|turn| entry.turn() == turn)).cloned();
@@ -339,7 +340,7 @@ fn lacking(
     lacking.first().map(|word| (*word).clone())
 }
 
-/// Whether the bytes end in a turn without a result. Bytes without a record do.
+/// Returns whether the bytes end in a turn without a result. Bytes without a record do.
 fn is_open(stdout: &[u8]) -> bool {
     let (mut open, mut begun) = (true, HashSet::new());
     let read = ["type", "subtype", "parent_tool_use_id", "message", "event"];

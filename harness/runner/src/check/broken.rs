@@ -1,5 +1,5 @@
-//! What one replay shows to be wrong: the rules that it breaks, each with its time and with what came in up to then; and the
-//! faults of the chat's server that no call meets, because they are checks that are never made.
+//! The rules that one replay breaks, each with its time and with the input up to then; and the faults of the chat's
+//! server that no call meets, because they are checks that are never made.
 
 use clitape_judge::observation::Observation;
 use clitape_judge::{ContextMoment, FindingKind, RULES, Violation, context, judge, moment};
@@ -14,12 +14,12 @@ pub(super) struct BrokenRule {
     pub(super) kind: FindingKind,
     /// When, and how.
     pub(super) sentence: String,
-    /// What came in beside what was seen, up to then.
+    /// The input beside the output, up to then.
     pub(super) context: Vec<ContextMoment>,
 }
 
 impl BrokenRule {
-    /// Whether it is a rule of the lane `session`.
+    /// Returns whether it is a rule of the lane `session`.
     pub(super) fn is_of_session(&self) -> bool {
         let mut of_sessions = RULES.iter().filter(|rule| rule.needs.lane == Some(Lane::Session));
         of_sessions.any(|rule| rule.kind == self.kind)

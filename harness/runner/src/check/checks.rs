@@ -73,12 +73,12 @@ impl fmt::Display for Check {
     }
 }
 
-/// What can be at stake.
+/// A kind of finding or diagnostic that a check can put at stake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mark {
-    /// A finding could have come.
+    /// The finding could have come.
     Finding(FindingKind),
-    /// The parser said so.
+    /// The parser reported the diagnostic.
     Diagnostic(DiagnosticCode),
 }
 
@@ -91,14 +91,14 @@ pub struct AtStake {
     pub first: String,
 }
 
-/// What was at stake.
+/// The kinds that were at stake, each with its first place.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Marks(BTreeMap<Mark, AtStake>);
 
 /// The kinds of findings that only a gateway or a parser of others can have, by the beginning of their ids.
 const OF_SUBJECTS: [&str; 3] = ["SB", "SA", "SP"];
 
-/// What is at stake whenever scenarios are judged.
+/// The kinds that are at stake whenever scenarios are judged.
 const OF_EVERY_RUN: [FindingKind; 5] = [
     FindingKind::ScenarioUnusable,
     FindingKind::Stray,
@@ -107,7 +107,7 @@ const OF_EVERY_RUN: [FindingKind; 5] = [
     FindingKind::CheckHangs,
 ];
 
-/// What no recording can put at stake, with the reason.
+/// The marks that no recording can put at stake, with the reasons.
 const OUT_OF_REACH: [(Mark, &str); 2] = [
     (
         Mark::Diagnostic(DiagnosticCode::TooManyRecords),
@@ -155,7 +155,7 @@ impl Marks {
         self.0.get(&mark)
     }
 
-    /// What should have been at stake and never was.
+    /// Returns the marks that should have been at stake and never were.
     pub fn never(&self) -> impl Iterator<Item = Mark> {
         Mark::all().filter(|mark| mark.out_of_reach().is_none() && self.get(*mark).is_none())
     }
@@ -168,7 +168,7 @@ impl Marks {
         }
     }
 
-    /// What is at stake in every run.
+    /// Returns the marks that are at stake in every run.
     pub(crate) fn of_every_run() -> Self {
         let mut marks = Self::default();
         OF_EVERY_RUN.iter().for_each(|kind| marks.add(*kind, "every run"));
@@ -180,7 +180,7 @@ impl Marks {
         self.add_mark(Mark::Finding(kind), place);
     }
 
-    /// What a check looks for, whatever its recording has.
+    /// Adds the kinds that a check looks for in every recording.
     pub(super) fn add_check(&mut self, check: &Check, place: &str) {
         let kinds: &[FindingKind] = match check {
             Check::Golden { .. } => &[

@@ -248,7 +248,7 @@ fn orphaned_cassettes(workspace: &Workspace) -> io::Result<Vec<Finding>> {
     Ok(orphans.into_iter().map(finding).collect())
 }
 
-/// What a writer of cassettes or goldens left when it was ended.
+/// Finds the unfinished files of interrupted writers of cassettes, scenarios and goldens.
 fn leftovers(workspace: &Workspace) -> io::Result<Vec<Finding>> {
     let mut found = Vec::new();
     for name in workspace.recorded_names()? {

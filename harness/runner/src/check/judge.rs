@@ -35,9 +35,9 @@ use crate::replay::{Plan, PlanArg, Replay, ReplayRequest};
 pub struct ScenarioChecks {
     checks: Vec<Check>,
     pub(super) recordings: Recordings,
-    /// What is done with plans that fail.
+    /// The treatment of plans that fail.
     memory: FailureMemory,
-    /// What was at stake so far, if somebody asks.
+    /// The marks that were at stake so far, if the caller asks for them.
     marks: Option<Mutex<Marks>>,
 }
 
@@ -85,7 +85,7 @@ impl ScenarioChecks {
         Self { marks: Some(Mutex::default()), ..self }
     }
 
-    /// What was at stake in the checks that were judged since this was asked last; nothing unless they are
+    /// Takes the marks that were at stake in the checks since the last call; empty unless they are
     /// [`marking`](Self::marking).
     pub fn take_marks(&self) -> Marks {
         let marks = self.marks.as_ref();
@@ -261,7 +261,7 @@ impl ScenarioChecks {
         Ok(CheckResult { findings, ..CheckResult::default() })
     }
 
-    /// What the further runs of a cassette break, in the scenario's chat or, without one, in any.
+    /// Returns the rules that the further runs of a cassette break, in the scenario's chat or, without one, in any.
     fn further(&self, recording: &Recording, place: &str) -> Vec<Finding> {
         let scenario = self.scenario();
         let setup = Setup { run: scenario.run, channel: Some(scenario.first_chat()), acp: None };
@@ -418,8 +418,8 @@ impl ScenarioChecks {
         })
     }
 
-    /// What is to be said of faults that no call meets; of those that the plans draw only after all of them were
-    /// replayed.
+    /// Returns findings for the faults that no call meets. Faults that the plans draw are included only after all plans
+    /// were replayed.
     fn unmet(
         &self,
         recording: &Recording,
@@ -454,10 +454,10 @@ const KEPT_FORMAT: u32 = 1;
 /// The most plans that are kept of a recording.
 const MOST_KEPT: usize = 20;
 
-/// What is done with plans that fail.
+/// The treatment of plans that fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FailureMemory {
-    /// They are told, and forgotten.
+    /// They are reported, and forgotten.
     #[default]
     Off,
     /// They are kept under `.clitape/failures/`.
@@ -470,7 +470,7 @@ pub enum FailureMemory {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct KeptPlan {
-    /// What it was made from: `seed 7`.
+    /// The origin of the plan: `seed 7`.
     pub(super) name: String,
     /// The id of what it showed: `PL001 plan-diverges`.
     pub(super) finding: String,

@@ -41,7 +41,7 @@ pub struct Recording {
     canonical: SharedReplays,
     /// The same without faults; not used where the scenario names none.
     fault_free: SharedReplays,
-    /// What stdout states, once a replay has it.
+    /// The facts that stdout states, after the first replay that reads them.
     facts: OnceLock<Arc<LazyFacts>>,
     /// The most setups and bytes that one parse feeds.
     most_at_once: (usize, usize),
@@ -358,9 +358,9 @@ impl SharedReplays {
 struct RunRecord<'a> {
     /// Its number, from 1.
     number: usize,
-    /// How it ended, as the manifest says; none for a capture that does not say it.
+    /// The end in the manifest; `None` for a capture without one.
     exit: Option<Exit>,
-    /// How it has to end, as the scenario says; none for a run that the scenario does not have.
+    /// The end that the scenario expects; `None` for a run that the scenario does not have.
     expected: Option<Exit>,
     timeline: &'a [Tick],
 }
@@ -383,7 +383,7 @@ impl<'a> RunRecord<'a> {
         std::iter::once(first).chain(further).collect()
     }
 
-    /// What does not fit together, in a sentence.
+    /// Returns a sentence for the first contradiction between the manifest, the scenario and the timeline.
     fn complaint(&self, origin: Origin) -> Option<(FindingKind, String)> {
         let Self { number, exit, expected, timeline } = self;
         let differs = |sentence| Some((FindingKind::ManifestDiffers, sentence));
@@ -420,7 +420,7 @@ impl<'a> RunRecord<'a> {
     }
 }
 
-/// How a program ended, after the word `ended`.
+/// Describes the end of a program, after the word `ended`.
 fn ended(exit: Exit) -> String {
     match exit {
         Exit::Code(code) => format!("with code {code}"),
@@ -428,7 +428,7 @@ fn ended(exit: Exit) -> String {
     }
 }
 
-/// What the manifest of a cassette says that its scenario or its timelines do not, run by run.
+/// Returns the contradictions between a cassette's manifest and its scenario or timelines, run by run.
 pub(super) fn manifest_complaints(
     scenario: &Scenario,
     cassette: &Cassette,

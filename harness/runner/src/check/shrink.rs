@@ -16,13 +16,13 @@ const TRIES: u32 = 3_000;
 /// A recording and a plan that still show what they showed before they were made smaller.
 #[derive(Debug, Clone)]
 pub struct Shrunk {
-    /// What is left of stdout.
+    /// The remaining bytes of stdout.
     pub stdout: Vec<u8>,
     /// The lines of the host, at their places in it.
     pub stdin: Vec<StdinLine>,
     /// The plan.
     pub plan: Plan,
-    /// What it shows.
+    /// The finding of a replay of the plan.
     pub finding: Finding,
     /// The number of lines of stdout before and after.
     pub lines: [usize; 2],
@@ -133,8 +133,8 @@ impl<'a> Records<'a> {
         kept
     }
 
-    /// What is left when only these lines are kept, and the plan for it; none when a fault is in a line that is left
-    /// out, or nothing is left.
+    /// Returns the recording with these lines alone, and the plan for it; `None` if a fault is in another line, or all
+    /// lines are left out.
     fn without(&self, kept: &[bool], plan: &Plan) -> Option<(Vec<u8>, Vec<StdinLine>, Plan)> {
         let mut stdout = Vec::new();
         // Where each line begins, before and after.

@@ -86,12 +86,12 @@ struct Named<'a> {
     variant: &'a Variant,
     /// Its golden, or why it can't be read.
     golden: Result<Golden, String>,
-    /// Whether a replay gave it.
+    /// Set if a replay gave it.
     seen: bool,
 }
 
 impl Named<'_> {
-    /// What the variant's golden says, if there is one that can be read.
+    /// Returns the entries of the variant's golden, if it exists and can be read.
     fn entries(&self) -> Option<&[Entry]> {
         let Golden { text, entries, .. } = self.golden.as_ref().ok()?;
         text.as_ref().map(|_| entries.as_slice())
@@ -103,11 +103,11 @@ struct Unnamed {
     entries: Vec<Entry>,
     version: CliVersion,
     seed: u64,
-    /// What the version's golden says.
+    /// The entries of the version's golden.
     usual: Vec<Entry>,
 }
 
-/// What the replays of a view gave.
+/// The outcomes of the replays of a view.
 struct Outcomes<'a> {
     recordings: &'a Recordings,
     view: View,
@@ -238,7 +238,7 @@ impl<'a> Outcomes<'a> {
             .with_context(context))
     }
 
-    /// What is wrong with a variant by itself.
+    /// Returns a finding for a variant whose golden is missing, can't be read, or was never seen.
     fn unseen(&self, named: &Named<'_>) -> Option<Finding> {
         let Recordings { workspace, scenario, .. } = self.recordings;
         let name = &named.variant.name;
@@ -295,7 +295,7 @@ fn readable(golden: io::Result<Golden>) -> io::Result<Result<Golden, String>> {
     }
 }
 
-/// Whether two lanes have the same entries, times aside.
+/// Returns whether two lanes have the same entries, times aside.
 fn same_lines<'e>(a: &[Entry], b: impl Iterator<Item = &'e Entry>) -> bool {
     Times::Ignored.same_lines(a, b)
 }

@@ -21,7 +21,7 @@ use serde_json::{Map, Value};
 
 use super::lanes::{TraceLog, turn_field};
 
-/// How long a call takes that goes well, in virtual time.
+/// The duration of a successful call, in virtual time.
 pub(crate) const LATENCY: Duration = Duration::from_millis(80);
 
 /// A server that knows its messages. Its calls are numbered from 1, and so are its messages.
@@ -44,10 +44,10 @@ struct ChatState {
     overlapping: Vec<u64>,
 }
 
-/// What the server remembers of a call that is under way.
+/// The server's state of a call that is under way.
 #[derive(Default)]
 struct ChatCallState {
-    /// Whether another call was under way at some time of this one.
+    /// Set if another call was under way at some time of this one.
     overlaps: bool,
     /// When it was done, in milliseconds since the replay began.
     done_at: Option<u64>,
@@ -63,7 +63,7 @@ struct CallOutcome {
 }
 
 impl CallOutcome {
-    /// What is known of a call that the client has sent.
+    /// Returns the outcome of a call that the client has sent and that has no answer yet.
     fn sent(call: &BotCall) -> Self {
         Self { message_id: call.message_id, fault: None }
     }
@@ -212,7 +212,7 @@ impl Drop for CallUnderWay {
     }
 }
 
-/// Whether nothing is done.
+/// Returns whether the server refuses the call and changes no message.
 fn is_refusal(fault: Fault) -> bool {
     matches!(fault.kind, FaultKind::RateLimit | FaultKind::ServerError)
 }
@@ -304,7 +304,7 @@ impl BotApi for TurnChat {
     }
 }
 
-/// What the model reads when a person denies a call and gives no reason.
+/// The text that the model reads when a person denies a call and gives no reason.
 const DENIED: &str = "The person said no.";
 
 /// The turns whose keyboards are kept. A question that is still open when its turn ends is asked again in the next one.
@@ -342,7 +342,7 @@ pub(super) struct AskingMessage {
     buttons: Vec<Button>,
 }
 
-/// What the person does with a message.
+/// The person's action at a message.
 #[derive(Debug, PartialEq, Eq)]
 enum Deed {
     Press(Button),
@@ -442,8 +442,8 @@ fn permission(line: &[u8]) -> Option<(String, PermissionAnswer)> {
     Some((response.request_id, PermissionAnswer { tool_use_id: None, ..answer }))
 }
 
-/// What a person does to give the answer `recorded`, and with which message; none where the chat has no one way to say
-/// it, because the host changed the input or stopped the turn.
+/// Returns the person's action that gives the answer `recorded`, with the id of its message; `None` if the chat has no
+/// unique way to give it, because the host changed the input or stopped the turn.
 fn deed(
     recorded: &PermissionAnswer,
     input: &Value,

@@ -36,7 +36,7 @@ use super::lanes::{
 };
 use super::plan::{Action, Plan, line_feeds};
 
-/// How long a replay goes on after the end of the last run, in virtual time: no call may come any more.
+/// The time for which a replay goes on after the end of the last run, in virtual time: no call may come any more.
 const AFTERMATH: Duration = Duration::from_secs(60);
 
 /// Counts a piece that is handed to the parser.
@@ -55,7 +55,7 @@ pub(super) struct ReplayDriver {
     read: HashMap<usize, Arc<Map<String, Value>>>,
 }
 
-/// What the runs of one parse share when the input is over.
+/// The counts that the runs of one parse share at the end of the input.
 #[derive(Clone)]
 pub(super) struct ReplayInput {
     pub(super) stats: Stats,
@@ -202,7 +202,7 @@ impl ObservedConversation {
     }
 }
 
-/// Whether the parser may have events of it: it has none before a line ends.
+/// Returns whether the parser may have events of it: it has none before a line ends.
 fn may_bring_events(action: &Action<'_>) -> bool {
     match action {
         Action::Print(piece) => memchr::memchr(b'\n', piece).is_some(),
@@ -230,7 +230,7 @@ impl Buses {
     }
 }
 
-/// What outlives the conversation: the server of its chats, and the buses of all turns.
+/// The parts that outlive the conversation: the server of its chats, and the buses of all turns.
 #[derive(Clone)]
 struct Outside {
     chat: Arc<ReplayChatServer>,
@@ -339,7 +339,7 @@ impl TurnOpener {
 struct StuckCallback {
     /// Its number, from 1.
     number: u64,
-    /// Whether it never settles; otherwise it fails.
+    /// Set if it never settles; otherwise it fails.
     hangs: bool,
 }
 
@@ -444,7 +444,7 @@ pub(super) fn run_id(turn: u64) -> String {
     format!("run-{turn}")
 }
 
-/// How the gateway runs a scenario.
+/// Returns the gateway's settings for the run of a scenario.
 pub(super) fn run_settings(setup: Setup) -> RunSettings {
     let run = setup.run;
     RunSettings {
@@ -458,7 +458,7 @@ pub(super) fn run_settings(setup: Setup) -> RunSettings {
     }
 }
 
-/// How the gateway's channel shows a chat; its day begins with the run.
+/// Returns the settings of the gateway's channel for a chat; its day begins with the run.
 pub(super) fn chat_settings(chat: Chat) -> TelegramSettings {
     TelegramSettings {
         mode: match chat.mode {

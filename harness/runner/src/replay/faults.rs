@@ -1,9 +1,10 @@
-//! What can go wrong on the agent's side of a plan, and with the lines of its host.
+//! The faults on the agent's side of a plan, and at the lines of its host.
 //!
-//! Faults of the agent's side are what a CLI prints when something goes wrong with it, with its terminal or with the pipe, and
-//! callbacks of a channel that fail. A plan lists them under `agent`. They change the bytes that the plan plays, so that one
-//! recording gives many outputs: `7:cut:120` ends the output after 120 bytes of line 7. [`AGENT_FAULTS`] says of each kind how it
-//! changes the bytes and what a person must still see; `docs/faults.md` is the same table.
+//! Faults of the agent's side are the outputs of a CLI when something goes wrong with it, with its terminal or with the
+//! pipe, and callbacks of a channel that fail. A plan lists them under `agent`. They change the bytes that the plan
+//! plays, so that one recording gives many outputs: `7:cut:120` ends the output after 120 bytes of line 7.
+//! [`AGENT_FAULTS`] says of each kind how it changes the bytes and what a person must still see; `docs/faults.md` is
+//! the same table.
 //!
 //! A [`HostStep`] is the moment at which a line of the host is handed over, with what goes wrong with an answer.
 
@@ -43,16 +44,16 @@ pub enum AgentFaultKind {
     CallbackHangs,
 }
 
-/// What a person must see although there is a fault.
+/// The part of a run that a person must see although there is a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MustSee {
-    /// Nothing of the fault.
+    /// The same as without the fault.
     Same,
     /// The same events in another order, and the same answer.
     SameEnd,
-    /// That the answer may be cut off, after what came before the fault.
+    /// The output before the fault, and then a note that the answer may be cut off.
     CutOff,
-    /// What came before the fault, and the answer of every result that came whole.
+    /// The output before the fault, and the answer of every result that came whole.
     Answer,
 }
 
@@ -100,11 +101,11 @@ pub struct AgentFaultRow {
     pub kind: AgentFaultKind,
     /// Its word in a plan.
     pub word: &'static str,
-    /// Whether a number of bytes follows the word.
+    /// Set if a number of bytes follows the word.
     pub has_byte: bool,
-    /// What it changes, in a sentence.
+    /// The change, in a sentence.
     pub change: &'static str,
-    /// What a person must see.
+    /// The part that a person must see.
     pub seen: MustSee,
 }
 
@@ -215,7 +216,7 @@ impl AgentFaultKind {
         AGENT_FAULTS.iter().find(|row| row.kind == self).expect("each kind has a row")
     }
 
-    /// Whether the fault is one of a channel, which changes no byte.
+    /// Returns whether the fault is one of a channel, which changes no byte.
     pub(crate) fn is_of_channel(self) -> bool {
         matches!(self, Self::CallbackFails | Self::CallbackHangs)
     }
@@ -311,12 +312,12 @@ pub struct HostStep {
     /// Milliseconds from then on; the bytes that follow come later by as much.
     #[serde(default)]
     pub after_ms: u64,
-    /// Whether the line, an answer, names a request that the CLI never made.
+    /// Set if the line, an answer, names a request that the CLI never made.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wrong_id: bool,
 }
 
-/// What goes wrong with an answer.
+/// The faults of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AnswerFault {
     /// It comes before its question.

@@ -42,7 +42,7 @@ pub(super) struct TraceLog {
     written: Arc<Mutex<BufferedEntries>>,
 }
 
-/// What is written and not yet given away.
+/// The entries that are written and not yet taken.
 #[derive(Default)]
 struct BufferedEntries {
     entries: VecDeque<Entry>,
@@ -301,7 +301,7 @@ impl<S> TurnByTurn<S> {
     }
 }
 
-/// Whether nothing of the turn comes after this event.
+/// Returns whether this event is the last one of its turn.
 fn is_end(event: &BusEvent) -> bool {
     matches!(event.data, BusData::Lifecycle(Phase::End { .. } | Phase::Error { .. }))
 }
@@ -409,7 +409,7 @@ fn present(fields: Value) -> Map<String, Value> {
     object(fields).into_iter().filter(|(_, value)| !value.is_null()).collect()
 }
 
-/// What was chosen; `null` where there was nothing to choose.
+/// Returns the chosen answers; `null` if there was no choice.
 fn answers(closing: &Closing) -> Value {
     match closing {
         Closing::Allowed { answers } if !answers.is_empty() => {
@@ -543,7 +543,7 @@ const TOKENS: [&str; 2] = ["token-of-readers", "another-token-16"];
 pub(super) struct StreamReading {
     endpoint: LocalEndpoint,
     feed: StreamFeed,
-    /// What readers post.
+    /// The answers that readers post.
     inbox: mpsc::Receiver<PostedAnswer>,
     /// Converts the events of the turn that is under way.
     converter: SseConverter,

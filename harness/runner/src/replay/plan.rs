@@ -68,7 +68,7 @@ impl From<PlanStep> for [u64; 2] {
     }
 }
 
-/// How a replay cuts the bytes.
+/// The way in which a replay cuts the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
     /// As they were read.
@@ -145,7 +145,7 @@ pub enum PlanError {
     TooMuch {
         /// The excess in words.
         what: String,
-        /// How much it may have.
+        /// The most that it may have.
         most: u64,
     },
     /// It was made for other bytes.
@@ -458,7 +458,7 @@ impl AnswerFault {
     }
 }
 
-/// What a replay does next.
+/// The next step of a replay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Action<'a> {
     /// The CLI printed these bytes.
@@ -559,7 +559,7 @@ impl Plan {
         plans.collect()
     }
 
-    /// Whether every line of the host comes once, with its own id, at its place.
+    /// Returns whether every line of the host comes once, with its own id, at its place.
     pub(super) fn is_faithful(&self, stdin: &[StdinLine]) -> bool {
         let faithful = host_steps(stdin, |_| 0);
         self.host.len() == faithful.len()
@@ -584,8 +584,8 @@ impl Plan {
         }
     }
 
-    /// What the plan does, step by step, each with the milliseconds since the step before. A piece is cut
-    /// where the host writes.
+    /// Returns the plan's actions, each with the milliseconds since the one before. A piece is cut where the host
+    /// writes.
     pub(super) fn actions<'a>(&self, capture: Capture<'a>) -> Vec<(u64, Action<'a>)> {
         let mut actions = Vec::with_capacity(self.steps.len() + self.host.len());
         let mut host = self.host.iter().peekable();

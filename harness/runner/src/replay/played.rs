@@ -56,7 +56,7 @@ impl Edit {
         Self { at, removed: 0, inserted: inserted.into(), new_at: 0 }
     }
 
-    /// Whether the output ends here.
+    /// Returns whether the output ends here.
     fn is_cut(&self) -> bool {
         self.removed > 0 && self.inserted.is_empty()
     }
@@ -73,7 +73,7 @@ pub(crate) struct PlayedPlan<'a> {
     pub(crate) plan: Cow<'a, Plan>,
     /// The longest line that the parser reads, where the faults say so.
     line_limit: Option<usize>,
-    /// Whether the host's side is as it was recorded.
+    /// Set if the host's side is as it was recorded.
     pub(crate) is_faithful: bool,
 }
 
@@ -83,7 +83,7 @@ impl PlayedPlan<'_> {
         Capture { stdout: &self.stdout, stdin: self.stdin }
     }
 
-    /// What the parser reads at most.
+    /// Returns the parser's limits.
     pub(crate) fn limits(&self) -> ParserLimits {
         let mut limits = ParserLimits::default();
         limits.line = self.line_limit.unwrap_or(limits.line);
@@ -212,8 +212,8 @@ fn line_limit(stdout: &[u8]) -> usize {
     longest.unwrap_or(0).max(LINE_LIMIT)
 }
 
-/// What the faults change, in the order of the bytes. A change inside another one, and one behind the end of the
-/// output, is left out.
+/// Returns the changes of the faults, in the order of the bytes. A change inside another one, and one behind the end of
+/// the output, is left out.
 fn edits(faults: &[AgentFault], stdout: &[u8]) -> Vec<Edit> {
     let faults = || faults.iter().filter(|fault| !fault.kind.is_of_channel());
     if faults().next().is_none() {
@@ -431,9 +431,9 @@ fn text_field<'v>(record: &'v Value, key: &str) -> &'v str {
     record.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Whether a record is one that says nothing more when it comes again: a whole message, the result of a call, and
-/// the result of a turn. A message that the CLI itself made up, one that it says was aborted, and a message of the host,
-/// are told again.
+/// Returns whether a record has no effect when it comes again: a whole message, the result of a call, and the result of
+/// a turn. A message that the CLI itself made up, one that it marks as aborted, and a message of the host are shown
+/// again.
 fn says_the_same_twice(record: &Value) -> bool {
     match text_field(record, "type") {
         "assistant" if record["aborted"] == true => false,
@@ -443,8 +443,8 @@ fn says_the_same_twice(record: &Value) -> bool {
     }
 }
 
-/// Whether the CLI may print two records in either order: results of two calls, records of two subagents, a whole
-/// text and the end of its block, and records that belong to no message between the pieces of a text.
+/// Returns whether the CLI may print two records in either order: results of two calls, records of two subagents, a
+/// whole text and the end of its block, and records that belong to no message between the pieces of a text.
 fn may_swap(one: &Value, two: &Value) -> bool {
     let [of_one, of_two] = [one, two].map(|record| text_field(record, "parent_tool_use_id"));
     let is_between = |record: &Value| ANYWHERE.contains(&text_field(record, "type"));

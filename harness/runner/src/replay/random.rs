@@ -23,12 +23,12 @@ const STRETCHES: [u32; 3] = [4, 40, 400];
 /// After this number of pieces the rest of a long run comes in large ones, because each piece takes time.
 const MOST_PIECES: [usize; 2] = [150, 600];
 
-/// How many of 64 lines come at the same time as the line before; seeds with the same times have one of these.
+/// The number of 64 lines that come at the same time as the line before; seeds with the same times have one of these.
 const TOGETHER: [u32; 4] = [0, 16, 52, 63];
 /// Longest delay of a class in ms, and how many of 60 lines that come later fall into it where the times do not say
 /// otherwise. The long ones cross a channel's throttle window.
 const DELAYS: [(u32, u32); 4] = [(1, 20), (20, 16), (400, 14), (3_000, 10)];
-/// How much more or less often than usual times have a class of delays.
+/// The factors by which times have a class of delays more or less often than usual.
 const FACTORS: [u32; 4] = [0, 1, 1, 6];
 /// The longest delay of a line in ms; times have one of these. They are short, because a gateway gives an agent up that
 /// prints no line for long.
@@ -68,7 +68,7 @@ struct KnownLines<'a> {
     ends: &'a [u64],
     /// The bytes that were taken.
     at: u64,
-    /// Whether the last line has a line feed.
+    /// Set if the last line has a line feed.
     is_last_ended: bool,
 }
 

@@ -115,7 +115,7 @@ pub enum RequestError {
     PlanFile {
         /// The file.
         path: PathBuf,
-        /// What is wrong with its text.
+        /// The mistake in its text.
         source: PlanError,
     },
     /// The file of the plan can't be read.
@@ -199,7 +199,7 @@ impl ReplayRequest {
         Self { lanes: lanes.into_iter().collect(), ..self }
     }
 
-    /// How the run is run, and the channels.
+    /// Returns the settings of the run, and the channels.
     pub fn setup(&self) -> Setup {
         Setup { run: self.run, channel: Some(self.chat), acp: Some(self.acp) }
     }
@@ -254,7 +254,7 @@ impl ReplayRequest {
         self.faults.iter().copied().chain(drawn.unwrap_or_default()).collect()
     }
 
-    /// How it cuts, and with which seed.
+    /// Returns the cut and the seed of the request.
     fn cut_and_seed(&self) -> Result<(Cut, u64), RequestError> {
         let cut = self.cut.unwrap_or(self.seed.map_or(Cut::None, |_| Cut::Random));
         if self.seed.is_some() && cut != Cut::Random {

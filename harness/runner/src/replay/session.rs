@@ -132,7 +132,7 @@ fn place(spec: &SessionSpec) -> Option<String> {
     Some(config.join("projects").join(slug).to_string_lossy().into_owned())
 }
 
-/// What the gateway stores of the session after a run (X3).
+/// Returns the gateway's decision to keep the session after a run (X3).
 fn stored(spec: &SessionSpec, run: usize, id: Option<&str>, verdict: &Resumability) -> Value {
     let id = spec.id.as_deref().or(id).unwrap_or_default().to_owned();
     let session = BoundSession { binding: (), id };
@@ -146,7 +146,7 @@ fn stored(spec: &SessionSpec, run: usize, id: Option<&str>, verdict: &Resumabili
     json!({ "run": run, "provider": spec.provider, "kept": kept, "looked": looked })
 }
 
-/// What a session that takes the place of the one in a transcript is told first (X5).
+/// Returns the first message of the session that replaces the one in a transcript (X5).
 fn reseeded(spec: &SessionSpec, run: usize, bytes: &[u8], verdict: &Resumability) -> Option<Value> {
     let message = spec.message.as_deref()?;
     let said = kept(bytes);
@@ -163,7 +163,7 @@ fn judged(bytes: &[u8]) -> Resumability {
     if bytes.is_empty() { Resumability::not_found() } else { resumability(&kept(bytes)) }
 }
 
-/// What the CLI kept in a transcript.
+/// Reads the CLI's transcript.
 #[allow(clippy::expect_used, reason = "bytes in memory can always be read")]
 fn kept(bytes: &[u8]) -> Transcript {
     transcript::read(bytes).expect("bytes in memory can always be read")

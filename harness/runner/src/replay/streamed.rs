@@ -16,14 +16,14 @@ use super::driver::{OverReplay, ReplayDriver, in_virtual_time};
 use super::plan::{Action, Cut, Plan, line_feeds};
 use super::random::{LineBytes, PieceDraw};
 
-/// What is said of a replay in short.
+/// The counts of a replay.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReplaySummary {
     /// The number of entries of its trace.
     pub entries: u64,
     /// The parser's counts of the lines.
     pub stats: Stats,
-    /// What the sanitiser masked, in all turns.
+    /// The sanitiser's counts of masked parts, in all turns.
     pub masked: Masked,
 }
 
@@ -100,7 +100,7 @@ pub fn replay_streamed(
 /// The most bytes of a line that come as one piece.
 const LONGEST: u64 = 1 << 20;
 
-/// How a capture is cut while it is read.
+/// The way in which a capture is cut while it is read.
 #[derive(Debug)]
 enum ReadCut {
     /// Into whole lines, so many ms apart.
@@ -120,7 +120,7 @@ enum ReadCut {
 pub struct CapturePieces<R> {
     reader: R,
     cut: ReadCut,
-    /// Whether the piece before ended a line; not before the first one.
+    /// Set if the piece before ended a line; not set before the first one.
     line_ended: bool,
 }
 

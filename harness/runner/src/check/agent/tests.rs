@@ -79,7 +79,7 @@ fn every_kind_is_drawn_for_some_cassette() {
     }
 }
 
-/// What is found when a recording is replayed with these faults, each in a plan of its own.
+/// Replays a recording with each of these faults in a separate plan, and expects no findings.
 #[track_caller]
 fn check(scenario: &str, faults: &[&str]) {
     let workspace = workspace();
@@ -133,7 +133,8 @@ const ANSWER: &str = concat!(
     "\n",
 );
 
-/// What is said of a replay of [`ANSWER`] with a fault, after `change` has changed what came of it.
+/// Replays [`ANSWER`] with a fault, lets `change` edit the trace, and expects the sentence `expect`; none if it is
+/// empty.
 #[track_caller]
 fn convict(fault: &str, change: impl Fn(&mut Vec<Entry>), expect: &str) {
     let chat = Some(Chat::of(ChatMode::Partial));

@@ -48,7 +48,7 @@ fn faults() -> impl Strategy<Value = Vec<Fault>> {
     subsequence(words.to_vec(), 0..=3).prop_map(move |words| words.into_iter().map(fault).collect())
 }
 
-/// How a request is cut and delayed: a plan, a pace, or cuts with or without a seed.
+/// Requests with each way to cut and delay: a plan, a pace, or cuts with or without a seed.
 fn pieces() -> impl Strategy<Value = ReplayRequest> {
     let plan = r#"\{"format":1,"steps":\[\[0,[1-9]\]\]\}|[a-z ']{1,9}/[a-z]{1,9}\.json"#;
     let kinds = subsequence(vec![FaultKind::Slow, FaultKind::Hang, FaultKind::RateLimit], 0..=3);

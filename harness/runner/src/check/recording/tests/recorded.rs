@@ -12,7 +12,7 @@ fn recording(name: &str) -> Recording {
     Recording::load(&workspace, &scenario, &first).unwrap()
 }
 
-/// What is said of the first cassette of a scenario once `change` was made.
+/// Checks the first cassette of a scenario after `change`, and expects these sentences.
 #[track_caller]
 fn check(name: &str, change: impl Fn(&mut Cassette), expect: &[&str]) {
     let Recording { scenario, mut cassette, .. } = recording(name);
