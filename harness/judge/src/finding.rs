@@ -296,7 +296,7 @@ finding_kinds! {
     TimesImplausible = "TP004" "times-implausible",
     /// A recording that was made from the scenario as it was before.
     RecordingStale = "TP005" "recording-stale",
-    /// A line of stdout that nothing accounts for.
+    /// A line of stdout that the parser did not read, or did not count.
     LineLost = "ST001" "line-lost",
     /// A line of stdout that is a JSON object and that the parser takes for no record.
     RecordRefused = "ST002" "record-refused",
@@ -306,7 +306,7 @@ finding_kinds! {
     CallMisread = "ST004" "call-misread",
     /// A call that ends otherwise than stdout states.
     ResultMisread = "ST005" "result-misread",
-    /// A report of a growing input that is no beginning of the input.
+    /// A report of a growing input that the input does not begin with.
     InputMisread = "ST006" "input-misread",
     /// A field of a growing input that is whole and is not reported.
     FieldUnreported = "ST007" "field-unreported",
@@ -360,13 +360,13 @@ finding_kinds! {
     SubagentShown = "GW018" "subagent-shown",
     /// A draft whose lines are not the calls of its turn.
     LinesMiscounted = "GW019" "lines-miscounted",
-    /// A pause for a compaction of which the chat says nothing.
+    /// A pause for a compaction that the chat does not mention.
     PauseUnshown = "GW020" "pause-unshown",
     /// A page that is longer than the service takes.
     PageTooLong = "GW021" "page-too-long",
     /// A tool that ran before the person had said yes, or after a no.
     ToolBeforeYes = "QU001" "tool-before-yes",
-    /// A question that the chat never shows or nobody closes, or whose buttons stay in the chat.
+    /// A question that the chat never shows or that is never closed, or whose buttons stay in the chat.
     QuestionLeft = "QU002" "question-left",
     /// A question that is closed twice, or asked again after it was closed.
     AnsweredTwice = "QU003" "answered-twice",
@@ -466,7 +466,7 @@ finding_kinds! {
     QuestionUntold = "SB018" "question-untold",
     /// The buttons of an answered question stay in the chat.
     ButtonsLeft = "SB019" "buttons-left",
-    /// A run that had nothing to say left a message.
+    /// A run without an answer left a message.
     SilenceBroken = "SB020" "silence-broken",
     /// The chat showed a secret that only a tool has seen.
     SecretShown = "SB021" "secret-shown",
@@ -492,17 +492,17 @@ finding_kinds! {
     KnownUnused = "SB031" "known-unused",
     /// The event bus of a gateway does not have a call of a tool, or its result.
     BusUntold = "SB032" "bus-untold",
-    /// The event bus of a gateway has nothing of a chat.
+    /// The event bus of a gateway has no event of a chat.
     BusSilent = "SB033" "bus-silent",
     /// A button of a question was pressed, and the chat had not shown all of what is asked.
     QuestionUnshown = "SB034" "question-unshown",
     /// A message of an agent that the official types of its protocol refuse.
     MessageInvalid = "SA001" "message-invalid",
-    /// A text of the model that an agent never told the editor.
+    /// A text of the model that an agent never reported to the editor.
     TextUntold = "SA002" "text-untold",
-    /// A call of a tool that an agent never told the editor.
+    /// A call of a tool that an agent never reported to the editor.
     CallUntold = "SA003" "call-untold",
-    /// A call of a tool whose input an agent never told the editor.
+    /// A call of a tool whose input an agent never reported to the editor.
     InputUntold = "SA004" "input-untold",
     /// A call of a tool that never ended in the editor.
     CallLeftOpen = "SA005" "call-left-open",

@@ -286,7 +286,7 @@ fn is_name(name: &str) -> bool {
     name.chars().all(allowed) && name.starts_with(|c: char| c.is_ascii_alphanumeric())
 }
 
-/// The error for a line of a golden that is no entry.
+/// The error for a line of a golden that can't be read as an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("line {number} is no trace entry: {start:?}")]
 pub struct UnreadableLine {
@@ -300,7 +300,7 @@ pub struct UnreadableLine {
 ///
 /// # Errors
 ///
-/// [`UnreadableLine`] for the first line that is no entry.
+/// [`UnreadableLine`] for the first line that can't be read as an entry.
 pub fn parse(text: &str) -> Result<Vec<Entry>, UnreadableLine> {
     let entry = |(number, line): (usize, &str)| {
         let error = |_| UnreadableLine { number, start: shortened(line) };
@@ -323,8 +323,8 @@ pub struct GoldenChange {
 }
 
 impl GoldenChange {
-    /// Compares the texts of two goldens, without their headers. If a line is no entry, the sentence names it, and the
-    /// texts are aligned line by line.
+    /// Compares the texts of two goldens, without their headers. If a line can't be read as an entry, the sentence
+    /// names it, and the texts are aligned line by line.
     pub fn between(old: &str, new: &str, profile: ChatProfile) -> Self {
         let unread = |sentence| Self {
             sentence: Some(sentence),

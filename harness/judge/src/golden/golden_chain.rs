@@ -75,7 +75,7 @@ impl GoldenChain {
     ///
     /// # Errors
     ///
-    /// When a file can't be read; a file that is no golden counts as different.
+    /// An error if a file can't be read; a file that is not a golden counts as different.
     pub(crate) fn repeated(&self) -> io::Result<Vec<(PathBuf, PathBuf)>> {
         let mut versions: Vec<&CliVersion> = self.versions.iter().collect();
         versions.sort_by(|a, b| a.by_number(b));
@@ -210,7 +210,7 @@ impl GoldenChain {
     }
 }
 
-/// Reads the text of a golden file; `None` if the file is missing or is no golden.
+/// Reads the text of a golden file; `None` if the file is missing, or not a golden.
 fn text_of(path: &Path) -> io::Result<Option<String>> {
     match read(path) {
         Ok(read) => Ok(read.map(|(_, text)| text)),
@@ -219,7 +219,7 @@ fn text_of(path: &Path) -> io::Result<Option<String>> {
     }
 }
 
-/// Splits insta's header off a golden's text; `None` if there is no header.
+/// Splits insta's header off a golden's text; `None` if the header is missing.
 pub fn body(file: &str) -> Option<&str> {
     let rest = file.strip_prefix("---\n")?;
     let end = rest.find("\n---\n")?;
@@ -230,7 +230,7 @@ pub fn body(file: &str) -> Option<&str> {
 ///
 /// # Errors
 ///
-/// When the file can't be read, or, of the kind `InvalidData`, is no golden.
+/// An error if the file can't be read; its kind is `InvalidData` if the file is not a golden.
 pub(crate) fn read(path: &Path) -> io::Result<Option<(usize, String)>> {
     let file = match files::read_text(path) {
         Err(error) if error.is_not_found() => return Ok(None),

@@ -212,7 +212,7 @@ pub(crate) fn ended_early(case: Case<'_>) -> Option<Broken<'_>> {
             }
             None
         }
-        // The entry `final` is added by the harness when the run is over, and is no call.
+        // The harness adds the entry `final` when the run is over; it does not stand for a call.
         Lane::Telegram if entry.kind != "final" && over.contains(&entry.turn()) => {
             let (turn, call) = (entry.turn(), entry.headline());
             by(entry, format!("the bus has said that turn {turn} is over, and then came {call}"))
