@@ -1,7 +1,7 @@
-//! The checks that there are of a scenario, and the marks of a run of the suite.
+//! The checks of a scenario, and the marks of a run of the suite.
 //!
-//! A mark says what was at stake, how often, and where first. A rule that never was at stake can't be broken by anything that
-//! is tested, so that it checks nothing.
+//! A mark says what was at stake, how often, and where first. A rule that never was at stake can't be broken by any
+//! recording, so that it is not tested.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,11 +1,11 @@
 //! Checks whether scenarios and their workspace are complete.
 //!
-//! Of a scenario, each of its versions is recorded from it as it is now, every golden is compared with something and says
-//! something of its own, and nothing holds a secret. `cassette.toml` keeps a digest of each part of the scenario that decides
-//! what the CLI prints, so that a recording that is older than its scenario is found.
+//! A scenario is complete if each of its versions is recorded from its present text, every golden is compared with a
+//! lane and repeats no other golden, and no file holds a secret. `cassette.toml` keeps a digest of each part of the
+//! scenario that decides the output of the CLI, so that a recording that is older than its scenario is found.
 //!
-//! A workspace has no scenarios that can't be loaded, no names that can't be names, no recordings of no scenario, and nothing
-//! that a crash left.
+//! A workspace is complete if all its scenarios can be loaded, all names are valid, each recording has a scenario, and
+//! no file is left from a crash.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -45,7 +45,7 @@ pub(super) fn complete(recordings: &Recordings) -> Result<CheckResult, CassetteE
         }
     };
     if recorded.is_empty() {
-        // Its goldens wait for a recording, so that nothing is said of them.
+        // Its goldens are not checked, because they wait for a recording.
         let sentence = "the scenario is not recorded".to_owned();
         verdict.findings.push(not_recorded(name, sentence, ""));
         verdict.findings.extend(kept_secrets(recordings)?);
@@ -96,7 +96,7 @@ fn stale(recordings: &Recordings, wanted: &[CliVersion]) -> Result<Vec<Finding>,
     let mut changed: BTreeMap<Vec<String>, Vec<CliVersion>> = BTreeMap::new();
     for version in recordings.versions() {
         let manifest = match Cassette::manifest(&workspace.cassette(&scenario.name, version)) {
-            // The checks of the recording tell it.
+            // The checks of the recording report it.
             Err(error) if error.is_damage() => continue,
             manifest => manifest?,
         };

@@ -3,9 +3,9 @@
 //! A scenario is judged check by check, so that `clitape test` can run them all and a test runner
 //! can run each in a process of its own. Checks in one process share what they load and replay.
 //!
-//! The check `plans` of a recording replays the plans that failed before, then those that the scenario names and those of
-//! the seeds. `clitape test` keeps those that fail under `.clitape/failures/`, in a file for each recording. It has numbers,
-//! ids of findings and the hash of stdout, but nothing of what was recorded.
+//! The check `plans` of a recording replays the plans that failed before, then those that the scenario names and those
+//! of the seeds. `clitape test` keeps those that fail under `.clitape/failures/`, in a file for each recording. It has
+//! numbers, ids of findings and the hash of stdout, but no recorded text.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -58,7 +58,7 @@ impl ScenarioChecks {
             checks.push(Check::Plans { version: version.clone() });
             checks.push(Check::Recorded { version: version.clone() });
         }
-        // Without a recording, nothing can be said of variants.
+        // Variants can't be checked without a recording.
         if !versions.is_empty() {
             let views = variant::views(&scenario).into_iter();
             checks.extend(views.map(|view| Check::Variants { view }));
@@ -95,7 +95,7 @@ impl ScenarioChecks {
         marks.map(lock).unwrap_or_default()
     }
 
-    /// Adds to what was at stake, if somebody asks.
+    /// Adds to the marks that were at stake, if the caller asks for them.
     fn mark(&self, add: impl FnOnce(&mut Marks)) {
         if let Some(marks) = &self.marks {
             add(&mut marks.lock().unwrap_or_else(PoisonError::into_inner));
@@ -277,7 +277,7 @@ impl ScenarioChecks {
         request.line(&self.workspace().program())
     }
 
-    /// Goldens of variants that no replay gave; none as long as nothing is recorded.
+    /// Returns the goldens of variants that no replay gave; empty for a scenario without a recording.
     ///
     /// # Errors
     ///

@@ -1,9 +1,9 @@
 //! A cassette that is checked: it is loaded once, and its canonical replay in every setup is made once. Of a long recording,
 //! only the last replay is kept.
 //!
-//! It is also checked as it was made: what its manifest says of it, and its replay with the recorded cuts and times. Goldens and
-//! plans replay the bytes at other times than those of the recording, and read nothing of the manifest. This check is the one
-//! that reads both, so that neither can say anything it likes.
+//! It is also checked as it was made: the statements of its manifest, and its replay with the recorded cuts and times.
+//! Goldens and plans replay the bytes at other times than those of the recording, and do not read the manifest. This
+//! check alone reads both, so that a mistake in either is found.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};

@@ -29,7 +29,7 @@ pub struct Shrunk {
 }
 
 /// Looks for the first plan of a recording that fails, or takes `plan`, and makes both as small as they get. Gives
-/// `None` when nothing fails.
+/// `None` if all plans pass.
 pub fn shrink(recording: &Recording, plan: Option<Plan>) -> Option<Shrunk> {
     let scenario = &*recording.scenario;
     let bases = setups(scenario).into_iter().map(|setup| recording.fault_free(setup)).collect();

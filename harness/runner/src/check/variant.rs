@@ -61,7 +61,7 @@ pub(super) fn variants(
     Ok(CheckResult { findings, goldens, plans, replayed: plans, notes: Vec::new() })
 }
 
-/// Goldens of variants that no replay gave; none as long as nothing is recorded.
+/// Returns the goldens of variants that no replay gave; empty for a scenario without a recording.
 ///
 /// # Errors
 ///

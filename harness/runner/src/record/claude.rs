@@ -202,7 +202,7 @@ fn version(
 ) -> Result<CliVersion, RecordError> {
     let ended = printed(program, "--version", hint, limits, host, stop)?;
     let text = String::from_utf8_lossy(&ended.output.stdout).into_owned();
-    // A program that prints nothing has no version.
+    // Empty output has no version.
     match text.split_whitespace().next().unwrap_or_default().parse() {
         Ok(version) => Ok(version),
         Err(_) => {
@@ -217,7 +217,7 @@ fn version(
 ///
 /// # Errors
 ///
-/// [`RecordError::NoClaude`] when it can't be run, prints nothing or too much, or does not end in time;
+/// [`RecordError::NoClaude`] if it can't be run, prints no text or too much, or does not end in time;
 /// [`RecordError::Stopped`].
 pub fn help(
     claude: &Claude,

@@ -218,7 +218,7 @@ impl CliOutput {
         let last = lines.find(|line| !line.is_empty());
         Self {
             stderr: String::from_utf8_lossy(stderr).trim().to_owned(),
-            // A CLI that printed nothing has no last line.
+            // Empty output has no last line.
             last_line: String::from_utf8_lossy(last.unwrap_or_default()).into_owned(),
         }
     }

@@ -284,12 +284,12 @@ pub async fn live(
 }
 
 thread_local! {
-    /// The count of the thread, if somebody watches it.
+    /// The count of the thread, if a watcher has set one.
     static COUNT: RefCell<Option<Arc<AtomicU64>>> = const { RefCell::new(None) };
 }
 
-/// Lets every replay that ends on this thread from now on add one to `count`, so that a watcher can tell a check that
-/// takes long from one that hangs.
+/// Lets every replay that ends on this thread from now on add one to `count`, so that a watcher can distinguish a check
+/// that takes long from one that hangs.
 pub(crate) fn count_replays(count: Arc<AtomicU64>) {
     COUNT.set(Some(count));
 }

@@ -34,7 +34,7 @@ pub(super) struct ReplayChatServer {
 #[derive(Default)]
 struct ChatState {
     calls: u64,
-    /// The hash of each message's text, which tells an edit that changes nothing.
+    /// The hash of each message's text, which shows whether an edit changes the text.
     texts: BTreeMap<i64, u64>,
     /// The messages that ask a question, with its id.
     asking: BTreeMap<i64, (String, AskingMessage)>,
@@ -353,7 +353,7 @@ enum Deed {
 ///
 /// The host that was recorded has written the answer, and the replay goes on with its line. At that moment the person
 /// presses or replies as well, and what the gateway makes of it is compared with the line. Where the chat shows no button
-/// of the question, because its server refused it or the answer is late, there is nothing to press. Options are not
+/// of the question, because its server refused it or the answer is late, the person presses none. Options are not
 /// chosen, because each choice changes the message of its question.
 pub(super) struct Person {
     keyboards: Keyboards,

@@ -119,7 +119,7 @@ impl ReplayDriver {
         ControlFlow::Continue(())
     }
 
-    /// The entries of the first setup that nothing changes any more, which the trace gives away.
+    /// Takes the entries of the first setup that are final, in the order of the trace.
     pub(super) fn settled(&self) -> impl Iterator<Item = Entry> {
         let log = self.runs.first().map(|run| run.log.clone());
         std::iter::from_fn(move || log.as_ref()?.settled())
@@ -132,7 +132,7 @@ impl ReplayDriver {
         run.map(|run| run.conversation.take_delivered()).unwrap_or_default()
     }
 
-    /// Says that nothing more comes; the runs are to be finished.
+    /// Ends the parser's input; the caller finishes the runs.
     pub(super) fn end_of_input(mut self) -> (ReplayInput, Vec<ObservedConversation>) {
         let runs = &mut self.runs;
         let stats = self.parser.finish_with(&mut |event| dispatch(runs, &event));
@@ -290,8 +290,8 @@ fn conversation(
     Conversation::new(run_settings(setup), move |turn| opener.open(turn))
 }
 
-/// Settles when the gateway has given the agent up. A question that nobody answers is denied meanwhile; the CLI,
-/// which is a recording, does not read that.
+/// Settles when the gateway has given the agent up. An unanswered question is denied meanwhile; the CLI, which is a
+/// recording, does not read that.
 pub(super) async fn given_up(conversation: &mut Conversation) {
     while conversation.waited().await != Waited::Stalled {}
 }
@@ -478,7 +478,7 @@ pub(super) fn chat_settings(chat: Chat) -> TelegramSettings {
 }
 
 thread_local! {
-    /// Wakes the one who waits on this thread until nothing is due.
+    /// The waker of the task on this thread that awaits [`nothing_is_due`].
     static WAITING: RefCell<Option<Waker>> = const { RefCell::new(None) };
 }
 
@@ -491,7 +491,7 @@ pub(super) fn in_virtual_time<T>(work: impl Future<Output = T>) -> T {
         .build();
     match runtime {
         Ok(runtime) => runtime.block_on(work),
-        // A runtime without IO asks nothing of the system that could fail.
+        // A runtime without IO makes no system calls that could fail.
         Err(error) => unreachable!("no runtime in memory: {error}"),
     }
 }

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 pub enum AgentFaultKind {
     /// The output ends too early.
     Cut,
-    /// A line of a log, a banner or nothing at all comes between two records.
+    /// A line of a log, a banner or an empty line comes between two records.
     LogLine,
     /// A line of a log comes inside a record, which is in two pieces then.
     LogInside,
@@ -34,7 +34,7 @@ pub enum AgentFaultKind {
     UnknownKind,
     /// A field that no version of the CLI prints.
     UnknownField,
-    /// A byte that is no UTF-8.
+    /// A byte that is not UTF-8.
     BadUtf8,
     /// A record that is longer than a line may be.
     LongLine,
@@ -243,7 +243,7 @@ pub enum AgentFaultError {
          7:twice, or 7:cut:120 with a number of bytes"
     )]
     Form(String),
-    /// There is no such kind.
+    /// The kind of the fault is unknown.
     #[error("there is no fault `{0}` of the agent's side; write {list}", list = words())]
     Kind(String),
 }
@@ -324,7 +324,7 @@ pub(super) enum AnswerFault {
     Early,
     /// It comes this number of lines of stdout too late.
     Late(usize),
-    /// It comes when there is nothing more to read.
+    /// It comes after the last line of stdout.
     Last,
     /// It comes twice.
     Twice,

@@ -87,7 +87,7 @@ impl TraceLog {
         index
     }
 
-    /// Changes the data of the entry with this index; nothing once the trace is taken.
+    /// Changes the data of the entry with this index, unless the entry was taken.
     pub(super) fn change(&self, index: usize, change: impl FnOnce(&mut Map<String, Value>)) {
         let mut written = self.written();
         let place = index.checked_sub(written.given);
@@ -586,7 +586,7 @@ impl StreamReading {
             if frame.name == "question" {
                 self.post(&frame);
             }
-            // What the endpoint says itself has no id, and is no event of the run.
+            // A frame of the endpoint itself has no id, and is not an event of the run.
             if frame.id.is_none() {
                 continue;
             }
@@ -597,7 +597,7 @@ impl StreamReading {
         }
     }
 
-    /// Says yes to a question, and is told that the host did not take it.
+    /// Says yes to a question, and gets the reply that the host did not take it.
     fn post(&mut self, question: &SseFrame) {
         let data: Value = serde_json::from_str(&question.data).unwrap_or_default();
         let body = json!({ "question": data["questionId"], "behavior": "allow" }).to_string();

@@ -84,7 +84,7 @@ pub enum Cut {
 }
 
 impl Cut {
-    /// The number of pieces into which it cuts `total` bytes, where the number depends on nothing else.
+    /// The number of pieces into which it cuts `total` bytes, if the number depends on `total` alone; else 0.
     pub(super) fn pieces(self, total: u64) -> u64 {
         match self {
             Self::Byte => total,
@@ -325,7 +325,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`PlanError`] when the text is no plan or the plan is for other bytes.
+    /// [`PlanError`] if the text can't be read as a plan, or the plan is for other bytes.
     pub fn parse(text: &str, total: u64) -> Result<Self, PlanError> {
         let plan: Self = serde_json::from_str(text)?;
         if plan.format > PLAN_FORMAT {
@@ -519,7 +519,7 @@ impl Plan {
             match tick.kind {
                 TickKind::Out(n) => (read, since) = (read + n, 0),
                 TickKind::In { line, .. } => {
-                    // Time before the first read is no part of a plan.
+                    // A plan leaves out the time before the first read.
                     let after_ms = if read == 0 { 0 } else { since };
                     self.host.push(HostStep { line, at: read, after_ms, wrong_id: false });
                     while let Some(step) = self.steps.get(next).filter(|_| begin < read) {

@@ -143,7 +143,7 @@ impl Plan {
         let through = |place| &edits[..edits.partition_point(|edit| edit.at as u64 <= place)];
         let before = |place| &edits[..edits.partition_point(|edit| (edit.at as u64) < place)];
         for step in &self.steps {
-            // What is killed brings nothing more, not even a pause.
+            // A killed process brings neither bytes nor a pause.
             if from >= end {
                 break;
             }
@@ -400,7 +400,7 @@ fn fault_of_kind(
             })
             .map(|(number, byte)| fault(number, byte))
         }
-        // A callback that shows a question is not told from the others here.
+        // A callback that shows a question is not distinguished from the others here.
         AgentFaultKind::CallbackFails | AgentFaultKind::CallbackHangs => {
             let number = 1 + draw.below(u64::from(LAST_CALLBACK));
             capture.stdin.is_empty().then(|| fault(number, 0))

@@ -1,5 +1,5 @@
-//! A replay as somebody asks for it: the arguments of `clitape replay`, the line that a finding prints, the
-//! call of a program that is compared, and the command on a proof are all one [`ReplayRequest`].
+//! A request for a replay: the arguments of `clitape replay`, the line that a finding prints, the call of a program
+//! that is compared, and the command on a proof are all one [`ReplayRequest`].
 
 use std::convert::Infallible;
 use std::ffi::OsString;
@@ -107,7 +107,7 @@ impl FromStr for PlanArg {
 /// The reason why a request has no plan.
 #[derive(Debug, thiserror::Error)]
 pub enum RequestError {
-    /// The text that was given is no plan for the input.
+    /// The text is not a plan for the input.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// The file has no plan for the input.

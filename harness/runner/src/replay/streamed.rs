@@ -46,7 +46,7 @@ fn add_masked(masked: &mut Masked, reports: &[RunReport]) {
 }
 
 /// Replays a capture without lines of a host, while it is read. Calls of the chat's server have `faults`. The entries of
-/// the trace are given to `take` in their order, each once nothing changes it any more, until it breaks.
+/// the trace are given to `take` in their order, each as soon as it is final, until `take` breaks.
 ///
 /// Returns the replay in short; none if `take` broke.
 ///
