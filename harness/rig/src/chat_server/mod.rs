@@ -244,7 +244,7 @@ impl ChatServer {
     ///
     /// # Errors
     ///
-    /// [`PersonError::TooManyChats`] if there is no room for it.
+    /// [`PersonError::TooManyChats`] if the limit of chats is reached.
     pub fn open(&self, chat: i64) -> Result<(), PersonError> {
         self.shared.change(|state| {
             let most = state.settings.limits.chats;
@@ -256,7 +256,7 @@ impl ChatServer {
     ///
     /// # Errors
     ///
-    /// [`PersonError::TooManyChats`] if there is no room for it.
+    /// [`PersonError::TooManyChats`] if the limit of chats is reached.
     pub fn open_group(&self, chat: i64, person: i64, is_forum: bool) -> Result<(), PersonError> {
         self.shared.change(|state| {
             let most = state.settings.limits.chats;
@@ -280,7 +280,7 @@ impl ChatServer {
     ///
     /// # Errors
     ///
-    /// [`PersonError::TooManyChats`] if the chat is new and there is no room for it.
+    /// [`PersonError::TooManyChats`] if the chat is new and the limit of chats is reached.
     pub fn set_faults(&self, chat: i64, faults: Faults) -> Result<(), PersonError> {
         self.shared.change(|state| {
             let most = state.settings.limits.chats;

@@ -432,7 +432,7 @@ impl BotChat {
         &self.messages
     }
 
-    /// Returns an error if there is no room for a further message.
+    /// Returns an error if the limit of messages is reached.
     pub(super) fn check_messages(&self, limits: &ChatServerLimits) -> Result<(), ApiError> {
         within(self.messages.len(), limits.messages, "messages")
     }
@@ -466,7 +466,7 @@ impl BotChat {
         }
     }
 
-    /// Returns an error if there is no room for a further entry.
+    /// Returns an error if the limit of entries is reached.
     pub(super) fn check_entries(&self, limits: &ChatServerLimits) -> Result<(), ApiError> {
         within(self.entries.len(), limits.entries, "entries")
     }

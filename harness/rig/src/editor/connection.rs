@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use crate::limits::{Full, Held, KeptBytes, parsed_bytes};
 
-/// The characters that are kept of a line that is no message.
+/// The characters that are kept of a line that can't be read as a message.
 const SHOWN: usize = 200;
 /// The bytes that a message counts for, beside its contents.
 const MESSAGE: usize = 512;
@@ -44,7 +44,7 @@ pub(super) enum AgentMessage {
     Call(AgentCall),
     /// The answer to the editor's request of this number: the result, or the error.
     Answer(u64, Result<Value, Value>),
-    /// A line that is no message, or an answer without a request, in words.
+    /// A line that can't be read as a message, or an answer without a request, in words.
     Wrong(String),
     /// The end of the agent's output.
     End,
@@ -432,7 +432,7 @@ pub enum EditorError {
         /// The message of the error.
         words: String,
     },
-    /// A line of the agent that is no message of JSON-RPC; with its beginning.
+    /// A line of the agent that is not a message of JSON-RPC; with its beginning.
     #[error("a line of the agent is no message of JSON-RPC: {0}")]
     Line(String),
     /// The agent reached a limit; with the words that name it.
