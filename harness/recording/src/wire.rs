@@ -649,7 +649,7 @@ impl Serialize for JsonText {
 struct ObjectFields<'a>(HashMap<String, &'a RawValue>);
 
 impl<'a> ObjectFields<'a> {
-    /// Reads the fields of an object; `None` if the text is no object.
+    /// Reads the fields of an object; `None` if the text is not an object.
     fn of(object: &'a [u8]) -> Option<Self> {
         serde_json::from_slice(object).ok().map(Self)
     }

@@ -51,7 +51,7 @@ pub struct CapturedWrite {
 ///
 /// # Errors
 ///
-/// [`ImportError::BadStdin`] if a line is no such object.
+/// [`ImportError::BadStdin`] if a line is not such an object.
 pub fn parse_stdin_capture(text: &[u8]) -> Result<Vec<CapturedWrite>, ImportError> {
     let lines = (1..).zip(text.split(|&byte| byte == b'\n'));
     lines

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 /// The mark that some programs write before UTF-8 text.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
-/// Parses a line of stdout as a record; `None` if it is no JSON object.
+/// Parses a line of stdout as a record; `None` if it is not a JSON object.
 pub fn record(line: &[u8]) -> Option<Value> {
     value(line).filter(Value::is_object)
 }
@@ -58,7 +58,7 @@ pub(super) fn text(value: &Value) -> Option<&str> {
     value.as_str().map(str::trim).filter(|text| !text.is_empty())
 }
 
-/// Returns a text; empty if the value is no text.
+/// Returns a text; empty if the value is not a text.
 pub(super) fn string(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }

@@ -139,7 +139,7 @@ fn tag(html: &str) -> Option<(&str, &str)> {
     (!tag.contains('<')).then_some((tag, after))
 }
 
-/// Opens or closes a tag; returns `false` if it is no tag of the Bot API, or closes one that is not open.
+/// Opens or closes a tag; returns `false` if the Bot API lacks the tag, or if it closes one that is not open.
 fn apply<'h>(tag: &'h str, open: &mut Vec<MarkupTag<'h>>) -> bool {
     if let Some(name) = tag.strip_prefix('/') {
         return match open.last() {

@@ -198,7 +198,7 @@ fn read_init(raw: &[u8], node: &JsonNode, facts: &mut MachineFacts) {
         return;
     }
     for value in FOLDERS.iter().filter_map(|key| node.get(key)) {
-        // A word without a separator is no path; it may equal an id of the run.
+        // A word without a separator is not a path; it may equal an id of the run.
         let path = value.unescaped(raw);
         if path.contains(['/', '\\']) {
             add(facts, path.into(), MachineFolder::Project);
