@@ -23,7 +23,7 @@ const LAST_WORDS: Duration = Duration::from_millis(200);
 const SIGNALS_TO_EXIT: usize = 3;
 
 /// Returns a flag that SIGINT (Ctrl-C), SIGTERM, SIGHUP and SIGQUIT set. A command that finds it set ends its
-/// programs and writes nothing.
+/// programs and writes no files.
 pub(crate) fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
     on_signals(|| {})
 }
@@ -43,7 +43,7 @@ pub(crate) fn stop_in_time() -> anyhow::Result<Arc<AtomicBool>> {
 fn end_in_time() {
     thread::sleep(LAST_STEP);
     end_programs(LAST_END);
-    // Without a thread for it, there is no time for a message.
+    // Without a thread for the message, it is left out.
     let _ = start("last-words", || terminal::note("stopped before all was done"));
     thread::sleep(LAST_WORDS);
     std::process::exit(ExitStatus::Nothing as i32);

@@ -1,4 +1,4 @@
-//! `clitape record --check`: compares a new recording with the cassette and writes nothing.
+//! `clitape record --check`: compares a new recording with the cassette and writes no files.
 
 use std::borrow::Cow;
 

@@ -150,7 +150,7 @@ pub(super) struct TrialPrinter {
     progress: ProgressLine,
     pub(super) open: OpenOutput,
     pub(super) out: Terminal,
-    /// What was at stake, if the command line asks for it.
+    /// The marks that were at stake, if the command line asks for them.
     marks: Option<Marks>,
 }
 
@@ -227,7 +227,7 @@ impl TrialPrinter {
         }
         outputs::complain(&report);
         Ok(match outputs::exit(&report) {
-            // A part of the scenarios is no proof that all of them hold.
+            // A part of the scenarios does not prove that all of them pass.
             ExitStatus::Ok if suite.is_stopped => ExitStatus::Nothing,
             exit => exit,
         })
