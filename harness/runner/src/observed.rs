@@ -4,11 +4,11 @@
 //! record, each field with its types, how often it was there and since which version. [`conform()`] checks any
 //! stream-json against it, and lists what is wrong and what is new.
 //!
-//! The schema is a JSON Schema (draft 2020-12). An object that has a `type` or a `subtype` is described by its kind: `allOf` has
-//! an `if` for each kind that was seen, so that an unknown kind is valid. A field that was seen in every object of its kind is
-//! required. Annotations have the facts for which JSON Schema has no keyword: `x-versions` (those in which a kind was seen),
-//! `x-seen` (in how many objects of how many), `x-since` and `x-until` (the first and the last version with a field, where others
-//! with its kind lack it).
+//! The schema is a JSON Schema (draft 2020-12). An object that has a `type` or a `subtype` is described by its kind:
+//! `allOf` has an `if` for each kind that was seen, so that an unknown kind is valid. A field that was seen in every
+//! object of its kind is required. Annotations have the facts for which JSON Schema has no keyword: `x-versions` (those
+//! in which a kind was seen), `x-seen` (in how many objects of how many), `x-since` and `x-until` (the first and the
+//! last version with a field, where others with its kind lack it).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

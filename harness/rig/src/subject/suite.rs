@@ -1,5 +1,5 @@
-//! A gateway or an agent as a subject of the suite: chooses its cassettes, plays them, and judges each as soon as it has
-//! ended.
+//! A gateway or an agent as a subject of the suite: chooses its cassettes, plays them, and judges each as soon as it
+//! has ended.
 
 use std::fmt;
 use std::ops::ControlFlow;

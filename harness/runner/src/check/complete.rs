@@ -83,8 +83,8 @@ pub(super) fn complete(recordings: &Recordings) -> Result<CheckResult, CassetteE
 /// The digests of the parts of a scenario, by part.
 type Parts = BTreeMap<String, String>;
 
-/// A finding for the recordings of which the same parts of the scenario have changed since. `wanted` are the versions that
-/// `clitape record` records.
+/// A finding for the recordings of which the same parts of the scenario have changed since. `wanted` are the versions
+/// that `clitape record` records.
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
-//! A cassette that is checked: it is loaded once, and its canonical replay in every setup is made once. Of a long recording,
-//! only the last replay is kept.
+//! A cassette that is checked: it is loaded once, and its canonical replay in every setup is made once. Of a long
+//! recording, only the last replay is kept.
 //!
 //! It is also checked as it was made: the statements of its manifest, and its replay with the recorded cuts and times.
 //! Goldens and plans replay the bytes at other times than those of the recording, and do not read the manifest. This

@@ -1,12 +1,13 @@
 //! Plans of a recording: cuts are the parser's business, times are the gateway's.
 //!
-//! *Cuts*: under the cuts of each plan the parser has the events that it has of whole lines, each with the piece that ends
-//! its line. *Times*: at the times of each plan, with its faults and the host's answers, whole lines are replayed; the
-//! lifecycle, the bus, the ACP updates and the event stream are those of the canonical replay, times aside, and the person
-//! ends up reading the same. Plans whose lines end at the same times are replayed once.
+//! *Cuts*: under the cuts of each plan the parser has the events that it has of whole lines, each with the piece that
+//! ends its line. *Times*: at the times of each plan, with its faults and the host's answers, whole lines are replayed;
+//! the lifecycle, the bus, the ACP updates and the event stream are those of the canonical replay, times aside, and the
+//! person ends up reading the same. Plans whose lines end at the same times are replayed once.
 //!
-//! One seeded plan, and each pinned one, is also replayed with its cuts; every lane is that of the whole lines then, times
-//! included. Some further plans have a fault of the agent's side each, and a person must see what `check/agent.rs` says.
+//! One seeded plan, and each pinned one, is also replayed with its cuts; every lane is that of the whole lines then,
+//! times included. Some further plans have a fault of the agent's side each, and a person must see what
+//! `check/agent.rs` says.
 
 use std::sync::Arc;
 
@@ -170,8 +171,8 @@ impl PlanSweep<'_> {
         replays
     }
 
-    /// Returns the first setup in which the replays of a plan are wrong. Those of whole lines at the same times are given
-    /// for a plan that cuts them.
+    /// Returns the first setup in which the replays of a plan are wrong. Those of whole lines at the same times are
+    /// given for a plan that cuts them.
     fn failing(
         &self,
         played: &PlayedPlan<'_>,
@@ -194,8 +195,8 @@ impl PlanSweep<'_> {
         })
     }
 
-    /// Returns the plans: those that the scenario names, one for each seed, one for each fault of each answer of the host,
-    /// and some with a fault of the agent's side.
+    /// Returns the plans: those that the scenario names, one for each seed, one for each fault of each answer of the
+    /// host, and some with a fault of the agent's side.
     fn all_plans(&self) -> impl Iterator<Item = NamedPlan> {
         // The size of the recording chooses the seed, so that recordings are cut in different ways.
         let cut_seed = (self.capture.stdout.len() as u64).checked_rem(self.seeds.count);
@@ -228,8 +229,8 @@ impl PlanSweep<'_> {
         pinned.chain(self.seeds.each().map(seeded)).chain(faulty).chain(agents)
     }
 
-    /// Judges a plan with its cuts and without them in the setup of `base`, and returns what `report` makes of the first
-    /// mismatch.
+    /// Judges a plan with its cuts and without them in the setup of `base`, and returns what `report` makes of the
+    /// first mismatch.
     fn judge<T>(
         &self,
         base: &Arc<Replay>,
@@ -249,8 +250,8 @@ impl PlanSweep<'_> {
         mismatch.or_else(by_cuts).map(report)
     }
 
-    /// Returns the first thing that is wrong with the replay of a plan. A replay with cuts is also held against the one of
-    /// `whole` lines at the same times.
+    /// Returns the first thing that is wrong with the replay of a plan. A replay with cuts is also held against the one
+    /// of `whole` lines at the same times.
     fn mismatch<'r>(
         &'r self,
         played: &'r PlayedPlan<'_>,

@@ -1,8 +1,8 @@
 //! Writes a scripted message as the Messages API sends it: as server-sent events or as one JSON object.
 //!
-//! Ids are computed from the conversation and the turn, and token counts from the texts, so that the same
-//! request gets the same bytes on every machine and at every time. A text is cut into deltas for the same reason where its
-//! canonical form has the cuts: it may contain the folders of the run, whose real paths differ in length from one machine to the
+//! Ids are computed from the conversation and the turn, and token counts from the texts, so that the same request gets
+//! the same bytes on every machine and at every time. A text is cut into deltas for the same reason where its canonical
+//! form has the cuts: it may contain the folders of the run, whose real paths differ in length from one machine to the
 //! next. A cut inside a path keeps its distance from the start of the path.
 
 use std::time::Duration;

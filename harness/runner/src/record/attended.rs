@@ -1,5 +1,5 @@
-//! Runs the CLI with its host: writes the lines that are due to its stdin, sends it the signal of the scenario at the time
-//! that follows from its output, and keeps its output with the time of every read.
+//! Runs the CLI with its host: writes the lines that are due to its stdin, sends it the signal of the scenario at the
+//! time that follows from its output, and keeps its output with the time of every read.
 
 use std::collections::HashMap;
 use std::process::Command;

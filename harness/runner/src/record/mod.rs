@@ -5,8 +5,9 @@
 //! 1. [`resolve`] finds or installs the CLI.
 //! 2. `server` serves the scenario's `model.toml` on loopback. `script` chooses the answer to a request;
 //!    `answer` makes its bytes.
-//! 3. `run` starts the CLI in fresh folders (`workspace`), once for each run of the scenario. `attended` reads its output,
-//!    writes its stdin and sends it a signal when one is due, and `host` decides which lines stdin gets and when.
+//! 3. `run` starts the CLI in fresh folders (`workspace`), once for each run of the scenario. `attended` reads its
+//!    output, writes its stdin and sends it a signal when one is due, and `host` decides which lines stdin gets and
+//!    when.
 //! 4. [`record`] returns the canonical form of the result, a take.
 //!
 //! All of this is real IO in real time; no replay uses it.

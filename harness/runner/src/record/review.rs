@@ -1,13 +1,13 @@
-//! Lists what a scenario makes the CLI run, for the person who is about to record it, and computes the digests that identify
-//! the scenario later.
+//! Lists what a scenario makes the CLI run, for the person who is about to record it, and computes the digests that
+//! identify the scenario later.
 //!
-//! The list has programs, settings, and the files of the workspace that steer the CLI: its settings, hooks, tool servers, plugins
-//! and notes. [`Agreed`] keeps the scenarios and subjects that a person has agreed to run here. It is one file of the user, and
-//! each change replaces it as a whole.
+//! The list has programs, settings, and the files of the workspace that steer the CLI: its settings, hooks, tool
+//! servers, plugins and notes. [`Agreed`] keeps the scenarios and subjects that a person has agreed to run here. It is
+//! one file of the user, and each change replaces it as a whole.
 //!
-//! [`made_from`] computes a digest of each part of a scenario that decides what the CLI prints. It covers the meaning of the part:
-//! comments, blanks and the order of keys do not count, and a key with its default value equals a missing one. Keys that only
-//! decide how a recording is judged are left out.
+//! [`made_from`] computes a digest of each part of a scenario that decides what the CLI prints. It covers the meaning
+//! of the part: comments, blanks and the order of keys do not count, and a key with its default value equals a missing
+//! one. Keys that only decide how a recording is judged are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write as _};
@@ -43,8 +43,8 @@ pub struct Review {
     /// workspace.
     pub digest: String,
     /// Lines for each prompt, argument, tool call and file of instructions, or for each setting. A text has all of its
-    /// lines, and an indented line belongs to the one above. The lines contain text of others, so they must be made safe
-    /// before a terminal shows them.
+    /// lines, and an indented line belongs to the one above. The lines contain text of others, so they must be made
+    /// safe before a terminal shows them.
     pub lines: Vec<String>,
 }
 

@@ -1,5 +1,5 @@
-//! Runs the CLI as a scenario says, once or several times in the same folders, in real time, and converts the result to its
-//! canonical form, a take.
+//! Runs the CLI as a scenario says, once or several times in the same folders, in real time, and converts the result to
+//! its canonical form, a take.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -403,10 +403,11 @@ const REMINDER: &str = "<system-reminder>";
 const KEPT_BLOCKS: [&str; 8] =
     ["type", "text", "id", "name", "input", "tool_use_id", "is_error", "content"];
 
-/// Returns the earlier conversation that the CLI sends to the model on resume: the messages of its first request as JSON
-/// lines; empty if the body is not a request.
+/// Returns the earlier conversation that the CLI sends to the model on resume: the messages of its first request as
+/// JSON lines; empty if the body is not a request.
 ///
-/// Reasoning, messages with the role `system`, the reminders and prompts that the CLI adds, and fields that control caching are left out.
+/// Reasoning, messages with the role `system`, the reminders and prompts that the CLI adds, and fields that control
+/// caching are left out.
 fn sent_history(body: &[u8]) -> Vec<u8> {
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
     let mut lines = Vec::new();

@@ -318,7 +318,8 @@ fn typed(kind: &'static str, body: Paced) -> Response<Paced> {
     response
 }
 
-/// A response body that sends its [`ResponseStep`]s one by one, each after a delay, or breaks off. A single step without a delay is sent with its length.
+/// A response body that sends its [`ResponseStep`]s one by one, each after a delay, or breaks off. A single step
+/// without a delay is sent with its length.
 struct Paced {
     steps: VecDeque<ResponseStep>,
     /// The timer for the next step.

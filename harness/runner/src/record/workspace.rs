@@ -1,5 +1,5 @@
-//! The files of a scenario's workspace, and the fresh folders of a run: HOME, TMPDIR and project in one temporary folder with
-//! a short path. The files are checked first, and then copied into the project, in which the CLI runs.
+//! The files of a scenario's workspace, and the fresh folders of a run: HOME, TMPDIR and project in one temporary
+//! folder with a short path. The files are checked first, and then copied into the project, in which the CLI runs.
 
 use std::io::{self, ErrorKind, Read as _};
 use std::os::unix::ffi::OsStrExt as _;

@@ -1,7 +1,7 @@
 //! The built-in subject, `stream` and `gateway` in process, with a plan for bytes that are all there.
 //!
-//! [`replay`] drives it in virtual time and keeps its whole trace, [`ParserReport`] runs the parser alone under the cuts of a
-//! plan, and [`live`] plays into a real chat in real time.
+//! [`replay`] drives it in virtual time and keeps its whole trace, [`ParserReport`] runs the parser alone under the
+//! cuts of a plan, and [`live`] plays into a real chat in real time.
 
 use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};

@@ -1,7 +1,7 @@
 //! The chat of a replay: its server, and the person who gives the recorded answers.
 //!
-//! The server takes the calls of the Bot API, writes them down, and answers as the plan's faults say. The person gives each
-//! answer of the recording with the buttons that the chat shows, or with a reply where no button says it (Q2).
+//! The server takes the calls of the Bot API, writes them down, and answers as the plan's faults say. The person gives
+//! each answer of the recording with the buttons that the chat shows, or with a reply where no button says it (Q2).
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
@@ -352,9 +352,9 @@ enum Deed {
 /// Gives the recorded answers, and notes what comes of it.
 ///
 /// The host that was recorded has written the answer, and the replay goes on with its line. At that moment the person
-/// presses or replies as well, and what the gateway makes of it is compared with the line. Where the chat shows no button
-/// of the question, because its server refused it or the answer is late, the person presses none. Options are not
-/// chosen, because each choice changes the message of its question.
+/// presses or replies as well, and what the gateway makes of it is compared with the line. Where the chat shows no
+/// button of the question, because its server refused it or the answer is late, the person presses none. Options are
+/// not chosen, because each choice changes the message of its question.
 pub(super) struct Person {
     keyboards: Keyboards,
     questions: OpenQuestions,

@@ -1,12 +1,12 @@
-//! Drives a replay step by step in virtual time: one parser feeds the gateway's conversations, each in a setup of its own
-//! and with a run of the gateway for each turn.
+//! Drives a replay step by step in virtual time: one parser feeds the gateway's conversations, each in a setup of its
+//! own and with a run of the gateway for each turn.
 //!
-//! At one virtual millisecond what is due in the channel happens before the bytes that arrive, so that the trace does not
-//! hang on which timer was set first.
+//! At one virtual millisecond what is due in the channel happens before the bytes that arrive, so that the trace does
+//! not hang on which timer was set first.
 //!
-//! An entry of a chat or of an event stream says of which turn it is, from the second turn on. A client of the Agent Client
-//! Protocol has one session for all turns and gets them one after another, even if a chat delivers the final message of
-//! a turn late.
+//! An entry of a chat or of an event stream says of which turn it is, from the second turn on. A client of the Agent
+//! Client Protocol has one session for all turns and gets them one after another, even if a chat delivers the final
+//! message of a turn late.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -125,8 +125,8 @@ impl ReplayDriver {
         std::iter::from_fn(move || log.as_ref()?.settled())
     }
 
-    /// The reports of the turns of the first setup that are delivered, which [`end_of_input`](Self::end_of_input) does not
-    /// have again.
+    /// The reports of the turns of the first setup that are delivered, which [`end_of_input`](Self::end_of_input) does
+    /// not have again.
     pub(super) fn delivered(&mut self) -> Vec<RunReport> {
         let run = self.runs.first_mut();
         run.map(|run| run.conversation.take_delivered()).unwrap_or_default()
@@ -216,7 +216,8 @@ struct Buses {
     /// The buses of the turns that are not delivered, with the subscriptions of the harness, which end when they are
     /// dropped.
     open: BTreeMap<u64, (Bus, Vec<Subscription>)>,
-    /// The listeners that were left on the bus of a turn that is delivered, the harness aside. Nothing more comes there.
+    /// The listeners that were left on the bus of a turn that is delivered, the harness aside. Nothing more comes
+    /// there.
     left: u64,
 }
 
@@ -278,8 +279,8 @@ struct TurnOpener {
     listeners: Listeners,
 }
 
-/// Starts the conversation of a replay in `setup`; its entries go to `log`. `outside` has its chats and keeps its buses,
-/// and `listeners` write what comes on the buses.
+/// Starts the conversation of a replay in `setup`; its entries go to `log`. `outside` has its chats and keeps its
+/// buses, and `listeners` write what comes on the buses.
 fn conversation(
     setup: Setup,
     log: TraceLog,
@@ -496,8 +497,8 @@ pub(super) fn in_virtual_time<T>(work: impl Future<Output = T>) -> T {
     }
 }
 
-/// Waits within [`in_virtual_time`] until every task waits for a later moment, and settles before time goes on. The work
-/// that is run there awaits it, and one at a time.
+/// Waits within [`in_virtual_time`] until every task waits for a later moment, and settles before time goes on. The
+/// work that is run there awaits it, and one at a time.
 async fn nothing_is_due() {
     let mut waits = false;
     poll_fn(|context| {

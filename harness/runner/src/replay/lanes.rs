@@ -1,5 +1,5 @@
-//! The trace of a replay: listens to the parts of the gateway, and writes what they say as entries of their lanes, in the
-//! order in which things happen.
+//! The trace of a replay: listens to the parts of the gateway, and writes what they say as entries of their lanes, in
+//! the order in which things happen.
 //!
 //! - `lifecycle`: the parser's events, as they serialise.
 //! - `bus`: the envelope's `seq` and `run_id`, then the event's own fields; the kind is the stream.
@@ -152,8 +152,8 @@ pub(super) fn turn_field(turn: u64) -> Option<(String, Value)> {
     (turn > 1).then(|| ("turn".to_owned(), turn.into()))
 }
 
-/// The bytes of the events of calls of which an entry `collected` is made at the latest, so that a replay of a long turn
-/// does not keep all of them.
+/// The bytes of the events of calls of which an entry `collected` is made at the latest, so that a replay of a long
+/// turn does not keep all of them.
 const COLLECTED_PART: u64 = 256 * 1_024;
 
 /// The listeners of all turns of a replay, and what they share.
@@ -533,10 +533,10 @@ const TOKENS: [&str; 2] = ["token-of-readers", "another-token-16"];
 /// A reader of the event stream of a whole conversation, whose connection breaks once (S2).
 ///
 /// The stream of all turns comes from the library's endpoint, as over HTTP, but without any IO. The reader takes each
-/// event at once. After the event that `run.stream_break` names, its connection breaks, and it comes back with the id of
-/// an earlier event; a stranger who has another token asks for the stream at that moment, too. The lane `sse` gets the
-/// stranger's `refused`, then `reconnect`, the number of events that came `again`, and at the end `collected` with the
-/// number of `turns`: what one collector makes of all turns.
+/// event at once. After the event that `run.stream_break` names, its connection breaks, and it comes back with the id
+/// of an earlier event; a stranger who has another token asks for the stream at that moment, too. The lane `sse` gets
+/// the stranger's `refused`, then `reconnect`, the number of events that came `again`, and at the end `collected` with
+/// the number of `turns`: what one collector makes of all turns.
 ///
 /// The host of a replay takes no answers from a reader, because those of the recording count. One that the reader posts
 /// when it reads a question is dropped, so that the lane gets the `refused` of it.

@@ -1,5 +1,5 @@
-//! Draws faults of the agent's side that a capture can have, changes the bytes of the capture as those of a plan say, and
-//! moves the plan's steps onto the new bytes.
+//! Draws faults of the agent's side that a capture can have, changes the bytes of the capture as those of a plan say,
+//! and moves the plan's steps onto the new bytes.
 
 use std::borrow::Cow;
 
@@ -138,8 +138,8 @@ impl Plan {
         let end = cut.map_or(u64::MAX, |edit| edit.at as u64);
         let (mut from, mut to) = (0_u64, 0_u64);
         let mut steps = Vec::with_capacity(self.steps.len());
-        // What comes anew at the end of a piece belongs to it. A line of the host is written before it: its place is the
-        // end of a line, and what comes anew there may be the beginning of the next one.
+        // What comes anew at the end of a piece belongs to it. A line of the host is written before it: its place is
+        // the end of a line, and what comes anew there may be the beginning of the next one.
         let through = |place| &edits[..edits.partition_point(|edit| edit.at as u64 <= place)];
         let before = |place| &edits[..edits.partition_point(|edit| (edit.at as u64) < place)];
         for step in &self.steps {

@@ -1,8 +1,8 @@
 //! Random cuts, times and faults from a seed: ChaCha8 with raw draws and our own arithmetic, so that a
 //! seed means the same plan on every machine and with every version of the generator's crate.
 //!
-//! Cuts have a generator apart from times, because the parser alone is concerned with cuts. [`SEEDS_PER_TIMES`] seeds draw
-//! the same times of lines and the same host, so that few replays show many cuts.
+//! Cuts have a generator apart from times, because the parser alone is concerned with cuts. [`SEEDS_PER_TIMES`] seeds
+//! draw the same times of lines and the same host, so that few replays show many cuts.
 
 use std::convert::Infallible;
 
@@ -53,8 +53,8 @@ pub(super) trait LineBytes {
     /// Why no bytes can be taken.
     type Error;
 
-    /// Takes `most` bytes of the line that is under way, or fewer where it has no more; its end only if it `may_end`. Returns
-    /// their number, and whether the line has ended.
+    /// Takes `most` bytes of the line that is under way, or fewer where it has no more; its end only if it `may_end`.
+    /// Returns their number, and whether the line has ended.
     ///
     /// # Errors
     ///
@@ -126,8 +126,8 @@ impl PieceDraw {
     }
 }
 
-/// Draws the sizes of the pieces of a seed. Seeds differ in their weights, so that some have what others never do, such as only
-/// large pieces.
+/// Draws the sizes of the pieces of a seed. Seeds differ in their weights, so that some have what others never do, such
+/// as only large pieces.
 #[derive(Debug)]
 struct CutDraw {
     rng: ChaCha8Rng,
@@ -220,8 +220,8 @@ fn first_of_times(seed: u64) -> u64 {
     seed - seed % SEEDS_PER_TIMES
 }
 
-/// Delay in ms and size of each piece of the plan of `seed` for bytes whose lines end at `ends`, of which the last one is
-/// their number; `is_last_ended` says whether the last line has a line feed.
+/// Delay in ms and size of each piece of the plan of `seed` for bytes whose lines end at `ends`, of which the last one
+/// is their number; `is_last_ended` says whether the last line has a line feed.
 pub(super) fn pieces(ends: &[u64], is_last_ended: bool, seed: u64) -> Vec<(u64, u64)> {
     let mut draw = PieceDraw::new(seed);
     let mut pieces = Vec::new();

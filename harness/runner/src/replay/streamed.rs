@@ -45,8 +45,8 @@ fn add_masked(masked: &mut Masked, reports: &[RunReport]) {
     reports.iter().for_each(|report| masked.extend(&report.masked));
 }
 
-/// Replays a capture without lines of a host, while it is read. Calls of the chat's server have `faults`. The entries of
-/// the trace are given to `take` in their order, each as soon as it is final, until `take` breaks.
+/// Replays a capture without lines of a host, while it is read. Calls of the chat's server have `faults`. The entries
+/// of the trace are given to `take` in their order, each as soon as it is final, until `take` breaks.
 ///
 /// Returns the replay in short; none if `take` broke.
 ///
@@ -115,7 +115,8 @@ enum ReadCut {
 ///
 /// They are those of the plan for the whole capture ([`Plan::cut`]), whose lines come one by one
 /// ([`line_by_line`](clitape_recording::cassette::line_by_line)). Only a line of more than a mebibyte comes in several
-/// pieces at the same time, so that one without an end, which the parser skips, takes no memory here. The items are the milliseconds since the piece before, and the piece.
+/// pieces at the same time, so that one without an end, which the parser skips, takes no memory here. The items are the
+/// milliseconds since the piece before, and the piece.
 #[derive(Debug)]
 pub struct CapturePieces<R> {
     reader: R,

@@ -1,9 +1,9 @@
 //! The chat as a person sees it, with both sides, as wrapped lines and drawn in a terminal.
 //!
 //! The messages of the person are between those of the agent, in the order in which they came. The agent's side is the
-//! [`ChatView`], and its questions have their buttons while they are open. The person's side is known if a replay has the host's
-//! lines; if the prompt is on the command line, it is the person's one message. In a terminal, each change is drawn over the chat
-//! before it.
+//! [`ChatView`], and its questions have their buttons while they are open. The person's side is known if a replay has
+//! the host's lines; if the prompt is on the command line, it is the person's one message. In a terminal, each change
+//! is drawn over the chat before it.
 
 use std::io::{self, Write};
 

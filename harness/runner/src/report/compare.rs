@@ -1,9 +1,9 @@
 //! Writes a comparison of two sides as a page, as a text for a pull request, and to the terminal.
 //!
-//! The page is one file without resources from elsewhere and without a script, in which recorded text is escaped. Each scenario
-//! shows the lanes that differ, A's beside B's, and the text that a person reads at the end. The text for a pull request is
-//! short, with recorded text only in code blocks. The terminal gets the sides, the differences, and the areas that were not
-//! covered.
+//! The page is one file without resources from elsewhere and without a script, in which recorded text is escaped. Each
+//! scenario shows the lanes that differ, A's beside B's, and the text that a person reads at the end. The text for a
+//! pull request is short, with recorded text only in code blocks. The terminal gets the sides, the differences, and the
+//! areas that were not covered.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};

@@ -1,8 +1,8 @@
 //! Writes the drift from one version of the CLI to another: on the terminal, as Markdown, as a page and as JSON.
 //!
-//! Each has the verdict first, then the changes by part, then the scenarios that were not compared. The page has every scenario
-//! whose replay differs, with both chats side by side, and neither a script nor resources from elsewhere. Recorded text is
-//! escaped on the page, and only in code in Markdown, which is for an issue or a committed report.
+//! Each has the verdict first, then the changes by part, then the scenarios that were not compared. The page has every
+//! scenario whose replay differs, with both chats side by side, and neither a script nor resources from elsewhere.
+//! Recorded text is escaped on the page, and only in code in Markdown, which is for an issue or a committed report.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};

@@ -1,8 +1,8 @@
 //! A test run as files in the formats of other programs, opened before anything runs, and written whole or not at all.
 //!
-//! [`junit`] has a suite for each scenario and a case for each check, [`tap`] (TAP 14) a test point for each check, with its
-//! findings as diagnostics, [`github`] one annotation for the findings with the same cause, and [`markdown`] the totals as a
-//! table, then the findings, grouped by cause.
+//! [`junit`] has a suite for each scenario and a case for each check, [`tap`] (TAP 14) a test point for each check,
+//! with its findings as diagnostics, [`github`] one annotation for the findings with the same cause, and [`markdown`]
+//! the totals as a table, then the findings, grouped by cause.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

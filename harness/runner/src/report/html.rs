@@ -1,5 +1,5 @@
-//! Writes a test run as a page, with the totals, every finding, and a row for each scenario; and shows proposed goldens to a
-//! reviewer, on a page and in a terminal, with the chat before and after, and the entries that differ.
+//! Writes a test run as a page, with the totals, every finding, and a row for each scenario; and shows proposed goldens
+//! to a reviewer, on a page and in a terminal, with the chat before and after, and the entries that differ.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

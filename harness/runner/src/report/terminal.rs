@@ -1,5 +1,5 @@
-//! Writes a test run to the terminal: a line for each scenario, then every finding, then the summary, and what was at stake
-//! (`clitape test --marks`). A trace is a timeline: one line for each entry, with the time first.
+//! Writes a test run to the terminal: a line for each scenario, then every finding, then the summary, and what was at
+//! stake (`clitape test --marks`). A trace is a timeline: one line for each entry, with the time first.
 
 use std::io::{self, Write};
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! The words and colours that several writers share: the counts and the verdict of a run; and of a finding its class, the
-//! input beside the output, and its diff as plain lines.
+//! The words and colours that several writers share: the counts and the verdict of a run; and of a finding its class,
+//! the input beside the output, and its diff as plain lines.
 
 use std::borrow::Cow;
 

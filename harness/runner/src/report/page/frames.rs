@@ -1,5 +1,5 @@
-//! The frames of a chat, what a person saw after each call of the Bot API, as runs of marked text; and its key frames, the few
-//! moments that summarise a run, each as a small chat with a link to its moment.
+//! The frames of a chat, what a person saw after each call of the Bot API, as runs of marked text; and its key frames,
+//! the few moments that summarise a run, each as a small chat with a link to its moment.
 
 use std::collections::BTreeMap;
 

@@ -3,9 +3,10 @@
 //! Everything but the scrubber is plain HTML, so that it is visible without the script. A content security policy names
 //! style and script by their hashes, so that a browser loads and runs no other.
 //!
-//! Each scenario has a section with its verdicts, its runs with prompts and results, its goldens and invariants, and the
-//! provenance of its bytes: who printed them, when, with which command, and what was replaced in them. A finding has its sentence,
-//! the expected chat beside the actual one, the input beside the output, the diff, and the command that reproduces it.
+//! Each scenario has a section with its verdicts, its runs with prompts and results, its goldens and invariants, and
+//! the provenance of its bytes: who printed them, when, with which command, and what was replaced in them. A finding
+//! has its sentence, the expected chat beside the actual one, the input beside the output, the diff, and the command
+//! that reproduces it.
 
 use clitape_judge::{ContextMoment, DiffLine, DiffSide, Finding};
 use clitape_recording::cassette::{Confinement, Manifest, Origin};

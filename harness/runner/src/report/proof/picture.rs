@@ -1,5 +1,5 @@
-//! Writes the chat as a picture: `preview.svg`, animated and without a script, which GitHub shows inline, and `preview.cast`, an
-//! asciicast, version 3. Both draw the same moments of the chat as wrapped lines.
+//! Writes the chat as a picture: `preview.svg`, animated and without a script, which GitHub shows inline, and
+//! `preview.cast`, an asciicast, version 3. Both draw the same moments of the chat as wrapped lines.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
