@@ -21,11 +21,6 @@ use clitape_process::{Install, Installed};
 use clitape_runner::record::ResolveLimits;
 use clitape_stream::{Event, Parser};
 use serde_json::Value;
-use tikv_jemallocator::Jemalloc;
-
-/// The allocator of the command.
-#[global_allocator]
-static ALLOCATOR: Jemalloc = Jemalloc;
 
 /// The version of OpenClaw.
 const VERSION: &str = "2026.9.6";

@@ -26,11 +26,6 @@ use anyhow::{Context as _, Result, bail, ensure};
 use commands::CommandRow;
 use shapes::{Shape, entries_of};
 use strum::IntoEnumIterator as _;
-use tikv_jemallocator::Jemalloc;
-
-/// The allocator of the command.
-#[global_allocator]
-static ALLOCATOR: Jemalloc = Jemalloc;
 
 /// The megabytes of the runs.
 const SIZES: [usize; 3] = [1, 10, 100];

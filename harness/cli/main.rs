@@ -51,14 +51,8 @@ use clap::parser::ValueSource;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use clitape_process::{ENTER, SUPERVISE, enter, supervise, supervise_with};
 use clitape_recording::scenario::Workspace;
-use tikv_jemallocator::Jemalloc;
 
 use crate::conditions::ChatFaultArgs;
-
-/// The allocator of the process. It is faster than that of the system for the many short strings and small trees of a
-/// run (docs/performance.md has the numbers).
-#[global_allocator]
-static ALLOCATOR: Jemalloc = Jemalloc;
 
 /// Records real runs of the `claude` command, replays them, cut and delayed at random, through a
 /// parser and a chat bridge, and compares what a person would have seen with goldens.
