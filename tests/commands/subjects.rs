@@ -112,6 +112,21 @@ fn options_of_a_run_mean_the_same_for_every_subject() {
         check(path, &test, 3, &says, &[]);
         assert!(begin.elapsed() < Duration::from_secs(60), "{kind}: {:?}", begin.elapsed());
     }
+    // A program that ends with another code unless it runs beside itself.
+    let beside = "touch beside-$$; for i in $(seq 400); do set -- beside-*; [ $# -gt 1 ] && exit 0; sleep 0.05; done; exit 9";
+    for kind in ["parser", "replay"] {
+        let subject =
+            format!("[subject.two]\nkind = '{kind}'\ncommand = ['sh', '-c', '{beside}']\n");
+        fs::write(path.join("clitape.toml"), subject).unwrap();
+        let test = ["test", "--yes", "--subject", "two", "--jobs", "2"];
+        let told = check(path, &test, 3, &["FAILED plain-text", "2 scenarios: "], &[]);
+        assert!(!told.contains("code 9"), "{told}");
+        for entry in fs::read_dir(path).unwrap().map(Result::unwrap) {
+            if entry.file_name().to_string_lossy().starts_with("beside-") {
+                fs::remove_file(entry.path()).unwrap();
+            }
+        }
+    }
 }
 
 /// What was judged until a signal came is reported, and the exit code says that this is not all.

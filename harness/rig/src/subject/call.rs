@@ -15,7 +15,9 @@ use clitape_recording::scenario::{Scenario, Workspace};
 use clitape_recording::text::{Keep, truncate};
 use clitape_recording::trace::{Entry, Lane};
 use clitape_runner::suite::select::{Selected, Selection};
-use clitape_runner::suite::{Observing, RunEnd, ScenarioRun};
+use clitape_runner::suite::{
+    Observing, Progress, RunEnd, ScenarioRun, SuiteOptions, in_order_noting,
+};
 
 use super::boot::{LAST_LINES, ended};
 use super::error::SubjectError;
@@ -237,28 +239,44 @@ pub(super) fn read(
     Ok(CountedEntries { entries, _held: held })
 }
 
-/// Judges cassettes one after another, and passes each result on.
+/// Judges cassettes, as many at a time as the caller asks for and one after another by default, and passes each result
+/// on.
 ///
 /// # Errors
 ///
 /// The error of `judge`, except one that says that the caller stopped the test after something was judged.
-pub(super) fn one_by_one(
+pub(super) fn judge_each(
     cassettes: &[CalledCassette],
+    options: SuiteOptions<'_>,
     tell: &mut dyn FnMut(Observing<'_>) -> ControlFlow<()>,
-    mut judge: impl FnMut(&Scenario, &CliVersion) -> Result<ScenarioRun, SubjectError>,
+    judge: impl Fn(&Scenario, &CliVersion) -> Result<ScenarioRun, SubjectError> + Sync,
 ) -> Result<RunEnd, SubjectError> {
-    for (index, CalledCassette { scenario, version }) in cassettes.iter().enumerate() {
-        let name = format!("{}/{version}", scenario.name);
-        let _ = tell(Observing::UnderWay { scenario: &name, check: "", replays: 0 });
-        let judged = match judge(scenario, version) {
-            Ok(judged) => judged,
-            Err(error) if error.is_stop() && index > 0 => return Ok(RunEnd::Stopped),
-            Err(error) => return Err(error),
+    let judge = |one: &CalledCassette, begins: &dyn Fn(String)| {
+        begins(format!("{}/{}", one.scenario.name, one.version));
+        judge(&one.scenario, &one.version)
+    };
+    let mut judged = 0;
+    let take = |event| {
+        let told = match event {
+            Progress::Note(scenario) => {
+                let scenario: String = scenario;
+                tell(Observing::UnderWay { scenario: &scenario, check: "", replays: 0 })
+            }
+            Progress::Result(result) => {
+                let result: ScenarioRun = Result::map_err(result, Some)?;
+                judged += 1;
+                tell(Observing::Judged(judged - 1, result))
+            }
+            Progress::Ended(done) => tell(Observing::Ended(done)),
         };
-        if tell(Observing::Judged(index, judged)).is_break() {
-            break;
-        }
-        let _ = tell(Observing::Ended(index + 1));
+        // The suite has enough.
+        if told.is_break() { Err(None::<SubjectError>) } else { Ok(()) }
+    };
+    let at_once = Some(options.jobs.unwrap_or(1));
+    let ended = in_order_noting(cassettes, at_once, || true, judge, take);
+    match ended {
+        Ok(()) | Err(None) => Ok(RunEnd::Complete),
+        Err(Some(error)) if error.is_stop() && judged > 0 => Ok(RunEnd::Stopped),
+        Err(Some(error)) => Err(error),
     }
-    Ok(RunEnd::Complete)
 }

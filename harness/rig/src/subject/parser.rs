@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::ControlFlow;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use clitape_judge::observation::ObservedEnding;
@@ -18,7 +19,7 @@ use clitape_runner::suite::{
 };
 use serde_json::{Map, Value};
 
-use super::call::{CalledCassette, CountedEntries, ProgramCaller, cassettes, one_by_one, read};
+use super::call::{CalledCassette, CountedEntries, ProgramCaller, cassettes, judge_each, read};
 use super::error::SubjectError;
 use super::golden::with_difference;
 use super::lasting::Lasting;
@@ -63,13 +64,17 @@ impl Subject for ParserSubject<'_> {
         let mut spec = self.spec.clone();
         spec.call.within_s = within(spec.call.within_s, options.scenario_time);
         let caller = ProgramCaller::new(&spec.call, self.version, self.rig, tell)?;
-        let mut lasting = None;
-        one_by_one(trials, tell, |Scenario { name, .. }, version| {
+        // The parsers that wait for their next cassette.
+        let waiting = Mutex::new(Vec::new());
+        let subject = &*self;
+        judge_each(trials, options, tell, |Scenario { name, .. }, version| {
             caller.go_on()?;
             let begun = Instant::now();
-            let cassette = Cassette::find(self.rig.workspace, name, version)?;
-            let findings = self.findings(&caller, &mut lasting, &spec, &cassette)?;
-            let check = CheckRun::of(&format!("{version}::subject {}", self.name), findings);
+            let cassette = Cassette::find(subject.rig.workspace, name, version)?;
+            let mut lasting = waiting.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let findings = subject.findings(&caller, &mut lasting, &spec, &cassette)?;
+            waiting.lock().unwrap_or_else(PoisonError::into_inner).extend(lasting);
+            let check = CheckRun::of(&format!("{version}::subject {}", subject.name), findings);
             let check = CheckRun { cassettes: 1, took: Some(begun.elapsed()), ..check };
             Ok(ScenarioRun { name: name.to_string(), pending: 0, checks: vec![check] })
         })

@@ -20,7 +20,7 @@ use clitape_runner::suite::{
 use fs_err as fs;
 
 use super::call::{
-    CalledCassette, CountedEntries, ProgramCaller, ReadError, cassettes, one_by_one, read,
+    CalledCassette, CountedEntries, ProgramCaller, ReadError, cassettes, judge_each, read,
 };
 use super::dialogue::{Misfit, of_own_gateway};
 use super::error::SubjectError;
@@ -75,11 +75,12 @@ impl Subject for ReplaySubject<'_> {
         call.within_s = within(call.within_s, options.scenario_time);
         let caller = ProgramCaller::new(&call, self.version, self.rig, tell)?;
         let shown = shown(self.name, self.version);
-        one_by_one(trials, tell, |scenario, version| {
+        let subject = &*self;
+        judge_each(trials, options, tell, |scenario, version| {
             caller.go_on()?;
             let name = format!("{}/{version}", scenario.name);
-            let cassette = Cassette::find(self.rig.workspace, &scenario.name, version)?;
-            let case = ReplayCase { subject: self, shown: &shown, name: &name, scenario, cassette };
+            let cassette = Cassette::find(subject.rig.workspace, &scenario.name, version)?;
+            let case = ReplayCase { subject, shown: &shown, name: &name, scenario, cassette };
             let check = case.check(&caller, options)?;
             let pending = golden::pending(scenario)?;
             Ok(ScenarioRun { name: scenario.name.to_string(), pending, checks: vec![check] })

@@ -17,6 +17,7 @@ mod watch;
 pub use case::{ComparedGolden, ProofCase};
 pub use case_run::CaseRun;
 pub use own::{Loaded, OwnGateway, OwnTrial, load};
+pub use pool::{Progress, in_order_noting};
 pub use result::{Cause, CheckRun, JudgedShard, ScenarioRun, Tally, Trouble};
 pub(crate) use run::each;
 pub use run::{

@@ -12,8 +12,9 @@ use clitape_process::threads::start_some;
 /// The number of items that a worker takes at a time if jobs are short.
 const SHORT: usize = 64;
 
-/// The progress of the jobs.
-pub(super) enum Progress<R, N = Infallible> {
+/// The progress of the jobs of [`in_order_noting`].
+#[derive(Debug)]
+pub enum Progress<R, N = Infallible> {
     /// A note of a job that still runs.
     Note(N),
     /// This number of jobs has ended.
@@ -30,8 +31,7 @@ enum Sent<R, N> {
     Result(usize, R),
 }
 
-/// Runs `job` on every item, on all cores. `take` gets the results in the order of the items, each as soon as all
-/// before it are there. After an error of `take`, no further job begins.
+/// Does the same as [`in_order_noting`] on all cores, with jobs that note nothing.
 fn in_order<T: Sync, R: Send, E>(
     items: &[T],
     job: impl Fn(&T) -> R + Sync,
@@ -58,12 +58,17 @@ pub(crate) fn short_jobs<T: Sync, R: Send, E: Send>(
     Ok(results)
 }
 
-/// Does the same as [`in_order`], on `workers` threads if that is set. A job also gets a function that passes its
-/// notes to `take`, at once and in any order.
+/// Runs `job` on every item, on all cores or on `workers` threads. `take` gets the results in the order of the items,
+/// each as soon as all before it are there, and what a job notes, at once and in any order. After an error of `take`, no
+/// further job begins.
+///
+/// # Errors
+///
+/// The first error of `take`.
 ///
 /// If the system lets fewer threads start, or `is_ready` returns false on one of them, the other threads do its work.
 /// Without any, this thread does it, and passes on the notes of a job when the job is over.
-pub(super) fn in_order_noting<T: Sync, R: Send, N: Send, E>(
+pub fn in_order_noting<T: Sync, R: Send, N: Send, E>(
     items: &[T],
     workers: Option<usize>,
     is_ready: impl Fn() -> bool + Sync,
