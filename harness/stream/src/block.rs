@@ -23,7 +23,7 @@ pub(crate) struct BlockState {
 }
 
 impl BlockState {
-    /// Whether the block has this type.
+    /// Returns whether the block has this type.
     pub(crate) fn is_of_type(&self, block_type: &str) -> bool {
         match &self.content {
             BlockContent::Text(kind, _) => TextKind::of_block(block_type) == Some(*kind),
@@ -32,12 +32,13 @@ impl BlockState {
         }
     }
 
-    /// Whether the stop of the block is still missing.
+    /// Returns whether the stop of the block is still missing.
     pub(crate) fn is_unfinished(&self) -> bool {
         self.started && !self.is_stopped()
     }
 
-    /// Whether the block has stopped and waits for a snapshot, because its deltas are not JSON.
+    /// Returns whether the block has stopped and waits for a snapshot, because its deltas are not
+    /// JSON.
     pub(crate) fn is_stopped(&self) -> bool {
         self.tool().is_some_and(|input| input.stopped)
     }
@@ -181,23 +182,23 @@ impl BlockInput {
         emitter.emit(Event::ToolInput { id, name, args, parent: parent.map(Into::into) });
     }
 
-    /// Whether an event has reported a part of the input.
+    /// Returns whether an event has reported a part of the input.
     pub(crate) fn is_emitted(&self) -> bool {
         self.emitted
     }
 
-    /// Whether the stream carried any input. If so, `{}` in a snapshot cannot be the whole input
-    /// (#113631).
+    /// Returns whether the stream carried any input. If so, `{}` in a snapshot cannot be the whole
+    /// input (#113631).
     pub(crate) fn has_input(&self) -> bool {
         self.start_input.is_some() || self.has_deltas()
     }
 
-    /// Whether the deltas equal these arguments byte for byte.
+    /// Returns whether the deltas equal these arguments byte for byte.
     pub(crate) fn equals_deltas(&self, arguments: &SourceArguments<'_>) -> bool {
         matches!(arguments, SourceArguments::Whole(json) if json.get() == self.deltas)
     }
 
-    /// Whether the deltas contain more than white space.
+    /// Returns whether the deltas contain more than white space.
     fn has_deltas(&self) -> bool {
         !self.deltas.trim().is_empty()
     }

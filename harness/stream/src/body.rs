@@ -110,7 +110,7 @@ impl<'a> MessageBody<'a> {
         texts.join("\n")
     }
 
-    /// Whether the content has exactly one block.
+    /// Returns whether the content has exactly one block.
     pub(crate) fn is_single(&self) -> bool {
         self.content.as_ref().is_some_and(|content| content.count == 1)
     }

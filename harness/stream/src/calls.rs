@@ -38,7 +38,7 @@ pub(crate) struct CallSite<'a> {
     pub(crate) parent: Option<&'a str>,
     /// Id of the message.
     pub(crate) message: &'a str,
-    /// Whether the message came as stream events, so that a snapshot repeats it.
+    /// Set if the message came as stream events, so that a snapshot repeats it.
     pub(crate) streamed: bool,
 }
 
@@ -51,7 +51,7 @@ struct CallState {
     progress: CallProgress,
 }
 
-/// How far a call is.
+/// The progress of a call: open or ended.
 #[derive(Debug)]
 enum CallProgress {
     Open(Box<OpenCall>),
@@ -65,14 +65,14 @@ struct OpenCall {
     name: String,
     kind: ToolKind,
     arguments: SourceArguments<'static>,
-    /// Whether only the stream has provided the arguments.
+    /// Set while only the stream has provided the arguments.
     is_streamed: bool,
-    /// Whether the CLI has asked its host about the call.
+    /// Set once the CLI has asked its host about the call.
     is_asked: bool,
 }
 
 impl CallState {
-    /// What is known of it as long as it is open.
+    /// Returns the facts of the call as long as it is open.
     fn open(&self) -> Option<&OpenCall> {
         match &self.progress {
             CallProgress::Open(open) => Some(open),
@@ -89,7 +89,7 @@ impl CallState {
         }
     }
 
-    /// Whether an announcement at `place` repeats this call instead of making a new one (U4).
+    /// Returns whether an announcement at `place` repeats this call instead of making a new one (U4).
     fn is_repeated(&self, place: CallSite<'_>) -> bool {
         let same_message =
             *self.message == *place.message || self.message.is_empty() || place.message.is_empty();
@@ -130,7 +130,7 @@ pub(crate) struct CallTable {
 }
 
 impl CallTable {
-    /// Whether the newest call with this id was announced at `place`.
+    /// Returns whether the newest call with this id was announced at `place`.
     pub(crate) fn has_call_at(&self, id: &str, place: CallSite<'_>) -> bool {
         self.newest(id).is_some_and(|at| self.list[at].is_repeated(place))
     }
@@ -191,7 +191,7 @@ impl CallTable {
         }
     }
 
-    /// Whether a result for this id has no open call, so that it must be retained.
+    /// Returns whether a result for this id has no open call, so that it must be retained.
     pub(crate) fn has_no_open_call(&self, id: &str) -> bool {
         self.newest(id).is_none_or(|at| self.list[at].open().is_none())
     }
@@ -278,7 +278,7 @@ impl CallTable {
         self.report_early(emitter);
     }
 
-    /// Whether an open call goes on after the end of the turn.
+    /// Returns whether an open call goes on after the end of the turn.
     fn outlives(&self, at: usize, next: &[String]) -> bool {
         match &self.list[at].parent {
             Some(parent) => self.runs_on(parent, next),
@@ -286,12 +286,12 @@ impl CallTable {
         }
     }
 
-    /// Whether the call with this id is open and goes on after the end of the turn.
+    /// Returns whether the call with this id is open and goes on after the end of the turn.
     pub(crate) fn is_next(&self, id: &str, next: &[String]) -> bool {
         self.newest(id).is_some_and(|at| self.list[at].open().is_some() && self.outlives(at, next))
     }
 
-    /// Whether the subagent of the call `parent` outlives the turn: the call has its result already,
+    /// Returns whether the subagent of the call `parent` outlives the turn: the call has its result already,
     /// or goes on itself.
     pub(crate) fn runs_on(&self, parent: &str, next: &[String]) -> bool {
         let mut asked = parent;
@@ -363,12 +363,12 @@ impl CallTable {
     }
 }
 
-/// Whether an id is among others.
+/// Returns whether an id is among others.
 fn is_among(ids: &[String], id: &str) -> bool {
     ids.iter().any(|other| other == id)
 }
 
-/// Whether the type of the content of a result marks an error.
+/// Returns whether the type of the content of a result marks an error.
 fn names_error(block: &RecordBlock<'_>) -> bool {
     let [kind] = json::inner(block.content, &["type"]);
     json::string(kind).is_some_and(|kind| kind.ends_with("_error"))
@@ -414,7 +414,7 @@ impl CallState {
 }
 
 impl OpenCall {
-    /// Whether the CLI runs this tool with this input.
+    /// Returns whether the CLI runs this tool with this input.
     fn is_of(&self, name: &str, input: &Json<'_>) -> bool {
         self.name == name && self.kind == ToolKind::ToolUse && self.arguments.is_same(input)
     }

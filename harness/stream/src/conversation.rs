@@ -129,12 +129,12 @@ impl ConversationState {
         }
     }
 
-    /// Whether the current message has blocks that have not ended.
+    /// Returns whether the current message has blocks that have not ended.
     pub(crate) fn has_open_blocks(&self) -> bool {
         self.current.is_some_and(|at| !self.messages[at].blocks().is_empty())
     }
 
-    /// Whether the current message was started without an id.
+    /// Returns whether the current message was started without an id.
     pub(crate) fn is_nameless(&self) -> bool {
         self.current.is_some_and(|at| self.messages[at].id.is_empty())
     }
@@ -148,7 +148,7 @@ impl ConversationState {
         }
     }
 
-    /// Whether the message with this id came as stream events.
+    /// Returns whether the message with this id came as stream events.
     pub(crate) fn is_streamed(&self, id: &str) -> bool {
         self.lookup(id).is_some_and(|at| self.messages[at].streamed)
     }

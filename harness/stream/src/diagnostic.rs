@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::words::words;
 
-/// What a diagnostic is about.
+/// The subject of a diagnostic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

@@ -15,7 +15,7 @@ pub(crate) enum CliRequest {
     Closed,
 }
 
-/// How an answer of the host fits the requests of the CLI.
+/// The fit of a host's answer to the requests of the CLI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AnswerFit {
     /// It answers an open question.
@@ -53,12 +53,12 @@ impl Dialog {
         true
     }
 
-    /// Whether the CLI has sent a request with this id.
+    /// Returns whether the CLI has sent a request with this id.
     pub(crate) fn is_asked(&self, id: &str) -> bool {
         self.asked.contains_key(id)
     }
 
-    /// How an answer to the request with this id fits.
+    /// Finds the request that an answer with this id fits.
     pub(crate) fn fit(&self, id: &str) -> AnswerFit {
         match self.asked.get(id) {
             Some(CliRequest::Question { .. }) => AnswerFit::Question,

@@ -34,8 +34,8 @@ pub struct Stats {
     /// record of a line that is an array counts. Beside the events of the API, the first 1,024 kinds have
     /// a count each, and all others one as [`OTHER_KINDS`].
     pub by_kind: BTreeMap<Cow<'static, str>, u64>,
-    /// What [`Event::Unknown`] reported, by kind: `type` or `type/subtype`. The first 1,024 kinds
-    /// have a count each, and all others one as [`OTHER_KINDS`].
+    /// The number of [`Event::Unknown`] by kind: `type` or `type/subtype`. The first 1,024 kinds have a count each, and
+    /// all others one as [`OTHER_KINDS`].
     pub unknown_kinds: BTreeMap<String, u64>,
 }
 
@@ -81,7 +81,7 @@ const FEW: usize = 32;
 /// Kinds that nearly every run has, so that their names need no allocation.
 const OFTEN: [&str; 5] = ["assistant", "user", "system/init", "system/status", "result/success"];
 
-/// Whether `name` is the kind, or the kind and its part joined by a slash.
+/// Returns whether `name` is the kind, or the kind and its part joined by a slash.
 fn is_named(name: &str, kind: &str, part: Option<&str>) -> bool {
     let rest = match part {
         Some(part) => name.strip_suffix(part).and_then(|rest| rest.strip_suffix('/')),

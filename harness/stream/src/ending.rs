@@ -126,7 +126,7 @@ impl OutcomeBuilder {
         })
     }
 
-    /// What the API's last error says, unless the error has no words.
+    /// Returns the words of the API's last error, unless the error has no words.
     fn api_words(&self) -> Option<&str> {
         self.api_error.as_deref().filter(|words| !words.is_empty())
     }

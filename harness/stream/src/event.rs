@@ -140,7 +140,7 @@ pub enum Event<'a, T = &'a str> {
         id: Cow<'a, str>,
         /// Name of the tool, from the call's start.
         name: Cow<'a, str>,
-        /// Whether the tool failed.
+        /// True if the tool failed.
         is_error: bool,
         /// The result's content as it came; `null` when there is none.
         result: Json<'a>,
@@ -156,7 +156,7 @@ pub enum Event<'a, T = &'a str> {
         /// The counts.
         #[serde(flatten)]
         usage: Usage,
-        /// Whether these are the totals of a `result` record.
+        /// True if these are the totals of a `result` record.
         #[serde(rename = "final")]
         is_final: bool,
     },
@@ -198,7 +198,7 @@ pub enum Event<'a, T = &'a str> {
     },
     /// A line, or a part of one, that could not be used. The stream goes on.
     Diagnostic {
-        /// What is wrong.
+        /// The kind of the problem.
         code: DiagnosticCode,
         /// One sentence, with the start of the offending text.
         message: Cow<'a, str>,
@@ -240,7 +240,7 @@ pub enum Event<'a, T = &'a str> {
     Answered {
         /// Id of the request.
         id: Cow<'a, str>,
-        /// What was decided.
+        /// The decision.
         decision: Decision,
         /// The sentence for the model with which it was denied.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -294,7 +294,7 @@ pub enum Event<'a, T = &'a str> {
         id: Option<Cow<'a, str>>,
         /// Its text.
         text: Cow<'a, str>,
-        /// Whether it is folded into a turn that was under way: the CLI takes up further messages together with
+        /// True if it is folded into a turn that was under way: the CLI takes up further messages together with
         /// the result of a call.
         folded: bool,
     },
@@ -302,7 +302,7 @@ pub enum Event<'a, T = &'a str> {
     Outcome(Cow<'a, Outcome>),
 }
 
-/// What the host has decided about a question.
+/// A decision of the host about a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

@@ -41,7 +41,7 @@ impl<'a> Fields<'a> {
         self.list.retain(|(key, value)| keep(key, value));
     }
 
-    /// Whether there is a field with this key.
+    /// Returns whether there is a field with this key.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.list.iter().any(|(known, _)| known == key)
     }
@@ -62,7 +62,7 @@ impl<'a> Fields<'a> {
         self.list.len()
     }
 
-    /// Whether there are no fields.
+    /// Returns whether there are no fields.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }

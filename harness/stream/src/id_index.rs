@@ -95,7 +95,7 @@ impl IdSet {
         is_new
     }
 
-    /// Whether an id is in the set.
+    /// Returns whether an id is in the set.
     pub fn contains(&self, id: &str) -> bool {
         self.index.get(id, |at| self.ids.id(at)).is_some()
     }

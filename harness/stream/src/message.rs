@@ -19,7 +19,7 @@ pub(crate) struct MessageState {
     content: Option<Box<StreamedContent>>,
 }
 
-/// What there is of a message.
+/// The content of a message as far as it is stored.
 #[derive(Debug, Default)]
 pub(crate) struct StreamedContent {
     /// The blocks that have started and are not settled yet.
@@ -135,7 +135,7 @@ impl SnapshotReconciler {
         &self.consumed[start..]
     }
 
-    /// Whether there was no text.
+    /// Returns whether there was no text.
     fn is_empty(&self) -> bool {
         self.consumed.is_empty()
     }

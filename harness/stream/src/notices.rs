@@ -149,7 +149,7 @@ pub(crate) fn notice(kind: &str, subtype: Option<&str>, record: &str, emitter: &
     });
 }
 
-/// Whether the record fulfils the condition.
+/// Returns whether the record fulfils the condition.
 #[allow(clippy::expect_used, reason = "the caller has read the record as a JSON object")]
 fn is_shown(when: NoticeRule, record: &str) -> bool {
     let is_word = |field: RawJson<'_>, word: &str| match json::string(Some(field)) {

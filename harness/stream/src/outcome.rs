@@ -1,10 +1,10 @@
-//! How a turn ended: the outcome, its token counts, and the kinds of failure.
+//! The outcome of a turn, its token counts, and the kinds of failure.
 
 use serde::Serialize;
 
 use crate::words::words;
 
-/// How a turn ended.
+/// The outcome of a turn.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -39,7 +39,7 @@ pub struct Outcome {
     pub message_ids: Vec<String>,
 }
 
-/// Whether a turn is the first of its process.
+/// Returns whether a turn is the first of its process.
 fn is_first(turn: &u64) -> bool {
     *turn == 1
 }
@@ -61,7 +61,7 @@ impl Outcome {
     }
 }
 
-/// Whether a run came to its end.
+/// The end of a run: success, failure, or a missing end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -103,7 +103,7 @@ pub struct Usage {
 pub struct Failure {
     /// The kind of failure, for programs.
     pub kind: FailureKind,
-    /// What a person should see: the CLI's own words where it gave any, else a sentence.
+    /// The text for a person: the CLI's own words where it gave any, else a sentence.
     pub message: String,
 }
 

@@ -47,7 +47,7 @@ pub(crate) struct PartialInput {
     scanner: MemberScanner,
     /// The member whose key was read last, until its value ends.
     member: Option<OpenMember>,
-    /// What was last emitted for each key.
+    /// The part of each member that was last emitted, by key.
     emitted: BTreeMap<String, Emitted>,
 }
 
@@ -64,8 +64,8 @@ struct OpenMember {
     is_repeated: bool,
 }
 
-/// What was emitted for a member: the span of its text, or the value if the span alone does not
-/// give it.
+/// The emitted part of a member: the span of its text, or the value if the span alone does not give
+/// it.
 #[derive(Debug, PartialEq)]
 enum Emitted {
     /// Span of a complete value.
@@ -134,7 +134,7 @@ impl PartialInput {
         (!fresh.is_empty()).then_some(fresh)
     }
 
-    /// Whether no further field can come, because the object has ended or the text is not an
+    /// Returns whether the fields are complete, because the object has ended or the text is not an
     /// object.
     pub(crate) fn is_over(&self) -> bool {
         self.scanner.is_over()
@@ -204,7 +204,7 @@ fn key<'t>(text: &'t str, range: &Range<usize>) -> Cow<'t, str> {
 }
 
 impl Emitted {
-    /// Whether the part that was emitted while the member was open is its whole value.
+    /// Returns whether the part that was emitted while the member was open is its whole value.
     fn is_all(&self, range: &Range<usize>, json: &str) -> bool {
         match self {
             Self::Beginning(emitted) => emitted.end + 1 == range.end,
@@ -213,7 +213,7 @@ impl Emitted {
         }
     }
 
-    /// Whether the emitted value equals `json`, which is a valid value.
+    /// Returns whether the emitted value equals `json`, which is a valid value.
     fn equals(&self, text: &str, json: &str) -> bool {
         let part = |range: &Range<usize>| &text[range.clone()];
         let same = |ours: &str| ours == json || lenient_value(ours) == lenient_value(json);
@@ -258,7 +258,7 @@ fn value(parsed: &JsonValue<'_>, depth: usize) -> Option<Value> {
     })
 }
 
-/// Whether `new` contains everything that `old` contains.
+/// Returns whether `new` contains everything that `old` contains.
 fn extends(old: &Value, new: &Value) -> bool {
     match (old, new) {
         (Value::String(old), Value::String(new)) => new.starts_with(old),

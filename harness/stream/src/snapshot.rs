@@ -58,7 +58,7 @@ pub(crate) fn synthetic_message(
     }
 }
 
-/// Whether the CLI wrote the message instead of the model.
+/// Returns whether the CLI wrote the message instead of the model.
 fn is_synthetic(message: &MessageBody<'_>) -> bool {
     json::string(message.model).is_some_and(|model| model == "<synthetic>")
 }
@@ -148,9 +148,9 @@ struct SnapshotRecord {
     synthetic: bool,
     /// The end of the last matched block, for each kind of text.
     cursors: [Option<usize>; 2],
-    /// Whether the open blocks of each kind of text have written what they withheld.
+    /// Set for each kind of text once its open blocks have written their withheld text.
     written: [bool; 2],
-    /// Whether the open blocks have dropped halves of characters.
+    /// Set once the open blocks have dropped halves of characters.
     cleared: bool,
     shown: ShownBlocks,
 }

@@ -184,7 +184,7 @@ fn block_start(
     conversation.messages[at].blocks_mut().push(BlockState { index, content, started: true });
 }
 
-/// Whether the message already has a call with this id.
+/// Returns whether the message already has a call with this id.
 fn is_repeated_call(
     conversation: &ConversationState,
     calls: &CallTable,

@@ -49,7 +49,7 @@ impl<'a> SourceArguments<'a> {
         }
     }
 
-    /// Whether the arguments are `{}`.
+    /// Returns whether the arguments are `{}`.
     pub(crate) fn is_empty(&self) -> bool {
         matches!(self, Self::Whole(json) if is_empty_object(json.get()))
     }
@@ -69,7 +69,7 @@ impl<'a> SourceArguments<'a> {
         }
     }
 
-    /// Whether the arguments are this input; the order of the fields does not matter.
+    /// Returns whether the arguments are this input; the order of the fields does not matter.
     pub(crate) fn is_same(&self, input: &Json<'_>) -> bool {
         let Self::Whole(ours) = self else { return false };
         json::same_text(ours.get(), input.get())
@@ -117,8 +117,8 @@ impl<'a> SourceArguments<'a> {
     }
 }
 
-/// Whether two objects have the same members, byte for byte, in any order. Returns false if a key
-/// repeats or an object has more than 16 members.
+/// Returns whether two objects have the same members, byte for byte, in any order. Returns false if
+/// a key repeats or an object has more than 16 members.
 fn same_members(a: &str, b: &str) -> bool {
     const FEW: usize = 16;
     let (Some(a), Some(b)) = (json::entries(a), json::entries(b)) else { return false };
@@ -133,7 +133,7 @@ fn same_members(a: &str, b: &str) -> bool {
         })
 }
 
-/// Whether two values are equal. `1.0` equals `1`, because the CLI prints it so.
+/// Returns whether two values are equal. `1.0` equals `1`, because the CLI prints it so.
 fn same_value(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
@@ -148,7 +148,7 @@ fn same_value(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// Whether JSON text is an object without fields.
+/// Returns whether JSON text is an object without fields.
 fn is_empty_object(text: &str) -> bool {
     let inside = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
     inside.is_some_and(|inside| inside.trim().is_empty())

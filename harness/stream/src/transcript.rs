@@ -99,7 +99,7 @@ impl RunTranscript {
         self.splits = self.splits.saturating_sub(1);
     }
 
-    /// Whether a tool call came after the last piece of the answer.
+    /// Returns whether a tool call came after the last piece of the answer.
     pub(crate) fn is_split(&self) -> bool {
         self.splits > 0
     }
@@ -131,7 +131,7 @@ impl RunTranscript {
         }
     }
 
-    /// Whether a run, or the last block of one, equals the result text `result`.
+    /// Returns whether a run, or the last block of one, equals the result text `result`.
     pub(crate) fn repeats(&self, result: &str) -> bool {
         self.run_of(result).is_some()
     }
@@ -155,7 +155,7 @@ impl RunTranscript {
         self.answer().between(from, self.runs.get(at + 1).map(|next| next.start))
     }
 
-    /// Whether no run is left that a result can use.
+    /// Returns whether all runs that a result can use are used up.
     pub(crate) fn is_used_up(&self) -> bool {
         self.runs.is_empty()
     }

@@ -9,7 +9,7 @@ use crate::transcript::RunTranscript;
 /// Number of messages of ended turns that are remembered.
 const REMEMBERED_MESSAGES: usize = 1024;
 
-/// What is remembered of the turns that have ended.
+/// The facts of ended turns that later results depend on.
 #[derive(Debug, Default)]
 pub(crate) struct EndedTurns {
     count: u64,
@@ -35,7 +35,7 @@ impl EndedTurns {
         }
     }
 
-    /// Whether this result repeats the record before it byte for byte.
+    /// Returns whether this result repeats the record before it byte for byte.
     pub(crate) fn is_repeated(&mut self, record: &str) -> bool {
         let is_repeated = self.last_result.as_deref() == Some(record);
         if !is_repeated {
@@ -44,13 +44,13 @@ impl EndedTurns {
         is_repeated
     }
 
-    /// Whether a result names messages, and all of them are of turns that have ended.
+    /// Returns whether a result names messages, and all of them are of turns that have ended.
     pub(crate) fn is_late(&self, record: &ResultRecord) -> bool {
         let ended = |id: &String| self.messages.iter().any(|(known, _)| known == id);
         !record.begun.is_empty() && record.begun.iter().all(ended)
     }
 
-    /// Whether the message with this id came as stream events of a turn that has ended.
+    /// Returns whether the message with this id came as stream events of a turn that has ended.
     pub(crate) fn has_streamed(&self, id: &str) -> bool {
         self.messages.iter().any(|(known, streamed)| *streamed && known == id)
     }

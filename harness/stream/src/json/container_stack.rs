@@ -9,13 +9,13 @@ pub(super) struct ContainerStack {
 }
 
 impl ContainerStack {
-    /// Whether no container is open.
+    /// Returns whether all containers are closed.
     #[inline(always)]
     pub(super) fn is_closed(self) -> bool {
         self.depth == 0
     }
 
-    /// Whether the innermost container is an object.
+    /// Returns whether the innermost container is an object.
     #[inline(always)]
     pub(super) fn is_object(self) -> bool {
         self.bits & 1 == 1

@@ -31,7 +31,7 @@ pub(crate) fn whole(json: &str) -> JsonResult<RawJson<'_>> {
     Ok(raw)
 }
 
-/// Whether two JSON texts are equal except for blanks between tokens.
+/// Returns whether two JSON texts are equal except for blanks between tokens.
 pub(crate) fn same_text(a: &str, b: &str) -> bool {
     a == b || tokens(a).eq(tokens(b))
 }
@@ -139,7 +139,8 @@ pub(crate) fn trimmed<'a>(field: JsonField<'a>) -> Option<Cow<'a, str>> {
     (!trimmed.is_empty()).then_some(trimmed)
 }
 
-/// Whether a text begins and ends with a visible ASCII character, so that it needs no trimming.
+/// Returns whether a text begins and ends with a visible ASCII character, so that it needs no
+/// trimming.
 fn is_trim(text: &str) -> bool {
     let ends = [text.as_bytes().first(), text.as_bytes().last()];
     ends.iter().all(|byte| byte.is_some_and(u8::is_ascii_graphic))
@@ -156,7 +157,7 @@ pub(crate) fn count(field: JsonField<'_>) -> u64 {
     field.and_then(|raw| raw.get().parse().ok()).unwrap_or(0)
 }
 
-/// Whether a field is exactly `true`.
+/// Returns whether a field is exactly `true`.
 pub(crate) fn is_true(field: JsonField<'_>) -> bool {
     field.is_some_and(|raw| raw.get() == "true")
 }

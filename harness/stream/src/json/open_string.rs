@@ -56,7 +56,7 @@ impl OpenEscape {
     }
 }
 
-/// Whether an escape is the first half of a surrogate pair.
+/// Returns whether an escape is the first half of a surrogate pair.
 fn is_high(escape: &[u8]) -> bool {
     matches!(escape, [_, b'u', b'd' | b'D', b'8' | b'9' | b'a' | b'A' | b'b' | b'B', ..])
 }

@@ -1,4 +1,5 @@
-//! What the reader gives: validated values and keys, or the place at which a text is no JSON.
+//! The results of reading: validated values and keys, or the place at which a text stops being
+//! JSON.
 
 use std::fmt;
 
@@ -45,7 +46,7 @@ impl PartialEq<&str> for JsonKey<'_> {
 pub struct Malformed {
     /// Offset in bytes from the start of the text at which reading stopped.
     pub offset: usize,
-    /// What JSON allows at that place.
+    /// The tokens that JSON allows at that place.
     pub expected: Expected,
 }
 
@@ -66,7 +67,7 @@ impl fmt::Display for Malformed {
     }
 }
 
-/// What JSON allows at the place where reading stopped.
+/// The tokens that JSON allows at the place where reading stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Expected {

@@ -134,7 +134,7 @@ fn special_mask(block: &[u8; BLOCK]) -> u64 {
 
 const FLIP: u8 = 2;
 
-/// Whether a byte is special.
+/// Returns whether a byte is special.
 #[inline(always)]
 fn is_special(byte: u8) -> bool {
     (byte ^ FLIP <= b' ') | (byte == b'\\')

@@ -90,7 +90,7 @@ impl MemberScanner {
         (is_open && !self.minus_zero).then(|| self.start..self.scalar.unwrap_or(self.position))
     }
 
-    /// Whether the object has ended or the text is not an object.
+    /// Returns whether the object has ended or the text is not an object.
     pub(super) fn is_over(&self) -> bool {
         matches!(self.state, ScanState::Over)
     }

@@ -6,7 +6,7 @@ use serde_json::{Map, json};
 
 use super::*;
 
-/// What was emitted for a text that came in pieces.
+/// The emitted parts of a text that came in pieces.
 struct InputRun {
     emitted: Map<String, Value>,
     updates: usize,
@@ -53,7 +53,7 @@ fn run(text: &str, sizes: impl FnMut() -> usize) -> InputRun {
     run
 }
 
-/// Whether `late` equals `early` or continues it.
+/// Returns whether `late` equals `early` or continues it.
 fn grows(early: &Value, late: &Value) -> bool {
     match (early, late) {
         (Value::String(early), Value::String(late)) => late.starts_with(early.as_str()),

@@ -77,8 +77,8 @@ impl RunState {
     }
 }
 
-/// What an answer decides, its sentence for the model, and the input with which the call runs. A
-/// host that answers with an error denies. `None` if the answer is neither yes nor no.
+/// Reads the decision of an answer, its sentence for the model, and the input with which the call
+/// runs. A host that answers with an error denies. `None` if the answer is neither yes nor no.
 fn decision<'a>(
     is_error: bool,
     error: JsonField<'a>,

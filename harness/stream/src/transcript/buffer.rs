@@ -35,7 +35,7 @@ pub(super) struct TranscriptPart {
     pub(super) lead: usize,
 }
 
-/// How a piece is joined to the text before it.
+/// The way a piece is joined to the text before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PartJoin {
     /// Append the piece verbatim.
