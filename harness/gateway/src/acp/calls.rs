@@ -21,14 +21,14 @@ const FIELDS: usize = 32;
 /// The fields of arguments that are no object.
 static NO_FIELDS: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
 
-/// What a call is shown against.
+/// The settings and the files against which a call is shown.
 #[derive(Clone, Copy)]
 pub(super) struct CallContext<'a> {
     /// The working directory.
     pub(super) cwd: Option<&'a str>,
-    /// Whether the client shows terminals.
+    /// Set if the client shows terminals.
     pub(super) terminal: bool,
-    /// What is known of files.
+    /// The known files.
     pub(super) files: &'a FileTable,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct CallContext<'a> {
 #[derive(Debug, Default)]
 pub(super) struct CallIds {
     all: IdSet,
-    /// How many calls had an id, of each that more than one had.
+    /// The number of calls for each id that several calls share.
     uses: HashMap<String, u32>,
 }
 
@@ -71,11 +71,11 @@ pub(super) struct AcpCall {
     input: Arc<Value>,
     /// The raw arguments where they never became valid JSON (U1).
     truncated: Option<String>,
-    /// Whether all of its arguments are here.
+    /// Set once all of its arguments are here.
     is_whole: bool,
-    /// How it looked when it was reported last; none before the announcement.
+    /// The view of the call that was reported last; `None` before the announcement.
     reported: Option<CallView>,
-    /// Whether the arguments are others than at the last report.
+    /// Set if the arguments have changed since the last report.
     is_input_new: bool,
     /// The number of fields at the last report.
     fields_reported: usize,
@@ -138,7 +138,7 @@ impl AcpCall {
         self.is_input_new |= is_empty && before != Some(self.raw_input());
     }
 
-    /// The announcement, or what has changed since it; none when nothing has.
+    /// The announcement, or the changes since it; `None` without a change.
     pub(super) fn report(&mut self, view: CallContext<'_>) -> Option<Update> {
         let fields = self.fields().len();
         if !self.is_whole && fields > FIELDS && fields * 2 < self.fields_reported * 3 {
@@ -199,7 +199,7 @@ impl AcpCall {
         call.raw_input = self.raw_input();
     }
 
-    /// What has become of the call without a result of its own.
+    /// The update that gives a call without a result of its own this status.
     pub(super) fn becomes(&self, status: CallStatus) -> Update {
         Update::ToolCallUpdate(ToolCallUpdate { status: Some(status), ..self.blank() })
     }
@@ -257,7 +257,7 @@ impl AcpCall {
         Update::ToolCallUpdate(call)
     }
 
-    /// Tells `files` what the call, which went well, says of them.
+    /// Records in `files` the contents that the call, which went well, reports.
     pub(super) fn update_files(&self, result: &Value, files: &mut FileTable) {
         files.record(&self.name, self.fields(), &plain(result));
     }

@@ -1,4 +1,4 @@
-//! What the answer to `session/prompt` says when a turn is over.
+//! The answer to `session/prompt` when a turn is over.
 
 use clitape_stream::FailureKind;
 use serde::Serialize;
@@ -10,7 +10,7 @@ const INTERNAL_ERROR: i32 = -32_603;
 /// ACP's code for an agent that has to be logged in first.
 const AUTH_REQUIRED: i32 = -32_000;
 
-/// How a turn ended: the result of `session/prompt`, or its error.
+/// The end of a turn: the result of `session/prompt`, or its error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TurnEnd {
     /// The turn stopped for a reason the protocol knows.

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use super::update::CallContent;
 
-/// What the sanitiser writes where it cut a long text: such a text is not the whole file.
+/// The mark of the sanitiser where it cut a long text: such a text is not the whole file.
 const CUT_MARK: &str = "…(truncated)…";
 /// The most lines that a Read without a range gives.
 const READ_LINES: usize = 2_000;
@@ -24,13 +24,13 @@ static REMINDER: LazyLock<Regex> = LazyLock::new(|| {
         .expect("the built-in pattern is valid; a test uses it")
 });
 
-/// What is known of files, by the path the tools name.
+/// The known contents of files, by the path the tools name.
 #[derive(Debug, Default)]
 pub(crate) struct FileTable {
     known: HashMap<String, String>,
 }
 
-/// What a call does to a file.
+/// The change of a file by a call.
 enum FileChange<'a> {
     /// Writes all of it.
     Write { path: &'a str, text: &'a str },
@@ -98,8 +98,8 @@ fn applied(edits: &[Replacement<'_>], text: &str) -> Option<String> {
 }
 
 impl FileTable {
-    /// What a call changes, as diffs: of the whole file where the table knows it, else of the
-    /// replaced parts. Empty while the arguments do not say enough.
+    /// Returns the changes of a call as diffs: of the whole file where the table knows it, else of
+    /// the replaced parts. Empty while the arguments do not say enough.
     pub(crate) fn diffs(&self, name: &str, input: &Map<String, Value>) -> Vec<CallContent> {
         let diff = |path: &str, old_text, new_text| CallContent::Diff {
             path: path.to_owned(),
@@ -148,7 +148,7 @@ impl FileTable {
     }
 }
 
-/// The text that a Read lists with its line numbers; none if it is no whole listing.
+/// The text that a Read lists with its line numbers; `None` for a partial listing.
 fn listed(result: &str) -> Option<String> {
     let text = without_reminders(result);
     let (text, end) = match text.strip_suffix('\n') {
@@ -274,7 +274,7 @@ pub(crate) mod tests {
         check(&[], edit("", "b"), &json!([[null, "b"]]));
         // An edit that went well though it does not fit: the table was wrong.
         check(&[done(write("a")), done(edit("x", "y"))], write("n"), &json!([[null, "n"]]));
-        // An edit that makes a file tells all of it.
+        // An edit that makes a file has its whole text.
         check(&[done(edit("", "b"))], write("n"), &json!([["b", "n"]]));
         check(&[], ("Edit", json!({"file_path": "/f", "old_string": "a"})), &json!([]));
     }

@@ -57,7 +57,7 @@ use crate::question::{Answer, Question, QuestionClosed, QuestionKind};
 /// The protocol's version, for the answer to `initialize`.
 pub const PROTOCOL_VERSION: u16 = 1;
 
-/// What is sent below a message that was withdrawn.
+/// The text below a message that was withdrawn.
 const WITHDRAWN: &str = "\n\n_The message above was withdrawn._\n\n";
 
 /// The session and its client.
@@ -67,7 +67,7 @@ pub struct AcpSettings {
     pub session_id: String,
     /// The agent's working directory: titles name the files in it without it.
     pub cwd: Option<String>,
-    /// Whether the client shows terminals (`_meta.terminal_output` among its capabilities).
+    /// Set if the client shows terminals (`_meta.terminal_output` among its capabilities).
     pub terminal: bool,
 }
 
@@ -85,7 +85,7 @@ pub struct AcpConverter {
     permissions: Permissions,
     /// The plan that was reported last, of each lane.
     plans: HashMap<Option<String>, Vec<PlanEntry>>,
-    /// What was sent, of each lane.
+    /// The text that was sent, by lane.
     sent: HashMap<Option<String>, SentText>,
     /// Calls announced so far.
     announced: u64,
@@ -93,7 +93,7 @@ pub struct AcpConverter {
     end: Option<TurnEnd>,
 }
 
-/// What a lane has sent in this turn.
+/// The text that a lane has sent in this turn.
 #[derive(Debug, Default)]
 struct SentText {
     /// Characters of its text that count.
@@ -188,7 +188,7 @@ impl AcpConverter {
         self.cancelled = true;
     }
 
-    /// What `session/prompt` is answered with; none while the turn goes on.
+    /// The answer to `session/prompt`; `None` while the turn goes on.
     pub fn turn_end(&self) -> Option<&TurnEnd> {
         self.end.as_ref()
     }
@@ -367,7 +367,7 @@ impl AcpConverter {
         entries.map(|entries| self.report_plan(plan::TOOL, entries, parent)).unwrap_or_default()
     }
 
-    /// What a call of `tool` made of the plan, if it is another than before.
+    /// Reports the plan that a call of `tool` made, if it has changed.
     fn report_plan(
         &mut self,
         tool: &str,

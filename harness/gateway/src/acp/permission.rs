@@ -1,4 +1,4 @@
-//! What an editor is asked: `session/request_permission`, between the announcement of a call and its
+//! The requests to an editor: `session/request_permission`, between the announcement of a call and its
 //! work ([Q6](crate::rules::Q6)).
 //!
 //! The id of an option is the data of the button that a chat has for it, so that both are read by the
@@ -17,19 +17,19 @@ use crate::question::{
     QuestionKind,
 };
 
-/// What the model reads when the client cancels the turn instead of answering.
+/// The words for the model when the client cancels the turn instead of answering.
 const CANCELLED: &str = "The person cancelled the turn.";
 
-/// What the model reads when the client chooses what was not offered.
+/// The words for the model when the client chooses an option that was not offered.
 const NOT_OFFERED: &str = "The editor gave an answer that was not offered.";
 
-/// A message to the client that is no update: it goes out after the updates of the same event.
+/// A message to the client beside the updates: it goes out after the updates of the same event.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ClientRequest {
     /// The client asks the person.
     Permission(Box<PermissionRequest>),
-    /// Nobody waits for the answer to a request any more: `$/cancel_request`.
+    /// The client need not answer a request any more: `$/cancel_request`.
     Cancel {
         /// Id of the request.
         id: String,
@@ -63,7 +63,7 @@ pub struct PermissionRequest {
     pub id: String,
     /// The call that waits, which was announced before.
     pub tool_call: ToolCallUpdate,
-    /// What a person can answer.
+    /// The answers that a person can give.
     pub options: Vec<PermissionOption>,
 }
 
@@ -76,7 +76,7 @@ pub struct PermissionOption {
     pub option_id: String,
     /// The words for it.
     pub name: String,
-    /// What kind of answer it is.
+    /// The kind of the answer.
     pub kind: OptionKind,
 }
 
@@ -93,7 +93,7 @@ pub enum OptionKind {
     RejectOnce,
 }
 
-/// What the client answers to a request.
+/// The answer of the client to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PermissionOutcome {
@@ -127,7 +127,7 @@ pub(super) struct Permissions {
     asked: HashMap<String, AskedClient>,
     /// Requests that were made.
     requests: u64,
-    /// What has not been sent.
+    /// The requests that have not been sent.
     waiting: Vec<ClientRequest>,
 }
 
@@ -136,11 +136,11 @@ pub(super) struct Permissions {
 struct AskedClient {
     /// The call that waits, by the CLI's id.
     call: String,
-    /// Whether the call was announced for the question alone.
+    /// Set if the call was announced for the question alone.
     is_made_up: bool,
     /// The requests whose answer has not come, and the part of the question that each is about.
     requests: Vec<(String, usize)>,
-    /// What was chosen of each part.
+    /// The choice for each part.
     chosen: Vec<Option<Chosen>>,
 }
 
@@ -196,14 +196,14 @@ impl Permissions {
         let status = match closed.closing {
             Closing::Allowed { .. } => CallStatus::InProgress,
             Closing::Settled => return None,
-            // Nothing else tells the client of a call that is there for the question alone.
+            // Only this update reports a call that is there for the question alone.
             _ if asked.is_made_up => CallStatus::Failed,
             _ => return None,
         };
         Some((asked.call, status))
     }
 
-    /// What has not been sent.
+    /// Takes the requests that have not been sent.
     pub(super) fn take(&mut self) -> Vec<ClientRequest> {
         std::mem::take(&mut self.waiting)
     }
@@ -252,7 +252,7 @@ fn described(choice: &Choice) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// What a person can answer to one part of a question.
+/// The answers that a person can give to one part of a question.
 fn options(question: &Question, part: usize, choice: Option<&Choice>) -> Vec<PermissionOption> {
     let option = |button, name: &str, kind| PermissionOption {
         option_id: Press::new(&question.id, button).data(),

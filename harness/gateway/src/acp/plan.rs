@@ -19,7 +19,7 @@ const CREATE: &str = "TaskCreate";
 /// The tool that changes a task.
 const UPDATE: &str = "TaskUpdate";
 
-/// Whether the calls of a tool change the list of tasks and are reported in no other way.
+/// Returns whether the calls of a tool change the list of tasks and are reported in no other way.
 pub(super) fn is_task(tool: &str) -> bool {
     matches!(tool, CREATE | UPDATE)
 }

@@ -1,4 +1,4 @@
-//! What an ACP client shows of a call's result.
+//! The view that an ACP client has of a call's result.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +6,7 @@ use super::files::without_reminders;
 use super::tools::link;
 use super::update::CallContent;
 
-/// How the result of a tool that went well is shown.
+/// The view of the result of a tool that went well.
 #[derive(Clone, Copy)]
 enum ResultStyle {
     /// Not at all: what the call showed stays.
@@ -44,7 +44,7 @@ pub(super) fn raw_output(is_error: bool, result: &Value) -> Value {
     json!({ "content": blocks(result), "isError": is_error })
 }
 
-/// What a person sees of the result; none leaves what the call showed.
+/// The content of the result for a person; `None` leaves the content of the call.
 pub(super) fn content(
     name: &str,
     input: &Map<String, Value>,

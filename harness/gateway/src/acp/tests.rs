@@ -34,13 +34,13 @@ fn convert(converter: &mut AcpConverter, data: impl IntoIterator<Item = BusData>
     updates
 }
 
-/// What the bus tells of a run that prints `records`.
+/// The bus data of a run that prints `records`.
 fn published(records: &[Value]) -> Vec<BusData> {
     let lines: String = records.iter().map(|record| format!("{record}\n")).collect();
     published_bytes(lines.as_bytes())
 }
 
-/// What the bus tells of a run that prints `stdout`.
+/// The bus data of a run that prints `stdout`.
 fn published_bytes(stdout: &[u8]) -> Vec<BusData> {
     let bus = Bus::new("r1");
     let seen = Arc::new(Mutex::new(Vec::new()));
@@ -58,7 +58,8 @@ fn published_bytes(stdout: &[u8]) -> Vec<BusData> {
     std::mem::take(&mut *lock(&seen))
 }
 
-/// What a client that shows terminals or not gets of a run that prints `records` and then ends.
+/// Compares the updates for a client with or without terminals, of a run that prints `records` and
+/// then ends.
 fn check_with(terminal: bool, mut records: Vec<Value>, expect: &[&str]) {
     records.push(records::done(""));
     let mut converter = AcpConverter::new(settings(terminal));
@@ -70,7 +71,7 @@ fn check(records: Vec<Value>, expect: &[&str]) {
     check_with(false, records, expect);
 }
 
-/// The update is one the protocol knows, and its types lose nothing of it but defaults.
+/// The update is one the protocol knows, and its types keep all of it but defaults.
 fn is_protocol(converter: &AcpConverter, update: &Update) {
     let ours = json!(update);
     let parsed: SessionUpdate = serde_json::from_value(ours.clone()).unwrap();

@@ -1,8 +1,8 @@
-//! What an ACP client shows of a tool call: its title, its content and its places; its kind is
-//! that of the display.
+//! The view that an ACP client has of a tool call: its title, its content and its places; its kind
+//! is that of the display.
 //!
-//! One table, by the tool's name; what is in it is what clients of the Claude adapter are used to.
-//! All of it is made of arguments that are sanitised already.
+//! One table, by the tool's name; its entries are the views that clients of the Claude adapter are
+//! used to. All of it is made of arguments that are sanitised already.
 
 use serde_json::{Map, Value};
 
@@ -16,7 +16,7 @@ const TITLE_LIMIT: usize = 200;
 
 type ToolArgs = Map<String, Value>;
 
-/// What a client shows of a call.
+/// The view that a client has of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct CallView {
     pub(super) title: String,
@@ -25,7 +25,7 @@ pub(super) struct CallView {
     pub(super) locations: Vec<Location>,
 }
 
-/// How one tool is shown.
+/// The view of one tool.
 struct AcpToolEntry {
     names: &'static [&'static str],
     title: TitleSource,
@@ -42,7 +42,7 @@ const fn entry(
     AcpToolEntry { names, title, body, place }
 }
 
-/// What a title is made of.
+/// The source of a title.
 enum TitleSource {
     /// Always the same words.
     Words(&'static str),
@@ -54,7 +54,7 @@ enum TitleSource {
     Made(fn(&ToolArgs, Option<&str>) -> String),
 }
 
-/// What a call's content shows before its result.
+/// The source of a call's content before its result.
 #[derive(Clone, Copy, PartialEq)]
 enum BodySource {
     Nothing,
@@ -62,9 +62,9 @@ enum BodySource {
     Text(&'static str),
     /// The list under a key, as JSON.
     Json(&'static str),
-    /// The change of a file, or its text while there is no path.
+    /// The change of a file, or its text while the path is missing.
     Diff,
-    /// What is fetched.
+    /// A link to the fetched page.
     Link,
     /// The command, or a terminal.
     Command,
@@ -123,8 +123,8 @@ const TABLE: &[AcpToolEntry] = &[
     entry(&["AskUserQuestion"], Made(question), BodySource::Json("questions"), Nowhere),
 ];
 
-/// What a client shows of a call of the tool `name` with the arguments so far. `terminal` is the
-/// id of the terminal that shows a command, if the client shows terminals.
+/// Returns the view of a call of the tool `name` with the arguments so far. `terminal` is the id of
+/// the terminal that shows a command, if the client shows terminals.
 pub(super) fn look(
     name: &str,
     input: &ToolArgs,
@@ -158,7 +158,7 @@ pub(super) fn look(
     }
 }
 
-/// Whether a call of the tool `name` is a command, which a terminal may show.
+/// Returns whether a call of the tool `name` is a command, which a terminal may show.
 pub(super) fn is_command(name: &str) -> bool {
     TABLE.iter().any(|entry| entry.body == BodySource::Command && entry.names.contains(&name))
 }

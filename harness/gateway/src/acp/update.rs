@@ -57,9 +57,9 @@ pub enum ContentBlock {
     ResourceLink {
         /// Where it is.
         uri: String,
-        /// What it is called.
+        /// Its name.
         name: String,
-        /// What it is for.
+        /// Its purpose.
         #[serde(skip_serializing_if = "Option::is_none")]
         description: Option<String>,
     },
@@ -72,16 +72,16 @@ pub enum ContentBlock {
 pub struct ToolCallUpdate {
     /// Id of the call, unique in the session.
     pub tool_call_id: String,
-    /// What the call does, in a few words.
+    /// The title: the work of the call in a few words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What sort of work it is.
+    /// The category of the work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<ToolCategory>,
-    /// How far it is.
+    /// The progress of the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<CallStatus>,
-    /// What a person sees of it.
+    /// The content for a person.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<Vec<CallContent>>,
     /// The files it is about.
@@ -93,12 +93,12 @@ pub struct ToolCallUpdate {
     /// Its result, sanitised.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raw_output: Option<Value>,
-    /// What the protocol has no field for.
+    /// The data that the protocol has no field for.
     #[serde(rename = "_meta")]
     pub meta: Meta,
 }
 
-/// How far a call is.
+/// The progress of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -113,7 +113,7 @@ pub enum CallStatus {
     Failed,
 }
 
-/// What a person sees of a call.
+/// The content of a call for a person.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 #[non_exhaustive]
@@ -187,15 +187,15 @@ pub struct PlanUpdate {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct PlanEntry {
-    /// What is to be done.
+    /// The task.
     pub content: String,
-    /// How much it matters.
+    /// The priority of the task.
     pub priority: Priority,
-    /// How far it is.
+    /// The progress of the task.
     pub status: PlanStatus,
 }
 
-/// How much a step matters; the CLI seldom says, and then it is `medium`.
+/// The priority of a step; the CLI seldom says, and then it is `medium`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -208,7 +208,7 @@ pub enum Priority {
     Low,
 }
 
-/// How far a step is.
+/// The progress of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -231,10 +231,10 @@ pub struct Meta {
     /// The terminal that begins with the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub terminal_info: Option<TerminalInfo>,
-    /// What the terminal shows.
+    /// The text that the terminal shows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub terminal_output: Option<TerminalOutput>,
-    /// How the terminal's command ended.
+    /// The end of the terminal's command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub terminal_exit: Option<TerminalExit>,
 }
@@ -268,7 +268,7 @@ pub struct TerminalInfo {
     pub terminal_id: String,
 }
 
-/// What a terminal shows.
+/// The output in a terminal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct TerminalOutput {
@@ -278,7 +278,7 @@ pub struct TerminalOutput {
     pub data: String,
 }
 
-/// How a terminal's command ended.
+/// The end of a terminal's command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct TerminalExit {

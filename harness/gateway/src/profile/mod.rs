@@ -1,5 +1,5 @@
-//! How one chat service writes what a person reads: its limit, its marks and what it escapes
-//! ([V10](crate::rules::V10)).
+//! The profile of a chat service, for text that a person reads: its limit, its marks and the characters that it
+//! escapes ([V10](crate::rules::V10)).
 //!
 //! A profile is data. Reading Markdown, laying out pages and composing a draft are the same code
 //! for all of them.
@@ -38,7 +38,7 @@ pub struct Profile {
     pub link: MarkPair,
     /// Around a quotation.
     pub quote: MarkPair,
-    /// What begins each further line of a quotation.
+    /// The beginning of each further line of a quotation.
     pub quote_line: &'static str,
     /// In text ([V8](crate::rules::V8)).
     pub escapes: Escapes,
@@ -51,7 +51,8 @@ pub struct Profile {
     pub block_escapes: Escapes,
     /// In the address of a link.
     pub url_escapes: Escapes,
-    /// What keeps three backticks in a block of code from ending it: it is written before the third.
+    /// The text that is written before the third of three backticks in a block of code, so that they do not end
+    /// it.
     pub fence_break: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! What a host answers to a question, and the line that it writes to the CLI
+//! The answer of a host to a question, and the line that it writes to the CLI
 //! ([Q4](crate::rules::Q4)).
 
 use std::fmt;
@@ -9,7 +9,7 @@ use super::model::{ASK, Choice, Closing, answers, choices};
 use crate::excerpt::short;
 use crate::sanitise::redact_text;
 
-/// What the model reads when a person denies a call and gives no reason.
+/// The words for the model when a person denies a call and gives no reason.
 const DENIED: &str = "The person said no.";
 /// Characters of a reason that are passed on to channels.
 const REASON_LIMIT: usize = 300;
@@ -25,7 +25,7 @@ pub enum Answer {
         /// Which of the suggested changes of permissions are made, from 0.
         suggestions: Vec<usize>,
     },
-    /// What a person chose (`AskUserQuestion`): one for each choice, in their order.
+    /// The options that a person chose (`AskUserQuestion`): one for each choice, in their order.
     Choose(Vec<Chosen>),
     /// The call does not run, and the turn goes on.
     Deny {
@@ -39,7 +39,7 @@ pub enum Answer {
     },
 }
 
-/// What was chosen of one choice.
+/// The answer to one choice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Chosen {
@@ -100,12 +100,12 @@ pub enum AnswerError {
         /// The id.
         id: String,
     },
-    /// Nobody waits for the answer any more.
+    /// The question is closed already.
     #[error("the answer to the question `{id}` is too late: {why}; send a message instead")]
     Late {
         /// The id.
         id: String,
-        /// What became of the question, in a few words.
+        /// The state of the question, in a few words.
         why: &'static str,
     },
     /// The answer is about a suggestion that the CLI did not make.
@@ -113,16 +113,16 @@ pub enum AnswerError {
     NoSuggestion {
         /// The number, from 1.
         number: usize,
-        /// How many there are.
+        /// The number of suggestions.
         count: usize,
     },
-    /// Something was chosen where nothing can be.
+    /// The host chose an option where the question has none.
     #[error("this question is about a permission; answer it with allow or deny")]
     NotAChoice,
     /// The question is what to choose.
     #[error("this question asks to choose; answer each of its {count} parts, or deny it")]
     NeedsChoice {
-        /// How many parts it has.
+        /// The number of parts.
         count: usize,
     },
     /// The options that were chosen are none, or not as many as may be.
@@ -130,12 +130,12 @@ pub enum AnswerError {
     WrongOption {
         /// The number of the part, from 1.
         number: usize,
-        /// What it takes.
+        /// The options that it takes.
         what: &'static str,
     },
 }
 
-/// What the CLI asked, in its own words; it never goes on the bus.
+/// The CLI's question in its own words; it never goes on the bus.
 #[derive(Debug, Clone)]
 pub(super) struct AskedInput {
     /// The input of the call.
@@ -244,7 +244,7 @@ impl Choice {
     }
 }
 
-/// What the model reads of a person's reason.
+/// The words for the model that give a person's reason.
 fn reason(message: &str) -> &str {
     if message.trim().is_empty() { DENIED } else { message }
 }

@@ -1,4 +1,4 @@
-//! What the CLI asks a person before a tool runs, and how such a question is closed
+//! The questions of the CLI to a person before a tool runs, and the ways in which they are closed
 //! ([Q1](crate::rules::Q1)).
 //!
 //! A [`Question`] on the bus is sanitised as the arguments of a tool are

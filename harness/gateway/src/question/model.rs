@@ -19,7 +19,7 @@ const PLAN: &str = "ExitPlanMode";
 /// Characters of a description or a reason that are passed on.
 const DETAIL_LIMIT: usize = 300;
 
-/// How long a question waits for its answer ([Q5](crate::rules::Q5)).
+/// The times that a question waits for its answer ([Q5](crate::rules::Q5)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QuestionTimes {
     /// When the person is reminded of it.
@@ -46,13 +46,13 @@ pub struct Question {
     pub name: String,
     /// The line a person reads, that of the call ([V2](crate::rules::V2)).
     pub title: String,
-    /// What is asked.
+    /// The kind of question.
     pub kind: QuestionKind,
     /// One short label for each change of permissions that the CLI suggests, in the CLI's order.
     pub suggestions: Vec<String>,
     /// Everything that each of them changes, one rule or path a line, where its label has no room for it.
     pub in_full: Vec<Option<String>>,
-    /// What the model says about the call.
+    /// The model's description of the call.
     pub description: Option<String>,
     /// The path because of which the CLI asks.
     pub blocked_path: Option<String>,
@@ -60,16 +60,16 @@ pub struct Question {
     pub parent: Option<String>,
 }
 
-/// What a question asks for.
+/// The subject of a question.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum QuestionKind {
-    /// Whether the tool may run.
+    /// A permission for the tool to run.
     Permission {
         /// The arguments of the call: sanitised as those on the bus, and whole, however long they are.
         input: Value,
     },
-    /// What a person chooses (`AskUserQuestion`); never empty.
+    /// Choices for a person (`AskUserQuestion`); never empty.
     Choices(Vec<Choice>),
 }
 
@@ -81,9 +81,9 @@ pub struct Choice {
     pub question: String,
     /// A word or two for it.
     pub header: Option<String>,
-    /// What can be chosen.
+    /// The options.
     pub options: Vec<ChoiceOption>,
-    /// Whether several options can be chosen.
+    /// True if several options can be chosen.
     pub multi_select: bool,
 }
 
@@ -93,23 +93,23 @@ pub struct Choice {
 pub struct ChoiceOption {
     /// A few words.
     pub label: String,
-    /// What they mean.
+    /// The meaning of the option.
     pub description: Option<String>,
-    /// What would come of it, such as a sketch or some code.
+    /// A preview of its result, such as a sketch or some code.
     pub preview: Option<String>,
 }
 
-/// A question is closed: it was answered, or nobody waits for an answer any more.
+/// A question is closed: it was answered, or its answer is not needed any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct QuestionClosed {
     /// Id of the request.
     pub id: String,
-    /// What became of it.
+    /// The outcome of the question.
     pub closing: Closing,
     /// Who answered, where the host says so.
     pub by: Option<String>,
-    /// How long it was open, by tokio's clock.
+    /// The time that it was open, by tokio's clock.
     pub after: Duration,
 }
 
@@ -119,9 +119,9 @@ pub struct QuestionClosed {
 pub struct QuestionWaits {
     /// Id of the request.
     pub id: String,
-    /// How long it has waited.
+    /// The time that it has waited.
     pub after: Duration,
-    /// How long it still waits until it is denied.
+    /// The time left until it is denied.
     pub denied_in: Duration,
 }
 
@@ -133,14 +133,13 @@ impl QuestionWaits {
     }
 }
 
-/// What became of a question.
+/// The outcome of a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Closing {
     /// The tool runs.
     Allowed {
-        /// What was chosen: the question in the model's words and the answer, in the order of the
-        /// answer.
+        /// The choices: the question in the model's words and the answer, in the order of the answer.
         answers: Vec<(String, String)>,
     },
     /// The tool does not run, and the turn goes on.
@@ -152,7 +151,7 @@ pub enum Closing {
     Stopped,
     /// The CLI took the question back.
     Withdrawn,
-    /// Nobody answered in time, so that the question was denied.
+    /// The answer did not come in time, so that the question was denied.
     Expired,
     /// The result of the call came, and the answer is not known.
     Settled,
@@ -331,7 +330,7 @@ impl Choice {
     }
 }
 
-/// What became of the question that `event` answers; `None` for any other event.
+/// Returns the outcome of the question that `event` answers; `None` for any other event.
 pub(crate) fn closing(event: &Event<'_>) -> Option<Closing> {
     let Event::Answered { decision, message, input, .. } = event else { return None };
     Some(match decision {

@@ -10,7 +10,7 @@ use super::answer::{Answer, AnswerError, AskedInput, HostLine};
 use super::model::{Closing, QuestionTimes};
 use super::press::Press;
 
-/// Closed questions that are remembered, so that a late answer is told from a wrong one.
+/// Closed questions that are remembered, to recognise late answers.
 const REMEMBERED: usize = 1_024;
 
 /// A table of the questions that wait for an answer; it takes one answer for each.
@@ -33,7 +33,7 @@ struct AskedQuestion {
     reminded: bool,
 }
 
-/// How a question was closed.
+/// The reason for which a question was closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Closed {
     Answered,
@@ -58,7 +58,7 @@ impl Closed {
     }
 }
 
-/// What is to be done about a question that has waited.
+/// The next step for a question that has waited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Overdue {
     /// The person is reminded of it.
@@ -159,7 +159,7 @@ impl OpenQuestions {
         Some(Overdue::Remind(id))
     }
 
-    /// Denies the question `id`, which nobody has answered.
+    /// Denies the question `id`, which is still without an answer.
     pub(crate) fn expire(&mut self, id: &str) -> Option<HostLine> {
         let message = format!(
             "Nobody answered within {} s, so it was denied. Go on without it, or ask later.",

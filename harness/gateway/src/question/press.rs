@@ -7,7 +7,7 @@
 pub const DATA_LIMIT: usize = 64;
 /// Bytes of an id that is its own handle.
 const HANDLE_LIMIT: usize = 40;
-/// What begins the data of all buttons of questions.
+/// The beginning of the data of all buttons of questions.
 const PREFIX: &str = "q";
 
 /// A button that a person pressed.
@@ -15,11 +15,11 @@ const PREFIX: &str = "q";
 pub struct Press {
     /// The handle of the question.
     handle: String,
-    /// What the button says.
+    /// The pressed button.
     pub button: PressedButton,
 }
 
-/// What a button says.
+/// The meaning of a button.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PressedButton {
@@ -83,7 +83,7 @@ impl Press {
         format!("{PREFIX}:{}:{button}", self.handle)
     }
 
-    /// Whether the button belongs to the question `id`.
+    /// Returns whether the button belongs to the question `id`.
     pub fn is_for(&self, id: &str) -> bool {
         self.handle == handle(id)
     }

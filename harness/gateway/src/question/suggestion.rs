@@ -17,7 +17,7 @@ const PLACES: [(&str, &str); 4] = [
     ("userSettings", " everywhere"),
 ];
 
-/// What a rule does: its `behavior` and the words before the rule.
+/// The effect of a rule: its `behavior` and the words before the rule.
 const BEHAVIOURS: [(&str, &str); 3] =
     [("allow", "Always allow"), ("deny", "Never allow"), ("ask", "Always ask for")];
 

@@ -28,13 +28,13 @@ struct CasesFile {
 pub(super) struct RuleCases {
     pub(super) id: String,
     pub(super) about: String,
-    /// Whether a text that was cut before the secret's end does not tell.
+    /// Set if the rule misses a secret in a text that was cut before the secret's end.
     #[serde(default)]
     pub(super) late: bool,
-    /// Whether text is held back only once the prefix is whole.
+    /// Set if text is held back only once the prefix is whole.
     #[serde(default)]
     pub(super) prefix_first: bool,
-    /// Whether nothing of text that still grows is held back for it.
+    /// Set if text that still grows is never held back for it.
     #[serde(default)]
     pub(super) complete_only: bool,
     #[serde(rename = "how")]

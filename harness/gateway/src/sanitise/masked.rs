@@ -1,4 +1,4 @@
-//! How much was masked, by rule: what a report can say without the secrets.
+//! Counts of masked secrets, by rule, for a report without the secrets.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ impl Masked {
         self.0.iter().map(|(id, count)| (*id, *count))
     }
 
-    /// How often anything was masked.
+    /// The number of masks of all rules.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.0.values().sum()

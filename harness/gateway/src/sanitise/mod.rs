@@ -1,12 +1,11 @@
 //! Keeps secrets and bulk off the bus ([B2](crate::rules::B2)): one policy for arguments and
 //! results alike.
 //!
-//! What counts as a secret is data, `rules.toml`, `tokens.toml` and `places.toml`, which `table.rs`
-//! reads and `patterns.rs` writes out. `search.rs` says which rules have work to do in a text,
-//! `text.rs` masks what they find, `value.rs` and `words.rs` tell a secret from what only stands
-//! for one, and `open.rs` derives what must be held back of a text that still grows. What happens
-//! to a JSON value as a whole is here; `names.rs` says which of its members are secret, `masked.rs`
-//! counts.
+//! The definition of a secret is data, `rules.toml`, `tokens.toml` and `places.toml`, which `table.rs` reads and
+//! `patterns.rs` writes out. `search.rs` says which rules have work to do in a text, `text.rs` masks what they
+//! find, `value.rs` and `words.rs` separate secrets from mere placeholders, and `open.rs` derives what must be held
+//! back of a text that still grows. This file treats a JSON value as a whole; `names.rs` says which of its members
+//! are secret, `masked.rs` counts.
 //!
 //! Masked are the arguments and the results of tools, tool lines, notices and errors. The model's own
 //! answer and its thoughts are *not* masked, on no channel: the person who asked is the one who reads
@@ -82,9 +81,8 @@ pub fn sanitise_whole(value: &Value, masked: &mut Masked) -> Value {
 /// Sanitises the input of a tool call while it streams ([B2](crate::rules::B2),
 /// [U2](crate::rules::U2)): the `fields` so far, of which the one called `open` still grows.
 ///
-/// What still grows is shown as [`redact_open`] does; in a list or an object that is its last part.
-/// A growing value under a secret name shows as `***`: the ends of its beginnings, one after
-/// another, would spell it.
+/// A growing text is shown as [`redact_open`] does; in a list or an object that is its last part. A growing value
+/// under a secret name shows as `***`: the ends of its beginnings, one after another, would spell it.
 #[must_use]
 pub fn sanitise_open_args(fields: &Map<String, Value>, open: Option<&str>) -> Map<String, Value> {
     let mut masked = Masked::default();
@@ -103,7 +101,7 @@ struct ValueContext {
 
 struct ValueSanitiser<'m> {
     masked: &'m mut Masked,
-    /// Whether long text is cut.
+    /// Set if long text is cut.
     is_cut: bool,
 }
 
@@ -187,7 +185,7 @@ impl ValueSanitiser<'_> {
         out
     }
 
-    /// A text under a secret name. What is no secret by its name may have one in it.
+    /// A text under a secret name. Even if the name does not make it secret, it may contain a secret.
     fn secret(&mut self, text: &str, kind: NameKind, place: ValueContext) -> String {
         let mask = match text {
             "" => return String::new(),

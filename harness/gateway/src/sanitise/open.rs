@@ -1,4 +1,4 @@
-//! What of a text that still grows may be shown: all that can't become part of a secret any more.
+//! The part of a growing text that may be shown: all that can't become part of a secret any more.
 //!
 //! A text is cut where it ends by chance, so a rule's pattern, which needs the whole secret and at
 //! times what follows it, has not matched yet. From each pattern another one is derived that matches
@@ -129,7 +129,7 @@ fn begun_after_prefix(hir: &Hir) -> Option<Hir> {
     }
 }
 
-/// Whether `hir` is one of a few fixed texts.
+/// Returns whether `hir` is one of a few fixed texts.
 fn is_fixed(hir: &Hir) -> bool {
     match hir.kind() {
         HirKind::Literal(_) | HirKind::Look(_) | HirKind::Empty => true,

@@ -21,15 +21,15 @@ struct Planted {
     secret: String,
 }
 
-/// What a rule says of texts that were cut and of texts that still grow.
+/// The flags of a rule for texts that were cut and for texts that still grow.
 #[derive(Debug, Clone, Copy)]
 struct Flags {
-    /// Whether the rule needs the whole secret or what comes behind it: a text that was cut before
-    /// does not tell. In open text it is held back all the same, unless the rule is `complete_only`.
+    /// Set if the rule needs the whole secret or the text behind it, so that it may miss a text that was
+    /// cut. In open text it is held back all the same, unless the rule is `complete_only`.
     late: bool,
-    /// Whether the beginning of the secret is shown before it is held back.
+    /// Set if the beginning of the secret is shown before it is held back.
     prefix_first: bool,
-    /// Whether nothing of text that still grows is held back.
+    /// Set if text that still grows is never held back.
     complete_only: bool,
 }
 
@@ -39,7 +39,8 @@ impl Flags {
         Self { late: late || complete_only, prefix_first, complete_only }
     }
 
-    /// Whether a text may have shown more before than it does later: where the two conflict, secrecy wins.
+    /// Returns whether a text may have shown more before than it does later: where the two conflict,
+    /// secrecy wins.
     fn may_shrink(self) -> bool {
         self.prefix_first || self.complete_only
     }
@@ -103,7 +104,7 @@ type Sample = ((String, Flags), String, String, String);
 fn planted_secret() -> impl Strategy<Value = Planted> {
     let hits: Vec<Sample> = examples()
         .iter()
-        // Bulk is no secret.
+        // Bulk is not secret.
         .filter(|rule| rule.id != "data-url")
         .flat_map(|rule| {
             rule.hit.iter().map(|hit| ((rule.id.clone(), Flags::of(rule)), hit.parts()))
@@ -153,7 +154,7 @@ fn planted_secret() -> impl Strategy<Value = Planted> {
     )
 }
 
-/// A value with `text` at its end, under names that tell nothing.
+/// A value with `text` at its end, under ordinary names.
 fn nest(text: &str, shape: u8) -> Value {
     match shape % 6 {
         0 => json!(text),
@@ -206,7 +207,7 @@ pub(crate) fn b2_no_planted_secret_survives_a_cut() {
     });
 }
 
-/// Update after update, nobody can put a secret together.
+/// A secret can't be put together from one update after another.
 #[test]
 pub(crate) fn b2_open_text_only_grows() {
     proptest!(ProptestConfig::with_cases(300), |(planted in planted_secret())| {

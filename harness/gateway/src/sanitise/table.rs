@@ -18,10 +18,10 @@ pub(super) const SOURCES: [&str; 3] =
 pub(super) static TABLE: LazyLock<RuleTable> =
     LazyLock::new(|| read(SOURCES).expect("the built-in table is valid; a test reads it"));
 
-/// What counts as a secret.
+/// The rules for secrets.
 pub(super) struct RuleTable {
     pub(super) rules: Vec<SecretRule>,
-    /// Words that tell what only stands for a secret.
+    /// Words of values that only stand for a secret.
     pub(super) words: Words,
     /// Matches a name of a secret in a text, for a search for all rules with one.
     pub(super) name: String,
@@ -45,14 +45,14 @@ pub(super) struct SecretRule {
     /// Matches what every text with such a secret has before the secret, where the pattern would
     /// take long.
     pub(super) mark: Option<String>,
-    /// Whether the pattern has a name of a secret in it.
+    /// Set if the pattern has a name of a secret in it.
     pub(super) is_named: bool,
     /// A match; its group is the secret.
     pub(super) closed: RulePattern,
     /// A match that may still go on where the text ends; its group is what has come of the secret.
     /// A rule that is `complete_only` has none.
     unfinished: OnceLock<Option<RulePattern>>,
-    /// Whether a secret is found only as a whole.
+    /// Set if a secret is found only as a whole.
     pub(super) late: bool,
     /// Bytes that a secret has at least.
     pub(super) least: usize,
@@ -100,7 +100,7 @@ impl RulePattern {
     }
 }
 
-/// What a secret is replaced by.
+/// The replacement of a secret.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum MaskMethod {
@@ -109,11 +109,11 @@ pub(super) enum MaskMethod {
     Ends,
     /// `…redacted…` between the first and the last line.
     Pem,
-    /// How many bytes it is.
+    /// The number of its bytes.
     Size,
 }
 
-/// Words that tell secrets from other values.
+/// Words that separate secrets from other values.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Words {
@@ -128,8 +128,8 @@ pub(super) struct Words {
 }
 
 impl Words {
-    /// Whether a member called `name` of an object under a secret name describes the secret:
-    /// `type`, `minLength`.
+    /// Returns whether a member called `name` of an object under a secret name describes the secret: `type`,
+    /// `minLength`.
     pub(super) fn is_attribute(&self, name: &str) -> bool {
         self.attributes.contains(&name.to_ascii_lowercase())
     }

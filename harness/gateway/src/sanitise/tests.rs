@@ -168,7 +168,8 @@ pub(crate) fn b2_image_and_document_data_is_replaced_by_its_size() {
     }
 }
 
-/// What only the text behind it gives away is shown while it grows, and masked from then on.
+/// A secret that only the text behind it gives away is shown while it grows, and masked from then
+/// on.
 #[test]
 fn a_complete_only_rule_delays_no_text() {
     let check = |text: &str, growing: &str, whole: &str| {

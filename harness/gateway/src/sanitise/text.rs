@@ -52,7 +52,8 @@ pub fn rule_ids() -> impl Iterator<Item = &'static str> {
     TABLE.rules.iter().filter(|rule| rule.how != MaskMethod::Size).map(|rule| rule.id.as_str())
 }
 
-/// How many bytes at the start of `secret` only say what kind of secret it is, such as `ghp_`.
+/// Returns the number of bytes at the start of `secret` that only say what kind of secret it is, such
+/// as `ghp_`.
 pub fn prefix_length(secret: &str) -> usize {
     let prefixes = TABLE.prefixes().iter();
     prefixes
@@ -62,8 +63,8 @@ pub fn prefix_length(secret: &str) -> usize {
         .unwrap_or(0)
 }
 
-/// Whether `value`, which is under a secret name of this kind, is a secret itself: it is not empty,
-/// not masked, and does not only stand for a secret.
+/// Returns whether `value`, which is under a secret name of this kind, is a secret itself: it is not
+/// empty, not masked, and does not only stand for a secret.
 pub fn is_secret_value(value: &str, kind: NameKind) -> bool {
     !value.is_empty()
         && !is_masked(value, MaskMethod::Ends)
@@ -89,14 +90,15 @@ pub fn redact_text(text: &str) -> Cow<'_, str> {
     redact(text, &mut Masked::default())
 }
 
-/// What may be shown of a `text` that still grows at its end ([B2](crate::rules::B2)): its secrets
-/// are masked, and all that could still become part of one is held back. That is a word that may be
-/// the beginning of a token, a value behind a secret name, flag or header, a key that is not
-/// closed. A secret that only what follows it gives away, such as a password in `echo … | sudo -S`,
-/// is shown until that follows: to hold it back would hold back nearly all text.
+/// Returns the part of a `text` that may be shown while it still grows at its end
+/// ([B2](crate::rules::B2)): its secrets are masked, and all that could still become part of one is
+/// held back. That is a word that may be the beginning of a token, a value behind a secret name, flag
+/// or header, a key that is not closed. A secret that only the text behind it gives away, such as a
+/// password in `echo … | sudo -S`, is shown until that follows: to hold it back would hold back nearly
+/// all text.
 ///
-/// What is shown of a longer text begins with what was shown of a shorter one. Only where the two
-/// conflict, in texts in which one secret contains another, secrecy wins.
+/// The shown part of a longer text begins with that of a shorter one. Only where the two conflict, in
+/// texts in which one secret contains another, secrecy wins.
 pub fn redact_open(text: &str) -> Cow<'_, str> {
     open(text, &mut Masked::default())
 }
@@ -195,7 +197,7 @@ fn write(text: &str, spans: &[SecretSpan], end: usize, masked: &mut Masked) -> S
     out
 }
 
-/// What is shown of a secret: `***`, or the first six and the last four characters of a long one.
+/// Returns the mask of a secret: `***`, or the first six and the last four characters of a long one.
 pub fn mask(secret: &str) -> String {
     let count = secret.chars().count();
     if is_masked(secret, MaskMethod::Ends) {
@@ -219,7 +221,7 @@ fn hide_lines(body: &str) -> String {
     format!("{newline}{LINES}{newline}")
 }
 
-/// Whether `text` is a mask already.
+/// Returns whether `text` is a mask already.
 pub(super) fn is_masked(text: &str, how: MaskMethod) -> bool {
     match how {
         MaskMethod::Ends => {

@@ -27,7 +27,7 @@ impl<'t> ValueInText<'t> {
         Self { text, kind: Some(kind), before: Some('"'), after: Some('"') }
     }
 
-    /// Whether the value is a secret.
+    /// Returns whether the value is a secret.
     pub(super) fn is_secret(self) -> bool {
         match self.kind {
             Some(NameKind::Pairs) => pairs(self.text)
@@ -58,7 +58,7 @@ impl<'t> ValueInText<'t> {
         first.map_or(self.text, |(first, _)| first)
     }
 
-    /// Whether the value only stands for a secret, says where it is kept or is no value at all.
+    /// Returns whether the value is empty, only stands for a secret or says where it is kept.
     fn is_ordinary(self) -> bool {
         let text = self.text.trim();
         if is_reference(text) || is_place(text) || MEASURE.is_match(text) {
@@ -143,7 +143,8 @@ static OPERATOR: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"\A[+).,;&|?:]\S*[\s(]|\A(?:[=>+)\],;.:?|&}]+(?:\s|\z)|[=>)\],;]|\s*[+)\]}]\s)")
 });
 
-/// Whether `value` only names where a secret is kept: `$TOKEN`, `${TOKEN:-}`, `$(pass show x)`.
+/// Returns whether `value` only names where a secret is kept: `$TOKEN`, `${TOKEN:-}`, `$(pass show
+/// x)`.
 pub(super) fn is_reference(value: &str) -> bool {
     REFERENCE.is_match(value)
 }
@@ -154,7 +155,7 @@ fn is_place(text: &str) -> bool {
     (PLACE.is_match(text) || is_path && text.contains('.')) && !has_made_part(text)
 }
 
-/// Whether a text has parts that a program fills in, and no secret beside them.
+/// Returns whether a text has parts that a program fills in, and no secret beside them.
 fn is_filled_in(text: &str) -> bool {
     let rest = TEMPLATE.replace_all(text, " ");
     rest != text && !looks_made(&rest)

@@ -9,7 +9,7 @@ use super::table::TABLE;
 
 /// The shortest value of a weak name.
 pub(super) const SHORTEST: usize = 6;
-/// A word of fewer letters is no secret that a program makes; a longer run of letters is no word.
+/// A shorter word is too short for a secret that a program makes; a longer run of letters is more than a word.
 pub(super) const LONGEST_WORD: usize = 16;
 /// Words that a seed phrase has at least.
 const SEED_PHRASE: usize = 12;
@@ -19,7 +19,7 @@ const SEED_PHRASE: usize = 12;
 static ESCAPE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\\u[0-9a-fA-F]{4}").expect("the built-in pattern is valid"));
 
-/// Whether a text has only words, one of them from the lists of words that are not secret.
+/// Returns whether a text has only words, one of them from the lists of words that are not secret.
 pub(super) fn is_words(text: &str) -> bool {
     let (words, text) = (&TABLE.words, ESCAPE.replace_all(text.trim(), " "));
     let runs = || text.split(|c: char| !c.is_alphanumeric()).filter(|run| !run.is_empty());
@@ -56,8 +56,8 @@ pub(super) fn is_words(text: &str) -> bool {
     has_short_numbers && (labels > 0 && (is_prose || known * 3 >= all) || known == all && all > 0)
 }
 
-/// Whether a text has letters beyond ASCII and no digit, in several words or without any letter of ASCII: a label of a page,
-/// in whatever language. Passwords that people choose are seldom such sentences.
+/// Returns whether a text has letters beyond ASCII and no digit, in several words or without any letter of ASCII: a
+/// label of a page, in whatever language. Passwords that people choose are seldom such sentences.
 fn is_foreign_prose(text: &str) -> bool {
     let has = |of: fn(char) -> bool| text.chars().any(of);
     has(|c| !c.is_ascii() && c.is_alphabetic())
@@ -87,7 +87,7 @@ fn is_repeated(run: &str) -> bool {
         && first.is_some_and(|c| c.is_alphabetic() || c == '0')
 }
 
-/// Whether a run of letters and digits looks random: neither a word nor a name.
+/// Returns whether a run of letters and digits looks random: neither a word nor a name.
 fn is_made(run: &str) -> bool {
     let count = |of: fn(char) -> bool| run.chars().filter(|c| of(*c)).count();
     let (digits, upper, lower) =
@@ -106,8 +106,7 @@ fn is_made(run: &str) -> bool {
     !is_repeated(run) && !is_numbered(run) && (has_both || is_mixed_case || is_long())
 }
 
-/// Whether a run is a word of programs with a number, such as `value1`, or a type, such as
-/// `Ed25519PrivateKey`.
+/// Returns whether a run is a word of programs with a number, such as `value1`, or a type, such as `Ed25519PrivateKey`.
 fn is_numbered(run: &str) -> bool {
     let words = &TABLE.words;
     let stem = run.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -130,7 +129,7 @@ pub(super) fn has_made_part(text: &str) -> bool {
         .any(|run| run.len() >= 8 && is_made(run) && !is_name(run))
 }
 
-/// Whether a run is a name of a program, such as `getUserByName` or `id_ed25519`.
+/// Returns whether a run is a name of a program, such as `getUserByName` or `id_ed25519`.
 fn is_name(run: &str) -> bool {
     let letters = run.trim_end_matches(|c: char| c.is_ascii_digit());
     let upper = letters.chars().filter(|c| c.is_uppercase()).count();
@@ -140,8 +139,7 @@ fn is_name(run: &str) -> bool {
         && parts(letters).iter().all(|part| part.len() < LONGEST_WORD)
 }
 
-/// Whether a value looks like something that a program made, or a person who knows what a password
-/// is.
+/// Returns whether a value looks made by a program, or by a person who knows what a password is.
 pub(super) fn looks_made(text: &str) -> bool {
     let is_digit = |c: char| c.is_ascii_digit();
     let is_mixed = |run: &&str| run.contains(is_digit) && run.contains(char::is_alphabetic);

@@ -13,10 +13,10 @@ const TOLD: usize = 20;
 /// Characters of a name.
 const LONGEST: usize = 80;
 
-/// How two fingerprints differ ([X6](crate::rules::X6)). Its text is a sentence.
+/// The difference between two fingerprints ([X6](crate::rules::X6)). Its text is a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Difference {
-    /// In nothing.
+    /// They are equal.
     Same,
     /// In the values of these keys, nested ones with dots: `env.PATH`.
     Keys(BTreeSet<String>),
@@ -73,7 +73,7 @@ fn compare(
     }
 }
 
-/// A key that can be printed: without secrets, quoted where it is no plain word, and not too long.
+/// A key that can be printed: without secrets, quoted unless it is a plain word, and not too long.
 fn name(key: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
     let redacted = redact_text(key);

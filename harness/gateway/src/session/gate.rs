@@ -1,5 +1,5 @@
-//! Whether a session is worth keeping ([X3](crate::rules::X3)): only once its transcript shows an
-//! answer.
+//! The gate for sessions that are worth keeping ([X3](crate::rules::X3)): only once the transcript
+//! shows an answer.
 //!
 //! openclaw#70177, openclaw#77974, openclaw#78506, openclaw#81048, openclaw#85757: an id that was
 //! kept although the killed CLI had written nothing down made every later message fail or forget.
@@ -18,16 +18,16 @@ pub const CLAUDE: &str = "claude-cli";
 const PROBES: [Duration; 3] =
     [Duration::ZERO, Duration::from_millis(50), Duration::from_millis(150)];
 
-/// What a gateway stores of a session: its binding to a chat, and its bare id.
+/// The stored facts of a session: its binding to a chat, and its bare id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BoundSession<B> {
-    /// What binds the chat to the session.
+    /// The binding of the chat to the session.
     pub binding: B,
     /// The CLI's id of it.
     pub id: String,
 }
 
-/// What is to be stored of a session after a turn ([X3](crate::rules::X3)): both of its parts or
+/// The facts to store of a session after a turn ([X3](crate::rules::X3)): both of its parts or
 /// neither, so that no fallback can bring back an id whose binding is gone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "what is not stored is as if the session had never been"]

@@ -33,7 +33,7 @@ pub enum Invalidation {
     AuthEpoch,
 }
 
-/// Whether the session that takes the place of the old one may get a history of it
+/// The permission to give the session that takes the place of the old one a history of it
 /// ([X4](crate::rules::X4)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reseed {
@@ -57,7 +57,8 @@ impl Invalidation {
         Self::AuthEpoch,
     ];
 
-    /// What the verdict about a transcript means for its session; `None`: it may be resumed.
+    /// Returns the reason to give up the session after this verdict about its transcript; `None`:
+    /// it may be resumed.
     #[must_use]
     pub fn of(reason: Reason) -> Option<Self> {
         match reason {
@@ -67,7 +68,7 @@ impl Invalidation {
         }
     }
 
-    /// What it allows.
+    /// Returns the history that the next session may get.
     #[must_use]
     pub fn reseed(self) -> Reseed {
         match self {

@@ -1,4 +1,4 @@
-//! What one line of a transcript says ([X1](crate::rules::X1)).
+//! The contents of one line of a transcript ([X1](crate::rules::X1)).
 
 use clitape_stream::{ToolKind, lenient_value};
 use serde_json::Value;
@@ -22,11 +22,11 @@ pub(super) enum SessionKey {
     None,
 }
 
-/// What a line says of the one it follows.
+/// The reference of a line to the one it follows.
 pub(super) enum Parent {
-    /// Nothing: transcripts before the chains had none.
+    /// None: transcripts before the chains had no reference.
     Unsaid,
-    /// It follows nothing.
+    /// It is the first line of a chain.
     Nothing,
     Line(String),
 }
@@ -57,16 +57,16 @@ pub(super) enum Author {
     Assistant(AssistantMessage),
 }
 
-/// What a user line is for.
+/// The purpose of a user line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum UserTurn {
     /// The model is to answer it.
     Prompt,
     /// It ends the turn: `[Request interrupted by user]`.
     Interruption,
-    /// What was said before it, in short: a compaction.
+    /// A summary of the conversation before it: a compaction.
     Summary,
-    /// Nobody answers it: a local command, a note of the CLI's.
+    /// A text without an answer: a local command, a note of the CLI's.
     Note,
 }
 
@@ -80,7 +80,7 @@ pub(super) struct AssistantMessage {
     pub(super) calls: Vec<TranscriptCall>,
 }
 
-/// What a message line says of how the message ended.
+/// The end of a message, as a message line reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TranscriptEnd {
     /// `tool_use`.

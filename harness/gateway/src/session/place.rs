@@ -18,7 +18,7 @@ pub enum LocateError {
     /// The id is not one: it is empty, or would lead to another folder.
     #[error("the session id {0:?} is no id; give the one the CLI printed as session_id")]
     Id(String),
-    /// There is no such file.
+    /// The file does not exist.
     #[error("there is no transcript {}; check the id, and the folder the session ran in", .0.display())]
     NotFound(PathBuf),
     /// Several sessions have ids that begin so.
@@ -35,9 +35,9 @@ pub enum LocateError {
     /// It could not be looked at.
     #[error("can't look at {}: {source}; check who may read it", .path.display())]
     Io {
-        /// What was looked at.
+        /// The path that was read.
         path: PathBuf,
-        /// What went wrong.
+        /// The error of the system.
         source: io::Error,
     },
 }
@@ -83,7 +83,7 @@ fn base36(number: u32) -> String {
     }
 }
 
-/// Whether `id` can be a session's: not empty, and no way to another folder.
+/// Returns whether `id` can be a session's: not empty, and no way to another folder.
 pub(super) fn is_id(id: &str) -> bool {
     let is_plain = |c: char| !matches!(c, '/' | '\\' | ':') && !c.is_control();
     !id.trim().is_empty() && !id.starts_with('.') && id.chars().all(is_plain)

@@ -1,4 +1,4 @@
-//! What was said, for the session that takes the place of one that was given up
+//! The conversation so far, for the session that takes the place of one that was given up
 //! ([X5](crate::rules::X5)).
 //!
 //! The words are those of OpenClaw 2026.9.6, so that a model reads the same from either gateway.
@@ -105,7 +105,8 @@ fn history(transcript: &Transcript, limit: usize) -> Option<String> {
     Some(format!("{STALE}\n{TRUNCATED}\n{}", tail.trim_start()))
 }
 
-/// What was said from the line at `start` on, an entry for each speaker's line or result.
+/// Returns the conversation from the line at `start` on, an entry for each speaker's line or
+/// result.
 fn entries(conversation: &[&TranscriptNode], start: usize) -> Vec<String> {
     let mut names = HashMap::new();
     let mut entries = Vec::new();

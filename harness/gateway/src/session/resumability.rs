@@ -1,5 +1,5 @@
-//! Whether a session may be resumed, and why ([X2](crate::rules::X2)): each rule a function of the
-//! conversation.
+//! The verdict about a session that might be resumed, and its reason ([X2](crate::rules::X2)): each
+//! rule a function of the conversation.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -10,25 +10,26 @@ use strum::{Display, EnumString, IntoStaticStr};
 use super::line::{AssistantMessage, Author, LineContent, TranscriptEnd, UserTurn};
 use super::transcript::{Transcript, TranscriptNode};
 
-/// What a transcript says of its session ([X2](crate::rules::X2)).
+/// The facts about a session that its transcript gives ([X2](crate::rules::X2)).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Resumability {
-    /// Whether the session may be resumed.
+    /// True if the session may be resumed.
     pub resumable: bool,
     /// Why, or why not.
     pub reason: Reason,
     /// The calls of the last message that have no result, in the order of their lines.
     pub orphans: Vec<Orphan>,
-    /// What each rule says.
+    /// The verdict of each rule.
     pub rules: ResumeRules,
-    /// What the transcript consists of.
+    /// The lines of the transcript, counted.
     pub lines: LineSummary,
-    /// What to do, as a sentence.
+    /// The advice, as a sentence.
     pub advice: &'static str,
 }
 
-/// What each rule says of a transcript ([X2](crate::rules::X2)); several may be true of one.
+/// The verdicts of the rules about a transcript ([X2](crate::rules::X2)); several may be true of
+/// one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ResumeRules {
@@ -53,17 +54,17 @@ pub struct ResumeRules {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Reason {
-    /// There is no transcript.
+    /// The transcript does not exist.
     NotFound,
     /// The transcript contains no conversation.
     Empty,
-    /// Nothing was ever answered: the CLI was killed before it wrote an answer down.
+    /// The CLI was killed before it wrote an answer down.
     NoAssistant,
     /// The last message calls a tool, and the call has no result.
     OrphanedToolUse,
-    /// A person interrupted the last turn; nothing is left open.
+    /// A person interrupted the last turn, and all calls are closed.
     Interrupted,
-    /// What was said last has no answer, or only the beginning of one.
+    /// The last message has no answer, or only the beginning of one.
     CutMidText,
     /// The last message has ended.
     Complete,
@@ -83,7 +84,7 @@ pub struct Orphan {
     pub kind: ToolKind,
 }
 
-/// What a transcript consists of, in lines.
+/// The lines of a transcript, counted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct LineSummary {
@@ -115,7 +116,7 @@ impl Reason {
         Self::Complete,
     ];
 
-    /// Whether a session that is so may be resumed.
+    /// Returns whether a session that is so may be resumed.
     #[must_use]
     pub fn is_resumable(self) -> bool {
         matches!(self, Self::Interrupted | Self::CutMidText | Self::Complete)
@@ -127,7 +128,7 @@ impl Reason {
         self.into()
     }
 
-    /// What it means, as a sentence.
+    /// Returns the meaning of the reason, as a sentence.
     #[must_use]
     pub fn sentence(self) -> &'static str {
         match self {
@@ -143,7 +144,7 @@ impl Reason {
         }
     }
 
-    /// What to do, as a sentence.
+    /// Returns the advice for the reason, as a sentence.
     #[must_use]
     pub fn advice(self) -> &'static str {
         match self {
@@ -199,7 +200,7 @@ pub fn resumability(transcript: &Transcript) -> Resumability {
     Resumability::of(rules, orphans, lines(transcript, &conversation))
 }
 
-/// Whether the model ever answered.
+/// Returns whether the model ever answered.
 fn has_assistant(conversation: &[&TranscriptNode]) -> bool {
     conversation.iter().any(|node| message(node).is_some())
 }
@@ -225,9 +226,9 @@ fn orphans(conversation: &[&TranscriptNode]) -> Vec<Orphan> {
     orphans
 }
 
-/// Whether what was said last waits for the model: a prompt or results without an answer, a message
-/// that did not end, or one that ended in calls of which none is open, or which never came to be
-/// written.
+/// Returns whether the last message waits for the model: a prompt or results without an answer, a
+/// message that did not end, or one that ended in calls of which none is open, or which never came
+/// to be written.
 fn is_cut_mid_text(conversation: &[&TranscriptNode], orphans: &[Orphan]) -> bool {
     let is_spoken =
         |node: &&&TranscriptNode| !matches!(turn(node), Some(UserTurn::Note | UserTurn::Summary));

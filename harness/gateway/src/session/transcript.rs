@@ -39,7 +39,7 @@ pub(super) struct TranscriptNode {
     pub(super) is_dropped: bool,
 }
 
-/// How many lines there are, by what they are.
+/// The numbers of lines, by kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct LineTally {
     pub(super) whole: u64,
@@ -54,11 +54,11 @@ pub(super) struct LineTally {
     of_stdout: u64,
 }
 
-/// What a file is that is no transcript.
+/// The kind of a file that was taken for a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NoTranscript {
-    /// What a CLI printed on stdout with `--output-format stream-json`.
+    /// The stdout of a CLI with `--output-format stream-json`.
     StreamJson,
     /// It has lines, and none of them is a JSON object.
     NoRecords,
@@ -85,8 +85,8 @@ pub fn read(mut reader: impl BufRead) -> io::Result<Transcript> {
 }
 
 impl Transcript {
-    /// What the file is, if it was taken for a transcript and is none. An empty file is a transcript to which nothing
-    /// was written, and so is one whose only line is still being written.
+    /// The kind of the file, if it was taken for a transcript by mistake. An empty file is a transcript without a
+    /// line so far, and so is one whose only line is still being written.
     #[must_use]
     pub fn mistaken_for(&self) -> Option<NoTranscript> {
         let LineTally { whole, unusable, of_transcript, of_stdout, .. } = self.count;

@@ -104,7 +104,7 @@ fn nobody_took_it() -> Response {
 ///
 /// # Errors
 ///
-/// What is wrong with it.
+/// The words for the reader that say why the body can't be read.
 fn read(
     run: &str,
     body: &[u8],

@@ -15,7 +15,7 @@ use super::converter::SseConverter;
 use super::event::{SseEvent, WireEvent};
 use crate::bus::{Bus, BusData, Phase, Subscription, lock};
 
-/// How much a [`Broker`] keeps.
+/// The limits of a [`Broker`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BrokerLimits {
     /// Events in the backlog of a stream.
@@ -35,7 +35,7 @@ impl Default for BrokerLimits {
     }
 }
 
-/// How long a stream is open.
+/// The time that a stream is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StreamLifetime {
     /// Until the end of the first run that the stream follows.
@@ -56,7 +56,7 @@ pub enum BrokerError {
 /// Why a stream can't be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReadRefusal {
-    /// There is no such stream.
+    /// The stream does not exist.
     Unknown,
     /// The reader's last id is one that was never sent.
     Ahead,
@@ -147,7 +147,7 @@ impl Broker {
         Ok(StreamFeed { stream, lifetime, limits: self.limits, run: None })
     }
 
-    /// Whether the stream `id` is open.
+    /// Returns whether the stream `id` is open.
     pub(super) fn is_open(&self, id: &str) -> bool {
         lock(&self.streams).iter().any(|(other, stream)| other == id && !stream.borrow().ended)
     }

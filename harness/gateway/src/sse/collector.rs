@@ -11,7 +11,7 @@ use super::decode::SseFrame;
 use super::summary::is_retrieval;
 use crate::limits::{ByteSize, COLLECTED_BYTES, COLLECTED_CALLS};
 
-/// What was collected; serialises to `{output, error?, metadata: {toolCalls?, retrievedContext?}}`.
+/// The collected turns; serialises to `{output, error?, metadata: {toolCalls?, retrievedContext?}}`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct Collected {
@@ -20,11 +20,11 @@ pub struct Collected {
     /// Why the last turn failed. What was collected before stays (Δ).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What the tools did.
+    /// The calls of the tools.
     pub metadata: Metadata,
 }
 
-/// What the tools did, in all turns (Δ).
+/// The calls of the tools, in all turns (Δ).
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -48,15 +48,15 @@ pub struct CollectedCall {
     /// Id of the call, when it has one.
     #[serde(rename = "toolCallId", skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// Whether it failed; serialised only when it did.
+    /// True if it failed; serialised only then.
     #[serde(rename = "isError", skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
-    /// What the result says in short.
+    /// The summary of the result.
     #[serde(rename = "result_summary", skip_serializing_if = "Option::is_none")]
     pub summary: Option<Box<ResultSummary>>,
 }
 
-/// What a result says in short; at least one of its fields says something.
+/// The summary of a result; at least one of its fields has a value.
 #[derive(Debug, Clone, PartialEq, Hash, Default, Serialize)]
 #[non_exhaustive]
 pub struct ResultSummary {
@@ -81,7 +81,7 @@ pub struct Snippet {
     pub text: String,
 }
 
-/// How far a turn is.
+/// The progress of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnProgress {
     /// It goes on.
@@ -105,11 +105,11 @@ pub struct Collector {
     found: HashSet<Number>,
     /// Bytes of the events of the calls that are kept.
     retained: u64,
-    /// How much is kept; without it, all.
+    /// The limits of stored text and calls; without them, all is kept.
     limits: Option<RetainedLimits>,
 }
 
-/// How much a collector keeps.
+/// The limits of the text and calls that a collector keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetainedLimits {
     /// Bytes of the answer and of the events of calls.
@@ -145,7 +145,7 @@ impl Collector {
         self.collected.error = None;
     }
 
-    /// Takes the next frame. One that is no JSON object counts for nothing (Δ: nor does its name).
+    /// Takes the next frame. One whose data is not a JSON object is skipped (Δ: its name, too).
     pub fn on(&mut self, frame: &SseFrame) -> TurnProgress {
         let is_new = frame.id.is_none() || self.frames.insert(hash(frame));
         let data: Map<String, Value> = match serde_json::from_str(&frame.data) {
@@ -201,7 +201,7 @@ impl Collector {
         std::mem::take(&mut self.collected.metadata)
     }
 
-    /// What was collected.
+    /// Returns the collected turns.
     pub fn collected(self) -> Collected {
         self.collected
     }
@@ -229,7 +229,7 @@ impl Collector {
     }
 
     fn output(&mut self, data: &Map<String, Value>) {
-        // Content that is not a text adds nothing.
+        // Content that is not a text is skipped.
         let content = data.get("content").and_then(Value::as_str).unwrap_or_default();
         match data.get("type").and_then(Value::as_str) {
             Some("replace") => content.clone_into(&mut self.collected.output),
@@ -266,7 +266,7 @@ fn hash(of: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// What to do about a limit.
+/// The advice about a limit.
 fn raise(limit: &str) -> String {
     format!("raise the limit with `--max-{limit}` if it is to be collected")
 }

@@ -192,7 +192,7 @@ impl OpenCalls {
     }
 }
 
-/// What every event bears.
+/// Adds the members of every event.
 fn stamp(data: &mut Map<String, Value>, event: &BusEvent) {
     data.insert("timestamp".to_owned(), event.at.into());
     data.insert("messageId".to_owned(), event.run_id.as_ref().into());
@@ -232,7 +232,7 @@ fn asked(question: &Question) -> SseEvent {
     )
 }
 
-/// What became of a question.
+/// The event for the outcome of a question.
 fn answered(closed: &QuestionClosed) -> SseEvent {
     let (answers, message) = match &closed.closing {
         Closing::Allowed { answers } if !answers.is_empty() => {

@@ -37,7 +37,7 @@ pub struct LocalEndpoint {
 pub struct LocalRefusal {
     /// The status of HTTP.
     pub status: u16,
-    /// What the body says; empty where it has none.
+    /// The words of the body; empty where it has none.
     pub words: String,
 }
 
@@ -78,7 +78,7 @@ impl LocalEndpoint {
         if let Some(last) = last {
             request = request.header("last-event-id", last);
         }
-        // The handler of a reader waits for nothing.
+        // The handler of a reader never waits.
         let answer = unconstrained(self.request(request, token, Body::empty())).now_or_never();
         let Some(answer) = answer else {
             return Err(LocalRefusal { status: 504, words: String::new() });
@@ -162,7 +162,7 @@ mod tests {
         (LocalEndpoint::new(&ServerSettings::new(TOKEN), broker.clone()), broker)
     }
 
-    /// What there is to read: an id or a name for each event.
+    /// The events that can be read: an id or a name for each.
     fn read(reader: &mut LocalReader) -> Vec<String> {
         let frames = reader.frames().into_iter();
         frames.map(|frame| frame.id.unwrap_or(frame.name)).collect()

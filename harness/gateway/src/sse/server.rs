@@ -34,13 +34,13 @@ use super::event::{SseEvent, WireEvent};
 use super::reach::Reach;
 use super::settings::{ServeError, ServerSettings};
 
-/// How long the readers may take to read their last event at a shutdown.
+/// The time that readers have to read their last event at a shutdown.
 const GRACE: Duration = Duration::from_secs(2);
-/// How long a connection that is turned away may take to read the answer.
+/// The time that a connection that is turned away has to read the answer.
 const FAREWELL: Duration = Duration::from_millis(200);
 /// Connections that get this answer at a time; further ones are closed without it.
 const FAREWELLS: usize = 64;
-/// How long a reader should wait before it connects again.
+/// The time that a reader should wait before it connects again.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// A running endpoint. Dropping it cuts every connection; [`SseServer::shutdown`] tells the readers
@@ -90,7 +90,7 @@ impl SseServer {
     /// disconnected; a reader that does not read is cut off after 2 s.
     pub async fn shutdown(mut self) {
         self.closing.send_replace(true);
-        // It was not aborted and does not panic: there is no error.
+        // It was not aborted and does not panic: an error is impossible.
         let _ = (&mut self.accepting).await;
     }
 }
@@ -101,7 +101,7 @@ impl Drop for SseServer {
     }
 }
 
-/// What the answers to all requests share.
+/// The state that the answers to all requests share.
 pub(super) struct SseState {
     broker: Broker,
     token: String,
@@ -122,7 +122,7 @@ impl SseState {
     }
 }
 
-/// What answers each request.
+/// Builds the router that answers each request.
 pub(super) fn router(shared: Arc<SseState>) -> Router {
     Router::new()
         .route("/runs/{id}/events", get(events))
@@ -347,7 +347,7 @@ fn refuse(refusal: ReadRefusal) -> Response {
 
 /// The events that are sent to one reader.
 struct EventBody {
-    /// The event that tells the reader that it is connected, until it is sent.
+    /// The event that a reader gets when it is connected, until it is sent.
     connected: Option<Event>,
     /// `None` once the server has closed the stream.
     reader: Option<StreamReader>,

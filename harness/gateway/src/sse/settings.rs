@@ -1,4 +1,4 @@
-//! How the endpoint is served, and why it can't be.
+//! The settings of the endpoint, and the reasons for which it can't be served.
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -10,14 +10,15 @@ use super::answers::PostedAnswer;
 use super::reach::Reach;
 use crate::limits::{CONNECTIONS, CONNECTIONS_WAITING, REQUEST_HEAD};
 
-/// How the endpoint is served.
+/// The settings of the endpoint.
 #[derive(Clone)]
 pub struct ServerSettings {
     /// Where to listen; port 0 takes a free one.
     pub address: SocketAddr,
     /// Which addresses may be listened on.
     pub reach: Reach,
-    /// What a request must bear, as `Authorization: Bearer TOKEN`; visible ASCII characters.
+    /// The token that a request must bear, as `Authorization: Bearer TOKEN`; visible ASCII
+    /// characters.
     pub token: String,
     /// The longest silence; after it a comment is sent, so that no proxy closes the connection.
     pub heartbeat: Duration,
@@ -26,7 +27,7 @@ pub struct ServerSettings {
     /// Connections at a time whose request has not come yet. One more takes the place of the oldest,
     /// which is answered 503 with `Retry-After: 1`: who says nothing locks no reader out.
     pub waiting: usize,
-    /// How long the head of a request may take to come.
+    /// The time that the head of a request may take to come.
     pub head_time: Duration,
     /// Where answers to questions go ([Q11](crate::rules::Q11)); without it the endpoint takes none.
     pub answers: Option<mpsc::Sender<PostedAnswer>>,
@@ -87,7 +88,7 @@ pub enum ServeError {
     Listen {
         /// The address.
         address: SocketAddr,
-        /// What the system says.
+        /// The words of the system.
         source: std::io::Error,
     },
 }

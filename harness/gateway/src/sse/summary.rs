@@ -1,4 +1,4 @@
-//! What a tool's result says in short: which memories a search found, or why a call failed
+//! The summary of a tool's result: which memories a search found, or why a call failed
 //! ([S1](crate::rules::S1)).
 
 use std::collections::HashSet;
@@ -10,13 +10,14 @@ const RETRIEVAL: [&str; 2] = ["search_memory", "lobu_search_memory"];
 /// Fields that may contain the words of an error, the best first.
 const ERROR_FIELDS: [&str; 3] = ["message", "error", "error_code"];
 
-/// Whether `name` searches a memory. The CLI puts the server before the name of an MCP tool.
+/// Returns whether `name` searches a memory. The CLI puts the server before the name of an MCP
+/// tool.
 pub(super) fn is_retrieval(name: &str) -> bool {
     let tool = name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
     RETRIEVAL.contains(&tool.map_or(name, |(_, tool)| tool))
 }
 
-/// The summary of a result; none when there is nothing to say.
+/// The summary of a result; `None` for an empty one.
 pub(super) fn summary(name: &str, is_error: bool, result: &Value) -> Option<Value> {
     let error = |words: String| json!({ "error": words });
     if is_error {
@@ -41,7 +42,8 @@ fn parts(result: &Value) -> impl Iterator<Item = String> {
     texts.filter_map(|part| part["text"].as_str()).map(str::to_owned)
 }
 
-/// What a search found: in the first text that is such a body, or in the result itself.
+/// Returns the memories that a search found: in the first text that is such a body, or in the
+/// result itself.
 fn retrieved(result: &Value) -> Option<Value> {
     let whole = result.as_str().map(str::to_owned);
     let body = whole.into_iter().chain(parts(result)).find_map(|text| {
@@ -162,7 +164,7 @@ pub(crate) mod tests {
             // Δ Every text part is looked at, also after one that is no JSON or no body.
             (content(json!([text("Found 2 results:"), text(&body)])), &told),
             (json!([text(""), image, text("[1,2]"), text("42"), text("null"), text(&body)]), &told),
-            // Nothing was found, or nothing can be understood.
+            // The search was empty, or its result can't be understood.
             (content(json!([text("no json here")])), &none),
             (content(json!([text(content(json!([text(&body)])))])), &none),
             (json!({"matches": []}), &none),
@@ -188,7 +190,7 @@ pub(crate) mod tests {
                 {"text_content": "y"}, null, "s", 9]),
             json!({"event_ids": [8]}),
         );
-        // Δ lobu#918 tells an id as often as it comes.
+        // Δ lobu#918 lists an id as often as it comes.
         check(
             json!([{"id": 1}, {"id": 1, "text_content": "a"}, {"id": 1, "text_content": "b"}]),
             json!({"event_ids": [1], "snippets": [{"id": 1, "text": "a"}]}),

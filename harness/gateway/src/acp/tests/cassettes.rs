@@ -12,7 +12,7 @@ use super::random::IndependentClient;
 use super::*;
 use crate::question::Closing;
 
-/// What the CLI printed in every recorded run, each with the path of its file.
+/// The output of the CLI in every recorded run, each with the path of its file.
 fn recorded() -> Vec<(PathBuf, Vec<u8>)> {
     let cassettes = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cassettes");
     let folders = |dir: &Path| std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
@@ -43,9 +43,9 @@ pub(crate) fn a1_a_client_can_follow_every_recorded_run() {
 struct AnsweringClient {
     converter: AcpConverter,
     client: IndependentClient,
-    /// Whether the person cancels the turn in place of an answer.
+    /// Set if the person cancels the turn in place of an answer.
     cancels: bool,
-    /// What the client knows of each call.
+    /// The state of each call that the client knows.
     statuses: HashMap<String, CallStatus>,
     /// The calls that the person has just decided about.
     decided: Vec<(bool, String)>,

@@ -1,4 +1,4 @@
-//! What the adapter gets wrong and this converter must not, from the bus on.
+//! Mistakes of the adapter that this converter must not make, from the bus on.
 
 use clitape_stream::{FailureKind, Incomplete};
 

@@ -78,7 +78,7 @@ fn a1_text_that_only_the_result_contains_is_sent_at_the_end() {
     assert_eq!(converter.turn_end(), Some(&TurnEnd::Stop(StopReason::EndTurn)));
 }
 
-/// The adapter tells an array while it grows, and never a scalar.
+/// The adapter sends an array while it grows, and never a scalar.
 #[test]
 fn a1_arguments_that_are_no_object_are_sent_whole() {
     let streamed = |args: &[&str]| {

@@ -12,7 +12,7 @@ use serde_json::Map;
 use super::*;
 use crate::question::{Chosen, Closing, QuestionClosed};
 
-/// What goes over the wire, in a few words: updates as `show` has them, `ask <call> <options>`,
+/// The messages on the wire in a few words: updates as `show` has them, `ask <call> <options>`,
 /// `cancel <request>`.
 fn wire(converter: &mut AcpConverter, data: BusData) -> Vec<String> {
     let updates = convert(converter, [data]);

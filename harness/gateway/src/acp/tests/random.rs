@@ -78,7 +78,7 @@ fn data() -> impl Strategy<Value = BusData> {
     ]
 }
 
-/// What a client knows of a call.
+/// The state of a call that a client knows.
 #[derive(Default)]
 struct KnownCall {
     raw_input: Option<Arc<Value>>,

@@ -62,7 +62,7 @@ fn a1_bash_without_a_terminal() {
     );
 }
 
-/// The adapter tells the terminal again with each update.
+/// The adapter sends the terminal again with each update.
 #[test]
 fn a1_bash_with_a_terminal() {
     check_with(
@@ -190,7 +190,7 @@ fn a2_an_edit_of_an_unknown_file_shows_what_it_replaces() {
     );
 }
 
-/// The adapter tells the input of a call it never announced.
+/// The adapter sends the input of a call it never announced.
 #[test]
 fn a1_todos_are_a_plan_and_no_call() {
     let todo = |status: &str| json!([{"content": "x", "status": status, "activeForm": "X"}]);

@@ -1,4 +1,4 @@
-//! What calls look like, against what clients of the Claude adapter show.
+//! The views of calls, compared with those of the Claude adapter.
 
 #![allow(clippy::needless_pass_by_value, reason = "`json!` borrows what a test hands over")]
 

@@ -7,7 +7,7 @@ use super::*;
 
 #[test]
 pub(crate) fn x1_a_working_folder_has_a_slug() {
-    // The CLI's hash is signed and told without its sign: that of the first is -931632369.
+    // The CLI's hash is signed and written without its sign: that of the first is -931632369.
     let [negative, positive] =
         [format!("/{}", "a".repeat(250)), format!("/srv/{}", "bé😀/".repeat(60))];
     let of_positive = format!("-srv-{}", "b----".repeat(39));

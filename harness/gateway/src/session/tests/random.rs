@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What a conversation of the tests does next.
+/// The next step of a conversation of the tests.
 #[derive(Debug, Clone)]
 enum ScriptStep {
     /// A prompt, then messages that call tools, then an answer.
@@ -186,7 +186,8 @@ fn write(steps: &[ScriptStep]) -> Vec<(String, Expect)> {
     writer.lines
 }
 
-/// What a reader of the first `cut` bytes must say, and how many bytes of a line are unfinished.
+/// The verdict that a reader of the first `cut` bytes must give, and the number of unfinished bytes
+/// of a line.
 fn expected(lines: &[(String, Expect)], cut: usize) -> (Expect, usize) {
     let mut expect = (Reason::Empty, 0);
     let mut start = 0;

@@ -1,4 +1,4 @@
-//! X5: what was said, told again.
+//! X5: the conversation so far, for a new session.
 
 use super::*;
 use crate::session::gate::CLAUDE;
@@ -63,7 +63,7 @@ pub(crate) fn x5_the_end_of_a_long_history_is_kept() {
     let history = told(&lines, 200).unwrap();
     assert_eq!(history, format!("{STALE}{truncated}{}\n\nAssistant: tail", "a".repeat(37)));
     assert!(told(&lines, 10).unwrap().starts_with(&format!("{STALE}{truncated}")));
-    // What is too long to be kept is cut at its front, and the rest of it is told.
+    // A text that is too long to be kept is cut at its front, and the rest of it is kept.
     let lines = [prompt("", "", "first"), says(&"b".repeat(3 << 20)), prompt("", "", "last")];
     let history = told(&lines, limit(u64::MAX)).unwrap();
     assert!(history.starts_with(&format!("{STALE}{truncated}")) && history.ends_with("User: last"));

@@ -122,11 +122,12 @@ pub(crate) fn x2_a_message_that_was_cut() {
     check(&[ask, call, result("2", "1", "a"), stop], "interrupted");
 }
 
-/// What versions 1.0.128, 2.1.148 and 2.1.329 leave behind, and what they add when they resume it.
+/// The lines that versions 1.0.128, 2.1.148 and 2.1.329 leave behind, and those that they add when
+/// they resume.
 #[test]
 pub(crate) fn x2_what_the_cli_writes_when_it_is_killed() {
     let ask = prompt("u", "", "hi");
-    // Killed while it answers: the prompt alone, or with version 1 nothing at all.
+    // Killed while it answers: the prompt alone, or with version 1 an empty transcript.
     check(std::slice::from_ref(&ask), "no-assistant cut");
     let mut nudge = prompt("1", "u", "Continue from where you left off.");
     nudge["isMeta"] = true.into();

@@ -1,4 +1,4 @@
-//! What readers of a stream get, wherever they begin and however late they are.
+//! The events that readers of a stream get, wherever they begin and however late they are.
 
 use super::super::event::tests::on_the_wire;
 use super::*;
@@ -15,7 +15,7 @@ fn broker(events: usize) -> Broker {
     Broker::new(BrokerLimits { events, bytes: 4_096, readers: 2, ended: 1 })
 }
 
-/// What there is to read now: an id or a name for each frame.
+/// The frames that can be read now: an id or a name for each.
 async fn drain(reader: &mut StreamReader) -> Vec<String> {
     let mut seen = Vec::new();
     loop {

@@ -22,7 +22,7 @@ use crate::sse::reach::Reach;
 /// Characters of an answer that a sentence quotes.
 const QUOTED: usize = 200;
 
-/// Why nothing could be collected.
+/// The reason for which collecting failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CollectError {
@@ -49,7 +49,7 @@ pub enum CollectError {
     Unreachable {
         /// Host and port.
         host: String,
-        /// What the system says.
+        /// The words of the system.
         reason: String,
     },
     /// The gateway did not answer in time.
@@ -66,10 +66,10 @@ pub enum CollectError {
         status: u16,
         /// The beginning of the answer.
         words: String,
-        /// What to do.
+        /// The advice.
         advice: &'static str,
     },
-    /// The answer is no event stream.
+    /// The answer is not an event stream.
     #[error("{path} is no event stream (`{found}`); give the URL of one")]
     NoStream {
         /// The path that was asked for.
@@ -83,7 +83,7 @@ pub enum CollectError {
          the URL makes sessions"
     )]
     LongAnswer(ByteSize),
-    /// The answer is no JSON.
+    /// The answer is not JSON.
     #[error("the gateway answered with no JSON; see whether the URL makes sessions")]
     NoJson,
     /// The answer names no session.
@@ -105,7 +105,7 @@ pub struct CollectTarget {
     limits: CollectLimits,
 }
 
-/// How much is collected from a target at a time.
+/// The limits of collecting from a target at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CollectLimits {
     /// Bytes of the streams, of all connections together.
@@ -114,9 +114,9 @@ pub struct CollectLimits {
     pub event: ByteSize,
     /// Bytes of one answer that is no stream.
     pub answer: ByteSize,
-    /// What is kept of them.
+    /// The limits of stored text and calls.
     pub retained: RetainedLimits,
-    /// How often a stream is opened again.
+    /// The number of times that a stream is opened again.
     pub reconnects: u32,
     /// The shortest wait before it is, whatever the server asks for.
     pub retry_min: Duration,

@@ -9,7 +9,7 @@ use super::client::{CollectError, CollectLimits, HttpAnswer, HttpClient};
 use crate::limits::ByteSize;
 use crate::sse::decode::{SseDecoder, SseFrame, TooLong};
 
-/// Connections in a row that may fail or bring nothing.
+/// Connections in a row that may fail or stay empty.
 const TRIES: u32 = 5;
 /// The wait before a stream is opened again, unless the server says.
 const WAIT: Duration = Duration::from_millis(500);
@@ -62,7 +62,7 @@ pub(super) struct Events {
     limits: CollectLimits,
     /// Bytes that came so far.
     bytes: usize,
-    /// How often the stream was opened again.
+    /// The number of times that the stream was opened again.
     reconnects: u32,
 }
 

@@ -1,4 +1,4 @@
-//! What is collected of a stream, by tables of its frames.
+//! The turns that are collected from a stream, by tables of its frames.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What a stream tells, told by bus events: a table a rule.
+//! The events of a stream for bus events: a table a rule.
 
 use clitape_stream::FailureKind;
 
