@@ -16,7 +16,7 @@ const RETAINED_MESSAGES: usize = 64;
 /// Number of messages of which each is looked at to find one by its id. More of them have an index.
 const FEW: usize = 16;
 
-/// The state of one conversation. A run may have many subagents, so that little is kept of one that says nothing.
+/// The state of one conversation. A run may have many subagents, so that little is kept of a silent one.
 #[derive(Debug, Default)]
 pub(crate) struct ConversationState {
     /// Id of the subagent's tool call; `None` on the main thread.
@@ -45,7 +45,7 @@ impl ConversationState {
         self.messages.iter().rposition(|message| ids.iter().any(|id| **id == *message.id))
     }
 
-    /// Begins a turn with the message at `first`: nothing before it is left. Returns the transcript
+    /// Begins a turn with the message at `first`: all before it is dropped. Returns the transcript
     /// of the turn that ends, and the text that was emitted as a part of it and belongs to the turn
     /// that begins.
     pub(crate) fn begin_turn(

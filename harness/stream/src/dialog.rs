@@ -22,7 +22,7 @@ pub(crate) enum AnswerFit {
     Question,
     /// It answers another open request.
     Other,
-    /// Nothing waits for it.
+    /// It answers no open request.
     Nothing,
 }
 

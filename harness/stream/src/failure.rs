@@ -60,7 +60,7 @@ pub(crate) struct TurnState {
     pub(crate) api_error: bool,
 }
 
-/// Returns the kind of failure that a result reports, or `None` if nothing marks it as a failure.
+/// Returns the kind of failure that a result reports, or `None` if it reports success.
 pub(crate) fn kind(record: &ResultRecord, turn: TurnState) -> Option<FailureKind> {
     let named = record.named.as_deref().unwrap_or_default();
     let listed = [&record.subtype, &record.reason, &record.stop_reason]

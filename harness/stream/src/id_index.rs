@@ -8,7 +8,7 @@ use hashbrown::hash_table::Entry;
 
 /// The place of the newest entry of each id in a list.
 ///
-/// The list keeps the ids: each method is told by `id_at` which id the entry at a place has. The id of an entry that is in
+/// The list keeps the ids: each method asks `id_at` for the id of the entry at a place. The id of an entry that is in
 /// the index never changes.
 ///
 /// ```

@@ -12,7 +12,7 @@ pub(crate) struct MessageState {
     pub(crate) id: Box<str>,
     /// The message came as stream events.
     pub(crate) streamed: bool,
-    /// The message was evicted from the bounded history; its content is no longer available.
+    /// The message was evicted from the bounded history, and its content with it.
     pub(crate) evicted: bool,
     /// Number of blocks that snapshots have shown.
     pub(crate) shown: u64,
@@ -32,7 +32,7 @@ pub(crate) struct StreamedContent {
 }
 
 impl MessageState {
-    /// A message of which nothing but the id is known.
+    /// A message of which only the id is known.
     pub(crate) fn new(id: &str) -> Self {
         Self { id: id.into(), ..Self::default() }
     }
@@ -141,7 +141,7 @@ impl SnapshotReconciler {
     }
 
     /// Matches the block of a snapshot with the consumed text. Returns the byte from which the block
-    /// is new, or `None` if it contradicts the consumed text. At the end of the block nothing is new.
+    /// is new, or `None` if it contradicts the consumed text. At the end of the block, all of it is known.
     ///
     /// `cursor` is the end of the previous block in the same record; a record contains one block, or
     /// all blocks of the message so far.

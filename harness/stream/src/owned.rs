@@ -15,7 +15,7 @@ pub type OwnedEvent = Event<'static, OmittedText>;
 pub struct OmittedText;
 
 impl<'a, T> Event<'a, T> {
-    /// Leaves the texts so far out, and copies nothing: it can be compared with an [`OwnedEvent`].
+    /// Leaves the texts so far out, without a copy: it can be compared with an [`OwnedEvent`].
     pub fn without_texts(self) -> Event<'a, OmittedText> {
         use Event as E;
         let (text, other) = (OmittedText, OmittedText);

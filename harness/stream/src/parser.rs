@@ -43,7 +43,7 @@ pub struct Parser {
     stdin: LineSplitter,
     stdin_counts: LineCounts,
     run: RunState,
-    /// A limit was reached: nothing more is read.
+    /// A limit was reached: reading has ended.
     is_closed: bool,
 }
 

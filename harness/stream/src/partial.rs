@@ -121,7 +121,7 @@ impl PartialInput {
                 }
             }
         }
-        // A repeated key whose final value equals what was emitted before is no change.
+        // A repeated key whose final value equals the emitted one does not count as a change.
         for (key, emitted) in &before {
             fresh.retain(|of, value| {
                 of != key

@@ -329,7 +329,7 @@ impl RunState {
         }
         self.withdraw_all_questions(emitter);
         self.calls.finish(emitter);
-        // Behind a limit, there may be turns of which nothing was read.
+        // Behind a limit, there may be turns that were not read at all.
         if self.turn.open || self.limit.is_some() || self.ended.count() == 0 {
             let transcript = std::mem::take(&mut self.conversations[0].transcript);
             let turn = std::mem::take(&mut self.turn);

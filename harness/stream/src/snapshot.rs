@@ -26,7 +26,7 @@ const NO_RESPONSE: &str = "No response requested.";
 pub(crate) enum SyntheticMessage {
     /// The text of an API error.
     ApiError(String),
-    /// There was nothing to answer.
+    /// The CLI had no message to answer.
     NoResponse,
 }
 

@@ -91,7 +91,7 @@ impl TextSoFar {
             Event::Outcome(outcome) => {
                 self.1 += 1;
                 assert_eq!(outcome.turn, self.1, "each turn has one outcome");
-                // Nothing of one turn is in the next.
+                // Each turn starts afresh.
                 self.0.remove(&None);
                 return;
             }

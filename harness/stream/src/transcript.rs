@@ -52,7 +52,7 @@ pub(crate) struct TextPiece {
 /// The answer and the reasoning so far, and where tool calls and messages divide the answer.
 #[derive(Debug, Default)]
 pub(crate) struct RunTranscript {
-    /// The texts, once there is one: many subagents say nothing.
+    /// The texts, once there is one: many subagents stay silent.
     texts: Option<Box<[TranscriptBuffer; 2]>>,
     /// Number of tool calls and broken streams since the last piece of the answer.
     splits: usize,

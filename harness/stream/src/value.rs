@@ -23,8 +23,8 @@ pub fn lenient_value(raw: &str) -> Result<Value, Malformed> {
     Ok(value)
 }
 
-/// Parses the fields of an object whose names `is_read` takes, as [`lenient_value`] does; the others are only checked. Text
-/// that is no object has none.
+/// Parses the fields of an object whose names `is_read` takes, as [`lenient_value`] does; the others are only checked.
+/// Other values than objects have no fields.
 ///
 /// # Errors
 ///

@@ -98,7 +98,7 @@ fn labelled(suggestion: &Value, limit: usize) -> String {
     }
 }
 
-/// `name` between `before` and `after`, cut so that the whole is no longer than `limit`.
+/// `name` between `before` and `after`, cut so that the whole fits into `limit`.
 fn fitted(before: &str, name: &str, after: &str, limit: usize) -> String {
     let around = before.chars().count() + after.chars().count();
     // The mark of the cut counts too.

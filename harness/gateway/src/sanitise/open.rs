@@ -24,7 +24,7 @@ pub(super) fn unfinished(pattern: &str, prefix_first: bool) -> Result<String, St
 }
 
 /// The texts that the secrets of `pattern` begin with, where the pattern says so; a beginning shorter
-/// than two bytes says nothing.
+/// than two bytes does not count.
 pub(super) fn beginnings(pattern: &str) -> Result<Vec<String>, String> {
     let hir = read(pattern)?;
     let mut groups = Vec::new();
@@ -69,7 +69,7 @@ fn without_name(hir: Hir) -> Hir {
     }
 }
 
-/// Ways of one character that are written out, as in `[srp]k_`; a class of more is no fixed text.
+/// Ways of one character that are written out, as in `[srp]k_`; a larger class is left as a class.
 const FEW: usize = 6;
 
 fn collect_groups<'h>(hir: &'h Hir, groups: &mut Vec<&'h Hir>) {

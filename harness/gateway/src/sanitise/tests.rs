@@ -132,7 +132,7 @@ pub(crate) fn b2_long_text_is_cut_with_a_mark() {
     // A secret that stands across the cut is masked before it is cut.
     let long = format!("{} ghp_{LONG}", "x".repeat(7_990));
     check(&json!(long), &json!(format!("{} ghp_ab…67{MARK}", "x".repeat(7_990))));
-    // What is left of a mask is no secret's beginning: it is masked again.
+    // The rest of a mask can't begin a secret: it is masked again.
     let long = format!("{} token={LONG}", "x".repeat(7_985));
     check(&json!(long), &json!(format!("{} token=***{MARK}", "x".repeat(7_985))));
     // A secret at the end of what is looked at, when masking made the rest short.

@@ -50,8 +50,8 @@ pub fn config_dir(claude_config_dir: Option<&OsStr>, home: Option<&OsStr>) -> Op
     set(claude_config_dir).or_else(|| set(home).map(|home| home.join(".claude")))
 }
 
-/// Returns the folder name of a working folder: each UTF-16 unit that is no ASCII letter or
-/// digit becomes `-`; of what is longer than 200, the first 200 and a hash.
+/// Returns the folder name of a working folder: each UTF-16 unit other than an ASCII letter or digit becomes `-`; a
+/// name longer than 200 becomes its first 200 and a hash.
 #[must_use]
 pub fn slug(cwd: &str) -> String {
     let plain = |unit: u16| match u8::try_from(unit) {
@@ -94,8 +94,8 @@ pub(super) fn is_id(id: &str) -> bool {
 /// it is spelled, which is how 2.1.329 writes it, and then in NFC, as versions before did.
 ///
 /// # Errors
-/// When the id looks like a path, which is reported before the disk is touched; when there is no
-/// transcript; when it is no file, or a link out of the projects folder; when the disk can't be read.
+/// When the id looks like a path, which is reported before the disk is touched; when the transcript is missing; when
+/// it is not a file, or is a link out of the projects folder; when the disk can't be read.
 pub fn locate(config_dir: &Path, cwd: &Path, id: &str) -> Result<PathBuf, LocateError> {
     if !is_id(id) {
         return Err(LocateError::Id(id.to_owned()));

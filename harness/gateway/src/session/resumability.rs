@@ -206,7 +206,7 @@ fn has_assistant(conversation: &[&TranscriptNode]) -> bool {
 }
 
 /// The calls of the last message, all of its lines taken together, that have no result. Earlier
-/// messages do not count: one that the conversation went on from is no longer waited for.
+/// messages do not count: the conversation went on from them.
 fn orphans(conversation: &[&TranscriptNode]) -> Vec<Orphan> {
     let last = last_message(conversation);
     let answers = last.first().map_or(&[][..], |(first, _)| &conversation[*first..]);

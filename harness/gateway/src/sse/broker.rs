@@ -1,8 +1,8 @@
 //! The streams of runs, kept for those who read them: a bounded backlog for each stream, and any
 //! number of readers that each read it at their own pace.
 //!
-//! A reader owns nothing but a position in the backlog, so a slow reader costs no memory. A reader
-//! whose next event has been evicted gets one last event that says so, and no more.
+//! A reader owns only a position in the backlog, so a slow reader costs no memory. A reader whose next
+//! event has been evicted gets one last event that says so, and no more.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};

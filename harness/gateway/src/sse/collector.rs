@@ -241,7 +241,7 @@ impl Collector {
     fn tool_use(&mut self, data: &Map<String, Value>, size: usize) {
         let Some(call) = tool_call(data) else { return };
         let Metadata { tool_calls, retrieved_context } = &mut self.collected.metadata;
-        // An id that another call has too is no repetition.
+        // Only an equal call with the same id is a repetition.
         if call.id.is_some() && !self.calls.insert(hash(&call)) {
             return;
         }

@@ -157,7 +157,7 @@ impl SseConverter {
         }
     }
 
-    /// Corrects the input that the start of a call had; before the start there is no call.
+    /// Corrects the input that the start of a call had, if the call has started.
     fn correct(&mut self, id: &str, args: &Map<String, Value>) {
         if let Some(call) = self.open.get_mut(id) {
             match Arc::make_mut(&mut call.input) {

@@ -75,8 +75,8 @@ impl SseDecoder {
         self.retry_ms
     }
 
-    /// Takes more bytes and gives the frames that they complete. What the end of the stream leaves
-    /// without an empty line after it is no frame.
+    /// Takes more bytes and gives the frames that they complete. Text that the end of the stream
+    /// leaves without an empty line after it is dropped.
     ///
     /// # Errors
     ///

@@ -240,12 +240,12 @@ async fn serve(
         .serve_connection(TokioIo::new(socket), service);
     tokio::select! {
         biased;
-        // A reader that hangs up is no failure.
+        // A reader may hang up.
         _ = &mut connection => return,
         () = state.evicted.notified() => {}
     }
     if state.is_over() {
-        // The request came at the last moment. A reader that hangs up is no failure.
+        // The request came at the last moment. A reader may hang up.
         let _ = connection.await;
     } else if let Ok(_permit) = farewells.try_acquire() {
         turn_away(connection.into_parts().io.into_inner()).await;

@@ -161,7 +161,7 @@ pub(crate) mod tests {
             (content(json!([text(&body)])), &told),
             (json!([text(&body)]), &told),
             (json!(body.to_string()), &told),
-            // Δ Every text part is looked at, also after one that is no JSON or no body.
+            // Δ Every text part is looked at, also after one that is not JSON or not such a body.
             (content(json!([text("Found 2 results:"), text(&body)])), &told),
             (json!([text(""), image, text("[1,2]"), text("42"), text("null"), text(&body)]), &told),
             // The search was empty, or its result can't be understood.

@@ -231,7 +231,7 @@ pub(crate) fn b3_an_interrupted_call_fails_and_so_does_the_run() {
             r#"error "" interrupted"#,
         ],
     );
-    // SIGTERM: the result of the killed command, and nothing after it.
+    // SIGTERM: the result of the killed command, as the last line.
     check(
         &records![called("a", "t"), one(tool_result("t", "Exit code 137"))],
         &[

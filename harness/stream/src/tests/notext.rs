@@ -127,7 +127,7 @@ pub(crate) fn t6_text_by_the_cli_is_no_answer_of_a_failed_run() {
         &[r#"text a "Working""#, r#"error "Working" bad_request"#],
     );
     check(&[synthetic("Done."), result("Done.")], &[r#"text e "Done.""#, r#"ok "Done.""#]);
-    // In the middle of a block it retracts nothing.
+    // In the middle of a block it retracts no text.
     check(
         &[
             message("a"),

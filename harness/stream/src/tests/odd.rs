@@ -1,4 +1,4 @@
-//! Odd JSON: the value of one field changes no other field and stops nothing.
+//! Odd JSON: the value of one field changes no other field, and the stream goes on.
 
 use super::*;
 

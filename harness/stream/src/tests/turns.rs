@@ -1,4 +1,4 @@
-//! Turns: each result ends one, and nothing of one turn is in the next.
+//! Turns: each result ends one, and the next starts afresh.
 
 use super::*;
 

@@ -91,7 +91,7 @@ fn a1_arguments_that_are_no_object_are_sent_whole() {
         streamed(&["[1,", "2]"]),
         &[r#"call t1 title="X" other pending rawInput=[1,2]"#, "more t1 failed"],
     );
-    // One scalar is no arguments of a tool.
+    // One scalar does not count as arguments of a tool.
     check(
         streamed(&[r#""str""#]),
         &[r#"call t1 title="X" other pending ["```\n\"str\"\n```"]"#, "more t1 failed"],

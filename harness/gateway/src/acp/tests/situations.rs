@@ -4,9 +4,9 @@
 use super::records::*;
 use super::*;
 
-/// The adapter sends empty chunks, announces the call before anything is known of it, and tells
-/// each state of the input, the last one twice. We tell a field when it has ended, and nothing
-/// twice; so the call is announced when it starts, with all of it.
+/// The adapter sends empty chunks, announces the call before anything is known of it, and sends
+/// each state of the input, the last one twice. Here a field is sent once, when it has ended; so
+/// the call is announced when it starts, with all of it.
 #[test]
 fn a1_an_mcp_tool_from_its_input_to_its_result() {
     check(

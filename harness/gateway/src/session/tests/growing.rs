@@ -16,7 +16,7 @@ struct Grows {
 
 impl Read for Grows {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        // The writer is gone once it has nothing left to add.
+        // The writer is gone once it has added all.
         if self.ask.send(()).is_ok() {
             let _ = self.written.recv();
         }

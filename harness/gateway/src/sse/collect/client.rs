@@ -112,7 +112,7 @@ pub struct CollectLimits {
     pub stream: ByteSize,
     /// Bytes of one event.
     pub event: ByteSize,
-    /// Bytes of one answer that is no stream.
+    /// Bytes of one answer other than a stream.
     pub answer: ByteSize,
     /// The limits of stored text and calls.
     pub retained: RetainedLimits,
@@ -401,7 +401,7 @@ impl HttpClient {
 
 fn refused(path: String, status: StatusCode, text: &str) -> CollectError {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    // Nothing that steers a terminal.
+    // Without the characters that steer a terminal.
     let mut words: String = text.chars().filter(|c| !c.is_control()).take(QUOTED).collect();
     if words.is_empty() {
         status.canonical_reason().unwrap_or("no word why").clone_into(&mut words);

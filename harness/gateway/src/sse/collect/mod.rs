@@ -55,7 +55,7 @@ pub async fn listen(
 ///
 /// # Errors
 ///
-/// [`CollectError`] when there is no session to collect from.
+/// [`CollectError`] when no session can be made.
 pub async fn converse(
     target: &CollectTarget,
     agent: Option<&str>,
