@@ -2,13 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::body::RecordBlock;
-use crate::diagnostic::DiagnosticCode;
 use crate::emitter::Emitter;
-use crate::event::{Event, Incomplete, ToolKind};
+use crate::event::{DiagnosticCode, Event, Incomplete, ToolKind};
 use crate::id_index::IdIndex;
 use crate::json;
 use crate::payload::Json;
+use crate::record::RecordBlock;
 use crate::tool_args::SourceArguments;
 
 /// Number of subagents inside each other up to which the parser looks for one that runs on.

@@ -3,8 +3,7 @@
 use std::borrow::{Borrow, Cow};
 use std::collections::BTreeMap;
 
-use crate::diagnostic::DiagnosticCode;
-use crate::event::Event;
+use crate::event::{DiagnosticCode, Event};
 
 /// Counts of what a parser has read.
 ///
@@ -228,7 +227,7 @@ impl<'s> Emitter<'s> {
 
     /// Reports a problem, with the start of the offending text.
     pub(crate) fn diagnostic(&mut self, code: DiagnosticCode, what: &str, with: &str) {
-        use DiagnosticCode as Code;
+        use super::event::DiagnosticCode as Code;
         if matches!(code, Code::NotJson | Code::CutLine | Code::BadRecord | Code::LineTooLong) {
             self.class = LineClass::Unusable;
         }

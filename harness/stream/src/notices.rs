@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::emitter::Emitter;
 use crate::event::Event;
 use crate::json::{self, Malformed, RawJson};
-use crate::value;
+use crate::payload;
 
 /// Condition under which a known record becomes a notice.
 #[derive(Debug, Clone, Copy)]
@@ -215,7 +215,7 @@ pub(crate) fn named_fields<'p>(
     paths: impl Iterator<Item = &'p &'static str> + Clone,
 ) -> Result<Map<String, Value>, Malformed> {
     let begins_a_path = |name: &str| paths.clone().any(|path| path.split('.').next() == Some(name));
-    let fields = Value::Object(value::lenient_fields(record, begins_a_path)?);
+    let fields = Value::Object(payload::lenient_fields(record, begins_a_path)?);
     let named = |path: &&'static str| Some((shown_name(path), look_up(&fields, path)?.clone()));
     Ok(paths.filter_map(named).collect())
 }

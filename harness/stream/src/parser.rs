@@ -1,13 +1,12 @@
 //! The parser: it splits the bytes into lines, applies the limits, and hands each record to the
-//! run.
+//! run. Its events go to a callback, or come from an iterator.
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
-use crate::diagnostic::DiagnosticCode;
 use crate::emitter::{Emitter, LineCounts, Stats};
-use crate::event::Event;
-use crate::limits::ParserLimits;
+use crate::event::{DiagnosticCode, Event, OwnedEvent};
 use crate::lines::{self, LineSplitter, RawLine};
 use crate::run::RunState;
 
@@ -258,5 +257,135 @@ fn decode(bytes: &[u8]) -> (Cow<'_, str>, u64) {
             let bad = bytes.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count();
             (String::from_utf8_lossy(bytes), bad as u64)
         }
+    }
+}
+
+/// Limits on what a parser reads.
+///
+/// The parser reports what exceeds a limit as a diagnostic and counts it
+/// ([`Stats::unread`](crate::Stats::unread)). To change a limit, start from the default:
+///
+/// ```
+/// let mut limits = clitape_stream::ParserLimits::default();
+/// limits.records = 20_000;
+/// ```
+///
+/// Memory is bounded by the longest line, the answer and the reasoning so far (which events lend),
+/// the input of open calls, and a few words for each message, call and subagent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ParserLimits {
+    /// Maximum length of a line in bytes, 256 MiB by default. A longer line is skipped
+    /// ([`LineTooLong`](crate::DiagnosticCode::LineTooLong)).
+    pub line: usize,
+    /// Maximum number of lines that are not blank, unlimited by default. The rest of the run is not
+    /// read ([`TooManyRecords`](crate::DiagnosticCode::TooManyRecords)).
+    pub records: u64,
+    /// Maximum size of the run in bytes, unlimited by default. The rest is not read
+    /// ([`TooManyBytes`](crate::DiagnosticCode::TooManyBytes)).
+    pub bytes: u64,
+}
+
+impl Default for ParserLimits {
+    fn default() -> Self {
+        Self { line: 256 << 20, records: u64::MAX, bytes: u64::MAX }
+    }
+}
+
+impl Parser {
+    /// Feeds bytes, cut anywhere, and returns the events that they complete.
+    pub fn feed<'p, 'b>(&'p mut self, bytes: &'b [u8]) -> FeedEvents<'p, 'b> {
+        FeedEvents { parser: self, rest: bytes, ready: VecDeque::new() }
+    }
+
+    /// Ends the bytes and returns the last events.
+    pub fn finish(self) -> FinishEvents {
+        let mut events = Vec::new();
+        let stats = self.finish_with(&mut |event| events.push(event.into_owned()));
+        FinishEvents { events: events.into_iter(), stats }
+    }
+}
+
+/// Iterator over the events that some bytes complete; [`Parser::feed`] returns it.
+///
+/// The iterator reads the bytes line by line on demand. Dropping it reads the rest of them.
+#[derive(Debug)]
+pub struct FeedEvents<'p, 'b> {
+    parser: &'p mut Parser,
+    rest: &'b [u8],
+    ready: VecDeque<OwnedEvent>,
+}
+
+impl Iterator for FeedEvents<'_, '_> {
+    type Item = OwnedEvent;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.ready.is_empty() && !self.rest.is_empty() {
+            let end = memchr::memchr(b'\n', self.rest).map_or(self.rest.len(), |at| at + 1);
+            let (line, rest) = self.rest.split_at(end);
+            self.rest = rest;
+            let Self { parser, ready, .. } = self;
+            parser.feed_with(line, &mut |event| ready.push_back(event.into_owned()));
+        }
+        self.ready.pop_front()
+    }
+}
+
+impl Drop for FeedEvents<'_, '_> {
+    fn drop(&mut self) {
+        self.parser.feed_with(self.rest, &mut |_| {});
+    }
+}
+
+/// Iterator over the last events of a run; [`Parser::finish`] returns it.
+#[derive(Debug)]
+pub struct FinishEvents {
+    events: std::vec::IntoIter<OwnedEvent>,
+    stats: Stats,
+}
+
+impl FinishEvents {
+    /// Counts of what the parser read.
+    pub fn stats(&self) -> &Stats {
+        &self.stats
+    }
+}
+
+impl Iterator for FinishEvents {
+    type Item = OwnedEvent;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.events.next()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Event;
+
+    const RUN: &[u8] = b"{\"type\":\"holo\"}\n{\"type\":\"keep_alive\"}\n{\"type\":\"result\",\"result\":\"Hi.\"}\n{";
+
+    fn kinds(events: impl Iterator<Item = OwnedEvent>) -> Vec<String> {
+        events.map(|event| serde_json::to_value(event).unwrap()["kind"].to_string()).collect()
+    }
+
+    #[test]
+    pub(crate) fn the_iterator_gives_what_the_callback_gets() {
+        let mut parser = Parser::new();
+        let mut seen = kinds(parser.feed(&RUN[..20]));
+        seen.extend(kinds(parser.feed(&RUN[20..])));
+        let finish = parser.finish();
+        assert_eq!(finish.stats().lines, 4);
+        seen.extend(kinds(finish));
+        assert_eq!(seen, [r#""unknown""#, r#""record""#, r#""outcome""#, r#""diagnostic""#]);
+    }
+
+    #[test]
+    pub(crate) fn a_dropped_iterator_has_read_its_bytes() {
+        let mut parser = Parser::new();
+        assert!(matches!(parser.feed(RUN).next(), Some(Event::Unknown { .. })));
+        drop(parser.feed(b"}"));
+        assert_eq!(parser.finish().stats().lines, 4);
     }
 }

@@ -1,34 +1,27 @@
 //! The state of a run: it routes each record to its conversation, its calls and the outcome of its
-//! turn.
-
-mod control;
-mod host;
-mod user;
+//! turn, reads `user` records, and emits the session's id, model and CLI version.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, VecDeque};
 
 use serde_json::{Map, Value};
 
-use crate::body::MessageBody;
-use crate::calls::CallTable;
+use crate::calls::{CallTable, ResultSource};
+use crate::control::Dialog;
 use crate::conversation::ConversationState;
-use crate::diagnostic::DiagnosticCode;
-use crate::dialog::Dialog;
 use crate::emitter::Emitter;
-use crate::ending::OutcomeBuilder;
-use crate::event::Event;
-use crate::head::{ApiEvent, RecordHead};
+use crate::ending::{self, EndedTurns, OutcomeBuilder, ResultRecord};
+use crate::event::{DiagnosticCode, Event};
 use crate::id_index::IdIndex;
-use crate::json::{self, JsonField};
+use crate::json::{self, JsonField, RawJson};
 use crate::notices;
 use crate::outcome::Outcome;
-use crate::result_record::ResultRecord;
-use crate::session::SessionFacts;
+use crate::record::{ApiEvent, MessageBody, RecordHead};
 use crate::snapshot::{self, ShownBlocks, SyntheticMessage};
-use crate::stream::{self, EventEffect, MessageEnd};
+use crate::stream::{self, BAD_ID, EventEffect, MessageEnd, NAMELESS_RESULT};
 use crate::transcript::TextPiece;
-use crate::turns::EndedTurns;
+
+mod control;
 
 /// Number of recent records that a later record can retract by their uuid.
 const NAMED: usize = 256;
@@ -386,5 +379,183 @@ fn abandon(conversation: &mut ConversationState, blocks: JsonField<'_>, emitter:
     if let Some(at) = known.or(conversation.current) {
         let from = json::count(from);
         conversation.retract(at, |block| block >= from, emitter);
+    }
+}
+
+/// Beginning of the text by which the CLI reports an interrupted turn.
+const INTERRUPTED: &str = "[Request interrupted by user";
+
+/// Part of the text by which the CLI asks the model to continue in the middle of a sentence
+/// (2.1.100 and later).
+const GO_ON: &str = "Output token limit hit";
+
+/// Part of the text by which the CLI asks the model to go on after a broken stream. The complete
+/// blocks stay (2.1.329).
+const BROKE_OFF: &str = "cut off mid-stream";
+
+/// Beginning of the text by which the CLI repeats what a local command printed.
+const LOCAL_OUTPUT: &str = "<local-command-";
+
+impl RunState {
+    fn user(
+        &mut self,
+        head: &RecordHead<'_>,
+        message: &MessageBody<'_>,
+        emitter: &mut Emitter<'_>,
+    ) {
+        emitter.record("user", None);
+        let at = self.conversation(head.parent);
+        snapshot::release_withheld(&mut self.conversations[at], emitter);
+        let content = message.content.as_ref().map(|content| content.raw);
+        if content.is_none() {
+            let what = "A user record's message has no content";
+            emitter.diagnostic(DiagnosticCode::BadRecord, what, message.raw.get());
+        }
+        if json::is_true(head.replay) {
+            if at == 0 && self.heard(head, message, emitter) {
+                return;
+            }
+            return notices::pass("user", None, head.raw.get(), emitter);
+        }
+        let mut text = json::string(content);
+        let mut is_used = content.is_none();
+        for part in message.parts().into_iter().flatten() {
+            let kind = json::string(part.kind).unwrap_or_default();
+            match (&*kind, json::trimmed(part.call)) {
+                ("tool_result", Some(id)) => {
+                    is_used = true;
+                    self.turn.folds |= at == 0;
+                    if self.calls.has_no_open_call(&id) {
+                        for conversation in &mut self.conversations {
+                            stream::settle_before_result(
+                                conversation,
+                                &mut self.calls,
+                                &id,
+                                emitter,
+                            );
+                        }
+                    }
+                    self.dialog.close_call(&id);
+                    self.calls.result(&id, &part, ResultSource::User, emitter);
+                }
+                ("tool_result", None) => {
+                    is_used = true;
+                    emitter.diagnostic(BAD_ID, NAMELESS_RESULT, part.raw.get());
+                }
+                ("text", _) => text = text.or_else(|| json::string(part.text)),
+                ("image" | "document" | "search_result" | "tool_reference", _) => {}
+                (other, _) => {
+                    is_used = true;
+                    emitter.unknown(&format!("user/{other}"), None, part.raw.get());
+                }
+            }
+        }
+        if let Some(refused) = json::trimmed(head.refused)
+            && let Some(refused) = self.conversations[at].lookup(&refused)
+        {
+            self.conversations[at].retract(refused, |_| true, emitter);
+        }
+        let text = text.unwrap_or_default();
+        let is_interrupt = text.starts_with(INTERRUPTED);
+        // A result of a call and the report of an interrupt belong to a turn that is open or has ended.
+        self.turn.open |= at == 0 && !is_used && !is_interrupt && !text.starts_with(LOCAL_OUTPUT);
+        self.turn.interrupted |= at == 0 && is_interrupt;
+        if json::is_true(head.synthetic) {
+            let transcript = &mut self.conversations[at].transcript;
+            if text.contains(GO_ON) {
+                transcript.continue_next();
+            } else if text.contains(BROKE_OFF) {
+                transcript.split();
+            }
+        }
+        if !is_used {
+            notices::pass("user", None, head.raw.get(), emitter);
+        }
+    }
+
+    /// Reads a record that the CLI repeats. Returns whether it is a message of the host, which the
+    /// turn answers, and not one that the CLI has made.
+    fn heard(
+        &mut self,
+        head: &RecordHead<'_>,
+        message: &MessageBody<'_>,
+        emitter: &mut Emitter<'_>,
+    ) -> bool {
+        let text = message.text();
+        let [origin] = json::pick(head.raw.get(), &["origin"]);
+        if json::is_true(head.synthetic)
+            || text.starts_with(LOCAL_OUTPUT)
+            || ending::origin(origin).is_some()
+        {
+            return false;
+        }
+        self.turn.open = true;
+        let id = json::trimmed(head.uuid);
+        if let Some(uuid) = &id {
+            self.turn.answer(uuid);
+        }
+        // Older versions (2.1.148) repeat the message that began the turn when its answer is under way.
+        emitter.emit(Event::Heard { id, text: text.into(), folded: self.turn.folds });
+        true
+    }
+}
+
+/// The session as it was last emitted.
+#[derive(Debug, Default)]
+struct SessionFacts {
+    id: Option<String>,
+    model: Option<String>,
+    version: Option<String>,
+    /// The field as the last record printed it, to skip records that repeat it.
+    printed: String,
+}
+
+impl SessionFacts {
+    /// Returns the last id.
+    pub(crate) fn id(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
+    /// Reads the id of a record, and emits the session if it is new or has changed. `init` is the
+    /// model and the version of an `init` record.
+    fn see(
+        &mut self,
+        fields: [JsonField<'_>; 4],
+        init: Option<[JsonField<'_>; 2]>,
+        emitter: &mut Emitter<'_>,
+    ) {
+        let repeats =
+            |field: Option<RawJson<'_>>| field.is_some_and(|raw| raw.get() == self.printed);
+        if init.is_none() && repeats(fields[0]) {
+            return;
+        }
+        let Some((field, id)) = fields.into_iter().find_map(|f| Some((f?, json::trimmed(f)?)))
+        else {
+            return;
+        };
+        if init.is_none() && field.get() == self.printed {
+            return;
+        }
+        field.get().clone_into(&mut self.printed);
+        let [model, version] =
+            init.unwrap_or_default().map(|f| json::trimmed(f).map(|name| name.into_owned()));
+        let same_id = self.id.as_deref() == Some(&*id);
+        let says_more =
+            model.is_some() && model != self.model || version.is_some() && version != self.version;
+        if same_id && !says_more {
+            return;
+        }
+        if same_id {
+            self.model = model.or_else(|| self.model.take());
+            self.version = version.or_else(|| self.version.take());
+        } else {
+            (self.model, self.version) = (model, version);
+            self.id = Some(id.clone().into_owned());
+        }
+        emitter.emit(Event::Session {
+            session_id: id,
+            model: self.model.as_deref().map(Into::into),
+            cli_version: self.version.as_deref().map(Into::into),
+        });
     }
 }

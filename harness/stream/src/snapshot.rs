@@ -1,13 +1,13 @@
 //! Reads `assistant` records, which are snapshots of finished blocks of a message (T4, U1, R1).
 
 use crate::block::{BlockContent, BlockState, tool_kind};
-use crate::body::{MessageBody, RecordBlock};
 use crate::calls::{CallName, CallOrigin, CallTable, ResultSource};
 use crate::conversation::ConversationState;
-use crate::diagnostic::DiagnosticCode;
 use crate::emitter::Emitter;
+use crate::event::DiagnosticCode;
 use crate::json::{self, JsonField};
 use crate::message::{MessageState, SnapshotContext};
+use crate::record::{MessageBody, RecordBlock};
 use crate::stream::{BAD_ID, NAMELESS_CALL, NAMELESS_RESULT};
 use crate::tool_args::SourceArguments;
 use crate::transcript::{BlockId, TextKind};

@@ -1,14 +1,13 @@
 //! Handles `stream_event` records: the API's own events of a message while it streams.
 
 use crate::block::{BlockContent, BlockInput, BlockState, BlockStream, tool_kind};
-use crate::body::RecordBlock;
 use crate::calls::{CallName, CallOrigin, CallTable, ResultSource};
 use crate::conversation::ConversationState;
-use crate::diagnostic::DiagnosticCode;
 use crate::emitter::Emitter;
-use crate::head::{ApiDelta, ApiEvent};
+use crate::event::DiagnosticCode;
 use crate::json::{self, JsonField};
 use crate::outcome::Usage;
+use crate::record::{ApiDelta, ApiEvent, RecordBlock};
 use crate::tool_args::SourceArguments;
 use crate::transcript::{BlockId, TextKind};
 

@@ -6,9 +6,8 @@ use std::borrow::Cow;
 use memchr::memmem;
 use serde_json::Value;
 
-use crate::fields::Fields;
 use crate::json::{self, JsonField};
-use crate::payload::{Json, ToolArguments};
+use crate::payload::{Fields, Json, ToolArguments};
 
 /// Key under which the CLI (2.1.200 and later) wraps input that it could not parse.
 const UNPARSED: &str = "__unparsedToolInput";

@@ -1,10 +1,119 @@
-//! The cursor that validates and slices JSON in one pass.
+//! The cursor that validates and slices JSON in one pass, and the values, keys and errors that it
+//! returns.
 
-use super::container_stack::ContainerStack;
-use super::raw::{Expected, JsonField, JsonKey, JsonResult, Malformed, RawJson};
-use super::special_bytes::SpecialBytes;
-use super::text::unescape;
-use super::token::{blanks, escape, scalar};
+use std::fmt;
+
+use super::text::{SpecialBytes, unescape};
+
+/// A validated JSON value: its text, without blanks around it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct RawJson<'a> {
+    pub(super) text: &'a str,
+    /// The value is a string without escapes.
+    pub(super) plain: bool,
+}
+
+impl<'a> RawJson<'a> {
+    /// The text of the value.
+    pub(crate) fn get(self) -> &'a str {
+        self.text
+    }
+}
+
+/// The unescaped key of a member; it compares with a `&str`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct JsonKey<'a>(pub(super) &'a [u8]);
+
+impl<'a> JsonKey<'a> {
+    /// The key as text.
+    #[allow(clippy::expect_used, reason = "the bytes are a part of a text between two quotes")]
+    pub(crate) fn get(self) -> &'a str {
+        std::str::from_utf8(self.0).expect("a key is UTF-8 like the text it is in")
+    }
+}
+
+impl PartialEq<&str> for JsonKey<'_> {
+    #[inline(always)]
+    fn eq(&self, name: &&str) -> bool {
+        self.0 == name.as_bytes()
+    }
+}
+
+/// The text is not one JSON value.
+///
+/// The error says where reading stopped and what JSON allows there, so that a cut or changed text
+/// can be found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Malformed {
+    /// Offset in bytes from the start of the text at which reading stopped.
+    pub offset: usize,
+    /// The tokens that JSON allows at that place.
+    pub expected: Expected,
+}
+
+impl Malformed {
+    /// The error at byte `offset`.
+    #[inline(always)]
+    pub(crate) const fn at(offset: usize, expected: Expected) -> Self {
+        Self { offset, expected }
+    }
+}
+
+impl std::error::Error for Malformed {}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { offset, expected } = self;
+        write!(f, "The text is not one JSON value: expected {expected} at byte {offset}")
+    }
+}
+
+/// The tokens that JSON allows at the place where reading stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Expected {
+    /// Any value.
+    Value,
+    /// An object, where another value is.
+    Object,
+    /// The key of a member.
+    Key,
+    /// The colon between a key and its value.
+    Colon,
+    /// A comma, or the bracket that closes the array or object.
+    CommaOrClose,
+    /// An escape such as `\n` or `\u00e9` behind a backslash.
+    Escape,
+    /// A control character written as an escape, where it is raw.
+    EscapedControl,
+    /// The quote that ends the string.
+    ClosingQuote,
+    /// The end of the text, where more follows the value.
+    End,
+}
+
+impl fmt::Display for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Value => "a value",
+            Self::Object => "an object",
+            Self::Key => "a key in quotes",
+            Self::Colon => "a colon",
+            Self::CommaOrClose => "a comma or a closing bracket",
+            Self::Escape => "a valid escape",
+            Self::EscapedControl => "an escape instead of a raw control character",
+            Self::ClosingQuote => "a closing quote",
+            Self::End => "the end of the text",
+        })
+    }
+}
+
+/// Result of reading JSON.
+pub(crate) type JsonResult<T> = Result<T, Malformed>;
+
+/// A field that is present and not `null`.
+pub(crate) type JsonField<'a> = Option<RawJson<'a>>;
 
 /// A cursor over JSON text that validates everything it passes.
 #[derive(Debug, Clone, Copy)]
@@ -309,4 +418,96 @@ fn nested(outer: &mut JsonCursor<'_>) -> JsonResult<()> {
 fn unescape_key(key: &[u8]) -> Vec<u8> {
     let key = std::str::from_utf8(key).expect("a key is UTF-8 like the text it is in");
     unescape(key).into_owned().into_bytes()
+}
+
+/// The open containers.
+#[derive(Debug, Clone, Copy, Default)]
+struct ContainerStack {
+    depth: usize,
+    /// Kinds of the innermost levels, the last one in the lowest bit: 1 is an object, 0 an array.
+    bits: u64,
+}
+
+impl ContainerStack {
+    /// Returns whether all containers are closed.
+    #[inline(always)]
+    pub(super) fn is_closed(self) -> bool {
+        self.depth == 0
+    }
+
+    /// Returns whether the innermost container is an object.
+    #[inline(always)]
+    pub(super) fn is_object(self) -> bool {
+        self.bits & 1 == 1
+    }
+
+    /// Opens a container. Every 64 levels, the bits of the outer levels move to `full`.
+    #[inline(always)]
+    pub(super) fn open(&mut self, object: bool, full: &mut Vec<u64>) {
+        if self.depth % 64 == 63 {
+            full.push(self.bits);
+        }
+        self.depth += 1;
+        self.bits = self.bits << 1 | u64::from(object);
+    }
+
+    /// Closes the innermost container.
+    #[inline(always)]
+    pub(super) fn close(&mut self, full: &mut Vec<u64>) {
+        self.depth -= 1;
+        self.bits >>= 1;
+        if self.depth % 64 == 63 {
+            self.bits = full.pop().unwrap_or(0);
+        }
+    }
+}
+
+/// Returns the length of the escape in front of `rest`, including its backslash, which was passed
+/// before; `None` if it is invalid.
+#[inline(always)]
+fn escape(rest: &[u8]) -> Option<usize> {
+    match rest {
+        [b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => Some(2),
+        [b'u', a, b, c, d, ..] if [a, b, c, d].iter().all(|b| b.is_ascii_hexdigit()) => Some(6),
+        _ => None,
+    }
+}
+
+/// Returns the length of the number, `true`, `false` or `null` at the front.
+#[inline(never)]
+fn scalar(text: &[u8]) -> Option<usize> {
+    match text.first()? {
+        b'n' => text.starts_with(b"null").then_some(4),
+        b't' => text.starts_with(b"true").then_some(4),
+        b'f' => text.starts_with(b"false").then_some(5),
+        _ => number(text),
+    }
+}
+
+/// Returns the length of the number at the front.
+#[inline(always)]
+fn number(text: &[u8]) -> Option<usize> {
+    let digits = |from: usize| {
+        let rest = text.get(from..)?;
+        let count = rest.iter().take_while(|b| b.is_ascii_digit()).count();
+        (count > 0).then_some(from + count)
+    };
+    let mut at = usize::from(text.first() == Some(&b'-'));
+    at = if text.get(at) == Some(&b'0') { at + 1 } else { digits(at)? };
+    if text.get(at) == Some(&b'.') {
+        at = digits(at + 1)?;
+    }
+    if let Some(b'e' | b'E') = text.get(at) {
+        at += 1;
+        at = digits(at + usize::from(matches!(text.get(at), Some(b'+' | b'-'))))?;
+    }
+    Some(at)
+}
+
+/// Returns the number of blanks at the front, and the byte behind them.
+#[cold]
+fn blanks(text: &[u8]) -> (usize, u8) {
+    let blank = |b: &u8| matches!(b, b' ' | b'\t' | b'\r' | b'\n');
+    let blanks = text.iter().position(|b| !blank(b)).unwrap_or(text.len());
+    (blanks, text.get(blanks).copied().unwrap_or(0))
 }

@@ -4,24 +4,16 @@
 //! `String` and `Value` refuse it. Here one validating pass slices a record into raw fields; only
 //! the fields that are needed are parsed further, by functions that cannot fail on validated JSON.
 
-mod container_stack;
 mod cursor;
 mod object;
-mod open_string;
-mod raw;
-mod special_bytes;
 mod text;
-mod token;
 
 use std::borrow::Cow;
 
-pub(crate) use cursor::JsonCursor;
+pub use cursor::{Expected, Malformed};
+pub(crate) use cursor::{JsonCursor, JsonField, JsonKey, JsonResult, RawJson};
 pub(crate) use object::{ReadJson, json_object};
-pub(crate) use open_string::stable_prefix;
-pub use raw::{Expected, Malformed};
-pub(crate) use raw::{JsonField, JsonKey, JsonResult, RawJson};
-pub(crate) use special_bytes::string_end;
-pub(crate) use text::{SurrogateCarry, unescape};
+pub(crate) use text::{SurrogateCarry, stable_prefix, string_end, unescape};
 
 /// Reads a text that consists of one value.
 pub(crate) fn whole(json: &str) -> JsonResult<RawJson<'_>> {

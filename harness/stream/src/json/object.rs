@@ -1,7 +1,6 @@
 //! Values that are read in the pass that validates their record, without a second pass.
 
-use super::cursor::JsonCursor;
-use super::raw::JsonResult;
+use super::cursor::{JsonCursor, JsonResult};
 
 /// A value that is read in the pass that validates its record.
 pub(crate) trait ReadJson<'a>: Default {
