@@ -7,8 +7,9 @@ use clitape_stream::IdSet;
 use serde_json::{Map, Value};
 
 use super::files::{FileTable, str_of};
-use super::result::{content, exit_code, fenced, plain, raw_output, title};
-use super::tools::{CallView, is_command, look};
+use super::tools::{
+    CallView, content, exit_code, fenced, is_command, look, plain, raw_output, title,
+};
 use super::update::{
     CallContent, CallStatus, ClaudeCode, Meta, TerminalExit, TerminalInfo, TerminalOutput,
     ToolCallUpdate, Update,

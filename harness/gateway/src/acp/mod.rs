@@ -22,11 +22,9 @@
 //!   the answer to `session/prompt` ([`AcpConverter::turn_end`]).
 
 mod calls;
-mod ending;
 pub(crate) mod files;
 mod permission;
 pub(crate) mod plan;
-mod result;
 mod tools;
 mod update;
 
@@ -37,17 +35,16 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use calls::{AcpCall, CallContext, CallIds};
-pub use ending::{StopReason, TurnEnd};
 use files::FileTable;
 use permission::Permissions;
 pub use permission::{
     ClientRequest, OptionKind, PermissionOption, PermissionOutcome, PermissionRequest,
 };
-use result::plain;
+use tools::plain;
 pub use update::{
     CallContent, CallStatus, Chunk, ClaudeCode, ContentBlock, Location, Meta, PlanEntry,
-    PlanStatus, PlanUpdate, Priority, TerminalExit, TerminalInfo, TerminalOutput, ToolCallUpdate,
-    Update,
+    PlanStatus, PlanUpdate, Priority, StopReason, TerminalExit, TerminalInfo, TerminalOutput,
+    ToolCallUpdate, TurnEnd, Update,
 };
 
 use crate::bus::{BusData, BusEvent, Phase, Tool};

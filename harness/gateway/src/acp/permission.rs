@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::result::fenced;
+use super::tools::fenced;
 use super::update::{CallContent, CallStatus, ToolCallUpdate};
 use crate::question::{
     Answer, Choice, ChoiceOption, Chosen, Closing, Press, PressedButton, Question, QuestionClosed,

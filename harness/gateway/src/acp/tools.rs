@@ -1,15 +1,18 @@
-//! The view that an ACP client has of a tool call: its title, its content and its places; its kind
+//! The view that an ACP client has of a tool call and its result: title, content and places; its kind
 //! is that of the display.
 //!
 //! One table, by the tool's name; its entries are the views that clients of the Claude adapter are
 //! used to. All of it is made of arguments that are sanitised already.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::files::{FileTable, str_of};
+use super::files::{FileTable, str_of, without_reminders};
 use super::update::{CallContent, ContentBlock, Location};
 use crate::display::{self, ToolCategory};
 use crate::excerpt::cut;
+use BodySource::Nothing;
+use LocationSource::{File, Nowhere};
+use TitleSource::{Made, Path, Text, Words};
 
 /// Characters of a title.
 const TITLE_LIMIT: usize = 200;
@@ -78,10 +81,6 @@ enum LocationSource {
     /// At the path and the line a Read begins with.
     Lines,
 }
-
-use BodySource::Nothing;
-use LocationSource::{File, Nowhere};
-use TitleSource::{Made, Path, Text, Words};
 
 const TABLE: &[AcpToolEntry] = &[
     entry(&["Task"], Text("description", "Task"), BodySource::Text("prompt"), Nowhere),
@@ -189,7 +188,7 @@ fn body(
 }
 
 /// The link to what a call fetches.
-pub(super) fn link(input: &ToolArgs) -> Option<CallContent> {
+fn link(input: &ToolArgs) -> Option<CallContent> {
     let url = some(input, "url")?;
     Some(CallContent::Content {
         content: ContentBlock::ResourceLink {
@@ -299,6 +298,104 @@ fn number(input: &ToolArgs, key: &str) -> Option<u64> {
 /// `text` on one line, cut to the limit.
 fn one_line(text: &str) -> String {
     cut(text.trim().replace(char::is_control, " "), TITLE_LIMIT)
+}
+
+/// The view of the result of a tool that went well.
+#[derive(Clone, Copy)]
+enum ResultStyle {
+    /// Not at all: what the call showed stays.
+    Not,
+    /// As the output of a command.
+    Console,
+    /// As the text of a file, without what the CLI whispers to the model.
+    File,
+    /// Below the link to what was fetched.
+    Fetched,
+}
+
+const RESULTS: &[(&str, ResultStyle)] = &[
+    ("Edit", ResultStyle::Not),
+    ("MultiEdit", ResultStyle::Not),
+    ("Write", ResultStyle::Not),
+    ("NotebookEdit", ResultStyle::Not),
+    ("Bash", ResultStyle::Console),
+    ("Read", ResultStyle::File),
+    ("WebFetch", ResultStyle::Fetched),
+    ("web_fetch", ResultStyle::Fetched),
+];
+
+/// The titles that calls have when they went well, where they are others than before.
+const TITLES: &[(&str, &str)] =
+    &[("ExitPlanMode", "Exited Plan Mode"), ("AskUserQuestion", "Question answered")];
+
+/// The title of a call that went well, if the result changes it.
+pub(super) fn title(name: &str) -> Option<&'static str> {
+    TITLES.iter().find(|(tool, _)| *tool == name).map(|(_, title)| *title)
+}
+
+/// `rawOutput`: the result's blocks and whether it is an error.
+pub(super) fn raw_output(is_error: bool, result: &Value) -> Value {
+    json!({ "content": blocks(result), "isError": is_error })
+}
+
+/// The content of the result for a person; `None` leaves the content of the call.
+pub(super) fn content(
+    name: &str,
+    input: &Map<String, Value>,
+    is_error: bool,
+    result: &Value,
+) -> Option<Vec<CallContent>> {
+    let shown = RESULTS.iter().find(|(tool, _)| *tool == name).map(|(_, shown)| *shown);
+    let text = plain(result);
+    if is_error {
+        return (!text.trim().is_empty()).then(|| vec![CallContent::text(fenced("", &text))]);
+    }
+    match shown {
+        Some(ResultStyle::Not) => None,
+        _ if text.trim().is_empty() => None,
+        Some(ResultStyle::Console) => {
+            Some(vec![CallContent::text(fenced("console", text.trim_end()))])
+        }
+        Some(ResultStyle::File) => {
+            Some(vec![CallContent::text(fenced("", &without_reminders(&text)))])
+        }
+        Some(ResultStyle::Fetched) => {
+            Some(link(input).into_iter().chain([CallContent::text(text)]).collect())
+        }
+        None => Some(vec![CallContent::text(text)]),
+    }
+}
+
+/// The result as one text: its texts as they are, what is none as JSON, a line each.
+pub(super) fn plain(result: &Value) -> String {
+    let texts = blocks(result).into_iter().map(|block| match block.get("text") {
+        Some(Value::String(text)) if block.get("type") == Some(&json!("text")) => text.clone(),
+        _ => format!("{block:#}"),
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// The exit code that a failed command's output begins with; 1 if it has none.
+pub(super) fn exit_code(is_error: bool, output: &str) -> i64 {
+    let told = output.strip_prefix("Exit code ").and_then(|rest| rest.lines().next());
+    if is_error { told.and_then(|code| code.trim().parse().ok()).unwrap_or(1) } else { 0 }
+}
+
+/// The blocks of a result: a text is one, and so is an object.
+fn blocks(result: &Value) -> Vec<Value> {
+    match result {
+        Value::Null => Vec::new(),
+        Value::String(text) => vec![json!({ "type": "text", "text": text })],
+        Value::Array(blocks) => blocks.clone(),
+        other => vec![other.clone()],
+    }
+}
+
+/// `text` in a fence longer than any in it.
+pub(super) fn fenced(language: &str, text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(3.max(longest + 1));
+    format!("{fence}{language}\n{}\n{fence}", text.trim_end_matches('\n'))
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use crate::bus::Bus;
 use crate::channel::{Channel, ChannelReport, Delivery};
 use crate::ending::FinalMessage;
 use crate::notice::Notice;
-use crate::question::open::Overdue;
+use crate::question::answer::Overdue;
 use crate::question::{Answer, AnswerError, Closing, HostLine, OpenQuestions};
 use crate::run::{Run, RunReport, RunSettings};
 use crate::sanitise::Masked;

@@ -6,15 +6,12 @@
 
 pub(crate) mod answer;
 mod model;
-pub(crate) mod open;
-pub(crate) mod press;
-pub(crate) mod suggestion;
 
-pub use answer::{Answer, AnswerError, Chosen, HostLine};
+pub use answer::{
+    Answer, AnswerError, Chosen, DATA_LIMIT, HostLine, OpenQuestions, Press, PressedButton,
+};
 pub(crate) use model::closing;
 pub use model::{
     Choice, ChoiceOption, Closing, Question, QuestionClosed, QuestionKind, QuestionTimes,
     QuestionWaits,
 };
-pub use open::OpenQuestions;
-pub use press::{DATA_LIMIT, Press, PressedButton};

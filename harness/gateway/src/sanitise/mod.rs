@@ -1,11 +1,10 @@
 //! Keeps secrets and bulk off the bus ([B2](crate::rules::B2)): one policy for arguments and
 //! results alike.
 //!
-//! The definition of a secret is data, `rules.toml`, `tokens.toml` and `places.toml`, which `table.rs` reads and
-//! `patterns.rs` writes out. `search.rs` says which rules have work to do in a text, `text.rs` masks what they
-//! find, `value.rs` and `words.rs` separate secrets from mere placeholders, and `open.rs` derives what must be held
-//! back of a text that still grows. This file treats a JSON value as a whole; `names.rs` says which of its members
-//! are secret, `masked.rs` counts.
+//! The definition of a secret is data, `rules.toml`, `tokens.toml` and `places.toml`. `table.rs` reads
+//! them, and derives what must be held back of a text that still grows. `text.rs` finds and masks the
+//! secrets of a text, `value.rs` separates secrets from mere placeholders and says which members of
+//! an object are secret. This file treats a JSON value as a whole.
 //!
 //! Masked are the arguments and the results of tools, tool lines, notices and errors. The model's own
 //! answer and its thoughts are *not* masked, on no channel: the person who asked is the one who reads
@@ -14,26 +13,19 @@
 //! clean of such secrets in another way: the same rules, by [`find`], say where a recording holds one
 //! before it is written.
 
-mod masked;
-mod names;
-mod open;
-mod patterns;
-mod search;
 pub(crate) mod table;
 mod text;
 pub(crate) mod value;
-mod words;
 
 use serde_json::{Map, Value, json};
 
-pub use masked::Masked;
-pub use names::{ObjectSays, secret_name};
-pub use patterns::NameKind;
-use text::NOTHING;
+pub use table::NameKind;
 pub use text::{
-    SecretMatch, find, is_secret_value, mask, prefix_length, redact, redact_open, redact_text,
-    rule_ids,
+    Masked, SecretMatch, find, is_secret_value, mask, prefix_length, redact, redact_open,
+    redact_text, rule_ids,
 };
+use text::{NOTHING, decoded_size};
+pub use value::{ObjectSays, secret_name};
 
 /// Characters of a text that stay.
 const TEXT_LIMIT: usize = 8_000;
@@ -270,12 +262,6 @@ fn bulk_key(object: &Map<String, Value>) -> Option<&'static str> {
 fn is_base64(data: &str) -> bool {
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"+/-_=\r\n".contains(&b);
     !data.is_empty() && data.bytes().all(is_plain)
-}
-
-/// Bytes that `base64` decodes to.
-fn decoded_size(base64: &str) -> usize {
-    let digits = base64.bytes().filter(|b| !b.is_ascii_whitespace() && *b != b'=').count();
-    digits * 3 / 4
 }
 
 #[cfg(test)]

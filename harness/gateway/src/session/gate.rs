@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
 
-use super::place::is_id;
+use super::transcript::is_id;
 
 /// The provider whose sessions are transcripts of the CLI.
 pub const CLAUDE: &str = "claude-cli";

@@ -13,20 +13,18 @@
 //! * **X7** the watchdog of [`Run`](crate::Run): silence ends a run, and everybody is told.
 //! * **X8** `clitape session` says all of this at the terminal.
 
-mod chain;
 pub mod fingerprint;
 pub mod gate;
-pub(crate) mod invalidation;
-mod line;
-mod place;
 pub mod reseed;
 mod resumability;
 pub mod transcript;
 
-pub use invalidation::{Invalidation, Reseed};
-pub use place::{LocateError, config_dir, locate, locate_short, slug};
-pub use resumability::{LineSummary, Orphan, Reason, Resumability, ResumeRules, resumability};
-pub use transcript::{NoTranscript, Transcript};
+pub use resumability::{
+    Invalidation, LineSummary, Orphan, Reason, Reseed, Resumability, ResumeRules, resumability,
+};
+pub use transcript::{
+    LocateError, NoTranscript, Transcript, config_dir, locate, locate_short, slug,
+};
 
 #[cfg(test)]
 pub(crate) mod tests;

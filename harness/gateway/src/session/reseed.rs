@@ -8,9 +8,8 @@ use std::collections::HashMap;
 use thiserror::Error;
 
 use super::gate::CLAUDE;
-use super::invalidation::{Invalidation, Reseed};
-use super::line::{Author, LineContent, UserTurn};
-use super::transcript::{Transcript, TranscriptNode};
+use super::resumability::{Invalidation, Reseed};
+use super::transcript::{Author, LineContent, Transcript, TranscriptNode, UserTurn};
 use crate::sanitise::redact_text;
 
 const STALE: &str = "[Recovered history may be stale; verify current and time-sensitive facts before \

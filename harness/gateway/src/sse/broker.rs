@@ -12,7 +12,7 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use super::converter::SseConverter;
-use super::event::{SseEvent, WireEvent};
+use super::wire::{SseEvent, WireEvent};
 use crate::bus::{Bus, BusData, Phase, Subscription, lock};
 
 /// The limits of a [`Broker`].

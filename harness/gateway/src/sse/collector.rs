@@ -7,9 +7,10 @@ use clitape_stream::Json;
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
 
-use super::decode::SseFrame;
 use super::summary::is_retrieval;
-use crate::limits::{ByteSize, COLLECTED_BYTES, COLLECTED_CALLS};
+use super::wire::SseFrame;
+use crate::limits::ByteSize;
+use crate::limits::{COLLECTED_BYTES, COLLECTED_CALLS};
 
 /// The collected turns; serialises to `{output, error?, metadata: {toolCalls?, retrievedContext?}}`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use clitape_stream::{IdSet, Incomplete};
 use serde_json::{Map, Value, json};
 
-use super::event::SseEvent;
 use super::summary::summary;
+use super::wire::SseEvent;
 use crate::bus::{BusData, BusEvent, Phase, Tool};
 use crate::excerpt::short;
 use crate::question::{Choice, Closing, Question, QuestionClosed, QuestionKind};

@@ -16,9 +16,8 @@ use tokio::sync::watch;
 use tokio::task::coop::unconstrained;
 
 use super::broker::Broker;
-use super::decode::{SseDecoder, SseFrame};
-use super::server::{SseState, router};
-use super::settings::ServerSettings;
+use super::server::{ServerSettings, SseState, router};
+use super::wire::{SseDecoder, SseFrame};
 
 /// Bytes of the sentence of a refusal.
 const WORDS_LIMIT: usize = 4_096;
@@ -150,9 +149,9 @@ mod tests {
     use serde_json::json;
     use tokio::sync::mpsc;
 
-    use super::super::answers::PostedAnswer;
     use super::super::broker::{BrokerLimits, StreamLifetime};
-    use super::super::event::SseEvent;
+    use super::super::server::PostedAnswer;
+    use super::super::wire::SseEvent;
     use super::*;
 
     const TOKEN: &str = "hidden-token-1";

@@ -52,27 +52,18 @@
 //! ```
 
 #[cfg(feature = "sse-http")]
-mod answers;
-#[cfg(feature = "sse-http")]
 pub(crate) mod broker;
 #[cfg(feature = "sse-http")]
 mod collect;
 pub(crate) mod collector;
 pub(crate) mod converter;
-pub(crate) mod decode;
-mod event;
 #[cfg(feature = "sse-http")]
 mod local;
 #[cfg(feature = "sse-http")]
-mod reach;
-#[cfg(feature = "sse-http")]
 mod server;
-#[cfg(feature = "sse-http")]
-mod settings;
 pub(crate) mod summary;
+pub(crate) mod wire;
 
-#[cfg(feature = "sse-http")]
-pub use answers::PostedAnswer;
 #[cfg(feature = "sse-http")]
 pub use broker::{Broker, BrokerError, BrokerLimits, StreamFeed, StreamLifetime};
 #[cfg(feature = "sse-http")]
@@ -82,13 +73,14 @@ pub use collector::{
     TurnProgress,
 };
 pub use converter::SseConverter;
-pub use decode::{SseDecoder, SseFrame, TooLong};
-pub use event::SseEvent;
 #[cfg(feature = "sse-http")]
 pub use local::{LocalEndpoint, LocalReader, LocalRefusal};
 #[cfg(feature = "sse-http")]
-pub use reach::Reach;
+pub use server::PostedAnswer;
 #[cfg(feature = "sse-http")]
 pub use server::SseServer;
 #[cfg(feature = "sse-http")]
-pub use settings::{ServeError, ServerSettings};
+pub use server::{ServeError, ServerSettings};
+#[cfg(feature = "sse-http")]
+pub use wire::Reach;
+pub use wire::{SseDecoder, SseEvent, SseFrame, TooLong};

@@ -1,15 +1,27 @@
 //! The endpoint: `GET /runs/{id}/events`, and `POST /runs/{id}/answer` where the host takes answers, for
 //! readers on this machine that know the token.
+//!
+//! An answer ([Q11](crate::rules::Q11)) has these fields:
+//!
+//! | field | content |
+//! |---|---|
+//! | `question` | `questionId` of the `question` event |
+//! | `behavior` | `allow`, `deny`, `stop` (deny, and end the turn) or `choose` |
+//! | `suggestions` | of `allow`: which of the suggestions are taken, from 0 |
+//! | `answers` | of `choose`, for each choice: a list of options, from 0, or a text |
+//! | `message` | of `deny` and `stop`: why, for the model |
+//! | `by` | who answers |
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::net::SocketAddr;
+use std::fmt;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, to_bytes};
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -20,19 +32,104 @@ use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use serde::Deserialize;
 use serde_json::json;
 use subtle::ConstantTimeEq as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Notify, Semaphore, mpsc, watch};
+use tokio::sync::{Notify, Semaphore, mpsc, oneshot, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
-use super::answers::{self, PostedAnswer};
 use super::broker::{Broker, ReadRefusal, StreamReader};
-use super::event::{SseEvent, WireEvent};
-use super::reach::Reach;
-use super::settings::{ServeError, ServerSettings};
+use super::wire::{Reach, SseEvent, WireEvent};
+use crate::limits::{
+    CONNECTIONS, CONNECTIONS_WAITING, POSTED_ANSWER, POSTED_ANSWER_TIME, REQUEST_HEAD,
+};
+use crate::question::{Answer, AnswerError, Chosen};
+
+/// The settings of the endpoint.
+#[derive(Clone)]
+pub struct ServerSettings {
+    /// Where to listen; port 0 takes a free one.
+    pub address: SocketAddr,
+    /// Which addresses may be listened on.
+    pub reach: Reach,
+    /// The token that a request must bear, as `Authorization: Bearer TOKEN`; visible ASCII
+    /// characters.
+    pub token: String,
+    /// The longest silence; after it a comment is sent, so that no proxy closes the connection.
+    pub heartbeat: Duration,
+    /// Connections at a time; one more is answered 503 with `Retry-After: 1`.
+    pub connections: usize,
+    /// Connections at a time whose request has not come yet. One more takes the place of the oldest,
+    /// which is answered 503 with `Retry-After: 1`: who says nothing locks no reader out.
+    pub waiting: usize,
+    /// The time that the head of a request may take to come.
+    pub head_time: Duration,
+    /// Where answers to questions go ([Q11](crate::rules::Q11)); without it the endpoint takes none.
+    pub answers: Option<mpsc::Sender<PostedAnswer>>,
+}
+
+/// The token is shown as `***`.
+impl fmt::Debug for ServerSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerSettings")
+            .field("address", &self.address)
+            .field("reach", &self.reach)
+            .field("token", &"***")
+            .field("heartbeat", &self.heartbeat)
+            .field("connections", &self.connections)
+            .field("waiting", &self.waiting)
+            .field("head_time", &self.head_time)
+            .field("answers", &self.answers.is_some())
+            .finish()
+    }
+}
+
+impl ServerSettings {
+    /// Listens on a free port of 127.0.0.1, and is never silent for more than 15 s. Has 1,024
+    /// connections at a time, 128 of them waiting for their request, for 3 s at most
+    /// ([`crate::limits`]).
+    pub fn new(token: impl Into<String>) -> Self {
+        Self {
+            address: (Ipv4Addr::LOCALHOST, 0).into(),
+            reach: Reach::Loopback,
+            token: token.into(),
+            heartbeat: Duration::from_secs(15),
+            connections: CONNECTIONS,
+            waiting: CONNECTIONS_WAITING,
+            head_time: REQUEST_HEAD,
+            answers: None,
+        }
+    }
+}
+
+/// Why the endpoint can't be served.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// Others than this machine could read the runs.
+    #[error(
+        "{0} can be reached from other machines, and what is sent there is not encrypted; listen \
+         on 127.0.0.1, or set `reach` to `Reach::Anywhere` if that is what you want"
+    )]
+    NotLoopback(SocketAddr),
+    /// The token is empty, or has characters that a header can't contain.
+    #[error(
+        "the token is empty or has characters that a header can't hold; take a long random word \
+         of letters and digits"
+    )]
+    Token,
+    /// The address can't be listened on.
+    #[error("can't listen on {address}: {source}; choose another port, or 0 for a free one")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// The words of the system.
+        source: std::io::Error,
+    },
+}
 
 /// The time that readers have to read their last event at a shutdown.
 const GRACE: Duration = Duration::from_secs(2);
@@ -310,7 +407,7 @@ async fn answer(
         let words = "there is no such run, or it takes no answers; see its id";
         return (StatusCode::NOT_FOUND, words).into_response();
     };
-    answers::take(answers, &id, body).await
+    take(answers, &id, body).await
 }
 
 /// Compares the whole token whatever comes first; only its length can be found out by its time.
@@ -370,5 +467,124 @@ impl EventBody {
             }
             event = reader.next() => event,
         }
+    }
+}
+
+/// An answer that a reader posted, for the host of the run.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct PostedAnswer {
+    /// Id of the stream it was posted to.
+    pub run: String,
+    /// Id of the question.
+    pub question: String,
+    /// The answer, for [`Conversation::answer`](crate::Conversation::answer).
+    pub answer: Answer,
+    /// Who answered, as the reader says.
+    pub by: Option<String>,
+    /// Takes what became of it, which the reader reads; one that is dropped says that nobody took it.
+    pub reply: oneshot::Sender<Result<(), AnswerError>>,
+}
+
+/// The body of a request.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AnswerBody {
+    question: String,
+    behavior: Behavior,
+    #[serde(default)]
+    suggestions: Vec<usize>,
+    #[serde(default)]
+    answers: Vec<ChosenOptions>,
+    #[serde(default)]
+    message: String,
+    by: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Behavior {
+    Allow,
+    Deny,
+    Stop,
+    Choose,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum ChosenOptions {
+    Options(Vec<usize>),
+    Text(String),
+}
+
+/// Hands the answer in `body` to the host, and says what became of it.
+async fn take(answers: &mpsc::Sender<PostedAnswer>, run: &str, body: Body) -> Response {
+    let limit = usize::try_from(POSTED_ANSWER.get()).unwrap_or(usize::MAX);
+    let body = match timeout(POSTED_ANSWER_TIME, to_bytes(body, limit)).await {
+        Ok(Ok(body)) => body,
+        Ok(Err(_)) => {
+            let words =
+                format!("the answer broke off or is longer than {POSTED_ANSWER}; shorten it");
+            return (StatusCode::PAYLOAD_TOO_LARGE, words).into_response();
+        }
+        Err(_) => {
+            let words = "the answer did not arrive in time; post it again";
+            return (StatusCode::REQUEST_TIMEOUT, words).into_response();
+        }
+    };
+    let (posted, replied) = match read(run, &body) {
+        Ok(read) => read,
+        Err(words) => return (StatusCode::BAD_REQUEST, words).into_response(),
+    };
+    if answers.try_send(posted).is_err() {
+        return nobody_took_it();
+    }
+    match timeout(POSTED_ANSWER_TIME, replied).await {
+        Ok(Ok(Ok(()))) => StatusCode::NO_CONTENT.into_response(),
+        Ok(Ok(Err(error))) => (status(&error), error.to_string()).into_response(),
+        Ok(Err(_)) | Err(_) => nobody_took_it(),
+    }
+}
+
+fn nobody_took_it() -> Response {
+    let words = "the gateway did not take the answer; look at the stream before you post it again";
+    (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "1")], words).into_response()
+}
+
+/// Reads the body of a request: what is posted, and where its reply comes.
+///
+/// # Errors
+///
+/// The words for the reader that say why the body can't be read.
+fn read(
+    run: &str,
+    body: &[u8],
+) -> Result<(PostedAnswer, oneshot::Receiver<Result<(), AnswerError>>), String> {
+    let AnswerBody { question, behavior, suggestions, answers, message, by } =
+        serde_json::from_slice(body)
+            .map_err(|error| format!("the answer can't be read: {error}"))?;
+    let chosen = |chosen| match chosen {
+        ChosenOptions::Options(options) => Chosen::Options(options),
+        ChosenOptions::Text(text) => Chosen::Text(text),
+    };
+    let answer = match behavior {
+        Behavior::Allow => Answer::Allow { input: None, suggestions },
+        Behavior::Deny => Answer::Deny { message },
+        Behavior::Stop => Answer::Stop { message },
+        Behavior::Choose => Answer::Choose(answers.into_iter().map(chosen).collect()),
+    };
+    let (reply, replied) = oneshot::channel();
+    Ok((PostedAnswer { run: run.to_owned(), question, answer, by, reply }, replied))
+}
+
+/// The status for what became of an answer.
+fn status(error: &AnswerError) -> StatusCode {
+    match error {
+        AnswerError::Unknown { .. } => StatusCode::NOT_FOUND,
+        AnswerError::Twice { .. } | AnswerError::Late { .. } => StatusCode::CONFLICT,
+        AnswerError::NoSuggestion { .. }
+        | AnswerError::NotAChoice
+        | AnswerError::NeedsChoice { .. }
+        | AnswerError::WrongOption { .. } => StatusCode::UNPROCESSABLE_ENTITY,
     }
 }

@@ -6,6 +6,8 @@ use serde_json::json;
 
 use super::*;
 
+mod result;
+
 /// The look of a call in `/repo`, as `[title, kind, content, locations]`.
 fn check(name: &str, input: Value, expect: Value) {
     let look = look(name, input.as_object().unwrap(), Some("/repo"), None, &FileTable::default());

@@ -1,6 +1,6 @@
 //! The events that readers of a stream get, wherever they begin and however late they are.
 
-use super::super::event::tests::on_the_wire;
+use super::super::wire::tests::on_the_wire;
 use super::*;
 
 fn text(delta: &str) -> BusData {

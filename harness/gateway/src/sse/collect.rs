@@ -1,23 +1,310 @@
-//! The HTTP client of the collector: a connection for each request, to this machine unless other
-//! machines are allowed.
+//! Collects turns from a URL: one that listens to a stream, and one that holds a conversation with
+//! a gateway ([S2](crate::rules::S2)).
+//!
+//! A stream that breaks off is opened again after the last event that came. The HTTP client makes a
+//! connection for each request, to this machine unless other machines are allowed.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use hyper::body::Bytes;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{self, HeaderValue};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
-use serde_json::Value;
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep, timeout_at};
 
+use super::collector::{Collected, Collector, TurnProgress};
+use crate::limits::ByteSize;
 use crate::limits::{
-    ByteSize, COLLECTED_ANSWER, RECONNECT_CEILING, RECONNECT_FLOOR, RECONNECTS, STREAM_BYTES,
-    STREAM_EVENT,
+    COLLECTED_ANSWER, RECONNECT_CEILING, RECONNECT_FLOOR, RECONNECTS, STREAM_BYTES, STREAM_EVENT,
 };
-use crate::secret::{builder, masked, root_cause};
+use crate::secret::masked;
+use crate::secret::{builder, root_cause};
 use crate::sse::collector::RetainedLimits;
-use crate::sse::reach::Reach;
+use crate::sse::wire::{Reach, SseDecoder, SseFrame, TooLong};
+
+/// Listens at the URL of an event stream until this many turns have ended.
+///
+/// Each turn may take `limit`; the [`CollectLimits`] of the target hold for all turns together. A
+/// failure after the stream was opened is reported in `error`, and what was collected before it is
+/// kept.
+///
+/// # Errors
+///
+/// [`CollectError`] when the stream can't be opened.
+pub async fn listen(
+    target: &CollectTarget,
+    turns: u32,
+    limit: Duration,
+) -> Result<Collected, CollectError> {
+    let client = HttpClient::new(target, None)?;
+    let mut collector = Collector::within(target.limits().retained);
+    let mut events = within(Instant::now() + limit, Events::open(client, target.path())).await?;
+    for turn in 0..turns {
+        if turn > 0 {
+            collector.begin(None);
+        }
+        if !turn_of(&mut events, &mut collector, Instant::now() + limit, limit).await {
+            break;
+        }
+    }
+    Ok(collector.collected())
+}
+
+/// Holds a conversation with a gateway: one session, a turn for each of `messages`, and at the end
+/// the session is deleted, once, whatever happened.
+///
+/// The URL is the one that makes sessions: `POST URL` answers `{agentId, token}`,
+/// `POST URL/ID/messages` takes `{content}` and answers `{messageId}`, `GET URL/ID/events` is the
+/// stream, `DELETE URL/ID` ends it. `agent` names the agent that is asked. Each turn may take
+/// `limit`; the first that fails is the last. Dropped before it is done, it leaves the session.
+///
+/// # Errors
+///
+/// [`CollectError`] when no session can be made.
+pub async fn converse(
+    target: &CollectTarget,
+    agent: Option<&str>,
+    messages: &[String],
+    limit: Duration,
+) -> Result<Collected, CollectError> {
+    let mut request = json!({ "forceNew": true, "dryRun": true });
+    if let Some(agent) = agent {
+        request["agentId"] = agent.into();
+    }
+    let base = target.path().trim_end_matches('/');
+    let deadline = || Instant::now() + limit;
+    let client = HttpClient::new(target, None)?;
+    let made = within(deadline(), client.send(Method::POST, base, Some(&request))).await?;
+    let made = within(deadline(), client.json(made)).await?;
+    let text = |name: &str| made.get(name).and_then(Value::as_str);
+    let (Some(id), token) = (text("agentId"), text("token")) else {
+        return Err(CollectError::NoSession);
+    };
+    let session = format!("{base}/{}", segment(id));
+    let client = HttpClient::new(target, token)?;
+    let mut collector = Collector::within(target.limits().retained);
+    let path = format!("{session}/events");
+    let failed = match within(deadline(), Events::open(client.clone(), &path)).await {
+        Err(error) => Some(error),
+        Ok(mut events) => {
+            turns_of(&client, &session, messages, limit, &mut events, &mut collector).await.err()
+        }
+    };
+    if let Some(error) = failed {
+        collector.fail(error.to_string());
+    }
+    // The turns are over; a session that stays behind does not change what they gave.
+    let _ = within(deadline(), client.send(Method::DELETE, &session, None)).await;
+    Ok(collector.collected())
+}
+
+async fn turns_of(
+    client: &HttpClient,
+    session: &str,
+    messages: &[String],
+    limit: Duration,
+    events: &mut Events,
+    collector: &mut Collector,
+) -> Result<(), CollectError> {
+    for message in messages {
+        let deadline = Instant::now() + limit;
+        let body = json!({ "content": message });
+        let path = format!("{session}/messages");
+        let sent = within(deadline, client.send(Method::POST, &path, Some(&body))).await?;
+        let sent = within(deadline, client.json(sent)).await?;
+        collector.begin(sent.get("messageId").and_then(Value::as_str).map(str::to_owned));
+        if !turn_of(events, collector, deadline, limit).await {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Collects one turn; whether it came to a good end.
+async fn turn_of(
+    events: &mut Events,
+    collector: &mut Collector,
+    deadline: Instant,
+    limit: Duration,
+) -> bool {
+    loop {
+        let lost = match timeout_at(deadline, events.next()).await {
+            Ok(Ok(frame)) => match collector.on(&frame) {
+                TurnProgress::Open => continue,
+                progress => return progress == TurnProgress::Complete,
+            },
+            Ok(Err(lost)) => lost,
+            Err(_) => Lost::Late(limit),
+        };
+        collector.fail(lost.to_string());
+        return false;
+    }
+}
+
+/// Gives up at `deadline`.
+async fn within<T>(
+    deadline: Instant,
+    work: impl Future<Output = Result<T, CollectError>>,
+) -> Result<T, CollectError> {
+    timeout_at(deadline, work).await.unwrap_or(Err(CollectError::Silent))
+}
+
+/// The characters that RFC 3986 does not reserve stay as they are in a segment of a path.
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// Returns `word` as one segment of a path.
+fn segment(word: &str) -> PercentEncode<'_> {
+    utf8_percent_encode(word, SEGMENT)
+}
+
+/// Connections in a row that may fail or stay empty.
+const TRIES: u32 = 5;
+/// The wait before a stream is opened again, unless the server says.
+const WAIT: Duration = Duration::from_millis(500);
+
+/// Why no frame comes any more.
+#[derive(Debug, thiserror::Error)]
+enum Lost {
+    #[error("the stream ended before the turn was complete; see the gateway's log")]
+    Ended,
+    #[error(
+        "the stream broke off before the turn was complete, and its events have no ids to go on \
+         from; collect it again"
+    )]
+    NoIds,
+    #[error("the stream broke off {TRIES} times without a new event; see the gateway's log")]
+    Broken,
+    #[error(
+        "the turn was not complete after {} s; raise the limit with `--timeout`, or see the gateway's log",
+        .0.as_secs_f64()
+    )]
+    Late(Duration),
+    #[error(
+        "the stream has more than {0}; raise the limit with `--max-stream` if it is to be collected"
+    )]
+    TooMuch(ByteSize),
+    #[error(
+        "the stream broke off more than {0} times; raise the limit with `--max-reconnects`, or see \
+         the gateway's log"
+    )]
+    Reconnects(u32),
+    #[error(transparent)]
+    TooLong(#[from] TooLong),
+    #[error(transparent)]
+    Refused(#[from] CollectError),
+}
+
+/// A stream.
+struct Events {
+    client: HttpClient,
+    path: String,
+    answer: Option<HttpAnswer>,
+    decoder: SseDecoder,
+    ready: VecDeque<SseFrame>,
+    /// The id of the last event, where it has one.
+    last_id: Option<String>,
+    /// An event came that can't be asked for again.
+    is_unnumbered: bool,
+    failures: u32,
+    wait: Duration,
+    limits: CollectLimits,
+    /// Bytes that came so far.
+    bytes: usize,
+    /// The number of times that the stream was opened again.
+    reconnects: u32,
+}
+
+impl Events {
+    /// Opens the stream at `path`.
+    async fn open(client: HttpClient, path: &str) -> Result<Self, CollectError> {
+        let (path, limits) = (path.to_owned(), client.limits());
+        let answer = client.stream(&path, None).await?;
+        Ok(Self {
+            client,
+            path,
+            answer,
+            decoder: SseDecoder::within(limits.event),
+            ready: VecDeque::new(),
+            last_id: None,
+            is_unnumbered: false,
+            failures: 0,
+            wait: WAIT,
+            limits,
+            bytes: 0,
+            reconnects: 0,
+        })
+    }
+
+    /// The next frame.
+    async fn next(&mut self) -> Result<SseFrame, Lost> {
+        loop {
+            if let Some(frame) = self.ready.pop_front() {
+                self.took(&frame);
+                return Ok(frame);
+            }
+            let Some(answer) = &mut self.answer else {
+                return Err(Lost::Ended);
+            };
+            match answer.chunk().await {
+                Some(piece) => {
+                    self.bytes = self.bytes.saturating_add(piece.len());
+                    if self.limits.stream.is_below(self.bytes) {
+                        return Err(Lost::TooMuch(self.limits.stream));
+                    }
+                    self.ready.extend(self.decoder.feed(&piece)?);
+                }
+                None => self.reopen().await?,
+            }
+        }
+    }
+
+    fn took(&mut self, frame: &SseFrame) {
+        match frame.id.as_deref() {
+            Some("") => self.last_id = None,
+            Some(id) => self.last_id = Some(id.to_owned()),
+            // What an endpoint says of the connection itself bears no id.
+            None if matches!(&*frame.name, "connected" | "ping" | "gap" | "dropped") => return,
+            None => self.is_unnumbered |= self.last_id.is_none(),
+        }
+        self.failures = 0;
+    }
+
+    /// Opens the stream again, after a while.
+    async fn reopen(&mut self) -> Result<(), Lost> {
+        if self.is_unnumbered && self.last_id.is_none() {
+            return Err(Lost::NoIds);
+        }
+        let asked = self.decoder.retry_ms().map(Duration::from_millis);
+        let CollectLimits { retry_min, retry_max, event, .. } = self.limits;
+        self.wait = asked.unwrap_or(self.wait).min(retry_max).max(retry_min);
+        self.decoder = SseDecoder::within(event);
+        loop {
+            self.failures += 1;
+            if self.failures > TRIES {
+                return Err(Lost::Broken);
+            }
+            self.reconnects += 1;
+            if self.reconnects > self.limits.reconnects {
+                return Err(Lost::Reconnects(self.limits.reconnects));
+            }
+            sleep(self.wait).await;
+            match self.client.stream(&self.path, self.last_id.as_deref()).await {
+                Ok(answer) => {
+                    self.answer = answer;
+                    return Ok(());
+                }
+                Err(CollectError::Unreachable { .. }) => {}
+                Err(CollectError::Refused { status: 500.., .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
 
 /// Characters of an answer that a sentence quotes.
 const QUOTED: usize = 200;
@@ -203,11 +490,11 @@ impl CollectTarget {
         self.limits = limits;
     }
 
-    pub(super) fn limits(&self) -> CollectLimits {
+    fn limits(&self) -> CollectLimits {
         self.limits
     }
 
-    pub(super) fn path(&self) -> &str {
+    fn path(&self) -> &str {
         &self.path
     }
 
@@ -244,13 +531,13 @@ fn bearer(token: &str) -> Option<HeaderValue> {
 
 /// Sends requests to a target, with the target's token or a session's.
 #[derive(Clone)]
-pub(super) struct HttpClient {
+struct HttpClient {
     target: CollectTarget,
     client: Client,
 }
 
 /// A response with a good status, and the path that was asked for.
-pub(super) struct HttpAnswer {
+struct HttpAnswer {
     response: Response,
     path: String,
 }
@@ -259,7 +546,7 @@ impl HttpAnswer {
     /// Returns the next bytes of the body; `None` at its end, and where the connection breaks off.
     ///
     /// A stream is opened again in both cases, so that the reason is of no use to the caller.
-    pub(super) async fn chunk(&mut self) -> Option<Bytes> {
+    async fn chunk(&mut self) -> Option<Bytes> {
         self.response.chunk().await.ok().flatten()
     }
 }
@@ -283,7 +570,7 @@ impl HttpClient {
     /// # Errors
     ///
     /// [`CollectError::Setup`].
-    pub(super) fn new(target: &CollectTarget, token: Option<&str>) -> Result<Self, CollectError> {
+    fn new(target: &CollectTarget, token: Option<&str>) -> Result<Self, CollectError> {
         let mut target = target.clone();
         target.token = token.and_then(bearer).or(target.token);
         // Each request has a connection of its own, so that a server can't answer the next request
@@ -298,12 +585,12 @@ impl HttpClient {
         Ok(Self { target, client })
     }
 
-    pub(super) fn limits(&self) -> CollectLimits {
+    fn limits(&self) -> CollectLimits {
         self.target.limits
     }
 
     /// Sends JSON and returns any answer with a good status.
-    pub(super) async fn send(
+    async fn send(
         &self,
         method: Method,
         path: &str,
@@ -318,7 +605,7 @@ impl HttpClient {
     }
 
     /// Asks for the stream at `path`, after the event `last_id`; `None` when the stream is over.
-    pub(super) async fn stream(
+    async fn stream(
         &self,
         path: &str,
         last_id: Option<&str>,
@@ -378,7 +665,7 @@ impl HttpClient {
     }
 
     /// Reads the JSON of an answer.
-    pub(super) async fn json(&self, answer: HttpAnswer) -> Result<Value, CollectError> {
+    async fn json(&self, answer: HttpAnswer) -> Result<Value, CollectError> {
         let body = self.whole(answer).await;
         let body = body.map_err(|long| long.unwrap_or(CollectError::NoJson))?;
         serde_json::from_slice(&body).map_err(|_| CollectError::NoJson)

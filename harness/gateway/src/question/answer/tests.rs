@@ -7,8 +7,9 @@ use serde_json::{Map, Value, json};
 use tokio::time::advance;
 
 use super::super::answer::Chosen;
-use super::super::press::PressedButton;
 use super::*;
+
+mod press;
 
 /// Reads the questions of a line that the CLI printed, as the captures have it.
 pub(crate) fn asked(id: &str, name: &str, input: &Value, suggestions: &Value) -> Event<'static> {
