@@ -4,7 +4,6 @@
 //! shows its results.
 
 mod case;
-mod case_run;
 pub mod overview;
 mod own;
 mod pool;
@@ -14,8 +13,7 @@ mod seed_search;
 pub mod select;
 mod watch;
 
-pub use case::{ComparedGolden, ProofCase};
-pub use case_run::CaseRun;
+pub use case::{CaseRun, ComparedGolden, ProofCase};
 pub use own::{Loaded, OwnGateway, OwnTrial, load};
 pub use pool::{Progress, in_order_noting};
 pub use result::{Cause, CheckRun, JudgedShard, ScenarioRun, Tally, Trouble};

@@ -1,5 +1,8 @@
 use super::*;
 
+mod changed;
+mod pattern;
+
 /// Returns the scenarios of the tests, each with its versions and tracks.
 fn known() -> Vec<Candidate> {
     let candidate = |(name, versions, tracks): (&str, &[&str], Option<&[&str]>)| Candidate {

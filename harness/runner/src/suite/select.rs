@@ -4,24 +4,23 @@
 //! [`select`] is a function of the known scenarios and the request. Every command that takes scenarios calls it, so
 //! that the same words mean the same everywhere.
 
-mod candidate;
-mod changed;
-mod error;
-mod pattern;
-#[cfg(test)]
-mod tests;
-
 use std::collections::BTreeSet;
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use std::{fmt, io};
 
-pub use candidate::{Candidate, candidates};
-pub use changed::changed_since;
+use clitape_process::threads::NoMoreThreads;
+use clitape_process::{Git, Guard, ProcessError, RunLimits, Why, work_tree};
+use clitape_recording::cassette::Exit;
+use clitape_recording::limits::OutputLimits;
 use clitape_recording::names::{CliVersion, ScenarioName};
 use clitape_recording::scenario::{Stray, Workspace};
 use clitape_recording::text::{did_you_mean, near, plural};
-pub use error::SelectError;
-pub use pattern::{NamePattern, PatternError, Shard};
 
 use super::result::JudgedShard;
+use crate::suite::pool::short_jobs;
 
 /// The request of a command line. By default, every scenario is selected.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -181,8 +180,8 @@ fn resolve(
     for (number, pattern) in patterns.iter().enumerate() {
         let name = pattern.name.as_str();
         let exact = known.iter().any(|it| it.name == name);
-        let means = |it: &Candidate| match pattern::is_glob(name) {
-            true => pattern::matches(name, &it.name),
+        let means = |it: &Candidate| match is_glob(name) {
+            true => matches(name, &it.name),
             false if exact || !asked.parts => it.name == name,
             false => it.name.contains(name),
         };
@@ -211,7 +210,7 @@ fn resolve(
 
 /// Returns the versions of a candidate that a version or glob of the command line means.
 fn versions(candidate: &Candidate, version: &str, new: bool) -> Vec<CliVersion> {
-    let means = |known: &&CliVersion| pattern::matches(version, known);
+    let means = |known: &&CliVersion| matches(version, known);
     let found: Vec<CliVersion> = candidate.versions.iter().filter(means).cloned().collect();
     match version.parse() {
         Ok(version) if found.is_empty() && new => vec![version],
@@ -220,9 +219,9 @@ fn versions(candidate: &Candidate, version: &str, new: bool) -> Vec<CliVersion> 
 }
 
 fn no_such_name(known: &[Candidate], asked: &Selector, name: &str) -> String {
-    let what = match asked.parts && !pattern::is_glob(name) {
+    let what = match asked.parts && !is_glob(name) {
         true => format!("no scenario is called `{name}`, and no name contains it"),
-        false if pattern::is_glob(name) => format!("no scenario's name fits `{name}`"),
+        false if is_glob(name) => format!("no scenario's name fits `{name}`"),
         false => format!("there is no scenario `{name}`"),
     };
     if known.is_empty() {
@@ -326,3 +325,286 @@ impl Selector {
         }
     }
 }
+
+/// A scenario that may be selected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidate {
+    /// Its name.
+    pub name: ScenarioName,
+    /// The versions that are recorded.
+    pub versions: Vec<CliVersion>,
+    /// The issues it guards; `None` for an unreadable scenario. Such a scenario matches every issue, so that a mistake
+    /// in it is found and not left out.
+    pub tracks: Option<Vec<String>>,
+}
+
+impl Candidate {
+    /// Returns whether it tracks an issue, which may be a glob such as `openclaw#*`.
+    fn tracks(&self, asked: &str) -> bool {
+        let means = |track: &String| match is_glob(asked) {
+            true => matches(asked, track),
+            false => track == asked,
+        };
+        self.tracks.as_ref().is_none_or(|tracks| tracks.iter().any(means))
+    }
+}
+
+/// Lists the scenarios of a workspace, sorted by name; their issues are read only `with_tracks`.
+///
+/// # Errors
+///
+/// When a folder can't be read.
+pub fn candidates(workspace: &Workspace, with_tracks: bool) -> io::Result<Vec<Candidate>> {
+    let candidate = |name: &ScenarioName| {
+        let tracks = match with_tracks {
+            false => Some(Vec::new()),
+            true => workspace
+                .scenario_of(name)
+                .ok()
+                .map(|scenario| scenario.tracks.iter().map(ToString::to_string).collect()),
+        };
+        Ok(Candidate { versions: workspace.recorded(name)?, name: name.clone(), tracks })
+    };
+    short_jobs(&workspace.names()?, candidate)
+}
+
+/// A name of scenarios on a command line, with a version of the CLI or without.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamePattern {
+    /// The name, a part of it, or a glob.
+    pub name: String,
+    /// The version, or a glob for versions.
+    pub version: Option<String>,
+}
+
+/// A text that can't be a [`NamePattern`] or a [`Shard`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PatternError {
+    /// It has more parts than a name and a version.
+    #[error("write NAME or NAME/VERSION, such as `three-tools/2.1.329` or `three-*`")]
+    Name,
+    /// The text is not a shard.
+    #[error("write which of how many, from 1, such as `1/4`")]
+    Shard,
+}
+
+/// The folders of a workspace in which a scenario has a subfolder; they may come before a name, because a shell
+/// completes them.
+const FOLDERS: [&str; 2] = ["scenarios", "cassettes"];
+
+impl FromStr for NamePattern {
+    type Err = PatternError;
+
+    fn from_str(text: &str) -> Result<Self, PatternError> {
+        let parts: Vec<&str> = text.trim_end_matches('/').split('/').collect();
+        let folder = parts.iter().rposition(|part| FOLDERS.contains(part));
+        match folder.map_or(&parts[..], |at| &parts[at + 1..]) {
+            [name] => Ok(Self { name: (*name).to_owned(), version: None }),
+            [name, version] => {
+                Ok(Self { name: (*name).to_owned(), version: Some((*version).to_owned()) })
+            }
+            _ => Err(PatternError::Name),
+        }
+    }
+}
+
+impl fmt::Display for NamePattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        self.version.iter().try_for_each(|version| write!(f, "/{version}"))
+    }
+}
+
+/// One of several parts of the scenarios, which machines judge side by side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shard {
+    /// Its number, from 1.
+    pub number: usize,
+    /// The number of all shards.
+    pub of: usize,
+}
+
+impl Shard {
+    /// Returns whether the scenario at this index of the sorted list is in this shard. Each is in exactly one.
+    pub fn has(self, place: usize) -> bool {
+        place % self.of + 1 == self.number
+    }
+}
+
+impl FromStr for Shard {
+    type Err = PatternError;
+
+    fn from_str(text: &str) -> Result<Self, PatternError> {
+        let (number, of) = text.split_once('/').ok_or(PatternError::Shard)?;
+        match (number.parse(), of.parse()) {
+            (Ok(number), Ok(of)) if (1..=of).contains(&number) => Ok(Self { number, of }),
+            _ => Err(PatternError::Shard),
+        }
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.number, self.of)
+    }
+}
+
+/// Returns whether a text is a glob.
+fn is_glob(text: &str) -> bool {
+    text.contains(['*', '?'])
+}
+
+/// Returns whether a glob matches a whole name: `*` matches any letters, `?` one letter.
+fn matches(glob: &str, name: &str) -> bool {
+    let (glob, name): (Vec<char>, Vec<char>) = (glob.chars().collect(), name.chars().collect());
+    let (mut at, mut from) = ((0, 0), None);
+    while at.1 < name.len() {
+        match glob.get(at.0) {
+            Some('*') => {
+                from = Some(at);
+                at.0 += 1;
+            }
+            Some(letter) if *letter == '?' || *letter == name[at.1] => at = (at.0 + 1, at.1 + 1),
+            // The last `*` takes one letter more.
+            _ => match from {
+                Some((star, taken)) => {
+                    from = Some((star, taken + 1));
+                    at = (star + 1, taken + 1);
+                }
+                None => return false,
+            },
+        }
+    }
+    glob[at.0..].iter().all(|letter| *letter == '*')
+}
+
+/// The longest time of a git command.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Returns the names of the scenarios that have a changed file in `scenarios/` or `cassettes/` since `revision`: in
+/// commits after the branch left that revision, in the index, or in the working tree, new files included. Files that
+/// git ignores do not count. Removed scenarios are among them.
+///
+/// # Errors
+///
+/// [`SelectError::Git`] when there is no git, no repository, or no such revision.
+pub fn changed_since(
+    workspace: &Workspace,
+    revision: &str,
+) -> Result<BTreeSet<ScenarioName>, SelectError> {
+    let git = |args: &[&str]| git(workspace.root(), args);
+    let failed = |why: String| SelectError::Git { revision: revision.to_owned(), why };
+    let elsewhere =
+        |why| failed(format!("{why}; run it in a git repository, or name the scenarios"));
+    let is_inside = git(&["rev-parse", "--is-inside-work-tree"])?.map_err(elsewhere)?;
+    if is_inside.trim() != "true" {
+        return Err(elsewhere("the repository has no files here".to_owned()));
+    }
+    let commit = format!("{revision}^{{commit}}");
+    let commit = git(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit])?
+        .map_err(|_| {
+            failed(format!(
+                "there is no such revision; a shallow checkout has only the newest (`fetch-depth: 0` of \
+                 actions/checkout, or `git fetch origin {revision}`)"
+            ))
+        })?;
+    // Later changes on the branch of that revision do not count as changes of this one.
+    let base = git(&["merge-base", commit.trim(), "HEAD"])?.unwrap_or(commit);
+    let compared = [
+        &[
+            "diff",
+            "--name-only",
+            "-z",
+            "--relative",
+            "--no-renames",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--ignore-submodules=all",
+        ],
+        &[base.trim(), "--"][..],
+        &FOLDERS,
+    ];
+    let tracked = git(&compared.concat())?.map_err(failed)?;
+    let listed = [&["ls-files", "-z", "--others", "--exclude-standard", "--"][..], &FOLDERS];
+    let untracked = git(&listed.concat())?.map_err(failed)?;
+    Ok(of_paths(tracked.split('\0').chain(untracked.split('\0'))))
+}
+
+/// Returns the scenarios to which these paths of a workspace belong.
+fn of_paths<'a>(paths: impl Iterator<Item = &'a str>) -> BTreeSet<ScenarioName> {
+    let name = |path: &str| {
+        let (folder, rest) = path.split_once('/')?;
+        let (name, _) = rest.split_once('/')?;
+        FOLDERS.contains(&folder).then(|| name.parse().ok())?
+    };
+    paths.filter_map(name).collect()
+}
+
+/// Runs git in a folder; returns its output, or the reason why it failed.
+fn git(root: &Path, args: &[&str]) -> Result<Result<String, String>, NoMoreThreads> {
+    let never = AtomicBool::new(false);
+    let files = work_tree(root);
+    let variables = files.as_ref().map(|files| ("GIT_WORK_TREE", files.as_os_str()));
+    let git = Git {
+        folder: root,
+        variables: variables.as_slice(),
+        limits: RunLimits {
+            output: OutputLimits::default(),
+            kept: None,
+            time: LIMIT,
+            guard: Guard::default(),
+        },
+        stop: &never,
+    };
+    let ended = match git.run(args) {
+        Ok(ended) => ended,
+        Err(error) => {
+            return match error {
+                ProcessError::NoMoreThreads(lacks) => Err(lacks),
+                ProcessError::Io(error) if error.kind() == io::ErrorKind::NotFound => {
+                    Ok(Err("there is no `git` on PATH; install it, or name the scenarios".into()))
+                }
+                error => Ok(Err(format!("git can't be run: {error}"))),
+            };
+        }
+    };
+    Ok(match (&ended.why, ended.exit) {
+        (Why::Itself, Exit::Code(0)) => {
+            Ok(String::from_utf8_lossy(&ended.output.stdout).into_owned())
+        }
+        (Why::Itself, _) => {
+            let said = ended.stderr_text();
+            let first = said.lines().next().unwrap_or("it says nothing");
+            Err(format!("git says `{}`", first.trim_start_matches("fatal: ")))
+        }
+        _ => Err(format!("git did not end within {} s", LIMIT.as_secs())),
+    })
+}
+
+/// The reason why scenarios can't be selected.
+#[derive(Debug, thiserror::Error)]
+pub enum SelectError {
+    /// A name, a version or an issue does not exist.
+    #[error("{0}")]
+    Unknown(String),
+    /// Git can't list the changes.
+    #[error("--changed asks git what changed since {revision}, but {why}")]
+    Git {
+        /// The revision.
+        revision: String,
+        /// The message of git, and what to do.
+        why: String,
+    },
+    /// The text is not a name or a shard.
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
+    /// A folder can't be read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The system lets no process for git start.
+    #[error(transparent)]
+    Threads(#[from] NoMoreThreads),
+}
+
+#[cfg(test)]
+mod tests;
