@@ -556,7 +556,7 @@ const WRITING: [&[&str]; 20] = [
 const WRITERS: [(&str, &str); 10] = [
     ("harness/recording/src/files/", "whatever a caller puts in its place"),
     ("harness/runner/src/cache.rs", "the cache folder of the user"),
-    ("harness/runner/src/compare/build.rs", "the cache folder of the user"),
+    ("harness/runner/src/compare/subject.rs", "the cache folder of the user"),
     ("harness/runner/src/drift/side.rs", "the cache folder of the user"),
     ("harness/process/src/", "temporary folders, and the cache folder of the user"),
     (

@@ -6,18 +6,11 @@
 //! lists what was not covered. The result is a [`Comparison`]. Programs are called in real time, outside every
 //! replay.
 
-mod build;
-mod call;
-mod error;
 mod gather;
 mod model;
-mod rows;
 mod select;
-mod side;
 mod subject;
-mod uncovered;
 
-pub use error::CompareError;
 pub(crate) use gather::compare_versions;
 #[cfg(test)]
 pub(crate) use gather::last;
@@ -26,6 +19,5 @@ pub use model::{
     Cell, Compared, Comparison, ComparisonCounts, DiffRow, Failed, FinalChats, LaneDiff,
     SideDescription,
 };
-pub use select::{CompareSelection, select};
-pub use side::SideName;
+pub use select::{CompareError, CompareSelection, SideName, select};
 pub use subject::{CompareFolders, CompareSubject, resolve};

@@ -1,11 +1,69 @@
-//! Selects the scenarios and the versions whose cassettes are compared, and lists those that are left out.
+//! The names of the sides of a comparison, as the command line gives them.
 
-use clitape_recording::names::{CliVersion, ScenarioName};
-use clitape_recording::scenario::{Scenario, Workspace};
+use std::io;
+use std::path::PathBuf;
+use std::str::FromStr;
 
-use super::error::CompareError;
-use super::side::SideName;
+use clitape_process::ProcessError;
+use clitape_recording::cassette::CassetteError;
+use clitape_recording::names::{CliVersion, NameError, ScenarioName};
+use clitape_recording::scenario::{Scenario, ScenarioError, Workspace};
+
 use crate::suite::select::{Selected, Selection};
+
+/// The name of one of the two sides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SideName {
+    /// `this`: the running clitape, in its own process.
+    This,
+    /// `git:REV`: clitape at a revision of the project's repository.
+    Git(String),
+    /// A path with a `/` in it: a program that is called with the arguments of `clitape replay`.
+    Program(PathBuf),
+    /// `subject:NAME@VERSION`: a subject of `clitape.toml`, which is played in real time.
+    Subject(String),
+    /// `2.1.148`: the running clitape, on the cassettes of that version of the CLI.
+    Version(CliVersion),
+}
+
+impl SideName {
+    /// Returns whether the side is a version of the CLI, which both sides replay with the same program.
+    pub fn is_version(&self) -> bool {
+        matches!(self, Self::Version(_))
+    }
+}
+
+impl FromStr for SideName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "this" {
+            return Ok(Self::This);
+        }
+        if let Some(revision) = text.strip_prefix("git:") {
+            return match revision {
+                "" => Err("`git:` names no revision; write one such as git:HEAD~1".into()),
+                revision => Ok(Self::Git(revision.to_owned())),
+            };
+        }
+        if let Some(subject) = text.strip_prefix("subject:") {
+            return match subject {
+                "" => Err("`subject:` names no subject; write one such as subject:mine@1.2".into()),
+                subject => Ok(Self::Subject(subject.to_owned())),
+            };
+        }
+        if text.contains('/') {
+            return Ok(Self::Program(text.into()));
+        }
+        if let Some(version) = text.parse().ok().filter(|_| text.contains('.')) {
+            return Ok(Self::Version(version));
+        }
+        Err(format!(
+            "`{text}` is nothing that can be compared; write `this`, git:REV, a version of the CLI \
+             such as 2.1.329, or a path to a program with a `/` in it, such as ./{text}"
+        ))
+    }
+}
 
 /// The cassettes that are compared, and those that are left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,4 +158,142 @@ fn recorded(workspace: &Workspace, scenario: &Scenario) -> std::io::Result<Vec<C
     let mut versions = workspace.recorded(&scenario.name)?;
     scenario.sort_versions(&mut versions);
     Ok(versions)
+}
+
+/// The reason why two sides can't be compared.
+#[derive(Debug, thiserror::Error)]
+pub enum CompareError {
+    /// The file system or the operating system reported an error.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// A program could not be run, or failed at its task.
+    #[error(transparent)]
+    Process(ProcessError),
+    /// A scenario can't be used.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// A cassette can't be used.
+    #[error("can't compare on a cassette that can't be read")]
+    Tape(#[from] CassetteError),
+    /// Both sides are the same.
+    #[error("A and B are the same: {0}; name two that differ")]
+    Same(String),
+    /// Only one side is a version of the CLI.
+    #[error(
+        "`{version}` is a version of the CLI, the other side is none; compare two versions, or two \
+         builds with `--version {version}`"
+    )]
+    Mixed {
+        /// The version.
+        version: String,
+    },
+    /// The text after a scenario's name is not a version.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// Versions are named twice: as sides, and as a selection of cassettes.
+    #[error("the sides say already which versions are compared; take `{0}` away")]
+    Versions(String),
+    /// None of the scenarios has a cassette of the version.
+    #[error("CLI {version} is recorded for none of the scenarios; recorded are {recorded}")]
+    NotRecorded {
+        /// The version that was asked for.
+        version: String,
+        /// The versions that are recorded.
+        recorded: String,
+    },
+    /// The path does not lead to a program that can be called.
+    #[error("can't call {path}: {why}; name a program that can be run")]
+    Program {
+        /// The path of the program.
+        path: PathBuf,
+        /// The reason why it can't be called.
+        why: String,
+    },
+    /// `git` can't be run.
+    #[error("can't run git: {0}; install git, or name a built program by its path")]
+    Git(io::Error),
+    /// The workspace is not in a repository.
+    #[error(
+        "{root} is in no git repository ({said}); go to a clone of the project, or name a built \
+         program by its path"
+    )]
+    Repository {
+        /// The folder of the workspace.
+        root: PathBuf,
+        /// The message that git printed.
+        said: String,
+    },
+    /// The repository has no such revision.
+    #[error(
+        "the repository has no revision `{0}`; `git log --oneline` lists those it has, and `git fetch` \
+         gets more"
+    )]
+    Revision(String),
+    /// The revision is not a revision of clitape.
+    #[error(
+        "revision `{revision}` has no {file}, so it can't be built; name a revision of clitape's own \
+         repository, or a built program by its path"
+    )]
+    Source {
+        /// The revision.
+        revision: String,
+        /// The file that the revision lacks.
+        file: &'static str,
+    },
+    /// The revision does not build.
+    #[error(
+        "revision `{revision}` does not build; build it by hand in a checkout of {sha} to see why, or \
+         name a built program by its path{said}"
+    )]
+    Build {
+        /// The name by which the caller asked for the revision.
+        revision: String,
+        /// The full id of its commit.
+        sha: String,
+        /// The last lines that cargo printed, each on its own line.
+        said: String,
+    },
+    /// A subject is compared with a side that is not played in real time.
+    #[error("a subject is compared with a subject; write `subject:NAME@A subject:NAME@B`")]
+    Subject,
+    /// The caller asked to stop.
+    #[error("stopped; nothing was written")]
+    Stopped,
+}
+
+impl From<ProcessError> for CompareError {
+    fn from(error: ProcessError) -> Self {
+        match error {
+            ProcessError::Stopped => Self::Stopped,
+            ProcessError::Io(error) => Self::Io(error),
+            error => Self::Process(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expect: Result<SideName, &str>) {
+        match (text.parse::<SideName>(), expect) {
+            (Ok(side), Ok(expect)) => assert_eq!(side, expect),
+            (Err(error), Err(part)) => assert!(error.contains(part), "{error}"),
+            (got, _) => panic!("{text}: {got:?}"),
+        }
+    }
+
+    #[test]
+    fn a_side_is_named_in_one_word() {
+        check("this", Ok(SideName::This));
+        check("git:v1/x", Ok(SideName::Git("v1/x".into())));
+        check("./gateway", Ok(SideName::Program("./gateway".into())));
+        check("/opt/2.1", Ok(SideName::Program("/opt/2.1".into())));
+        check("2.1.148", Ok(SideName::Version("2.1.148".parse().unwrap())));
+        check("subject:a@1/x", Ok(SideName::Subject("a@1/x".into())));
+        check("subject:", Err("names no subject"));
+        check("git:", Err("git:HEAD~1"));
+        check("gateway", Err("such as ./gateway"));
+        check("2", Err("nothing that can be compared"));
+    }
 }

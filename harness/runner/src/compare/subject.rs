@@ -2,32 +2,35 @@
 //! a program that is called.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use clitape_gateway::ByteSize;
-use clitape_process::kept::{Held, KeptBytes};
-use clitape_recording::cassette::sha256_of_file;
-use clitape_recording::limits::CallLimits;
+use clitape_process::kept::{Full, Held, KeptBytes};
+use clitape_process::{
+    Guard, InstallLimits, Overflow, ProcessError, Revision, RunLimits, Why, build as run_build,
+    command, once, run_to_end,
+};
+use clitape_recording::cassette::{Exit, sha256_of_file};
+use clitape_recording::limits::{CallLimits, OutputLimits, parsed_bytes};
 use clitape_recording::scenario::{Setup, Workspace};
-use clitape_recording::text::shell_quote;
-use clitape_recording::trace::{Entry, Lane};
+use clitape_recording::text::{Keep, shell_quote, truncate};
+use clitape_recording::trace::{Entry, Lane, entry_bytes};
 use fs_err as fs;
 
-use super::build::{build, find};
-use super::call::{CallError, CountedTrace, call};
-use super::error::CompareError;
 use super::model::SideDescription;
-use super::side::SideName;
+use super::select::{CompareError, SideName};
 use crate::check::Recording;
 use crate::replay::{Replay, ReplayRequest};
 use crate::suite::TrialEvent;
 
 /// The lanes that are compared. The lane `read` is left out: it shows how bytes arrive, which the plan decides and not
 /// the subject.
-pub(super) const LANES: [Lane; 6] =
+const LANES: [Lane; 6] =
     [Lane::Lifecycle, Lane::Bus, Lane::Telegram, Lane::Acp, Lane::Sse, Lane::Session];
 
 /// The folders, programs and limits that [`resolve`] uses.
@@ -301,11 +304,7 @@ impl CompareSubject {
 }
 
 /// Returns the request for the canonical replay of a cassette in `setup` that prints `lanes` as JSON.
-pub(super) fn request(
-    recording: &Recording,
-    setup: Setup,
-    lanes: &BTreeSet<Lane>,
-) -> ReplayRequest {
+fn request(recording: &Recording, setup: Setup, lanes: &BTreeSet<Lane>) -> ReplayRequest {
     let request = recording.request(setup).lanes(lanes.iter().copied());
     ReplayRequest { json: true, ..request }
 }
@@ -338,3 +337,201 @@ fn name(side: &SideName) -> String {
         SideName::Version(version) => version.to_string(),
     }
 }
+
+/// The longest time that one git command may take.
+const GIT_TIME: Duration = Duration::from_secs(600);
+/// The longest time of a build, which only the caller ends.
+const BUILD_TIME: Duration = Duration::MAX;
+/// The most bytes that git or cargo may print.
+const OUTPUT: ByteSize = ByteSize::mib(64);
+/// The name of the program.
+const PROGRAM: &str = "clitape";
+
+/// The limits of git.
+const GIT: InstallLimits = InstallLimits { time: GIT_TIME, output: OUTPUT };
+
+/// Finds a revision in the repository of `root`.
+fn find(root: &Path, name: &str, stop: &AtomicBool) -> Result<Revision, CompareError> {
+    Revision::find(root, name, GIT, stop).map_err(|error| match error {
+        ProcessError::NoRepository { folder, reason } => {
+            CompareError::Repository { root: folder, said: reason }
+        }
+        ProcessError::NoRevision { name, .. } => CompareError::Revision(name),
+        error => of_git(error),
+    })
+}
+
+/// Returns the program of a revision, and builds it first if it is not in `builds` yet.
+fn build(
+    revision: &Revision,
+    builds: &Path,
+    stop: &AtomicBool,
+    report: &mut dyn FnMut(TrialEvent<'_>) -> io::Result<()>,
+) -> Result<PathBuf, CompareError> {
+    let kept = builds.join(&revision.sha);
+    let program = kept.join("bin").join(PROGRAM);
+    if program.is_file() {
+        return Ok(program);
+    }
+    for file in ["Cargo.toml", "Cargo.lock"] {
+        if !revision.has_file(file, stop).map_err(of_git)? {
+            return Err(CompareError::Source { revision: revision.name.clone(), file });
+        }
+    }
+    let short = revision.short();
+    report(TrialEvent::Step(&format!(
+        "building clitape {short} with cargo; it is kept for the next time"
+    )))?;
+    let built = once(&kept, |whole, lock| {
+        let source = whole.with_file_name("source");
+        fs::create_dir(&source)?;
+        revision.check_out(&source, lock, GIT, stop)?;
+        let mut cargo = command("cargo");
+        cargo
+            .args(["install", "--path", ".", "--bin", PROGRAM, "--locked", "--no-track", "--root"])
+            .arg(whole)
+            .current_dir(&source)
+            .env("CARGO_TARGET_DIR", builds.join("target"))
+            .env("CARGO_TERM_COLOR", "never")
+            .env("CARGO_TERM_PROGRESS_WHEN", "never");
+        let limits = RunLimits {
+            output: OutputLimits::within(OUTPUT),
+            kept: None,
+            time: BUILD_TIME,
+            guard: Guard { lock: Some(lock), ..Guard::default() },
+        };
+        run_build(cargo, limits, stop, &mut |line| {
+            // The build goes on without the line, and the next report fails too.
+            let _ = report(TrialEvent::StepGoesOn(line));
+        })
+    });
+    built.map_err(|error| match error {
+        ProcessError::Build { lines } => CompareError::Build {
+            revision: revision.name.clone(),
+            sha: revision.sha.clone(),
+            said: lines.iter().map(|line| format!("\n  {line}")).collect(),
+        },
+        error => error.into(),
+    })?;
+    Ok(program)
+}
+
+/// Converts the error of a git that could not be run.
+fn of_git(error: ProcessError) -> CompareError {
+    match error {
+        ProcessError::Io(error) => CompareError::Git(error),
+        error => error.into(),
+    }
+}
+
+/// The exit code of a program that does not know the arguments it was called with.
+const USAGE: i32 = 2;
+/// The number of last lines, and of characters in them, that are shown of a program's stderr.
+const TAIL: (usize, usize) = (4, 400);
+
+/// The reason why a call gave no trace.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum CallError {
+    /// The program does not know the arguments.
+    #[error("{0}")]
+    Unknown(String),
+    /// The program failed.
+    #[error("{0}")]
+    Failed(String),
+    /// The account has no room for the trace.
+    #[error(
+        "its trace would take more than {} of memory, with that of the other side; raise the limit with `--max-kept`",
+        .0.limit
+    )]
+    Full(#[from] Full),
+    /// The caller asked to stop.
+    #[error("stopped")]
+    Stopped,
+}
+
+/// Calls `program` in `folder` and returns its trace, which is counted in `kept`. The call ends when the program
+/// exceeds a limit.
+fn call(
+    program: &Path,
+    folder: &Path,
+    args: &[OsString],
+    limits: CallLimits,
+    kept: &Arc<KeptBytes>,
+    stop: &AtomicBool,
+) -> Result<CountedTrace, CallError> {
+    let mut command = command(program);
+    command.args(args).current_dir(folder);
+    let (output, time, guard) = (limits.output, limits.time, Guard::default());
+    let limits_of_run = RunLimits { output, kept: Some(kept), time, guard };
+    let ended = run_to_end(command, limits_of_run, stop).map_err(|error| match error {
+        ProcessError::Stopped => CallError::Stopped,
+        error => CallError::Failed(format!("it can't be started: {error}")),
+    })?;
+    let said = tail(&ended.output.stderr);
+    match (&ended.why, ended.exit) {
+        (Why::Limit, _) => {
+            let s = limits.time.as_secs_f64();
+            let raise = "raise the limit with `--timeout`";
+            return Err(CallError::Failed(format!("it had not ended after {s} s ({raise}){said}")));
+        }
+        (Why::Overflow(Overflow::Kept(limit)), _) => return Err(Full { limit: *limit }.into()),
+        (Why::Overflow(what), _) => {
+            let raise = format!("and was ended; raise the limit with `{}`", what.option());
+            return Err(CallError::Failed(format!("it printed {what} {raise}")));
+        }
+        (Why::Itself, Exit::Code(0)) => {}
+        (Why::Itself, Exit::Code(USAGE)) => {
+            return Err(CallError::Unknown(format!("it ended with code {USAGE}{said}")));
+        }
+        (Why::Itself, Exit::Code(code)) => {
+            return Err(CallError::Failed(format!("it ended with code {code}{said}")));
+        }
+        (Why::Itself, Exit::Signal(signal)) => {
+            return Err(CallError::Failed(format!("signal {signal} ended it{said}")));
+        }
+    }
+    read(&ended.output.stdout, Held::of(kept))
+}
+
+/// A trace that a program printed, and the part of the account in which it is counted.
+#[derive(Debug)]
+struct CountedTrace {
+    pub(super) entries: Vec<Entry>,
+    pub(super) held: Held,
+}
+
+/// Reads the entries of a trace, one JSON object per line, and counts each before it is parsed.
+fn read(stdout: &[u8], mut held: Held) -> Result<CountedTrace, CallError> {
+    let text = std::str::from_utf8(stdout)
+        .map_err(|error| CallError::Failed(format!("it printed no text: {error}")))?;
+    let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
+    let mut entries = Vec::new();
+    for (number, line) in lines {
+        let most = size_of::<Entry>() + parsed_bytes(line.as_bytes());
+        held.try_keep(most)?;
+        let entry: Entry = serde_json::from_str(line).map_err(|error| {
+            let start = truncate(line, 80, Keep::Start);
+            let what = format!("line {number} it printed is no entry of a trace");
+            CallError::Failed(format!("{what}: {error}: {start}"))
+        })?;
+        held.keep(entry_bytes(&entry));
+        held.release(most);
+        entries.push(entry);
+    }
+    Ok(CountedTrace { entries, held })
+}
+
+/// Returns the last lines that a program printed to stderr, as the end of a sentence.
+fn tail(stderr: &[u8]) -> String {
+    let (lines, length) = TAIL;
+    let text = String::from_utf8_lossy(stderr);
+    let said: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let said = said[said.len().saturating_sub(lines)..].join(" / ");
+    match said.as_str() {
+        "" => " and said nothing".to_owned(),
+        said => format!(": {}", truncate(said, length, Keep::End)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

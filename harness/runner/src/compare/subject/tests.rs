@@ -2,6 +2,8 @@ use std::process::Command;
 
 use super::*;
 
+mod call;
+
 static RUNS: AtomicBool = AtomicBool::new(false);
 
 /// Makes a repository with one commit of these files.
