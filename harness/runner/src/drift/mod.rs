@@ -7,14 +7,9 @@
 //! records and fields. `command_line` compares two help texts. The result is a [`Drift`], which [`crate::report`]
 //! writes.
 
-mod command_line;
-mod cost;
 mod facts;
-mod known;
 mod model;
 mod pairs;
-mod replays;
-mod schema;
 mod sequence;
 mod side;
 #[cfg(test)]
@@ -24,8 +19,7 @@ use std::io;
 use std::sync::Arc;
 
 use clitape_recording::scenario::Scenario;
-pub use cost::Cost;
-pub use model::{About, ChangeKind, Drift, DriftChange, NotCompared, Part};
+pub use model::{About, ChangeKind, Cost, Drift, DriftChange, NotCompared, Part};
 use pairs::{PairChanges, of_recordings};
 pub use side::{Recorded, Recorder, Side, committed};
 
@@ -82,7 +76,7 @@ pub fn drift(
         cost.iter_mut().zip(pair).for_each(|(cost, recording)| cost.add(&recording.cassette));
     }
     match (&sides[0].help, &sides[1].help) {
-        (Ok(from), Ok(to)) => changes.extend(command_line::command_line(from, to)),
+        (Ok(from), Ok(to)) => changes.extend(sequence::command_line(from, to)),
         (Err(why), _) | (_, Err(why)) => {
             let what = "the command line".to_owned();
             not_compared.push(NotCompared { what, why: why.clone() });

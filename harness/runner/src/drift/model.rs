@@ -1,10 +1,10 @@
 //! The result of a comparison of two versions: the changes by part, the scenarios that were compared, and those that
 //! were not.
 
+use clitape_recording::cassette::Cassette;
 use clitape_recording::names::{CliVersion, ScenarioName};
 use serde::Serialize;
 
-use super::cost::Cost;
 use crate::compare::Comparison;
 
 /// The part of what a CLI does to which a change belongs, the gravest for a reader of the stream first.
@@ -173,5 +173,31 @@ impl Drift {
     /// Returns the changes of a part.
     pub fn of(&self, part: Part) -> impl Iterator<Item = &DriftChange> {
         self.changes.iter().filter(move |change| change.part == part)
+    }
+}
+
+/// The time and the size of recordings together.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Cost {
+    /// The records of stdout.
+    pub records: u64,
+    /// The bytes of stdout.
+    pub bytes: u64,
+    /// The recorded time in milliseconds, waits of the script included.
+    pub ms: u64,
+}
+
+impl Cost {
+    /// Adds a recording.
+    pub(super) fn add(&mut self, cassette: &Cassette) {
+        let further = cassette.further.iter().map(|run| (&run.stdout, &run.timeline));
+        for (stdout, timeline) in
+            [(&cassette.stdout, &cassette.timeline)].into_iter().chain(further)
+        {
+            self.records += stdout.iter().filter(|byte| **byte == b'\n').count() as u64;
+            self.bytes += stdout.len() as u64;
+            self.ms += timeline.iter().map(|tick| tick.after_ms).sum::<u64>();
+        }
     }
 }
