@@ -1,4 +1,5 @@
-//! Asks both sides for the trace of every cassette on all cores, and compares the traces lane by lane.
+//! Asks both sides for the trace of every cassette on all cores, compares the traces lane by lane, and lists what was
+//! not covered.
 
 use std::collections::BTreeSet;
 use std::io;

@@ -1,10 +1,9 @@
 //! Compares two sides, such as a program before and after a change, on the same cassettes, lane by lane.
 //!
 //! The command line names two sides ([`SideName`]). [`select`] chooses the cassettes. [`resolve`] turns each
-//! side into a subject; for this, `build` builds a revision of the project. [`gather`] asks both subjects for
-//! every trace, and `call` calls a program for it. `rows` places the differences side by side, and `uncovered`
-//! lists what was not covered. The result is a [`Comparison`]. Programs are called in real time, outside every
-//! replay.
+//! side into a subject, for which it may build a revision of the project. [`gather`] asks both subjects for every
+//! trace, and lists what was not covered. The result is a [`Comparison`], which has the differences side by side.
+//! Programs are called in real time, outside every replay.
 
 mod gather;
 mod model;

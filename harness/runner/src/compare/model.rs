@@ -1,4 +1,7 @@
 //! The result of a comparison: the sides, the cassettes with their differences, and what was not covered.
+//!
+//! A lane is shown with the entries of both sides beside each other. If several differences have the same form, only the
+//! first is shown, with the entries around it.
 
 use std::collections::{BTreeSet, HashSet};
 

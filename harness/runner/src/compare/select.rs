@@ -1,4 +1,5 @@
-//! The names of the sides of a comparison, as the command line gives them.
+//! The names of the two sides, as the command line gives them; the scenarios and versions whose cassettes are compared,
+//! with those that are left out; and the reasons why two sides can't be compared.
 
 use std::io;
 use std::path::PathBuf;

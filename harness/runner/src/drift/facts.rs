@@ -1,4 +1,7 @@
-//! Compares the values at each place of the records of two versions.
+//! Gathers the values in the records of a version, place by place, and compares those of two versions.
+//!
+//! A place is written as a path: `result/success.usage.iterations[]<message>.type`. It begins with the kind of the
+//! record; the kind of an object inside it is added in `<…>`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

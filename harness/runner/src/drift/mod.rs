@@ -1,11 +1,9 @@
 //! Finds the changes from one version of the CLI to another: in its records, the dialogue, the command line, and in
 //! what a person sees of it.
 //!
-//! [`drift`] takes two recordings of each scenario, one by each version ([`Side`] has them). `pairs` compares them:
-//! `facts` gathers the values at each place of the records, and `schema` compares these; `sequence` compares number and
-//! order, `replays` compares the lanes of both replays, and `known` finds the differences that only follow from new
-//! records and fields. `command_line` compares two help texts. The result is a [`Drift`], which [`crate::report`]
-//! writes.
+//! [`drift`] takes two recordings of each scenario, one by each version ([`Side`] has them). `pairs` compares them and
+//! the lanes of their replays: `facts` gathers and compares the values at each place of the records; `sequence` compares
+//! number and order, and two help texts. The result is a [`Drift`], which [`crate::report`] writes.
 
 mod facts;
 mod model;

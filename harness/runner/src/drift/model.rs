@@ -1,5 +1,5 @@
-//! The result of a comparison of two versions: the changes by part, the scenarios that were compared, and those that
-//! were not.
+//! The result of a comparison of two versions: the changes by part, the scenarios that were compared, those that were
+//! not, and the time and size of the recordings, which do not count as drift.
 
 use clitape_recording::cassette::Cassette;
 use clitape_recording::names::{CliVersion, ScenarioName};

@@ -1,5 +1,8 @@
 //! Compares pairs of recordings, one of the older and one of the newer version for each scenario: the records, and the
 //! lanes of their replays.
+//!
+//! To find the lanes that differ only because the gateway uses new parts, the records, fields and words that are new are
+//! removed from a recording, so that the older version could have printed it, and the rest is replayed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

@@ -1,4 +1,5 @@
-//! Compares the number and order of records, and the dialogue of the CLI and its host.
+//! Compares the number and order of records, the dialogue of the CLI and its host, and the flags and commands in two
+//! outputs of `claude --help`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
