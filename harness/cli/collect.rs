@@ -15,7 +15,7 @@ use clitape_gateway::sse::{
 use clitape_process::threads::client_runtime;
 
 use crate::exit::ExitStatus;
-use crate::secret::secret;
+use crate::input::secret;
 use crate::terminal::{self, Terminal};
 
 /// Collects the answer, the tool calls and the retrieved context from an event stream

@@ -18,12 +18,11 @@ use clitape_runner::suite::select::Selection;
 
 use crate::confirm::{Confirmation, Consent};
 use crate::exit::ExitStatus;
-use crate::input::JobsArg;
+use crate::input::{JobsArg, Names, SelectionArgs};
 use crate::outputs::{make_folder, write_files};
 use crate::progress::ProgressLine;
 use crate::record::cache;
 use crate::rig_limits::RunLimitArgs;
-use crate::selection::{Names, SelectionArgs};
 use crate::signals::stop_in_time;
 use crate::subject::{Machine, gateway};
 use crate::terminal;

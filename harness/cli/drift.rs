@@ -12,6 +12,7 @@ use clitape_recording::files;
 use clitape_recording::names::{CliVersion, ScenarioName};
 use clitape_recording::scenario::{Scenario, Workspace};
 use clitape_recording::text::plural;
+use clitape_runner::baseline::accept;
 use clitape_runner::compare::Comparing;
 use clitape_runner::drift::{About, Drift, NotCompared, Recorder, Scope, Side, committed, drift};
 use clitape_runner::record::{
@@ -22,15 +23,13 @@ use clitape_runner::suite::select::{Selected, Selection};
 
 use crate::confirm::{Confirmation, confirm_scenario};
 use crate::exit::ExitStatus;
-use crate::input::{JobsArg, is_standard};
+use crate::input::{JobsArg, Names, SelectionArgs, is_standard};
 use crate::outputs::{check_printed, make_folder, write_file};
 use crate::progress::ProgressLine;
 use crate::record::{RecordLimits, cache, host_paths};
-use crate::selection::{Names, SelectionArgs};
 use crate::signals::stop_on_signals;
 use crate::terminal;
-
-mod accept;
+use crate::test::propose;
 
 /// The help text about the comparison.
 const HELP: &str = "\
@@ -178,7 +177,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     drop(progress);
     write(&found, args, quiet)?;
     if args.accept {
-        return accept::run(workspace, &sides[1], &found, quiet);
+        return accept_version(workspace, &sides[1], &found, quiet);
     }
     Ok(if found.holds() { ExitStatus::Ok } else { ExitStatus::Findings })
 }
@@ -372,4 +371,34 @@ fn write(found: &Drift, args: &Args, quiet: bool) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Adds the version of `side`, and proposes the goldens that differ.
+fn accept_version(
+    workspace: &Workspace,
+    side: &Side,
+    found: &Drift,
+    quiet: bool,
+) -> anyhow::Result<ExitStatus> {
+    let version = &side.about.version;
+    if !found.not_compared.is_empty() {
+        terminal::note(format_args!(
+            "claude {version} was not accepted, because {} could not be compared; say in a scenario.toml how the CLI ends \
+             (`exit` under [record]) or why the version is left out (`only = {{ until = \"{}\", reason = \"…\" }}`), and \
+             accept again: what was recorded is kept in the cache",
+            plural(found.not_compared.len(), "part"),
+            found.from.version
+        ));
+        return Ok(ExitStatus::Findings);
+    }
+    let accepted = accept(workspace, side)?;
+    let mut out = terminal::stdout();
+    let place =
+        if accepted.version { "clitape.toml names it now" } else { "clitape.toml named it before" };
+    out.line(format_args!(
+        "accepted claude {version}: {} added, and {place}",
+        plural(accepted.recordings, "recording")
+    ))?;
+    drop(out);
+    propose(workspace, quiet)
 }

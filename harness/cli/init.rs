@@ -1,8 +1,10 @@
-//! `clitape init`: turns a folder into a workspace, also one inside the user's own repository.
+//! `clitape init` and `clitape new`: turns a folder into a workspace, also one inside the user's own repository, and
+//! writes a scenario that records and passes without a change.
 
 use anyhow::bail;
 use clitape_recording::names::ScenarioName;
-use clitape_recording::scenario::{InitDone, Workspace, init};
+use clitape_recording::scenario::{InitDone, Workspace, init, template};
+use clitape_recording::text::shell_quote;
 
 use crate::confirm::remember;
 use crate::exit::ExitStatus;
@@ -12,13 +14,17 @@ use crate::terminal;
 ///
 /// Nothing that is there is overwritten. Lines that are missing are added to .gitattributes and .gitignore.
 #[derive(clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct InitArgs {
     /// Name of the first scenario
     #[arg(default_value = "first-scenario")]
     scenario: ScenarioName,
 }
 
-pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run_init(
+    workspace: &Workspace,
+    args: &InitArgs,
+    quiet: bool,
+) -> anyhow::Result<ExitStatus> {
     // A folder that is a workspace already is completed.
     let is_new = workspace.names()?.is_empty();
     let whole = workspace.root().canonicalize().ok().filter(|_| is_new);
@@ -68,5 +74,26 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         out.line("")?;
         out.line("The workflow installs clitape from git: set the variable CLITAPE_GIT of the repository.")?;
     }
+    Ok(ExitStatus::Ok)
+}
+
+/// Writes a scenario that records and passes without a change, with comments that explain the keys
+#[derive(clap::Args)]
+pub(crate) struct NewArgs {
+    /// Name of the scenario: small letters, digits and hyphens
+    scenario: ScenarioName,
+}
+
+pub(crate) fn run_new(workspace: &Workspace, args: &NewArgs) -> anyhow::Result<ExitStatus> {
+    let name = &args.scenario;
+    let dir = template::write(workspace, name)?;
+    remember(workspace, name);
+    let mut out = terminal::stdout();
+    out.line(format_args!(
+        "wrote {}: read scenario.toml and model.toml, they say what to change",
+        workspace.shown(&dir)
+    ))?;
+    let name = shell_quote(name);
+    out.lines(format_args!("then:\n  clitape record {name}\n  clitape test {name}"))?;
     Ok(ExitStatus::Ok)
 }

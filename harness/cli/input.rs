@@ -1,12 +1,16 @@
-//! The input of commands: a file or standard input, and the limits that several commands share: how much of a file, a
-//! recording or a capture is read, how many plans are replayed, and for how long.
+//! What several commands take: a file or standard input, the options that choose scenarios, the limits on what is read
+//! and replayed, and the secrets of the environment, whose values are left out of every error.
 
+use std::env::{self, VarError};
 use std::path::Path;
 use std::time::Duration;
 
+use anyhow::bail;
 use clitape_gateway::ByteSize;
 use clitape_recording::files;
 use clitape_recording::limits::{CAPTURE, CHANNELS, PIECES, PLANS, ReplayLimits, set_most_input};
+use clitape_recording::scenario::Workspace;
+use clitape_runner::suite::select::{NamePattern, Selection, Selector, Shard, changed_since};
 
 /// The name of standard input and of standard output, wherever a command takes the path of a file.
 pub(crate) const STANDARD: &str = "-";
@@ -96,6 +100,71 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let time = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(ms));
     let time = time.filter(|ms| (1..=86_400_000).contains(ms)).map(Duration::from_millis);
     time.ok_or_else(|| "write a time such as 90s, 500ms or 5m, of a day at most".to_owned())
+}
+
+/// The revision of `--changed` without a value: it selects what is not committed.
+const UNCOMMITTED: &str = "HEAD";
+
+/// The options that choose scenarios
+#[derive(clap::Args, Debug, Default)]
+pub(crate) struct SelectionArgs {
+    /// Scenarios: NAME, NAME/VERSION, or a pattern such as 'three-*' or '*/2.1.330'
+    #[arg(value_name = "SCENARIO")]
+    names: Vec<NamePattern>,
+    /// Only scenarios that track this issue, such as openclaw#80046 or 'openclaw#*'
+    #[arg(long, value_name = "ISSUE", help_heading = "Selection")]
+    track: Vec<String>,
+    /// Leave these scenarios, or with /VERSION these recordings, out
+    #[arg(long, value_name = "SCENARIO", help_heading = "Selection")]
+    exclude: Vec<NamePattern>,
+    /// Only scenarios of which a file changed since the branch left this revision of git; without one, those with
+    /// changes that are not committed
+    #[arg(long, value_name = "REVISION", num_args = 0..=1, require_equals = true,
+        default_missing_value = UNCOMMITTED, help_heading = "Selection")]
+    changed: Option<String>,
+    /// Only this part of the selected scenarios, such as 1/4; all parts together are all of them
+    #[arg(long, value_name = "K/N", help_heading = "Selection")]
+    shard: Option<Shard>,
+}
+
+/// The meanings that a command gives to names, in addition to those of existing scenarios and recordings.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Names {
+    /// A part of a scenario's name means all scenarios that contain it.
+    pub(crate) parts: bool,
+    /// A version may be one that is not recorded yet.
+    pub(crate) new_versions: bool,
+}
+
+impl SelectionArgs {
+    /// Returns the selected scenarios of a workspace.
+    pub(crate) fn select(&self, workspace: &Workspace, names: Names) -> anyhow::Result<Selection> {
+        let changed = match &self.changed {
+            Some(revision) => Some((revision.clone(), changed_since(workspace, revision)?)),
+            None => None,
+        };
+        let selector = Selector {
+            names: self.names.clone(),
+            parts: names.parts,
+            new_versions: names.new_versions,
+            exclude: self.exclude.clone(),
+            tracks: self.track.clone(),
+            changed,
+            shard: self.shard,
+        };
+        Ok(selector.choose(workspace)?)
+    }
+}
+
+/// Returns the value of the variable `name`, which contains `what`. It is an error if the variable is empty or not set;
+/// the error has only its name.
+pub(crate) fn secret(name: &str, what: &str) -> anyhow::Result<String> {
+    match env::var(name) {
+        Ok(value) if value.is_empty() => bail!("{name} is empty; set it to {what}"),
+        Ok(value) => Ok(value),
+        Err(VarError::NotPresent) => bail!("can't read {what}; set {name} in the environment"),
+        Err(VarError::NotUnicode(_)) => bail!("{what} in {name} is not UTF-8; set it again"),
+    }
 }
 
 #[cfg(test)]

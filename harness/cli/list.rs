@@ -7,7 +7,7 @@ use clitape_runner::suite::overview::{Counting, ScenarioOverview, overviews};
 use serde_json::json;
 
 use crate::exit::ExitStatus;
-use crate::selection::{Names, SelectionArgs};
+use crate::input::{Names, SelectionArgs};
 use crate::terminal::{self, Terminal};
 
 /// Lists the scenarios: recorded versions, channels, when they were last recorded, and the issues they track

@@ -17,7 +17,7 @@ use clitape_runner::replay::{Capture, Plan, call_entry, live};
 use clitape_runner::report::TerminalChat;
 
 use crate::exit::ExitStatus;
-use crate::secret::secret;
+use crate::input::secret;
 use crate::terminal;
 
 /// The options that select a real chat.

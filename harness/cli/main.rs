@@ -9,7 +9,6 @@ mod compare;
 mod completions;
 mod conditions;
 mod confirm;
-mod conform;
 mod drift;
 mod editor;
 mod exit;
@@ -18,7 +17,6 @@ mod init;
 mod input;
 mod list;
 mod live;
-mod new;
 mod outputs;
 mod progress;
 mod proof;
@@ -30,8 +28,6 @@ mod rig;
 mod rig_limits;
 mod scan;
 mod schema;
-mod secret;
-mod selection;
 mod session;
 mod show;
 mod shrink;
@@ -89,11 +85,11 @@ enum Color {
 
 #[derive(Subcommand)]
 enum Command {
-    Init(init::Args),
+    Init(init::InitArgs),
     List(list::Args),
     Show(show::Args),
     Record(record::Args),
-    New(new::Args),
+    New(init::NewArgs),
     Import(import::Args),
     Replay(replay::Args),
     Test(test::Args),
@@ -109,8 +105,8 @@ enum Command {
     Compare(compare::Args),
     Drift(drift::Args),
     Versions(versions::Args),
-    Schema(schema::Args),
-    Conform(conform::Args),
+    Schema(schema::SchemaArgs),
+    Conform(schema::ConformArgs),
     Cache(cache::Args),
     Scan(scan::Args),
     Subject(subject::Args),
@@ -150,11 +146,11 @@ fn main() -> ExitCode {
         });
         args.limits.set();
         match args.command {
-            Command::Init(init) => init::run(&workspace_at(args.root)?, &init, args.quiet),
+            Command::Init(init) => init::run_init(&workspace_at(args.root)?, &init, args.quiet),
             Command::List(list) => list::run(&workspace(args.root)?, &list),
             Command::Show(show) => show::run(&workspace(args.root)?, &show),
             Command::Record(record) => record::run(&workspace(args.root)?, &record, args.quiet),
-            Command::New(new) => new::run(&workspace_or_here(args.root)?, &new),
+            Command::New(new) => init::run_new(&workspace_or_here(args.root)?, &new),
             Command::Import(import) => import::run(&workspace_or_here(args.root)?, &import),
             Command::Replay(replay) => {
                 let given = found.subcommand_matches("replay");
@@ -181,8 +177,8 @@ fn main() -> ExitCode {
             Command::Versions(versions) => {
                 versions::run(&workspace(args.root)?, &versions, args.quiet)
             }
-            Command::Schema(schema::Args {}) => schema::run(&workspace(args.root)?),
-            Command::Conform(conform) => conform::run(&conform, args.quiet),
+            Command::Schema(schema::SchemaArgs {}) => schema::run_schema(&workspace(args.root)?),
+            Command::Conform(conform) => schema::run_conform(&conform, args.quiet),
             Command::Cache(cache) => cache::run(&cache, args.quiet),
             Command::Scan(scan) => scan::run(&scan, args.quiet),
             Command::Subject(subject) => subject::run(&workspace(args.root)?, &subject, args.quiet),

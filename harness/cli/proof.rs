@@ -16,11 +16,10 @@ use clitape_runner::suite::{
 };
 
 use crate::exit::ExitStatus;
-use crate::input::{WorkLimits, named};
+use crate::input::{Names, SelectionArgs, WorkLimits, named};
 use crate::outputs::{complain, exit, make_folder, write_file, write_files};
 use crate::progress::ProgressLine;
 use crate::record::host_paths;
-use crate::selection::{Names, SelectionArgs};
 use crate::signals::stop_on_signals;
 use crate::terminal;
 

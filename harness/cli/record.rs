@@ -1,33 +1,37 @@
 //! `clitape record`: runs the real CLI and writes cassettes.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use clitape_gateway::ByteSize;
 use clitape_process::host::HostPaths;
-use clitape_process::{ConfineBy, Swept, remove_stale};
-use clitape_recording::cassette::{Confinement, Take};
+use clitape_process::{ConfineBy, InstallLimits, Swept, remove_stale};
+use clitape_recording::cassette::{Cassette, Confinement, Take, Tick, TickKind};
+use clitape_recording::files;
+use clitape_recording::limits::{
+    INSTALL_OUTPUT, INSTALL_TIME, MODEL_LINES, MODEL_REQUEST, OutputLimits, RECORDED_TIME,
+    VERSION_OUTPUT, VERSION_TIME, WORKSPACE_BYTES, WORKSPACE_FILES,
+};
 use clitape_recording::scenario::{Scenario, Workspace};
+use clitape_recording::secrets::redact;
 use clitape_recording::text::plural;
-use clitape_runner::record::{Claude, ClaudeChoice, RecordError, RecordSettings, record, resolve};
+use clitape_runner::check::first_difference;
+use clitape_runner::record::{
+    Claude, ClaudeChoice, RecordError, RecordSettings, ResolveSettings, WorkspaceLimits, record,
+    resolve,
+};
 use clitape_runner::suite::select::{Selected, Selection};
 
 use crate::confirm::{Confirmation, confirm_scenario};
-use crate::exit::ExitStatus;
+use crate::exit::{ExitStatus, classify};
+use crate::input::{Names, SelectionArgs};
 use crate::progress::ProgressLine;
 use crate::scan::{Guarded, Secrets};
-use crate::selection::{Names, SelectionArgs};
 use crate::signals::stop_on_signals;
 use crate::terminal;
-use failures::Failures;
-
-mod check;
-mod failures;
-mod limits;
-mod loss;
-
-pub(crate) use limits::RecordLimits;
-pub(crate) use loss::loss;
 
 /// The help text about what a recording can do on the machine.
 const HELP: &str = "\
@@ -166,7 +170,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         let place = format!("{} {}", scenario.name, claude.version);
         progress.step(&format!("recording {place} ({number} of {of})"));
         let recorded = match args.check {
-            true => check::check(workspace, scenario, claude, take),
+            true => check_again(workspace, scenario, claude, take),
             false => {
                 take(scenario, claude).and_then(|mut taken| write(workspace, &mut taken, args))
             }
@@ -322,4 +326,291 @@ pub(crate) fn cache() -> anyhow::Result<PathBuf> {
         .or_else(|| Some(set("HOME")?.join(".cache")))
         .map(|dir| dir.join("clitape"))
         .context("there is no folder for installed CLIs and builds; set HOME or XDG_CACHE_HOME")
+}
+
+/// The recordings that failed, and the number of those that were made.
+#[derive(Default)]
+struct Failures {
+    /// The recordings that failed, each with the error.
+    failed: Vec<(String, anyhow::Error)>,
+    /// The recordings with a finding, such as a secret, which was printed already.
+    found: Vec<String>,
+    successes: usize,
+}
+
+impl Failures {
+    /// Counts a recording that was made.
+    fn succeeded(&mut self) {
+        self.successes += 1;
+    }
+
+    /// Counts a recording with a finding.
+    fn found(&mut self, what: &str) {
+        self.found.push(what.to_owned());
+    }
+
+    /// Adds a failure, so that the next recording is made.
+    ///
+    /// # Errors
+    ///
+    /// The error itself if the user has asked to stop; the earlier failures are then listed.
+    fn add(&mut self, what: &str, error: anyhow::Error) -> anyhow::Result<()> {
+        let reason = error.chain().find_map(|cause| cause.downcast_ref::<RecordError>());
+        if let Some(RecordError::Stopped | RecordError::Declined { .. }) = reason {
+            self.list();
+            return Err(error);
+        }
+        self.failed.push((what.to_owned(), error));
+        Ok(())
+    }
+
+    /// Lists the failures with their reasons; returns the exit code of the first one.
+    ///
+    /// # Errors
+    ///
+    /// The failure itself if it was the only recording.
+    fn tell(mut self) -> anyhow::Result<Option<ExitStatus>> {
+        if self.successes + self.found.len() == 0 && self.failed.len() == 1 {
+            return Err(self.failed.remove(0).1);
+        }
+        self.list();
+        Ok(self.failed.first().map(|(_, error)| classify(error)))
+    }
+
+    fn list(&self) {
+        let all = self.failed.len() + self.found.len() + self.successes;
+        if all > 1 && !self.found.is_empty() {
+            let (count, names) = (self.found.len(), self.found.join(", "));
+            terminal::note(format_args!(
+                "{count} of {} with findings: {names}",
+                plural(all, "recording")
+            ));
+        }
+        if self.failed.is_empty() {
+            return;
+        }
+        let line = |(what, error): &(String, anyhow::Error)| {
+            let reason = format!("{error:#}").replace('\n', "\n    ");
+            format!("\n  {what}: {reason}")
+        };
+        let lines: String = self.failed.iter().map(line).collect();
+        let failed = self.failed.len();
+        terminal::error(format_args!("{failed} of {} failed:{lines}", plural(all, "recording")));
+    }
+}
+
+/// Compares a new recording with the cassette or, if there is none, with a second recording.
+fn check_again(
+    workspace: &Workspace,
+    scenario: &Scenario,
+    claude: &Claude,
+    take: impl Fn(&Scenario, &Claude) -> anyhow::Result<Take>,
+) -> anyhow::Result<(ExitStatus, String)> {
+    let mut again = take(scenario, claude)?;
+    let dir = workspace.cassette(&scenario.name, &claude.version);
+    let mut note = String::new();
+    let (before, against) = if files::is_there(&dir) {
+        let cassette = Cassette::find(workspace, &scenario.name, &claude.version)?;
+        note = other_program(&cassette, claude).unwrap_or_default();
+        if !cassette.manifest.redacted.is_empty() {
+            redact(&mut again)?;
+        }
+        (Take::from(cassette), workspace.shown(&dir))
+    } else {
+        (take(scenario, claude)?, "a second recording".to_owned())
+    };
+    let (before, again) = (RecordingParts::of(&before), RecordingParts::of(&again));
+    let place = format!("{} {}", scenario.name, claude.version);
+    if let Some(what) = difference(&before, &again) {
+        return Ok((
+            ExitStatus::Findings,
+            format!("{place}: differs from {against}: {what}{note}"),
+        ));
+    }
+    let bytes = plural(again.bytes(), "byte");
+    Ok((ExitStatus::Ok, format!("{place}: identical to {against}, {bytes}{note}")))
+}
+
+/// Describes the first difference between two recordings in a sentence; `None` if they are equal.
+fn difference(
+    RecordingParts(before): &RecordingParts<'_>,
+    RecordingParts(again): &RecordingParts<'_>,
+) -> Option<String> {
+    for (before, again) in before.iter().zip(again) {
+        // A cassette without offsets is older than that part of the format.
+        let is_old = before.kind == PartKind::Offsets && before.bytes.is_empty();
+        if let Some(sentence) = first_difference(&before.bytes, &again.bytes).filter(|_| !is_old) {
+            return Some(format!("{}{sentence}", before.name));
+        }
+    }
+    let runs = |parts: &[RecordingPart<'_>]| {
+        parts.iter().filter(|part| part.kind == PartKind::Stdout).count()
+    };
+    let (before, again) = (runs(before), runs(again));
+    (before != again).then(|| format!("{} where there were {before}", plural(again, "run")))
+}
+
+/// Returns a note if the cassette was made by another program of the same version.
+fn other_program(cassette: &Cassette, claude: &Claude) -> Option<String> {
+    let before = cassette.manifest.cli.sha256.as_ref().filter(|hash| **hash != claude.sha256)?;
+    let now = &claude.sha256;
+    Some(format!(
+        "\n  note: recorded by another program of this version, sha256 {before}; this is {now}"
+    ))
+}
+
+/// A part of a recording that is the same each time.
+struct RecordingPart<'t> {
+    kind: PartKind,
+    /// The start of the sentence about a difference in it.
+    name: String,
+    bytes: Cow<'t, [u8]>,
+}
+
+/// The kinds of parts that are compared.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PartKind {
+    /// The stdout of a run.
+    Stdout,
+    /// The lines written to stdin.
+    Stdin,
+    /// The bytes of stdout before each line of stdin.
+    Offsets,
+}
+
+/// The parts of a recording that are compared.
+struct RecordingParts<'t>(Vec<RecordingPart<'t>>);
+
+impl<'t> RecordingParts<'t> {
+    /// Returns the parts of a recording in memory.
+    fn of(take: &'t Take) -> Self {
+        let part = |kind, name: &str, bytes| RecordingPart { kind, name: name.to_owned(), bytes };
+        let mut all = vec![
+            part(PartKind::Stdout, "", Cow::from(&take.stdout)),
+            part(PartKind::Stdin, "stdin.jsonl, ", Cow::from(&take.stdin)),
+            part(PartKind::Offsets, "offsets of stdin.jsonl, ", Cow::from(offsets(&take.timeline))),
+        ];
+        for (number, run) in (2..).zip(&take.further) {
+            all.push(part(PartKind::Stdout, &format!("run {number}, "), Cow::from(&run.stdout)));
+        }
+        Self(all)
+    }
+
+    /// Returns the number of bytes of stdout, over all runs.
+    fn bytes(&self) -> usize {
+        let stdout = self.0.iter().filter(|part| part.kind == PartKind::Stdout);
+        stdout.map(|part| part.bytes.len()).sum()
+    }
+}
+
+/// Returns the offset of each line of stdin, one on each line.
+fn offsets(timeline: &[Tick]) -> Vec<u8> {
+    let lines = timeline.iter().filter_map(|tick| match tick.kind {
+        TickKind::In { line, offset: Some(offset) } => {
+            Some(format!("line {line} after {offset} bytes of stdout\n"))
+        }
+        _ => None,
+    });
+    lines.collect::<String>().into_bytes()
+}
+
+/// Describes what the stored cassette has and `take` lacks; `None` without a cassette, or if the bytes are the same.
+pub(crate) fn loss(workspace: &Workspace, take: &Take) -> Option<String> {
+    let (name, version) = (&take.manifest.scenario, &take.manifest.cli.version);
+    let dir = workspace.cassette(name, version);
+    if !files::is_there(&dir) {
+        return None;
+    }
+    let shown = workspace.shown(&dir);
+    let there = match Cassette::find(workspace, name, version) {
+        Ok(cassette) => Take::from(cassette),
+        Err(error) => {
+            return Some(format!("{shown} is there already, but it can't be read ({error})"));
+        }
+    };
+    if there.manifest.origin != take.manifest.origin {
+        return Some(format!("{shown} is there already, and was made in another way"));
+    }
+    let what = difference(&RecordingParts::of(&there), &RecordingParts::of(take))?;
+    Some(format!("{shown} is there already, and this one differs: {what}"))
+}
+
+/// The limits on a scenario and the CLI.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Limits")]
+pub(crate) struct RecordLimits {
+    /// Bytes that the CLI may print on stdout, and as many on stderr
+    #[arg(long, value_name = "SIZE", default_value_t = OutputLimits::RECORDED.bytes)]
+    max_output: ByteSize,
+    /// Bytes that a line of the CLI may have
+    #[arg(long, value_name = "SIZE", default_value_t = OutputLimits::RECORDED.line)]
+    max_line: ByteSize,
+    /// Lines that the CLI may print, and reads in which they may come
+    #[arg(long, value_name = "N", default_value_t = OutputLimits::RECORDED.lines,
+        value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    max_lines: u64,
+    /// Seconds that a run of the CLI may take, whatever `record.timeout_s` of the scenario allows
+    #[arg(long, value_name = "S", default_value_t = RECORDED_TIME.as_secs(),
+        value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    max_time: u64,
+    /// Size that the files of a workspace may have together
+    #[arg(long, value_name = "SIZE", default_value_t = WORKSPACE_BYTES)]
+    max_workspace: ByteSize,
+    /// Files, folders and links that a workspace may have
+    #[arg(long, value_name = "N", default_value_t = WORKSPACE_FILES)]
+    max_workspace_files: usize,
+    /// Lines that all `{{lines:N}}` of a model.toml may ask for
+    #[arg(long, value_name = "N", default_value_t = MODEL_LINES)]
+    max_model_lines: usize,
+    /// Bytes that a request of the CLI to the scripted model may have
+    #[arg(long, value_name = "SIZE", default_value_t = MODEL_REQUEST)]
+    max_request: ByteSize,
+    /// Seconds that `claude --version` may take
+    #[arg(long, value_name = "S", default_value_t = VERSION_TIME.as_secs(),
+        value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    version_timeout: u64,
+    /// Bytes that `claude --version` may print on stdout, and as many on stderr
+    #[arg(long, value_name = "SIZE", default_value_t = VERSION_OUTPUT)]
+    max_version_output: ByteSize,
+    /// Seconds that npm may take to install a CLI
+    #[arg(long, value_name = "S", default_value_t = INSTALL_TIME.as_secs(),
+        value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    install_timeout: u64,
+    /// Bytes that npm may print on stdout, and as many on stderr
+    #[arg(long, value_name = "SIZE", default_value_t = INSTALL_OUTPUT)]
+    max_install_output: ByteSize,
+}
+
+impl RecordLimits {
+    /// Returns the settings of a recording.
+    pub(crate) fn record(&self, confine: Option<ConfineBy>) -> RecordSettings {
+        RecordSettings {
+            output: OutputLimits {
+                bytes: self.max_output,
+                line: self.max_line,
+                lines: self.max_lines,
+            },
+            time: Duration::from_secs(self.max_time),
+            workspace: WorkspaceLimits {
+                bytes: self.max_workspace,
+                files: self.max_workspace_files,
+            },
+            model_lines: self.max_model_lines,
+            request: self.max_request,
+            confine,
+        }
+    }
+
+    /// Returns the settings of the search for the CLI.
+    pub(crate) fn resolve(&self, confine: Option<ConfineBy>) -> ResolveSettings {
+        ResolveSettings {
+            version_time: Duration::from_secs(self.version_timeout),
+            version_output: self.max_version_output,
+            install: InstallLimits {
+                time: Duration::from_secs(self.install_timeout),
+                output: self.max_install_output,
+            },
+            confine,
+        }
+    }
 }

@@ -1,27 +1,25 @@
 //! `clitape replay`: replays a cassette or a capture and prints its trace.
 
-use std::io::BufReader;
+use std::fs::File;
+use std::io::{self, BufReader};
 use std::ops::{ControlFlow, RangeInclusive};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use clitape_recording::cassette::Cassette;
-use clitape_recording::scenario::Workspace;
+use clitape_recording::cassette::{Cassette, Tick, line_by_line};
+use clitape_recording::scenario::{ChannelSpec, RunSpec, Scenario, Workspace};
 use clitape_recording::trace::{Entry, Lane};
-use clitape_runner::replay::{Capture, PlanArg, Replay, ReplayRequest, replay, replay_streamed};
-use clitape_runner::report::footer;
+use clitape_recording::{files, limits};
+use clitape_runner::replay::{
+    Capture, PlanArg, Replay, ReplayRequest, StdinLine, replay, replay_streamed, stdin_lines,
+};
+use clitape_runner::report::{TerminalChat, footer, write_entry};
 
 use crate::exit::ExitStatus;
 use crate::input::{STANDARD, is_standard, named};
 use crate::live;
-use crate::terminal;
-use given::{CaptureFile, Given, GivenRecording, WholeInput, load};
-use of_scenario::of_scenario;
-use shown::{EntryForm, EntryPrinter};
-
-mod given;
-mod of_scenario;
-mod shown;
+use crate::terminal::{self, Terminal};
 
 /// Replays a cassette or a capture and prints its trace
 ///
@@ -220,4 +218,205 @@ fn speed(word: &str) -> Result<f64, String> {
         let (slowest, fastest) = (SPEEDS.start(), SPEEDS.end());
         format!("write a number from {slowest} to {fastest}; 2 is twice as fast as the recording")
     })
+}
+
+/// The input that the command line names.
+enum Given {
+    /// A recording.
+    Recording(Box<GivenRecording>),
+    /// A file of stream-json lines, or standard input.
+    Capture(CaptureFile),
+}
+
+/// A cassette, with the scenario that is played; `None` if the cassette is named by its folder.
+struct GivenRecording {
+    cassette: Cassette,
+    scenario: Option<Scenario>,
+}
+
+/// A plain capture.
+struct CaptureFile {
+    path: PathBuf,
+    given: PathBuf,
+}
+
+/// The two sides of a process and its times, for a replay that has a plan.
+struct WholeInput {
+    stdout: Vec<u8>,
+    stdin: Vec<StdinLine>,
+    timeline: Vec<Tick>,
+}
+
+impl WholeInput {
+    /// Copies both sides and the times of a cassette.
+    fn of_cassette(cassette: &Cassette) -> Self {
+        let (stdout, timeline) = (cassette.stdout.clone(), cassette.timeline.clone());
+        let stdin = stdin_lines(&cassette.stdin, &timeline);
+        Self { stdout, stdin, timeline }
+    }
+}
+
+impl CaptureFile {
+    /// Opens the file, to be read piece by piece.
+    fn open(&self) -> anyhow::Result<File> {
+        files::open_named(&self.path).with_context(|| self.refused())
+    }
+
+    /// Reads the file to its end. In its timeline, each line comes on its own.
+    fn read(&self) -> anyhow::Result<WholeInput> {
+        let stdout = files::read_named(&self.path).with_context(|| self.refused())?;
+        limits::check_input(&self.path, &stdout)?;
+        let timeline = line_by_line(&stdout);
+        Ok(WholeInput { stdout, stdin: Vec::new(), timeline })
+    }
+
+    /// Returns the message for a failure in the middle of reading.
+    fn unread(&self) -> String {
+        format!("can't read {}", self.path.display())
+    }
+
+    fn refused(&self) -> String {
+        format!("{}: neither a cassette nor a file of stream-json lines", self.given.display())
+    }
+}
+
+/// Finds the input that the command line names, and reads a cassette.
+fn load(workspace: &Workspace, given: &Path) -> anyhow::Result<Given> {
+    // The command of a finding names the cassette from the workspace's root, and may be pasted in any folder.
+    let from_root = workspace.root().join(given);
+    let recording = workspace.cassettes().join(given);
+    let (path, scenario) = if is_standard(given) {
+        (named(given), None)
+    } else if given.exists() {
+        (given, None)
+    } else if from_root.exists() {
+        (&*from_root, None)
+    } else if recording.exists() {
+        (&*recording, scenario_of(workspace, given))
+    } else {
+        (given, None)
+    };
+    if !path.is_dir() {
+        return Ok(Given::Capture(CaptureFile { path: path.to_owned(), given: given.to_owned() }));
+    }
+    // A folder that has a recording and lacks its manifest is a damaged cassette.
+    if !path.join("cassette.toml").exists() && !path.join("stdout.jsonl").exists() {
+        bail!("{} has no cassette.toml; {}", path.display(), inside(path)?);
+    }
+    let cassette = Cassette::load(path)?;
+    Ok(Given::Recording(Box::new(GivenRecording { cassette, scenario })))
+}
+
+/// Loads the scenario of SCENARIO/VERSION. An unreadable scenario counts as `None`, and the recording is replayed
+/// without it.
+fn scenario_of(workspace: &Workspace, given: &Path) -> Option<Scenario> {
+    let name = given.parent().filter(|name| name.components().count() == 1)?;
+    workspace.scenario_of(&name.to_str()?.parse().ok()?).ok()
+}
+
+/// Returns a hint with the cassettes in a folder, for a user who named the folder above them.
+fn inside(dir: &Path) -> anyhow::Result<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(dir)? {
+        let path = entry?.path();
+        if path.join("cassette.toml").exists() {
+            found.push(path.display().to_string());
+        }
+    }
+    found.sort();
+    Ok(match found.as_slice() {
+        [] => "name a cassette's folder, such as cassettes/plain-text/2.1.329".to_owned(),
+        found => format!("name one of {}", found.join(", ")),
+    })
+}
+
+/// Returns the request with the scenario's run, chat, client and faults, except for options that `is_given` finds on
+/// the command line. The times stay those of the request.
+fn of_scenario(
+    request: &ReplayRequest,
+    scenario: &Scenario,
+    is_given: impl Fn(&str) -> bool,
+) -> ReplayRequest {
+    fn pick<T>(is_given: bool, given: T, scenario: T) -> T {
+        if is_given { given } else { scenario }
+    }
+    let mut asked = request.clone();
+    let (given, own) = (request.run, scenario.run);
+    asked.run = RunSpec {
+        silent: pick(is_given("silent"), given.silent, own.silent),
+        delivery: pick(is_given("delivery"), given.delivery, own.delivery),
+        limit_s: pick(is_given("limit_s"), given.limit_s, own.limit_s),
+        resume: pick(is_given("resume"), given.resume, own.resume),
+        stuck_callback: pick(is_given("stuck_callback"), given.stuck_callback, own.stuck_callback),
+        stream_break: pick(is_given("stream_break"), given.stream_break, own.stream_break),
+        pace_ms: own.pace_ms,
+    };
+    let chat = scenario.first_chat();
+    asked.chat.mode = pick(is_given("mode"), asked.chat.mode, chat.mode);
+    asked.chat.reasoning = pick(is_given("reasoning"), asked.chat.reasoning, chat.reasoning);
+    asked.chat.profile = pick(is_given("profile"), asked.chat.profile, chat.profile);
+    let shows_terminal =
+        |channel: &ChannelSpec| matches!(channel, ChannelSpec::Acp { terminal: true });
+    let terminal = scenario.channels.iter().any(shows_terminal);
+    asked.acp.terminal = pick(is_given("terminal"), asked.acp.terminal, terminal);
+    // A plan has its own faults.
+    if !is_given("faults") && request.plan.is_none() {
+        asked.faults.clone_from(&scenario.chat.faults);
+    }
+    asked
+}
+
+/// The form in which an entry is shown.
+enum EntryForm {
+    /// As a line of JSON.
+    Json,
+    /// As a line for people.
+    Line,
+    /// As the chat after this entry.
+    Chat(Box<TerminalChat>),
+}
+
+/// Shows the entries of some lanes.
+struct EntryPrinter {
+    out: Terminal,
+    form: EntryForm,
+    lanes: Vec<Lane>,
+    /// The speed relative to the recording; `None` shows all entries at once.
+    speed: Option<f64>,
+    /// The time of the previous entry in ms.
+    now: u64,
+}
+
+impl EntryPrinter {
+    fn new(form: EntryForm, lanes: &[Lane], speed: Option<f64>) -> Self {
+        Self { out: terminal::stdout(), form, lanes: lanes.to_vec(), speed, now: 0 }
+    }
+
+    /// Shows an entry, when its time has come. Breaks once the reader of stdout is gone.
+    fn show(&mut self, entry: &Entry) -> io::Result<ControlFlow<()>> {
+        if terminal::reader_is_gone() {
+            return Ok(ControlFlow::Break(()));
+        }
+        if !self.lanes.contains(&entry.lane) {
+            return Ok(ControlFlow::Continue(()));
+        }
+        if let Some(speed) = self.speed {
+            std::thread::sleep(Duration::from_millis(entry.at - self.now).div_f64(speed));
+            self.now = entry.at;
+        }
+        let out = &mut self.out;
+        match &mut self.form {
+            EntryForm::Json => out.json(&entry.to_line())?,
+            EntryForm::Line => write_entry(out.styled(), entry)?,
+            EntryForm::Chat(chat) => {
+                if chat.apply(entry) {
+                    chat.draw(out.styled(), entry.at)?;
+                }
+            }
+        }
+        if self.speed.is_some() {
+            out.flush()?;
+        }
+        Ok(ControlFlow::Continue(()))
+    }
 }

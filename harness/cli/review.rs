@@ -1,28 +1,24 @@
 //! `clitape review`: lists the goldens that wait for a review, and settles them one by one or all at once.
 
-use std::io;
+use std::fmt;
+use std::io::{self, BufRead as _, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use clitape_judge::Golden;
+use clitape_judge::{Golden, GoldenChange, body};
 use clitape_recording::files;
 use clitape_recording::limits::ReplayLimits;
-use clitape_recording::scenario::Workspace;
-use clitape_recording::text::plain;
+use clitape_recording::scenario::{ChatProfile, Scenario, Workspace};
+use clitape_recording::text::{plain, plural};
 use clitape_runner::check::ScenarioChecks;
-use clitape_runner::report::{review_page, write_change, write_diff};
+use clitape_runner::report::{ReviewedGolden, review_page, write_change, write_diff};
+use nix::sys::termios::{LocalFlags, SetArg, tcgetattr, tcsetattr};
 use serde_json::json;
 
 use crate::exit::ExitStatus;
 use crate::input::WorkLimits;
 use crate::outputs::write_file;
 use crate::terminal::{self, Terminal};
-
-mod answer;
-mod item;
-
-use answer::{ReviewAnswer, ask};
-use item::{GoldenState, ReviewItem, text};
 
 /// Settles the goldens that `clitape test --update` proposed
 #[derive(clap::Args)]
@@ -293,4 +289,279 @@ fn settle(choice: ReviewChoice, item: &ReviewItem, reason: Option<&str>) -> io::
 fn explained(golden: &str, reason: &str) -> String {
     let line = format!("---\ndescription: {}\n", json!(plain(reason)));
     golden.replacen("---\n", &line, 1)
+}
+
+/// The reason why a golden is in the list.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum GoldenState {
+    New,
+    Changed,
+    Orphan,
+    Repeated,
+    Missing,
+    Unseen,
+}
+
+impl GoldenState {
+    /// Returns whether a golden is proposed, so that it can be settled.
+    fn waits(self) -> bool {
+        matches!(self, Self::New | Self::Changed)
+    }
+}
+
+impl fmt::Display for GoldenState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::New => "new",
+            Self::Changed => "changed",
+            Self::Orphan => "orphan",
+            Self::Repeated => "repeated",
+            Self::Missing => "missing",
+            Self::Unseen => "unseen",
+        })
+    }
+}
+
+/// A golden in the list.
+struct ReviewItem {
+    /// The scenario and the view, such as `plain-text/bus`, with the version where it has one.
+    id: String,
+    golden: PathBuf,
+    state: GoldenState,
+    /// The golden that a proposal is compared with: the one of the same name; for a new one with a version, the golden
+    /// that was valid for the version so far; for a variant, the usual one.
+    old: Option<PathBuf>,
+    /// The profile of the chat, if the golden shows one.
+    profile: ChatProfile,
+}
+
+impl ReviewItem {
+    #[allow(clippy::expect_used, reason = "the state is impossible")]
+    fn new(scenario: &Scenario, golden: PathBuf, state: GoldenState) -> anyhow::Result<Self> {
+        let view = golden.file_stem().expect("a golden has a name").to_string_lossy();
+        let folder = golden.parent().and_then(Path::file_name).expect("a golden has a folder");
+        // The goldens of a subject are in a folder with its name.
+        let id = match folder.to_string_lossy() {
+            folder if folder == "golden" => format!("{}/{view}", scenario.name),
+            subject => format!("{}/{subject}/{view}", scenario.name),
+        };
+        let old = match state {
+            GoldenState::New => Golden::before(scenario, &golden)?,
+            _ => Some(golden.clone()),
+        };
+        let profile = Golden::profile(scenario, &golden);
+        Ok(Self { id, golden, state, old, profile })
+    }
+
+    fn proposed(&self) -> PathBuf {
+        let mut path = self.golden.clone().into_os_string();
+        path.push(".new");
+        path.into()
+    }
+
+    /// Returns whether the filter is the id, or a part of the id or path.
+    fn is_meant(&self, filter: &str, workspace: &Workspace) -> bool {
+        self.id.contains(filter) || workspace.shown(&self.golden).contains(filter)
+    }
+
+    /// Returns the reason why the golden is in the list, in one sentence.
+    fn sentence(&self) -> anyhow::Result<String> {
+        Ok(match self.state {
+            GoldenState::Orphan => "nothing is compared with it; remove it".to_owned(),
+            GoldenState::Repeated => {
+                "it says the same as the golden before it, which holds for its version too; remove it"
+                    .to_owned()
+            }
+            GoldenState::Missing => {
+                "the variant has no golden; `clitape test --update` proposes it".to_owned()
+            }
+            GoldenState::Unseen => {
+                "no replay gives this variant; remove it, or replay more `plans` \
+                              under [sweep]"
+                    .to_owned()
+            }
+            GoldenState::New | GoldenState::Changed => self.sentence_of(&self.change()?)?,
+        })
+    }
+
+    /// Returns the sentence of a proposal with this change.
+    fn sentence_of(&self, change: &GoldenChange) -> anyhow::Result<String> {
+        let first = change.sentence.as_deref().unwrap_or("the texts are equal");
+        if self.state != GoldenState::New {
+            return Ok(first.to_owned());
+        }
+        let entries = plural(text(&self.proposed())?.lines().count(), "entry");
+        Ok(match &self.old {
+            None => format!("a new golden of {entries}"),
+            Some(old) => {
+                let name = old.file_name().unwrap_or_default().to_string_lossy();
+                format!("a new golden of {entries}; compared with {name}: {first}")
+            }
+        })
+    }
+
+    /// Returns the change from the golden that was valid so far to the proposal.
+    fn change(&self) -> anyhow::Result<GoldenChange> {
+        let old = self.old.as_deref().map(text).transpose()?.unwrap_or_default();
+        Ok(GoldenChange::between(&old, &text(&self.proposed())?, self.profile))
+    }
+
+    /// Returns the proposal for a page.
+    fn reviewed(&self, workspace: &Workspace) -> anyhow::Result<ReviewedGolden> {
+        let change = self.change()?;
+        Ok(ReviewedGolden {
+            id: self.id.clone(),
+            state: self.state.to_string(),
+            path: workspace.shown(&self.golden),
+            sentence: self.sentence_of(&change)?,
+            change,
+        })
+    }
+}
+
+/// Reads a golden and returns its text below the header.
+fn text(path: &Path) -> anyhow::Result<String> {
+    let file = files::read_text(path)?;
+    Ok(body(&file).unwrap_or(&file).to_owned())
+}
+
+/// The lines that `?` shows.
+const HELP: [&str; 8] = [
+    "a  accept it",
+    "r  reject it",
+    "s  skip it: it waits for the next review",
+    "A  accept it and all that follow",
+    "q  quit: the rest waits for the next review",
+    "o  show the old golden",
+    "n  show the new golden",
+    "d  show the diff of their entries",
+];
+/// The first byte of the sequence that a key without a character sends.
+const ESCAPE: u8 = 0x1b;
+/// Ctrl-C and Ctrl-D.
+const ENDS: [u8; 2] = [3, 4];
+
+/// The answer of a person about a golden.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ReviewAnswer {
+    Accept,
+    Reject,
+    Skip,
+    AcceptAll,
+    Quit,
+    Old,
+    New,
+    Diff,
+}
+
+impl ReviewAnswer {
+    /// Returns the answer that a key or a word means.
+    fn read(word: &str) -> Option<Self> {
+        Some(match word {
+            "a" | "accept" => Self::Accept,
+            "r" | "reject" => Self::Reject,
+            "s" | "skip" => Self::Skip,
+            "A" => Self::AcceptAll,
+            "q" | "quit" => Self::Quit,
+            "o" | "old" => Self::Old,
+            "n" | "new" => Self::New,
+            "d" | "diff" => Self::Diff,
+            _ => return None,
+        })
+    }
+}
+
+/// Asks until there is an answer. An empty line skips the golden, as does the end of the input.
+fn ask(out: &mut Terminal) -> anyhow::Result<ReviewAnswer> {
+    loop {
+        out.ask(
+            "  [a]ccept, [r]eject, [s]kip, [A]ccept all, [q]uit, ? for help, or show [o]ld, [n]ew, [d]iff? ",
+        )?;
+        let (word, empty) = match io::stdin().is_terminal() {
+            true => {
+                let word = key()?;
+                out.line(word.as_deref().unwrap_or_default())?;
+                (word, None)
+            }
+            false => {
+                let mut line = String::new();
+                let ended = io::stdin().lock().read_line(&mut line)? == 0;
+                if ended {
+                    out.line("")?;
+                }
+                ((!ended).then(|| line.trim().to_owned()), Some(ReviewAnswer::Skip))
+            }
+        };
+        // A closed terminal ends the review; a list of answers that is too short skips the rest.
+        let Some(word) = word else { return Ok(empty.unwrap_or(ReviewAnswer::Quit)) };
+        if let Some(answer) = ReviewAnswer::read(&word).or(empty.filter(|_| word.is_empty())) {
+            return Ok(answer);
+        }
+        if word == "?" {
+            for line in HELP {
+                out.line(format_args!("    {line}"))?;
+            }
+        }
+    }
+}
+
+/// Waits for one key on the terminal of stdin; `None` for Ctrl-C, Ctrl-D, and the end of the terminal. The settings of
+/// the terminal are restored on return.
+fn key() -> anyhow::Result<Option<String>> {
+    let stdin = io::stdin();
+    let before = tcgetattr(&stdin)?;
+    let mut single = before.clone();
+    single.local_flags.remove(LocalFlags::ICANON | LocalFlags::ECHO | LocalFlags::ISIG);
+    tcsetattr(&stdin, SetArg::TCSADRAIN, &single)?;
+    let key = pressed(&mut stdin.lock());
+    tcsetattr(&stdin, SetArg::TCSADRAIN, &before)?;
+    Ok(key?)
+}
+
+/// Takes one key from the typed bytes. The sequence of an arrow or a function key is taken whole, because its letters
+/// would count as answers.
+fn pressed(typed: &mut impl io::BufRead) -> io::Result<Option<String>> {
+    let bytes = typed.fill_buf()?;
+    let (used, key) = match bytes.first().copied() {
+        None => (0, None),
+        Some(ESCAPE) => (sequence(bytes), Some(String::new())),
+        Some(byte) if ENDS.contains(&byte) => (1, None),
+        Some(byte) if byte.is_ascii_graphic() => (1, Some(char::from(byte).to_string())),
+        Some(_) => (1, Some(String::new())),
+    };
+    typed.consume(used);
+    Ok(key)
+}
+
+/// Returns the length of the sequence at the start: `ESC [ … letter`, `ESC O letter`, or the escape key alone.
+fn sequence(bytes: &[u8]) -> usize {
+    let end = match bytes.get(1) {
+        Some(b'[') => bytes.iter().skip(2).position(|byte| (0x40..=0x7e).contains(byte)),
+        Some(b'O') => Some(0),
+        _ => return 1,
+    };
+    end.map_or(bytes.len(), |end| (3 + end).min(bytes.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(typed: &[u8], expect: &[Option<&str>]) {
+        let mut rest = typed;
+        for key in expect {
+            assert_eq!(pressed(&mut rest).unwrap().as_deref(), *key, "{typed:?}");
+        }
+        assert!(rest.is_empty(), "{rest:?} is left");
+    }
+
+    #[test]
+    fn a_key_is_one_answer_and_an_arrow_is_none() {
+        check(b"aA?", &[Some("a"), Some("A"), Some("?"), None]);
+        check(b"\x1b[Aq", &[Some(""), Some("q"), None]);
+        check(b"r\x1bOA\x1b[1;5A", &[Some("r"), Some(""), Some(""), None]);
+        check(b"\x1ba\x1b[", &[Some(""), Some("a"), Some(""), None]);
+        check(b"s\x03", &[Some("s"), None]);
+        check(b"\n\xc3", &[Some(""), Some(""), None]);
+    }
 }

@@ -13,10 +13,9 @@ use clitape_runner::suite::{
 };
 
 use crate::exit::ExitStatus;
-use crate::input::{JobsArg, WorkLimits, duration, is_standard};
+use crate::input::{JobsArg, Names, SelectionArgs, WorkLimits, duration, is_standard};
 use crate::outputs::write_file;
 use crate::progress::ProgressLine;
-use crate::selection::{Names, SelectionArgs};
 use crate::terminal;
 
 /// Replays the plans of many seeds, such as for a night, and lists the seeds that fail

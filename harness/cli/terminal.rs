@@ -6,17 +6,13 @@
 //! prints such commands.
 
 use std::fmt::Display;
-use std::io::{self, IsTerminal as _, Write};
+use std::io::{self, ErrorKind, IsTerminal as _, Write};
 use std::panic::{self, PanicHookInfo};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use clitape_recording::text::{TerminalSafe, is_hidden, json, plain};
-
-mod reader;
-
-use reader::UntilGone;
-pub(crate) use reader::reader_is_gone;
 
 /// The style of the word `error:`.
 const RED: Style = AnsiColor::Red.on_default().bold();
@@ -328,6 +324,44 @@ fn character(bytes: &[u8]) -> Option<(char, usize)> {
         }
     };
     valid.chars().next().map(|c| (c, c.len_utf8()))
+}
+
+/// True once the reader of standard output has gone away.
+static IS_GONE: AtomicBool = AtomicBool::new(false);
+
+/// Returns whether the reader of standard output has gone away, so that the output can end.
+pub(crate) fn reader_is_gone() -> bool {
+    IS_GONE.load(Ordering::Relaxed)
+}
+
+/// A writer that passes bytes to standard output until its reader goes away, and drops them from then on.
+struct UntilGone<W>(W);
+
+/// Turns the error of a closed pipe into success.
+fn unless_gone<T>(result: io::Result<T>, instead: T) -> io::Result<T> {
+    match result {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => {
+            IS_GONE.store(true, Ordering::Relaxed);
+            Ok(instead)
+        }
+        result => result,
+    }
+}
+
+impl<W: Write> Write for UntilGone<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match reader_is_gone() {
+            true => Ok(bytes.len()),
+            false => unless_gone(self.0.write(bytes), bytes.len()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match reader_is_gone() {
+            true => Ok(()),
+            false => unless_gone(self.0.flush(), ()),
+        }
+    }
 }
 
 #[cfg(test)]
