@@ -1,7 +1,7 @@
-//! Runs the checks of many scenarios, and gathers the parts of a proof.
+//! Tries many recordings at a [`Subject`], with one stream of events and one result; a report only shows it.
 //!
-//! `clitape test`, the trials of `cargo test`, `clitape proof` and `clitape compare` all use this module; a report only
-//! shows its results.
+//! `clitape test`, `rig`, `proof` and `sweep` are a [`run`] of a subject, which is [`OwnGateway`] without another.
+//! `compare` and `drift` share its events and its pool of threads, and the trials of `cargo test` its checks.
 
 mod case;
 pub mod overview;
