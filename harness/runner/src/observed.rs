@@ -15,7 +15,7 @@ use std::io;
 
 use clitape_recording::cassette::{Cassette, CassetteError, Origin};
 use clitape_recording::facts::{read_record, records};
-use clitape_recording::names::CliVersion;
+use clitape_recording::names::{CliVersion, ScenarioName};
 use clitape_recording::scenario::Workspace;
 use clitape_recording::text::{Keep, truncate};
 use serde::Serialize;
@@ -43,12 +43,8 @@ pub fn observe(workspace: &Workspace) -> Result<Value, ObserveError> {
     for name in workspace.recorded_names()? {
         for version in workspace.recorded(&name)? {
             let cassette = Cassette::find(workspace, &name, &version)?;
-            if cassette.manifest.origin != Origin::Recorded {
-                continue;
-            }
-            for stdout in cassette.outputs() {
-                let typed = records(stdout).filter(|record| record["type"].is_string());
-                typed.for_each(|record| shape.add(&record, &version));
+            if cassette.manifest.origin == Origin::Recorded {
+                shape.add_cassette(&cassette);
             }
         }
     }
@@ -131,45 +127,113 @@ impl Tag {
     }
 }
 
-/// The number of times that something was seen, and the versions.
+/// The source of a record: the scenario for which it was recorded, and the version of the CLI that printed it.
+#[derive(Debug, Clone, Copy)]
+struct Printed<'a> {
+    scenario: &'a ScenarioName,
+    version: &'a CliVersion,
+}
+
+/// The number of times that something was seen, and where.
 #[derive(Debug, Clone, Default)]
-struct Sightings {
-    count: u64,
-    /// The versions, the oldest first.
-    versions: Vec<CliVersion>,
+pub(crate) struct Sightings {
+    pub(crate) count: u64,
+    versions: BTreeSet<CliVersion>,
+    pub(crate) scenarios: BTreeSet<ScenarioName>,
 }
 
 impl Sightings {
-    fn add(&mut self, version: &CliVersion) {
+    fn add(&mut self, of: Printed<'_>) {
         self.count += 1;
-        if !self.versions.contains(version) {
-            self.versions.push(version.clone());
-            self.versions.sort_by(CliVersion::by_number);
-        }
+        insert(&mut self.versions, of.version);
+        insert(&mut self.scenarios, of.scenario);
+    }
+
+    /// Returns the versions, the oldest first.
+    fn versions(&self) -> Vec<&CliVersion> {
+        let mut versions: Vec<_> = self.versions.iter().collect();
+        versions.sort_by(|one, other| one.by_number(other));
+        versions
+    }
+}
+
+/// Inserts a name, with a copy only if it is new.
+fn insert<T: Ord + Clone>(names: &mut BTreeSet<T>, name: &T) {
+    if !names.contains(name) {
+        names.insert(name.clone());
     }
 }
 
 /// The values that were seen at one place.
 #[derive(Debug, Clone, Default)]
-struct Shape {
-    seen: Sightings,
-    types: BTreeSet<JsonType>,
+pub(crate) struct Shape {
+    pub(crate) seen: Sightings,
+    pub(crate) types: BTreeSet<JsonType>,
     /// The first value that is not an array, an object or null.
     example: Option<Value>,
+    /// The beginning of the first value that is not null.
+    pub(crate) excerpt: String,
+    pub(crate) words: Words,
     /// The objects, by their kinds; empty for a field with free values.
-    objects: BTreeMap<Tag, ObjectShape>,
+    pub(crate) objects: BTreeMap<Tag, ObjectShape>,
     /// The items of the arrays.
-    items: Option<Box<Shape>>,
+    pub(crate) items: Option<Box<Shape>>,
     /// The values of an object whose keys are names.
-    values: Option<Box<Shape>>,
+    pub(crate) values: Option<Box<Shape>>,
 }
 
 /// The objects of one kind.
 #[derive(Debug, Clone, Default)]
-struct ObjectShape {
-    seen: Sightings,
+pub(crate) struct ObjectShape {
+    pub(crate) seen: Sightings,
     /// The fields, in the order in which they first came.
-    fields: Vec<(String, Shape)>,
+    pub(crate) fields: Vec<(String, Shape)>,
+    /// The orders in which the keys came.
+    pub(crate) orders: BTreeSet<Vec<String>>,
+    /// The beginning of the first object.
+    pub(crate) excerpt: String,
+}
+
+/// The texts at one place, as far as they may be words of a closed set.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Words {
+    /// The words with the scenarios that have them.
+    seen: BTreeMap<String, BTreeSet<ScenarioName>>,
+    /// True if some text is not a word, or there are too many.
+    is_open: bool,
+}
+
+/// The most words of a closed set; a field with more counts as open.
+const WORDS: usize = 64;
+/// The most characters of a word of a closed set.
+const WORD: usize = 48;
+/// The most columns of the beginning of a value.
+const EXCERPT: usize = 100;
+
+impl Words {
+    /// Adds a text, or marks the set as open.
+    fn add(&mut self, text: &str, scenario: &ScenarioName) {
+        if self.is_open || self.seen.len() > WORDS || !is_word(text) {
+            *self = Self { is_open: true, ..Self::default() };
+            return;
+        }
+        insert(self.seen.entry(text.to_owned()).or_default(), scenario);
+    }
+
+    /// Returns the words of a closed set; `None` for an open one.
+    pub(crate) fn closed(&self) -> Option<&BTreeMap<String, BTreeSet<ScenarioName>>> {
+        (!self.is_open).then_some(&self.seen)
+    }
+}
+
+/// Returns whether a text may be a word of a closed set: it has no space, is short, and does not look like an id that a
+/// machine made.
+fn is_word(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:*()".contains(c);
+    let hex = text.chars().filter(char::is_ascii_hexdigit).count();
+    let digits = text.chars().filter(char::is_ascii_digit).count();
+    let is_made = digits > 6 || (text.len() >= 16 && hex * 10 > text.len() * 9);
+    !text.is_empty() && text.len() <= WORD && text.chars().all(is_plain) && !is_made
 }
 
 /// The way in which the inside of a value is described.
@@ -191,14 +255,31 @@ impl Inside {
 }
 
 impl Shape {
-    /// Adds a record, or another value whose inside is described.
-    fn add(&mut self, value: &Value, version: &CliVersion) {
-        self.add_inside(value, version, Inside::Described);
+    /// Adds the records of all runs of a cassette; a line without a `type` is left out.
+    pub(crate) fn add_cassette(&mut self, cassette: &Cassette) {
+        let of = Printed { scenario: &cassette.manifest.scenario, version: cassette.version() };
+        for stdout in cassette.outputs() {
+            let typed = records(stdout).filter(|record| record["type"].is_string());
+            typed.for_each(|record| self.add(&record, of));
+        }
     }
 
-    fn add_inside(&mut self, value: &Value, version: &CliVersion, inside: Inside) {
-        self.seen.add(version);
+    /// Adds a record, or another value whose inside is described.
+    fn add(&mut self, value: &Value, of: Printed<'_>) {
+        self.add_inside(value, of, Inside::Described);
+    }
+
+    fn add_inside(&mut self, value: &Value, of: Printed<'_>, inside: Inside) {
+        self.seen.add(of);
         self.types.insert(JsonType::of(value));
+        if self.excerpt.is_empty() || self.excerpt == "null" {
+            self.excerpt = beginning(value, EXCERPT);
+        }
+        if let Value::String(text) = value
+            && **text != **of.version
+        {
+            self.words.add(text, of.scenario);
+        }
         match value {
             Value::Null => {}
             Value::Bool(_) | Value::Number(_) | Value::String(_) => {
@@ -207,28 +288,33 @@ impl Shape {
             Value::Array(_) | Value::Object(_) if inside == Inside::Open => {}
             Value::Array(items) => {
                 let shape = self.items.get_or_insert_default();
-                items.iter().for_each(|item| shape.add(item, version));
+                items.iter().for_each(|item| shape.add(item, of));
             }
             Value::Object(object) if inside == Inside::Map => {
                 let shape = self.values.get_or_insert_default();
-                object.values().for_each(|value| shape.add(value, version));
+                object.values().for_each(|value| shape.add(value, of));
             }
             Value::Object(object) => {
-                self.objects.entry(Tag::of(object)).or_default().add(object, version);
+                let shape = self.objects.entry(Tag::of(object)).or_default();
+                shape.add(object, of);
+                if shape.excerpt.is_empty() {
+                    shape.excerpt = beginning(value, EXCERPT);
+                }
             }
         }
     }
 }
 
 impl ObjectShape {
-    fn add(&mut self, object: &Map<String, Value>, version: &CliVersion) {
-        self.seen.add(version);
+    fn add(&mut self, object: &Map<String, Value>, of: Printed<'_>) {
+        self.seen.add(of);
+        self.orders.insert(object.keys().cloned().collect());
         for (key, value) in object {
             let at = self.fields.iter().position(|(name, _)| name == key).unwrap_or_else(|| {
                 self.fields.push((key.clone(), Shape::default()));
                 self.fields.len() - 1
             });
-            self.fields[at].1.add_inside(value, version, Inside::of(key));
+            self.fields[at].1.add_inside(value, of, Inside::of(key));
         }
     }
 }
@@ -246,7 +332,7 @@ fn document(records: &Shape) -> Value {
     let defs = records.objects.iter().map(|(tag, object)| {
         let mut schema = object_schema(object);
         schema.insert("x-seen".to_owned(), json!([object.seen.count, records.seen.count]));
-        schema.insert("x-versions".to_owned(), json!(object.seen.versions));
+        schema.insert("x-versions".to_owned(), json!(object.seen.versions()));
         (name(tag), Value::Object(schema))
     });
     let of_kind = |tag: &Tag| format!("#/$defs/{}", name(tag));
@@ -263,7 +349,7 @@ fn document(records: &Shape) -> Value {
         "title": "The records that claude prints with --output-format stream-json",
         "description": "Made from the recordings by `clitape schema`. A kind or a field that is not here is new, \
             not wrong; `clitape conform` tells both.",
-        "x-versions": records.seen.versions,
+        "x-versions": records.seen.versions(),
         "type": "object",
         "required": ["type"],
         "allOf": cases,
@@ -343,7 +429,7 @@ fn object_schema(object: &ObjectShape) -> Map<String, Value> {
 /// Adds how often something was seen, and its first and last version, where other versions have its parent.
 fn annotate(schema: &mut Map<String, Value>, seen: &Sightings, of: &Sightings) {
     schema.insert("x-seen".to_owned(), json!([seen.count, of.count]));
-    let (own, all) = (&seen.versions, &of.versions);
+    let (own, all) = (seen.versions(), of.versions());
     for (key, end, of_all) in
         [("x-since", own.first(), all.first()), ("x-until", own.last(), all.last())]
     {
@@ -474,7 +560,10 @@ impl<'a> Reader<'a> {
             _ => (true, String::new()),
         };
         if !fits {
-            self.wrong(pointer, format!("is {}, where only {expected} was seen", excerpt(value)));
+            self.wrong(
+                pointer,
+                format!("is {}, where only {expected} was seen", beginning(value, LONGEST)),
+            );
             return;
         }
         match value {
@@ -528,7 +617,7 @@ impl<'a> Reader<'a> {
                 Some(field) => self.value(field, value, &pointer),
                 None => self.tell_new(
                     &pointer,
-                    format!("is a field that was never seen: {}", excerpt(value)),
+                    format!("is a field that was never seen: {}", beginning(value, LONGEST)),
                 ),
             }
         }
@@ -578,9 +667,9 @@ fn escaped(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
-/// Returns the beginning of a value.
-fn excerpt(value: &Value) -> String {
-    truncate(&value.to_string(), LONGEST, Keep::Start).into_owned()
+/// Returns the beginning of a value, of so many columns.
+fn beginning(value: &Value, columns: usize) -> String {
+    truncate(&value.to_string(), columns, Keep::Start).into_owned()
 }
 
 #[cfg(test)]

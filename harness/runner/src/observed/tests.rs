@@ -2,13 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::{Shape, conform};
+use super::{Printed, Shape, conform};
 
 /// Returns the schema of records of these versions.
 fn observed(records: &[(&str, Value)]) -> Value {
     let mut shape = Shape::default();
+    let scenario = &"any".parse().unwrap();
     for (version, record) in records {
-        shape.add(record, &version.parse().unwrap());
+        shape.add(record, Printed { scenario, version: &version.parse().unwrap() });
     }
     super::document(&shape)
 }
