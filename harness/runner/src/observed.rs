@@ -173,7 +173,7 @@ pub(crate) struct Shape {
     example: Option<Value>,
     /// The beginning of the first value that is not null.
     pub(crate) excerpt: String,
-    pub(crate) words: Words,
+    pub(crate) words: SeenWords,
     /// The objects, by their kinds; empty for a field with free values.
     pub(crate) objects: BTreeMap<Tag, ObjectShape>,
     /// The items of the arrays.
@@ -196,7 +196,7 @@ pub(crate) struct ObjectShape {
 
 /// The texts at one place, as far as they may be words of a closed set.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Words {
+pub(crate) struct SeenWords {
     /// The words with the scenarios that have them.
     seen: BTreeMap<String, BTreeSet<ScenarioName>>,
     /// True if some text is not a word, or there are too many.
@@ -210,7 +210,7 @@ const WORD: usize = 48;
 /// The most columns of the beginning of a value.
 const EXCERPT: usize = 100;
 
-impl Words {
+impl SeenWords {
     /// Adds a text, or marks the set as open.
     fn add(&mut self, text: &str, scenario: &ScenarioName) {
         if self.is_open || self.seen.len() > WORDS || !is_word(text) {

@@ -338,10 +338,12 @@ impl RecordFacts {
     }
 
     fn field(&mut self, place: String, parent: &str, shape: Shape) {
-        if let Some(items) = shape.items {
+        // An array or a map that was always empty has no place inside.
+        let is_seen = |inside: &Box<Shape>| inside.seen.count > 0;
+        if let Some(items) = shape.items.filter(is_seen) {
             self.field(format!("{place}[]"), &place, *items);
         }
-        if let Some(values) = shape.values {
+        if let Some(values) = shape.values.filter(is_seen) {
             self.field(format!("{place}{{}}"), &place, *values);
         }
         for (tag, object) in shape.objects {
