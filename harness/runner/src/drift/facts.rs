@@ -339,11 +339,11 @@ impl RecordFacts {
 
     fn field(&mut self, place: String, parent: &str, shape: Shape) {
         // An array or a map that was always empty has no place inside.
-        let is_seen = |inside: &Box<Shape>| inside.seen.count > 0;
-        if let Some(items) = shape.items.filter(is_seen) {
+        let is_seen = |inside: &Shape| inside.seen.count > 0;
+        if let Some(items) = shape.items.filter(|items| is_seen(items)) {
             self.field(format!("{place}[]"), &place, *items);
         }
-        if let Some(values) = shape.values.filter(is_seen) {
+        if let Some(values) = shape.values.filter(|values| is_seen(values)) {
             self.field(format!("{place}{{}}"), &place, *values);
         }
         for (tag, object) in shape.objects {
