@@ -7,6 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::common::cargo::cargo;
 use crate::common::{check, has_program, root, workspace};
 
 const SCENARIOS: [&str; 6] =
@@ -55,15 +56,7 @@ fn an_archive_of_the_scenarios_runs_in_parts_on_machines_without_a_compiler() {
     let nextest = |dir: &Path, line: &str| {
         let line = line.replace("scenarios.tar.zst", file.to_str().unwrap());
         let words = line.split(' ').skip(1);
-        let mut cargo = Command::new("cargo");
-        // What cargo says to a test would let it build everything anew.
-        let of_this = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_EXE_", "CARGO_CRATE_NAME"];
-        for (name, _) in std::env::vars_os() {
-            if of_this.iter().any(|prefix| name.to_string_lossy().starts_with(prefix)) {
-                cargo.env_remove(name);
-            }
-        }
-        let output = cargo.args(words).current_dir(dir).output().unwrap();
+        let output = cargo().args(words).current_dir(dir).output().unwrap();
         let told = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.success(), "{line}: {told}");
         (String::from_utf8(output.stdout).unwrap(), told)

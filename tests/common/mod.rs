@@ -4,6 +4,7 @@
 #![allow(clippy::expect_used, reason = "a test that can't be set up fails")]
 
 #[cfg(target_os = "linux")]
+pub(crate) mod cargo;
 pub(crate) mod project;
 
 use std::fs::Permissions;

@@ -3,13 +3,16 @@
 
 #![allow(dead_code, reason = "each test that changes a copy uses a part of it")]
 
+#[path = "../common/cargo.rs"]
+mod call;
+
 use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::{env, fs};
 
 use anyhow::{Context as _, Result, ensure};
+use call::cargo;
 use serde_json::Value;
 
 /// The variable with the number of the switch that is on when a program of the copy starts.
@@ -126,17 +129,9 @@ impl WorkspaceCopy {
 
     /// Runs cargo in the copy. Returns its messages, and whether it succeeds.
     pub(crate) fn cargo(&self, args: &[&str]) -> Result<(Vec<Value>, bool)> {
-        let mut command = Command::new("cargo");
+        let mut command = cargo();
         command.args(args).args(["--locked", "--message-format", "json"]).stderr(Stdio::inherit());
         command.current_dir(&self.folder).env("CARGO_TARGET_DIR", &self.target);
-        // Cargo's facts about the package of this test: build scripts of dependencies run again where they differ.
-        let of_test = |name: &OsString| {
-            let name = name.to_string_lossy();
-            ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|start| name.starts_with(start))
-        };
-        for (name, _) in env::vars_os().filter(|(name, _)| of_test(name)) {
-            command.env_remove(name);
-        }
         let output = command.envs(self.variables.iter().copied()).output()?;
         let lines = String::from_utf8(output.stdout)?;
         let messages = lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
