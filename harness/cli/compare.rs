@@ -130,16 +130,10 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         kept: args.of_subjects.kept(),
     };
     let around = CompareFolders { workspace, builds: &builds, this: &this, limits, stop: &stop };
-    let sides = resolve(sides, around, &mut |event| {
-        progress.follow(&event);
-        Ok(())
-    })?;
+    let sides = resolve(sides, around, &mut progress.reporter())?;
     progress.begin(&format!("comparing {}", plural(total, "cassette")), ["compared", "cassette"]);
     let how = Comparing { jobs: args.jobs.get(), stop: &stop };
-    let comparison = gather(workspace, &selection, &sides, how, &mut |event| {
-        progress.follow(&event);
-        Ok(())
-    })?;
+    let comparison = gather(workspace, &selection, &sides, how, &mut progress.reporter())?;
     drop(progress);
     write(&comparison, dir, quiet)
 }
@@ -165,10 +159,7 @@ fn compare_subjects(
     make_folder(&args.out)?;
     let mut progress = ProgressLine::new(quiet);
     let rig = machine.rig(workspace);
-    let compared = compare_gateways(gateways, chosen, rig, &mut |event| {
-        progress.follow(&event);
-        Ok(())
-    })?;
+    let compared = compare_gateways(gateways, chosen, rig, &mut progress.reporter())?;
     drop(progress);
     let Some(comparison) = compared else {
         terminal::note("nothing to compare: no cassette fits both subjects");

@@ -170,10 +170,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     let scope = Scope { scenarios, not_recorded, left_out };
     let sides = [from, to];
     let how = Comparing { jobs: args.jobs.get(), stop: &stop };
-    let found = drift(&sides, scope, how, &mut |event| {
-        progress.follow(&event);
-        Ok(())
-    })?;
+    let found = drift(&sides, scope, how, &mut progress.reporter())?;
     drop(progress);
     write(&found, args, quiet)?;
     if args.accept {
@@ -331,11 +328,7 @@ impl DriftSession<'_> {
             host: &self.host,
             stop: self.stop,
         };
-        let progress = &mut self.progress;
-        let made = recorder.record(lacking, &mut |event| {
-            progress.follow(&event);
-            Ok(())
-        })?;
+        let made = recorder.record(lacking, &mut self.progress.reporter())?;
         side.recordings.extend(made.recordings);
         self.not_recorded.extend(made.failed);
         Ok(())

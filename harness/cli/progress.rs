@@ -1,6 +1,6 @@
 //! The progress of a command: one line that is rewritten on a terminal, or plain lines elsewhere.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use clitape_recording::text::{Keep, plain, plural, truncate};
 use clitape_runner::suite::TrialEvent;
@@ -66,6 +66,14 @@ impl<W: Write> ProgressLine<W> {
     pub(crate) fn begin(&mut self, step: &str, counts: [&'static str; 2]) {
         self.counts = counts;
         self.step(step);
+    }
+
+    /// Returns a function that shows the events of a run, for the libraries that report them.
+    pub(crate) fn reporter(&mut self) -> impl FnMut(TrialEvent<'_>) -> io::Result<()> {
+        |event| {
+            self.follow(&event);
+            Ok(())
+        }
     }
 
     /// Shows an event of a run, whatever the subject. A scenario that is judged removes the line only.

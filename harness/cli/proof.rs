@@ -89,10 +89,7 @@ fn write(
         ..SuiteOptions::new(&selection)
     };
     let mut progress = ProgressLine::new(quiet);
-    let suite = run_suite(&mut OwnGateway::new(workspace), options, &mut |event| {
-        progress.follow(&event);
-        Ok(())
-    })?;
+    let suite = run_suite(&mut OwnGateway::new(workspace), options, &mut progress.reporter())?;
     progress.clear();
     let cases = suite.cases;
     let asked = selection.scenarios.iter().flat_map(|one| &one.versions).flatten().count();

@@ -95,7 +95,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         failed = failed.take().or(shown.err());
     };
     let rig = machine.rig(workspace);
-    let subject = GatewaySubject::new(gateway, &conditions, rig, &mut watch);
+    let subject = GatewaySubject::new(gateway, &conditions, rig).watched(&mut watch);
     let mut subject = subject.with_all_scenarios();
     let suite = run_suite(&mut subject, SuiteOptions::new(selection), &mut report)?;
     let played = subject.played;

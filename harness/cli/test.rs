@@ -11,7 +11,7 @@ use clitape_recording::scenario::{SeedRange, Seeds, Workspace};
 use clitape_recording::text::plural;
 use clitape_rig::subject::{
     Conditions, DriveResult, GatewaySubject, Job, NamedGateway, ParserSubject, ReplaySubject,
-    RunEvent, SubjectSpec, Subjects, page_of_run,
+    SubjectSpec, Subjects, page_of_run,
 };
 use clitape_runner::check::{FailureMemory, Marks};
 use clitape_runner::report::{
@@ -161,8 +161,7 @@ fn test_subject(
             run_suite(&mut ReplaySubject { name, version, spec, rig }, suite, report)?
         }
         (_, Some(gateway)) => {
-            let mut watch = |_: RunEvent<'_>| {};
-            let mut subject = GatewaySubject::new(gateway, conditions, rig, &mut watch);
+            let mut subject = GatewaySubject::new(gateway, conditions, rig);
             let run = run_suite(&mut subject, suite, report)?;
             played = subject.played;
             run

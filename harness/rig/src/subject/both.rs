@@ -14,7 +14,6 @@ use clitape_runner::suite::{SuiteOptions, TrialEvent, run};
 use super::error::SubjectError;
 use super::golden::timeless;
 use super::prepare::RigHost;
-use super::run::RunEvent;
 use super::spec::{Conditions, NamedGateway};
 use super::suite::GatewaySubject;
 
@@ -33,8 +32,7 @@ pub fn compare_gateways(
     let is_named = selection.scenarios.iter().all(|one| one.is_named);
     let mut played = Vec::new();
     for gateway in gateways {
-        let mut watch = |_: RunEvent<'_>| {};
-        let mut subject = GatewaySubject::new(gateway, conditions, rig, &mut watch);
+        let mut subject = GatewaySubject::new(gateway, conditions, rig);
         if is_named {
             subject = subject.with_all_scenarios();
         }

@@ -16,7 +16,7 @@ use clitape_recording::text::{Keep, truncate};
 use clitape_recording::trace::{Entry, Lane};
 use clitape_runner::suite::select::{Selected, Selection};
 use clitape_runner::suite::{
-    Observing, Progress, RunEnd, ScenarioRun, SuiteOptions, in_order_noting,
+    Observing, Progress, RunEnd, ScenarioRun, SuiteOptions, TrialEvent, in_order_noting,
 };
 
 use super::boot::{LAST_LINES, ended};
@@ -85,7 +85,7 @@ impl<'a> ProgramCaller<'a> {
     ) -> Result<Self, SubjectError> {
         let version = version.or(spec.version.as_deref());
         let mut note = |what: &str| {
-            let _ = tell(Observing::Step(what));
+            let _ = tell(TrialEvent::Step(what).into());
         };
         let places = prepare(spec.install.as_ref(), version, rig, &mut note)?.places(rig);
         let fill = |text: &String| OsString::from(places.fill(text, Writing::Plain));
@@ -255,19 +255,19 @@ pub(super) fn judge_each(
         begins(format!("{}/{}", one.scenario.name, one.version));
         judge(&one.scenario, &one.version)
     };
-    let mut judged = 0;
+    let (of, mut judged) = (cassettes.len(), 0);
     let take = |event| {
         let told = match event {
             Progress::Note(scenario) => {
-                let scenario: String = scenario;
-                tell(Observing::UnderWay { scenario: &scenario, check: "", replays: 0 })
+                let scenario: &String = &scenario;
+                tell(TrialEvent::UnderWay { scenario, check: "", replays: 0 }.into())
             }
             Progress::Result(result) => {
                 let result: ScenarioRun = Result::map_err(result, Some)?;
                 judged += 1;
                 tell(Observing::Judged(judged - 1, result))
             }
-            Progress::Ended(done) => tell(Observing::Ended(done)),
+            Progress::Ended(done) => tell(TrialEvent::Judged { done, of }.into()),
         };
         // The suite has enough.
         if told.is_break() { Err(None::<SubjectError>) } else { Ok(()) }

@@ -135,7 +135,7 @@ pub fn check(
     };
     let everything = Selection::everything(rig.workspace)?;
     let all = select(rig.workspace, spec, &everything, false)?;
-    match all.jobs.len() {
+    match all.fit.len() {
         0 => tell(CheckLine::failed(
             "no cassette fits it".to_owned(),
             &format!(
@@ -148,7 +148,7 @@ pub fn check(
             spec.host
         ))),
     }
-    if all.jobs.is_empty() {
+    if all.fit.is_empty() {
         return Ok(false);
     }
     let prepared = prepare_gateway(spec, gateway.version, rig, note)?;
@@ -158,9 +158,9 @@ pub fn check(
     for name in TRIED {
         let mut chosen = everything.clone();
         chosen.scenarios.retain(|one| one.name == name);
-        tried.extend(select(rig.workspace, spec, &chosen, true)?.jobs);
+        tried.extend(select(rig.workspace, spec, &chosen, true)?.fit);
     }
-    tried.extend(all.jobs);
+    tried.extend(all.fit);
     tried.truncate(1);
     note("starting it");
     let faults = &Faults::None;

@@ -58,4 +58,4 @@ pub use spec::{
     InstallSpec, NamedGateway, ParserSpec, PressLabels, Printing, Ready, ReadySign, ReplaySpec,
     Started, Starts, SubjectKind, SubjectSpec, Writers,
 };
-pub use suite::{GatewaySelection, GatewaySubject, select};
+pub use suite::{GatewaySubject, select};

@@ -14,14 +14,15 @@ use clitape_judge::{
 };
 use clitape_recording::cassette::Cassette;
 use clitape_recording::facts::LazyFacts;
-use clitape_recording::names::{CliVersion, ScenarioName};
+use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::{Scenario, Seeds, Workspace};
 use clitape_recording::text::{Keep, truncate};
 use clitape_recording::trace::Entry;
 use clitape_recording::{clock, files};
 use clitape_runner::suite::select::{Selected, Selection};
 use clitape_runner::suite::{
-    CheckRun, LeftOut, Observing, RunEnd, ScenarioRun, Subject, SuiteOptions, SuiteRun, Trials,
+    CheckRun, LeftOut, Observing, RunEnd, ScenarioRun, Subject, SuiteOptions, SuiteRun, TrialEvent,
+    Trials,
 };
 
 use super::boot::Playing;
@@ -40,15 +41,6 @@ const CONTEXT: usize = 6;
 /// The most characters of a message in a finding.
 const MESSAGE_WIDTH: usize = 160;
 
-/// The cassettes of a workspace for one gateway.
-#[derive(Debug, Default)]
-pub struct GatewaySelection {
-    /// The cassettes to play.
-    pub jobs: Vec<Job>,
-    /// The cassettes to leave out.
-    pub left_out: Vec<LeftOut>,
-}
-
 /// Chooses the cassettes for a gateway. With `force`, they may be of scenarios that its `scenarios` leave out.
 ///
 /// # Errors
@@ -59,41 +51,28 @@ pub fn select(
     spec: &GatewaySpec,
     selection: &Selection,
     force: bool,
-) -> Result<GatewaySelection, SubjectError> {
-    let mut chosen = GatewaySelection::default();
+) -> Result<Trials<Job>, SubjectError> {
+    let mut trials = Trials::default();
+    let mut add = |name, version: Option<&CliVersion>| {
+        let scenario = workspace.scenario_of(name)?;
+        let version = version.map(CliVersion::as_str).or(spec.cli.as_deref());
+        match job(workspace, spec, scenario, version)? {
+            Ok(job) => trials.fit.push(job),
+            Err(left_out) => trials.left_out.push(left_out),
+        }
+        Ok::<(), SubjectError>(())
+    };
     for Selected { name, versions, .. } in &selection.scenarios {
         let is_chosen = spec.scenarios.is_empty() || spec.scenarios.contains(name);
         if !is_chosen && !force {
             continue;
         }
         match versions {
-            None => chosen.add(workspace, spec, name, None)?,
-            Some(versions) => {
-                for version in versions {
-                    chosen.add(workspace, spec, name, Some(version.as_str()))?;
-                }
-            }
+            None => add(name, None)?,
+            Some(versions) => versions.iter().try_for_each(|version| add(name, Some(version)))?,
         }
     }
-    Ok(chosen)
-}
-
-impl GatewaySelection {
-    fn add(
-        &mut self,
-        workspace: &Workspace,
-        spec: &GatewaySpec,
-        name: &ScenarioName,
-        version: Option<&str>,
-    ) -> Result<(), SubjectError> {
-        let scenario = workspace.scenario_of(name)?;
-        let version = version.or(spec.cli.as_deref());
-        match job(workspace, spec, scenario, version)? {
-            Ok(job) => self.jobs.push(job),
-            Err(left_out) => self.left_out.push(left_out),
-        }
-        Ok(())
-    }
+    Ok(trials)
 }
 
 /// Returns a cassette of a scenario that fits, or the reason why none does.
@@ -126,8 +105,8 @@ pub struct GatewaySubject<'a> {
     rig: RigHost<'a>,
     /// True to play the scenarios even if the gateway's `scenarios` leave them out.
     force: bool,
-    /// Called with each event of the gateway.
-    watch: &'a mut dyn FnMut(RunEvent<'_>),
+    /// Called with each event of the gateway's first round.
+    watch: Option<&'a mut dyn FnMut(RunEvent<'_>)>,
     /// The part of the result that belongs to the run as a whole; `None` before the gateway was started.
     whole: Option<WholeRun>,
     /// The cassettes that were played to their end, with their results; empty if the caller ended the run.
@@ -135,15 +114,16 @@ pub struct GatewaySubject<'a> {
 }
 
 impl<'a> GatewaySubject<'a> {
-    /// Takes a gateway that is played under these conditions. `watch` is called with each event of its first round.
-    pub fn new(
-        gateway: NamedGateway<'a>,
-        conditions: &'a Conditions,
-        rig: RigHost<'a>,
-        watch: &'a mut dyn FnMut(RunEvent<'_>),
-    ) -> Self {
-        let (force, whole, played) = (false, None, Vec::new());
+    /// Takes a gateway that is played under these conditions.
+    pub fn new(gateway: NamedGateway<'a>, conditions: &'a Conditions, rig: RigHost<'a>) -> Self {
+        let (force, watch, whole, played) = (false, None, None, Vec::new());
         Self { gateway, conditions, rig, force, watch, whole, played }
+    }
+
+    /// Calls `watch` with each event of the gateway's first round.
+    pub fn watched(mut self, watch: &'a mut dyn FnMut(RunEvent<'_>)) -> Self {
+        self.watch = Some(watch);
+        self
     }
 
     /// Plays also the scenarios that the gateway's `scenarios` leave out.
@@ -180,10 +160,7 @@ impl Subject for GatewaySubject<'_> {
     }
 
     fn fits(&mut self, options: SuiteOptions<'_>) -> Result<Trials<Job>, SubjectError> {
-        let (workspace, spec) = (self.rig.workspace, self.gateway.spec);
-        let GatewaySelection { jobs, left_out } =
-            select(workspace, spec, options.selection, self.force)?;
-        Ok(Trials { fit: jobs, left_out, ..Trials::default() })
+        select(self.rig.workspace, self.gateway.spec, options.selection, self.force)
     }
 
     fn observe(
@@ -198,7 +175,7 @@ impl Subject for GatewaySubject<'_> {
         let (rig, conditions) = (self.rig, self.conditions);
         let known = known_differences(gateway, rig)?;
         let prepared = prepare_gateway(&spec, gateway.version, rig, &mut |what| {
-            let _ = tell(Observing::Step(what));
+            let _ = tell(TrialEvent::Step(what).into());
         })?;
         let warm_up = warm_up(&spec, rig.workspace)?;
         let playing =
@@ -213,7 +190,7 @@ impl Subject for GatewaySubject<'_> {
             at_once: options.jobs.unwrap_or(spec.at_once as usize),
             kept: 0,
         };
-        let _ = tell(Observing::Step(&format!("starting {}", gateway.shown())));
+        let _ = tell(TrialEvent::Step(&format!("starting {}", gateway.shown())).into());
         let traits = self.promises();
         let mut trials = GatewayTrials {
             gateway,
@@ -234,7 +211,9 @@ impl Subject for GatewaySubject<'_> {
         };
         let seen = play(jobs, how, rig, &mut |event| {
             trials.follow(&event, tell);
-            (self.watch)(event);
+            if let Some(watch) = &mut self.watch {
+                watch(event);
+            }
         });
         let seen = trials.unless_stopped(seen)?;
         let seeds = trials.seeds();
@@ -242,7 +221,7 @@ impl Subject for GatewaySubject<'_> {
             let kept = seen.iter().map(DriveResult::bytes).sum();
             for (number, seed) in (1..).zip(seeds.each()) {
                 let step = format!("plan {number} of {}, seed {seed}", seeds.count);
-                let _ = tell(Observing::Step(&step));
+                let _ = tell(TrialEvent::Step(&step).into());
                 let planned = playing(Printing::Seeded(seed));
                 let how = Play { playing: &planned, kept, ..how };
                 let planned = play(jobs, how, rig, &mut |event| trials.note_in_vain(&event));
@@ -347,14 +326,16 @@ impl GatewayTrials<'_> {
         match event {
             RunEvent::Begins(job) => {
                 let scenario = &job.name();
-                self.go_on(tell(Observing::UnderWay { scenario, check: "", replays: 0 }));
+                let begins = TrialEvent::UnderWay { scenario, check: "", replays: 0 };
+                self.go_on(tell(begins.into()));
             }
             RunEvent::Ended { job, seen, done } => {
                 if let Err(error) = self.end(job, seen, tell) {
                     self.failed.get_or_insert(error);
                     self.rig.stop.store(true, Ordering::Relaxed);
                 }
-                self.go_on(tell(Observing::Ended(*done)));
+                let ended = TrialEvent::Judged { done: *done, of: self.jobs.len() };
+                self.go_on(tell(ended.into()));
             }
             _ => {}
         }

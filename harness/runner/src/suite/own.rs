@@ -15,11 +15,13 @@ use clitape_recording::scenario::{ScenarioError, Seeds, Workspace};
 use super::case::ProofCase;
 use super::pool::{Progress, in_order_noting};
 use super::result::{CheckRun, ScenarioRun, UNUSABLE};
-use super::run::{GatheredCases, Observing, RunEnd, Subject, SuiteOptions, SuiteRun, Trials};
+use super::run::{
+    GatheredCases, Observing, RunEnd, Subject, SuiteOptions, SuiteRun, TrialEvent, Trials,
+};
 use super::watch::{Deadline, TimeLimits, can_watch, hangs, judge_with_limits};
 use crate::check::{Check, Marks, ScenarioChecks, check_workspace, unusable};
 
-/// A check that begins or goes on, for [`Observing::UnderWay`].
+/// A check that begins or goes on, for [`TrialEvent::UnderWay`].
 struct Note {
     scenario: ScenarioName,
     check: String,
@@ -145,6 +147,7 @@ impl Subject for OwnGateway<'_> {
             // A scenario that was not judged to its end has no result.
             (!options.is_stopped()).then_some(judged)
         };
+        let of = trials.len();
         let mut go_on = |event: Observing<'_>| match tell(event) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(Stop::Enough),
@@ -152,10 +155,10 @@ impl Subject for OwnGateway<'_> {
         let mut next = 0..;
         let judged =
             in_order_noting(trials, options.jobs, can_watch, judge, |progress| match progress {
-                Progress::Ended(done) => go_on(Observing::Ended(done)),
+                Progress::Ended(done) => go_on(TrialEvent::Judged { done, of }.into()),
                 Progress::Note(Note { scenario, check, replays }) => {
                     let (scenario, check) = (scenario.as_str(), check.as_str());
-                    go_on(Observing::UnderWay { scenario, check, replays })
+                    go_on(TrialEvent::UnderWay { scenario, check, replays }.into())
                 }
                 Progress::Result(None) => Err(Stop::Asked),
                 Progress::Result(Some(judged)) => {

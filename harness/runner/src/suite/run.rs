@@ -85,24 +85,19 @@ impl<T> Default for Trials<T> {
     }
 }
 
-/// An event of a subject that observes its trials.
+/// A message of a subject that observes its trials.
 #[derive(Debug)]
 pub enum Observing<'a> {
-    /// A slow step begins that belongs to no single trial, such as an install.
-    Step(&'a str),
-    /// A part of a trial begins or goes on, as in [`TrialEvent::UnderWay`].
-    UnderWay {
-        /// The name of the scenario, with the version if the trial is one recording.
-        scenario: &'a str,
-        /// The name of the check.
-        check: &'a str,
-        /// The replays of it that have ended.
-        replays: u64,
-    },
-    /// This number of trials has ended.
-    Ended(usize),
-    /// The trial with this index has its result.
+    /// An event of the run, which is reported at once.
+    Event(TrialEvent<'a>),
+    /// The trial with this index has its result, which is reported when it is next.
     Judged(usize, ScenarioRun),
+}
+
+impl<'a> From<TrialEvent<'a>> for Observing<'a> {
+    fn from(event: TrialEvent<'a>) -> Self {
+        Self::Event(event)
+    }
 }
 
 /// The reason why [`Subject::observe`] ended.
@@ -141,43 +136,16 @@ pub fn run<S: Subject>(
         run.scenarios.push(scenario);
     }
     if !trials.is_empty() && !results.is_enough {
-        let end = subject.observe(&trials, options, &mut |event| results.take(event))?;
-        run.is_stopped = end == RunEnd::Stopped;
+        let end = subject.observe(&trials, options, &mut |event| results.take(event));
+        // It ends the subject, which may say that it was stopped.
+        if let Some(error) = results.failed.take() {
+            return Err(error.into());
+        }
+        run.is_stopped = end? == RunEnd::Stopped;
     }
     run.unchecked = results.end(&mut run.scenarios)?;
     subject.finish(trials, &mut run, options)?;
     Ok(run)
-}
-
-/// Does a job for each item on all cores, or on `jobs` threads, and reports the progress. `take` gets the results in the
-/// order of the items.
-///
-/// # Errors
-///
-/// The first error of a job, after which no further one begins, and that of `report`.
-pub(crate) fn each<T: Sync, R: Send, E: Send + From<io::Error>>(
-    items: &[T],
-    jobs: Option<usize>,
-    job: impl Fn(&T) -> Result<R, E> + Sync,
-    report: &mut dyn FnMut(TrialEvent<'_>) -> io::Result<()>,
-    mut take: impl FnMut(R),
-) -> Result<(), E> {
-    let of = items.len();
-    let job = |item: &T, _: &dyn Fn(Infallible)| job(item);
-    in_order_noting(
-        items,
-        jobs,
-        || true,
-        job,
-        |progress| {
-            match progress {
-                Progress::Ended(done) => report(TrialEvent::Judged { done, of })?,
-                Progress::Result(result) => take(result?),
-                Progress::Note(never) => match never {},
-            }
-            Ok(())
-        },
-    )
 }
 
 /// The results of a run, reported in the order of the trials.
@@ -196,13 +164,8 @@ struct InOrder<'a> {
 impl InOrder<'_> {
     /// Takes an event of the subject, and reports the trials that are next.
     fn take(&mut self, event: Observing<'_>) -> ControlFlow<()> {
-        let of = self.results.len();
         let reported = match event {
-            Observing::Step(what) => (self.report)(TrialEvent::Step(what)),
-            Observing::UnderWay { scenario, check, replays } => {
-                (self.report)(TrialEvent::UnderWay { scenario, check, replays })
-            }
-            Observing::Ended(done) => (self.report)(TrialEvent::Judged { done, of }),
+            Observing::Event(event) => (self.report)(event),
             Observing::Judged(index, result) => {
                 self.results[index] = Some(result);
                 self.show_next()
@@ -236,9 +199,6 @@ impl InOrder<'_> {
 
     /// Reports the other results, adds all to those of the run, and returns the number of trials without one.
     fn end(mut self, scenarios: &mut Vec<ScenarioRun>) -> io::Result<usize> {
-        if let Some(error) = self.failed.take() {
-            return Err(error);
-        }
         let mut unchecked = 0;
         for (index, result) in std::mem::take(&mut self.results).into_iter().enumerate() {
             let Some(result) = result.filter(|_| index < self.next || !self.is_enough) else {
@@ -395,4 +355,35 @@ pub enum TrialEvent<'a> {
     },
     /// The next scenario in their order has its result.
     Scenario(&'a ScenarioRun),
+}
+
+/// Does a job for each item on all cores, or on `jobs` threads, and reports the progress. `take` gets the results in the
+/// order of the items.
+///
+/// # Errors
+///
+/// The first error of a job, after which no further one begins, and that of `report`.
+pub(crate) fn each<T: Sync, R: Send, E: Send + From<io::Error>>(
+    items: &[T],
+    jobs: Option<usize>,
+    job: impl Fn(&T) -> Result<R, E> + Sync,
+    report: &mut dyn FnMut(TrialEvent<'_>) -> io::Result<()>,
+    mut take: impl FnMut(R),
+) -> Result<(), E> {
+    let of = items.len();
+    let job = |item: &T, _: &dyn Fn(Infallible)| job(item);
+    in_order_noting(
+        items,
+        jobs,
+        || true,
+        job,
+        |progress| {
+            match progress {
+                Progress::Ended(done) => report(TrialEvent::Judged { done, of })?,
+                Progress::Result(result) => take(result?),
+                Progress::Note(never) => match never {},
+            }
+            Ok(())
+        },
+    )
 }
