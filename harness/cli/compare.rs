@@ -13,7 +13,7 @@ use clitape_rig::subject::{Subjects, compare_gateways};
 use clitape_runner::compare::{
     CompareFolders, Comparing, Comparison, SideName, gather, resolve, select,
 };
-use clitape_runner::report::{compare_page, compare_summary, compare_text};
+use clitape_runner::report::compare_document;
 use clitape_runner::suite::select::Selection;
 
 use crate::confirm::{Confirmation, Consent};
@@ -170,14 +170,13 @@ fn compare_subjects(
 
 /// Prints the summary and writes the page and the text.
 fn write(comparison: &Comparison, dir: &Path, quiet: bool) -> anyhow::Result<ExitStatus> {
+    let document = compare_document(comparison);
     let mut out = terminal::stdout();
-    let holds = comparison.holds();
-    if !quiet || !holds {
-        compare_summary(comparison, out.styled())?;
+    if !quiet || !comparison.holds() {
+        document.terminal(out.styled())?;
     }
-    let written =
-        [("index.html", compare_page(comparison)), ("compare.md", compare_text(comparison))]
-            .map(|(file, text)| (dir.join(file), text));
+    let written = [("index.html", document.page()), ("compare.md", document.markdown())]
+        .map(|(file, text)| (dir.join(file), text));
     let paths = written.each_ref().map(|(path, _)| path.clone());
     write_files(written)?;
     if !quiet {

@@ -18,7 +18,7 @@ use clitape_runner::drift::{About, Drift, NotCompared, Recorder, Scope, Side, co
 use clitape_runner::record::{
     Claude, ClaudeChoice, RecordError, RecordSettings, ResolveSettings, help, newest, resolve,
 };
-use clitape_runner::report::{drift_json, drift_page, drift_summary, drift_text};
+use clitape_runner::report::{drift_document, drift_json};
 use clitape_runner::suite::select::{Selected, Selection};
 
 use crate::confirm::{Confirmation, confirm_scenario};
@@ -337,9 +337,10 @@ impl DriftSession<'_> {
 
 /// Prints the summary, and writes the files that the options name.
 fn write(found: &Drift, args: &Args, quiet: bool) -> anyhow::Result<()> {
+    let document = drift_document(found);
     let mut out = if args.printed() > 0 { terminal::stderr() } else { terminal::stdout() };
     if !quiet || !found.holds() {
-        drift_summary(found, out.styled())?;
+        document.terminal(out.styled())?;
     }
     let page = args.html.as_ref().map(|dir| dir.join("index.html"));
     if let Some(dir) = &args.html {
@@ -347,9 +348,9 @@ fn write(found: &Drift, args: &Args, quiet: bool) -> anyhow::Result<()> {
     }
     let json = || drift_json(found).context("can't write the report as JSON");
     let files: [(_, &dyn Fn() -> anyhow::Result<String>); 3] = [
-        (&args.markdown, &|| Ok(drift_text(found))),
+        (&args.markdown, &|| Ok(document.markdown())),
         (&args.json, &json),
-        (&page, &|| Ok(drift_page(found))),
+        (&page, &|| Ok(document.page())),
     ];
     for (path, text) in files {
         if path.as_ref().is_some_and(|path| is_standard(path)) {

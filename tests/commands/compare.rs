@@ -72,7 +72,8 @@ fn a_program_that_prints_the_same_differs_in_nothing() {
         ["A  this (clitape ", "B  gateway (program's sha256 ", "nothing differs in 8 cassettes"];
     let [_, page, text] = check(&["this", &same, "three-tools", "bash-count"], 0, &told);
     assert!(page.contains("8 cassettes, in every lane that was compared"), "{page}");
-    assert!(text.starts_with("## Before and after: nothing differs in 8 cassettes\n"), "{text}");
+    let begins = "# Before and after\n\n**nothing differs in 8 cassettes**\n";
+    assert!(text.starts_with(begins), "{text}");
     let quiet = check(&["this", &same, "three-tools", "--quiet"], 0, &[]);
     assert_eq!(quiet[0], "");
 }
@@ -113,8 +114,7 @@ fn one_other_word_is_found_with_its_class_and_shown_side_by_side() {
     let other = changed(&dir, "s/port 8081/port 9090/g");
     let told = [
         "4 of 4 cassettes differ",
-        "three-tools 2.1.330\n",
-        "text telegram-partial: turn 1, +",
+        "text     three-tools 2.1.330 telegram-partial turn 1, +",
         "Whether gateway does what it prints: its trace is taken at its word.",
         "Other arrivals of the bytes: every replay brought whole lines, 200 ms apart",
     ];
@@ -134,22 +134,25 @@ fn one_other_word_is_found_with_its_class_and_shown_side_by_side() {
     let path = dir.path().to_str().unwrap();
     assert!(!page.contains(path) && !text.contains(path), "where the program lies is told");
     assert!(!page.contains("<script"), "there is a script");
-    let place = "three-tools 2.1.330 telegram-partial (text): turn 1, +";
-    assert!(text.contains(place) && text.contains("\n### Not covered\n\n- "), "{text}");
+    let place = "- `three-tools 2.1.330 telegram-partial` (text) ";
+    assert!(text.contains(place) && text.contains("\n## Not covered\n\n- "), "{text}");
 }
 
 #[test]
 fn what_only_one_side_says_is_of_class_contract() {
     let dir = tempfile::tempdir().unwrap();
     let fewer = changed(&dir, "/\"lane\":\"sse\",\"kind\":\"complete\"/d");
-    let [_, page, _] =
-        check(&["this", &fewer, "plain-text/2.1.329"], 3, &["contract sse: turn 1, +"]);
+    let [_, page, _] = check(
+        &["this", &fewer, "plain-text/2.1.329"],
+        3,
+        &["contract plain-text 2.1.329 sse turn 1, +"],
+    );
     assert!(page.contains("<span class=\"none\">nothing</span>"), "{page}");
     let later = changed(&dir, "s/00,\"lane\":\"bus\"/01,\"lane\":\"bus\"/");
     check(
         &["this", &later, "plain-text/2.1.329"],
         3,
-        &["  timing bus: turn 1, +", "1 differ: timing, 0 "],
+        &["  timing   plain-text 2.1.329 bus turn 1, +", "differ in timing: 1"],
     );
 }
 
@@ -159,7 +162,7 @@ fn a_program_that_fails_is_told_and_the_rest_is_compared() {
     let script = "case $2 in *bash-count*) echo 'no such tape' >&2; exit 1;; esac\nclitape \"$@\"";
     let fails = gateway(&dir, script);
     let told = [
-        "could not be compared\n  B (gateway): it ended with code 1: no such tape [bash-count 2.1.330, chat partial",
+        "Could not be compared\n  B (gateway): it ended with code 1: no such tape [bash-count 2.1.330, chat partial",
         "nothing differs in 4 cassettes; ",
         "Replays that could not be compared: ",
     ];
@@ -205,12 +208,12 @@ fn hostile_output_is_text_everywhere() {
         let odd = text.chars().find(|c| c.is_control() && *c != '\n');
         assert_eq!(odd, None, "a control character in\n{text}");
     }
-    assert!(text.contains("\n````text\n"), "no fence is longer than those inside\n{text}");
+    assert!(text.contains(" ````turn 1, "), "no span is longer than those inside\n{text}");
 }
 
 #[test]
 fn versions_are_compared_where_both_are_recorded() {
-    let told = ["resume-twice 2.1.148 → 2.1.329\n", "A  2.1.148 (cassettes of claude 2.1.148, "];
+    let told = ["resume-twice 2.1.148 → 2.1.329 ", "A  2.1.148 (cassettes of claude 2.1.148, "];
     check(&["2.1.148", "2.1.329", "resume-twice", "three-tools"], 3, &told);
     let told = ["Scenarios without the recordings it takes: compaction.", "/2.1.329"];
     check(&["1.0.128", "2.1.148", "compaction", "three-tools"], 3, &told);

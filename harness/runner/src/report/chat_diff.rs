@@ -180,7 +180,7 @@ pub(super) fn chat_lines(chat: &ChatDiff) -> Vec<String> {
     lines
 }
 
-/// Returns both sides for a page, drawn as [`compare_page`](super::compare_page) draws them.
+/// Returns both sides for a page, drawn as the page of a comparison draws them.
 pub(super) fn chat_markup(chat: &ChatDiff, names: SideNames) -> Markup {
     let messages = (0..chat.expected.len().max(chat.got.len())).map(|number| message(chat, number));
     let messages: Vec<_> = messages.collect();

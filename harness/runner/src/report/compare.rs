@@ -1,80 +1,87 @@
-//! Writes a comparison of two sides as a page, as a text for a pull request, and to the terminal.
-//!
-//! The page is one file without resources from elsewhere and without a script, in which recorded text is escaped. Each
-//! scenario shows the lanes that differ, A's beside B's, and the text that a person reads at the end. The text for a
-//! pull request is short, with recorded text only in code blocks. The terminal gets the sides, the differences, and the
-//! areas that were not covered.
+//! Describes a comparison of two sides as a [`Document`]: the lanes that differ, the replays that failed, and what was not
+//! covered. The page has each scenario that differs, with A's lanes beside B's and the text that a person reads at the
+//! end.
 
-use std::fmt::Write as _;
-use std::io::{self, Write};
-
-use clitape_judge::Class;
-use clitape_recording::text::markdown::{self, inline};
-use clitape_recording::text::{plain, plural};
+use clitape_recording::text::plural;
 use maud::{Markup, display, html};
 
+use super::document::{Document, DocumentItem, DocumentPart, DocumentSide, Weight};
 use crate::compare::{
     Cell, Compared, Comparison, ComparisonCounts, DiffRow, FinalChats, LaneDiff, SideDescription,
 };
 use crate::report::page::frames::{bubble, last_messages};
 use crate::report::page::waterfall::seconds;
-use crate::report::page::{PageFrame, badge};
-use crate::report::text::{BAD, BOLD, COOL, DIM, GOOD, ODD};
-
-/// The style of the proof page, followed by the style of this page.
-pub(super) const STYLE: &str =
-    concat!(include_str!("page/page.css"), include_str!("compare/compare.css"));
 
 /// The size of the sections in bytes above which each further lane is described in one sentence only.
 const PAGE_LIMIT: usize = 2_000_000;
 
-/// Writes the page.
-pub fn compare_page(comparison: &Comparison) -> String {
-    let verdict = comparison.verdict();
-    let sections = sections(comparison);
+/// Returns the report of a comparison.
+pub fn compare_document(comparison: &Comparison) -> Document {
+    let side = |side: &SideDescription| DocumentSide {
+        name: side.name.clone(),
+        facts: side.facts.clone(),
+    };
     let equal = comparison.compared.iter().filter(|one| one.lanes.is_empty());
     let equal: Vec<_> = equal.map(|one| format!("{} {}", one.scenario, one.version())).collect();
-    let failures = failures(comparison);
-    let body = html! {
-        header {
-            h1 { "Before and after " (badge(comparison.holds(), &verdict)) }
-            p {
-                "Both sides got the same recordings. A is taken as what should be, B as what is; \
-                 only what differs is shown."
-            }
-            div.sides { (about("A", &comparison.a)) (about("B", &comparison.b)) }
-            ul.counts {
-                @for (what, count) in counted(&comparison.counts()) {
-                    li class=(what.strip_prefix("differ: ").unwrap_or_default()) {
-                        b { (count) } " " (what)
-                    }
-                }
+    let sentences = |sentences: &[String]| sentences.iter().map(DocumentItem::sentence).collect();
+    Document {
+        title: "Before and after".to_owned(),
+        verdict: comparison.verdict(),
+        holds: comparison.holds(),
+        lead: "Both sides got the same recordings. A is taken as what should be, B as what is; \
+               only what differs is shown.",
+        sides: [side(&comparison.a), side(&comparison.b)],
+        counts: counted(&comparison.counts()),
+        parts: vec![
+            DocumentPart {
+                title: "What differs",
+                items: comparison.differing().flat_map(differences).collect(),
+                drawn: sections(comparison),
+                ..DocumentPart::default()
+            },
+            DocumentPart {
+                title: "Equal",
+                drawn: (!equal.is_empty()).then(|| equal_section(&equal)).into_iter().collect(),
+                ..DocumentPart::default()
+            },
+            DocumentPart {
+                title: "Could not be compared",
+                weight: Weight::Failed,
+                items: sentences(&failures(comparison)),
+                ..DocumentPart::default()
+            },
+            DocumentPart {
+                title: "Not covered",
+                weight: Weight::Note,
+                items: sentences(&comparison.uncovered),
+                ..DocumentPart::default()
+            },
+        ],
+        rest: "on the page",
+    }
+}
+
+/// Returns a line for each view of a cassette that differs.
+fn differences(compared: &Compared) -> impl Iterator<Item = DocumentItem> {
+    compared.lanes.iter().map(|lane| DocumentItem {
+        class: Some(lane.class),
+        place: format!("{} {} {}", compared.scenario, compared.version(), lane.view),
+        text: lane.first.clone(),
+        ..DocumentItem::default()
+    })
+}
+
+fn equal_section(equal: &[String]) -> Markup {
+    html! {
+        section {
+            h2 { "Equal" }
+            details {
+                summary { (plural(equal.len(), "cassette")) ", in every lane that was compared" }
+                p.note { (equal.join(", ")) }
             }
         }
         "\n"
-        main {
-            @for section in sections { (section) }
-            @if !equal.is_empty() {
-                section {
-                    h2 { "Equal" }
-                    details {
-                        summary {
-                            (plural(equal.len(), "cassette")) ", in every lane that was compared"
-                        }
-                        p.note { (equal.join(", ")) }
-                    }
-                }
-                "\n"
-            }
-            @if !failures.is_empty() {
-                section.failed { h2 { "Could not be compared" } (list(&failures)) }
-            }
-            section.uncovered { h2 { "Not covered" } (list(&comparison.uncovered)) }
-        }
-        "\n"
-    };
-    let title = format!("Before and after: {verdict}");
-    PageFrame { title: &title, style: STYLE, body, script: None }.page()
+    }
 }
 
 /// Writes a section for each scenario that differs.
@@ -86,20 +93,6 @@ pub(super) fn sections(comparison: &Comparison) -> Vec<Markup> {
         section
     });
     sections.collect()
-}
-
-fn about(letter: &str, about: &SideDescription) -> Markup {
-    html! {
-        div.about {
-            h2 { span.tag.(letter.to_lowercase()) { (letter) } " " (about.name) }
-            dl { @for (name, value) in &about.facts { dt { (name) } dd { (value) } } }
-        }
-        "\n"
-    }
-}
-
-fn list(sentences: &[String]) -> Markup {
-    html! { ul { @for sentence in sentences { li { (sentence) } "\n" } } }
 }
 
 /// Returns one scenario; `brief` leaves out the rows.
@@ -225,110 +218,10 @@ fn bubbles(chats: &FinalChats) -> Markup {
     }
 }
 
-/// The most lanes that are listed; the page has all of them.
-const LANES: usize = 40;
-
-/// Writes the text.
-pub fn compare_text(comparison: &Comparison) -> String {
-    let mut out = format!("## Before and after: {}\n\n", comparison.verdict());
-    let sides = [("A", &comparison.a), ("B", &comparison.b)];
-    let sides = sides.map(|(letter, about)| format!("{letter}  {}", plain(&side(about))));
-    code_block(&mut out, &sides);
-    let counted = counted(&comparison.counts());
-    let (words, counts): (Vec<_>, Vec<_>) =
-        counted.into_iter().map(|(what, count)| (what, count.to_string())).unzip();
-    let _ = writeln!(out, "\n| {} |", words.join(" | "));
-    let _ = writeln!(out, "|{}", "---:|".repeat(words.len()));
-    let _ = writeln!(out, "| {} |", counts.join(" | "));
-    let lanes: Vec<String> = comparison
-        .differing()
-        .flat_map(|one| one.lanes.iter().map(move |lane| (one, lane)))
-        .map(|(one, lane)| {
-            let place = format!("{} {} {}", one.scenario, one.version(), lane.view);
-            plain(&format!("{place} ({}): {}", lane.class, lane.first))
-        })
-        .collect();
-    if !lanes.is_empty() {
-        out.push_str("\n### What differs\n\nA says what should be, B what is.\n\n");
-        let mut shown = lanes[..lanes.len().min(LANES)].to_vec();
-        if lanes.len() > LANES {
-            let more = plural(lanes.len() - LANES, "more lane");
-            shown.push(format!("… and {more}, on the page"));
-        }
-        code_block(&mut out, &shown);
-    }
-    let failures: Vec<String> = failures(comparison).iter().map(|line| plain(line)).collect();
-    if !failures.is_empty() {
-        out.push_str("\n### Could not be compared\n\n");
-        code_block(&mut out, &failures);
-    }
-    out.push_str("\n### Not covered\n\n");
-    for sentence in &comparison.uncovered {
-        let _ = writeln!(out, "- {}", inline(sentence));
-    }
-    out
-}
-
-fn code_block(out: &mut String, lines: &[String]) {
-    out.push_str(&markdown::block("text", &lines.join("\n")));
-}
-
-/// The most cassettes that are listed with their lanes; the page has all of them.
-const CASSETTES: usize = 20;
-
-/// Writes the summary.
-///
-/// # Errors
-///
-/// An error of `out`, when it can't be written to.
-pub fn compare_summary(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{BAD}A{BAD:#}  {}", plain(&side(&comparison.a)))?;
-    writeln!(out, "{GOOD}B{GOOD:#}  {}", plain(&side(&comparison.b)))?;
-    let differing: Vec<&Compared> = comparison.differing().collect();
-    for compared in differing.iter().take(CASSETTES) {
-        let place = plain(&format!("{} {}", compared.scenario, compared.version()));
-        writeln!(out, "\n{BOLD}{place}{BOLD:#}")?;
-        for lane in &compared.lanes {
-            let style = match lane.class {
-                Class::Timing => DIM,
-                Class::Text => COOL,
-                Class::Contract => BAD,
-            };
-            let (view, first) = (plain(&lane.view), plain(&lane.first));
-            writeln!(out, "  {style}{:>8}{style:#} {view}: {first}", lane.class.to_string())?;
-        }
-    }
-    if let more @ 1.. = differing.len().saturating_sub(CASSETTES) {
-        writeln!(out, "\n… and {}, on the page", plural(more, "more cassette"))?;
-    }
-    let failures = failures(comparison);
-    if !failures.is_empty() {
-        writeln!(out, "\n{ODD}could not be compared{ODD:#}")?;
-    }
-    for line in failures {
-        writeln!(out, "  {}", plain(&line))?;
-    }
-    writeln!(out, "\n{BOLD}not covered{BOLD:#}")?;
-    for sentence in &comparison.uncovered {
-        writeln!(out, "  {DIM}{}{DIM:#}", plain(sentence))?;
-    }
-    let style = if comparison.holds() { GOOD } else { BAD };
-    let counts = counted(&comparison.counts());
-    let counts: Vec<String> =
-        counts.iter().map(|(what, count)| format!("{count} {what}")).collect();
-    writeln!(out, "\n{style}{}{style:#}  {DIM}{}{DIM:#}", comparison.verdict(), counts.join(", "))
-}
-
 /// The most places that are named for one reason; the others are counted.
 const PLACES: usize = 6;
 /// The most reasons that are listed; the others are counted.
 const FAILURES: usize = 20;
-
-/// Describes a side on one line.
-fn side(about: &SideDescription) -> String {
-    let facts = about.facts.iter().map(|(name, value)| format!("{name} {value}"));
-    format!("{} ({})", about.name, facts.collect::<Vec<_>>().join(", "))
-}
 
 /// Returns the counts with their names, such as `("equal", 2)`.
 fn counted(counts: &ComparisonCounts) -> Vec<(String, usize)> {
@@ -336,7 +229,7 @@ fn counted(counts: &ComparisonCounts) -> Vec<(String, usize)> {
         ("cassettes compared".to_owned(), counts.compared),
         ("equal".to_owned(), counts.equal),
     ];
-    counted.extend(counts.by_class.map(|(class, count)| (format!("differ: {class}"), count)));
+    counted.extend(counts.by_class.map(|(class, count)| (format!("differ in {class}"), count)));
     counted.push(("replays not compared".to_owned(), counts.failed));
     counted
 }

@@ -1,236 +1,82 @@
-//! Writes the drift from one version of the CLI to another: on the terminal, as Markdown, as a page and as JSON.
-//!
-//! Each has the verdict first, then the changes by part, then the scenarios that were not compared. The page has every
-//! scenario whose replay differs, with both chats side by side, and neither a script nor resources from elsewhere.
-//! Recorded text is escaped on the page, and only in code in Markdown, which is for an issue or a committed report.
-
-use std::fmt::Write as _;
-use std::io::{self, Write};
+//! Describes the drift from one version of the CLI to another as a [`Document`], and writes it as JSON: the verdict, the
+//! changes by part, what was not compared, and on the page every scenario whose replay differs, with both chats.
 
 use clitape_recording::names::ScenarioName;
-use clitape_recording::text::markdown::{code, inline};
-use clitape_recording::text::{Keep, plain, plural, truncate};
-use maud::{Markup, html};
+use clitape_recording::text::plural;
 use serde::Serialize;
 
+use super::compare::sections;
+use super::document::{Document, DocumentItem, DocumentPart, DocumentSide, Weight};
 use crate::drift::{About, Cost, Drift, DriftChange, NotCompared, Part};
-use crate::report::compare::{STYLE, sections};
-use crate::report::page::{PageFrame, badge};
-use crate::report::text::{BAD, BOLD, COOL, DIM, GOOD, ODD};
 
-/// The most changes of a part that are listed; the other forms of the report have all of them.
-const LISTED: usize = 40;
-/// The most columns of an example.
-const EXAMPLE: usize = 110;
-
-/// Writes the report.
-///
-/// # Errors
-///
-/// An error of `out`, when it can't be written to.
-pub fn drift_summary(drift: &Drift, out: &mut dyn Write) -> io::Result<()> {
-    let (from, to) = (&drift.from, &drift.to);
-    let style = if drift.of(Part::Person).next().is_some() { BAD } else { GOOD };
-    let versions = plain(&format!("claude {} → {}", from.version, to.version));
-    writeln!(out, "{BOLD}{versions}{BOLD:#}  {style}{}{style:#}", plain(&verdict(drift)))?;
-    writeln!(out, "{}", plain(&counted(drift)))?;
-    for part in Part::ALL {
-        let changes: Vec<_> = drift.of(part).collect();
-        if changes.is_empty() {
-            continue;
-        }
-        writeln!(out, "\n{BOLD}{}{BOLD:#}", part.title())?;
-        for change in changes.iter().take(LISTED) {
-            let (place, what) = (plain(&change.place), plain(&change.what));
-            let seen = plain(&shown_by(change));
-            writeln!(out, "  {COOL}{place}{COOL:#} {what} {DIM}{seen}{DIM:#}")?;
-            if let Some(example) = &change.example {
-                let example = plain(example);
-                writeln!(out, "      {DIM}{}{DIM:#}", truncate(&example, EXAMPLE, Keep::Start))?;
-            }
-        }
-        if let more @ 1.. = changes.len().saturating_sub(LISTED) {
-            writeln!(out, "  … and {more} more; `--markdown FILE` lists them")?;
-        }
-    }
-    if let Some(sentence) = follows(drift) {
-        writeln!(out, "\n{}", plain(&sentence))?;
-        for change in drift.follows.iter().take(LISTED) {
-            let (place, what) = (plain(&change.place), plain(&change.what));
-            writeln!(out, "  {DIM}{place} {what} {}{DIM:#}", plain(&shown_by(change)))?;
-        }
-    }
-    terminal_list(out, "Not compared", &drift.not_compared, ODD)?;
-    writeln!(out, "\n{DIM}Time and size: {}{DIM:#}", cost(drift))?;
-    if let more @ 1.. = drift.left_out.len() {
-        writeln!(out, "{DIM}Not for both versions, or written by hand: {more}{DIM:#}")?;
-    }
-    Ok(())
-}
-
-fn terminal_list(
-    out: &mut dyn Write,
-    title: &str,
-    all: &[NotCompared],
-    style: anstyle::Style,
-) -> io::Result<()> {
-    if !all.is_empty() {
-        writeln!(out, "\n{style}{title}{style:#}")?;
-    }
-    for NotCompared { what, why } in all {
-        writeln!(out, "  {}: {}", plain(what), plain(why))?;
-    }
-    Ok(())
-}
-
-/// The most changes of a part that are listed; the JSON has all of them.
-const LISTED_IN_TEXT: usize = 60;
-/// The most columns of an example.
-const EXAMPLE_IN_TEXT: usize = 100;
-
-/// Writes the report.
-pub fn drift_text(drift: &Drift) -> String {
-    let (from, to) = (&drift.from, &drift.to);
-    let mut out = format!("# claude {} → {}\n\n", inline(&from.version), inline(&to.version));
-    let _ = writeln!(out, "**{}** {}\n", inline(&verdict(drift)), inline(&counted(drift)));
-    for part in Part::ALL {
-        let changes: Vec<&DriftChange> = drift.of(part).collect();
-        if changes.is_empty() {
-            let _ = writeln!(out, "- {}: nothing", part.title());
-        } else {
-            let _ = writeln!(out, "- {}: {}", part.title(), changes.len());
-        }
-    }
-    for part in Part::ALL {
-        let changes: Vec<&DriftChange> = drift.of(part).collect();
-        if changes.is_empty() {
-            continue;
-        }
-        let _ = writeln!(out, "\n## {}\n", part.title());
-        for change in changes.iter().take(LISTED_IN_TEXT) {
-            text_line(&mut out, change);
-        }
-        if let more @ 1.. = changes.len().saturating_sub(LISTED_IN_TEXT) {
-            let _ = writeln!(out, "- … and {more} more, in the JSON of the report");
-        }
-    }
-    if let Some(sentence) = follows(drift) {
-        let _ = writeln!(out, "\n## What follows\n\n{}\n", inline(&sentence));
-        drift.follows.iter().take(LISTED_IN_TEXT).for_each(|change| text_line(&mut out, change));
-    }
-    text_list(&mut out, "Not compared", &drift.not_compared);
-    let _ = writeln!(out, "\n## Time and size\n\nFor information: {}.", inline(&cost(drift)));
-    text_list(&mut out, "Left out", &drift.left_out);
-    out
-}
-
-/// Writes a change: its place, the sentence, the recordings, and an example.
-fn text_line(out: &mut String, change: &DriftChange) {
-    let DriftChange { place, what, example, .. } = change;
-    let _ = write!(out, "- {} {}", code(place), inline(what));
-    let seen = shown_by(change);
-    if !seen.is_empty() {
-        let _ = write!(out, ", {}", inline(&seen));
-    }
-    if let Some(example) = example {
-        let _ = write!(out, ": {}", code(&truncate(example, EXAMPLE_IN_TEXT, Keep::Start)));
-    }
-    out.push('\n');
-}
-
-fn text_list(out: &mut String, title: &str, all: &[NotCompared]) {
-    if all.is_empty() {
-        return;
-    }
-    let _ = writeln!(out, "\n## {title}\n");
-    for NotCompared { what, why } in all {
-        let _ = writeln!(out, "- {}: {}", inline(what), inline(why));
-    }
-}
-
-/// Writes the page.
-pub fn drift_page(drift: &Drift) -> String {
-    let versions = format!("claude {} → {}", drift.from.version, drift.to.version);
-    let person_sees = drift.of(Part::Person).next().is_some();
-    let holds = !person_sees && drift.not_compared.is_empty();
-    let body = html! {
-        header {
-            h1 { (versions) " " (badge(holds, &verdict(drift))) }
-            p { (counted(drift)) }
-            div.sides {
-                @for (letter, about) in [("A", &drift.from), ("B", &drift.to)] {
-                    div.about {
-                        h2 { span.tag.(letter.to_lowercase()) { (letter) } " " (about.version) }
-                        dl { dt { "recordings" } dd { (about.recordings) } }
-                    }
-                    "\n"
-                }
-            }
-            ul.counts {
-                @for part in Part::ALL {
-                    li { b { (drift.of(part).count()) } " " (part.title()) }
-                }
-            }
-        }
-        "\n"
-        main {
-            @for part in Part::ALL { (changes(part, &drift.of(part).collect::<Vec<_>>())) }
-            @if let Some(sentence) = follows(drift) {
-                section {
-                    h2 { "What follows" }
-                    p { (sentence) }
-                    ul { @for change in &drift.follows { (page_line(change)) } }
-                }
-                "\n"
-            }
-            @if !drift.not_compared.is_empty() {
-                section.failed { h2 { "Not compared" } (page_list(&drift.not_compared)) }
-                "\n"
-            }
-            @for section in sections(&drift.lanes) { (section) }
-            section.uncovered {
-                h2 { "Time and size" }
-                p { "For information: " (cost(drift)) "." }
-                @if !drift.left_out.is_empty() { h2 { "Left out" } (page_list(&drift.left_out)) }
-            }
-        }
-        "\n"
+/// Returns the report of a drift.
+pub fn drift_document(drift: &Drift) -> Document {
+    let side = |about: &About| DocumentSide {
+        name: format!("claude {}", about.version),
+        facts: vec![("recordings:", about.recordings.clone())],
     };
-    let title = format!("{versions}: {}", verdict(drift));
-    PageFrame { title: &title, style: STYLE, body, script: None }.page()
+    let of_part = |part: Part| DocumentPart {
+        title: part.title(),
+        items: drift.of(part).map(changed).collect(),
+        ..DocumentPart::default()
+    };
+    let mut parts: Vec<DocumentPart> = Part::ALL.into_iter().map(of_part).collect();
+    parts.extend([
+        DocumentPart {
+            title: "What follows",
+            sentence: follows(drift).unwrap_or_default(),
+            items: drift.follows.iter().map(changed).collect(),
+            ..DocumentPart::default()
+        },
+        DocumentPart {
+            title: "Not compared",
+            weight: Weight::Failed,
+            items: drift.not_compared.iter().map(not_compared).collect(),
+            ..DocumentPart::default()
+        },
+        DocumentPart { drawn: sections(&drift.lanes), ..DocumentPart::default() },
+        DocumentPart {
+            title: "Time and size, for information",
+            sentence: cost(drift),
+            weight: Weight::Note,
+            ..DocumentPart::default()
+        },
+    ]);
+    if !drift.left_out.is_empty() {
+        let scenarios = plural(drift.left_out.len(), "scenario");
+        parts.push(DocumentPart {
+            title: "Left out",
+            sentence: format!("Not for both versions, or written by hand: {scenarios}."),
+            weight: Weight::Folded,
+            items: drift.left_out.iter().map(not_compared).collect(),
+            ..DocumentPart::default()
+        });
+    }
+    Document {
+        title: format!("claude {} → {}", drift.from.version, drift.to.version),
+        verdict: verdict(drift),
+        holds: drift.of(Part::Person).next().is_none() && drift.not_compared.is_empty(),
+        lead: "",
+        sides: [side(&drift.from), side(&drift.to)],
+        counts: Part::ALL.map(|part| (part.title().to_owned(), drift.of(part).count())).into(),
+        parts,
+        rest: "in the JSON of the report",
+    }
 }
 
-/// Returns the changes of a part.
-fn changes(part: Part, changes: &[&DriftChange]) -> Markup {
-    if changes.is_empty() {
-        return html! {};
-    }
-    html! {
-        section {
-            h2 { (part.title()) } "\n"
-            ul {
-                @for change in changes { (page_line(change)) }
-            }
-        }
-        "\n"
+fn changed(change: &DriftChange) -> DocumentItem {
+    let DriftChange { place, what, example, .. } = change;
+    DocumentItem {
+        class: None,
+        place: place.clone(),
+        text: what.clone(),
+        seen: shown_by(change),
+        example: example.clone().unwrap_or_default(),
     }
 }
 
-fn page_line(change: &DriftChange) -> Markup {
-    html! {
-        li {
-            code { (change.place) } " " (change.what) " "
-            small.note { (shown_by(change)) }
-            @if let Some(example) = &change.example { br; small { code { (example) } } }
-        }
-        "\n"
-    }
-}
-
-fn page_list(all: &[NotCompared]) -> Markup {
-    html! {
-        ul { @for NotCompared { what, why } in all { li { (what) ": " (why) } "\n" } }
-    }
+fn not_compared(NotCompared { what, why }: &NotCompared) -> DocumentItem {
+    DocumentItem::sentence(format!("{what}: {why}"))
 }
 
 /// The version of the format, raised when a reader of the old one would misread the new one.
@@ -312,25 +158,6 @@ fn verdict(drift: &Drift) -> String {
         (1, ..) => format!("A person sees something else in 1 of {of}."),
         (seen, ..) => format!("A person sees something else in {seen} of {of}."),
     }
-}
-
-/// Returns the number of changes by part: `3 changes: 1 in schema of the records, 2 in command line`.
-fn counted(drift: &Drift) -> String {
-    let counts = Part::ALL.map(|part| (part, drift.of(part).count()));
-    let some: Vec<String> = counts
-        .iter()
-        .filter(|(_, count)| *count > 0)
-        .map(|(part, count)| format!("{count} in {}", in_lower_case(part.title())))
-        .collect();
-    match drift.changes.len() {
-        0 => "No change was found.".to_owned(),
-        count => format!("{}: {}.", plural(count, "change"), some.join(", ")),
-    }
-}
-
-fn in_lower_case(title: &str) -> String {
-    let mut chars = title.chars();
-    chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
 }
 
 /// Returns the scenarios in which the gateway shows something else because it uses new parts of the records; `None` if

@@ -1,12 +1,14 @@
 //! Shows traces and findings: as a timeline, as the screen a person sees, as a test run.
 //!
 //! A test run is one model ([`Report`]) with many writers: [`terminal`], [`junit`], [`tap`], [`json`], [`github`],
-//! [`markdown`] and [`html()`] write the same findings with the same ids in the same words. A writer takes any `Write`;
-//! those for a terminal add ANSI colours, which the caller strips for other outputs.
+//! [`markdown`] and [`html()`] write the same findings with the same ids in the same words. A comparison and a drift are
+//! a [`Document`], which writes itself to the terminal, as Markdown and as a page. Writers for a terminal add ANSI
+//! colours, which the caller strips for other outputs.
 
 mod chat;
 mod chat_diff;
 mod compare;
+mod document;
 mod drift;
 mod formats;
 mod groups;
@@ -20,8 +22,9 @@ mod tests;
 mod text;
 
 pub use chat::TerminalChat;
-pub use compare::{compare_page, compare_summary, compare_text};
-pub use drift::{DriftReport, drift_json, drift_page, drift_summary, drift_text};
+pub use compare::compare_document;
+pub use document::Document;
+pub use drift::{DriftReport, drift_document, drift_json};
 pub use formats::{Format, ReportFileError, ReportFiles, github, junit, markdown, tap};
 pub use groups::Detail;
 pub use html::{Pages, ReviewedGolden, html, review_page, write_change};
