@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use clitape_recording::trace::Entry;
 use clitape_rig::chat_server::{ChatServer, ChatServerSettings, PressTarget};
-use clitape_stream::Event;
+use clitape_stream::{EVENT_KINDS, Event};
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
@@ -79,6 +79,7 @@ fn every_kind_of_the_golden_traces_is_in_the_schema() {
         let kinds: Vec<_> =
             entries.iter().map(|entry| entry["properties"]["kind"]["const"].clone()).collect();
         assert!(kinds.contains(&kind.into()), "{kinds:?}");
+        assert!(lane != ENTRIES || kinds == EVENT_KINDS, "{kinds:?}");
         let goldens = walkdir::WalkDir::new(root.join("scenarios")).into_iter().flatten();
         let of_lane = goldens.filter(|file| file.file_name().to_string_lossy().starts_with(lane));
         let mut seen = 0;

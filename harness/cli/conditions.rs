@@ -10,6 +10,9 @@ pub(crate) struct ConditionArgs {
     /// Let claude print a line each so many milliseconds, instead of as it was recorded
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=60_000))]
     pace: Option<u64>,
+    /// Let claude print each line in as many pieces as it was recorded, instead of two with a pause between them
+    #[arg(long)]
+    whole_lines: bool,
     #[command(flatten)]
     chat: ChatFaultArgs,
 }
@@ -52,7 +55,11 @@ impl ConditionArgs {
     /// Returns the conditions that the options ask for; `seed` is that of `claude`'s output.
     pub(crate) fn conditions(&self, seed: Option<u64>) -> Conditions {
         let paced = self.pace.map_or(Printing::Recorded, Printing::Paced);
-        Conditions { printing: seed.map_or(paced, Printing::Seeded), faults: self.chat.faults() }
+        Conditions {
+            printing: seed.map_or(paced, Printing::Seeded),
+            whole_lines: self.whole_lines,
+            faults: self.chat.faults(),
+        }
     }
 }
 

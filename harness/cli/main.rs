@@ -92,7 +92,7 @@ enum Command {
     New(init::NewArgs),
     Import(import::Args),
     Replay(replay::Args),
-    Test(test::Args),
+    Test(Box<test::Args>),
     Review(review::Args),
     Collect(collect::Args),
     Session(session::Args),

@@ -29,7 +29,8 @@ Variables, of which those that are not set are read from claude.run.json beside 
   CLITAPE_CASSETTE    NAME, NAME/VERSION or a cassette's folder
   CLITAPE_QUEUE       a file with one NAME[/VERSION] on each line; each turn takes one
   CLITAPE_VERSION     the version of the CLI to be [default: the newest recorded]
-  CLITAPE_PLAY        recorded, canonical, instant, seed:N or plan:FILE [default: recorded]
+  CLITAPE_PLAY        recorded, canonical, instant, pace:MS, seed:N or plan:FILE, and `,halves`
+                      behind it to cut each line in two [default: recorded]
   CLITAPE_END         end in another way: at:BYTES, code:N, signal:N, eof:MS, with commas between them
   CLITAPE_WAIT_S      the seconds to wait for a line of the host [default: 30]
   CLITAPE_MAX_LINE    the bytes that a line of the host may have [default: 32MiB]

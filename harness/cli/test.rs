@@ -161,7 +161,11 @@ fn test_subject(
             run_suite(&mut ReplaySubject { name, version, spec, rig }, suite, report)?
         }
         (_, Some(gateway)) => {
-            let mut subject = GatewaySubject::new(gateway, conditions, rig);
+            let subject = GatewaySubject::new(gateway, conditions, rig);
+            let mut subject = match selection.is_whole {
+                true => subject.with_wait_at_result(),
+                false => subject,
+            };
             let run = run_suite(&mut subject, suite, report)?;
             played = subject.played;
             run

@@ -1,8 +1,9 @@
 """The classic faults of gateways, each put into the right gateway of telegram.py by `--bug NAME`.
 
-A fault replaces one or two functions of the module. tests/commands/examples_of_gateways.rs names the rule that convicts each.
+A fault replaces one or two functions of the module. tests/commands/examples_of_gateways.rs names the rule that convicts each,
+tests/commands/subjects.rs that of `one-for-all`, `per-read` and `give-up`.
 """
-import html, json, os, threading, time, types, urllib.request
+import html, json, os, subprocess, threading, time, types, urllib.request
 
 def silent_tools(gateway):
     """Tool calls are read from a field that this CLI does not have: none is ever shown."""
@@ -105,6 +106,59 @@ def crash(gateway):
         read(turn, record)
         if record.get("type") == "result": os._exit(1)
     gateway.Turn.read = fragile
+
+def one_for_all(gateway):
+    """The parts of a turn are a variable of the module, so that all chats share them."""
+    begin, parts = gateway.Turn.__init__, {}
+    def share(turn, chat):
+        begin(turn, chat)
+        turn.parts = parts
+    gateway.Turn.__init__ = share
+
+def per_read(gateway):
+    """Each read of the pipe is taken for whole lines; what is no JSON then is dropped."""
+    def popen(*command, encoding, errors, **options):
+        process = subprocess.Popen(*command, **options)
+        reads = iter(lambda: os.read(process.stdout.fileno(), 1 << 16), b"")
+        lines = (line for read in reads for line in read.decode(encoding, errors).splitlines())
+        return types.SimpleNamespace(stdout=lines, wait=process.wait)
+    gateway.subprocess = types.SimpleNamespace(Popen=popen, DEVNULL=subprocess.DEVNULL, PIPE=subprocess.PIPE)
+
+def give_up(gateway):
+    """An error of the Bot API is swallowed, a 429 too: the text is never sent."""
+    def once(method, **params):
+        request = urllib.request.Request(gateway.API + method, json.dumps(params).encode(), {"Content-Type": "application/json"})
+        try:
+            with urllib.request.urlopen(request, timeout=90) as answer: return json.load(answer)["result"]
+        except OSError: return {"message_id": params.get("message_id")}
+    gateway.call = once
+
+def failed_anyway(gateway):
+    """Every answer is told as a failure."""
+    draft = gateway.Turn.draft
+    gateway.Turn.draft = lambda turn, tools=True, **form: ("" if tools else "❌ The run failed:\n\n") + draft(turn, tools, **form)
+
+def thoughts(gateway):
+    """Reasoning is taken for text."""
+    read = gateway.Turn.read
+    def all_deltas(turn, record):
+        delta = (record.get("event") or {}).get("delta") or {}
+        if delta.get("type") == "thinking_delta": delta.update(type="text_delta", text=delta["thinking"])
+        read(turn, record)
+    gateway.Turn.read = all_deltas
+
+def subagents(gateway):
+    """Nobody looks at `parent_tool_use_id`: what a subagent says is in the answer."""
+    read = gateway.Turn.read
+    def everybody(turn, record):
+        if record.get("type") != "user": record = {**record, "parent_tool_use_id": None}
+        read(turn, record)
+    gateway.Turn.read = everybody
+
+def all_done(gateway):
+    """A call that has a result gets the sign of success, whatever the result says."""
+    draft = gateway.Turn.draft
+    gateway.Turn.draft = lambda turn, *args, **form: draft(turn, *args, **form).replace("🔧", "✅" if not turn.open else "🔧")
 
 def put_in(name, gateway):
     globals()[name.replace("-", "_")](gateway)

@@ -520,12 +520,61 @@ fn known_differences_mark_what_is_known_and_a_row_that_is_over_or_unused_stands_
     let test = ["test", "--yes", "--subject", "mine"];
     let marked = row("answer-twice", "9999-01-31");
     known(std::slice::from_ref(&marked));
-    let says = ["all held", "known: ", "(issue 12)", "tools are not shown yet: three-tools/"];
+    let says = [
+        "all held but 1 known difference",
+        "known: ",
+        "(issue 12)",
+        "tools are not shown yet: three-tools/",
+    ];
     check(dir.path(), &test, 0, &says, &[]);
     known(&[marked, row("SB012", "9999-01-31")]);
     check(dir.path(), &test, 3, &["SB031 known-unused"], &[]);
     known(&[row("answer-twice", "2020-01-31")]);
     check(dir.path(), &test, 3, &["SB030 known-expired", "2020-01-31", "SB004"], &[]);
+}
+
+/// A pipe does not keep lines together, and a chat server may ask to wait at any call: a run without options shows both.
+#[test]
+fn lines_in_two_pieces_and_a_429_at_the_result_are_parts_of_each_run() {
+    if !has_program("python3") {
+        return;
+    }
+    let dir = workspace(&["plain-text"]);
+    let write = |bug: &str| fs::write(dir.path().join("clitape.toml"), example(bug, "")).unwrap();
+    let test = ["test", "--yes", "--subject", "mine"];
+    write("");
+    check(dir.path(), &test, 0, &["all held"], &[]);
+    write(", '--bug', 'per-read'");
+    check(dir.path(), &test, 3, &["SB001 answer-missing"], &[]);
+    check(dir.path(), &["rig", "--yes", "mine", "plain-text"], 3, &["SB001 answer-missing"], &[]);
+    check(dir.path(), &["subject", "check", "--yes", "mine"], 3, &["never came to the chat"], &[]);
+    check(dir.path(), &["rig", "--yes", "mine", "plain-text", "--whole-lines"], 0, &[], &[]);
+    write(", '--bug', 'give-up'");
+    let at_result = "--chat-faults result:1:rate-limit:3s";
+    let told = check(dir.path(), &test, 3, &["SB001 answer-missing", at_result], &[]);
+    assert!(told.contains("clitape rig mine plain-text/"), "{told}");
+    let again = ["--chat-faults", "result:1:rate-limit:3s"];
+    let rig = [&["rig", "--yes", "mine", "plain-text"][..], &again].concat();
+    check(dir.path(), &rig, 3, &["SB001 answer-missing"], &[]);
+    check(dir.path(), &["rig", "--yes", "mine", "plain-text"], 0, &[], &[]);
+}
+
+#[test]
+fn words_of_another_conversation_are_convicted_by_a_command_that_plays_both() {
+    if !has_program("python3") {
+        return;
+    }
+    let dir = workspace(&["plain-text", "three-tools"]);
+    let toml = example(", '--bug', 'one-for-all'", "");
+    fs::write(dir.path().join("clitape.toml"), toml).unwrap();
+    let test = ["test", "--yes", "--subject", "mine"];
+    let told = check(dir.path(), &test, 3, &["SB035 other-conversation", "that of "], &[]);
+    let (_, found) = told.split_once("SB035").unwrap();
+    let (_, line) = found.split_once("reproduce: clitape test --subject mine ").unwrap();
+    let names: Vec<&str> = line.lines().next().unwrap().split(' ').collect();
+    let scenarios: Vec<&str> = names.iter().filter_map(|name| name.split('/').next()).collect();
+    assert!(scenarios.contains(&"plain-text") && scenarios.contains(&"three-tools"), "{told}");
+    check(dir.path(), &[&test[..], &names].concat(), 3, &["SB035 other-conversation"], &[]);
 }
 
 #[test]

@@ -193,9 +193,17 @@ fn a_folder_that_is_no_scenario_is_one_finding() {
     }
     symlink("plain-text", dir.path().join("scenarios/twin")).expect("a link");
     fs::create_dir(dir.path().join("scenarios/empty")).expect("a folder");
+    for hidden in ["scenarios/.plain-text", "cassettes/.plain-text/2.1.329", "cassettes/.git"] {
+        fs::create_dir_all(dir.path().join(hidden)).expect("a folder");
+    }
+    for hidden in
+        ["scenarios/.plain-text/scenario.toml", "cassettes/.plain-text/2.1.329/cassette.toml"]
+    {
+        fs::write(dir.path().join(hidden), "").expect("a file");
+    }
     let (code, out, err) = run(dir.path(), &["test"]);
     assert_eq!(code, 2, "{out}{err}");
-    for (id, n) in [("WS001 scenario-unusable", 1), ("WS002 stray", 4)] {
+    for (id, n) in [("WS001 scenario-unusable", 1), ("WS002 stray", 6)] {
         assert_eq!(out.matches(id).count(), n, "{id}\n{out}");
     }
     assert!(

@@ -25,8 +25,7 @@ pub(crate) fn short(words: &str, limit: usize) -> String {
 
 /// The beginning of `text`, whole characters of at most `limit` bytes.
 pub(crate) fn prefix(text: &str, limit: usize) -> &str {
-    let end = (0..=limit.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
-    &text[..end.unwrap_or(0)]
+    &text[..text.floor_char_boundary(limit)]
 }
 
 /// The first `limit` characters of `line`, and a `…` if there were more.

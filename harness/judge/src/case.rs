@@ -14,6 +14,7 @@ use clitape_recording::trace::{Entries, Entry, Lane};
 use serde_json::{Map, Value};
 
 use crate::FindingKind;
+use crate::neighbours::Neighbours;
 use crate::observation::{
     Observation, ObservedEnding, OwnReports, PlayedTurn, SubjectEvent, SubjectTraits,
 };
@@ -39,6 +40,8 @@ pub(crate) struct Case<'c> {
     pub(crate) bus: Option<&'c [SubjectEvent]>,
     /// The reports of clitape's own gateway; `None` for another subject.
     pub(crate) own: Option<&'c OwnReports>,
+    /// The other recordings of the run; `None` if the subject had no other conversation.
+    pub(crate) neighbours: Option<&'c Neighbours>,
     played: &'c [PlayedTurn],
     derived: &'c Derived,
 }
@@ -73,6 +76,7 @@ impl<'c> Case<'c> {
             traits: observation.traits,
             bus: observation.bus.as_deref(),
             own: observation.own.as_ref(),
+            neighbours: observation.neighbours.as_ref(),
             played: &observation.turns,
             derived,
         }
@@ -185,7 +189,7 @@ impl<'c> Case<'c> {
     }
 
     /// Returns whether a text of the recording has these words, so that the subject may show them.
-    fn is_recorded(self, letters: &str) -> bool {
+    pub(crate) fn is_recorded(self, letters: &str) -> bool {
         self.words().recorded.iter().any(|text| text.contains(letters))
     }
 
@@ -235,6 +239,8 @@ pub struct Violation {
     pub sentence: String,
     /// The index of the entry that breaks the rule; `None` if an entry is missing.
     pub entry: Option<usize>,
+    /// The name of another recording of the run without which the rule is not broken.
+    pub beside: Option<String>,
 }
 
 /// A violation as a check finds it, without the kind of its rule.
@@ -244,21 +250,30 @@ pub(crate) struct Broken<'c> {
     pub(crate) entry: Option<&'c Entry>,
     /// The sentence of the violation.
     pub(crate) sentence: String,
+    /// The name of another recording of the run without which the rule is not broken.
+    pub(crate) beside: Option<String>,
+}
+
+impl Broken<'_> {
+    /// Adds the recording that must be played beside this one.
+    pub(crate) fn beside(self, recording: &str) -> Self {
+        Self { beside: Some(recording.to_owned()), ..self }
+    }
 }
 
 /// Reports that `entry` breaks the rule.
 pub(crate) fn by(entry: &Entry, sentence: String) -> Option<Broken<'_>> {
-    Some(Broken { entry: Some(entry), sentence })
+    Some(Broken { entry: Some(entry), sentence, beside: None })
 }
 
 /// Reports that the entry with the index `entry` breaks the rule.
 pub(crate) fn by_index(case: Case<'_>, entry: usize, sentence: String) -> Option<Broken<'_>> {
-    Some(Broken { entry: case.entries.get(entry), sentence })
+    Some(Broken { entry: case.entries.get(entry), sentence, beside: None })
 }
 
 /// Reports that the observation as a whole breaks the rule.
 pub(crate) fn whole<'c>(sentence: String) -> Option<Broken<'c>> {
-    Some(Broken { entry: None, sentence })
+    Some(Broken { entry: None, sentence, beside: None })
 }
 
 /// Groups the entries of a lane by the number of their turn.

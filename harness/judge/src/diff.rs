@@ -13,12 +13,12 @@ use std::sync::Arc;
 use clitape_recording::chat::{ChatChange, ChatView, SeenMessage};
 use clitape_recording::scenario::ChatProfile;
 use clitape_recording::text::markup::visible;
-use clitape_recording::text::{Keep, truncate, width};
+use clitape_recording::text::{Keep, quoted, truncate, width};
 use clitape_recording::trace::{Entry, Lane};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use divergence::{Divergence, divergence, quoted, zoom};
+use divergence::{Divergence, divergence, zoom};
 use pairs::{
     Change, Class, DiffLine, EntryMark, Pair, align, between, change_of, entry_mark, line_marks,
     pairs,

@@ -496,6 +496,18 @@ finding_kinds! {
     BusSilent = "SB033" "bus-silent",
     /// A button of a question was pressed, and the chat had not shown all of what is asked.
     QuestionUnshown = "SB034" "question-unshown",
+    /// A person read what the model said in another conversation.
+    OtherConversation = "SB035" "other-conversation",
+    /// The message with the answer has reasoning of the model.
+    ReasoningInAnswer = "SB036" "reasoning-in-answer",
+    /// The message with the answer has what a subagent said.
+    SubagentInAnswer = "SB037" "subagent-in-answer",
+    /// A turn that went well is told as one that failed.
+    SuccessToldFailed = "SB038" "success-told-failed",
+    /// A call of a tool failed and is shown as done.
+    FailureShownDone = "SB039" "failure-shown-done",
+    /// A line of a tool has the argument of another call.
+    ArgumentOfAnother = "SB040" "argument-of-another",
     /// A message of an agent that the official types of its protocol refuse.
     MessageInvalid = "SA001" "message-invalid",
     /// A text of the model that an agent never reported to the editor.
@@ -536,6 +548,21 @@ impl fmt::Display for FindingKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (id, name) = self.row();
         write!(f, "{id} {name}")
+    }
+}
+
+impl FindingKind {
+    /// Returns the key of a subject that states that its design is another one, with the value that does so.
+    pub fn design(self) -> Option<&'static str> {
+        match self {
+            Self::ToolsUntold => Some("tools_shown = false"),
+            Self::NoSignOfLife => Some("progress_shown = false"),
+            Self::SeveralMessages => Some("one_message = false"),
+            Self::SilenceBroken => Some("silence_kept = false"),
+            Self::ReasoningInAnswer => Some("reasoning_shown = true"),
+            Self::SubagentInAnswer => Some("subagents_shown = true"),
+            _ => None,
+        }
     }
 }
 

@@ -157,7 +157,7 @@ impl KnownDifferences {
             } else {
                 return None;
             };
-            Some(Violation { kind, sentence, entry: None })
+            Some(Violation { kind, sentence, entry: None, beside: None })
         })
         .collect()
     }
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     fn violation(kind: FindingKind) -> Violation {
-        Violation { kind, sentence: "s".to_owned(), entry: None }
+        Violation { kind, sentence: "s".to_owned(), entry: None, beside: None }
     }
 
     #[test]

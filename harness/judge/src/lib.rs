@@ -8,12 +8,13 @@ mod diff;
 mod finding;
 mod golden;
 pub mod known;
+pub mod neighbours;
 pub mod observation;
 mod rules;
 mod words;
 
 pub use case::{finally_read, says_the_same};
-pub use diff::divergence::{Divergence, moment, quoted, zoom};
+pub use diff::divergence::{Divergence, moment, zoom};
 pub use diff::pairs::{
     Change, Class, DiffLine, DiffSide, EntryMark, Pair, align_texts, between, entry_mark,
 };

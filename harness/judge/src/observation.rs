@@ -10,6 +10,8 @@ use clitape_recording::trace::{Entries, Entry, Lane};
 use clitape_stream::Stats;
 use serde_json::Value;
 
+use crate::neighbours::Neighbours;
+
 /// The entries of one recording at one subject, and the end of the run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observation {
@@ -31,6 +33,8 @@ pub struct Observation {
     pub bus: Option<Vec<SubjectEvent>>,
     /// The reports of clitape's own gateway; `None` for another subject.
     pub own: Option<OwnReports>,
+    /// The other recordings that the subject was given in the same run; `None` if it had no other conversation.
+    pub neighbours: Option<Neighbours>,
 }
 
 impl Observation {
@@ -45,6 +49,7 @@ impl Observation {
             traits: SubjectTraits::default(),
             bus: None,
             own: None,
+            neighbours: None,
         }
     }
 
@@ -208,6 +213,10 @@ pub struct SubjectTraits {
     pub one_message: bool,
     /// True if the answers `NO_REPLY` and `HEARTBEAT_OK` stay out of the chat.
     pub keeps_silence: bool,
+    /// True if the message with the answer may have the model's reasoning too.
+    pub shows_reasoning: bool,
+    /// True if the message with the answer may have what subagents said.
+    pub shows_subagents: bool,
 }
 
 impl Default for SubjectTraits {
@@ -220,6 +229,8 @@ impl Default for SubjectTraits {
             lets_claude_ask: true,
             one_message: false,
             keeps_silence: false,
+            shows_reasoning: false,
+            shows_subagents: false,
         }
     }
 }

@@ -26,7 +26,7 @@ pub use super::case::Violation;
 pub use table::{Needs, RULES, Rule, RuleScope, Stake};
 
 use crate::FindingKind;
-use crate::case::{Case, Derived, is_text};
+use crate::case::{Broken, Case, Derived, is_text};
 use crate::observation::Observation;
 
 /// The rules about the words of the model in an editor.
@@ -57,7 +57,8 @@ pub fn judge(observation: &Observation) -> Vec<Violation> {
         if let Some(broken) = rule.broken_by(case) {
             let is_it = |entry: &Entry| broken.entry.is_some_and(|it| std::ptr::eq(it, entry));
             let entry = case.entries.iter().position(is_it);
-            found.push(Violation { kind, sentence: broken.sentence, entry });
+            let Broken { sentence, beside, .. } = broken;
+            found.push(Violation { kind, sentence, entry, beside });
         }
     }
     found

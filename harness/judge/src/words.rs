@@ -5,11 +5,11 @@
 //! pieces of some words ([`Piece`]). The parts that a renderer may leave out are in no piece: the address of a link,
 //! the number of an item, the language of a code block, raw HTML.
 
+use clitape_recording::text::quoted;
 use clitape_recording::text::shown::markdown_options;
 pub(crate) use clitape_recording::text::shown::{
     Piece, contains, letters, pieces, pieces_of_plain,
 };
-use clitape_recording::text::{Keep, truncate};
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 /// The number of letters below which a piece may be in a text by chance.
@@ -123,12 +123,6 @@ fn shown_at_most(markdown: &[Letter], page: &[char], mut places: Vec<usize>) -> 
 /// Counts the occurrences of the piece in the pages.
 pub(crate) fn count<S: AsRef<str>>(pages: &[S], piece: &str) -> usize {
     pages.iter().map(|page| page.as_ref().matches(piece).count()).sum()
-}
-
-/// Returns a text in quotation marks, cut to one line.
-pub(crate) fn quoted(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    format!("“{}”", truncate(&line, 70, Keep::Ends))
 }
 
 /// Returns the last words of a subject, as a part of a sentence.

@@ -17,6 +17,30 @@ use crate::outcome::{Outcome, Usage};
 use crate::payload::{Fields, Json, ToolArguments};
 use crate::words::words;
 
+/// The kinds of events as they are written, in the order of [`Event`].
+pub const EVENT_KINDS: [&str; 20] = [
+    "session",
+    "text",
+    "thinking",
+    "retract",
+    "tool_input",
+    "tool_start",
+    "tool_result",
+    "usage",
+    "notice",
+    "record",
+    "unknown",
+    "diagnostic",
+    "question",
+    "question_withdrawn",
+    "answered",
+    "control",
+    "request",
+    "host_message",
+    "heard",
+    "outcome",
+];
+
 /// One event of a run's lifecycle.
 ///
 /// `T` is the type of the texts so far: a lent `&str`, or [`OmittedText`](crate::OmittedText) in an

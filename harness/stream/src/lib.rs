@@ -30,7 +30,9 @@ pub mod tree;
 mod words;
 
 pub use emitter::{OTHER_KINDS, Stats};
-pub use event::{Decision, DiagnosticCode, Event, Incomplete, OmittedText, OwnedEvent, ToolKind};
+pub use event::{
+    Decision, DiagnosticCode, EVENT_KINDS, Event, Incomplete, OmittedText, OwnedEvent, ToolKind,
+};
 pub use id_index::{IdIndex, IdSet};
 pub use json::{Expected, Malformed};
 pub use outcome::{Failure, FailureKind, Outcome, RunStatus, Usage};

@@ -286,8 +286,7 @@ impl ThinkTagFilter {
         let found = retained[*searched..].to_ascii_lowercase().find(&closing);
         let Some(end) = found.map(|at| at + *searched) else {
             let next = retained.len().saturating_sub(closing.len()).max(*body);
-            *searched =
-                (*body..=next).rev().find(|at| retained.is_char_boundary(*at)).unwrap_or(*body);
+            *searched = retained.floor_char_boundary(next).max(*body);
             return;
         };
         let (retained, body) = (std::mem::take(retained), *body);

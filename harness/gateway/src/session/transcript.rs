@@ -207,20 +207,12 @@ impl LineContent {
         for text in self.texts.iter_mut().chain(answers).rev() {
             if text.len() > left {
                 let redacted = redact_text(text);
-                *text = tail(&redacted, left).to_owned();
+                let start = redacted.ceil_char_boundary(redacted.len().saturating_sub(left));
+                *text = redacted[start..].to_owned();
             }
             left -= text.len();
         }
     }
-}
-
-/// The end of `text`, of at most `limit` bytes.
-fn tail(text: &str, limit: usize) -> &str {
-    let mut start = text.len().saturating_sub(limit);
-    while !text.is_char_boundary(start) {
-        start += 1;
-    }
-    &text[start..]
 }
 
 /// A line of a transcript that is one JSON object.

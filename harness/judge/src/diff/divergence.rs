@@ -5,8 +5,8 @@
 
 use std::borrow::Cow;
 
-use clitape_recording::text::{Keep, MARK, common_start, end, plain, truncate, width};
-use clitape_recording::trace::{Entry, Lane, shortened};
+use clitape_recording::text::{Keep, MARK, common_start, end, plain, quoted, truncate, width};
+use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
 /// The columns shown of long values, from shortly before they diverge.
@@ -140,11 +140,6 @@ fn in_words(entry: &Entry, sent: usize) -> String {
         }
         _ => entry.headline(),
     }
-}
-
-/// Returns the beginning of a text in quotation marks, on one line.
-pub fn quoted(text: &str) -> String {
-    format!("“{}”", plain(&shortened(text)))
 }
 
 /// Returns the name of an entry, without its text.

@@ -4,13 +4,16 @@
 use std::collections::HashSet;
 
 use clitape_recording::chat::{MessageHistory, SeenMessage};
-use clitape_recording::facts::TurnEnding;
+use clitape_recording::facts::{
+    RecordedBlock, RecordedMessage, ToolFacts, ToolOutcome, TurnEnding, TurnFacts, texts_in,
+};
 use clitape_recording::text::markup::without_tags;
+use clitape_recording::text::quoted;
 use clitape_recording::trace::Entry;
 
-use crate::case::{Broken, Case, DueAnswer, by_index, whole};
+use crate::case::{Broken, Case, DueAnswer, by_index, has_server_faults, whole};
 use crate::words::{
-    FEW_LETTERS, Piece, contains, count, letters, pieces_of_plain, quoted, seconds,
+    FEW_LETTERS, Piece, contains, count, letters, pieces, pieces_of_plain, seconds,
 };
 
 /// The time for which an answer may be missing from the chat while it is replaced, in ms.
@@ -31,6 +34,33 @@ fn incomplete<'c>(case: Case<'c>) -> Option<Left<'c>> {
         let is_missing = |piece: &&Piece| !contains(&pages, &piece.letters);
         let missing: Vec<&Piece> = answer.pieces.iter().filter(is_missing).collect();
         (!missing.is_empty()).then_some(Left { answer, missing })
+    })
+}
+
+/// Checks that no words of another conversation are in the chat, not even for a moment, or in the editor.
+pub(crate) fn of_another(case: Case<'_>) -> Option<Broken<'_>> {
+    let neighbours = case.neighbours?;
+    let foreign = |letters: &str| {
+        let words = neighbours.words_in(letters);
+        let mut words = words.filter(|(_, words)| !case.is_recorded(words));
+        words.next().map(|(name, words)| (name.to_owned(), words.to_owned()))
+    };
+    let sentence = |reads: String, name: &str| {
+        format!("{reads}, which the model said in another conversation, that of {name}")
+    };
+    if case.setup.acp.is_some() {
+        let (name, _) = foreign(&letters(case.told()))?;
+        return Some(whole(sentence("the editor has words".to_owned(), &name))?.beside(&name));
+    }
+    case.chat().versions().find_map(|version| {
+        let (name, words) = foreign(version.letters())?;
+        let text = version.plain_text();
+        let begins =
+            |line: &&str| words.starts_with(&letters(line)) || letters(line).contains(&words);
+        let line = text.lines().filter(|line| !letters(line).is_empty()).find(begins);
+        let reads =
+            format!("at {} the person reads {}", seconds(version.at), quoted(line.unwrap_or(text)));
+        Some(by_index(case, version.entry, sentence(reads, &name))?.beside(&name))
     })
 }
 
@@ -308,6 +338,108 @@ pub(crate) fn failure_untold(case: Case<'_>) -> Option<Broken<'_>> {
             ))
         })?
     })
+}
+
+/// The signs and the words with which a gateway tells of a failure.
+const FAILURE_SIGNS: [char; 3] = ['❌', '🔴', '💥'];
+const FAILURE_WORDS: [&str; 6] = ["failed", "failure", "error", "crashed", "aborted", "exception"];
+/// The words with which a line says that there was no failure.
+const NONE: [&str; 3] = ["0", "no", "none"];
+
+/// Checks that no line of the gateway in the message with the answer tells of a failure if all went well.
+pub(crate) fn success_told_failed(case: Case<'_>) -> Option<Broken<'_>> {
+    let went_well = |turn: &TurnFacts| {
+        let is_done = |tool: &ToolFacts| tool.outcome == Some(ToolOutcome::Completed);
+        turn.ending == TurnEnding::Answered
+            && turn.tools.iter().all(is_done)
+            && turn.questions.is_empty()
+    };
+    let is_odd = |message: &RecordedMessage| message.is_error || message.is_doubtful;
+    let has_trouble = case.facts.messages.iter().any(is_odd) || !case.facts.notices.is_empty();
+    if has_trouble || has_server_faults(case) || !case.played().all(|(_, turn)| went_well(turn)) {
+        return None;
+    }
+    case.chat().at_end().find_map(|message| {
+        let mut lines = message.last().plain_text().lines();
+        let is_own = |line: &&str| tells_failure(case, line) && !case.is_recorded(&letters(line));
+        let line = lines.find(is_own).filter(|_| has_text_of_model(case, message))?;
+        let sentence = format!("the turn went well, and with the answer stands {}", quoted(line));
+        by_index(case, message.last().entry, sentence)
+    })
+}
+
+/// Returns whether a line of the gateway tells of a failure in words that are not the model's.
+fn tells_failure(case: Case<'_>, line: &str) -> bool {
+    let line = line.to_lowercase();
+    let words: Vec<&str> = line.split(|c: char| !c.is_alphanumeric()).collect();
+    let is_said = |word: &str| case.words().said.iter().any(|text| text.contains(word));
+    let has_word = FAILURE_WORDS.iter().any(|word| words.contains(word) && !is_said(word));
+    let has_sign = line.trim_start().starts_with(FAILURE_SIGNS);
+    (has_word || has_sign) && !NONE.iter().any(|none| words.contains(none))
+}
+
+/// Returns whether a message has a text of the model, most of which is the answer.
+fn has_text_of_model(case: Case<'_>, message: &MessageHistory) -> bool {
+    let texts = case.turns().iter().flat_map(|turn| &turn.segments);
+    let is_there = |piece: &Piece| {
+        piece.letters.len() >= FEW_LETTERS && message.last().letters().contains(&piece.letters)
+    };
+    texts.into_iter().any(|segment| pieces(&segment.text).iter().any(is_there))
+}
+
+/// Checks that the message with the answer has no reasoning, unless the subject shows it there.
+pub(crate) fn reasoning_in_answer(case: Case<'_>) -> Option<Broken<'_>> {
+    let blocks = case.facts.messages.iter().flat_map(|message| &message.reasoning);
+    let blocks = blocks.filter(|_| !case.traits.shows_reasoning);
+    beside_answer(case, blocks, "the model's reasoning")
+}
+
+/// Checks that the message with the answer does not have the words of a subagent, unless the subject shows them there.
+pub(crate) fn subagent_in_answer(case: Case<'_>) -> Option<Broken<'_>> {
+    let others = case.facts.messages.iter().filter(|message| message.parent.is_some());
+    let blocks = others.flat_map(|message| &message.texts);
+    let blocks = blocks.filter(|_| !case.traits.shows_subagents);
+    beside_answer(case, blocks, "what a subagent said")
+}
+
+/// Finds a block whose beginning stands in a message with a part of the answer, and is in no text of the main
+/// conversation, no input and no result of a call.
+fn beside_answer<'c>(
+    case: Case<'c>,
+    mut blocks: impl Iterator<Item = &'c RecordedBlock>,
+    what: &str,
+) -> Option<Broken<'c>> {
+    blocks.find_map(|block| {
+        let letters = letters(block.text());
+        let end = letters.char_indices().nth(2 * FEW_LETTERS).map_or(letters.len(), |(at, _)| at);
+        let begins = &letters[..end];
+        let is_it = |message: &&MessageHistory| {
+            !begins.is_empty()
+                && has_words(message.last(), begins)
+                && has_text_of_model(case, message)
+        };
+        let message = case.chat().at_end().find(is_it).filter(|_| !is_elsewhere(case, begins))?;
+        let sentence =
+            format!("the message with the answer has {what} too: {}", quoted(block.text()));
+        by_index(case, message.last().entry, sentence)
+    })
+}
+
+/// Returns whether a text of the main conversation, an input or a result of a call has these letters.
+fn is_elsewhere(case: Case<'_>, words: &str) -> bool {
+    let inputs = case.facts.calls.iter().filter_map(|call| call.whole.as_ref());
+    let results = case.facts.calls.iter().filter_map(|call| call.result.as_ref());
+    let values = inputs.chain(results.map(|(result, _)| result));
+    case.words().said.iter().any(|text| text.contains(words))
+        || values.flat_map(texts_in).any(|text| letters(text).contains(words))
+}
+
+/// Returns whether a message has these letters; a few only count as a line of their own.
+fn has_words(message: &SeenMessage, words: &str) -> bool {
+    match words.len() < FEW_LETTERS {
+        true => message.plain_text().lines().any(|line| letters(line) == words),
+        false => message.letters().contains(words),
+    }
 }
 
 /// The percentage of a refused text's words that are shown later if the text was sent again.

@@ -4,13 +4,12 @@
 use std::collections::BTreeMap;
 
 use clitape_recording::facts::{ToolFacts, TurnEnding};
-use clitape_recording::text::plural;
+use clitape_recording::text::{plural, quoted};
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
 use crate::case::{Broken, Case, by, whole};
 use crate::observation::SubjectEvent;
-use crate::words::quoted;
 
 /// The key of an event on the bus: its kind, its id, and its conversation.
 type BusKey<'r> = (&'static str, &'r str, Option<&'r str>);

@@ -14,14 +14,14 @@ use clitape_gateway::sanitise::{self, sanitise_result};
 use clitape_recording::facts::{
     QuestionFacts, ToolFacts, ToolOutcome, TurnEnding, TurnFacts, texts_in,
 };
-use clitape_recording::text::plural;
 use clitape_recording::text::shown::ShownTexts;
+use clitape_recording::text::{plural, quoted};
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::{Value, json};
 
 use super::texts::{beginning, missing, repeated, whole_texts};
 use crate::case::{Broken, Case, by, by_index, is_run_end, is_text, model_text, whole};
-use crate::words::{FEW_LETTERS, letters, pieces_of_plain, quoted, seconds};
+use crate::words::{FEW_LETTERS, letters, pieces_of_plain, seconds};
 
 /// Checks that a call is announced once, before any update of it (A1).
 pub(crate) fn unannounced_update(case: Case<'_>) -> Option<Broken<'_>> {

@@ -14,12 +14,12 @@ use clitape_recording::scenario::ChatProfile;
 use clitape_recording::text::asked::{asked_texts, texts};
 use clitape_recording::text::markup::plain;
 use clitape_recording::text::shown::ShownTexts;
-use clitape_recording::text::{Keep, truncate};
+use clitape_recording::text::{Keep, quoted, truncate};
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::{Map, Value};
 
 use crate::case::{Broken, Case, by, by_index, has_server_faults, text, whole};
-use crate::words::{letters, quoted, seconds};
+use crate::words::{letters, seconds};
 
 /// The time within which a question is in the chat, in ms.
 const SHOWN_MS: u64 = 1_000;

@@ -11,13 +11,13 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::ptr;
 
 use clitape_recording::facts::{RecordedBlock, RecordedCall, RecordedMessage, RecordedTurn};
-use clitape_recording::text::{plural, solid};
+use clitape_recording::text::{plural, quoted, solid};
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
 use crate::case::{Broken, Case, by, by_turn, is_run_end, whole};
 use crate::rules::turns::outcomes;
-use crate::{quoted, zoom};
+use crate::zoom;
 
 /// Checks that the parser takes each line that is a JSON object for a record (L1).
 pub(crate) fn record_refused(case: Case<'_>) -> Option<Broken<'_>> {

@@ -208,6 +208,9 @@ rules! {
     SecretTold / SecretShown, [tools::secret_told] tools::secret_shown,
         "No secret that only a tool has seen is on the bus or in a channel.",
         Secrets, ALL;
+    OtherConversation, answer::of_another,
+        "Nothing that the model said or did in another conversation is shown.",
+        Every, OTHERS;
     AnswerMissing, answer::missing,
         "The answer stays in the chat when the run is over.",
         Answers, OTHERS_CHAT.at_end();
@@ -229,6 +232,15 @@ rules! {
     FailureUntold, answer::failure_untold,
         "A person reads that a turn failed or broke off.",
         Results, OTHERS_CHAT.at_end();
+    SuccessToldFailed, answer::success_told_failed,
+        "A turn that went well is not told as one that failed.",
+        Answers, OTHERS_CHAT.at_end();
+    ReasoningInAnswer, answer::reasoning_in_answer,
+        "The message with the answer has no reasoning of the model.",
+        Reasoning, OTHERS_CHAT.at_end();
+    SubagentInAnswer, answer::subagent_in_answer,
+        "The message with the answer does not have what a subagent said.",
+        Subagents, OTHERS_CHAT.at_end();
     DraftLeft, visible::draft_left,
         "No draft is left beside the answer that it became.",
         Messages, OTHERS_CHAT.at_end();
@@ -289,6 +301,12 @@ rules! {
     ArgumentsEmpty, tools::arguments_empty,
         "A line of a tool shows the argument that there is.",
         Calls, CHAT;
+    FailureShownDone, tools::failure_shown_done,
+        "No call that failed is shown as done.",
+        Calls, OTHERS_CHAT;
+    ArgumentOfAnother, tools::argument_of_another,
+        "A line of a tool does not have the argument of another tool's call.",
+        Calls, OTHERS_CHAT;
     PauseUnshown, chat::pause_unshown,
         "While the conversation is compacted, the chat says so.",
         Compactions, OWN;

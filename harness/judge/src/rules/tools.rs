@@ -4,11 +4,12 @@
 use std::collections::BTreeSet;
 
 use clitape_gateway::sanitise;
-use clitape_recording::facts::{ToolFacts, texts_in};
+use clitape_recording::facts::{ToolFacts, ToolOutcome, texts_in};
+use clitape_recording::text::quoted;
 use clitape_recording::trace::Lane;
 
 use crate::case::{Broken, Case, by, by_index, whole};
-use crate::words::{letters, quoted, seconds};
+use crate::words::{letters, seconds};
 
 /// The duration of a turn below which it may end before a draft can show its tools, in ms.
 const QUICK_TURN_MS: u64 = 4_000;
@@ -116,7 +117,7 @@ fn explains(line: &str) -> bool {
 fn names(line: &str, tool: &ToolFacts) -> bool {
     let line = line.to_lowercase();
     let letters_of_line = letters(&line);
-    let own = tool.name.rsplit("__").next().unwrap_or(&tool.name);
+    let own = own_name(tool);
     let words =
         WORDS.iter().find(|(name, _)| *name == tool.name).map_or(&[][..], |(_, words)| words);
     let argument = tool.main_argument.as_deref().and_then(|argument| {
@@ -158,6 +159,90 @@ pub(crate) fn arguments_empty(case: Case<'_>) -> Option<Broken<'_>> {
             ),
         )
     })
+}
+
+/// The signs with which a line says that its call is done, and those of the opposite.
+const DONE: [char; 4] = ['✅', '✔', '☑', '🟢'];
+const FAILED_WORDS: [&str; 5] = ["fail", "error", "denied", "refused", "exit"];
+
+/// Checks that no line says of a call that failed that it is done.
+pub(crate) fn failure_shown_done(case: Case<'_>) -> Option<Broken<'_>> {
+    let turns = || case.played().map(|(_, turn)| turn);
+    let asked: BTreeSet<&str> = turns()
+        .flat_map(|turn| &turn.questions)
+        .filter_map(|question| question.call.as_deref())
+        .collect();
+    let tools: Vec<&ToolFacts> = turns().flat_map(|turn| &turn.tools).collect();
+    let failed = tools.iter().filter(|tool| tool.outcome == Some(ToolOutcome::Failed));
+    let failed = failed.filter(|tool| !asked.contains(tool.id.as_str())).filter_map(|tool| {
+        let argument = known_argument(tool)?;
+        (tools.iter().filter(|other| has_text(other, &argument)).count() == 1)
+            .then_some((tool, argument))
+    });
+    let failed: Vec<(&&ToolFacts, String)> = failed.collect();
+    let says_done = |line: &str| {
+        let lower = line.to_lowercase();
+        line.trim_start().starts_with(DONE) && !FAILED_WORDS.iter().any(|word| lower.contains(word))
+    };
+    case.chat().versions().filter(|_| !failed.is_empty()).find_map(|version| {
+        version.plain_text().lines().filter(|line| says_done(line)).find_map(|line| {
+            let shown = letters(line);
+            let (tool, _) = failed.iter().find(|(_, argument)| shown.contains(argument))?;
+            let (at, name, line) = (seconds(version.at), &tool.name, quoted(line));
+            let sentence =
+                format!("at {at} the person reads {line}, and this call of {name} failed");
+            by_index(case, version.entry, sentence)
+        })
+    })
+}
+
+/// Checks that no line with the name of a tool has an argument that only calls of other tools have.
+pub(crate) fn argument_of_another(case: Case<'_>) -> Option<Broken<'_>> {
+    let tools: Vec<&ToolFacts> = case.played().flat_map(|(_, turn)| &turn.tools).collect();
+    let arguments: Vec<(&str, String)> =
+        tools.iter().filter_map(|tool| Some((own_name(tool), known_argument(tool)?))).collect();
+    case.chat().versions().filter(|_| !arguments.is_empty()).find_map(|version| {
+        version.plain_text().lines().filter(|line| has_sign(line)).find_map(|line| {
+            let first = line.split(|c: char| !c.is_alphanumeric() && c != '_');
+            let first = first.into_iter().find(|word| !word.is_empty())?;
+            let named = tools.iter().find(|tool| own_name(tool).eq_ignore_ascii_case(first))?;
+            let (name, shown) = (own_name(named), letters(line));
+            let is_of_name = |argument: &str| {
+                let of_name = tools.iter().filter(|tool| own_name(tool) == name);
+                of_name.into_iter().any(|tool| has_text(tool, argument))
+            };
+            let (other, _) = arguments.iter().find(|(other, argument)| {
+                *other != name && shown.contains(argument) && !is_of_name(argument)
+            })?;
+            if case.is_recorded(&shown) {
+                return None;
+            }
+            let (at, line) = (seconds(version.at), quoted(line));
+            by_index(case, version.entry, format!(
+                "at {at} the person reads {line}: no call of {name} has this argument, and one of {other} has"
+            ))
+        })
+    })
+}
+
+/// Returns the name of a tool without that of its server.
+fn own_name(tool: &ToolFacts) -> &str {
+    tool.name.rsplit("__").next().unwrap_or(&tool.name)
+}
+
+/// Returns whether a text in the input of a call has these letters.
+fn has_text(tool: &ToolFacts, words: &str) -> bool {
+    tool.input.iter().flat_map(texts_in).any(|text| letters(text).contains(words))
+}
+
+/// Returns the letters at the start of a tool's main argument, or of the name of a file, if they are enough to recognise it.
+fn known_argument(tool: &ToolFacts) -> Option<String> {
+    let argument = tool.main_argument.as_deref()?;
+    let is_path = !argument.contains(char::is_whitespace);
+    let name = argument.rsplit('/').next().filter(|_| is_path);
+    let text = letters(name.unwrap_or(argument));
+    let end = text.char_indices().nth(2 * ARGUMENT).map_or(text.len(), |(at, _)| at);
+    (text.chars().count() >= ARGUMENT).then(|| text[..end].to_owned())
 }
 
 /// Returns whether a line in lower case has the name of a tool and then an empty argument.

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use clitape_recording::chat::{Deletion, MessageHistory, SeenMessage};
 use clitape_recording::facts::{QuestionFacts, TextSegment, TurnFacts};
 use clitape_recording::text::asked::AskedText;
+use clitape_recording::text::quoted;
 use clitape_recording::trace::Entry;
 
 use crate::case::{Broken, Case, PERSON, by_index, whole};
 use crate::words::{
-    FEW_LETTERS, Letter, Piece, contains, letters, letters_of_markdown, pieces_of_plain, quoted,
-    seconds, shown_letters,
+    FEW_LETTERS, Letter, Piece, contains, letters, letters_of_markdown, pieces_of_plain, seconds,
+    shown_letters,
 };
 
 /// The time for which the screen may be blank while a message is replaced, in ms.

@@ -1,6 +1,9 @@
 //! Tests that each rule finds an observation that breaks it and accepts one that does not, and that no rule finds a
 //! fault in clitape's own gateway, for any cassette and any cuts of its bytes.
 
+use std::sync::Arc;
+
+use clitape_judge::neighbours::RunWords;
 use clitape_judge::observation::{
     Observation, ObservedEnding, PlayedTurn, SubjectEvent, SubjectTraits,
 };

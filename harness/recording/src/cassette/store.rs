@@ -22,7 +22,7 @@ use sha2::{Digest, Sha256};
 use super::format::{
     FORMAT, Manifest, RecordCounts, RunFacts, Tick, TickKind, parse_timeline, render_timeline,
 };
-use crate::files::{self, FileError, NewFolder};
+use crate::files::{self, FileError, NewFolder, UNFINISHED_CASSETTE};
 use crate::limits::{self, InputError};
 use crate::names::{CassetteFile, CassettePart, CliVersion, MOST_RUNS, ScenarioName};
 use crate::scenario::{ScenarioError, Workspace};
@@ -439,9 +439,6 @@ impl Cassette {
     }
 }
 
-/// The beginnings of the names of folders in which a cassette is written, in this version and before, or removed.
-const UNFINISHED: [&str; 3] = [".writing-", ".taking-", ".replaced-"];
-
 impl Take {
     /// Writes the take as the cassette of its scenario and CLI version, and replaces an existing one.
     ///
@@ -452,7 +449,7 @@ impl Take {
     pub fn write(&self, workspace: &Workspace) -> Result<PathBuf, CassetteError> {
         let (name, version) = (&self.manifest.scenario, &self.manifest.cli.version);
         let place = workspace.new_cassette(name, version)?;
-        let fresh = NewFolder::beside(&place, UNFINISHED[0])?;
+        let fresh = NewFolder::beside(&place, UNFINISHED_CASSETTE[0])?;
         self.write_files(&fresh)?;
         Ok(fresh.put_over()?)
     }
@@ -510,7 +507,7 @@ impl Take {
 ///
 /// [`FileError`] when it can't be removed.
 pub fn remove(place: &Path) -> Result<(), files::FileError> {
-    files::remove_folder(place, UNFINISHED[2])
+    files::remove_folder(place, UNFINISHED_CASSETTE[2])
 }
 
 /// Finds the folders that an interrupted writer left in `dir`, the folder of a scenario's cassettes; none while a
@@ -520,7 +517,7 @@ pub fn remove(place: &Path) -> Result<(), files::FileError> {
 ///
 /// When the folder can't be read.
 pub fn abandoned(dir: &Path) -> io::Result<Vec<PathBuf>> {
-    files::leftovers(dir, &UNFINISHED)
+    files::leftovers(dir, &UNFINISHED_CASSETTE)
 }
 
 const SEAL_BEGIN: &str = "seal = \"";

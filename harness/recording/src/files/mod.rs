@@ -17,7 +17,7 @@ pub use folder::{
     NewFolder, below, bytes, check_folders, is_there, leftovers, lock, make_folder, remove,
     remove_folder, rename, repository,
 };
-pub use put::{NewFile, UNFINISHED, append, replace};
+pub use put::{NewFile, UNFINISHED, UNFINISHED_CASSETTE, append, replace};
 pub use read::{
     LARGEST, largest, open, open_named, read, read_below, read_named, read_named_text, read_text,
     set_largest,

@@ -15,6 +15,8 @@ use super::way::{FileError, brought_by, place};
 
 /// The beginning of the name of a file or folder that is not yet in its place.
 pub const UNFINISHED: &str = ".clitape-";
+/// The beginnings of the names of folders in which a cassette is written, in this version and before, or removed.
+pub const UNFINISHED_CASSETTE: [&str; 3] = [".writing-", ".taking-", ".replaced-"];
 
 /// A file that is written and then [put](Self::put) in its place. Until then an existing file stays there.
 ///

@@ -3,6 +3,7 @@
 //! `clitape.toml` may have `[versions]`, which is written without a change to the rest of the file, including comments.
 //! In `.clitape/` clitape stores its own files between runs; version control ignores it.
 
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -285,7 +286,7 @@ impl Workspace {
     }
 
     /// Lists the folders in `place`, sorted by their names, and the entries with an invalid name; both are empty if the
-    /// folder is missing. Hidden entries and files are ignored.
+    /// folder is missing. Files are ignored, and hidden entries without a scenario or a cassette.
     fn folders<T>(&self, place: &Path) -> io::Result<(Vec<T>, Vec<Stray>)>
     where
         T: FromStr<Err = NameError> + Ord,
@@ -300,10 +301,18 @@ impl Workspace {
             let entry = entry?;
             let name = entry.file_name();
             let kind = entry.file_type()?;
-            if name.as_encoded_bytes().starts_with(b".") || !(kind.is_dir() || kind.is_symlink()) {
+            if !(kind.is_dir() || kind.is_symlink()) {
                 continue;
             }
             let path = place.join(&name);
+            if name.as_encoded_bytes().starts_with(b".") {
+                if kind.is_dir() && holds_recording(&entry.path()) && !is_of_writer(&name) {
+                    let why = "a name that begins with a dot hides it, and it is not tested; rename the folder or \
+                               remove it";
+                    strays.push(Stray { path, why: why.to_owned() });
+                }
+                continue;
+            }
             let why = match name.to_string_lossy().parse::<T>() {
                 Ok(_) if kind.is_symlink() => FileError::Link(path.clone()).to_string(),
                 Ok(name) => {
@@ -318,6 +327,21 @@ impl Workspace {
         strays.sort_by(|a, b| a.path.cmp(&b.path));
         Ok((names, strays))
     }
+}
+
+/// Returns whether a folder is a scenario, a cassette, or the folder of a scenario's cassettes.
+fn holds_recording(folder: &Path) -> bool {
+    let is_recording = |folder: &Path| {
+        ["scenario.toml", "cassette.toml"].iter().any(|file| folder.join(file).is_file())
+    };
+    let inside = fs::read_dir(folder).into_iter().flatten().flatten();
+    is_recording(folder) || inside.into_iter().any(|entry| is_recording(&entry.path()))
+}
+
+/// Returns whether a writer of clitape gave a folder its name; what it left is another finding.
+fn is_of_writer(name: &OsStr) -> bool {
+    let mut prefixes = files::UNFINISHED_CASSETTE.iter().chain([&files::UNFINISHED]);
+    prefixes.any(|prefix| name.as_encoded_bytes().starts_with(prefix.as_bytes()))
 }
 
 /// Makes the error for a missing scenario `name`; `new` is a name that can be written.

@@ -9,6 +9,8 @@ use std::fmt::Display;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
+use super::safe::plain;
+
 /// The mark that replaces the part that is cut; it takes one column.
 pub const MARK: char = '…';
 
@@ -47,6 +49,15 @@ pub fn truncate(text: &str, columns: usize, keep: Keep) -> Cow<'_, str> {
         Keep::End => 0,
     };
     Cow::Owned(format!("{}{MARK}{}", start(text, head), end(text, rest - head)))
+}
+
+/// The most columns of a text that [`quoted`] shows.
+const QUOTED: usize = 72;
+
+/// Returns `text` in quotation marks, on one line, cut in the middle, and safe to print.
+pub fn quoted(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    format!("“{}”", plain(&truncate(&line, QUOTED, Keep::Ends)))
 }
 
 /// Returns the longest start of `text` that takes at most `columns` columns, without a mark.

@@ -203,27 +203,10 @@ pub fn contains(pages: &[&str], piece: &str) -> bool {
 fn is_cut_between(left: &str, right: &str, piece: &str) -> bool {
     piece.char_indices().skip(1).any(|(cut, _)| {
         let (a, b) = piece.split_at(cut);
-        tail(left, a.len() + AROUND_PAGE).contains(a)
-            && head(right, b.len() + AROUND_PAGE).contains(b)
+        let start = left.len().saturating_sub(a.len() + AROUND_PAGE);
+        let end = right.ceil_char_boundary(b.len() + AROUND_PAGE);
+        left[left.floor_char_boundary(start)..].contains(a) && right[..end].contains(b)
     })
-}
-
-/// Returns at least the last `bytes` bytes.
-fn tail(text: &str, bytes: usize) -> &str {
-    let mut at = text.len().saturating_sub(bytes);
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    &text[at..]
-}
-
-/// Returns at least the first `bytes` bytes.
-fn head(text: &str, bytes: usize) -> &str {
-    let mut at = bytes.min(text.len());
-    while !text.is_char_boundary(at) {
-        at += 1;
-    }
-    &text[..at]
 }
 
 /// Returns the extensions of the Markdown that models write.

@@ -177,7 +177,7 @@ fn begin(
         *of_method += 1;
         let call = NumberedCall { of_chat: known.calls, method: name, of_method: *of_method };
         let faults: &Faults = known.faults.as_ref().unwrap_or(&faults);
-        fault = faults.of(chat, call);
+        fault = known.due.take().or_else(|| faults.of(chat, call));
     }
     Ok(BegunCall { name, method, chat, asked_at, fault })
 }

@@ -4,7 +4,8 @@
 //! further ways, which only a real connection has. The calls of each chat are numbered from 1, so that a list or a seed
 //! means the same for a chat whatever other chats do. Typing signals and calls that only read have no number. With a
 //! method in front, as in `sendMessage:2:lost-reply`, the number counts the calls of this method alone, because the
-//! place of the final message among all calls depends on the time.
+//! place of the final message among all calls depends on the time. `result:1:rate-limit:3s` is of no number: it is the
+//! next call after `claude` has begun to print its first result, in a run of a gateway under test.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -45,7 +46,8 @@ pub enum CallFault {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{word}` is no fault of a call: {reason}; a chat server also knows N:reset, N:bad-gateway \
-     and N:restart, and a method before it counts its calls alone, as in sendMessage:2:lost-reply"
+     and N:restart, a method before it counts its calls alone, as in sendMessage:2:lost-reply, and \
+     result:1:rate-limit:3s is the next call after the first result of a run"
 )]
 pub struct CallFaultError {
     word: String,
@@ -116,10 +118,14 @@ pub(super) const COUNTED: [&str; 7] = [
     "setMessageReaction",
 ];
 
-/// A fault of a list, written `4:lost-reply`, or `sendMessage:2:lost-reply` for the second call of a method.
+/// The word before a fault of the next call after a result of `claude`.
+const RESULT: &str = "result";
+
+/// A fault of a list, written `4:lost-reply`; `sendMessage:2:lost-reply` for the second call of a method, or
+/// `result:1:lost-reply` for the next call after the first result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedFault {
-    /// The method whose calls are counted; `None` counts all numbered calls of the chat.
+    /// The method whose calls are counted, or `result`; `None` counts all numbered calls of the chat.
     pub method: Option<&'static str>,
     /// The fault, with its number.
     pub fault: CallFault,
@@ -146,11 +152,11 @@ impl FromStr for ListedFault {
     fn from_str(text: &str) -> Result<Self, CallFaultError> {
         let named = text.split_once(':').filter(|(name, _)| name.starts_with(char::is_alphabetic));
         let Some((name, fault)) = named else { return text.parse().map(CallFault::into) };
-        let known =
-            COUNTED.iter().find(|known| known.eq_ignore_ascii_case(name)).ok_or_else(|| {
-                let reason = FaultError::Form(text.to_owned());
-                CallFaultError { word: text.to_owned(), reason }
-            })?;
+        let mut known = COUNTED.iter().chain([&RESULT]);
+        let known = known.find(|known| known.eq_ignore_ascii_case(name)).ok_or_else(|| {
+            let reason = FaultError::Form(text.to_owned());
+            CallFaultError { word: text.to_owned(), reason }
+        })?;
         Ok(Self { method: Some(known), fault: fault.parse()? })
     }
 }
@@ -212,6 +218,20 @@ impl Faults {
             }
             Self::Seeded { seed, percent } => drawn(*seed, *percent, chat, call.of_chat),
         }
+    }
+
+    /// Returns the fault of the next call after the result with this number, from 1, if it has one.
+    pub(crate) fn after_result(&self, number: u64) -> Option<CallFault> {
+        let Self::Listed(faults) = self else { return None };
+        let is_it =
+            |fault: &&ListedFault| fault.method == Some(RESULT) && fault.fault.call() == number;
+        faults.iter().find(is_it).map(|listed| listed.fault)
+    }
+
+    /// Returns the 429 after the first result, which asks to wait some seconds.
+    pub(crate) fn at_first_result(seconds: u64) -> Self {
+        let fault = Fault { call: 1, kind: FaultKind::RateLimit, amount: seconds };
+        Self::Listed(vec![ListedFault { method: Some(RESULT), fault: CallFault::Known(fault) }])
     }
 
     /// Returns the faults for the first `calls` calls of a chat that is identified by `key` in place of its number, so
@@ -409,6 +429,11 @@ mod tests {
         assert_eq!(faults.of(1, call(5, 2)).unwrap().answer(), "lost-reply");
         assert_eq!(faults.of(1, call(1, 1)).unwrap().answer(), "reset");
         assert_eq!(faults.to_string(), "sendMessage:2:lost-reply,1:reset");
+        let at_result = Faults::at_first_result(3);
+        assert_eq!(at_result.to_string(), "result:1:rate-limit:3s");
+        assert_eq!(at_result, Faults::Listed(vec!["result:1:rate-limit:3s".parse().unwrap()]));
+        assert!(at_result.after_result(1).is_some() && at_result.after_result(2).is_none());
+        assert!(at_result.of(1, call(1, 1)).is_none());
         for text in
             ["getMe:1:reset", "sendMessages:1:reset", "sendChatAction:1:reset", "sendMessage:reset"]
         {

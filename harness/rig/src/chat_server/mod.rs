@@ -286,10 +286,19 @@ impl ChatServer {
             let most = state.settings.limits.chats;
             let chat = state.open(chat).ok_or(PersonError::TooManyChats(most))?;
             chat.faults = Some(faults);
-            (chat.calls, chat.pace) = (0, Pace::default());
+            (chat.calls, chat.pace, chat.due) = (0, Pace::default(), None);
             chat.calls_of.clear();
             Ok(())
         })
+    }
+
+    /// Lets the next numbered call of a chat fail.
+    pub(crate) fn fail_next(&self, chat: i64, fault: CallFault) {
+        self.shared.change(|state| {
+            if let Some(chat) = state.chats.get_mut(&chat) {
+                chat.due = Some(fault);
+            }
+        });
     }
 
     /// Returns the numbers of the chats.

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 use tokio::time::Instant as TokioInstant;
 
-use super::faults::{Faults, Pace};
+use super::faults::{CallFault, Faults, Pace};
 use super::settings::{BOT_ID, ChatServerSettings, Token};
 use super::updates::Updates;
 use super::wire::{ApiError, LINE, cut};
@@ -403,6 +403,8 @@ pub(super) struct BotChat {
     pub(super) under_way: usize,
     /// The faults of this chat, if it has other ones than the server.
     pub(super) faults: Option<Faults>,
+    /// The fault of the next numbered call, whatever its number.
+    pub(super) due: Option<CallFault>,
     /// The text of the bot's draft, until the next message.
     draft: Option<String>,
     /// The server's clock until which the chat shows that the bot types.

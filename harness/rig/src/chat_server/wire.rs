@@ -305,8 +305,7 @@ const REFUSED_TEXT: usize = 64 << 10;
 
 /// Returns the longest prefix of a text that has at most `most` bytes.
 pub(super) fn cut(text: &str, most: usize) -> &str {
-    let end = (0..=most.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
-    &text[..end.unwrap_or(0)]
+    &text[..text.floor_char_boundary(most)]
 }
 
 /// Returns a parameter cut to [`PARAMETER`] bytes.

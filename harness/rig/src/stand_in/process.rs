@@ -258,7 +258,8 @@ pub enum StandInError {
     },
     /// `CLITAPE_PLAY` has a value that it does not accept.
     #[error(
-        "CLITAPE_PLAY is `{0}`; write recorded, canonical, instant, pace:MS, seed:N or plan:FILE"
+        "CLITAPE_PLAY is `{0}`; write recorded, canonical, instant, pace:MS, seed:N or plan:FILE, \
+         and `,halves` behind it to cut each line in two"
     )]
     Play(String),
     /// `CLITAPE_END` has a value that it does not accept.

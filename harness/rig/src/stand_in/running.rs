@@ -21,6 +21,7 @@ use super::dialogue::{Dialogue, ExpectedKind, HostAct, Role};
 use super::lockstep::{LineFit, Lockstep};
 use super::mcp::Ask;
 use super::process::StandInError;
+use super::settings::HALVES;
 use crate::limits::Held;
 
 /// The option that makes messages come in pieces.
@@ -70,7 +71,7 @@ impl PlayedCassette {
         message: Option<UserMessage>,
     ) -> Result<Self, StandInError> {
         let dialogue = Rc::new(dialogue);
-        let schedule = Schedule::new(&cassette, play)?;
+        let schedule = Schedule::new(&cassette, &dialogue, play)?;
         let mut ids = LiveIds::new(round);
         if let Some(session) = &dialogue.session_id {
             if *session != host.session_id {
@@ -260,6 +261,9 @@ impl PlayedCassette {
     }
 }
 
+/// The milliseconds between the two pieces of a line, and between those of a result, in which a chat's call may come.
+const HALVES_MS: (u64, u64) = (5, 100);
+
 /// The pieces of a cassette, and the time that the CLI takes to end after them.
 #[derive(Debug)]
 pub(super) struct Schedule {
@@ -273,9 +277,15 @@ pub(super) struct Schedule {
 
 impl Schedule {
     /// Makes the schedule of a cassette from the value of `CLITAPE_PLAY`.
-    pub(super) fn new(cassette: &Cassette, play: Option<&str>) -> Result<Self, StandInError> {
+    pub(super) fn new(
+        cassette: &Cassette,
+        dialogue: &Dialogue,
+        play: Option<&str>,
+    ) -> Result<Self, StandInError> {
         let total = cassette.stdout.len() as u64;
         let play = play.unwrap_or("recorded");
+        let (play, in_halves) =
+            play.strip_suffix(HALVES).map_or((play, false), |play| (play, true));
         let (plan, is_recorded) = match play.split_once(':') {
             None if play == "recorded" => (Plan::recorded(&cassette.timeline), true),
             None if play == "canonical" => {
@@ -305,7 +315,9 @@ impl Schedule {
         });
         let last = cassette.timeline.last().filter(|tick| matches!(tick.kind, TickKind::Exit(_)));
         let exit_ms = last.filter(|_| is_recorded).map_or(0, |tick| tick.after_ms);
-        Ok(Self { pieces: pieces.collect(), next: 0, exit_ms })
+        let pieces: Vec<(u64, usize)> = pieces.collect();
+        let pieces = if in_halves { halved(&pieces, dialogue) } else { pieces };
+        Ok(Self { pieces, next: 0, exit_ms })
     }
 
     /// Returns the delay and the end of the piece that begins at `from`; the end is at most `limit`.
@@ -329,9 +341,42 @@ impl Schedule {
     }
 }
 
+/// Cuts pieces so that each line comes in two, with a pause in its middle, and ends with a piece.
+fn halved(pieces: &[(u64, usize)], dialogue: &Dialogue) -> Vec<(u64, usize)> {
+    let lines = dialogue.lines.iter().flat_map(|line| {
+        let (half_ms, result_ms) = HALVES_MS;
+        let pause = if line.role == Role::Result { result_ms } else { half_ms };
+        let middle = line.range.start + line.range.len() / 2;
+        [(middle, 0), (line.range.end, pause)]
+    });
+    let mut cuts = lines.peekable();
+    let mut all = Vec::new();
+    for (wait, end) in pieces {
+        let mut wait = *wait;
+        while let Some((cut, pause)) = cuts.next_if(|(cut, _)| cut <= end) {
+            all.push((wait + pause, cut));
+            wait = 0;
+        }
+        all.push((wait, *end));
+    }
+    all
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stand_in::dialogue::OutLine;
+
+    #[test]
+    fn each_line_comes_in_two_pieces() {
+        let lines = vec![
+            OutLine { range: 0..8, role: Role::Init },
+            OutLine { range: 8..26, role: Role::Result },
+        ];
+        let dialogue = Dialogue { lines, ..Dialogue::default() };
+        let pieces = halved(&[(7, 10), (9, 26)], &dialogue);
+        assert_eq!(pieces, [(7, 4), (5, 8), (0, 10), (9, 17), (100, 26), (0, 26)]);
+    }
 
     #[test]
     fn a_piece_is_cut_where_the_cli_waits() {

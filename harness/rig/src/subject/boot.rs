@@ -85,6 +85,8 @@ pub(crate) struct Playing {
     pub(crate) cli: Option<CliVersion>,
     /// The times at which it prints.
     pub(crate) printing: Printing,
+    /// True if each line comes in two pieces.
+    pub(crate) in_halves: bool,
     /// The patience with a gateway that does not work.
     pub(crate) patience: Patience,
 }
@@ -478,9 +480,7 @@ fn own_environment(
     if spec.own_prompts {
         set("CLITAPE_OWN_PROMPTS", "answer".into());
     }
-    if let Some(play) = playing.printing.play() {
-        set("CLITAPE_PLAY", play.into());
-    }
+    set("CLITAPE_PLAY", playing.printing.play(playing.in_halves).into());
     for (name, value) in &spec.env {
         set(name, places.fill(value, Writing::Plain).into());
     }

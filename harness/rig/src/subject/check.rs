@@ -7,22 +7,22 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use clitape_judge::finally_read;
 use clitape_judge::observation::{ARGUMENTS_REFUSED, ObservedEnding};
+use clitape_judge::{FindingKind, finally_read};
 use clitape_recording::chat::ChatView;
 use clitape_recording::text::{Keep, truncate};
 use clitape_runner::suite::select::Selection;
 use regex::{Captures, Regex};
 
 use super::boot::Playing;
-use super::drive::DriveResult;
+use super::drive::{DriveResult, Job};
 use super::error::SubjectError;
 use super::patience::Patience;
 use super::persons::TYPING;
 use super::prepare::{RigHost, prepare_gateway};
 use super::run::{ClaudeStarts, Play, RunEvent, play};
 use super::spec::{ChatReach, FirstStep, Front, GatewaySpec, HostKind, NamedGateway, Printing};
-use super::suite::select;
+use super::suite::{select, violations};
 use crate::chat_server::Faults;
 
 /// The scenarios to try; the first one that fits is played.
@@ -153,7 +153,7 @@ pub fn check(
     }
     let prepared = prepare_gateway(spec, gateway.version, rig, note)?;
     let (cli, printing) = (spec.cli.clone(), Printing::Recorded);
-    let playing = Playing { cli, printing, patience: Patience::Check };
+    let playing = Playing { cli, printing, in_halves: true, patience: Patience::Check };
     let mut tried = Vec::new();
     for name in TRIED {
         let mut chosen = everything.clone();
@@ -174,7 +174,7 @@ pub fn check(
         }
         RunEvent::Ended { job, seen, .. } => {
             messages = finally_read(&seen.entries);
-            lines.push(answer(&job.name(), seen, spec.front));
+            lines.push(answer(job, seen, spec));
         }
         RunEvent::Stopped { after, in_time, printed, in_vain, claude } => {
             let in_vain = in_vain.sentences();
@@ -239,8 +239,16 @@ fn reached(front: Front, reach: ChatReach) -> Option<CheckLine> {
         .then(|| CheckLine::ok(format!("it reaches the chat server {how} (reach = \"{reach}\")")))
 }
 
+/// Returns the sentence about an answer that is not in the chat.
+fn lost_answer(job: &Job, seen: &DriveResult, spec: &GatewaySpec) -> Option<String> {
+    let found = violations(job, seen, spec.traits, spec.front, None);
+    let lost = found.into_iter().find(|found| found.kind == FindingKind::AnswerMissing);
+    lost.map(|lost| lost.sentence)
+}
+
 /// Returns the line about the scenario that was played.
-fn answer(name: &str, seen: &DriveResult, front: Front) -> CheckLine {
+fn answer(job: &Job, seen: &DriveResult, spec: &GatewaySpec) -> CheckLine {
+    let (name, front) = (job.name(), spec.front);
     let view = ChatView::after(&seen.entries);
     // The run goes on after the answer, to see whether more comes.
     let last = seen.entries.iter().rfind(|entry| entry.kind != TYPING);
@@ -259,10 +267,17 @@ fn answer(name: &str, seen: &DriveResult, front: Front) -> CheckLine {
             format!("{name} was played to its end in {took}, and the chat has no message"),
             "send what claude prints to the chat, with sendMessage and editMessageText",
         ),
-        ObservedEnding::Over => {
-            let messages = clitape_recording::text::plural(view.final_text().len(), "message");
-            CheckLine::ok(format!("{name} is answered in {took}: {messages} in the chat"))
-        }
+        ObservedEnding::Over => match lost_answer(job, seen, spec) {
+            Some(sentence) => CheckLine::failed(
+                format!("{name} was played to its end in {took}, and {sentence}"),
+                "read claude's stdout line by line: a read of the pipe may end in the middle of one; then send each \
+                 text to the chat",
+            ),
+            None => {
+                let messages = clitape_recording::text::plural(view.final_text().len(), "message");
+                CheckLine::ok(format!("{name} is answered in {took}: {messages} in the chat"))
+            }
+        },
         ObservedEnding::Hung { waited_s, waited_for, .. }
             if finally_read(&seen.entries).is_empty() =>
         {

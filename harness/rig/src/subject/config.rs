@@ -28,6 +28,7 @@ use clitape_recording::names::{CliVersion, ScenarioName, SubjectName};
 use clitape_recording::scenario::Versions;
 use clitape_recording::text::distance;
 use clitape_recording::toml_text::{TomlMistake, parse_toml};
+use clitape_stream::EVENT_KINDS;
 use regex::Regex;
 use serde::Deserialize;
 use toml::{Table, Value};
@@ -94,6 +95,8 @@ struct SubjectFile {
     questions_asked: Option<bool>,
     one_message: Option<bool>,
     silence_kept: Option<bool>,
+    reasoning_shown: Option<bool>,
+    subagents_shown: Option<bool>,
     #[serde(default)]
     scenarios: Vec<ScenarioName>,
     #[serde(default)]
@@ -293,9 +296,17 @@ impl SubjectFile {
                 SubjectSpec::Gateway(Box::new(self.gateway(command, Front::Editor)?))
             }
             SubjectKind::Parser => {
-                let (kinds, started) = (self.kinds.take(), self.started);
+                let (kinds, started) = (self.kinds.take().unwrap_or_default(), self.started);
+                if let Some(unknown) = kinds.iter().find(|kind| !is_kind(kind)) {
+                    let hint = suggestion(unknown, EVENT_KINDS)
+                        .unwrap_or_else(|| format!("the lane has {}", EVENT_KINDS.join(", ")));
+                    return complain(
+                        "kinds",
+                        format!("there is no kind `{unknown}` on the lane `lifecycle`; {hint}"),
+                    );
+                }
                 SubjectSpec::Parser(Box::new(ParserSpec {
-                    kinds: kinds.unwrap_or_default(),
+                    kinds,
                     started: started.unwrap_or_default(),
                     call: self.call(command)?,
                 }))
@@ -330,6 +341,8 @@ impl SubjectFile {
             lets_claude_ask: usual.lets_claude_ask,
             one_message: self.one_message.unwrap_or(usual.one_message),
             keeps_silence: self.silence_kept.unwrap_or(usual.keeps_silence),
+            shows_reasoning: self.reasoning_shown.unwrap_or(usual.shows_reasoning),
+            shows_subagents: self.subagents_shown.unwrap_or(usual.shows_subagents),
         }
     }
 
@@ -510,6 +523,8 @@ impl SubjectFile {
             ("questions_asked", self.questions_asked.is_some()),
             ("one_message", self.one_message.is_some()),
             ("silence_kept", self.silence_kept.is_some()),
+            ("reasoning_shown", self.reasoning_shown.is_some()),
+            ("subagents_shown", self.subagents_shown.is_some()),
         ];
         let is_replay = kind == SubjectKind::Replay;
         let promises = promises.into_iter().filter(|_| !is_replay);
@@ -629,6 +644,11 @@ fn put_over(keys: &mut Table, over: Table) {
             (_, value) => drop(keys.insert(key, value)),
         }
     }
+}
+
+/// Returns whether entries of the lane `lifecycle` have this kind.
+fn is_kind(kind: &str) -> bool {
+    EVENT_KINDS.contains(&kind)
 }
 
 /// The most letters by which a misspelt name may differ.

@@ -4,6 +4,7 @@
 //! get each cassette; a misfit is the reason.
 
 use std::fmt;
+use std::ops::Range;
 
 use clitape_recording::cassette::Cassette;
 use clitape_recording::scenario::{
@@ -27,6 +28,8 @@ pub(crate) struct PersonDialogue {
     pub(crate) steps: Vec<PersonStep>,
     /// The act of the host that no person can do, if there is one.
     impossible: Option<&'static str>,
+    /// The bytes of stdout of each result.
+    pub(crate) results: Vec<Range<u64>>,
     /// True if a message comes before the result of the turn before it.
     has_message_during_turn: bool,
 }
@@ -78,8 +81,12 @@ impl PersonDialogue {
         if prompt.is_empty() {
             impossible = impossible.or(Some("writes no message"));
         }
-        let has_message_during_turn = is_during_turn(&cassette.stdout, &steps);
-        Self { prompt, steps, impossible, has_message_during_turn }
+        let results: Vec<Range<u64>> = records(&cassette.stdout)
+            .filter(|(_, record)| record.kind() == "result")
+            .map(|(range, _)| range)
+            .collect();
+        let has_message_during_turn = is_during_turn(&results, &steps);
+        Self { prompt, steps, results, impossible, has_message_during_turn }
     }
 }
 
@@ -119,23 +126,22 @@ fn closes_early(steps: &[SayStep]) -> Option<&'static str> {
     steps.iter().any(is_early).then_some("closes stdin in the middle of a turn")
 }
 
-/// Iterates over the records of stdout, each with the number of bytes up to its end.
-fn records(stdout: &[u8]) -> impl Iterator<Item = (u64, WireLine)> + '_ {
+/// Iterates over the records of stdout, each with its bytes.
+fn records(stdout: &[u8]) -> impl Iterator<Item = (Range<u64>, WireLine)> + '_ {
     let mut end = 0;
     stdout.split_inclusive(|&byte| byte == b'\n').filter_map(move |line| {
+        let start = end;
         end += line.len() as u64;
-        Some((end, WireLine::read(line)?))
+        Some((start..end, WireLine::read(line)?))
     })
 }
 
 /// Returns whether a message comes before the result of the turn before it.
-fn is_during_turn(stdout: &[u8], steps: &[PersonStep]) -> bool {
-    let results = records(stdout).filter(|(_, record)| record.kind() == "result");
-    let results: Vec<u64> = results.map(|(end, _)| end).collect();
+fn is_during_turn(results: &[Range<u64>], steps: &[PersonStep]) -> bool {
     let messages = steps.iter().filter(|step| matches!(step.act, Act::Say(_)));
-    (1..)
-        .zip(messages)
-        .any(|(turn, step)| results.iter().filter(|result| **result <= step.offset).count() < turn)
+    (1..).zip(messages).any(|(turn, step)| {
+        results.iter().filter(|result| result.end <= step.offset).count() < turn
+    })
 }
 
 /// An answer of the recorded host.

@@ -213,6 +213,9 @@ struct Drive<'a> {
     due_since: Option<Instant>,
     /// The start of the stand-in's present wait, with the bytes printed by then and the line that it waits for.
     waiting: Option<(Instant, (u64, Option<String>))>,
+    /// The faults of the chat, and the number of results that have begun.
+    faults: &'a Faults,
+    results: usize,
     /// The buttons that were pressed, by the message and the label.
     pressed: BTreeSet<(u64, String)>,
     /// The labels of the present question that are chosen.
@@ -279,6 +282,8 @@ pub(crate) fn drive(
         is_started: false,
         due_since: None,
         waiting: None,
+        faults,
+        results: 0,
         pressed: BTreeSet::new(),
         chosen: Vec::new(),
         stopped: false,
@@ -355,6 +360,7 @@ impl Drive<'_> {
         }
         let played = self.shared.log().played(&self.job.name());
         self.queue(&played);
+        self.fail_after_result(&played);
         self.act(&played);
         if let Some(sentence) = &played.refused {
             // A refusal after an interruption is expected: many gateways end the process where the recorded host asked
@@ -373,6 +379,17 @@ impl Drive<'_> {
             self.done = None;
         }
         self.hung(&played)
+    }
+
+    /// Lets the next call fail if a result has begun after which one fails.
+    fn fail_after_result(&mut self, played: &Played) {
+        let results = &self.job.dialogue.results;
+        while results.get(self.results).is_some_and(|result| result.start < played.printed) {
+            self.results += 1;
+            if let Some(fault) = self.faults.after_result(self.results as u64) {
+                self.chat.fail_next(fault);
+            }
+        }
     }
 
     /// Returns the time for which the stand-in has waited for the same line.

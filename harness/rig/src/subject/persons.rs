@@ -16,7 +16,7 @@ use clitape_recording::trace::Entry;
 use serde_json::Value;
 
 use super::spec::{ChatKind, Chats, FirstStep, GatewaySpec, Places, Starts, Writers, Writing};
-use crate::chat_server::{ChatServer, PersonError, PressTarget, username};
+use crate::chat_server::{CallFault, ChatServer, PersonError, PressTarget, username};
 
 /// The person of the warm-up. Those of the recordings have the next numbers.
 const WARM_UP: i64 = 7_000_001;
@@ -399,6 +399,11 @@ impl<'a> ChatPart<'a> {
             None => self.server.say(self.seat.chat, text),
         };
         said.map(drop)
+    }
+
+    /// Lets the next call of the chat fail.
+    pub(crate) fn fail_next(&self, fault: CallFault) {
+        self.server.fail_next(self.seat.chat, fault);
     }
 
     /// Presses a button as the person.

@@ -407,7 +407,7 @@ mod tests {
         ("reach", "reach = 'proxy'", "reach = 'address'"),
     ];
     /// The settings that do not change what runs: limits, judged promises, and the choice of recordings.
-    const RUNS_NOTHING: [(&str, &str); 19] = [
+    const RUNS_NOTHING: [(&str, &str); 21] = [
         ("own_prompts", "own_prompts = true"),
         ("idle_s", "idle_s = 9"),
         ("within_s", "within_s = 9"),
@@ -422,6 +422,8 @@ mod tests {
         ("questions_asked", "questions_asked = true"),
         ("one_message", "one_message = true"),
         ("silence_kept", "silence_kept = true"),
+        ("reasoning_shown", "reasoning_shown = true"),
+        ("subagents_shown", "subagents_shown = true"),
         ("scenarios", "scenarios = ['a']"),
         ("except", "except = { a = 'b' }"),
         ("known", "known = 'a'"),

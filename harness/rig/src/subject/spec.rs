@@ -12,6 +12,7 @@ use regex::Regex;
 use serde::Deserialize;
 
 use crate::chat_server::Faults;
+use crate::stand_in::HALVES;
 
 /// A subject.
 #[derive(Debug)]
@@ -481,13 +482,14 @@ pub enum Printing {
 }
 
 impl Printing {
-    /// Returns the value of `CLITAPE_PLAY`; `None` for the default.
-    pub(crate) fn play(self) -> Option<String> {
-        match self {
-            Self::Recorded => None,
-            Self::Paced(ms) => Some(format!("pace:{ms}")),
-            Self::Seeded(seed) => Some(format!("seed:{seed}")),
-        }
+    /// Returns the value of `CLITAPE_PLAY`. With `in_halves`, each line that no seed cuts comes in two pieces.
+    pub(crate) fn play(self, in_halves: bool) -> String {
+        let play = match self {
+            Self::Recorded => "recorded".to_owned(),
+            Self::Paced(ms) => format!("pace:{ms}"),
+            Self::Seeded(seed) => return format!("seed:{seed}"),
+        };
+        if in_halves { play + HALVES } else { play }
     }
 
     /// Returns the option of `clitape rig`; `None` for the default.
@@ -505,6 +507,9 @@ impl Printing {
 pub struct Conditions {
     /// The times at which `claude` prints.
     pub printing: Printing,
+    /// True if lines come whole where they were recorded so; otherwise each comes in two pieces with a pause between
+    /// them, because a pipe promises no more.
+    pub whole_lines: bool,
     /// The calls of each chat that fail.
     pub faults: Faults,
 }
@@ -524,7 +529,8 @@ impl Conditions {
                 Some(format!("--chat-seed {seed} --chat-rate {percent}"))
             }
         };
-        let arguments = self.printing.argument().into_iter().chain(faults);
+        let whole = self.whole_lines.then(|| "--whole-lines".to_owned());
+        let arguments = self.printing.argument().into_iter().chain(whole).chain(faults);
         arguments.map(|argument| format!(" {argument}")).collect()
     }
 }
@@ -560,7 +566,8 @@ mod tests {
     #[test]
     fn the_conditions_of_a_run_are_options() {
         let check = |printing, faults, arguments: &str| {
-            assert_eq!(Conditions { printing, faults }.arguments(), arguments);
+            let conditions = Conditions { printing, faults, ..Conditions::default() };
+            assert_eq!(conditions.arguments(), arguments);
             let line = format!("clitape rig mine@1.2 plain-text/2.1.329{arguments}");
             assert!(FindingCommand::read(line).is_own(), "a report shows it as a command");
         };
@@ -569,6 +576,9 @@ mod tests {
         check(Printing::Paced(200), faults, " --pace 200 --chat-faults sendMessage:2:lost-reply");
         let faults = Faults::Seeded { seed: 7, percent: 20 };
         check(Printing::Seeded(3), faults, " --seed 3 --chat-seed 7 --chat-rate 20");
-        assert_eq!(Printing::Paced(200).play().as_deref(), Some("pace:200"));
+        let whole = Conditions { whole_lines: true, ..Conditions::default() };
+        assert_eq!(whole.arguments(), " --whole-lines");
+        assert_eq!(Printing::Paced(200).play(true), "pace:200,halves");
+        assert_eq!(Printing::Seeded(3).play(true), "seed:3");
     }
 }

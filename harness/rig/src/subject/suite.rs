@@ -8,12 +8,13 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clitape_judge::known::KnownDifferences;
+use clitape_judge::neighbours::{Neighbours, RunWords};
 use clitape_judge::observation::{Observation, ObservedEnding, SubjectTraits};
 use clitape_judge::{
-    ContextMoment, Finding, FindingKind, Violation, finally_read, judge, says_the_same,
+    ContextMoment, Finding, FindingId, FindingKind, Violation, finally_read, judge, says_the_same,
 };
 use clitape_recording::cassette::Cassette;
-use clitape_recording::facts::LazyFacts;
+use clitape_recording::facts::{LazyFacts, TurnFacts};
 use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::{Scenario, Seeds, Workspace};
 use clitape_recording::text::{Keep, truncate};
@@ -33,11 +34,14 @@ use super::golden;
 use super::patience::Patience;
 use super::prepare::{RigHost, prepare_gateway};
 use super::run::{InVain, Play, RunEvent, play};
-use super::spec::{Conditions, Front, GatewaySpec, NamedGateway, Printing};
+use super::spec::{Chats, Conditions, Front, GatewaySpec, NamedGateway, Printing, Starts};
+use crate::chat_server::Faults;
 use crate::limits::KeptBytes;
 
 /// The most entries that a finding shows, the one at fault last.
 const CONTEXT: usize = 6;
+/// The seconds that the chat server asks to wait at a result.
+const WAIT_AT_RESULT_S: u64 = 3;
 /// The most characters of a message in a finding.
 const MESSAGE_WIDTH: usize = 160;
 
@@ -105,6 +109,8 @@ pub struct GatewaySubject<'a> {
     rig: RigHost<'a>,
     /// True to play the scenarios even if the gateway's `scenarios` leave them out.
     force: bool,
+    /// True to play one cassette once more, whose final message has to wait.
+    waits_at_result: bool,
     /// Called with each event of the gateway's first round.
     watch: Option<&'a mut dyn FnMut(RunEvent<'_>)>,
     /// The part of the result that belongs to the run as a whole; `None` before the gateway was started.
@@ -116,13 +122,22 @@ pub struct GatewaySubject<'a> {
 impl<'a> GatewaySubject<'a> {
     /// Takes a gateway that is played under these conditions.
     pub fn new(gateway: NamedGateway<'a>, conditions: &'a Conditions, rig: RigHost<'a>) -> Self {
-        let (force, watch, whole, played) = (false, None, None, Vec::new());
-        Self { gateway, conditions, rig, force, watch, whole, played }
+        let (watch, whole, played) = (None, None, Vec::new());
+        let (force, waits_at_result) = (false, false);
+        Self { gateway, conditions, rig, force, waits_at_result, watch, whole, played }
     }
 
     /// Calls `watch` with each event of the gateway's first round.
     pub fn watched(mut self, watch: &'a mut dyn FnMut(RunEvent<'_>)) -> Self {
         self.watch = Some(watch);
+        self
+    }
+
+    /// Plays one cassette once more: the chat server answers the first call after the result with a 429, so that the
+    /// final message has to wait. Faults that the caller asks for take its place.
+    pub fn with_wait_at_result(mut self) -> Self {
+        let is_asked = self.conditions.faults != Faults::None;
+        self.waits_at_result = !is_asked && self.gateway.spec.front == Front::Chat;
         self
     }
 
@@ -178,8 +193,12 @@ impl Subject for GatewaySubject<'_> {
             let _ = tell(TrialEvent::Step(what).into());
         })?;
         let warm_up = warm_up(&spec, rig.workspace)?;
-        let playing =
-            |printing| Playing { cli: spec.cli.clone(), printing, patience: Patience::Limits };
+        let playing = |printing| Playing {
+            cli: spec.cli.clone(),
+            printing,
+            in_halves: !conditions.whole_lines,
+            patience: Patience::Limits,
+        };
         let recorded = playing(conditions.printing);
         let how = Play {
             spec: &spec,
@@ -201,6 +220,8 @@ impl Subject for GatewaySubject<'_> {
             jobs,
             known,
             account: KeptBytes::within(rig.limits.kept),
+            words: has_neighbours(&spec, jobs).then(|| words_of(jobs)),
+            again: jobs.iter().rposition(ends_with_answer).filter(|_| self.waits_at_result),
             checks: jobs.iter().map(|_| None).collect(),
             is_judged: vec![false; jobs.len()],
             not_served: None,
@@ -217,6 +238,19 @@ impl Subject for GatewaySubject<'_> {
         });
         let seen = trials.unless_stopped(seen)?;
         let seeds = trials.seeds();
+        if let (Some(seen), Some(index)) = (&seen, trials.again) {
+            let kept = seen.iter().map(DriveResult::bytes).sum();
+            let job = &jobs[index];
+            let step = format!("{} once more, with a 429 at its result", job.name());
+            let _ = tell(TrialEvent::Step(&step).into());
+            let faults = &Faults::at_first_result(WAIT_AT_RESULT_S);
+            let how = Play { faults, kept, ..how };
+            let again =
+                play(std::slice::from_ref(job), how, rig, &mut |event| trials.note_in_vain(&event));
+            if let Some([again]) = trials.unless_stopped(again)?.as_deref() {
+                trials.add_wait(index, again);
+            }
+        }
         if let Some(seen) = &seen {
             let kept = seen.iter().map(DriveResult::bytes).sum();
             for (number, seed) in (1..).zip(seeds.each()) {
@@ -297,7 +331,11 @@ struct GatewayTrials<'a> {
     jobs: &'a [Job],
     known: KnownDifferences,
     account: KeptBytes,
-    /// The results of the cassettes, which wait for those of the plans.
+    /// The words of all cassettes; `None` if they are no conversations of their own.
+    words: Option<Arc<RunWords>>,
+    /// The index of the cassette that is played once more, with a wait at its result.
+    again: Option<usize>,
+    /// The results of the cassettes, which wait for those of the plans or of a further run.
     checks: Vec<Option<CheckRun>>,
     /// True for each cassette that has ended and was served.
     is_judged: Vec<bool>,
@@ -370,15 +408,15 @@ impl GatewayTrials<'_> {
         let (spec, conditions) = (self.gateway.spec, self.conditions);
         let place = FindingPlace { gateway: self.gateway, job, rig: self.rig, conditions };
         let today = clock::today();
-        let mut findings = Vec::new();
-        for judged in self.known.mark(
-            &job.scenario.name,
-            &today,
-            violations(job, seen, self.traits, spec.front),
-        ) {
+        let (mut findings, mut known) = (Vec::new(), 0);
+        let index = self.jobs.iter().position(|one| std::ptr::eq(one, job));
+        let neighbours = index.and_then(|index| Some(self.words.as_ref()?.around(index)));
+        let found = violations(job, seen, self.traits, spec.front, neighbours);
+        for judged in self.known.mark(&job.scenario.name, &today, found) {
             let finding = place.finding(&judged.violation, &seen.entries);
             match judged.known {
                 Some(reason) => {
+                    known += 1;
                     let Finding { place, sentence, .. } = finding;
                     self.notes.push(format!("known: {place}: {sentence} ({reason})"));
                 }
@@ -410,14 +448,13 @@ impl GatewayTrials<'_> {
             goldens,
             plans: self.seeds().count,
             replayed: self.seeds().count,
+            known,
             took: Some(seen.took),
             ..CheckRun::of(&name, findings)
         };
-        let Some(index) = self.jobs.iter().position(|one| std::ptr::eq(one, job)) else {
-            return Ok(());
-        };
+        let Some(index) = index else { return Ok(()) };
         self.is_judged[index] = true;
-        if self.seeds().count > 0 {
+        if self.seeds().count > 0 || self.again == Some(index) {
             self.checks[index] = Some(check);
         } else {
             self.go_on(tell(Observing::Judged(index, scenario_run(job, check)?)));
@@ -440,11 +477,34 @@ impl GatewayTrials<'_> {
         }
     }
 
+    /// Adds the findings of a run whose final message had to wait, if those of the run before it are others.
+    fn add_wait(&mut self, index: usize, seen: &DriveResult) {
+        let (job, Some(check)) = (&self.jobs[index], &mut self.checks[index]) else { return };
+        if !seen.entries.iter().any(|entry| entry.wait_s().is_some()) {
+            let name = job.name();
+            self.notes
+                .push(format!("not tried: a 429 at the result of {name}: no call came after it"));
+        }
+        let faults = Faults::at_first_result(WAIT_AT_RESULT_S);
+        let conditions = &Conditions { faults, ..self.conditions.clone() };
+        let place = FindingPlace { gateway: self.gateway, job, rig: self.rig, conditions };
+        let mut found = violations(job, seen, self.traits, self.gateway.spec.front, None);
+        found.retain(|found| {
+            !check.findings.iter().any(|known| known.id == FindingId::Known(found.kind))
+        });
+        for judged in self.known.mark(&job.scenario.name, &clock::today(), found) {
+            if judged.known.is_none() {
+                check.findings.push(place.finding(&judged.violation, &seen.entries));
+            }
+        }
+        check.took = check.took.map(|took| took + seen.took);
+    }
+
     /// Adds the findings of a plan.
     fn add_plan(&mut self, seed: u64, seen: &[DriveResult], planned: &[DriveResult]) {
         let printing = Printing::Seeded(seed);
         let faults = self.conditions.faults.clone();
-        let conditions = &Conditions { printing, faults };
+        let conditions = &Conditions { printing, faults, ..*self.conditions };
         for (index, job) in self.jobs.iter().enumerate() {
             let Some(check) = &mut self.checks[index] else { continue };
             let place = FindingPlace { gateway: self.gateway, job, rig: self.rig, conditions };
@@ -460,12 +520,28 @@ fn scenario_run(job: &Job, check: CheckRun) -> Result<ScenarioRun, SubjectError>
     Ok(ScenarioRun { name: job.scenario.name.to_string(), pending, checks: vec![check] })
 }
 
+/// Returns whether a cassette is one message and its answer.
+fn ends_with_answer(job: &Job) -> bool {
+    let has_answer = job.facts.turn_facts().last().is_some_and(TurnFacts::must_be_answered);
+    job.dialogue.steps.is_empty() && job.dialogue.results.len() == 1 && has_answer
+}
+
+/// Returns whether each cassette has a conversation of its own, at the same gateway as the others.
+fn has_neighbours(spec: &GatewaySpec, jobs: &[Job]) -> bool {
+    jobs.len() > 1 && spec.writers.chats != Chats::One && spec.writers.starts != Starts::Each
+}
+
+fn words_of(jobs: &[Job]) -> Arc<RunWords> {
+    Arc::new(RunWords::of(jobs.iter().map(|job| (job.name(), &*job.facts))))
+}
+
 /// Returns the rules that a run broke.
-fn violations(
+pub(super) fn violations(
     job: &Job,
     seen: &DriveResult,
     traits: SubjectTraits,
     front: Front,
+    neighbours: Option<Neighbours>,
 ) -> Vec<Violation> {
     let (facts, entries) = (job.facts.clone(), seen.entries.clone());
     let observation = match front {
@@ -477,6 +553,7 @@ fn violations(
         ending: seen.ending.clone(),
         traits: SubjectTraits { lets_claude_ask: !seen.asks_nobody, ..traits },
         bus: seen.bus.clone(),
+        neighbours,
         ..observation
     })
 }
@@ -535,13 +612,20 @@ impl FindingPlace<'_> {
         format!("{program} rig {gateway} {}{conditions}", self.job.name())
     }
 
+    /// Returns the command that plays this cassette beside another one.
+    fn reproduce_beside(&self, other: &str) -> String {
+        let program = self.rig.workspace.program();
+        let (gateway, conditions) = (self.gateway.shown(), self.conditions.arguments());
+        format!("{program} test --subject {gateway} {} {other}{conditions}", self.job.name())
+    }
+
     fn finding(&self, violation: &Violation, entries: &[Entry]) -> Finding {
-        let finding = Finding::new(
-            violation.kind,
-            &self.name(),
-            violation.sentence.clone(),
-            self.reproduce(),
-        );
+        let Violation { kind, sentence, beside, .. } = violation;
+        let reproduce = beside.as_deref().map(|other| self.reproduce_beside(other));
+        let reproduce = reproduce.unwrap_or_else(|| self.reproduce());
+        let design = kind.design().map(|key| format!("; if that is meant, write `{key}`"));
+        let sentence = format!("{sentence}{}", design.unwrap_or_default());
+        let finding = Finding::new(*kind, &self.name(), sentence, reproduce);
         finding.with_context(context(entries, violation.entry))
     }
 

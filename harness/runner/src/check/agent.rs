@@ -6,12 +6,11 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use clitape_judge::{
-    Divergence, FinalTextDiff, FindingKind, Times, TraceDiff, quoted, wrong_final_text,
-};
+use clitape_judge::{Divergence, FinalTextDiff, FindingKind, Times, TraceDiff, wrong_final_text};
 use clitape_recording::chat::ChatView;
 use clitape_recording::facts::{read_record, records_with};
 use clitape_recording::scenario::{DeliverySpec, RunSpec};
+use clitape_recording::text::quoted;
 use clitape_recording::trace::{Entry, Lane, sort_by_turn};
 use serde_json::Value;
 

@@ -28,7 +28,7 @@ impl BrokenRule {
 
 /// Returns the rules that a replay breaks.
 pub(super) fn broken(replay: &Observation) -> Vec<BrokenRule> {
-    let place = |Violation { kind, sentence, entry }: Violation| {
+    let place = |Violation { kind, sentence, entry, .. }: Violation| {
         let Some(index) = entry else {
             return BrokenRule { kind, sentence, context: Vec::new() };
         };

@@ -427,7 +427,7 @@ fn of_git(error: ProcessError) -> CompareError {
 /// The exit code of a program that does not know the arguments it was called with.
 const USAGE: i32 = 2;
 /// The number of last lines, and of characters in them, that are shown of a program's stderr.
-const TAIL: (usize, usize) = (4, 400);
+const LAST_WORDS: (usize, usize) = (4, 400);
 
 /// The reason why a call gave no trace.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -467,7 +467,7 @@ fn call(
         ProcessError::Stopped => CallError::Stopped,
         error => CallError::Failed(format!("it can't be started: {error}")),
     })?;
-    let said = tail(&ended.output.stderr);
+    let said = last_words(&ended.output.stderr);
     match (&ended.why, ended.exit) {
         (Why::Limit, _) => {
             let s = limits.time.as_secs_f64();
@@ -522,8 +522,8 @@ fn read(stdout: &[u8], mut held: Held) -> Result<CountedTrace, CallError> {
 }
 
 /// Returns the last lines that a program printed to stderr, as the end of a sentence.
-fn tail(stderr: &[u8]) -> String {
-    let (lines, length) = TAIL;
+fn last_words(stderr: &[u8]) -> String {
+    let (lines, length) = LAST_WORDS;
     let text = String::from_utf8_lossy(stderr);
     let said: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let said = said[said.len().saturating_sub(lines)..].join(" / ");

@@ -20,7 +20,7 @@ use super::chat_diff::chat_lines;
 use super::groups::{Detail, FindingGroup, groups};
 use super::json;
 use super::model::{CheckRun, Report, Tally};
-use super::text::{change_text, commands, diff_text, labelled, lanes_text, mends};
+use super::text::{change_text, commands, diff_text, labelled, lanes_text, mends, verdict};
 
 /// The format of a report's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -332,9 +332,8 @@ pub fn markdown(report: &Report, detail: Detail, out: &mut dyn Write) -> io::Res
 fn verdict_table(totals: &Tally) -> String {
     match *totals {
         Tally { errors: 1.., .. } => "a check could not be run".to_owned(),
-        Tally { findings: n @ 1.., .. } => plural(n, "finding"),
-        Tally { cassettes: 0, .. } => "nothing ran".to_owned(),
-        _ => "all held".to_owned(),
+        Tally { findings: 0, cassettes: 0, .. } => "nothing ran".to_owned(),
+        _ => verdict(totals),
     }
 }
 

@@ -11,6 +11,8 @@ use super::model::Report;
 
 /// The lanes, the one nearest to the person's view first.
 const LANES: [&str; 6] = ["telegram", "acp", "sse", "session", "bus", "lifecycle"];
+/// The beginning of the name of a subject's check.
+const SUBJECT: &str = "subject ";
 /// The most scenarios that are named; the others are counted.
 const SCENARIOS: usize = 8;
 
@@ -109,15 +111,32 @@ impl GroupMember<'_> {
     }
 
     /// Returns the key of a cause. Golden differences have the same cause if the same parts differ, at any time and any
-    /// number of times.
+    /// number of times; findings about a subject, if they break the same rule in the same way.
     fn cause(&self) -> String {
         match &self.finding.id {
             FindingId::Known(FindingKind::GoldenDiffers) => {
                 format!("{} {}", family(self.lane), what_differs(self.finding))
             }
+            FindingId::Known(kind) if self.lane.starts_with(SUBJECT) => {
+                let words = match kind.design() {
+                    Some(_) => String::new(),
+                    None => without_details(&self.finding.sentence),
+                };
+                format!("{} {} {kind} {words}", self.lane, self.place)
+            }
             _ => self.bundle(),
         }
     }
+}
+
+/// Returns a sentence without what it quotes and without numbers, in which two recordings of one fault differ.
+fn without_details(sentence: &str) -> String {
+    let mut is_quoted = false;
+    let own = sentence.chars().filter(|c| {
+        is_quoted = *c == '“' || is_quoted && *c != '”';
+        !is_quoted && !c.is_numeric()
+    });
+    own.collect()
 }
 
 /// Returns a lane without the options of its channel.

@@ -31,7 +31,7 @@ pub fn html(report: &Report, pages: &Pages, out: &mut dyn Write) -> io::Result<(
     let Tally { findings: wrong, errors, .. } = report.totals;
     let verdict = match report.is_empty() {
         true => "nothing ran".to_owned(),
-        false => verdict(wrong, errors),
+        false => verdict(&report.totals),
     };
     let holds = report.holds() && !report.is_empty();
     let told = if wrong > 0 && errors == 0 { counted(report) } else { verdict.clone() };
@@ -217,7 +217,7 @@ fn reviewed_section(golden: &ReviewedGolden) -> Markup {
     let ReviewedGolden { id, state, path, sentence, change } = golden;
     let has_chat = chats(change).next().is_some();
     html! {
-        reviewed_section {
+        section {
             h2 { (id) " " small { (state) ", " (path) } } "\n"
             p.finding { (sentence) } "\n"
             @for (what, chat) in chats(change) {

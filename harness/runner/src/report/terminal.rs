@@ -223,7 +223,7 @@ pub fn summary(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let style = if report.holds() { GOOD } else { BAD };
     let verdict = match (errors, findings) {
         (0, 1..) => counted(report),
-        _ => verdict(findings, errors),
+        _ => verdict(&report.totals),
     };
     writeln!(out, "\n{}; {style}{verdict}{style:#}", ran(&report.totals))
 }

@@ -33,11 +33,16 @@ pub(super) fn ran(totals: &Tally) -> String {
 }
 
 /// Returns the verdict of a run.
-pub(super) fn verdict(findings: u64, errors: u64) -> String {
-    match (errors, findings) {
-        (0, 0) => "all held".to_owned(),
-        (0, n) => plural(n, "finding"),
-        (e, n) => format!("{}, {}", plural(n, "finding"), plural(e, "error")),
+pub(super) fn verdict(totals: &Tally) -> String {
+    match *totals {
+        Tally { errors: 0, findings: 0, known: 0, .. } => "all held".to_owned(),
+        Tally { errors: 0, findings: 0, known, .. } => {
+            format!("all held but {}", plural(known, "known difference"))
+        }
+        Tally { errors: 0, findings, .. } => plural(findings, "finding"),
+        Tally { errors, findings, .. } => {
+            format!("{}, {}", plural(findings, "finding"), plural(errors, "error"))
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use clitape_recording::scenario::{
     Model, ModelBlock, ModelContent, ModelFailureKind, ModelStopReason, ModelTurn, Resume,
     SayAction, SayBehavior, SayStep, Scenario, ScenarioError, ToolSide, Trigger, Workspace,
 };
-use clitape_recording::text::{Keep, plain, truncate};
+use clitape_recording::text::{Keep, plain, quoted, truncate};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -272,10 +272,6 @@ fn step(step: &SayStep) -> String {
     };
     let when = step.when.as_ref().map(|when| format!(", once there is {when}"));
     plain(&format!("{what}{}", when.unwrap_or_default()))
-}
-
-fn quoted(text: &str) -> String {
-    format!("“{}”", short(text))
 }
 
 /// Returns a text on one line and safe to print.

@@ -55,6 +55,9 @@ pub struct CheckRun {
     /// Seeded plans that were replayed; the lines of the others end at the times of one of these.
     #[serde(default)]
     pub replayed: u64,
+    /// Known differences of a subject, which are no findings.
+    #[serde(default)]
+    pub known: u64,
     /// What is wrong; empty when all held.
     pub findings: Vec<Finding>,
     /// Why the check could not be run.
@@ -111,6 +114,9 @@ pub struct Tally {
     /// Seeded plans that were replayed; the lines of the others end at the times of one of these.
     #[serde(default)]
     pub replayed: u64,
+    /// Known differences of a subject, which are no findings.
+    #[serde(default)]
+    pub known: u64,
     /// Findings.
     pub findings: u64,
     /// Checks that could not be run.
@@ -178,12 +184,16 @@ impl CheckRun {
     }
 
     pub(crate) fn tally(&self) -> Tally {
+        if self.skipped.is_some() {
+            return Tally::default();
+        }
         Tally {
-            checks: u64::from(self.skipped.is_none()),
+            checks: 1,
             cassettes: self.cassettes,
             goldens: self.goldens,
             plans: self.plans,
             replayed: self.replayed,
+            known: self.known,
             findings: self.findings.len() as u64,
             errors: u64::from(self.error.is_some()),
             ..Tally::default()
@@ -202,6 +212,11 @@ impl From<&CassetteError> for Trouble {
 }
 
 impl Tally {
+    /// Counts findings alone.
+    pub(crate) fn of_findings(findings: usize) -> Self {
+        Self { findings: findings as u64, ..Self::default() }
+    }
+
     /// Adds another tally.
     pub(crate) fn add(&mut self, other: Self) {
         self.scenarios += other.scenarios;
@@ -210,6 +225,7 @@ impl Tally {
         self.goldens += other.goldens;
         self.plans += other.plans;
         self.replayed += other.replayed;
+        self.known += other.known;
         self.findings += other.findings;
         self.errors += other.errors;
         self.pending += other.pending;

@@ -316,6 +316,88 @@ fn sb018_sb019_questions_are_asked_and_closed() {
 }
 
 #[test]
+fn sb035_nothing_of_another_conversation_is_shown() {
+    let load = |name: &str| Cassette::load(&root().join("cassettes").join(name)).unwrap();
+    let names = ["three-tools/2.1.329", "plain-text/2.1.329"];
+    let facts = names.map(|name| facts_of(&load(name)));
+    let run = RunWords::of(names.map(str::to_owned).into_iter().zip(facts.iter().map(|it| &**it)));
+    let run = Arc::new(run);
+    let other = facts[1].turn_facts()[0].answer.clone().unwrap();
+    let check = |text: &str, expect: Option<&str>| {
+        let draft = send(1_000, 1, &format!("{TOOLS}\n\n{text}"));
+        let entries = vec![draft, edit(9_000, 1, &format!("{TOOLS}\n\n{ANSWER}"))];
+        let seen = Observation::of_chat(facts[0].clone(), entries);
+        let found = judge(&Observation { neighbours: Some(run.around(0)), ..seen });
+        let beside = found.iter().find(|found| found.kind == K::OtherConversation);
+        assert_eq!(beside.and_then(|found| found.beside.as_deref()), expect, "{found:#?}");
+    };
+    check("They do not agree", None);
+    check(&other, Some(names[1]));
+    check(&format!("<i>{other}</i>"), Some(names[1]));
+}
+
+#[test]
+fn sb036_sb037_the_answer_is_alone_unless_that_is_meant() {
+    let check = |cassette: &str, beside: &str, answer: &str, rule: K| {
+        let lines =
+            [send(1_000, 1, "🛠️ Bash: awk"), edit(9_000, 1, &format!("{beside}\n\n{answer}"))];
+        let seen = |traits| Seen { cassette, lines: &lines, traits, ..Seen::default() };
+        check_seen(seen(SubjectTraits { shows_tools: false, ..SubjectTraits::default() }), &[rule]);
+        let shows_all = SubjectTraits {
+            shows_tools: false,
+            shows_reasoning: true,
+            shows_subagents: true,
+            ..SubjectTraits::default()
+        };
+        check_seen(seen(shows_all), &[]);
+    };
+    let total = "The second total, 60, is right; the first one left out the last line.";
+    let thought = "Two totals are written down. I should add up the numbers myself";
+    check("thinking/2.1.330", thought, total, K::ReasoningInAnswer);
+    let facts =
+        facts_of(&Cassette::load(&root().join("cassettes/subagent-background/2.1.330")).unwrap());
+    let answers = facts.turn_facts().iter().filter_map(|turn| turn.answer.as_deref());
+    let answers = answers.collect::<Vec<_>>().join("\n\n");
+    for beside in ["notes.txt has 4 lines.", "Counting."] {
+        check("subagent-background/2.1.330", beside, &answers, K::SubagentInAnswer);
+    }
+}
+
+#[test]
+fn sb038_what_went_well_is_not_told_as_a_failure() {
+    let check_line = |line: &str, expect: &[K]| {
+        check(&[send(1_000, 1, TOOLS), edit(9_000, 1, &format!("{line}\n\n{ANSWER}"))], expect);
+    };
+    for line in ["❌ The run failed:", "Error: claude ended without an answer", "🔴 claude"] {
+        check_line(line, &[K::SuccessToldFailed]);
+    }
+    for line in
+        ["✅ 3 tools, 0 errors, 12 s", "✅ no tool failed", "📖 Read: server.conf", "[stop]"]
+    {
+        check_line(line, &[]);
+    }
+}
+
+#[test]
+fn sb039_sb040_a_line_says_what_its_call_did() {
+    let failed = "The self-test failed with exit code 3: the disk is not writable.";
+    let check_line = |line: &str, expect: &[K]| {
+        check_of("tool-error/2.1.330", &[send(1_000, 1, line), edit(9_000, 1, failed)], expect);
+    };
+    check_line("✅ Bash: sh selftest.sh", &[K::FailureShownDone]);
+    for line in
+        ["❌ Bash: sh selftest.sh", "🔧 Bash: sh selftest.sh", "✅ Bash: sh selftest.sh (exit 3)"]
+    {
+        check_line(line, &[]);
+    }
+    let check_tools = |line: &str, expect: &[K]| {
+        check(&[send(1_000, 1, line), edit(9_000, 1, ANSWER)], expect);
+    };
+    check_tools("📖 Read: server.conf\n📖 Read: grep -h port /clitape", &[K::ArgumentOfAnother]);
+    check_tools("📖 Read: server.conf\n📖 Read: client.conf\n🔧 Bash: client.conf", &[]);
+}
+
+#[test]
 fn sb020_a_silent_run_is_silent() {
     let keeps = SubjectTraits { keeps_silence: true, ..SubjectTraits::default() };
     let check_silent = |lines: &[Entry], traits: SubjectTraits, expect: &[K]| {

@@ -87,6 +87,12 @@ fn a_mistake_has_a_line_and_a_suggestion() {
     check(&format!("{MINE}press = {{ allow = '(' }}\n"), 4, "is no regular expression");
     check(&format!("{MINE}files = {{ '../x' = 'y' }}\n"), 4, "is no path in the temporary folder");
     check(&format!("{MINE}ready = {{ poll = true, output = 'x' }}\n"), 4, "write one");
+    let kinds = "[subject.p]\nkind = 'parser'\ncommand = ['x']\nkinds = ['text', 'tool_strt']\n";
+    check(
+        kinds,
+        4,
+        "there is no kind `tool_strt` on the lane `lifecycle`; did you mean `tool_start`?",
+    );
     let parser = "[subject.p]\nkind = 'parser'\ncommand = ['x']\nidle_s = 3\n";
     check(parser, 4, "a subject of kind parser has none; only gateway has it");
 }

@@ -68,6 +68,33 @@ fn scenarios_that_differ_in_the_same_words_are_one_group() {
 }
 
 #[test]
+fn a_fault_of_a_subject_is_one_group_in_whatever_recordings_it_is() {
+    let broken = |kind, sentence: &str| {
+        let name = "1.0.1::subject mine";
+        let finding = Finding::new(kind, name, sentence.to_owned(), "clitape rig".to_owned());
+        vec![CheckRun::of(name, vec![finding])]
+    };
+    let left = |text: &str| {
+        broken(
+            FindingKind::RunningLeft,
+            &format!("“{text}” is left 12.{} s after the end", text.len()),
+        )
+    };
+    let place = "1.0.1::subject mine";
+    check(&[("a", left("Thinking")), ("b", left("⏳"))], &[[place, "scenario b", ""]]);
+    let untold = |words| broken(FindingKind::ToolsUntold, words);
+    check(
+        &[("a", untold("claude called a tool")), ("b", untold("claude called 3 tools"))],
+        &[[place, "scenario b", ""]],
+    );
+    let lost = |words| broken(FindingKind::AnswerMissing, words);
+    check(
+        &[("a", lost("it never came")), ("b", lost("it was there and is gone"))],
+        &[[place, "", ""], [place, "", ""]],
+    );
+}
+
+#[test]
 fn other_findings_are_one_group_where_versions_find_the_same() {
     let broken = |check: &str, sentence: &str| {
         let kind = FindingKind::EditAfterFinal;

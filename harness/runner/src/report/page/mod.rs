@@ -21,6 +21,7 @@ use serde_json::{Map, Value};
 use crate::report::chat::{PersonAct, STOP, act};
 use crate::report::chat_diff::{EXPECTED, chat_markup};
 use crate::report::groups::nearest;
+use crate::report::model::Tally;
 use crate::report::text::{ContextRow, change_text, commands, rows, verdict};
 use crate::suite::{CaseRun, ComparedGolden, ProofCase};
 use frame::ScriptData;
@@ -78,7 +79,7 @@ pub fn page(cases: &[ProofCase]) -> String {
     });
     let body = html! {
         header {
-            h1 { "Proof " (badge(findings == 0, &verdict(findings as u64, 0))) }
+            h1 { "Proof " (badge(findings == 0, &verdict(&Tally::of_findings(findings)))) }
             p {
                 "What the real CLI printed, what became of it, and what a person would have seen. "
                 span.js-only { "Arrows step, space plays, Home and End go to the ends." }
@@ -125,7 +126,7 @@ pub fn seen_page(seen: SeenRun<'_>) -> String {
     let shown = data(run, ChatProfile::Telegram);
     let body = html! {
         header {
-            h1 { (subject) " " (badge(findings.is_empty(), &verdict(findings.len() as u64, 0))) }
+            h1 { (subject) " " (badge(findings.is_empty(), &verdict(&Tally::of_findings(findings.len())))) }
             p {
                 "One recording at a real gateway, in real time. "
                 span.js-only { "Arrows step, space plays, Home and End go to the ends." }
