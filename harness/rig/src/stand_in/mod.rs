@@ -43,7 +43,7 @@ mod transcript;
 
 pub(crate) use arguments::argument_differences;
 pub use process::{StandInError, USAGE, WRONG_LINE};
-pub(crate) use settings::HALVES;
+pub(crate) use running::HALVES;
 pub use settings::write_run_file;
 
 /// Runs the stand-in with the arguments behind the program's name, and returns the exit code. Settings that the

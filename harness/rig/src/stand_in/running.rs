@@ -21,7 +21,6 @@ use super::dialogue::{Dialogue, ExpectedKind, HostAct, Role};
 use super::lockstep::{LineFit, Lockstep};
 use super::mcp::Ask;
 use super::process::StandInError;
-use super::settings::HALVES;
 use crate::limits::Held;
 
 /// The option that makes messages come in pieces.
@@ -261,6 +260,8 @@ impl PlayedCassette {
     }
 }
 
+/// The end of a value of `CLITAPE_PLAY` with which each line comes in two pieces.
+pub(crate) const HALVES: &str = ",halves";
 /// The milliseconds between the two pieces of a line, and between those of a result, in which a chat's call may come.
 const HALVES_MS: (u64, u64) = (5, 100);
 

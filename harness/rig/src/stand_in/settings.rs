@@ -33,7 +33,7 @@ pub(super) struct Settings {
     pub(super) queue: Option<PathBuf>,
     /// `CLITAPE_VERSION`: the version of the CLI.
     pub(super) version: Option<String>,
-    /// `CLITAPE_PLAY`: the cuts and the delays of the bytes; with [`HALVES`] at its end, each line in two pieces.
+    /// `CLITAPE_PLAY`: the cuts and the delays of the bytes; with `,halves` at its end, each line in two pieces.
     pub(super) play: Option<String>,
     /// `CLITAPE_END`: the end of the process, if it is not the recorded one.
     pub(super) end: Option<String>,
@@ -96,8 +96,6 @@ impl Settings {
     }
 }
 
-/// The end of a value of `CLITAPE_PLAY` with which each line comes in two pieces.
-pub(crate) const HALVES: &str = ",halves";
 /// The end of the file's name, behind the name of the program.
 const RUN_FILE_SUFFIX: &str = ".run.json";
 /// The beginning of the names of the settings.

@@ -5,7 +5,7 @@
 use clitape_recording::text::plural;
 use maud::{Markup, display, html};
 
-use super::document::{Document, DocumentItem, DocumentPart, DocumentSide, Weight};
+use super::document::{Attention, Document, DocumentItem, DocumentPart, DocumentSide};
 use crate::compare::{
     Cell, Compared, Comparison, ComparisonCounts, DiffRow, FinalChats, LaneDiff, SideDescription,
 };
@@ -46,13 +46,13 @@ pub fn compare_document(comparison: &Comparison) -> Document {
             },
             DocumentPart {
                 title: "Could not be compared",
-                weight: Weight::Failed,
+                attention: Attention::Failed,
                 items: sentences(&failures(comparison)),
                 ..DocumentPart::default()
             },
             DocumentPart {
                 title: "Not covered",
-                weight: Weight::Note,
+                attention: Attention::Note,
                 items: sentences(&comparison.uncovered),
                 ..DocumentPart::default()
             },

@@ -54,7 +54,7 @@ pub(super) struct DocumentPart {
     pub(super) title: &'static str,
     /// May be empty.
     pub(super) sentence: String,
-    pub(super) weight: Weight,
+    pub(super) attention: Attention,
     pub(super) items: Vec<DocumentItem>,
     /// What the page shows in place of the list, and the other forms leave out.
     pub(super) drawn: Vec<Markup>,
@@ -62,7 +62,7 @@ pub(super) struct DocumentPart {
 
 /// The attention that a part asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Weight {
+pub(super) enum Attention {
     /// A finding of the report.
     #[default]
     Change,
@@ -139,16 +139,16 @@ impl Document {
             writeln!(out, "{DIM}{}{DIM:#}", plain(&counts.join(" · ")))?;
         }
         for part in self.written() {
-            let style = match part.weight {
-                Weight::Change => BOLD,
-                Weight::Failed => ODD,
-                Weight::Note | Weight::Folded => DIM,
+            let style = match part.attention {
+                Attention::Change => BOLD,
+                Attention::Failed => ODD,
+                Attention::Note | Attention::Folded => DIM,
             };
             writeln!(out, "\n{style}{}{style:#}", part.title)?;
             if !part.sentence.is_empty() {
                 writeln!(out, "  {}", plain(&part.sentence))?;
             }
-            if part.weight == Weight::Folded {
+            if part.attention == Attention::Folded {
                 continue;
             }
             let (items, more) = part.listed();
@@ -274,17 +274,17 @@ fn markdown_item(out: &mut String, item: &DocumentItem) {
 }
 
 fn page_part(part: &DocumentPart) -> Markup {
-    let DocumentPart { title, sentence, weight, items, .. } = part;
-    let class = match weight {
-        Weight::Change => None,
-        Weight::Failed => Some("failed"),
-        Weight::Note | Weight::Folded => Some("uncovered"),
+    let DocumentPart { title, sentence, attention, items, .. } = part;
+    let class = match attention {
+        Attention::Change => None,
+        Attention::Failed => Some("failed"),
+        Attention::Note | Attention::Folded => Some("uncovered"),
     };
     let list = html! { ul { @for item in items { (page_item(item)) "\n" } } };
     html! {
         section class=[class] {
             h2 { (title) } "\n"
-            @if *weight == Weight::Folded {
+            @if *attention == Attention::Folded {
                 details { summary { (sentence) } (list) }
             } @else {
                 @if !sentence.is_empty() { p { (sentence) } "\n" }

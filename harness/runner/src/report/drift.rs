@@ -6,7 +6,7 @@ use clitape_recording::text::plural;
 use serde::Serialize;
 
 use super::compare::sections;
-use super::document::{Document, DocumentItem, DocumentPart, DocumentSide, Weight};
+use super::document::{Attention, Document, DocumentItem, DocumentPart, DocumentSide};
 use crate::drift::{About, Cost, Drift, DriftChange, NotCompared, Part};
 
 /// Returns the report of a drift.
@@ -30,7 +30,7 @@ pub fn drift_document(drift: &Drift) -> Document {
         },
         DocumentPart {
             title: "Not compared",
-            weight: Weight::Failed,
+            attention: Attention::Failed,
             items: drift.not_compared.iter().map(not_compared).collect(),
             ..DocumentPart::default()
         },
@@ -38,7 +38,7 @@ pub fn drift_document(drift: &Drift) -> Document {
         DocumentPart {
             title: "Time and size, for information",
             sentence: cost(drift),
-            weight: Weight::Note,
+            attention: Attention::Note,
             ..DocumentPart::default()
         },
     ]);
@@ -47,7 +47,7 @@ pub fn drift_document(drift: &Drift) -> Document {
         parts.push(DocumentPart {
             title: "Left out",
             sentence: format!("Not for both versions, or written by hand: {scenarios}."),
-            weight: Weight::Folded,
+            attention: Attention::Folded,
             items: drift.left_out.iter().map(not_compared).collect(),
             ..DocumentPart::default()
         });

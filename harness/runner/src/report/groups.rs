@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use clitape_judge::{DiffSide, Finding, FindingCommand, FindingId, FindingKind};
+use clitape_judge::{DiffSide, Finding, FindingCommand, FindingId, FindingKind, RULES};
 use clitape_recording::names::ScenarioName;
 use clitape_recording::text::plural;
 
@@ -11,8 +11,6 @@ use super::model::Report;
 
 /// The lanes, the one nearest to the person's view first.
 const LANES: [&str; 6] = ["telegram", "acp", "sse", "session", "bus", "lifecycle"];
-/// The beginning of the name of a subject's check.
-const SUBJECT: &str = "subject ";
 /// The most scenarios that are named; the others are counted.
 const SCENARIOS: usize = 8;
 
@@ -111,13 +109,13 @@ impl GroupMember<'_> {
     }
 
     /// Returns the key of a cause. Golden differences have the same cause if the same parts differ, at any time and any
-    /// number of times; findings about a subject, if they break the same rule in the same way.
+    /// number of times; violations, if they break the same rule in the same way.
     fn cause(&self) -> String {
         match &self.finding.id {
             FindingId::Known(FindingKind::GoldenDiffers) => {
                 format!("{} {}", family(self.lane), what_differs(self.finding))
             }
-            FindingId::Known(kind) if self.lane.starts_with(SUBJECT) => {
+            FindingId::Known(kind) if is_of_rule(*kind) => {
                 let words = match kind.design() {
                     Some(_) => String::new(),
                     None => without_details(&self.finding.sentence),
@@ -127,6 +125,11 @@ impl GroupMember<'_> {
             _ => self.bundle(),
         }
     }
+}
+
+/// Returns whether a finding is that a run breaks a rule.
+fn is_of_rule(kind: FindingKind) -> bool {
+    RULES.iter().any(|rule| rule.kind == kind || rule.of_others == Some(kind))
 }
 
 /// Returns a sentence without what it quotes and without numbers, in which two recordings of one fault differ.
