@@ -340,8 +340,9 @@ pub(crate) fn failure_untold(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// The signs and the words with which a gateway tells of a failure.
+/// The signs with which a gateway tells of a failure.
 const FAILURE_SIGNS: [char; 3] = ['❌', '🔴', '💥'];
+/// The words with which it does so.
 const FAILURE_WORDS: [&str; 6] = ["failed", "failure", "error", "crashed", "aborted", "exception"];
 /// The words with which a line says that there was no failure.
 const NONE: [&str; 3] = ["0", "no", "none"];

@@ -161,8 +161,9 @@ pub(crate) fn arguments_empty(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// The signs with which a line says that its call is done, and those of the opposite.
+/// The signs with which a line says that its call is done.
 const DONE: [char; 4] = ['✅', '✔', '☑', '🟢'];
+/// The parts of words with which it says the opposite.
 const FAILED_WORDS: [&str; 5] = ["fail", "error", "denied", "refused", "exit"];
 
 /// Checks that no line says of a call that failed that it is done.
@@ -235,7 +236,8 @@ fn has_text(tool: &ToolFacts, words: &str) -> bool {
     tool.input.iter().flat_map(texts_in).any(|text| letters(text).contains(words))
 }
 
-/// Returns the letters at the start of a tool's main argument, or of the name of a file, if they are enough to recognise it.
+/// Returns the letters at the start of a tool's main argument, or of the name of a file, if they are enough to recognise
+/// it.
 fn known_argument(tool: &ToolFacts) -> Option<String> {
     let argument = tool.main_argument.as_deref()?;
     let is_path = !argument.contains(char::is_whitespace);
