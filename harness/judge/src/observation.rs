@@ -141,6 +141,10 @@ pub struct PlayedTurn {
 /// The beginning of the sentence about a `claude` that refused its arguments.
 pub const ARGUMENTS_REFUSED: &str = "claude refuses its arguments: ";
 
+/// The words of the sentence about a `claude` that waited in vain, before and behind the line for which it waited; then
+/// comes the time.
+pub const WAITED_IN_VAIN: [&str; 2] = ["expected ", ", got no line in "];
+
 /// The end of a subject's run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ObservedEnding {
@@ -168,6 +172,15 @@ pub enum ObservedEnding {
     NotServed(String),
     /// The subject made more calls, or printed more, than a run may; the sentence about it.
     Flooded(String),
+}
+
+impl ObservedEnding {
+    /// Returns the line for which `claude` waited in vain, and for how long; `None` for another ending.
+    pub(crate) fn waited_for(&self) -> Option<(&str, &str)> {
+        let Self::Refused(sentence) = self else { return None };
+        let [before, behind] = WAITED_IN_VAIN;
+        sentence.strip_prefix(before)?.split_once(behind)
+    }
 }
 
 /// Writes the ending in words, such as "it came to its end".

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::case::{Broken, Case, by, by_turn, is_run_end, whole};
 use crate::observation::{ARGUMENTS_REFUSED, ObservedEnding};
+use crate::rules::questions;
 use crate::words::{seconds, told};
 
 /// Checks that every line of stdout was read and is counted.
@@ -138,6 +139,13 @@ pub(crate) fn hung(case: Case<'_>) -> Option<Broken<'_>> {
 pub(crate) fn refused(case: Case<'_>) -> Option<Broken<'_>> {
     let ObservedEnding::Refused(sentence) = case.ending else { return None };
     let subject = case.subject();
+    if let Some((line, time)) = case.ending.waited_for() {
+        // That a question was never asked is a finding of its own.
+        let is_told = questions::question_untold(case).is_none();
+        let what =
+            format!("claude waited {time} for {line}, and the {subject} wrote no line to it");
+        return is_told.then(|| whole(what))?;
+    }
     match sentence.strip_prefix(ARGUMENTS_REFUSED) {
         Some(words) => whole(format!(
             "claude refused the arguments that the {subject} started it with, and said: {words}"

@@ -321,7 +321,7 @@ rules! {
         Questions, ALL;
     QuestionLeft / QuestionUntold, [questions::never_shown] questions::question_untold,
         "Every question is shown.",
-        Questions, CHAT.at_end();
+        Questions, CHAT;
     QuestionLeft, questions::never_closed,
         "Every question is closed.",
         Questions, OWN;

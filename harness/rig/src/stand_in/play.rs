@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
+use clitape_judge::observation::WAITED_IN_VAIN;
 use clitape_recording::cassette::{Cassette, Exit};
 use clitape_recording::wire::{RequestKind, UserMessage};
 use nix::sys::signal::Signal;
@@ -517,7 +518,8 @@ impl Player<'_> {
             Ok(event) => self.take(event),
             Err(_) => {
                 let seconds = self.settings.wait.as_secs_f64();
-                let what = format!("expected {expected}, got no line in {seconds} s");
+                let [before, behind] = WAITED_IN_VAIN;
+                let what = format!("{before}{expected}{behind}{seconds} s");
                 Err(ProcessEnding::Refused(WRONG_LINE, what))
             }
         }

@@ -308,10 +308,18 @@ fn sb018_sb019_questions_are_asked_and_closed() {
     for last in [send(3_400, 6, answer), last.clone()] {
         check_asked(&[question.clone(), press.clone(), last], &[K::ButtonsLeft]);
     }
-    check_asked(
-        &[send(1_000, 1, "🛠️ Bash running…"), edit(8_000, 1, answer)],
-        &[K::QuestionUntold],
-    );
+    let untold = [send(1_000, 1, "🛠️ Bash running…"), edit(8_000, 1, answer)];
+    check_asked(&untold, &[K::QuestionUntold]);
+    // `claude` waited for the answer: to a question that nobody was asked, or one that was.
+    let waited = |lines: &[Entry], rule: K| {
+        let sentence = "expected the answer to question q1 (Bash), got no line in 30 s";
+        let ending = ObservedEnding::Refused(sentence.to_owned());
+        let cassette = "permission-allow/2.1.330";
+        check_seen(Seen { cassette, lines, traits: asks, ending, ..Seen::default() }, &[rule])
+    };
+    waited(&untold[..1], K::QuestionUntold);
+    let found = waited(&[question, press], K::SubjectRefused);
+    assert!(found[0].sentence.contains("waited 30 s for the answer to question q1"), "{found:?}");
     check_of("permission-allow/2.1.330", &[last], &[]);
 }
 
