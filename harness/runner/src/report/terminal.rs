@@ -41,10 +41,11 @@ pub fn scenario_line(out: &mut dyn Write, run: &ScenarioRun) -> io::Result<()> {
     let name = plain(&run.name);
     write!(
         out,
-        "{style}{word:>6}{style:#} {BOLD}{name:<20}{BOLD:#} {DIM}{}, {}, {}{DIM:#}",
+        "{style}{word:>6}{style:#} {BOLD}{name:<20}{BOLD:#} {DIM}{}, {}, {}{}{DIM:#}",
         plural(cassettes, "cassette"),
         plural(goldens, "golden"),
         plural(plans, "plan"),
+        if lacks_chat(run) { ", no chat" } else { "" },
     )?;
     if findings > 0 {
         write!(out, "  {BAD}{}{BAD:#}", plural(findings, "finding"))?;
@@ -54,6 +55,12 @@ pub fn scenario_line(out: &mut dyn Write, run: &ScenarioRun) -> io::Result<()> {
         writeln!(out, "       {DIM}{}{DIM:#}", plain(note))?;
     }
     Ok(())
+}
+
+/// Returns whether a scenario was replayed through clitape's own gateway without a chat, so that none is judged.
+fn lacks_chat(run: &ScenarioRun) -> bool {
+    let has = |part: &str| run.checks.iter().any(|check| check.name.contains(part));
+    has("::lifecycle") && !has("::telegram-")
 }
 
 /// Writes one finding: the sentence, the diff, and the commands that reproduce and fix it.
@@ -351,6 +358,20 @@ mod tests {
                       \x20    1    1 │   a\n\x20    2      │ - b\n\x20         2 │ + c\n\
                       \x20 reproduce: clitape\n";
         assert_eq!(strip(&out), expect);
+    }
+
+    #[test]
+    fn a_scenario_without_a_chat_says_so() {
+        let line = |views: &[&str]| {
+            let checks = views.iter().map(|view| CheckRun::of(&format!("1.0::{view}"), Vec::new()));
+            let run = ScenarioRun { name: "a".into(), pending: 0, checks: checks.collect() };
+            let mut out = Vec::new();
+            scenario_line(&mut out, &run).unwrap();
+            strip(&out).contains(", no chat")
+        };
+        assert!(line(&["lifecycle", "bus", "plans"]));
+        assert!(!line(&["lifecycle", "bus", "telegram-progress-slack"]));
+        assert!(!line(&["subject mine"]));
     }
 
     #[test]
