@@ -155,6 +155,27 @@ def subagents(gateway):
         read(turn, record)
     gateway.Turn.read = everybody
 
+def trimmed(gateway):
+    """Each delta is trimmed."""
+    read = gateway.Turn.read
+    def strip(turn, record):
+        delta = (record.get("event") or {}).get("delta") or {}
+        if delta.get("type") == "text_delta": delta["text"] = delta["text"].strip()
+        read(turn, record)
+    gateway.Turn.read = strip
+
+def raw_records(gateway):
+    """Where no result came, the last line of stdout is the answer."""
+    read = gateway.Turn.read
+    def keep(turn, record):
+        read(turn, record)
+        turn.last = json.dumps(record, separators=(",", ":"))
+    finish = gateway.Turn.finish
+    def raw(turn, code):
+        if not turn.results: turn.parts[(0, "raw")] = turn.last
+        finish(turn, code)
+    gateway.Turn.read, gateway.Turn.finish = keep, raw
+
 def all_done(gateway):
     """A call that has a result gets the sign of success, whatever the result says."""
     draft = gateway.Turn.draft

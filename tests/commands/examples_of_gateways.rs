@@ -55,7 +55,7 @@ const fn right(gateway: &'static str, cassette: &'static str, play: &'static str
 }
 
 const WAITS: &str = "3:rate-limit:4s";
-const RUNS: [Run; 35] = [
+const RUNS: [Run; 37] = [
     bug("silent-tools", K::ToolsUntold),
     bug("args-empty", K::ArgumentsEmpty),
     bug("late-edit", K::AnswerOverwritten),
@@ -71,6 +71,8 @@ const RUNS: [Run; 35] = [
     Run { cassette: "resume-killed-mid-text/2.1.329", ..bug("hang-after-kill", K::FailureUntold) },
     bug("crash", K::SubjectDied),
     bug("failed-anyway", K::SuccessToldFailed),
+    bug("trimmed", K::BlanksLost),
+    Run { cassette: "cut-off-line/2.1.330", ..bug("raw-records", K::RecordShown) },
     Run { cassette: "thinking/2.1.330", ..bug("thoughts", K::ReasoningInAnswer) },
     Run { cassette: "subagent-background/2.1.330", ..bug("subagents", K::SubagentInAnswer) },
     Run { cassette: "tool-error/2.1.330", ..bug("all-done", K::FailureShownDone) },

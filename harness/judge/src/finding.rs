@@ -508,6 +508,10 @@ finding_kinds! {
     FailureShownDone = "SB039" "failure-shown-done",
     /// A line of a tool has the argument of another call.
     ArgumentOfAnother = "SB040" "argument-of-another",
+    /// A record of stdout stands in the chat as it is.
+    RecordShown = "SB041" "record-shown",
+    /// Words of the model are joined that it wrote with a blank between them.
+    BlanksLost = "SB042" "blanks-lost",
     /// A message of an agent that the official types of its protocol refuse.
     MessageInvalid = "SA001" "message-invalid",
     /// A text of the model that an agent never reported to the editor.

@@ -292,6 +292,12 @@ rules! {
     TextGlued, visible::glued,
         "Two messages of the model are not joined without a space or a line break.",
         Messages, CHAT;
+    BlanksLost, visible::blanks_lost,
+        "The words of a text have the blanks between them that the model wrote.",
+        Messages, OTHERS_CHAT;
+    RecordShown, visible::record_shown,
+        "No record of stdout stands in the chat as it is.",
+        Chats, OTHERS_CHAT;
     TextTakenBack, visible::taken_back,
         "A text that grows in the chat becomes shorter only if the model took it back.",
         Messages, CHAT;

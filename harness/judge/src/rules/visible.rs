@@ -1,6 +1,6 @@
 //! The rules of the visible chat: no draft is left over, the chat is never blank, and text grows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use clitape_recording::chat::{Deletion, MessageHistory, SeenMessage};
 use clitape_recording::facts::{QuestionFacts, TextSegment, TurnFacts};
@@ -298,6 +298,72 @@ pub(crate) fn glued(case: Case<'_>) -> Option<Broken<'_>> {
         let (at, joined) = (seconds(version.at), quoted(&format!("…{joined}…")));
         let what = "two messages of the model are joined without a space or a line break";
         by_index(case, version.entry, format!("at {at} the person reads {joined}: {what}"))
+    })
+}
+
+/// The number of letters from which a word counts whose blank is lost.
+const WORD: usize = 3;
+
+/// Checks that no two words of the model are joined, as they are if each delta is trimmed.
+pub(crate) fn blanks_lost(case: Case<'_>) -> Option<Broken<'_>> {
+    let is_word =
+        |word: &&str| word.chars().count() >= WORD && word.chars().all(char::is_alphabetic);
+    let mut joined: HashMap<String, String> = HashMap::new();
+    let texts = || case.turns().iter().flat_map(|turn| &turn.segments).map(|one| &*one.text);
+    for text in texts() {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        for two in words.windows(2).filter(|two| two.iter().all(is_word)) {
+            joined.insert(two.concat(), two.join(" "));
+        }
+    }
+    // Words that the recording itself joins, such as the name of a file.
+    let others = case.words().others.iter().map(String::as_str);
+    for known in texts().chain(others).flat_map(tokens) {
+        joined.remove(known);
+    }
+    case.chat().versions().filter(|_| !joined.is_empty()).find_map(|version| {
+        let mut tokens = tokens(version.plain_text());
+        let (token, words) = tokens.find_map(|token| joined.get_key_value(token))?;
+        let (at, token, words) = (seconds(version.at), quoted(token), quoted(words));
+        by_index(
+            case,
+            version.entry,
+            format!("at {at} the person reads {token}, and the model wrote {words}"),
+        )
+    })
+}
+
+/// Returns the runs of letters of a text.
+fn tokens(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphabetic()).filter(|token| !token.is_empty())
+}
+
+/// The beginnings of the records that `claude` prints.
+const RECORDS: [&str; 5] = [
+    r#"{"type":"stream_event""#,
+    r#"{"type":"assistant""#,
+    r#"{"type":"user""#,
+    r#"{"type":"system""#,
+    r#"{"type":"result""#,
+];
+
+/// Checks that the person never reads a record of stdout, unless the model or a tool writes one.
+pub(crate) fn record_shown(case: Case<'_>) -> Option<Broken<'_>> {
+    let is_own = |record: &&&str| {
+        let said = case.turns().iter().flat_map(TurnFacts::texts);
+        let mut known = said.chain(case.words().others.iter().map(String::as_str));
+        known.any(|text| text.contains(**record))
+    };
+    case.chat().versions().find_map(|version| {
+        let text = version.plain_text();
+        let record = RECORDS.iter().find(|record| text.contains(**record))?;
+        let line = text.lines().find(|line| line.contains(record)).filter(|_| !is_own(&record))?;
+        let (at, line) = (seconds(version.at), quoted(line));
+        by_index(
+            case,
+            version.entry,
+            format!("at {at} the person reads {line}: a record of claude's stdout"),
+        )
     })
 }
 

@@ -259,6 +259,22 @@ fn sb014_texts_are_not_glued() {
 }
 
 #[test]
+fn sb041_sb042_text_is_what_the_model_wrote() {
+    let check_draft = |draft: &str, expect: &[K]| {
+        check(&[send(1_000, 1, &format!("{TOOLS}\n\n{draft}")), edit(9_000, 1, ANSWER)], expect);
+    };
+    check_draft("They do not agree: theserver listens", &[K::BlanksLost]);
+    for draft in
+        ["They do not agree: the\nserver lis", "They do not agree: the\u{a0}server", "thes"]
+    {
+        check_draft(draft, &[]);
+    }
+    let record = r#"{"type":"stream_event","event":{"type":"message_start"}}"#;
+    check_draft(record, &[K::RecordShown]);
+    check_draft(r#"{"type":"event"}"#, &[]);
+}
+
+#[test]
 fn sb016_sb017_tools_are_told() {
     let lines = [typing(100), send(2_000, 7, "Let me look at both files."), edit(9_000, 7, ANSWER)];
     let found = check(&lines, &[K::ToolsUntold]);
