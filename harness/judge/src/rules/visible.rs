@@ -376,6 +376,13 @@ struct GrowingText {
     start: Option<String>,
 }
 
+/// Returns whether another message at the end has these letters: the draft of a long text becomes the first of several
+/// pages, which ends earlier.
+fn goes_on_below(case: Case<'_>, message: &MessageHistory, rest: &str) -> bool {
+    let mut others = case.chat().at_end().filter(|other| other.id != message.id);
+    !rest.is_empty() && others.any(|other| other.last().letters().contains(rest))
+}
+
 impl GrowingText {
     fn new(turn: u64, markdown: &str) -> Self {
         let letters = letters_of_markdown(markdown);
@@ -383,6 +390,12 @@ impl GrowingText {
             letters.get(..2 * FEW_LETTERS).filter(|start| start.iter().all(Letter::is_text));
         let start = start.map(|start| start.iter().map(Letter::letter).collect());
         Self { turn, letters, start }
+    }
+
+    /// Returns some letters behind those of a page.
+    fn text_behind(&self, shown: usize) -> String {
+        let all = self.letters.iter().filter(|letter| letter.is_text());
+        all.skip(shown).take(FEW_LETTERS).map(Letter::letter).collect()
     }
 
     /// Returns whether a page has the beginning of the text, so that its other words are there on purpose.
@@ -430,10 +443,17 @@ pub(crate) fn taken_back(case: Case<'_>) -> Option<Broken<'_>> {
                 let shown = shown_letters(&segment.letters, version.letters());
                 let most = most.entry((message.id, number)).or_default();
                 let before = std::mem::replace(most, shown.at_least.max(*most));
-                (shown.at_most > 0 && shown.at_most < before).then(|| {
+                let is_page = || {
+                    case.own.is_none()
+                        && goes_on_below(case, message, &segment.text_behind(shown.at_most))
+                };
+                (shown.at_most > 0
+                    && shown.at_most < before
+                    && !(version.entry == message.last().entry && is_page()))
+                .then(|| {
                     by_index(case, version.entry, format!(
-                        "at {} message #{} shows less of the text than before: it ends at {}; an older text was \
-                         sent after a newer one",
+                        "at {} message #{} shows less of the text than before: it ends at {}, as if an older text \
+                         had come after a newer one",
                         seconds(version.at),
                         message.id,
                         quoted(version.plain_text().lines().last().unwrap_or_default())
