@@ -40,28 +40,39 @@ fn incomplete<'c>(case: Case<'c>) -> Option<Left<'c>> {
 /// Checks that no words of another conversation are in the chat, not even for a moment, or in the editor.
 pub(crate) fn of_another(case: Case<'_>) -> Option<Broken<'_>> {
     let neighbours = case.neighbours?;
-    let foreign = |letters: &str| {
-        let words = neighbours.words_in(letters);
-        let mut words = words.filter(|(_, words)| !case.is_recorded(words));
-        words.next().map(|(name, words)| (name.to_owned(), words.to_owned()))
+    let foreign = |line: &str| {
+        let shown = letters(line);
+        let mut found = neighbours.words_in(&shown);
+        let (name, _) =
+            found.find(|(_, words)| has_long_words(line, words) && !case.is_recorded(words))?;
+        Some(name.to_owned())
     };
     let sentence = |reads: String, name: &str| {
         format!("{reads}, which the model said in another conversation, that of {name}")
     };
     if case.setup.acp.is_some() {
-        let (name, _) = foreign(&letters(case.told()))?;
-        return Some(whole(sentence("the editor has words".to_owned(), &name))?.beside(&name));
+        let (line, name) = case.told().lines().find_map(|line| Some((line, foreign(line)?)))?;
+        let reads = format!("the editor has {}", quoted(line));
+        return Some(whole(sentence(reads, &name))?.beside(&name));
     }
     case.chat().versions().find_map(|version| {
-        let (name, words) = foreign(version.letters())?;
-        let text = version.plain_text();
-        let begins =
-            |line: &&str| words.starts_with(&letters(line)) || letters(line).contains(&words);
-        let line = text.lines().filter(|line| !letters(line).is_empty()).find(begins);
-        let reads =
-            format!("at {} the person reads {}", seconds(version.at), quoted(line.unwrap_or(text)));
+        let mut lines = version.plain_text().lines();
+        let (line, name) = lines.find_map(|line| Some((line, foreign(line)?)))?;
+        let reads = format!("at {} the person reads {}", seconds(version.at), quoted(line));
         Some(by_index(case, version.entry, sentence(reads, &name))?.beside(&name))
     })
+}
+
+/// The letters of a long word, and the number of such words that no two texts have in a row by chance; single letters
+/// of commands may be.
+const LONG_WORD: usize = 4;
+const LONG_WORDS: usize = 3;
+
+/// Returns whether the letters are those of some long words of a line.
+fn has_long_words(line: &str, letters_of_line: &str) -> bool {
+    let words = line.split(|c: char| !c.is_alphanumeric()).map(letters);
+    let long = words.filter(|word| word.chars().count() >= LONG_WORD);
+    long.filter(|word| letters_of_line.contains(word.as_str())).count() >= LONG_WORDS
 }
 
 /// Checks that the answer, or a part of it, is in the chat when the run is over.
