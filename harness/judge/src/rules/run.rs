@@ -140,8 +140,8 @@ pub(crate) fn refused(case: Case<'_>) -> Option<Broken<'_>> {
     let ObservedEnding::Refused(sentence) = case.ending else { return None };
     let subject = case.subject();
     if let Some((line, time)) = case.ending.waited_for() {
-        // That a question was never asked is a finding of its own.
-        let is_told = questions::question_untold(case).is_none();
+        // That a chat never asked a question is a finding of its own.
+        let is_told = case.setup.channel.is_none() || questions::question_untold(case).is_none();
         let what =
             format!("claude waited {time} for {line}, and the {subject} wrote no line to it");
         return is_told.then(|| whole(what))?;

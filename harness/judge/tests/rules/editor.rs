@@ -1,7 +1,7 @@
 //! Tests that each rule finds a planted run and accepts a correct one, and that no rule finds a fault in clitape's own
 //! ACP bridge.
 
-use clitape_judge::observation::{Observation, ObservedEnding};
+use clitape_judge::observation::{Observation, ObservedEnding, SubjectTraits};
 use clitape_judge::{FindingKind as K, Violation, judge};
 use clitape_recording::cassette::Cassette;
 use clitape_recording::facts::Facts;
@@ -19,7 +19,9 @@ fn entry(kind: &str, data: Value) -> Entry {
 
 fn judged(cassette: &Cassette, entries: Vec<Entry>, ending: ObservedEnding) -> Vec<Violation> {
     let seen = Observation::of_editor(facts_of(cassette), entries);
-    judge(&Observation { ending, ..seen })
+    // As for each agent of clitape.toml.
+    let traits = SubjectTraits { asks_questions: true, ..SubjectTraits::default() };
+    judge(&Observation { ending, traits, ..seen })
 }
 
 /// Returns the entries of a correct agent for a cassette: those of clitape's own bridge, with the acts of the person.
@@ -317,7 +319,8 @@ fn nothing_comes_after_the_end_and_all_is_valid() {
 
 #[test]
 fn the_agent_lives_and_goes_on() {
-    let cassette = Cassette::load(&root().join("cassettes").join(TOOLS)).unwrap();
+    let load = |name| Cassette::load(&root().join("cassettes").join(name)).unwrap();
+    let cassette = load(TOOLS);
     let died =
         ObservedEnding::Died { how: "ended with code 1".to_owned(), last_words: String::new() };
     for (ending, kind) in [
@@ -337,4 +340,9 @@ fn the_agent_lives_and_goes_on() {
         let kinds: Vec<K> = found.iter().map(|violation| violation.kind).collect();
         assert_eq!(kinds, [kind], "{found:?}");
     }
+    // `claude` asks, and the agent asks nobody.
+    let waited = "expected the answer to question q1 (Bash), got no line in 30 s".to_owned();
+    let asking = load("permission-allow/2.1.330");
+    let found = judged(&asking, Vec::new(), ObservedEnding::Refused(waited));
+    assert!(matches!(&found[..], [one] if one.kind == K::SubjectRefused), "{found:?}");
 }
