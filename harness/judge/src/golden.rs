@@ -13,7 +13,8 @@ use std::{fmt, io};
 use clitape_recording::files::{self, FileError};
 use clitape_recording::names::{CliVersion, SubjectName};
 use clitape_recording::scenario::{AcpClient, ChannelSpec, Chat, ChatProfile, Scenario, Variant};
-use clitape_recording::trace::{Entry, Lane, shortened};
+use clitape_recording::text::shortened;
+use clitape_recording::trace::{Entry, Lane};
 use nix::fcntl::Flock;
 use serde_json::Value;
 use thiserror::Error;
@@ -303,7 +304,7 @@ pub struct UnreadableLine {
 /// [`UnreadableLine`] for the first line that can't be read as an entry.
 pub fn parse(text: &str) -> Result<Vec<Entry>, UnreadableLine> {
     let entry = |(number, line): (usize, &str)| {
-        let error = |_| UnreadableLine { number, start: shortened(line) };
+        let error = |_| UnreadableLine { number, start: shortened(line).into_owned() };
         serde_json::from_str(line).map_err(error)
     };
     (1..).zip(text.lines()).map(entry).collect()

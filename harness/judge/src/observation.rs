@@ -145,6 +145,9 @@ pub const ARGUMENTS_REFUSED: &str = "claude refuses its arguments: ";
 /// comes the time.
 pub const WAITED_IN_VAIN: [&str; 2] = ["expected ", ", got no line in "];
 
+/// The beginning of the words for a line that answers a question; then comes which.
+pub const ANSWER_TO_QUESTION: &str = "the answer to question ";
+
 /// The end of a subject's run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ObservedEnding {

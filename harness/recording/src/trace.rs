@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::limits::map_bytes;
-use crate::text::{Keep, plain, truncate, width};
+use crate::text::{Keep, plain, shortened, truncate, width};
 
 /// One event of a replay.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -261,9 +261,6 @@ impl<'e> IntoIterator for &'e Entries {
     }
 }
 
-/// The most columns of a text that is quoted in a headline.
-const QUOTED: usize = 72;
-
 /// The most useful fields of each kind, in the order in which they are shown. Strings of a key with `"` are quoted; `?`
 /// shows the key's name if the value is true.
 const FIELDS: [(&str, &[&str]); 47] = [
@@ -406,11 +403,6 @@ fn short(value: &Value) -> String {
         Value::String(text) => quote(text, false),
         other => quote(&other.to_string(), false),
     }
-}
-
-/// Returns the text; a long one without its middle.
-pub fn shortened(text: &str) -> String {
-    truncate(text, QUOTED, Keep::Ends).into_owned()
 }
 
 /// Returns the text on one line, cut in the middle; in quotes, or with blanks for its line breaks.

@@ -42,6 +42,9 @@ pub(crate) fn of_another(case: Case<'_>) -> Option<Broken<'_>> {
     let neighbours = case.neighbours?;
     let foreign = |line: &str| {
         let shown = letters(line);
+        if case.is_recorded(&shown) {
+            return None;
+        }
         let mut found = neighbours.words_in(&shown);
         let (name, _) =
             found.find(|(_, words)| has_long_words(line, words) && !case.is_recorded(words))?;

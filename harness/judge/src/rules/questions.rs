@@ -19,7 +19,7 @@ use clitape_recording::trace::{Entry, Lane};
 use serde_json::{Map, Value};
 
 use crate::case::{Broken, Case, by, by_index, has_server_faults, text, whole};
-use crate::observation::ObservedEnding;
+use crate::observation::{ANSWER_TO_QUESTION, ObservedEnding};
 use crate::words::{letters, seconds};
 
 /// The time within which a question is in the chat, in ms.
@@ -367,13 +367,10 @@ fn read_text(text: &str, profile: ChatProfile) -> String {
 /// The number of letters that are enough to recognise a question.
 const QUESTION: usize = 24;
 
-/// The words for an answer in the line for which `claude` waits.
-const ANSWER_TO_QUESTION: &str = "answer to question";
-
 /// Checks that the person is shown each question of the CLI, if the subject passes questions on.
 pub(crate) fn question_untold(case: Case<'_>) -> Option<Broken<'_>> {
     let waits_for_answer =
-        case.ending.waited_for().is_some_and(|(line, _)| line.contains(ANSWER_TO_QUESTION));
+        case.ending.waited_for().is_some_and(|(line, _)| line.starts_with(ANSWER_TO_QUESTION));
     if !case.traits.asks_questions || !(waits_for_answer || *case.ending == ObservedEnding::Over) {
         return None;
     }

@@ -377,10 +377,12 @@ struct GrowingText {
 }
 
 /// Returns whether another message at the end has these letters: the draft of a long text becomes the first of several
-/// pages, which ends earlier.
+/// pages, which ends earlier. Clitape's own draft is held to more.
 fn goes_on_below(case: Case<'_>, message: &MessageHistory, rest: &str) -> bool {
     let mut others = case.chat().at_end().filter(|other| other.id != message.id);
-    !rest.is_empty() && others.any(|other| other.last().letters().contains(rest))
+    case.own.is_none()
+        && !rest.is_empty()
+        && others.any(|other| other.last().letters().contains(rest))
 }
 
 impl GrowingText {
@@ -432,6 +434,7 @@ pub(crate) fn taken_back(case: Case<'_>) -> Option<Broken<'_>> {
     // The number of letters of each piece of text that each message has shown so far.
     let mut most: BTreeMap<(u64, usize), usize> = BTreeMap::new();
     case.chat().messages().find_map(|message| {
+        let is_last = |version: &SeenMessage| version.entry == message.last().entry;
         message.versions.iter().find_map(|version| {
             if version.plain_text().chars().count() > ONE_PAGE {
                 return None;
@@ -443,14 +446,9 @@ pub(crate) fn taken_back(case: Case<'_>) -> Option<Broken<'_>> {
                 let shown = shown_letters(&segment.letters, version.letters());
                 let most = most.entry((message.id, number)).or_default();
                 let before = std::mem::replace(most, shown.at_least.max(*most));
-                let is_page = || {
-                    case.own.is_none()
-                        && goes_on_below(case, message, &segment.text_behind(shown.at_most))
-                };
-                (shown.at_most > 0
-                    && shown.at_most < before
-                    && !(version.entry == message.last().entry && is_page()))
-                .then(|| {
+                let is_less = shown.at_most > 0 && shown.at_most < before;
+                let rest = || segment.text_behind(shown.at_most);
+                (is_less && !(is_last(version) && goes_on_below(case, message, &rest()))).then(|| {
                     by_index(case, version.entry, format!(
                         "at {} message #{} shows less of the text than before: it ends at {}, as if an older text \
                          had come after a newer one",

@@ -25,6 +25,6 @@ pub use search::{
     TextSearch, WordDiff, changed_words, did_you_mean, distance, near, solid, solid_chars,
 };
 pub use short::{
-    Keep, MARK, common_end, common_start, end, megabytes, pad, plural, quoted, start, truncate,
-    whole, width,
+    Keep, MARK, common_end, common_start, end, megabytes, pad, plural, quoted, shortened, start,
+    truncate, whole, width,
 };

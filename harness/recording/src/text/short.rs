@@ -51,13 +51,18 @@ pub fn truncate(text: &str, columns: usize, keep: Keep) -> Cow<'_, str> {
     Cow::Owned(format!("{}{MARK}{}", start(text, head), end(text, rest - head)))
 }
 
-/// The most columns of a text that [`quoted`] shows.
+/// The most columns of a text that a sentence quotes.
 const QUOTED: usize = 72;
 
-/// Returns `text` in quotation marks, on one line, cut in the middle, and safe to print.
+/// Returns the text as a sentence quotes it; a long one without its middle.
+pub fn shortened(text: &str) -> Cow<'_, str> {
+    truncate(text, QUOTED, Keep::Ends)
+}
+
+/// Returns `text` in quotation marks, on one line, [`shortened`], and safe to print.
 pub fn quoted(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    format!("“{}”", plain(&truncate(&line, QUOTED, Keep::Ends)))
+    format!("“{}”", plain(&shortened(&line)))
 }
 
 /// Returns the longest start of `text` that takes at most `columns` columns, without a mark.

@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use clitape_judge::observation::ANSWER_TO_QUESTION;
 use clitape_recording::cassette::{Cassette, Exit, Tick, TickKind};
 use clitape_recording::wire::{
     AnswerDecision, ControlRequest, ControlResponse, PermissionDecision, RequestKind, UserMessage,
@@ -119,7 +120,7 @@ impl ExpectedKind {
         match self {
             Self::Initialize { .. } => "the request `initialize`".to_owned(),
             Self::Message { .. } => "a user message".to_owned(),
-            Self::Answer { question, .. } => format!("the answer to {}", question.words()),
+            Self::Answer { question, .. } => format!("{ANSWER_TO_QUESTION}{}", question.name()),
             Self::HookAnswer { event, tool, .. } => {
                 let tool = tool.as_ref().map(|tool| format!(" ({tool})")).unwrap_or_default();
                 format!("the answer to the hook {event}{tool}")
@@ -522,7 +523,11 @@ pub(super) struct CliQuestion {
 impl CliQuestion {
     /// Returns the name of the question in a sentence: `question q1 (Bash)`.
     pub(super) fn words(&self) -> String {
-        format!("question q{} ({})", self.number, self.about)
+        format!("question {}", self.name())
+    }
+
+    fn name(&self) -> String {
+        format!("q{} ({})", self.number, self.about)
     }
 }
 

@@ -297,7 +297,9 @@ impl SubjectFile {
             }
             SubjectKind::Parser => {
                 let (kinds, started) = (self.kinds.take().unwrap_or_default(), self.started);
-                if let Some(unknown) = kinds.iter().find(|kind| !is_kind(kind)) {
+                if let Some(unknown) =
+                    kinds.iter().find(|kind| !EVENT_KINDS.contains(&kind.as_str()))
+                {
                     let hint = suggestion(unknown, EVENT_KINDS)
                         .unwrap_or_else(|| format!("the lane has {}", EVENT_KINDS.join(", ")));
                     return complain(
@@ -644,11 +646,6 @@ fn put_over(keys: &mut Table, over: Table) {
             (_, value) => drop(keys.insert(key, value)),
         }
     }
-}
-
-/// Returns whether entries of the lane `lifecycle` have this kind.
-fn is_kind(kind: &str) -> bool {
-    EVENT_KINDS.contains(&kind)
 }
 
 /// The most letters by which a misspelt name may differ.

@@ -141,6 +141,11 @@ impl<'a> GatewaySubject<'a> {
         self
     }
 
+    /// Returns the index of the cassette that is played once more.
+    fn again(&self, jobs: &[Job]) -> Option<usize> {
+        jobs.iter().rposition(|job| self.waits_at_result && ends_with_answer(job))
+    }
+
     /// Plays also the scenarios that the gateway's `scenarios` leave out.
     pub fn with_all_scenarios(mut self) -> Self {
         self.force = true;
@@ -221,7 +226,7 @@ impl Subject for GatewaySubject<'_> {
             known,
             account: KeptBytes::within(rig.limits.kept),
             words: has_neighbours(&spec, jobs).then(|| words_of(jobs)),
-            again: jobs.iter().rposition(ends_with_answer).filter(|_| self.waits_at_result),
+            again: self.again(jobs),
             checks: jobs.iter().map(|_| None).collect(),
             is_judged: vec![false; jobs.len()],
             not_served: None,
@@ -238,21 +243,21 @@ impl Subject for GatewaySubject<'_> {
         });
         let seen = trials.unless_stopped(seen)?;
         let seeds = trials.seeds();
-        if let (Some(seen), Some(index)) = (&seen, trials.again) {
-            let kept = seen.iter().map(DriveResult::bytes).sum();
-            let job = &jobs[index];
-            let step = format!("{} once more, with a 429 at its result", job.name());
-            let _ = tell(TrialEvent::Step(&step).into());
-            let faults = &Faults::at_first_result(WAIT_AT_RESULT_S);
-            let how = Play { faults, kept, ..how };
-            let again =
-                play(std::slice::from_ref(job), how, rig, &mut |event| trials.note_in_vain(&event));
-            if let Some([again]) = trials.unless_stopped(again)?.as_deref() {
-                trials.add_wait(index, again);
-            }
-        }
         if let Some(seen) = &seen {
             let kept = seen.iter().map(DriveResult::bytes).sum();
+            if let Some(index) = trials.again {
+                let job = &jobs[index];
+                let step = format!("{} once more, with a 429 at its result", job.name());
+                let _ = tell(TrialEvent::Step(&step).into());
+                let faults = Faults::at_first_result(WAIT_AT_RESULT_S);
+                let waiting = Conditions { faults, ..conditions.clone() };
+                let how = Play { faults: &waiting.faults, kept, ..how };
+                let one = std::slice::from_ref(job);
+                let again = play(one, how, rig, &mut |event| trials.note_in_vain(&event));
+                if let Some([again]) = trials.unless_stopped(again)?.as_deref() {
+                    trials.add_wait(index, &waiting, again);
+                }
+            }
             for (number, seed) in (1..).zip(seeds.each()) {
                 let step = format!("plan {number} of {}, seed {seed}", seeds.count);
                 let _ = tell(TrialEvent::Step(&step).into());
@@ -478,15 +483,13 @@ impl GatewayTrials<'_> {
     }
 
     /// Adds the findings of a run whose final message had to wait, if those of the run before it are others.
-    fn add_wait(&mut self, index: usize, seen: &DriveResult) {
+    fn add_wait(&mut self, index: usize, conditions: &Conditions, seen: &DriveResult) {
         let (job, Some(check)) = (&self.jobs[index], &mut self.checks[index]) else { return };
         if !seen.entries.iter().any(|entry| entry.wait_s().is_some()) {
             let name = job.name();
             self.notes
                 .push(format!("not tried: a 429 at the result of {name}: no call came after it"));
         }
-        let faults = Faults::at_first_result(WAIT_AT_RESULT_S);
-        let conditions = &Conditions { faults, ..self.conditions.clone() };
         let place = FindingPlace { gateway: self.gateway, job, rig: self.rig, conditions };
         let mut found = violations(job, seen, self.traits, self.gateway.spec.front, None);
         found.retain(|found| {

@@ -40,7 +40,6 @@ pub fn compare_document(comparison: &Comparison) -> Document {
                 ..DocumentPart::default()
             },
             DocumentPart {
-                title: "Equal",
                 drawn: (!equal.is_empty()).then(|| equal_section(&equal)).into_iter().collect(),
                 ..DocumentPart::default()
             },
