@@ -143,8 +143,8 @@ fn a_run_that_is_stopped_reports_what_was_judged() {
     for args in [&own[..], &subject] {
         let json = path.join("report.json");
         let mut command = clitape();
-        command.current_dir(path).args(args).arg("--json").arg(&json).stdout(Stdio::piped());
-        let mut child = command.spawn().unwrap();
+        command.current_dir(path).args(args).arg("--json").arg(&json);
+        let mut child = command.args(["--html", "pages"]).stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let first = lines.next().unwrap().unwrap();
         assert!(first.contains("ok bash-count"), "{first}");
@@ -156,6 +156,10 @@ fn a_run_that_is_stopped_reports_what_was_judged() {
         let report: Value = serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
         assert_eq!(report["scenarios"].as_array().unwrap().len(), 1, "{report}");
     }
+    let pages = fs::read_dir(path.join("pages")).unwrap().map(|page| page.unwrap().file_name());
+    let mut pages: Vec<_> = pages.collect();
+    pages.sort();
+    assert_eq!(pages, ["bash-count-2.1.330.html", "index.html"], "of the subject's run");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! to do, which is found from the words in the chat and in the output.
 
 use std::sync::LazyLock;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clitape_judge::observation::{ARGUMENTS_REFUSED, ObservedEnding};
@@ -212,6 +213,7 @@ pub fn check(
     });
     lines.into_iter().for_each(&mut tell);
     match played {
+        Ok(_) if rig.stop.load(Ordering::Relaxed) => return Err(SubjectError::Stopped),
         Ok(_) => {}
         Err(SubjectError::NotReady { why, printed, refused }) => {
             let failed = CheckLine::failed(why.clone(), "look at `command`, `env` and `ready`");

@@ -137,17 +137,18 @@ impl<'a> Play<'a> {
     }
 }
 
-/// Plays cassettes at a gateway, and returns their results in the same order.
+/// Plays cassettes at a gateway, and returns their results in the same order. Once the caller has stopped the gateway,
+/// the cassettes that had not ended have none.
 ///
 /// # Errors
 ///
-/// [`SubjectError`] if the gateway can't be started, or if the caller stops it.
+/// [`SubjectError`] if the gateway can't be started, or if the caller stops it before a cassette has ended.
 pub(crate) fn play(
     jobs: &[Job],
     how: Play<'_>,
     rig: RigHost<'_>,
     report: &mut dyn FnMut(RunEvent<'_>),
-) -> Result<Vec<DriveResult>, SubjectError> {
+) -> Result<Vec<Option<DriveResult>>, SubjectError> {
     let mut queue = CassetteQueue {
         jobs,
         open: (0..jobs.len()).collect(),
@@ -173,13 +174,18 @@ pub(crate) fn play(
             Err(error) => return Err(error),
         };
         report(RunEvent::Ready { after: boot.ready_after, reach: boot.reach });
-        queue.serve(boot, &kept, how, rig, report)?;
+        match queue.serve(boot, &kept, how, rig, report) {
+            Err(error) if error.is_stop() && queue.seen.iter().any(Option::is_some) => {
+                return Ok(queue.seen);
+            }
+            served => served?,
+        }
     }
     let lost = || {
         let (waited_for, last_words) = ("it was not played".to_owned(), String::new());
         DriveResult::nothing(ObservedEnding::Hung { waited_s: 0, waited_for, last_words })
     };
-    Ok(queue.seen.into_iter().map(|seen| seen.unwrap_or_else(lost)).collect())
+    Ok(queue.seen.into_iter().map(|seen| seen.or_else(|| Some(lost()))).collect())
 }
 
 impl CassetteQueue<'_> {

@@ -115,7 +115,7 @@ pub struct GatewaySubject<'a> {
     watch: Option<&'a mut dyn FnMut(RunEvent<'_>)>,
     /// The part of the result that belongs to the run as a whole; `None` before the gateway was started.
     whole: Option<WholeRun>,
-    /// The cassettes that were played to their end, with their results; empty if the caller ended the run.
+    /// The cassettes that were played to their end, with their results.
     pub played: Vec<(Job, DriveResult)>,
 }
 
@@ -167,8 +167,8 @@ struct WholeRun {
     /// The sentence about a gateway that serves another person only.
     not_served: Option<String>,
     notes: Vec<String>,
-    /// The results of the first round; `None` if the caller or a finding ended it.
-    seen: Option<Vec<DriveResult>>,
+    /// The results of the first round; `None` for each cassette that had not ended when the caller or a finding ended it.
+    seen: Vec<Option<DriveResult>>,
 }
 
 impl Subject for GatewaySubject<'_> {
@@ -241,10 +241,10 @@ impl Subject for GatewaySubject<'_> {
                 watch(event);
             }
         });
-        let seen = trials.unless_stopped(seen)?;
+        let seen = trials.unless_failed(seen)?;
         let seeds = trials.seeds();
-        if let Some(seen) = &seen {
-            let kept = seen.iter().map(DriveResult::bytes).sum();
+        if seen.iter().all(Option::is_some) {
+            let kept = seen.iter().flatten().map(DriveResult::bytes).sum();
             if let Some(index) = trials.again {
                 let job = &jobs[index];
                 let step = format!("{} once more, with a 429 at its result", job.name());
@@ -254,7 +254,7 @@ impl Subject for GatewaySubject<'_> {
                 let how = Play { faults: &waiting.faults, kept, ..how };
                 let one = std::slice::from_ref(job);
                 let again = play(one, how, rig, &mut |event| trials.note_in_vain(&event));
-                if let Some([again]) = trials.unless_stopped(again)?.as_deref() {
+                for again in trials.unless_failed(again)?.iter().flatten() {
                     trials.add_wait(index, &waiting, again);
                 }
             }
@@ -264,8 +264,11 @@ impl Subject for GatewaySubject<'_> {
                 let planned = playing(Printing::Seeded(seed));
                 let how = Play { playing: &planned, kept, ..how };
                 let planned = play(jobs, how, rig, &mut |event| trials.note_in_vain(&event));
-                let Some(planned) = trials.unless_stopped(planned)? else { break };
-                trials.add_plan(seed, seen, &planned);
+                let planned = trials.unless_failed(planned)?;
+                trials.add_plan(seed, &seen, &planned);
+                if !planned.iter().all(Option::is_some) {
+                    break;
+                }
             }
         }
         let end = match rig.stop.load(Ordering::Relaxed) && !trials.is_enough {
@@ -313,8 +316,8 @@ impl Subject for GatewaySubject<'_> {
         }
         let is_served =
             |(_, seen): &(Job, DriveResult)| !matches!(seen.ending, ObservedEnding::NotServed(_));
-        let seen = whole.seen.into_iter().flatten();
-        self.played = jobs.into_iter().zip(seen).filter(is_served).collect();
+        let ended = jobs.into_iter().zip(whole.seen).filter_map(|(job, seen)| Some((job, seen?)));
+        self.played = ended.filter(is_served).collect();
         Ok(())
     }
 }
@@ -467,18 +470,20 @@ impl GatewayTrials<'_> {
         Ok(())
     }
 
-    /// Returns the results of a round; `None` if the caller or a finding ended it after something was judged.
-    fn unless_stopped(
+    /// Returns the results of a round. One that was stopped before its first result is empty if an earlier round was
+    /// judged.
+    fn unless_failed(
         &mut self,
-        played: Result<Vec<DriveResult>, SubjectError>,
-    ) -> Result<Option<Vec<DriveResult>>, SubjectError> {
+        played: Result<Vec<Option<DriveResult>>, SubjectError>,
+    ) -> Result<Vec<Option<DriveResult>>, SubjectError> {
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
         match played {
-            Ok(seen) => Ok(Some(seen)),
-            Err(error) if error.is_stop() && self.is_judged.contains(&true) => Ok(None),
-            Err(error) => Err(error),
+            Err(error) if error.is_stop() && self.is_judged.contains(&true) => {
+                Ok(self.jobs.iter().map(|_| None).collect())
+            }
+            played => played,
         }
     }
 
@@ -504,15 +509,21 @@ impl GatewayTrials<'_> {
     }
 
     /// Adds the findings of a plan.
-    fn add_plan(&mut self, seed: u64, seen: &[DriveResult], planned: &[DriveResult]) {
+    fn add_plan(
+        &mut self,
+        seed: u64,
+        seen: &[Option<DriveResult>],
+        planned: &[Option<DriveResult>],
+    ) {
         let printing = Printing::Seeded(seed);
         let faults = self.conditions.faults.clone();
         let conditions = &Conditions { printing, faults, ..*self.conditions };
         for (index, job) in self.jobs.iter().enumerate() {
             let Some(check) = &mut self.checks[index] else { continue };
+            let (Some(seen), Some(planned)) = (&seen[index], &planned[index]) else { continue };
             let place = FindingPlace { gateway: self.gateway, job, rig: self.rig, conditions };
-            check.findings.extend(place.under_plan(seed, &seen[index], &planned[index]));
-            check.took = check.took.map(|took| took + planned[index].took);
+            check.findings.extend(place.under_plan(seed, seen, planned));
+            check.took = check.took.map(|took| took + planned.took);
         }
     }
 }
