@@ -6,6 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 use std::{io, thread};
 
 use anyhow::{anyhow, bail};
+use clitape_judge::observation::RestartMoment;
 use clitape_recording::limits::ReplayLimits;
 use clitape_recording::scenario::{SeedRange, Seeds, Workspace};
 use clitape_recording::text::plural;
@@ -62,6 +63,10 @@ pub(crate) struct Args {
     run: RunArgs,
     #[command(flatten)]
     conditions: ConditionArgs,
+    /// Kill the gateway at this moment of a recording and start it again, and let the person go on. Without scenarios, one
+    /// recording is played so
+    #[arg(long, value_name = "MOMENT", requires = "subject", conflicts_with_all = ["plans", "seed"])]
+    restart: Option<RestartMoment>,
     /// Write what differs as .snap.new beside the golden, for `clitape review`
     #[arg(long)]
     update: bool,
@@ -88,7 +93,8 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
 }
 
 fn run_once(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
-    let conditions = args.conditions.conditions(None);
+    let restart = args.restart;
+    let conditions = Conditions { restart, ..args.conditions.conditions(None) };
     let selection = args.selection.select(workspace, Names { parts: true, ..Names::default() })?;
     if let Some(subject) = &args.subject {
         return test_subject(workspace, &selection, args, subject, &conditions, quiet);

@@ -1,7 +1,7 @@
 """The classic faults of gateways, each put into the right gateway of telegram.py by `--bug NAME`.
 
 A fault replaces one or two functions of the module. tests/commands/examples_of_gateways.rs names the rule that convicts each,
-tests/commands/subjects.rs that of `one-for-all`, `per-read` and `give-up`.
+tests/commands/subjects.rs that of `one-for-all`, `per-read`, `give-up`, `forgets-turns`, `drops-pending` and `no-offset`.
 """
 import html, json, os, subprocess, threading, time, types, urllib.request
 
@@ -180,6 +180,25 @@ def all_done(gateway):
     """A call that has a result gets the sign of success, whatever the result says."""
     draft = gateway.Turn.draft
     gateway.Turn.draft = lambda turn, *args, **form: draft(turn, *args, **form).replace("🔧", "✅" if not turn.open else "🔧")
+
+def forgets_turns(gateway):
+    """What was under way when it was killed is forgotten."""
+    gateway.tell_restarts = lambda: None
+
+def drops_pending(gateway):
+    """Updates that came while it was down are thrown away at the start."""
+    for update in gateway.call("getUpdates", offset=-1): gateway.call("getUpdates", offset=update["update_id"] + 1)
+
+def no_offset(gateway):
+    """Updates are never acknowledged; which ones are done is known in memory alone."""
+    call, seen = gateway.call, set()
+    def fresh(method, **params):
+        if method != "getUpdates": return call(method, **params)
+        updates = [update for update in call(method, offset=0, timeout=1) if update["update_id"] not in seen]
+        seen.update(update["update_id"] for update in updates)
+        time.sleep(0.2)
+        return updates
+    gateway.call = fresh
 
 def put_in(name, gateway):
     globals()[name.replace("-", "_")](gateway)

@@ -1,6 +1,8 @@
 // A Telegram gateway for `claude` on Node: a process of claude for each chat, which lives on, a draft of text and tool
 // lines, permission questions with buttons, one answer in pages. Environment: TELEGRAM_API, TELEGRAM_TOKEN, CLAUDE_BIN.
 import { spawn } from "node:child_process";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 const api = `${(process.env.TELEGRAM_API ?? "https://api.telegram.org").replace(/\/$/, "")}/bot${process.env.TELEGRAM_TOKEN}/`;
@@ -8,6 +10,14 @@ const flags = "-p --input-format stream-json --output-format stream-json --verbo
 const log = (error) => console.error(error.message);
 const pages = (text) => text.match(/[^]{1,4095}(?:\s|$)|[^]{1,4096}/gu) ?? []; // of code points, cut at white space where there is any
 const masked = (input = "") => (typeof input === "string" ? input : JSON.stringify(input)).replace(/(?=[^\s/]*\d)(?=[^\s/]*[a-z])[^\s/]{12,}/gi, "***"); // it may be a secret
+const store = `${homedir()}/.telegram-example.json`; // what outlives a restart: the message of each turn that is open
+let open = {};
+try { open = JSON.parse(readFileSync(store)); } catch {}
+function keep(chat, message) {
+  open[chat] = message;
+  writeFileSync(`${store}.new`, JSON.stringify(open));
+  renameSync(`${store}.new`, store);
+}
 async function call(method, params) { // until it is done; a new message whose reply is lost may be there: it is not sent again
   for (let answer; ; await sleep(answer.parameters.retry_after * 1000 + 100)) {
     answer = { parameters: { retry_after: 1 } };
@@ -24,6 +34,7 @@ class Chat {
   begin(prompt) { // without a prompt it is a turn of claude's own, such as after a command in the background
     const turn = (this.turn = { parts: new Map(), open: new Set(), streamed: [], inputs: {} });
     this.shown = this.shown.then(() => this.show(turn));
+    keep(this.id, 0);
     if (prompt) this.tell({ type: "user", message: { role: "user", content: prompt }, parent_tool_use_id: null, session_id: "" });
   }
   tell(line) {
@@ -60,6 +71,7 @@ class Chat {
     const params = { chat_id: this.id, text: text.toWellFormed().replace(/&/g, "&amp;").replace(/</g, "&lt;"), parse_mode: "HTML", ...more };
     if (to.message) await call("editMessageText", { ...params, message_id: to.message });
     else to.message = (await call("sendMessage", params)).message_id;
+    if (to === this.turn) keep(this.id, to.message);
   }
   async show(turn) { // the draft at most once a second, and every four seconds that the bot is typing; then the answer
     for (let second = 0, shown = ""; !turn.answer; await sleep(1000), second++) {
@@ -68,6 +80,7 @@ class Chat {
       if (text !== shown && !turn.answer) await this.write(turn, (shown = text)).catch(log);
     }
     for (const page of pages(turn.answer)) await this.write(turn, page).catch(log), (turn.message = null);
+    if (!this.turn) keep(this.id, undefined);
   }
   finish({ is_error, result, subtype }) {
     if (!this.turn) return;
@@ -83,19 +96,20 @@ class Chat {
     const inline_keyboard = [["Allow", "Deny"].map((text) => ({ text, callback_data: `${text} ${id}` }))];
     await this.write(this.questions.set(id, question) && question, question.text, { reply_markup: { inline_keyboard } });
   }
-  async close(id, how) {
+  async close(id, how, { message_id, text } = {}) {
     const question = this.questions.get(id);
-    if (!this.questions.delete(id)) return;
+    if (!this.questions.delete(id)) return message_id && call("editMessageText", { chat_id: this.id, message_id, text: `${text}\n\nToo late: this question is closed.` });
     if (how === "Deny") this.reply(id, { behavior: "deny", message: "The person said no." });
     if (how === "Allow") this.reply(id, { behavior: "allow", updatedInput: question.input });
     await this.write(question, `${question.text}\n\n${how}`);
   }
 }
+for (const [id, message] of Object.entries(open)) await new Chat(+id).write({ message }, "⚠️ I was restarted in the middle of this. Please ask again.").then(() => keep(id, undefined), log);
 for (let chats = {}, offset = 0; ; ) {
   for (const { update_id, message, callback_query: press } of await call("getUpdates", { offset, timeout: 50 })) {
     offset = update_id + 1;
     const id = (message ?? press?.message)?.chat.id, chat = (chats[id] ??= new Chat(id)), [how, question] = press?.data.split(" ") ?? [];
-    if (press) Promise.all([chat.close(question, how), call("answerCallbackQuery", { callback_query_id: press.id })]).catch(log);
+    if (press) Promise.all([chat.close(question, how, press.message), call("answerCallbackQuery", { callback_query_id: press.id })]).catch(log);
     if (message?.text) chat.turn ? chat.waiting.push(message.text) : chat.begin(message.text);
   }
 }

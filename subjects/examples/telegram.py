@@ -4,6 +4,7 @@ Environment: TELEGRAM_TOKEN, TELEGRAM_API (another base URL), CLAUDE_BIN. `--bug
 import collections, concurrent.futures, html, http.client, json, os, re, subprocess, sys, threading, time, urllib.error, urllib.request
 
 API = f"{os.environ.get('TELEGRAM_API', 'https://api.telegram.org').rstrip('/')}/bot{os.environ['TELEGRAM_TOKEN']}/"
+STORE, lock = os.path.expanduser("~/.telegram-example.json"), threading.RLock()
 CLAUDE = [os.environ.get("CLAUDE_BIN", "claude"), "--output-format", "stream-json", "--verbose", "--include-partial-messages"]
 
 def call(method, **params):
@@ -21,6 +22,22 @@ def call(method, **params):
             is_sent = not isinstance(getattr(error, "reason", error), ConnectionRefusedError)
             if method == "sendMessage" and is_sent: raise RuntimeError("the reply is lost")
             time.sleep(0.5)
+
+def stored():
+    """Returns what outlives a restart: the session of each chat, and the message of each turn that is open."""
+    try:
+        with open(STORE) as file: return json.load(file)
+    except (OSError, ValueError): return {"sessions": {}, "open": {}}
+def store(part, chat, value):
+    with lock:
+        (known := stored())[part][str(chat)] = value
+        with open(STORE + ".new", "w") as file: json.dump(known, file)
+        os.replace(STORE + ".new", STORE)
+def tell_restarts():
+    for chat, message in stored()["open"].items():
+        method, edited = ("editMessageText", {"message_id": message}) if message else ("sendMessage", {})
+        if message is not None: call(method, chat_id=int(chat), text="⚠️ I was restarted in the middle of this. Please ask again.", **edited)
+        store("open", chat, None)
 
 def pages(text, most=4096):  # code points, which Telegram counts
     while len(text) > most:
@@ -60,6 +77,7 @@ class Turn:
         method, edited = ("editMessageText", {"message_id": self.message}) if self.message else ("sendMessage", {})
         sent = call(method, chat_id=self.chat, text=html.escape(text), parse_mode="HTML", **edited)
         self.message = self.message or sent["message_id"]  # the next page is a new message: nothing is returned
+        if not self.over.is_set(): store("open", self.chat, self.message)
     def show(self, second=0):
         """Shows the draft at most once a second, and every four seconds that the bot is typing."""
         while not self.over.is_set():
@@ -77,21 +95,28 @@ class Turn:
         for page in pages(answer.strip() or "(The agent has nothing to say.)"):
             self.message = self.write(page)
 
-def answer(chat, prompt, sessions={}):
-    turn, resume = Turn(chat), ["--resume", sessions[chat]] if chat in sessions else []
+def answer(chat, prompt):
+    turn, session = Turn(chat), stored()["sessions"].get(str(chat))
+    store("open", chat, 0)
+    resume = ["--resume", session] if session else []
     process = subprocess.Popen(CLAUDE + resume + ["-p", prompt], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, encoding="utf-8", errors="replace")
     (show := threading.Thread(target=turn.show, daemon=True)).start()
     for line in process.stdout:
         try: record = json.loads(line)
         except ValueError: continue
         turn.read(record)
-        sessions[chat] = record.get("session_id") or sessions.get(chat)
+        if (named := record.get("session_id") or session) != session: store("sessions", chat, session := named)
     turn.over.set()
     show.join()
+    if process.wait() and resume and not turn.streamed and not turn.results:  # the session is gone
+        store("sessions", chat, None)
+        return answer(chat, prompt)
     turn.finish(process.wait())
+    store("open", chat, None)
 
 if __name__ == "__main__":
     if "--bug" in sys.argv: __import__("bugs").put_in(sys.argv[-1], sys.modules[__name__])
+    tell_restarts()
     chats, offset = collections.defaultdict(lambda: concurrent.futures.ThreadPoolExecutor(1)), 0
     while True:
         for update in call("getUpdates", offset=offset, timeout=50):

@@ -163,6 +163,44 @@ fn a_run_that_is_stopped_reports_what_was_judged() {
 }
 
 #[test]
+fn a_gateway_is_killed_and_started_again() {
+    if !has_program("python3") || !has_program("node") {
+        return;
+    }
+    let held = "1 scenario: 1 cassette";
+    let python = |bug: &str| match bug {
+        "" => example("", ""),
+        bug => example(&format!(", '--bug', '{bug}'"), ""),
+    };
+    let node = root().join("subjects/examples/telegram.mjs");
+    let node = example("", "host = 'live'").replace("python3", "node").replace(
+        root().join("subjects/examples/telegram.py").to_str().unwrap(),
+        node.to_str().unwrap(),
+    );
+    let (after, mid_turn) = ("after-answer", "mid-turn");
+    std::thread::scope(|scope| {
+        for (subject, moment, exit, says) in [
+            (python(""), after, 0, held),
+            (python(""), mid_turn, 0, held),
+            (python(""), "session-gone", 0, held),
+            (node.clone(), mid_turn, 0, "it began a new session: the agent has forgotten"),
+            (node.clone(), "mid-question", 0, held),
+            (python("forgets-turns"), mid_turn, 3, "the chat says nothing of the turn that broke"),
+            (python("drops-pending"), after, 3, "SB051"),
+            (python("no-offset"), after, 3, "had its answer, and the gateway started `claude` for"),
+            (python(""), "mid-question", 4, "nobody is asked for a permission"),
+        ] {
+            scope.spawn(move || {
+                let dir = workspace(&["plain-text", "three-tools", "permission-allow"]);
+                fs::write(dir.path().join("clitape.toml"), subject).unwrap();
+                let test = ["test", "--yes", "--subject", "mine", "--restart", moment];
+                check(dir.path(), &test, exit, &[says], &[]);
+            });
+        }
+    });
+}
+
+#[test]
 fn calls_of_the_chat_go_wrong_as_asked_and_the_finding_says_so() {
     if !has_program("python3") {
         return;

@@ -512,6 +512,14 @@ finding_kinds! {
     RecordShown = "SB041" "record-shown",
     /// Words of the model are joined that it wrote with a blank between them.
     BlanksLost = "SB042" "blanks-lost",
+    /// A restart broke a turn or a question off, and the chat says nothing of it.
+    RestartUntold = "SB050" "restart-untold",
+    /// A message that came while the gateway was down has no answer.
+    MessageLost = "SB051" "message-lost",
+    /// A message that has its answer is answered once more after a restart.
+    AnsweredAgain = "SB052" "answered-again",
+    /// After a restart, another session is resumed than the newest one of the chat.
+    OldSession = "SB053" "old-session",
     /// A message of an agent that the official types of its protocol refuse.
     MessageInvalid = "SA001" "message-invalid",
     /// A text of the model that an agent never reported to the editor.

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use clap::ValueEnum;
 use clitape_gateway::RunReport;
 use clitape_recording::facts::LazyFacts;
 use clitape_recording::scenario::{AcpClient, Chat, ChatMode, RunSpec, Setup};
@@ -35,6 +36,8 @@ pub struct Observation {
     pub own: Option<OwnReports>,
     /// The other recordings that the subject was given in the same run; `None` if it had no other conversation.
     pub neighbours: Option<Neighbours>,
+    /// The restart of the subject in the midst of the recording; `None` if it ran through.
+    pub restart: Option<Restart>,
 }
 
 impl Observation {
@@ -50,6 +53,7 @@ impl Observation {
             bus: None,
             own: None,
             neighbours: None,
+            restart: None,
         }
     }
 
@@ -127,6 +131,48 @@ pub struct SubjectEvent {
     pub name: Option<String>,
     /// The arguments of the call.
     pub args: Option<Value>,
+}
+
+/// The moment at which a subject is killed and started again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, strum::Display)]
+#[strum(serialize_all = "kebab-case")]
+pub enum RestartMoment {
+    /// Once the answer is in the chat; the person writes the next message while the subject is down.
+    AfterAnswer,
+    /// In the middle of what `claude` prints.
+    MidTurn,
+    /// Once a question has its buttons; the person presses one when the subject runs again.
+    MidQuestion,
+    /// Once the answer is in the chat; `claude` has lost its sessions when the subject runs again.
+    SessionGone,
+}
+
+impl RestartMoment {
+    /// Returns whether a turn is under way at this moment.
+    pub fn breaks_off(self) -> bool {
+        matches!(self, Self::MidTurn | Self::MidQuestion)
+    }
+}
+
+/// A restart of a subject in the midst of a recording. After it, the person writes another message in the same chat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restart {
+    /// The moment at which it was killed.
+    pub moment: RestartMoment,
+    /// The time at which it was killed, in milliseconds on the clock of the entries.
+    pub killed_ms: u64,
+    /// The time at which it ran again.
+    pub ready_ms: u64,
+    /// The number of times that it started `claude` for the recording's message once more.
+    pub starts_again: u64,
+    /// The button that the person pressed when it ran again.
+    pub pressed: Option<String>,
+    /// The sentence about the person's next message, if `claude` was not started for it.
+    pub left: Option<String>,
+    /// The session that the next message resumed.
+    pub resumed: Option<String>,
+    /// The sessions of the chat before the restart, the newest last.
+    pub sessions: Vec<String>,
 }
 
 /// The time at which the stand-in played a turn, in milliseconds on the clock of the entries.

@@ -11,6 +11,7 @@ mod chat;
 mod editor;
 mod event_stream;
 mod questions;
+mod restart;
 mod run;
 mod session;
 mod stdout;

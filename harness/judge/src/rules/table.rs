@@ -11,7 +11,9 @@ use clitape_recording::scenario::DeliverySpec;
 use clitape_recording::trace::Lane;
 
 use super::event_stream::{self, is_search};
-use super::{answer, bus, chat, editor, questions, run, session, stdout, tools, turns, visible};
+use super::{
+    answer, bus, chat, editor, questions, restart, run, session, stdout, tools, turns, visible,
+};
 use crate::FindingKind;
 use crate::case::{Broken, Case, Derived};
 use crate::observation::{Observation, ObservedEnding};
@@ -211,6 +213,18 @@ rules! {
     OtherConversation, answer::of_another,
         "Nothing that the model said or did in another conversation is shown.",
         Every, OTHERS;
+    MessageLost, restart::message_lost,
+        "A message that comes while the subject is down gets its answer.",
+        Restarts, OTHERS_CHAT;
+    AnsweredAgain, restart::answered_again,
+        "After a restart, a message that has its answer is not answered once more.",
+        Restarts, OTHERS_CHAT;
+    RestartUntold, restart::untold,
+        "A person learns what became of a turn or a question that a restart broke off.",
+        Restarts, OTHERS_CHAT;
+    OldSession, restart::old_session,
+        "A session that is resumed after a restart is the newest one of the chat.",
+        Restarts, OTHERS_CHAT;
     AnswerMissing, answer::missing,
         "The answer stays in the chat when the run is over.",
         Answers, OTHERS_CHAT.at_end();
@@ -517,6 +531,8 @@ pub enum Stake {
     Sessions,
     /// A session that is resumed.
     Resumes,
+    /// A subject that is killed and started again.
+    Restarts,
 }
 
 impl Stake {
@@ -551,6 +567,7 @@ impl Stake {
             Self::Silences => "a silence that is too long",
             Self::Sessions => "a verdict on a session",
             Self::Resumes => "a session that is resumed",
+            Self::Restarts => "a restart of the subject",
         }
     }
 
@@ -611,6 +628,7 @@ impl Stake {
             Self::Sessions => verdicts(case) > 0,
             // A resumed session has a verdict before and after.
             Self::Resumes => verdicts(case) > 1,
+            Self::Restarts => case.restart.is_some(),
         }
     }
 }

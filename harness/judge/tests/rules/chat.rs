@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clitape_judge::neighbours::RunWords;
 use clitape_judge::observation::{
-    Observation, ObservedEnding, PlayedTurn, SubjectEvent, SubjectTraits,
+    Observation, ObservedEnding, PlayedTurn, Restart, RestartMoment, SubjectEvent, SubjectTraits,
 };
 use clitape_judge::{Violation, finally_read, judge, says_the_same};
 use clitape_recording::cassette::Cassette;

@@ -212,6 +212,11 @@ impl ChatServer {
         self.shared.read(|state| state.updates.is_ready())
     }
 
+    /// Forgets that the bot has polled, because its program was ended. Updates that it has not acknowledged stay.
+    pub(crate) fn forget_polls(&self) {
+        self.shared.change(|state| state.updates.forget_polls());
+    }
+
     /// Writes a message as the person and returns its id in the Bot API. The first message creates the chat; a negative
     /// number is a group.
     ///

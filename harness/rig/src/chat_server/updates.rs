@@ -75,7 +75,8 @@ pub(super) struct Updates {
     pub(super) webhook: Option<Webhook>,
     /// The number of the newest poll, which ends earlier ones.
     poll: u64,
-    long_polls: u64,
+    /// The number of polls, and of long ones among them, of the bot's present program.
+    polls: (u64, u64),
 }
 
 /// A poll that was accepted.
@@ -110,7 +111,7 @@ impl Updates {
             allowed: Vec::new(),
             webhook: None,
             poll: 0,
-            long_polls: 0,
+            polls: (0, 0),
         }
     }
 
@@ -162,7 +163,7 @@ impl Updates {
         let timeout = params.integer("timeout").unwrap_or(0).clamp(0, MAX_TIMEOUT_S);
         let limit = params.integer("limit").unwrap_or(MAX_LIMIT).clamp(1, MAX_LIMIT);
         self.poll += 1;
-        self.long_polls += u64::from(timeout > 0);
+        self.polls = (self.polls.0 + 1, self.polls.1 + u64::from(timeout > 0));
         Ok(Poll {
             number: self.poll,
             limit: usize::try_from(limit).unwrap_or(1),
@@ -219,7 +220,13 @@ impl Updates {
 
     /// Returns whether the bot is ready for a message: it polls, or has set a webhook.
     pub(super) fn is_ready(&self) -> bool {
-        self.webhook.is_some() || self.long_polls > 0 || self.poll >= SHORT_POLLS
+        let (polls, long_polls) = self.polls;
+        self.webhook.is_some() || long_polls > 0 || polls >= SHORT_POLLS
+    }
+
+    /// Forgets the polls of a program that was ended.
+    pub(super) fn forget_polls(&mut self) {
+        self.polls = (0, 0);
     }
 }
 
@@ -272,6 +279,8 @@ mod tests {
         let first = updates.accept(&params(&json!({ "timeout": 30 }))).unwrap();
         assert!(matches!(updates.answer(first), Polled::Wait));
         assert!(updates.is_ready());
+        updates.forget_polls();
+        assert!(!updates.is_ready());
         let second = updates.accept(&params(&json!({ "timeout": 30 }))).unwrap();
         assert!(matches!(updates.answer(first), Polled::Answer(Err(error)) if error.code == 409));
         assert!(matches!(updates.answer(second), Polled::Wait));

@@ -39,6 +39,8 @@ pub(super) struct Settings {
     pub(super) end: Option<String>,
     /// `CLITAPE_OWN_PROMPTS=answer`: a prompt that names no recording gets a short answer.
     pub(super) answers_own_prompts: bool,
+    /// `CLITAPE_SESSIONS=gone`: no session of an earlier process can be resumed.
+    pub(super) has_lost_sessions: bool,
     /// `CLITAPE_LOG`: the log file.
     pub(super) log: Option<PathBuf>,
     /// `CLITAPE_WAIT_S`: the time that it waits for a line of the host.
@@ -69,6 +71,7 @@ impl Settings {
             play: text("CLITAPE_PLAY"),
             end: text("CLITAPE_END"),
             answers_own_prompts: text("CLITAPE_OWN_PROMPTS").is_some_and(|value| value == "answer"),
+            has_lost_sessions: text("CLITAPE_SESSIONS").is_some_and(|value| value == "gone"),
             log: get("CLITAPE_LOG").map(PathBuf::from),
             wait: wait.unwrap_or(HOST_WAIT),
             max_line: size("CLITAPE_MAX_LINE").unwrap_or(HOST_LINE),
@@ -86,6 +89,9 @@ impl Settings {
     /// Returns whether a session can be resumed in a folder: the CLI's transcript is there, or the run has played the
     /// session. Also true if neither is stored, and if a setting names the cassette for every session.
     pub(super) fn has_session(&self, folder: &Path, session_id: &str) -> bool {
+        if self.has_lost_sessions {
+            return false;
+        }
         let Some(config) = &self.config_dir else { return true };
         let has_played = |log: &PathBuf| log::played_session(log, session_id).is_some();
         self.cassette.is_some()

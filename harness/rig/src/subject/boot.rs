@@ -20,6 +20,7 @@ use clitape_recording::cassette::Exit;
 use clitape_recording::files;
 use clitape_recording::names::CliVersion;
 use fs_err as fs;
+use nix::sys::signal::Signal;
 
 use super::error::SubjectError;
 use super::packages::{self, Packages};
@@ -43,25 +44,32 @@ pub(crate) const LAST_LINES: usize = 8;
 /// A running gateway. Dropping it ends the gateway and removes its folder.
 pub(crate) struct Boot {
     /// The chat server or the editor that the person uses.
-    pub(crate) person: PersonSide,
+    pub(crate) person: Arc<PersonSide>,
     /// The process of the gateway.
     pub(crate) program: Program,
-    /// The path of the stand-in's log.
-    pub(crate) log: PathBuf,
-    /// The placeholders of the gateway's settings, with their values.
-    pub(crate) places: Places,
-    /// The path of the file for the gateway's event bus.
-    pub(crate) bus: PathBuf,
     /// The time until it was ready.
     pub(crate) ready_after: Duration,
     /// The way by which it reaches the chat server.
     pub(crate) reach: ChatReach,
-    /// The hosts that were refused to it.
-    pub(crate) refused: Refused,
     /// The servers on the way to the chat server.
     serving: Serving,
-    /// The temporary folder, last, so that it is removed after the rest has ended.
-    _scratch: Scratch,
+    /// The part that stays when it is started again; last, so that its folder is removed after the rest has ended.
+    pub(crate) ground: Ground,
+}
+
+/// The folders, files and placeholders of a gateway, which stay when it is started again.
+pub(crate) struct Ground {
+    /// The path of the stand-in.
+    claude: PathBuf,
+    /// The path of the stand-in's log.
+    pub(crate) log: PathBuf,
+    /// The path of the file for the gateway's event bus.
+    pub(crate) bus: PathBuf,
+    /// The placeholders of the gateway's settings, with their values.
+    pub(crate) places: Places,
+    /// The hosts that were refused to it.
+    pub(crate) refused: Refused,
+    folders: StartFolders,
 }
 
 impl std::fmt::Debug for Boot {
@@ -89,6 +97,8 @@ pub(crate) struct Playing {
     pub(crate) in_halves: bool,
     /// The patience with a gateway that does not work.
     pub(crate) patience: Patience,
+    /// True if no earlier session can be resumed.
+    pub(crate) sessions_are_gone: bool,
 }
 
 /// The parts of a start of a gateway.
@@ -177,8 +187,6 @@ impl Boot {
             }
             Front::Editor => None,
         };
-        let refused = Refused::default();
-        let mut way = Way::new(reach, &folders.reach, chat.as_ref(), &refused, rig.limits.chat)?;
         let [log, bus] = ["stand-in.log", "bus.jsonl"].map(|name| scratch.join(name));
         let mut places = prepared.places(rig);
         for (name, path) in [
@@ -211,54 +219,9 @@ impl Boot {
             }
         }
         write_files(spec, &places, scratch, rig.workspace.root())?;
-        let mut environment = own_environment(start, &folders, &places, &log)?;
-        environment.extend(way.variables(&environment));
-        let settings =
-            environment.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()));
-        stand_in::write_run_file(&claude, settings)?;
-        let command: Vec<OsString> =
-            spec.command.iter().map(|part| places.fill(part, Writing::Plain).into()).collect();
-        let folder = match &spec.folder {
-            Some(folder) => root(rig)?.join(places.fill(folder, Writing::Plain)),
-            None => root(rig)?,
-        };
-        let quiet = way.quiet();
-        let program = ProgramStart {
-            command: &command,
-            environment: &environment,
-            folder: &folder,
-            scratch: &folders.scratch,
-            with_stdin: chat.is_none(),
-            reader: if chat.is_some() { OutputReader::LastPart } else { OutputReader::Caller },
-            output: rig.limits.subject.output,
-            memory: rig.limits.subject.memory,
-            isolation: quiet.as_ref(),
-        };
-        let packages = Packages::of(program, rig.stop)?;
-        let bundled = packages::find_bundled(&packages);
-        let covers = bundled.iter().map(|cli| cli.replacement(&claude, &folders.reach));
-        let isolation = way.isolation(&packages, covers.collect::<io::Result<_>>()?);
-        let program = ProgramStart { isolation: isolation.as_ref(), ..program };
+        let ground = Ground { folders, claude, log, bus, places, refused: Refused::default() };
         let begin = Instant::now();
-        let mut program = match Program::start(program) {
-            Err(ProcessError::NoIsolation(_)) if reach != ChatReach::Sandbox => {
-                // On this way, a file can't be covered by another one.
-                match packages::bundled_refusal(&bundled, start.has_place(&["{claude}", "{bin}"])) {
-                    Some(refusal) => return Err(refusal),
-                    None => Program::start(ProgramStart { isolation: None, ..program }),
-                }
-            }
-            started => started,
-        }
-        .map_err(not_started)?;
-        let serving = way.serve(program.take_sockets(), chat.as_ref(), &refused)?;
-        if let Some(log) = rig.log {
-            let mask = chat.as_ref().map(ChatServer::mask);
-            program.copy_to(log.sink(move |line| match &mask {
-                Some(mask) => mask(line),
-                None => line.to_owned(),
-            }));
-        }
+        let (mut program, serving) = ground.launch(reach, start, chat.as_ref())?;
         let person = match (chat, program.take_stdin().zip(program.take_stdout())) {
             (Some(chat), _) => PersonSide::Chat(chat),
             (None, Some((stdin, stdout))) => {
@@ -267,38 +230,59 @@ impl Boot {
                     EditorError::Start(error) => error.into(),
                     error => not_ready(error.to_string()),
                 };
-                PersonSide::Editor(editor.map_err(failed)?, folders.workspace)
+                PersonSide::Editor(editor.map_err(failed)?, ground.folders.workspace.clone())
             }
             (None, None) => {
                 return Err(not_ready("its stdin and stdout can't be taken".to_owned()));
             }
         };
-        let mut boot = Self {
-            person,
-            program,
-            log,
-            places: places.clone(),
-            bus,
-            ready_after: Duration::ZERO,
-            reach,
-            refused,
-            serving,
-            _scratch: folders.scratch,
-        };
-        boot.wait(spec, &places, start.playing.patience, begin, rig)?;
+        let (person, ready_after) = (Arc::new(person), Duration::ZERO);
+        let mut boot = Self { person, program, ready_after, reach, serving, ground };
+        boot.wait(spec, start.playing.patience, begin, rig)?;
         boot.ready_after = begin.elapsed();
         Ok(boot)
+    }
+
+    /// Kills the gateway, as a machine does that has no memory left or loses its power.
+    ///
+    /// # Errors
+    ///
+    /// [`SubjectError`] if its end can't be seen.
+    pub(crate) fn kill(&mut self, rig: RigHost<'_>) -> Result<(), SubjectError> {
+        self.program.signal_program(Signal::SIGKILL);
+        self.program.wait(ENDING, rig.stop)?;
+        if let PersonSide::Chat(chat) = &*self.person {
+            chat.forget_polls();
+        }
+        Ok(())
+    }
+
+    /// Starts the gateway again in its folders, with the same chat server, and waits until it is ready.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::start`].
+    pub(crate) fn start_again(&mut self, start: Start<'_>) -> Result<(), SubjectError> {
+        let person = self.person.clone();
+        let PersonSide::Chat(chat) = &*person else {
+            return Err(not_ready("an agent in an editor is not started again".to_owned()));
+        };
+        let begin = Instant::now();
+        (self.program, self.serving) = self.ground.launch(self.reach, start, Some(chat))?;
+        self.wait(start.spec, start.playing.patience, begin, start.rig)?;
+        self.ready_after = begin.elapsed();
+        Ok(())
     }
 
     /// Waits until the gateway is ready; an error if it ends, or if it is given up.
     fn wait(
         &mut self,
         spec: &GatewaySpec,
-        places: &Places,
         patience: Patience,
         begin: Instant,
         rig: RigHost<'_>,
     ) -> Result<(), SubjectError> {
+        let places = &self.ground.places;
         let mut stillness = (patience == Patience::Check).then(|| Stillness::new(begin));
         let limit = Duration::from_secs(spec.ready.within_s);
         let url = match &spec.ready.sign {
@@ -315,7 +299,7 @@ impl Boot {
             }
             self.person.check()?;
             self.serving.check()?;
-            let is_ready = match (&spec.ready.sign, &self.person) {
+            let is_ready = match (&spec.ready.sign, &*self.person) {
                 (ReadySign::Output(text), _) => self.program.has_printed(text),
                 (ReadySign::Url(_), _) => url.as_ref().is_some_and(UrlWatch::has_answered),
                 (ReadySign::Poll | ReadySign::Greeting, PersonSide::Chat(chat)) => chat.polled(),
@@ -402,7 +386,7 @@ impl Boot {
 
     /// Returns the name under which this gateway reaches the chat server.
     fn asked_host(&self) -> String {
-        match (&self.person, self.reach) {
+        match (&*self.person, self.reach) {
             (PersonSide::Chat(chat), ChatReach::Address) => chat.url(),
             (PersonSide::Chat(_), ChatReach::Sandbox | ChatReach::Proxy) => {
                 "api.telegram.org".to_owned()
@@ -413,7 +397,69 @@ impl Boot {
 
     fn not_ready(&self, why: String) -> SubjectError {
         let printed = self.person.last_lines(&self.program);
-        SubjectError::NotReady { why, printed, refused: self.refused.sentences() }
+        SubjectError::NotReady { why, printed, refused: self.ground.refused.sentences() }
+    }
+}
+
+impl Ground {
+    /// Starts the program, and the servers on its way to the chat server.
+    fn launch(
+        &self,
+        reach: ChatReach,
+        start: Start<'_>,
+        chat: Option<&ChatServer>,
+    ) -> Result<(Program, Serving), SubjectError> {
+        let Start { spec, rig, .. } = start;
+        let Self { folders, places, claude, refused, .. } = self;
+        let mut way = Way::new(reach, &folders.reach, chat, refused, rig.limits.chat)?;
+        let mut environment = own_environment(start, folders, places, &self.log)?;
+        environment.extend(way.variables(&environment));
+        let settings =
+            environment.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()));
+        stand_in::write_run_file(claude, settings)?;
+        let command: Vec<OsString> =
+            spec.command.iter().map(|part| places.fill(part, Writing::Plain).into()).collect();
+        let folder = match &spec.folder {
+            Some(folder) => root(rig)?.join(places.fill(folder, Writing::Plain)),
+            None => root(rig)?,
+        };
+        let quiet = way.quiet();
+        let program = ProgramStart {
+            command: &command,
+            environment: &environment,
+            folder: &folder,
+            scratch: &folders.scratch,
+            with_stdin: chat.is_none(),
+            reader: if chat.is_some() { OutputReader::LastPart } else { OutputReader::Caller },
+            output: rig.limits.subject.output,
+            memory: rig.limits.subject.memory,
+            isolation: quiet.as_ref(),
+        };
+        let packages = Packages::of(program, rig.stop)?;
+        let bundled = packages::find_bundled(&packages);
+        let covers = bundled.iter().map(|cli| cli.replacement(claude, &folders.reach));
+        let isolation = way.isolation(&packages, covers.collect::<io::Result<_>>()?);
+        let program = ProgramStart { isolation: isolation.as_ref(), ..program };
+        let mut program = match Program::start(program) {
+            Err(ProcessError::NoIsolation(_)) if reach != ChatReach::Sandbox => {
+                // On this way, a file can't be covered by another one.
+                match packages::bundled_refusal(&bundled, start.has_place(&["{claude}", "{bin}"])) {
+                    Some(refusal) => return Err(refusal),
+                    None => Program::start(ProgramStart { isolation: None, ..program }),
+                }
+            }
+            started => started,
+        }
+        .map_err(not_started)?;
+        let serving = way.serve(program.take_sockets(), chat, refused)?;
+        if let Some(log) = rig.log {
+            let mask = chat.map(ChatServer::mask);
+            program.copy_to(log.sink(move |line| match &mask {
+                Some(mask) => mask(line),
+                None => line.to_owned(),
+            }));
+        }
+        Ok((program, serving))
     }
 }
 
@@ -476,6 +522,9 @@ fn own_environment(
     set("CLITAPE_LOG", log.into());
     if let Some(version) = &playing.cli {
         set("CLITAPE_VERSION", version.as_str().into());
+    }
+    if playing.sessions_are_gone {
+        set("CLITAPE_SESSIONS", "gone".into());
     }
     if spec.own_prompts {
         set("CLITAPE_OWN_PROMPTS", "answer".into());

@@ -16,18 +16,16 @@ use clitape_runner::suite::select::Selection;
 use regex::{Captures, Regex};
 
 use super::boot::Playing;
-use super::drive::{DriveResult, Job};
+use super::drive::{DriveResult, Job, violations};
 use super::error::SubjectError;
 use super::patience::Patience;
 use super::persons::TYPING;
 use super::prepare::{RigHost, prepare_gateway};
 use super::run::{ClaudeStarts, Play, RunEvent, play};
 use super::spec::{ChatReach, FirstStep, Front, GatewaySpec, HostKind, NamedGateway, Printing};
-use super::suite::{select, violations};
+use super::suite::{TRIED, select};
 use crate::chat_server::Faults;
 
-/// The scenarios to try; the first one that fits is played.
-const TRIED: [&str; 3] = ["plain-text", "three-tools-live", "three-tools"];
 /// The seconds that the scenario may take.
 const WITHIN_S: u64 = 60;
 /// The seconds that it may take at a gateway whose first turn is known to be slow.
@@ -154,7 +152,13 @@ pub fn check(
     }
     let prepared = prepare_gateway(spec, gateway.version, rig, note)?;
     let (cli, printing) = (spec.cli.clone(), Printing::Recorded);
-    let playing = Playing { cli, printing, in_halves: true, patience: Patience::Check };
+    let playing = Playing {
+        cli,
+        printing,
+        in_halves: true,
+        patience: Patience::Check,
+        sessions_are_gone: false,
+    };
     let mut tried = Vec::new();
     for name in TRIED {
         let mut chosen = everything.clone();

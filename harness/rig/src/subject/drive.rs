@@ -9,10 +9,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use clitape_judge::Finding;
-use clitape_judge::observation::{ObservedEnding, PlayedTurn, SubjectEvent};
+use clitape_judge::neighbours::Neighbours;
+use clitape_judge::observation::{
+    Observation, ObservedEnding, PlayedTurn, RestartMoment, SubjectEvent, SubjectTraits,
+};
+use clitape_judge::{Finding, Violation, judge};
 use clitape_recording::cassette::Cassette;
-use clitape_recording::chat::ChatView;
 use clitape_recording::facts::LazyFacts;
 use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::Scenario;
@@ -25,7 +27,7 @@ use super::boot::{LOOK, PersonSide};
 use super::bus::{self, BusError};
 use super::dialogue::{Act, PersonDialogue, PersonStep};
 use super::log::{Played, StandInLog};
-use super::persons::{self, ChatPart, NotOpened, OpenedChat, OpenedChats, Seat, TYPING};
+use super::persons::{self, ChatPart, NotOpened, OpenedChat, OpenedChats, Seat, TYPING, buttons};
 use super::queue::{RunQueue, Ticket};
 use super::spec::{Conditions, Front, GatewaySpec, NamedGateway, Places, Printing};
 use crate::chat_server::{ChatServer, Faults, PressTarget};
@@ -47,6 +49,8 @@ const LONG_WAIT: Duration = Duration::from_secs(1);
 const AFTER_REFUSAL: Duration = Duration::from_secs(2);
 /// The time between two looks at the whole chat.
 const CHAT_LOOK: Duration = Duration::from_millis(100);
+/// The part of stdout, one of so many, after which a turn is in its middle.
+const CUT_AT: u64 = 3;
 /// The number of calls of a chat for which faults are drawn.
 const CALLS_WITH_FAULTS: u64 = 5_000;
 
@@ -135,11 +139,15 @@ pub(crate) struct RunContext<'a> {
     pub(crate) is_given_up: AtomicBool,
     pub(crate) limits: RigLimits,
     /// The chats in which the person has done the first steps.
-    pub(crate) opened: OpenedChats,
+    pub(crate) opened: &'a OpenedChats,
     /// The queue through which the runs know of each other.
     pub(crate) queue: RunQueue,
     /// The account of the memory that the gateway makes clitape keep.
     pub(crate) kept: &'a Arc<KeptBytes>,
+    /// The moment at which a run is left as it is, because the gateway is killed then.
+    pub(crate) until: Option<RestartMoment>,
+    /// True once that moment came.
+    pub(crate) is_cut: AtomicBool,
 }
 
 impl RunContext<'_> {
@@ -247,7 +255,7 @@ pub(crate) fn drive(
         true => Err(None),
         false => shared.over().map_or(Ok(()), |ending| Err(Some(ending))),
     };
-    let opened = persons::open_chat(server, shared.places, seat, spec, &shared.opened, &goes_on);
+    let opened = persons::open_chat(server, shared.places, seat, spec, shared.opened, &goes_on);
     let OpenedChat { part: mut chat, words: first_words } = match opened {
         Ok(opened) => opened,
         Err(NotOpened { ending, entries }) => {
@@ -361,6 +369,10 @@ impl Drive<'_> {
         let played = self.shared.log().played(&self.job.name());
         self.queue(&played);
         self.fail_after_result(&played);
+        if self.is_cut(&played) {
+            self.shared.is_cut.store(true, Ordering::Relaxed);
+            return Some(ObservedEnding::Over);
+        }
         self.act(&played);
         if let Some(sentence) = &played.refused {
             // A refusal after an interruption is expected: many gateways end the process where the recorded host asked
@@ -379,6 +391,22 @@ impl Drive<'_> {
             self.done = None;
         }
         self.hung(&played)
+    }
+
+    /// Returns whether the moment has come at which the gateway is killed.
+    fn is_cut(&self, played: &Played) -> bool {
+        match self.shared.until {
+            None | Some(RestartMoment::AfterAnswer | RestartMoment::SessionGone) => false,
+            Some(RestartMoment::MidTurn) => {
+                played.printed * CUT_AT >= self.job.cassette.stdout.len() as u64
+                    && !played.turn_ended
+            }
+            Some(RestartMoment::MidQuestion) => {
+                let allow = &self.spec.press.allow;
+                played.waits_for.is_some()
+                    && buttons(&self.entries).iter().any(|(_, label)| allow.is_match(label))
+            }
+        }
     }
 
     /// Lets the next call fail if a result has begun after which one fails.
@@ -484,10 +512,7 @@ impl Drive<'_> {
     /// Presses the first wanted button that was not pressed yet, from the oldest message on. Returns whether there was
     /// one.
     fn press(&mut self, is_wanted: impl Fn(&str) -> bool) -> bool {
-        let view = ChatView::after(&self.entries);
-        let buttons = view.numbered().flat_map(|(id, message)| {
-            message.buttons.iter().flatten().map(move |label| (id, label.clone()))
-        });
+        let buttons = buttons(&self.entries).into_iter();
         let mut wanted = buttons.filter(|(_, label)| is_wanted(label.as_str()));
         let Some(button) = wanted.find(|button| !self.pressed.contains(button)) else {
             return false;
@@ -537,6 +562,38 @@ impl DriveResult {
                 format!("recorded: what CLI {} printed on {}{times}", cli.version, cli.date),
             ),
         ]
+    }
+}
+
+/// Returns the rules that a run broke.
+pub(super) fn violations(
+    job: &Job,
+    seen: &DriveResult,
+    traits: SubjectTraits,
+    front: Front,
+    neighbours: Option<Neighbours>,
+) -> Vec<Violation> {
+    judge(&Observation { neighbours, ..observation(job, seen, traits, front) })
+}
+
+/// Returns the observation of a run.
+pub(super) fn observation(
+    job: &Job,
+    seen: &DriveResult,
+    traits: SubjectTraits,
+    front: Front,
+) -> Observation {
+    let (facts, entries) = (job.facts.clone(), seen.entries.clone());
+    let observation = match front {
+        Front::Chat => Observation::of_chat(facts, entries),
+        Front::Editor => Observation::of_editor(facts, entries),
+    };
+    Observation {
+        turns: seen.turns.clone(),
+        ending: seen.ending.clone(),
+        traits: SubjectTraits { lets_claude_ask: !seen.asks_nobody, ..traits },
+        bus: seen.bus.clone(),
+        ..observation
     }
 }
 

@@ -22,10 +22,12 @@ use crate::stand_in::{asks_nobody, marked};
 const PART: usize = 256 * 1024;
 /// The most characters that are kept of a sentence.
 const SENTENCE: usize = 4_096;
+/// The most characters that are kept of the id of a session.
+const SESSION: usize = 64;
 /// The bytes that a process counts for, beside the name of its cassette.
 const PROCESS: usize = 128;
 /// The bytes that a cassette counts for, beside its name, its turns and its prints.
-const CASSETTE: usize = 512 + 2 * SENTENCE;
+const CASSETTE: usize = 512 + 2 * SENTENCE + SESSION;
 
 /// A reader of a log. Its memory counts in the account, because other programs can write to the log.
 #[derive(Debug)]
@@ -85,6 +87,8 @@ pub(crate) struct Played {
     pub(crate) turns: Vec<(u64, Option<u64>)>,
     /// The prints: each time, with the number of bytes up to there, which never falls.
     pub(crate) prints: Arc<Vec<(u64, u64)>>,
+    /// The session of its last turn.
+    pub(crate) session: Option<String>,
 }
 
 /// A line of the log, with the fields that are used.
@@ -100,6 +104,7 @@ struct LogLine<'a> {
     /// A line that the process read from stdin.
     line: Option<Cow<'a, str>>,
     cassette: Option<Cow<'a, str>>,
+    session_id: Option<Cow<'a, str>>,
     #[serde(default)]
     left_out: u64,
     sentence: Option<Cow<'a, str>>,
@@ -274,6 +279,8 @@ impl StandInLog {
             played.turn_ended = false;
             played.waits_for = None;
             played.turns.push((at, None));
+            let session = line.session_id.as_deref().unwrap_or_default();
+            played.session = Some(session.chars().take(SESSION).collect());
             return Ok(());
         }
         let sentence = || {
@@ -326,6 +333,17 @@ impl StandInLog {
 }
 
 impl Played {
+    /// Returns the session that the last process continued, if its arguments name one.
+    pub(crate) fn resumed(&self) -> Option<String> {
+        let named = self.arguments.iter().position(|argument| {
+            ["--resume", "-r"].contains(&argument.as_str()) || argument.starts_with("--resume=")
+        })?;
+        match self.arguments[named].split_once('=') {
+            Some((_, session)) => Some(session.to_owned()),
+            None => self.arguments.get(named + 1).cloned(),
+        }
+    }
+
     /// Returns whether the last process that began to play this cassette asks for no permissions in it.
     pub(crate) fn asks_nobody(&self, cassette: &Cassette) -> bool {
         self.starts > 0 && asks_nobody(&self.arguments, cassette)
@@ -376,10 +394,12 @@ mod tests {
         };
         let start = "{\"pid\":1,\"event\":\"start\",\"argv\":[\"-p\"]}\n";
         assert_eq!(events(start), Played::default());
-        let turn = "{\"pid\":1,\"event\":\"turn\",\"cassette\":\"a/1.0.0\"}\nno json\n";
+        let turn = "{\"pid\":1,\"event\":\"turn\",\"cassette\":\"a/1.0.0\",\"session_id\":\"s\"}\nno json\n";
         let arguments: Arc<[String]> = ["-p".to_owned()].into();
         let turns = vec![(0, None)];
-        assert_eq!(events(turn), Played { starts: 1, arguments, turns, ..Played::default() });
+        let session = Some("s".to_owned());
+        let played = Played { starts: 1, arguments, turns, session, ..Played::default() };
+        assert_eq!(events(turn), played);
         let print = "{\"pid\":2,\"event\":\"print\",\"bytes\":9,\"offset\":0}\n\
                      {\"pid\":1,\"event\":\"print\",\"at\":9,\"bytes\":5,\"offset\":7}\n{\"pid\":1,";
         let played = events(print);

@@ -279,10 +279,7 @@ fn take_step(
         }
         FirstStep::Press(label) => {
             let find = || {
-                let view = ChatView::after(&whole.entries());
-                let buttons = view.numbered().flat_map(|(id, message)| {
-                    message.buttons.iter().flatten().map(move |label| (id, label.clone()))
-                });
+                let buttons = buttons(&whole.entries()).into_iter();
                 let wanted = buttons.filter(|(_, button)| label.is_match(button));
                 wanted.max_by_key(|(id, _)| *id)
             };
@@ -463,6 +460,15 @@ fn own_entries(mut entries: Vec<Entry>, of: Option<i64>, before: &BTreeSet<i64>)
         entries.iter_mut().for_each(|entry| drop(entry.data_mut().shift_remove("topic")));
     }
     entries
+}
+
+/// Returns the buttons of a chat, each with the number of its message, the oldest first.
+pub(crate) fn buttons(entries: &[Entry]) -> Vec<(u64, String)> {
+    let view = ChatView::after(entries);
+    let of = view.numbered().flat_map(|(id, message)| {
+        message.buttons.iter().flatten().map(move |label| (id, label.clone()))
+    });
+    of.collect()
 }
 
 /// Returns the last words in a chat: the text and the buttons of the bot's newest message.

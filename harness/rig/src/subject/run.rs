@@ -131,7 +131,12 @@ pub(crate) struct Play<'a> {
 }
 
 impl<'a> Play<'a> {
-    fn start(self, persons: &'a Persons, rig: RigHost<'a>, kept: &'a Arc<KeptBytes>) -> Start<'a> {
+    pub(super) fn start(
+        self,
+        persons: &'a Persons,
+        rig: RigHost<'a>,
+        kept: &'a Arc<KeptBytes>,
+    ) -> Start<'a> {
         let Self { spec, prepared, playing, .. } = self;
         Start { spec, prepared, playing, persons, rig, kept }
     }
@@ -227,18 +232,25 @@ impl CassetteQueue<'_> {
         report: &mut dyn FnMut(RunEvent<'_>),
     ) -> Result<(), SubjectError> {
         let (spec, program, faults) = (how.spec, &mut boot.program, how.faults);
+        let opened = OpenedChats::default();
         let shared = RunContext {
             person: &boot.person,
-            places: &boot.places,
-            log: Mutex::new(StandInLog::at(boot.log.clone(), rig.limits.subject.output, kept)),
+            places: &boot.ground.places,
+            log: Mutex::new(StandInLog::at(
+                boot.ground.log.clone(),
+                rig.limits.subject.output,
+                kept,
+            )),
             over: Mutex::new(None),
             stop: rig.stop,
-            bus: spec.has_bus().then_some(boot.bus.as_path()),
+            bus: spec.has_bus().then_some(boot.ground.bus.as_path()),
             is_given_up: AtomicBool::new(false),
             limits: rig.limits,
-            opened: OpenedChats::default(),
+            opened: &opened,
             queue: RunQueue::new(self.persons.seats()),
             kept,
+            until: None,
+            is_cut: AtomicBool::new(false),
         };
         let writers = &spec.writers;
         // Recordings that share a chat, or a group by its topics, are played one after another.
@@ -388,7 +400,7 @@ impl CassetteQueue<'_> {
             after: begin.elapsed(),
             in_time,
             printed,
-            in_vain: InVain::of(&boot.refused, &boot.person),
+            in_vain: InVain::of(&boot.ground.refused, &boot.person),
             claude,
         });
         Ok(())
@@ -418,7 +430,7 @@ fn is_innocent(seen: &DriveResult) -> bool {
 /// # Errors
 ///
 /// [`SubjectError::Thread`] if a thread of clitape itself has ended; the runs end too.
-fn watch(program: &mut Program, shared: &RunContext<'_>) -> Result<(), SubjectError> {
+pub(super) fn watch(program: &mut Program, shared: &RunContext<'_>) -> Result<(), SubjectError> {
     if let Err(died) = shared.person.check() {
         shared.end(ObservedEnding::Died { how: died.to_string(), last_words: String::new() });
         return Err(died.into());

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use clitape_judge::observation::SubjectTraits;
+use clitape_judge::observation::{RestartMoment, SubjectTraits};
 use clitape_recording::files;
 use clitape_recording::names::{CliVersion, ScenarioName, SubjectName};
 use regex::Regex;
@@ -512,6 +512,8 @@ pub struct Conditions {
     pub whole_lines: bool,
     /// The calls of each chat that fail.
     pub faults: Faults,
+    /// The moment of each recording at which the gateway is killed and started again.
+    pub restart: Option<RestartMoment>,
 }
 
 impl Conditions {
@@ -530,7 +532,9 @@ impl Conditions {
             }
         };
         let whole = self.whole_lines.then(|| "--whole-lines".to_owned());
-        let arguments = self.printing.argument().into_iter().chain(whole).chain(faults);
+        let restart = self.restart.map(|moment| format!("--restart {moment}"));
+        let printing = self.printing.argument().into_iter();
+        let arguments = printing.chain(whole).chain(faults).chain(restart);
         arguments.map(|argument| format!(" {argument}")).collect()
     }
 }

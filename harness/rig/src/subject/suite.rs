@@ -8,14 +8,14 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clitape_judge::known::KnownDifferences;
-use clitape_judge::neighbours::{Neighbours, RunWords};
-use clitape_judge::observation::{Observation, ObservedEnding, SubjectTraits};
+use clitape_judge::neighbours::RunWords;
+use clitape_judge::observation::{ObservedEnding, RestartMoment, SubjectTraits};
 use clitape_judge::{
-    ContextMoment, Finding, FindingId, FindingKind, Violation, finally_read, judge, says_the_same,
+    ContextMoment, Finding, FindingId, FindingKind, Violation, finally_read, says_the_same,
 };
 use clitape_recording::cassette::Cassette;
 use clitape_recording::facts::{LazyFacts, TurnFacts};
-use clitape_recording::names::CliVersion;
+use clitape_recording::names::{CliVersion, ScenarioName};
 use clitape_recording::scenario::{Scenario, Seeds, Workspace};
 use clitape_recording::text::{Keep, truncate};
 use clitape_recording::trace::Entry;
@@ -27,12 +27,13 @@ use clitape_runner::suite::{
 };
 
 use super::boot::Playing;
-use super::dialogue::{Misfit, PersonDialogue, misfit};
-use super::drive::{DriveResult, Job};
+use super::dialogue::{Act, Misfit, PersonDialogue, misfit};
+use super::drive::{DriveResult, Job, violations};
 use super::error::SubjectError;
 use super::golden;
 use super::patience::Patience;
 use super::prepare::{RigHost, prepare_gateway};
+use super::restart::RestartTrial;
 use super::run::{InVain, Play, RunEvent, play};
 use super::spec::{Chats, Conditions, Front, GatewaySpec, NamedGateway, Printing, Starts};
 use crate::chat_server::Faults;
@@ -40,6 +41,8 @@ use crate::limits::KeptBytes;
 
 /// The most entries that a finding shows, the one at fault last.
 const CONTEXT: usize = 6;
+/// The scenarios that are played first where one is enough.
+pub(super) const TRIED: [&str; 3] = ["plain-text", "three-tools-live", "three-tools"];
 /// The seconds that the chat server asks to wait at a result.
 const WAIT_AT_RESULT_S: u64 = 3;
 /// The most characters of a message in a finding.
@@ -180,7 +183,12 @@ impl Subject for GatewaySubject<'_> {
     }
 
     fn fits(&mut self, options: SuiteOptions<'_>) -> Result<Trials<Job>, SubjectError> {
-        select(self.rig.workspace, self.gateway.spec, options.selection, self.force)
+        let (spec, selection) = (self.gateway.spec, options.selection);
+        let trials = select(self.rig.workspace, spec, selection, self.force)?;
+        Ok(match self.conditions.restart {
+            Some(moment) => with_moment(trials, moment, selection.is_whole),
+            None => trials,
+        })
     }
 
     fn observe(
@@ -193,6 +201,9 @@ impl Subject for GatewaySubject<'_> {
         spec.within_s = within(spec.within_s, options.scenario_time);
         let gateway = NamedGateway { spec: &spec, ..self.gateway };
         let (rig, conditions) = (self.rig, self.conditions);
+        if let Some(moment) = conditions.restart {
+            return self.observe_restarts(gateway, jobs, moment, tell);
+        }
         let known = known_differences(gateway, rig)?;
         let prepared = prepare_gateway(&spec, gateway.version, rig, &mut |what| {
             let _ = tell(TrialEvent::Step(what).into());
@@ -203,6 +214,7 @@ impl Subject for GatewaySubject<'_> {
             printing,
             in_halves: !conditions.whole_lines,
             patience: Patience::Limits,
+            sessions_are_gone: false,
         };
         let recorded = playing(conditions.printing);
         let how = Play {
@@ -528,6 +540,133 @@ impl GatewayTrials<'_> {
     }
 }
 
+impl GatewaySubject<'_> {
+    /// Kills the gateway in the midst of each recording, one after another, and judges what became of it.
+    fn observe_restarts(
+        &mut self,
+        gateway: NamedGateway<'_>,
+        jobs: &[Job],
+        moment: RestartMoment,
+        tell: &mut dyn FnMut(Observing<'_>) -> ControlFlow<()>,
+    ) -> Result<RunEnd, SubjectError> {
+        let (rig, spec, conditions) = (self.rig, gateway.spec, self.conditions);
+        let known = known_differences(gateway, rig)?;
+        let prepared = prepare_gateway(spec, gateway.version, rig, &mut |what| {
+            let _ = tell(TrialEvent::Step(what).into());
+        })?;
+        let warm_up = warm_up(spec, rig.workspace)?;
+        let playing = Playing {
+            cli: spec.cli.clone(),
+            printing: conditions.printing,
+            in_halves: !conditions.whole_lines,
+            patience: Patience::Limits,
+            sessions_are_gone: false,
+        };
+        let how = Play {
+            spec,
+            prepared: &prepared,
+            playing: &playing,
+            warm_up: warm_up.as_ref(),
+            faults: &conditions.faults,
+            at_once: 1,
+            kept: 0,
+        };
+        let mut whole = WholeRun {
+            known,
+            is_judged: vec![false; jobs.len()],
+            not_served: None,
+            notes: Vec::new(),
+            seen: jobs.iter().map(|_| None).collect(),
+        };
+        let mut end = RunEnd::Complete;
+        for (index, job) in jobs.iter().enumerate() {
+            let scenario = &job.name();
+            let begins = TrialEvent::UnderWay { scenario, check: "restart", replays: 0 };
+            if tell(begins.into()).is_break() {
+                break;
+            }
+            let next = next_job(rig.workspace, spec, job)?;
+            let trial = RestartTrial { job, next: &next, moment };
+            let restarted = match trial.play(how, rig) {
+                Err(error) if error.is_stop() && index > 0 => {
+                    end = RunEnd::Stopped;
+                    break;
+                }
+                played => played?,
+            };
+            whole.notes.extend(restarted.notes(trial));
+            let place = FindingPlace { gateway, job, rig, conditions };
+            let mut check = CheckRun {
+                cassettes: 1,
+                took: Some(restarted.whole.took),
+                ..CheckRun::of(&format!("{}::restart {moment}", job.version()), Vec::new())
+            };
+            let found = restarted.violations(trial, self.promises());
+            for judged in whole.known.mark(&job.scenario.name, &clock::today(), found) {
+                match judged.known {
+                    Some(_) => check.known += 1,
+                    None => check
+                        .findings
+                        .push(place.finding(&judged.violation, &restarted.whole.entries)),
+                }
+            }
+            whole.is_judged[index] = true;
+            whole.seen[index] = Some(restarted.whole);
+            let told = tell(Observing::Judged(index, scenario_run(job, check)?));
+            let judged = TrialEvent::Judged { done: index + 1, of: jobs.len() };
+            if told.is_break() || tell(judged.into()).is_break() {
+                break;
+            }
+        }
+        self.whole = Some(whole);
+        Ok(end)
+    }
+}
+
+/// Keeps the recordings that have the moment of a restart. Of a whole selection one is enough, because each needs two
+/// starts of the gateway.
+fn with_moment(mut trials: Trials<Job>, moment: RestartMoment, is_whole: bool) -> Trials<Job> {
+    let (fit, others): (Vec<Job>, Vec<Job>) =
+        trials.fit.into_iter().partition(|job| lacks_moment(job, moment).is_none());
+    trials.fit = fit;
+    if is_whole && !trials.fit.is_empty() {
+        trials.left_out.clear();
+        let is_usual = |job: &Job| TRIED.contains(&job.scenario.name.as_str());
+        let chosen = trials.fit.iter().position(is_usual).unwrap_or(0);
+        trials.fit = trials.fit.into_iter().skip(chosen).take(1).collect();
+        return trials;
+    }
+    trials.left_out.extend(others.iter().filter_map(|job| {
+        let why = Misfit::NoMoment(lacks_moment(job, moment)?).to_string();
+        Some(LeftOut { name: job.name(), why })
+    }));
+    trials
+}
+
+/// Returns the reason why a recording does not have the moment of a restart.
+fn lacks_moment(job: &Job, moment: RestartMoment) -> Option<&'static str> {
+    let asks = job.dialogue.steps.iter().any(|step| matches!(step.act, Act::Answer { .. }));
+    match moment {
+        RestartMoment::MidQuestion => (!asks).then_some("nobody is asked for a permission"),
+        _ => (!ends_with_answer(job)).then_some("it is not one message and its answer"),
+    }
+}
+
+/// Returns a short recording that the person plays after a restart, another one than `job` if there is one.
+fn next_job(workspace: &Workspace, spec: &GatewaySpec, of: &Job) -> Result<Job, SubjectError> {
+    let names = workspace.recorded_names()?;
+    let is_other = |name: &&ScenarioName| **name != of.scenario.name;
+    let usual = TRIED.iter().filter_map(|tried| names.iter().find(|name| *name == *tried));
+    for name in usual.chain(&names).filter(is_other).chain([&of.scenario.name]) {
+        let found = job(workspace, spec, workspace.scenario_of(name)?, spec.cli.as_deref())?;
+        if let Some(job) = found.ok().filter(ends_with_answer) {
+            return Ok(job);
+        }
+    }
+    let what = "a restart needs a recording of one message and its answer that fits; record one";
+    Err(SubjectError::Kind(what.to_owned()))
+}
+
 /// Returns the result of a scenario, whose one check is that of its cassette.
 fn scenario_run(job: &Job, check: CheckRun) -> Result<ScenarioRun, SubjectError> {
     let pending = golden::pending(&job.scenario)?;
@@ -547,29 +686,6 @@ fn has_neighbours(spec: &GatewaySpec, jobs: &[Job]) -> bool {
 
 fn words_of(jobs: &[Job]) -> Arc<RunWords> {
     Arc::new(RunWords::of(jobs.iter().map(|job| (job.name(), &*job.facts))))
-}
-
-/// Returns the rules that a run broke.
-pub(super) fn violations(
-    job: &Job,
-    seen: &DriveResult,
-    traits: SubjectTraits,
-    front: Front,
-    neighbours: Option<Neighbours>,
-) -> Vec<Violation> {
-    let (facts, entries) = (job.facts.clone(), seen.entries.clone());
-    let observation = match front {
-        Front::Chat => Observation::of_chat(facts, entries),
-        Front::Editor => Observation::of_editor(facts, entries),
-    };
-    judge(&Observation {
-        turns: seen.turns.clone(),
-        ending: seen.ending.clone(),
-        traits: SubjectTraits { lets_claude_ask: !seen.asks_nobody, ..traits },
-        bus: seen.bus.clone(),
-        neighbours,
-        ..observation
-    })
 }
 
 /// Returns the check of the list of known differences, if the list has a mistake.
@@ -623,7 +739,8 @@ impl FindingPlace<'_> {
     fn reproduce(&self) -> String {
         let program = self.rig.workspace.program();
         let (gateway, conditions) = (self.gateway.shown(), self.conditions.arguments());
-        format!("{program} rig {gateway} {}{conditions}", self.job.name())
+        let command = if self.conditions.restart.is_some() { "test --subject" } else { "rig" };
+        format!("{program} {command} {gateway} {}{conditions}", self.job.name())
     }
 
     /// Returns the command that plays this cassette beside another one.

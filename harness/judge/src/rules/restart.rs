@@ -1,0 +1,88 @@
+//! The rules of a restart: the subject is killed and started again, and what it had taken over is answered once or told.
+
+use clitape_recording::text::quoted;
+use clitape_recording::trace::Entry;
+
+use crate::case::{Broken, Case, PERSON, by_index, whole};
+use crate::observation::{Restart, RestartMoment};
+use crate::words::seconds;
+
+/// Checks that a person learns what became of a turn or of a question that the restart broke off.
+///
+/// An answer to the same message counts too, and so does any new text, because each gateway has its own words.
+pub(crate) fn untold(case: Case<'_>) -> Option<Broken<'_>> {
+    let restart = case.restart?;
+    let Restart { moment, killed_ms, ready_ms, pressed, starts_again, .. } = restart;
+    let is_open = moment.breaks_off() && *starts_again == 0;
+    let begin = case.entries.iter().position(|entry| entry.at >= *killed_ms)?;
+    let until_next = case.entries[begin..].iter().take_while(|entry| entry.kind != PERSON[0]);
+    let end = begin + until_next.clone().count();
+    if !is_open || until_next.clone().any(tells) {
+        return None;
+    }
+    let times = format!(
+        "the gateway was killed at {} and ran again at {}",
+        seconds(*killed_ms),
+        seconds(*ready_ms)
+    );
+    by_index(
+        case,
+        end.saturating_sub(1),
+        match pressed {
+            Some(label) => format!(
+                "{times}; then the person pressed {}, and the chat says nothing of the question",
+                quoted(label)
+            ),
+            None => format!("{times}; the chat says nothing of the turn that broke off"),
+        },
+    )
+}
+
+/// Returns whether an entry gives the person something new to read.
+fn tells(entry: &Entry) -> bool {
+    let has_text = ["text", "caption"].iter().any(|field| !entry.text(field).is_empty());
+    !PERSON.contains(&&*entry.kind) && entry.is_shown() && has_text
+}
+
+/// Checks that a message is answered that came while the subject was down. Where the session is gone, words about that
+/// are enough.
+pub(crate) fn message_lost(case: Case<'_>) -> Option<Broken<'_>> {
+    let Restart { moment, killed_ms, ready_ms, left, .. } = case.restart?;
+    let left = left.as_ref()?;
+    let mut later = case.entries.iter().filter(|entry| entry.at > *ready_ms);
+    if *moment == RestartMoment::SessionGone && later.any(tells) {
+        return None;
+    }
+    whole(format!(
+        "a message that the person wrote after the gateway was killed at {} (it ran again at {}) has no answer: {left}",
+        seconds(*killed_ms),
+        seconds(*ready_ms)
+    ))
+}
+
+/// Checks that a message that has its answer is not answered once more.
+pub(crate) fn answered_again(case: Case<'_>) -> Option<Broken<'_>> {
+    let Restart { moment, ready_ms, starts_again, .. } = case.restart?;
+    if moment.breaks_off() || *starts_again == 0 {
+        return None;
+    }
+    let message = case.entries.iter().position(|entry| entry.kind == PERSON[0])?;
+    let what = "had its answer, and the gateway started `claude` for it once more";
+    by_index(
+        case,
+        message,
+        format!("this message {what} after it ran again at {}", seconds(*ready_ms)),
+    )
+}
+
+/// Checks that a resumed session is the newest one of the chat.
+pub(crate) fn old_session(case: Case<'_>) -> Option<Broken<'_>> {
+    let Restart { resumed, sessions, .. } = case.restart?;
+    let (resumed, newest) = (resumed.as_ref()?, sessions.last()?);
+    if resumed == newest {
+        return None;
+    }
+    whole(format!(
+        "after the restart, `claude` resumes session {resumed}, and the newest session of this chat is {newest}"
+    ))
+}

@@ -1,0 +1,310 @@
+//! Kills a gateway in the midst of a recording and starts it again, as machines and deployments do. Then the person
+//! goes on in the same chat.
+//!
+//! The chat server hands out again what the gateway has not acknowledged, and keeps what the person writes meanwhile.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use clitape_judge::observation::{
+    Observation, ObservedEnding, Restart, RestartMoment, SubjectTraits,
+};
+use clitape_judge::{FindingKind, Violation, judge};
+use clitape_process::threads::start_in;
+use clitape_recording::trace::{Entry, Lane};
+use serde_json::Map;
+
+use super::boot::{Boot, LOOK, PersonSide, Playing, Start};
+use super::drive::{DriveResult, Job, RunContext, drive, observation, violations};
+use super::error::SubjectError;
+use super::log::StandInLog;
+use super::persons::{ChatPart, OpenedChats, Persons, TYPING, buttons};
+use super::prepare::RigHost;
+use super::queue::RunQueue;
+use super::run::{Play, watch};
+use super::spec::Front;
+use crate::chat_server::{Faults, PressTarget};
+use crate::clock::now_ms;
+use crate::limits::KeptBytes;
+
+/// The time for which the gateway is down.
+const DOWN: Duration = Duration::from_secs(1);
+/// The time after which a person presses a button of a question that is still there.
+const BACK: Duration = Duration::from_millis(500);
+/// The time without a call, in addition to the quiet time of the gateway, after which nothing more comes of what the
+/// restart broke off.
+const PATIENCE: Duration = Duration::from_secs(4);
+/// The longest wait for that.
+const SETTLED: Duration = Duration::from_secs(60);
+
+/// A recording in the midst of which the gateway is killed, and the recording that the person plays next.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RestartTrial<'a> {
+    pub(crate) job: &'a Job,
+    pub(crate) next: &'a Job,
+    pub(crate) moment: RestartMoment,
+}
+
+/// The result of a restart.
+#[derive(Debug)]
+pub(crate) struct Restarted {
+    /// The recording, up to the moment at which the gateway was killed.
+    pub(crate) first: DriveResult,
+    /// The recording that the person played next; `None` if the gateway could not be started again.
+    pub(crate) next: Option<DriveResult>,
+    /// The whole chat, and the turns of the first recording.
+    pub(crate) whole: DriveResult,
+    /// The restart; `None` if its moment never came.
+    pub(crate) restart: Option<Restart>,
+}
+
+impl RestartTrial<'_> {
+    /// Plays the trial.
+    ///
+    /// # Errors
+    ///
+    /// [`SubjectError`] if the gateway can't be started the first time, or if the caller stops it.
+    pub(crate) fn play(self, how: Play<'_>, rig: RigHost<'_>) -> Result<Restarted, SubjectError> {
+        let kept = Arc::new(KeptBytes::within(rig.limits.kept));
+        kept.keep(how.kept);
+        let persons = Persons::new(&how.spec.writers, 1, how.warm_up.is_some());
+        let start = how.start(&persons, rig, &kept);
+        let mut boot = Boot::start(start)?;
+        let side = boot.person.clone();
+        let PersonSide::Chat(server) = &*side else {
+            return Err(SubjectError::Kind("only a gateway in a chat is started again".to_owned()));
+        };
+        let (places, log, bus) =
+            (boot.ground.places.clone(), boot.ground.log.clone(), boot.ground.bus.clone());
+        let opened = OpenedChats::default();
+        let context = |until| RunContext {
+            person: &side,
+            places: &places,
+            log: Mutex::new(StandInLog::at(log.clone(), rig.limits.subject.output, &kept)),
+            over: Mutex::new(None),
+            stop: rig.stop,
+            bus: how.spec.has_bus().then_some(bus.as_path()),
+            is_given_up: AtomicBool::new(false),
+            limits: rig.limits,
+            opened: &opened,
+            queue: RunQueue::new(1),
+            kept: &kept,
+            until,
+            is_cut: AtomicBool::new(false),
+        };
+        let seat = persons.seat(0);
+        let play = |job: &Job, shared: &RunContext<'_>, seat, faults| {
+            drive(job, server, seat, how.spec, shared, faults, &|_| {})
+        };
+        if let Some(job) = how.warm_up {
+            let shared = context(None);
+            let warm = || play(job, &shared, persons.warm_up(), &Faults::None);
+            while_watched(&mut boot, &shared, warm, |_| Ok(()))?;
+        }
+        let before = context(Some(self.moment));
+        let part = ChatPart::new(server, &places, seat, None);
+        let first = || play(self.job, &before, seat, how.faults);
+        let first = while_watched(&mut boot, &before, first, |_| Ok(()))?;
+        let first = first.ok_or(SubjectError::Stopped)?;
+        let name = self.job.name();
+        let played = before.log().played(&name);
+        let begin_ms = now_ms().saturating_sub(ms(first.took));
+        let is_missed = self.moment.breaks_off() && !before.is_cut.load(Ordering::Relaxed);
+        if first.ending != ObservedEnding::Over || is_missed {
+            return Ok(Restarted { whole: first.clone(), first, next: None, restart: None });
+        }
+        let begin = Instant::now().checked_sub(first.took).unwrap_or_else(Instant::now);
+        boot.kill(rig)?;
+        let mut restart = Restart {
+            moment: self.moment,
+            killed_ms: ms(first.took),
+            ready_ms: 0,
+            starts_again: 0,
+            pressed: None,
+            left: None,
+            resumed: None,
+            sessions: played.session.iter().cloned().collect(),
+        };
+        let is_down = !self.moment.breaks_off();
+        let gone = self.moment == RestartMoment::SessionGone;
+        let playing = &Playing { sessions_are_gone: gone, ..how.playing.clone() };
+        let start = Start { playing, ..start };
+        if !is_down {
+            std::thread::sleep(DOWN);
+            restart.left = not_again(boot.start_again(start))?;
+            restart.ready_ms = ms(begin.elapsed());
+            if restart.left.is_none() {
+                let ask = || self.settle(&part, &before, played.starts, how);
+                restart.pressed = while_watched(&mut boot, &before, ask, |_| Ok(()))?;
+            }
+        }
+        let after = context(None);
+        let mut next = None;
+        if restart.left.is_none() {
+            let left = &mut restart;
+            let again = |boot: &mut Boot| {
+                if is_down {
+                    std::thread::sleep(DOWN);
+                    left.left = not_again(boot.start_again(start))?;
+                    left.ready_ms = ms(begin.elapsed());
+                }
+                Ok(())
+            };
+            let written = || play(self.next, &after, seat, &Faults::None);
+            next = while_watched(&mut boot, &after, written, again)?;
+        }
+        before.log().update()?;
+        let of_first = before.log().played(&name);
+        let of_next = after.log().played(&self.next.name());
+        restart.starts_again = of_first.starts.saturating_sub(played.starts);
+        restart.resumed = of_next.resumed();
+        if let Some(next) = next.as_ref().filter(|_| of_next.starts == 0) {
+            restart.left.get_or_insert_with(|| next.how());
+        }
+        let (turns, reads) = of_first.since(begin_ms, &self.job.cassette.stdout);
+        let mut entries = part.entries();
+        enter(&mut entries, restart.killed_ms, "(killed)");
+        enter(&mut entries, restart.ready_ms, "(started again)");
+        let whole = DriveResult { entries, turns, reads, ..first.clone() };
+        Ok(Restarted { first, next, whole, restart: Some(restart) })
+    }
+
+    /// Presses a button of the question that the restart broke off, if there is one, and waits until nothing more comes.
+    /// Returns the label.
+    fn settle(
+        self,
+        part: &ChatPart<'_>,
+        shared: &RunContext<'_>,
+        starts: u64,
+        how: Play<'_>,
+    ) -> Option<String> {
+        let (spec, begin) = (how.spec, Instant::now());
+        let is_asked = self.moment == RestartMoment::MidQuestion;
+        std::thread::sleep(BACK);
+        let mut open = buttons(&part.entries());
+        open.retain(|(_, label)| is_asked && spec.press.allow.is_match(label));
+        let pressed = open.pop().map(|(id, label)| {
+            let target = i64::try_from(id).map_or(PressTarget::Last, PressTarget::Message);
+            let _ = part.press(target, &label);
+            label
+        });
+        let idle = Duration::from_secs(spec.idle_s) + PATIENCE;
+        let (mut calls, mut quiet) = (0, Instant::now());
+        let _ = shared.until_over(|| {
+            std::thread::sleep(LOOK);
+            let is_call = |entry: &&Entry| entry.kind != TYPING;
+            let seen = part.entries().iter().filter(is_call).count();
+            let played = shared.log().played(&self.job.name());
+            let is_playing = played.starts > starts && !played.turn_ended;
+            if seen != calls || is_playing {
+                (calls, quiet) = (seen, Instant::now());
+            }
+            (quiet.elapsed() > idle || begin.elapsed() > SETTLED).then_some(ObservedEnding::Over)
+        });
+        pressed
+    }
+}
+
+/// The violations that count of what a restart broke off: those of the restart, and what is left in the chat.
+const LEFT_OPEN: [FindingKind; 6] = [
+    FindingKind::RestartUntold,
+    FindingKind::MessageLost,
+    FindingKind::AnsweredAgain,
+    FindingKind::OldSession,
+    FindingKind::RunningLeft,
+    FindingKind::ButtonsLeft,
+];
+
+impl Restarted {
+    /// Returns the rules that the gateway broke, those of the restart first.
+    pub(crate) fn violations(
+        &self,
+        trial: RestartTrial<'_>,
+        traits: SubjectTraits,
+    ) -> Vec<Violation> {
+        let mut found = Vec::new();
+        if let Some(restart) = &self.restart {
+            let seen = observation(trial.job, &self.whole, traits, Front::Chat);
+            found.extend(judge(&Observation { restart: Some(restart.clone()), ..seen }));
+            found.retain(|violation| LEFT_OPEN.contains(&violation.kind));
+        }
+        let is_broken_off = self.restart.is_some() && trial.moment.breaks_off();
+        if !is_broken_off {
+            found.extend(violations(trial.job, &self.first, traits, Front::Chat, None));
+        }
+        let is_left = self.restart.as_ref().is_some_and(|restart| restart.left.is_some());
+        if let Some(next) = self.next.as_ref().filter(|_| !is_left) {
+            let of_next = violations(trial.next, next, traits, Front::Chat, None);
+            found.extend(of_next.into_iter().map(|violation| Violation {
+                sentence: format!(
+                    "after the restart, in {}: {}",
+                    trial.next.name(),
+                    violation.sentence
+                ),
+                entry: None,
+                ..violation
+            }));
+        }
+        found
+    }
+
+    /// Returns sentences about what was not tried, and about what a person may notice.
+    pub(crate) fn notes(&self, trial: RestartTrial<'_>) -> Vec<String> {
+        let (name, moment) = (trial.job.name(), trial.moment);
+        let Some(restart) = &self.restart else {
+            return vec![format!("not tried: a restart {moment} of {name}: the moment never came")];
+        };
+        let begins_anew = restart.left.is_none() && restart.resumed.is_none();
+        let words = "after the restart it began a new session: the agent has forgotten what was said before";
+        begins_anew.then(|| format!("{name}: {words}")).into_iter().collect()
+    }
+}
+
+/// Adds an entry about the gateway's program at its time.
+fn enter(entries: &mut Vec<Entry>, at: u64, kind: &'static str) {
+    let index = entries.partition_point(|entry| entry.at <= at);
+    entries.insert(index, Entry::new(at, Lane::Telegram, kind, Map::new()));
+}
+
+fn ms(time: Duration) -> u64 {
+    time.as_millis().try_into().unwrap_or(u64::MAX)
+}
+
+/// Returns the sentence about a gateway that can't be started again; `None` if it runs.
+fn not_again(started: Result<(), SubjectError>) -> Result<Option<String>, SubjectError> {
+    match started {
+        Ok(()) => Ok(None),
+        Err(SubjectError::NotReady { why, printed, .. }) => {
+            let words = printed.last().map(|line| format!("; its last words: {line}"));
+            Ok(Some(format!("it does not start again: {why}{}", words.unwrap_or_default())))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Does `work` on another thread, and `meanwhile` first on this one, which then watches the gateway until the work is
+/// done.
+fn while_watched<T: Send>(
+    boot: &mut Boot,
+    shared: &RunContext<'_>,
+    work: impl FnOnce() -> T + Send,
+    meanwhile: impl FnOnce(&mut Boot) -> Result<(), SubjectError>,
+) -> Result<T, SubjectError> {
+    std::thread::scope(|scope| {
+        let work = start_in(scope, work).map_err(std::io::Error::from)?;
+        let mut result = meanwhile(boot);
+        if result.is_err() {
+            shared.end(ObservedEnding::Over);
+        }
+        while !work.is_finished() {
+            if let Err(error) = watch(&mut boot.program, shared) {
+                result = Err(error);
+            }
+            std::thread::sleep(LOOK);
+        }
+        #[allow(clippy::expect_used, reason = "a panic goes on")]
+        let done = work.join().expect("the work does not panic");
+        result.map(|()| done)
+    })
+}
