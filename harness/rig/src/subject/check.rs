@@ -22,7 +22,9 @@ use super::patience::Patience;
 use super::persons::TYPING;
 use super::prepare::{RigHost, prepare_gateway};
 use super::run::{ClaudeStarts, Play, RunEvent, play};
-use super::spec::{ChatReach, FirstStep, Front, GatewaySpec, HostKind, NamedGateway, Printing};
+use super::spec::{
+    AtOnce, ChatReach, FirstStep, Front, GatewaySpec, HostKind, NamedGateway, Printing,
+};
 use super::suite::{TRIED, select};
 use crate::chat_server::Faults;
 
@@ -170,7 +172,8 @@ pub fn check(
     note("starting it");
     let faults = &Faults::None;
     let (prepared, playing) = (&prepared, &playing);
-    let how = Play { spec, prepared, playing, warm_up: None, faults, at_once: 1, kept: 0 };
+    let how =
+        Play { spec, prepared, playing, warm_up: None, faults, at_once: AtOnce::fixed(1), kept: 0 };
     let (mut lines, mut messages) = (Vec::<CheckLine>::new(), Vec::new());
     let played = play(&tried, how, rig, &mut |event| match event {
         RunEvent::Ready { after, reach } => {

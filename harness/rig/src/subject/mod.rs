@@ -56,8 +56,8 @@ pub use replay::ReplaySubject;
 pub use review::review;
 pub use run::{ClaudeStarts, InVain, RunEvent};
 pub use spec::{
-    CallSpec, ChatKind, ChatReach, Chats, Conditions, FirstStep, Front, GatewaySpec, HostKind,
-    InstallSpec, NamedGateway, ParserSpec, PressLabels, Printing, Ready, ReadySign, ReplaySpec,
-    Started, Starts, SubjectKind, SubjectSpec, Writers,
+    AtOnce, CallSpec, ChatKind, ChatReach, Chats, Conditions, FirstStep, Front, GatewaySpec,
+    HostKind, InstallSpec, NamedGateway, ParserSpec, PressLabels, Printing, Ready, ReadySign,
+    ReplaySpec, Started, Starts, SubjectKind, SubjectSpec, Writers,
 };
 pub use suite::{GatewaySubject, select};

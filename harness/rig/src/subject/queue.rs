@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::spec::AtOnce;
+
 /// The number of later runs that a gateway may serve before an earlier one counts as left out.
 const OVERTAKEN: usize = 2;
 /// The number of seats left without a `claude` after which the gateway counts as one for one seat.
@@ -20,11 +22,16 @@ const PATIENCE: u32 = 3;
 pub(crate) struct RunQueue {
     /// The number of seats of all recordings of this start.
     seats: usize,
+    /// The most runs at a time.
+    most: usize,
     runs: Mutex<Runs>,
 }
 
 #[derive(Debug, Default)]
 struct Runs {
+    /// The runs that were let in and have not ended, and the number that may be at a time.
+    inside: usize,
+    at_once: usize,
     /// The runs under way, in the order in which they began.
     under_way: BTreeMap<u64, QueuedRun>,
     next: u64,
@@ -54,8 +61,23 @@ pub(crate) struct Ticket<'a> {
 
 impl RunQueue {
     /// Creates the queue of a start that serves recordings in this number of seats.
-    pub(crate) fn new(seats: usize) -> Self {
-        Self { seats, runs: Mutex::default() }
+    pub(crate) fn new(seats: usize, at_once: AtOnce) -> Self {
+        let runs = Runs { at_once: at_once.first, ..Runs::default() };
+        Self { seats, most: at_once.most, runs: Mutex::new(runs) }
+    }
+
+    /// Lets one more run in, if there is room for it.
+    pub(crate) fn let_in(&self) -> bool {
+        let mut runs = self.runs();
+        let has_room = runs.inside < runs.at_once;
+        runs.inside += usize::from(has_room);
+        has_room
+    }
+
+    /// Records the end of a run that was let in.
+    pub(crate) fn let_out(&self) {
+        let mut runs = self.runs();
+        runs.inside = runs.inside.saturating_sub(1);
     }
 
     fn runs(&self) -> MutexGuard<'_, Runs> {
@@ -80,7 +102,8 @@ impl RunQueue {
 }
 
 impl Ticket<'_> {
-    /// Records that `claude` was started, this long after the message.
+    /// Records that `claude` was started, this long after the message. If the gateway plays half of the runs beside each
+    /// other by now, more are let in.
     pub(crate) fn starts(&self, after: Duration) {
         let mut runs = self.queue.runs();
         let Some(run) = runs.under_way.get_mut(&self.id) else { return };
@@ -88,6 +111,10 @@ impl Ticket<'_> {
             return;
         }
         let seat = run.seat;
+        let playing = runs.under_way.values().filter(|run| run.is_playing).count() + 1;
+        if playing * 2 >= runs.at_once {
+            runs.at_once = (runs.at_once + 2).min(self.queue.most.max(runs.at_once));
+        }
         for (_, earlier) in runs.under_way.range_mut(..self.id) {
             earlier.overtaken += usize::from(!earlier.is_started);
         }
@@ -156,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_run_waits_while_another_plays_unless_later_ones_overtake_it() {
-        let queue = RunQueue::new(9);
+        let queue = RunQueue::new(9, AtOnce::default());
         let [first, second, third, fourth] = [1, 2, 3, 4].map(|seat| queue.enter(seat));
         assert!(!second.may_wait(true));
         first.starts(Duration::from_secs(1));
@@ -172,9 +199,34 @@ mod tests {
         assert!(!second.may_wait(true));
     }
 
+    #[test]
+    fn more_runs_are_let_in_while_the_gateway_plays_them_beside_each_other() {
+        let queue = RunQueue::new(9, AtOnce { first: 4, most: 7 });
+        let let_in =
+            || std::iter::repeat_with(|| queue.let_in()).take_while(|is_in| *is_in).count();
+        assert_eq!(let_in(), 4);
+        let tickets: Vec<Ticket<'_>> = (1..=4).map(|seat| queue.enter(seat)).collect();
+        for (ticket, more) in tickets.iter().zip([0, 2, 1, 0]) {
+            ticket.starts(Duration::ZERO);
+            ticket.plays(true);
+            assert_eq!(let_in(), more);
+        }
+        queue.let_out();
+        assert_eq!(let_in(), 1);
+        // One after another, there are never more.
+        let queue = RunQueue::new(9, AtOnce { first: 4, most: 7 });
+        for seat in 1..=9 {
+            let one = queue.enter(seat);
+            one.starts(Duration::ZERO);
+            one.plays(true);
+            one.plays(false);
+        }
+        assert_eq!(queue.runs().at_once, 4);
+    }
+
     /// Lets the gateway serve the first of some seats and leave some of the others, and returns the verdict.
     fn verdict(seats: usize, left: &[(i64, Option<&str>)]) -> Option<String> {
-        let queue = RunQueue::new(seats);
+        let queue = RunQueue::new(seats, AtOnce::default());
         let first = queue.enter(1);
         first.starts(Duration::from_secs(2));
         assert_eq!(first.patience(), None);
@@ -205,13 +257,13 @@ mod tests {
                 None => assert_eq!(found, None),
             }
         }
-        let queue = RunQueue::new(9);
+        let queue = RunQueue::new(9, AtOnce::default());
         for seat in [1, 2] {
             queue.enter(seat).starts(Duration::ZERO);
         }
         assert_eq!(queue.enter(3).patience(), None);
         // A warm-up and one recording are too few for a verdict.
-        let queue = RunQueue::new(1);
+        let queue = RunQueue::new(1, AtOnce::default());
         queue.enter(1).starts(Duration::ZERO);
         assert_eq!(queue.enter(2).patience(), None);
     }

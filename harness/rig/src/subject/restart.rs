@@ -88,7 +88,7 @@ impl RestartTrial<'_> {
             is_given_up: AtomicBool::new(false),
             limits: rig.limits,
             opened: &opened,
-            queue: RunQueue::new(1),
+            queue: RunQueue::new(1, how.at_once),
             kept: &kept,
             until,
             is_cut: AtomicBool::new(false),

@@ -26,7 +26,7 @@ use super::patience::{Patience, STILL, Stillness};
 use super::persons::{OpenedChats, Persons, Seat};
 use super::prepare::{Prepared, RigHost};
 use super::queue::RunQueue;
-use super::spec::{ChatKind, ChatReach, Chats, GatewaySpec, Starts};
+use super::spec::{AtOnce, ChatKind, ChatReach, Chats, GatewaySpec, Starts};
 use crate::chat_server::Faults;
 use crate::limits::{KeptBytes, entry_bytes};
 use crate::reach::{Refused, refused_host};
@@ -124,8 +124,8 @@ pub(crate) struct Play<'a> {
     pub(crate) warm_up: Option<&'a Job>,
     /// The calls of each chat that fail.
     pub(crate) faults: &'a Faults,
-    /// The most cassettes that are played at a time.
-    pub(crate) at_once: usize,
+    /// The number of cassettes that are played at a time.
+    pub(crate) at_once: AtOnce,
     /// The bytes of memory that earlier results of the gateway take.
     pub(crate) kept: usize,
 }
@@ -232,6 +232,18 @@ impl CassetteQueue<'_> {
         report: &mut dyn FnMut(RunEvent<'_>),
     ) -> Result<(), SubjectError> {
         let (spec, program, faults) = (how.spec, &mut boot.program, how.faults);
+        let writers = &spec.writers;
+        // Recordings that share a chat, or a group by its topics, are played one after another.
+        let shares_chat = writers.chats == Chats::One || writers.chat == ChatKind::Topic;
+        let at_once = if shares_chat { AtOnce::fixed(1) } else { how.at_once };
+        let one =
+            |index: Option<usize>| (index.into_iter().collect::<VecDeque<_>>(), AtOnce::fixed(1));
+        let (batch, at_once) = match self.alone.pop_front() {
+            Some(suspect) => one(Some(suspect)),
+            None if writers.starts == Starts::Each => one(self.open.pop_front()),
+            None => (std::mem::take(&mut self.open), at_once),
+        };
+        let rest = std::mem::take(&mut self.open);
         let opened = OpenedChats::default();
         let shared = RunContext {
             person: &boot.person,
@@ -247,23 +259,12 @@ impl CassetteQueue<'_> {
             is_given_up: AtomicBool::new(false),
             limits: rig.limits,
             opened: &opened,
-            queue: RunQueue::new(self.persons.seats()),
+            queue: RunQueue::new(self.persons.seats(), at_once),
             kept,
             until: None,
             is_cut: AtomicBool::new(false),
         };
-        let writers = &spec.writers;
-        // Recordings that share a chat, or a group by its topics, are played one after another.
-        let shares_chat = writers.chats == Chats::One || writers.chat == ChatKind::Topic;
-        let at_once = if shares_chat { 1 } else { how.at_once };
-        let one = |index: Option<usize>| (index.into_iter().collect::<VecDeque<_>>(), 1);
-        let (batch, at_once) = match self.alone.pop_front() {
-            Some(suspect) => one(Some(suspect)),
-            None if writers.starts == Starts::Each => one(self.open.pop_front()),
-            None => (std::mem::take(&mut self.open), at_once),
-        };
-        let rest = std::mem::take(&mut self.open);
-        let workers = at_once.min(batch.len());
+        let workers = at_once.most.min(batch.len());
         let waiting = Mutex::new(batch);
         let jobs = self.jobs;
         let persons = self.persons.clone();
@@ -303,6 +304,7 @@ impl CassetteQueue<'_> {
                         let watch =
                             |entries: &[Entry]| tell(PlayMessage::Entries(index, entries.to_vec()));
                         let seen = play_one(&jobs[index], persons.seat(index), faults, &watch);
+                        shared.queue.let_out();
                         let is_stuck = shares_chat && seen.as_ref().is_some_and(is_stuck);
                         if seen.as_ref().is_some_and(is_put_off) {
                             // A poisoned lock is safe: pushing an index can't panic.
@@ -479,13 +481,23 @@ fn words(shared: &RunContext<'_>, program: &Program) -> String {
     shared.person.last_lines(program).join(" / ")
 }
 
-/// Takes the next cassette that waits, unless the gateway does not serve any more.
+/// Takes the next cassette that waits once there is room for it, unless the gateway does not serve any more.
 fn next(shared: &RunContext<'_>, waiting: &Mutex<VecDeque<usize>>) -> Option<usize> {
-    if shared.over().is_some() || shared.queue.verdict().is_some() {
-        return None;
+    loop {
+        if shared.over().is_some() || shared.queue.verdict().is_some() {
+            return None;
+        }
+        // A poisoned lock is safe: taking an index can't panic.
+        let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if waiting.is_empty() || shared.stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        if shared.queue.let_in() {
+            return waiting.pop_front();
+        }
+        drop(waiting);
+        std::thread::sleep(LOOK);
     }
-    // A poisoned lock is safe: taking an index can't panic.
-    waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
 }
 
 /// Returns whether a run ended before it was certain that the gateway serves no other person.

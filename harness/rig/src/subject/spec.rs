@@ -3,6 +3,7 @@
 //! chat.
 
 use std::collections::BTreeMap;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use clitape_judge::observation::{RestartMoment, SubjectTraits};
@@ -76,8 +77,8 @@ pub struct GatewaySpec {
     pub idle_s: u64,
     /// The seconds that one run may take, in addition to the recorded time.
     pub within_s: u64,
-    /// The most runs at a time.
-    pub at_once: u64,
+    /// The number of runs at a time.
+    pub at_once: AtOnce,
     /// The scenario of the warm-up, which is played first and does not count.
     pub warm_up: Option<ScenarioName>,
     /// The properties that it has by design.
@@ -107,6 +108,39 @@ pub struct GatewaySpec {
     /// The versions that have keys of their own, each with its whole settings.
     pub versions: BTreeMap<String, GatewaySpec>,
 }
+
+/// The number of recordings that are played at a gateway at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AtOnce {
+    /// The number at the start of the gateway.
+    pub first: usize,
+    /// The number up to which it rises, as long as the gateway plays the recordings beside each other.
+    pub most: usize,
+}
+
+impl AtOnce {
+    /// Returns a number that stays.
+    pub fn fixed(number: usize) -> Self {
+        Self { first: number, most: number }
+    }
+}
+
+/// Begins with a few, because many gateways serve one person at a time.
+impl Default for AtOnce {
+    fn default() -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+        Self {
+            first: FIRST_AT_ONCE,
+            most: (AT_ONCE_PER_CORE * cores).clamp(FIRST_AT_ONCE, MOST_AT_ONCE),
+        }
+    }
+}
+
+/// The recordings that are played at the same time, where the subject does not say how many.
+const FIRST_AT_ONCE: usize = 4;
+/// Those that a core takes besides the gateway, and the most on any machine.
+const AT_ONCE_PER_CORE: usize = 8;
+const MOST_AT_ONCE: usize = 32;
 
 /// The side of the person: the program in which they talk to a gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display)]

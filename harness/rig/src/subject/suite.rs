@@ -35,7 +35,7 @@ use super::patience::Patience;
 use super::prepare::{RigHost, prepare_gateway};
 use super::restart::RestartTrial;
 use super::run::{InVain, Play, RunEvent, play};
-use super::spec::{Chats, Conditions, Front, GatewaySpec, NamedGateway, Printing, Starts};
+use super::spec::{AtOnce, Chats, Conditions, Front, GatewaySpec, NamedGateway, Printing, Starts};
 use crate::chat_server::Faults;
 use crate::limits::KeptBytes;
 
@@ -223,7 +223,7 @@ impl Subject for GatewaySubject<'_> {
             playing: &recorded,
             warm_up: warm_up.as_ref(),
             faults: &conditions.faults,
-            at_once: options.jobs.unwrap_or(spec.at_once as usize),
+            at_once: options.jobs.map_or(spec.at_once, AtOnce::fixed),
             kept: 0,
         };
         let _ = tell(TrialEvent::Step(&format!("starting {}", gateway.shown())).into());
@@ -568,7 +568,7 @@ impl GatewaySubject<'_> {
             playing: &playing,
             warm_up: warm_up.as_ref(),
             faults: &conditions.faults,
-            at_once: 1,
+            at_once: AtOnce::fixed(1),
             kept: 0,
         };
         let mut whole = WholeRun {

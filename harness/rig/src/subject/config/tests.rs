@@ -23,7 +23,7 @@ fn a_gateway_has_defaults_for_all_but_its_command() {
     assert_eq!(spec.ready, Ready { sign: ReadySign::Poll, within_s: 60 });
     assert_eq!(
         (spec.say.as_str(), spec.idle_s, spec.within_s, spec.at_once),
-        ("{prompt}", 5, 120, 4)
+        ("{prompt}", 5, 120, AtOnce::default())
     );
     assert!(spec.traits.shows_tools && spec.traits.shows_progress && !spec.writes_during_turn);
     for label in ["✅ Allow once", "allow always", "Yes"] {
@@ -148,7 +148,7 @@ fn an_agent_is_a_gateway_with_an_editor() {
         panic!("{subjects:?}")
     };
     assert_eq!((spec.front, spec.host, spec.idle_s), (Front::Editor, HostKind::Live, 2));
-    assert_eq!((spec.ready.sign, spec.at_once), (ReadySign::Greeting, 2));
+    assert_eq!((spec.ready.sign, spec.at_once), (ReadySign::Greeting, AtOnce::fixed(2)));
     assert!(spec.traits.asks_questions);
     let only_gateway = "a subject of kind agent has none; only gateway has it";
     check(&format!("{agent}stop = '/stop'\n"), 4, only_gateway);
