@@ -59,7 +59,7 @@ impl ConditionArgs {
             printing: seed.map_or(paced, Printing::Seeded),
             whole_lines: self.whole_lines,
             faults: self.chat.faults(),
-            restart: None,
+            interlude: None,
         }
     }
 }

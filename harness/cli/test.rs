@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 use std::{io, thread};
 
 use anyhow::{anyhow, bail};
-use clitape_judge::observation::RestartMoment;
+use clitape_judge::observation::InterludeKind;
 use clitape_recording::limits::ReplayLimits;
 use clitape_recording::scenario::{SeedRange, Seeds, Workspace};
 use clitape_recording::text::plural;
@@ -66,7 +66,11 @@ pub(crate) struct Args {
     /// Kill the gateway at this moment of a recording and start it again, and let the person go on. Without scenarios, one
     /// recording is played so
     #[arg(long, value_name = "MOMENT", requires = "subject", conflicts_with_all = ["plans", "seed"])]
-    restart: Option<RestartMoment>,
+    restart: Option<InterludeKind>,
+    /// Let the person write the prompt of another recording in the middle of each turn. Without scenarios, one recording is
+    /// played so
+    #[arg(long, requires = "subject", conflicts_with_all = ["plans", "seed", "restart"])]
+    second_message: bool,
     /// Write what differs as .snap.new beside the golden, for `clitape review`
     #[arg(long)]
     update: bool,
@@ -93,8 +97,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
 }
 
 fn run_once(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
-    let restart = args.restart;
-    let conditions = Conditions { restart, ..args.conditions.conditions(None) };
+    let second = args.second_message.then_some(InterludeKind::SecondMessage);
+    let interlude = args.restart.or(second);
+    let conditions = Conditions { interlude, ..args.conditions.conditions(None) };
     let selection = args.selection.select(workspace, Names { parts: true, ..Names::default() })?;
     if let Some(subject) = &args.subject {
         return test_subject(workspace, &selection, args, subject, &conditions, quiet);

@@ -1,7 +1,7 @@
 """The classic faults of gateways, each put into the right gateway of telegram.py by `--bug NAME`.
 
 A fault replaces one or two functions of the module. tests/commands/examples_of_gateways.rs names the rule that convicts each,
-tests/commands/subjects.rs that of `one-for-all`, `per-read`, `give-up`, `forgets-turns`, `drops-pending` and `no-offset`.
+tests/commands/subjects.rs that of `one-for-all`, `per-read`, `give-up`, `forgets-turns`, `drops-pending`, `no-offset` and `drops-second`.
 """
 import html, json, os, subprocess, threading, time, types, urllib.request
 
@@ -199,6 +199,13 @@ def no_offset(gateway):
         time.sleep(0.2)
         return updates
     gateway.call = fresh
+
+def drops_second(gateway):
+    """A message that comes during a turn is dropped without a word."""
+    class Busy(gateway.concurrent.futures.ThreadPoolExecutor):
+        def submit(self, *work):
+            if not getattr(self, "last", None) or self.last.done(): self.last = super().submit(*work)
+    gateway.concurrent.futures.ThreadPoolExecutor = Busy
 
 def put_in(name, gateway):
     globals()[name.replace("-", "_")](gateway)

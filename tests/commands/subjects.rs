@@ -163,7 +163,7 @@ fn a_run_that_is_stopped_reports_what_was_judged() {
 }
 
 #[test]
-fn a_gateway_is_killed_and_started_again() {
+fn a_gateway_is_killed_and_started_again_or_gets_a_second_message() {
     if !has_program("python3") || !has_program("node") {
         return;
     }
@@ -177,7 +177,7 @@ fn a_gateway_is_killed_and_started_again() {
         root().join("subjects/examples/telegram.py").to_str().unwrap(),
         node.to_str().unwrap(),
     );
-    let (after, mid_turn) = ("after-answer", "mid-turn");
+    let (after, mid_turn, second) = ("after-answer", "mid-turn", "");
     std::thread::scope(|scope| {
         for (subject, moment, exit, says) in [
             (python(""), after, 0, held),
@@ -189,12 +189,19 @@ fn a_gateway_is_killed_and_started_again() {
             (python("drops-pending"), after, 3, "SB051"),
             (python("no-offset"), after, 3, "had its answer, and the gateway started `claude` for"),
             (python(""), "mid-question", 4, "nobody is asked for a permission"),
+            (python(""), second, 0, held),
+            (node.clone(), second, 0, held),
+            (python("drops-second"), second, 3, "SB051"),
         ] {
             scope.spawn(move || {
                 let dir = workspace(&["plain-text", "three-tools", "permission-allow"]);
                 fs::write(dir.path().join("clitape.toml"), subject).unwrap();
-                let test = ["test", "--yes", "--subject", "mine", "--restart", moment];
-                check(dir.path(), &test, exit, &[says], &[]);
+                let test = ["test", "--yes", "--subject", "mine"];
+                let interlude = match moment {
+                    "" => vec!["--second-message"],
+                    moment => vec!["--restart", moment],
+                };
+                check(dir.path(), &[&test[..], &interlude].concat(), exit, &[says], &[]);
             });
         }
     });

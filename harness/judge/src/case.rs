@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use crate::FindingKind;
 use crate::neighbours::Neighbours;
 use crate::observation::{
-    Observation, ObservedEnding, OwnReports, PlayedTurn, Restart, SubjectEvent, SubjectTraits,
+    Interlude, Observation, ObservedEnding, OwnReports, PlayedTurn, SubjectEvent, SubjectTraits,
 };
 use crate::words::{FEW_LETTERS, Piece, contains, count, letters, pieces};
 
@@ -42,8 +42,8 @@ pub(crate) struct Case<'c> {
     pub(crate) own: Option<&'c OwnReports>,
     /// The other recordings of the run; `None` if the subject had no other conversation.
     pub(crate) neighbours: Option<&'c Neighbours>,
-    /// The restart of the subject in the midst of the recording.
-    pub(crate) restart: Option<&'c Restart>,
+    /// What happened in the midst of the recording.
+    pub(crate) interlude: Option<&'c Interlude>,
     played: &'c [PlayedTurn],
     derived: &'c Derived,
 }
@@ -79,7 +79,7 @@ impl<'c> Case<'c> {
             bus: observation.bus.as_deref(),
             own: observation.own.as_ref(),
             neighbours: observation.neighbours.as_ref(),
-            restart: observation.restart.as_ref(),
+            interlude: observation.interlude.as_ref(),
             played: &observation.turns,
             derived,
         }

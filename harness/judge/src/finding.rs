@@ -514,7 +514,7 @@ finding_kinds! {
     BlanksLost = "SB042" "blanks-lost",
     /// A restart broke a turn or a question off, and the chat says nothing of it.
     RestartUntold = "SB050" "restart-untold",
-    /// A message that came while the gateway was down has no answer.
+    /// A message that came while the gateway was down or busy has no answer.
     MessageLost = "SB051" "message-lost",
     /// A message that has its answer is answered once more after a restart.
     AnsweredAgain = "SB052" "answered-again",

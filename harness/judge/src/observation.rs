@@ -36,8 +36,8 @@ pub struct Observation {
     pub own: Option<OwnReports>,
     /// The other recordings that the subject was given in the same run; `None` if it had no other conversation.
     pub neighbours: Option<Neighbours>,
-    /// The restart of the subject in the midst of the recording; `None` if it ran through.
-    pub restart: Option<Restart>,
+    /// What happened in the midst of the recording; `None` if it ran through.
+    pub interlude: Option<Interlude>,
 }
 
 impl Observation {
@@ -53,7 +53,7 @@ impl Observation {
             bus: None,
             own: None,
             neighbours: None,
-            restart: None,
+            interlude: None,
         }
     }
 
@@ -133,36 +133,53 @@ pub struct SubjectEvent {
     pub args: Option<Value>,
 }
 
-/// The moment at which a subject is killed and started again.
+/// What happens in the midst of a recording that was not recorded: the subject is killed and started again, or the
+/// person writes once more. Then the person plays another recording in the same chat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, strum::Display)]
 #[strum(serialize_all = "kebab-case")]
-pub enum RestartMoment {
-    /// Once the answer is in the chat; the person writes the next message while the subject is down.
+pub enum InterludeKind {
+    /// A restart once the answer is in the chat; the person writes the next message while the subject is down.
     AfterAnswer,
-    /// In the middle of what `claude` prints.
+    /// A restart in the middle of what `claude` prints.
     MidTurn,
-    /// Once a question has its buttons; the person presses one when the subject runs again.
+    /// A restart once a question has its buttons; the person presses one when the subject runs again.
     MidQuestion,
-    /// Once the answer is in the chat; `claude` has lost its sessions when the subject runs again.
+    /// A restart once the answer is in the chat; `claude` has lost its sessions when the subject runs again.
     SessionGone,
+    /// The next message comes in the middle of what `claude` prints.
+    #[value(skip)]
+    SecondMessage,
 }
 
-impl RestartMoment {
-    /// Returns whether a turn is under way at this moment.
+impl InterludeKind {
+    /// Returns whether a restart breaks a turn off.
     pub fn breaks_off(self) -> bool {
         matches!(self, Self::MidTurn | Self::MidQuestion)
     }
+
+    /// Returns the words about the time after it.
+    pub fn after(self) -> &'static str {
+        match self {
+            Self::SecondMessage => "after the second message",
+            _ => "after the restart",
+        }
+    }
+
+    /// Returns whether it begins in the middle of a turn.
+    pub fn is_in_turn(self) -> bool {
+        self.breaks_off() || self == Self::SecondMessage
+    }
 }
 
-/// A restart of a subject in the midst of a recording. After it, the person writes another message in the same chat.
+/// An interlude in the midst of a recording. Times are milliseconds on the clock of the entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Restart {
-    /// The moment at which it was killed.
-    pub moment: RestartMoment,
-    /// The time at which it was killed, in milliseconds on the clock of the entries.
-    pub killed_ms: u64,
-    /// The time at which it ran again.
-    pub ready_ms: u64,
+pub struct Interlude {
+    /// The kind of the interlude.
+    pub kind: InterludeKind,
+    /// The time at which the subject was killed, or the person wrote.
+    pub began_ms: u64,
+    /// The time at which the subject ran again; that of the beginning if it was not killed.
+    pub over_ms: u64,
     /// The number of times that it started `claude` for the recording's message once more.
     pub starts_again: u64,
     /// The button that the person pressed when it ran again.
@@ -171,7 +188,7 @@ pub struct Restart {
     pub left: Option<String>,
     /// The session that the next message resumed.
     pub resumed: Option<String>,
-    /// The sessions of the chat before the restart, the newest last.
+    /// The sessions of the chat before, the newest last.
     pub sessions: Vec<String>,
 }
 

@@ -12,7 +12,7 @@ use clitape_recording::trace::Lane;
 
 use super::event_stream::{self, is_search};
 use super::{
-    answer, bus, chat, editor, questions, restart, run, session, stdout, tools, turns, visible,
+    answer, bus, chat, editor, interlude, questions, run, session, stdout, tools, turns, visible,
 };
 use crate::FindingKind;
 use crate::case::{Broken, Case, Derived};
@@ -213,18 +213,18 @@ rules! {
     OtherConversation, answer::of_another,
         "Nothing that the model said or did in another conversation is shown.",
         Every, OTHERS;
-    MessageLost, restart::message_lost,
-        "A message that comes while the subject is down gets its answer.",
-        Restarts, OTHERS_CHAT;
-    AnsweredAgain, restart::answered_again,
+    MessageLost, interlude::message_lost,
+        "A message that comes while the subject is down or busy gets its answer.",
+        Interludes, OTHERS_CHAT;
+    AnsweredAgain, interlude::answered_again,
         "After a restart, a message that has its answer is not answered once more.",
-        Restarts, OTHERS_CHAT;
-    RestartUntold, restart::untold,
+        Interludes, OTHERS_CHAT;
+    RestartUntold, interlude::untold,
         "A person learns what became of a turn or a question that a restart broke off.",
-        Restarts, OTHERS_CHAT;
-    OldSession, restart::old_session,
+        Interludes, OTHERS_CHAT;
+    OldSession, interlude::old_session,
         "A session that is resumed after a restart is the newest one of the chat.",
-        Restarts, OTHERS_CHAT;
+        Interludes, OTHERS_CHAT;
     AnswerMissing, answer::missing,
         "The answer stays in the chat when the run is over.",
         Answers, OTHERS_CHAT.at_end();
@@ -531,8 +531,8 @@ pub enum Stake {
     Sessions,
     /// A session that is resumed.
     Resumes,
-    /// A subject that is killed and started again.
-    Restarts,
+    /// A subject that is killed and started again, or a second message during a turn.
+    Interludes,
 }
 
 impl Stake {
@@ -567,7 +567,7 @@ impl Stake {
             Self::Silences => "a silence that is too long",
             Self::Sessions => "a verdict on a session",
             Self::Resumes => "a session that is resumed",
-            Self::Restarts => "a restart of the subject",
+            Self::Interludes => "a restart, or a second message",
         }
     }
 
@@ -628,7 +628,7 @@ impl Stake {
             Self::Sessions => verdicts(case) > 0,
             // A resumed session has a verdict before and after.
             Self::Resumes => verdicts(case) > 1,
-            Self::Restarts => case.restart.is_some(),
+            Self::Interludes => case.interlude.is_some(),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clitape_judge::neighbours::RunWords;
 use clitape_judge::observation::{
-    Observation, ObservedEnding, PlayedTurn, Restart, RestartMoment, SubjectEvent, SubjectTraits,
+    Interlude, InterludeKind, Observation, ObservedEnding, PlayedTurn, SubjectEvent, SubjectTraits,
 };
 use clitape_judge::{Violation, finally_read, judge, says_the_same};
 use clitape_recording::cassette::Cassette;
@@ -143,7 +143,7 @@ fn no_rule_convicts_our_own_gateway_for_what_the_server_did() {
     assert!(convicted.is_empty(), "{} convictions:\n{}", convicted.len(), convicted.join("\n"));
 }
 
-/// Returns one turn that was played from the start to this moment.
+/// Returns one turn that was played from the start to this kind.
 fn played(ended_ms: u64) -> Vec<PlayedTurn> {
     vec![PlayedTurn { began_ms: 0, ended_ms: Some(ended_ms) }]
 }

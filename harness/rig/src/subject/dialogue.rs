@@ -247,7 +247,7 @@ pub enum Misfit {
     AnswersItself,
     /// The gateway served only another person; a separate finding reports that.
     NotServed,
-    /// The recording has no such moment for a restart, for this reason.
+    /// The recording has no moment for a restart or a second message, for this reason.
     NoMoment(&'static str),
 }
 
@@ -284,7 +284,7 @@ impl fmt::Display for Misfit {
             Self::NotServed => {
                 f.write_str("the gateway served another person only; see SB026 about the subject")
             }
-            Self::NoMoment(why) => write!(f, "a restart needs another recording: {why}"),
+            Self::NoMoment(why) => write!(f, "it does not have the moment: {why}"),
             Self::DuringTurn => f.write_str(
                 "the recorded host writes a message during a turn (writes_during_turn = true)",
             ),

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use clitape_judge::neighbours::Neighbours;
 use clitape_judge::observation::{
-    Observation, ObservedEnding, PlayedTurn, RestartMoment, SubjectEvent, SubjectTraits,
+    InterludeKind, Observation, ObservedEnding, PlayedTurn, SubjectEvent, SubjectTraits,
 };
 use clitape_judge::{Finding, Violation, judge};
 use clitape_recording::cassette::Cassette;
@@ -35,6 +35,8 @@ use crate::clock::now_ms;
 use crate::limits::{Held, KeptBytes, RigLimits, entry_bytes, json_bytes};
 
 mod over;
+
+pub(super) use over::says_that_it_waits;
 
 /// The time that a person takes for an act once it is possible.
 const REACTION: Duration = Duration::from_millis(400);
@@ -144,9 +146,9 @@ pub(crate) struct RunContext<'a> {
     pub(crate) queue: RunQueue,
     /// The account of the memory that the gateway makes clitape keep.
     pub(crate) kept: &'a Arc<KeptBytes>,
-    /// The moment at which a run is left as it is, because the gateway is killed then.
-    pub(crate) until: Option<RestartMoment>,
-    /// True once that moment came.
+    /// The interlude at whose beginning a run is left as it is.
+    pub(crate) until: Option<InterludeKind>,
+    /// True once it began.
     pub(crate) is_cut: AtomicBool,
 }
 
@@ -341,7 +343,7 @@ impl Drive<'_> {
         (self.last_call, self.done) = (Instant::now(), None);
     }
 
-    /// Reads the chat, unless the last look was a moment ago.
+    /// Reads the chat, unless the last look was a kind ago.
     fn look(&mut self, watch: &dyn Fn(&[Entry])) {
         if self.last_look.is_some_and(|last| last.elapsed() < CHAT_LOOK) {
             return;
@@ -393,15 +395,15 @@ impl Drive<'_> {
         self.hung(&played)
     }
 
-    /// Returns whether the moment has come at which the gateway is killed.
+    /// Returns whether the interlude begins that leaves a turn in its middle.
     fn is_cut(&self, played: &Played) -> bool {
         match self.shared.until {
-            None | Some(RestartMoment::AfterAnswer | RestartMoment::SessionGone) => false,
-            Some(RestartMoment::MidTurn) => {
+            None | Some(InterludeKind::AfterAnswer | InterludeKind::SessionGone) => false,
+            Some(InterludeKind::MidTurn | InterludeKind::SecondMessage) => {
                 played.printed * CUT_AT >= self.job.cassette.stdout.len() as u64
                     && !played.turn_ended
             }
-            Some(RestartMoment::MidQuestion) => {
+            Some(InterludeKind::MidQuestion) => {
                 let allow = &self.spec.press.allow;
                 played.waits_for.is_some()
                     && buttons(&self.entries).iter().any(|(_, label)| allow.is_match(label))

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
-use clitape_judge::observation::{RestartMoment, SubjectTraits};
+use clitape_judge::observation::{InterludeKind, SubjectTraits};
 use clitape_recording::files;
 use clitape_recording::names::{CliVersion, ScenarioName, SubjectName};
 use regex::Regex;
@@ -546,8 +546,8 @@ pub struct Conditions {
     pub whole_lines: bool,
     /// The calls of each chat that fail.
     pub faults: Faults,
-    /// The moment of each recording at which the gateway is killed and started again.
-    pub restart: Option<RestartMoment>,
+    /// What happens in the midst of each recording.
+    pub interlude: Option<InterludeKind>,
 }
 
 impl Conditions {
@@ -566,9 +566,12 @@ impl Conditions {
             }
         };
         let whole = self.whole_lines.then(|| "--whole-lines".to_owned());
-        let restart = self.restart.map(|moment| format!("--restart {moment}"));
+        let interlude = self.interlude.map(|kind| match kind {
+            InterludeKind::SecondMessage => format!("--{kind}"),
+            restart => format!("--restart {restart}"),
+        });
         let printing = self.printing.argument().into_iter();
-        let arguments = printing.chain(whole).chain(faults).chain(restart);
+        let arguments = printing.chain(whole).chain(faults).chain(interlude);
         arguments.map(|argument| format!(" {argument}")).collect()
     }
 }

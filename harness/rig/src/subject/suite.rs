@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clitape_judge::known::KnownDifferences;
 use clitape_judge::neighbours::RunWords;
-use clitape_judge::observation::{ObservedEnding, RestartMoment, SubjectTraits};
+use clitape_judge::observation::{InterludeKind, ObservedEnding, SubjectTraits};
 use clitape_judge::{
     ContextMoment, Finding, FindingId, FindingKind, Violation, finally_read, says_the_same,
 };
@@ -31,9 +31,9 @@ use super::dialogue::{Act, Misfit, PersonDialogue, misfit};
 use super::drive::{DriveResult, Job, violations};
 use super::error::SubjectError;
 use super::golden;
+use super::interlude::InterludeTrial;
 use super::patience::Patience;
 use super::prepare::{RigHost, prepare_gateway};
-use super::restart::RestartTrial;
 use super::run::{InVain, Play, RunEvent, play};
 use super::spec::{AtOnce, Chats, Conditions, Front, GatewaySpec, NamedGateway, Printing, Starts};
 use crate::chat_server::Faults;
@@ -144,6 +144,24 @@ impl<'a> GatewaySubject<'a> {
         self
     }
 
+    /// Returns the sentence about what other options would try.
+    fn untried(&self, options: SuiteOptions<'_>) -> Option<String> {
+        let Conditions { printing, faults, interlude, .. } = self.conditions;
+        let is_chat = self.gateway.spec.front == Front::Chat;
+        let has_no_plans = options.seeds.is_none() && *printing == Printing::Recorded;
+        let untried = [
+            ("output that is cut and delayed at random (`--plans 4`)", has_no_plans),
+            ("calls of the chat that fail (`--chat-seed 7`)", is_chat && *faults == Faults::None),
+            ("a restart (`--restart mid-turn`)", is_chat && interlude.is_none()),
+            ("a second message in a turn (`--second-message`)", is_chat && interlude.is_none()),
+        ];
+        let words: Vec<&str> = untried
+            .into_iter()
+            .filter_map(|(words, is_untried)| is_untried.then_some(words))
+            .collect();
+        (!words.is_empty()).then(|| format!("not tried: {}", words.join(", ")))
+    }
+
     /// Returns the index of the cassette that is played once more.
     fn again(&self, jobs: &[Job]) -> Option<usize> {
         jobs.iter().rposition(|job| self.waits_at_result && ends_with_answer(job))
@@ -185,8 +203,8 @@ impl Subject for GatewaySubject<'_> {
     fn fits(&mut self, options: SuiteOptions<'_>) -> Result<Trials<Job>, SubjectError> {
         let (spec, selection) = (self.gateway.spec, options.selection);
         let trials = select(self.rig.workspace, spec, selection, self.force)?;
-        Ok(match self.conditions.restart {
-            Some(moment) => with_moment(trials, moment, selection.is_whole),
+        Ok(match self.conditions.interlude {
+            Some(kind) => with_moment(trials, kind, selection.is_whole),
             None => trials,
         })
     }
@@ -201,8 +219,8 @@ impl Subject for GatewaySubject<'_> {
         spec.within_s = within(spec.within_s, options.scenario_time);
         let gateway = NamedGateway { spec: &spec, ..self.gateway };
         let (rig, conditions) = (self.rig, self.conditions);
-        if let Some(moment) = conditions.restart {
-            return self.observe_restarts(gateway, jobs, moment, tell);
+        if let Some(kind) = conditions.interlude {
+            return self.observe_interludes(gateway, jobs, kind, tell);
         }
         let known = known_differences(gateway, rig)?;
         let prepared = prepare_gateway(&spec, gateway.version, rig, &mut |what| {
@@ -319,6 +337,9 @@ impl Subject for GatewaySubject<'_> {
             run.workspace.push(CheckRun::of("the persons who write", vec![finding]));
         }
         run.notes.extend(whole.notes);
+        if !run.is_stopped {
+            run.notes.extend(self.untried(options));
+        }
         // The list is checked with all scenarios only, because a part of them does not meet every known difference.
         let chosen = options.selection;
         let is_all =
@@ -542,11 +563,11 @@ impl GatewayTrials<'_> {
 
 impl GatewaySubject<'_> {
     /// Kills the gateway in the midst of each recording, one after another, and judges what became of it.
-    fn observe_restarts(
+    fn observe_interludes(
         &mut self,
         gateway: NamedGateway<'_>,
         jobs: &[Job],
-        moment: RestartMoment,
+        kind: InterludeKind,
         tell: &mut dyn FnMut(Observing<'_>) -> ControlFlow<()>,
     ) -> Result<RunEnd, SubjectError> {
         let (rig, spec, conditions) = (self.rig, gateway.spec, self.conditions);
@@ -581,37 +602,38 @@ impl GatewaySubject<'_> {
         let mut end = RunEnd::Complete;
         for (index, job) in jobs.iter().enumerate() {
             let scenario = &job.name();
-            let begins = TrialEvent::UnderWay { scenario, check: "restart", replays: 0 };
+            let begins = TrialEvent::UnderWay { scenario, check: &kind.to_string(), replays: 0 };
             if tell(begins.into()).is_break() {
                 break;
             }
             let next = next_job(rig.workspace, spec, job)?;
-            let trial = RestartTrial { job, next: &next, moment };
-            let restarted = match trial.play(how, rig) {
+            let trial = InterludeTrial { job, next: &next, kind };
+            let result = match trial.play(how, rig) {
                 Err(error) if error.is_stop() && index > 0 => {
                     end = RunEnd::Stopped;
                     break;
                 }
                 played => played?,
             };
-            whole.notes.extend(restarted.notes(trial));
+            whole.notes.extend(result.notes(trial));
             let place = FindingPlace { gateway, job, rig, conditions };
             let mut check = CheckRun {
                 cassettes: 1,
-                took: Some(restarted.whole.took),
-                ..CheckRun::of(&format!("{}::restart {moment}", job.version()), Vec::new())
+                took: Some(result.whole.took),
+                ..CheckRun::of(&format!("{}::{kind}", job.version()), Vec::new())
             };
-            let found = restarted.violations(trial, self.promises());
+            let found = result.violations(trial, self.promises());
             for judged in whole.known.mark(&job.scenario.name, &clock::today(), found) {
                 match judged.known {
                     Some(_) => check.known += 1,
-                    None => check
-                        .findings
-                        .push(place.finding(&judged.violation, &restarted.whole.entries)),
+                    None => {
+                        let entries = &result.whole.entries;
+                        check.findings.push(place.finding(&judged.violation, entries));
+                    }
                 }
             }
             whole.is_judged[index] = true;
-            whole.seen[index] = Some(restarted.whole);
+            whole.seen[index] = Some(result.whole);
             let told = tell(Observing::Judged(index, scenario_run(job, check)?));
             let judged = TrialEvent::Judged { done: index + 1, of: jobs.len() };
             if told.is_break() || tell(judged.into()).is_break() {
@@ -623,11 +645,11 @@ impl GatewaySubject<'_> {
     }
 }
 
-/// Keeps the recordings that have the moment of a restart. Of a whole selection one is enough, because each needs two
-/// starts of the gateway.
-fn with_moment(mut trials: Trials<Job>, moment: RestartMoment, is_whole: bool) -> Trials<Job> {
+/// Keeps the recordings that have the moment of an interlude. Of a whole selection one is enough, because each needs
+/// starts of its own.
+fn with_moment(mut trials: Trials<Job>, kind: InterludeKind, is_whole: bool) -> Trials<Job> {
     let (fit, others): (Vec<Job>, Vec<Job>) =
-        trials.fit.into_iter().partition(|job| lacks_moment(job, moment).is_none());
+        trials.fit.into_iter().partition(|job| lacks_moment(job, kind).is_none());
     trials.fit = fit;
     if is_whole && !trials.fit.is_empty() {
         trials.left_out.clear();
@@ -637,22 +659,22 @@ fn with_moment(mut trials: Trials<Job>, moment: RestartMoment, is_whole: bool) -
         return trials;
     }
     trials.left_out.extend(others.iter().filter_map(|job| {
-        let why = Misfit::NoMoment(lacks_moment(job, moment)?).to_string();
+        let why = Misfit::NoMoment(lacks_moment(job, kind)?).to_string();
         Some(LeftOut { name: job.name(), why })
     }));
     trials
 }
 
-/// Returns the reason why a recording does not have the moment of a restart.
-fn lacks_moment(job: &Job, moment: RestartMoment) -> Option<&'static str> {
+/// Returns the reason why a recording does not have the moment of an interlude.
+fn lacks_moment(job: &Job, kind: InterludeKind) -> Option<&'static str> {
     let asks = job.dialogue.steps.iter().any(|step| matches!(step.act, Act::Answer { .. }));
-    match moment {
-        RestartMoment::MidQuestion => (!asks).then_some("nobody is asked for a permission"),
+    match kind {
+        InterludeKind::MidQuestion => (!asks).then_some("nobody is asked for a permission"),
         _ => (!ends_with_answer(job)).then_some("it is not one message and its answer"),
     }
 }
 
-/// Returns a short recording that the person plays after a restart, another one than `job` if there is one.
+/// Returns a short recording that the person plays next, another one than `job` if there is one.
 fn next_job(workspace: &Workspace, spec: &GatewaySpec, of: &Job) -> Result<Job, SubjectError> {
     let names = workspace.recorded_names()?;
     let is_other = |name: &&ScenarioName| **name != of.scenario.name;
@@ -663,7 +685,8 @@ fn next_job(workspace: &Workspace, spec: &GatewaySpec, of: &Job) -> Result<Job, 
             return Ok(job);
         }
     }
-    let what = "a restart needs a recording of one message and its answer that fits; record one";
+    let what =
+        "the person needs a next recording of one message and its answer that fits; record one";
     Err(SubjectError::Kind(what.to_owned()))
 }
 
@@ -739,7 +762,7 @@ impl FindingPlace<'_> {
     fn reproduce(&self) -> String {
         let program = self.rig.workspace.program();
         let (gateway, conditions) = (self.gateway.shown(), self.conditions.arguments());
-        let command = if self.conditions.restart.is_some() { "test --subject" } else { "rig" };
+        let command = if self.conditions.interlude.is_some() { "test --subject" } else { "rig" };
         format!("{program} {command} {gateway} {}{conditions}", self.job.name())
     }
 
@@ -802,11 +825,11 @@ pub(super) fn differs_under_plan(
 /// Returns the entries that a finding shows: up to the one at fault, or the last ones.
 pub(super) fn context(entries: &[Entry], at: Option<usize>) -> Vec<ContextMoment> {
     let end = at.map_or(entries.len(), |at| (at + 1).min(entries.len()));
-    entries[end.saturating_sub(CONTEXT)..end].iter().map(moment).collect()
+    entries[end.saturating_sub(CONTEXT)..end].iter().map(kind).collect()
 }
 
 /// Returns an entry as a finding shows it.
-fn moment(entry: &Entry) -> ContextMoment {
+fn kind(entry: &Entry) -> ContextMoment {
     let lines = entry.headline_lines(ContextMoment::COLUMNS);
     let (input, output) = match entry.kind.starts_with('(') {
         true => (lines, Vec::new()),

@@ -362,12 +362,12 @@ fn sb035_nothing_of_another_conversation_is_shown() {
 
 #[test]
 fn sb050_to_sb053_what_a_restart_broke_off_is_told_and_what_came_is_answered_once() {
-    use RestartMoment::*;
+    use InterludeKind::*;
     let facts = facts_of(&Cassette::load(&root().join("cassettes/three-tools/2.1.329")).unwrap());
-    let as_is = |moment| Restart {
-        moment,
-        killed_ms: 3_000,
-        ready_ms: 5_000,
+    let as_is = |kind| Interlude {
+        kind,
+        began_ms: 3_000,
+        over_ms: 5_000,
         starts_again: 0,
         pressed: None,
         left: None,
@@ -375,36 +375,38 @@ fn sb050_to_sb053_what_a_restart_broke_off_is_told_and_what_came_is_answered_onc
         sessions: vec!["a".to_owned(), "b".to_owned()],
     };
     let said = |at| call(at, "(user)", serde_json::json!({ "text": "Go on." }));
-    let check = |restart: &Restart, between: &[Entry], expect: &[K]| {
+    let check = |interlude: &Interlude, between: &[Entry], expect: &[K]| {
         let begun = [send(1_000, 7, TOOLS), typing(4_000)];
         let next = [said(9_000), send(10_000, 8, "Next.")];
         let entries = [&[said(0)], &begun[..], between, &next].concat();
         let seen = Observation::of_chat(facts.clone(), entries);
-        let mut found = judge(&Observation { restart: Some(restart.clone()), ..seen });
-        let of_restart = [K::RestartUntold, K::MessageLost, K::AnsweredAgain, K::OldSession];
-        found.retain(|found| of_restart.contains(&found.kind));
+        let mut found = judge(&Observation { interlude: Some(interlude.clone()), ..seen });
+        let of_interlude = [K::RestartUntold, K::MessageLost, K::AnsweredAgain, K::OldSession];
+        found.retain(|found| of_interlude.contains(&found.kind));
         let kinds: Vec<K> = found.iter().map(|found| found.kind).collect();
-        assert_eq!(kinds, expect, "{restart:?}: {found:#?}");
+        assert_eq!(kinds, expect, "{interlude:?}: {found:#?}");
     };
     let told = [edit(6_000, 7, "I was restarted.")];
     let refused = serde_json::json!({ "message_id": 7, "text": "x", "refused": "Bad Request" });
     let refused = [call(6_000, "editMessageText", refused)];
-    for moment in [MidTurn, MidQuestion] {
-        check(&as_is(moment), &told, &[]);
-        check(&as_is(moment), &refused, &[K::RestartUntold]);
-        check(&as_is(moment), &[], &[K::RestartUntold]);
-        check(&Restart { starts_again: 1, ..as_is(moment) }, &[], &[]);
+    for kind in [MidTurn, MidQuestion] {
+        check(&as_is(kind), &told, &[]);
+        check(&as_is(kind), &refused, &[K::RestartUntold]);
+        check(&as_is(kind), &[], &[K::RestartUntold]);
+        check(&Interlude { starts_again: 1, ..as_is(kind) }, &[], &[]);
     }
-    for moment in [AfterAnswer, SessionGone] {
-        check(&as_is(moment), &[], &[]);
-        check(&Restart { starts_again: 1, ..as_is(moment) }, &[], &[K::AnsweredAgain]);
+    for kind in [AfterAnswer, SessionGone] {
+        check(&as_is(kind), &[], &[]);
+        check(&Interlude { starts_again: 1, ..as_is(kind) }, &[], &[K::AnsweredAgain]);
     }
     let left = Some("`claude` was not started".to_owned());
-    check(&Restart { left: left.clone(), ..as_is(AfterAnswer) }, &told, &[K::MessageLost]);
-    check(&Restart { left, ..as_is(SessionGone) }, &told, &[]);
-    let resumed = |id: &str| Restart { resumed: Some(id.to_owned()), ..as_is(AfterAnswer) };
+    check(&Interlude { left: left.clone(), ..as_is(AfterAnswer) }, &told, &[K::MessageLost]);
+    check(&Interlude { left: left.clone(), ..as_is(SessionGone) }, &told, &[]);
+    check(&Interlude { left, ..as_is(SecondMessage) }, &told, &[K::MessageLost]);
+    check(&as_is(SecondMessage), &[], &[]);
+    let resumed = |id: &str| Interlude { resumed: Some(id.to_owned()), ..as_is(AfterAnswer) };
     check(&resumed("a"), &[], &[K::OldSession]);
-    check(&Restart { resumed: None, ..as_is(AfterAnswer) }, &[], &[]);
+    check(&Interlude { resumed: None, ..as_is(AfterAnswer) }, &[], &[]);
 }
 
 #[test]

@@ -42,6 +42,16 @@ fn wait_of(entry: &Entry) -> Duration {
     Duration::from_secs(entry.wait_s().unwrap_or(0))
 }
 
+/// Returns whether the words of a chat say that a message waits for others.
+pub(in crate::subject) fn says_that_it_waits(words: &str) -> bool {
+    #[allow(clippy::expect_used, reason = "the expression is constant")]
+    static WAITS: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?i)\bqueue|\bposition\b|\bwait(ing)?\b|\bahead\b|\bbusy\b")
+            .expect("it is a regular expression")
+    });
+    WAITS.is_match(words)
+}
+
 impl Drive<'_> {
     /// Returns whether the run is over. An incomplete chat gets more time, because the final message comes late on a
     /// busy machine.
@@ -115,12 +125,7 @@ impl Drive<'_> {
 
     /// Returns whether the last words of the chat say that the person's message waits for others.
     fn says_that_it_waits(&self) -> bool {
-        #[allow(clippy::expect_used, reason = "the expression is constant")]
-        static WAITS: LazyLock<Regex> = LazyLock::new(|| {
-            Regex::new(r"(?i)\bqueue|\bposition\b|\bwait(ing)?\b|\bahead\b|\bbusy\b")
-                .expect("it is a regular expression")
-        });
-        last_words(&self.entries).is_some_and(|words| WAITS.is_match(&words))
+        last_words(&self.entries).is_some_and(|words| says_that_it_waits(&words))
     }
 
     /// Returns whether the chat has been quiet for the time `idle` since the stand-in was done.

@@ -1,20 +1,20 @@
-//! The rules of a restart: the subject is killed and started again, and what it had taken over is answered once or told.
+//! The rules of what happens in the midst of a recording: the subject is killed and started again, or the person writes
+//! once more. What the subject had taken over is answered once or told.
 
 use clitape_recording::text::quoted;
 use clitape_recording::trace::Entry;
 
 use crate::case::{Broken, Case, PERSON, by_index, whole};
-use crate::observation::{Restart, RestartMoment};
+use crate::observation::{Interlude, InterludeKind};
 use crate::words::seconds;
 
 /// Checks that a person learns what became of a turn or of a question that the restart broke off.
 ///
 /// An answer to the same message counts too, and so does any new text, because each gateway has its own words.
 pub(crate) fn untold(case: Case<'_>) -> Option<Broken<'_>> {
-    let restart = case.restart?;
-    let Restart { moment, killed_ms, ready_ms, pressed, starts_again, .. } = restart;
-    let is_open = moment.breaks_off() && *starts_again == 0;
-    let begin = case.entries.iter().position(|entry| entry.at >= *killed_ms)?;
+    let Interlude { kind, began_ms, over_ms, pressed, starts_again, .. } = case.interlude?;
+    let is_open = kind.breaks_off() && *starts_again == 0;
+    let begin = case.entries.iter().position(|entry| entry.at >= *began_ms)?;
     let until_next = case.entries[begin..].iter().take_while(|entry| entry.kind != PERSON[0]);
     let end = begin + until_next.clone().count();
     if !is_open || until_next.clone().any(tells) {
@@ -22,8 +22,8 @@ pub(crate) fn untold(case: Case<'_>) -> Option<Broken<'_>> {
     }
     let times = format!(
         "the gateway was killed at {} and ran again at {}",
-        seconds(*killed_ms),
-        seconds(*ready_ms)
+        seconds(*began_ms),
+        seconds(*over_ms)
     );
     by_index(
         case,
@@ -44,26 +44,32 @@ fn tells(entry: &Entry) -> bool {
     !PERSON.contains(&&*entry.kind) && entry.is_shown() && has_text
 }
 
-/// Checks that a message is answered that came while the subject was down. Where the session is gone, words about that
+/// Checks that a message is answered that came while the subject was down or busy. Where the session is gone, words about that
 /// are enough.
 pub(crate) fn message_lost(case: Case<'_>) -> Option<Broken<'_>> {
-    let Restart { moment, killed_ms, ready_ms, left, .. } = case.restart?;
+    let Interlude { kind, began_ms, over_ms, left, .. } = case.interlude?;
     let left = left.as_ref()?;
-    let mut later = case.entries.iter().filter(|entry| entry.at > *ready_ms);
-    if *moment == RestartMoment::SessionGone && later.any(tells) {
+    let mut later = case.entries.iter().filter(|entry| entry.at > *over_ms);
+    if *kind == InterludeKind::SessionGone && later.any(tells) {
         return None;
+    }
+    if *kind == InterludeKind::SecondMessage {
+        let at = seconds(*began_ms);
+        return whole(format!(
+            "a second message that the person wrote at {at}, during the turn, has no answer: {left}"
+        ));
     }
     whole(format!(
         "a message that the person wrote after the gateway was killed at {} (it ran again at {}) has no answer: {left}",
-        seconds(*killed_ms),
-        seconds(*ready_ms)
+        seconds(*began_ms),
+        seconds(*over_ms)
     ))
 }
 
 /// Checks that a message that has its answer is not answered once more.
 pub(crate) fn answered_again(case: Case<'_>) -> Option<Broken<'_>> {
-    let Restart { moment, ready_ms, starts_again, .. } = case.restart?;
-    if moment.breaks_off() || *starts_again == 0 {
+    let Interlude { kind, over_ms, starts_again, .. } = case.interlude?;
+    if kind.breaks_off() || *starts_again == 0 {
         return None;
     }
     let message = case.entries.iter().position(|entry| entry.kind == PERSON[0])?;
@@ -71,13 +77,13 @@ pub(crate) fn answered_again(case: Case<'_>) -> Option<Broken<'_>> {
     by_index(
         case,
         message,
-        format!("this message {what} after it ran again at {}", seconds(*ready_ms)),
+        format!("this message {what} after it ran again at {}", seconds(*over_ms)),
     )
 }
 
 /// Checks that a resumed session is the newest one of the chat.
 pub(crate) fn old_session(case: Case<'_>) -> Option<Broken<'_>> {
-    let Restart { resumed, sessions, .. } = case.restart?;
+    let Interlude { resumed, sessions, .. } = case.interlude?;
     let (resumed, newest) = (resumed.as_ref()?, sessions.last()?);
     if resumed == newest {
         return None;

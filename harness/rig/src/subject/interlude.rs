@@ -1,5 +1,5 @@
-//! Kills a gateway in the midst of a recording and starts it again, as machines and deployments do. Then the person
-//! goes on in the same chat.
+//! Kills a gateway in the midst of a recording and starts it again, as machines and deployments do; or lets the person
+//! write once more during the turn. Then the person goes on in the same chat.
 //!
 //! The chat server hands out again what the gateway has not acknowledged, and keeps what the person writes meanwhile.
 
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use clitape_judge::observation::{
-    Observation, ObservedEnding, Restart, RestartMoment, SubjectTraits,
+    Interlude, InterludeKind, Observation, ObservedEnding, SubjectTraits,
 };
 use clitape_judge::{FindingKind, Violation, judge};
 use clitape_process::threads::start_in;
@@ -16,10 +16,12 @@ use clitape_recording::trace::{Entry, Lane};
 use serde_json::Map;
 
 use super::boot::{Boot, LOOK, PersonSide, Playing, Start};
-use super::drive::{DriveResult, Job, RunContext, drive, observation, violations};
+use super::drive::{
+    DriveResult, Job, RunContext, drive, observation, says_that_it_waits, violations,
+};
 use super::error::SubjectError;
 use super::log::StandInLog;
-use super::persons::{ChatPart, OpenedChats, Persons, TYPING, buttons};
+use super::persons::{ChatPart, OpenedChats, Persons, TYPING, buttons, last_words};
 use super::prepare::RigHost;
 use super::queue::RunQueue;
 use super::run::{Play, watch};
@@ -38,34 +40,40 @@ const PATIENCE: Duration = Duration::from_secs(4);
 /// The longest wait for that.
 const SETTLED: Duration = Duration::from_secs(60);
 
-/// A recording in the midst of which the gateway is killed, and the recording that the person plays next.
+/// A recording with an interlude, and the recording that the person plays next.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct RestartTrial<'a> {
+pub(crate) struct InterludeTrial<'a> {
     pub(crate) job: &'a Job,
     pub(crate) next: &'a Job,
-    pub(crate) moment: RestartMoment,
+    pub(crate) kind: InterludeKind,
 }
 
-/// The result of a restart.
+/// The result of an interlude.
 #[derive(Debug)]
-pub(crate) struct Restarted {
-    /// The recording, up to the moment at which the gateway was killed.
+pub(crate) struct InterludeResult {
+    /// The recording, up to the beginning of the interlude.
     pub(crate) first: DriveResult,
     /// The recording that the person played next; `None` if the gateway could not be started again.
     pub(crate) next: Option<DriveResult>,
     /// The whole chat, and the turns of the first recording.
     pub(crate) whole: DriveResult,
-    /// The restart; `None` if its moment never came.
-    pub(crate) restart: Option<Restart>,
+    /// The interlude; `None` if its moment never came.
+    pub(crate) interlude: Option<Interlude>,
+    /// True if `claude` came to the end of the turn.
+    is_printed: bool,
 }
 
-impl RestartTrial<'_> {
+impl InterludeTrial<'_> {
     /// Plays the trial.
     ///
     /// # Errors
     ///
     /// [`SubjectError`] if the gateway can't be started the first time, or if the caller stops it.
-    pub(crate) fn play(self, how: Play<'_>, rig: RigHost<'_>) -> Result<Restarted, SubjectError> {
+    pub(crate) fn play(
+        self,
+        how: Play<'_>,
+        rig: RigHost<'_>,
+    ) -> Result<InterludeResult, SubjectError> {
         let kept = Arc::new(KeptBytes::within(rig.limits.kept));
         kept.keep(how.kept);
         let persons = Persons::new(&how.spec.writers, 1, how.warm_up.is_some());
@@ -102,7 +110,7 @@ impl RestartTrial<'_> {
             let warm = || play(job, &shared, persons.warm_up(), &Faults::None);
             while_watched(&mut boot, &shared, warm, |_| Ok(()))?;
         }
-        let before = context(Some(self.moment));
+        let before = context(Some(self.kind));
         let part = ChatPart::new(server, &places, seat, None);
         let first = || play(self.job, &before, seat, how.faults);
         let first = while_watched(&mut boot, &before, first, |_| Ok(()))?;
@@ -110,44 +118,53 @@ impl RestartTrial<'_> {
         let name = self.job.name();
         let played = before.log().played(&name);
         let begin_ms = now_ms().saturating_sub(ms(first.took));
-        let is_missed = self.moment.breaks_off() && !before.is_cut.load(Ordering::Relaxed);
+        let is_missed = self.kind.is_in_turn() && !before.is_cut.load(Ordering::Relaxed);
         if first.ending != ObservedEnding::Over || is_missed {
-            return Ok(Restarted { whole: first.clone(), first, next: None, restart: None });
+            return Ok(InterludeResult {
+                whole: first.clone(),
+                first,
+                next: None,
+                interlude: None,
+                is_printed: false,
+            });
         }
         let begin = Instant::now().checked_sub(first.took).unwrap_or_else(Instant::now);
-        boot.kill(rig)?;
-        let mut restart = Restart {
-            moment: self.moment,
-            killed_ms: ms(first.took),
-            ready_ms: 0,
+        let is_killed = self.kind != InterludeKind::SecondMessage;
+        if is_killed {
+            boot.kill(rig)?;
+        }
+        let mut it = Interlude {
+            kind: self.kind,
+            began_ms: ms(first.took),
+            over_ms: ms(first.took),
             starts_again: 0,
             pressed: None,
             left: None,
             resumed: None,
             sessions: played.session.iter().cloned().collect(),
         };
-        let is_down = !self.moment.breaks_off();
-        let gone = self.moment == RestartMoment::SessionGone;
+        let is_down = !self.kind.is_in_turn();
+        let gone = self.kind == InterludeKind::SessionGone;
         let playing = &Playing { sessions_are_gone: gone, ..how.playing.clone() };
         let start = Start { playing, ..start };
-        if !is_down {
+        if self.kind.breaks_off() {
             std::thread::sleep(DOWN);
-            restart.left = not_again(boot.start_again(start))?;
-            restart.ready_ms = ms(begin.elapsed());
-            if restart.left.is_none() {
+            it.left = not_again(boot.start_again(start))?;
+            it.over_ms = ms(begin.elapsed());
+            if it.left.is_none() {
                 let ask = || self.settle(&part, &before, played.starts, how);
-                restart.pressed = while_watched(&mut boot, &before, ask, |_| Ok(()))?;
+                it.pressed = while_watched(&mut boot, &before, ask, |_| Ok(()))?;
             }
         }
         let after = context(None);
         let mut next = None;
-        if restart.left.is_none() {
-            let left = &mut restart;
+        if it.left.is_none() {
+            let it = &mut it;
             let again = |boot: &mut Boot| {
                 if is_down {
                     std::thread::sleep(DOWN);
-                    left.left = not_again(boot.start_again(start))?;
-                    left.ready_ms = ms(begin.elapsed());
+                    it.left = not_again(boot.start_again(start))?;
+                    it.over_ms = ms(begin.elapsed());
                 }
                 Ok(())
             };
@@ -157,17 +174,24 @@ impl RestartTrial<'_> {
         before.log().update()?;
         let of_first = before.log().played(&name);
         let of_next = after.log().played(&self.next.name());
-        restart.starts_again = of_first.starts.saturating_sub(played.starts);
-        restart.resumed = of_next.resumed();
+        let is_printed =
+            of_first.turn_ended && of_first.printed >= self.job.cassette.stdout.len() as u64;
+        it.starts_again = of_first.starts.saturating_sub(played.starts);
+        it.resumed = of_next.resumed();
         if let Some(next) = next.as_ref().filter(|_| of_next.starts == 0) {
-            restart.left.get_or_insert_with(|| next.how());
+            let is_told = last_words(&next.entries).is_some_and(|words| says_that_it_waits(&words));
+            if is_killed || !is_told {
+                it.left.get_or_insert_with(|| next.how());
+            }
         }
         let (turns, reads) = of_first.since(begin_ms, &self.job.cassette.stdout);
         let mut entries = part.entries();
-        enter(&mut entries, restart.killed_ms, "(killed)");
-        enter(&mut entries, restart.ready_ms, "(started again)");
+        if is_killed {
+            enter(&mut entries, it.began_ms, "(killed)");
+            enter(&mut entries, it.over_ms, "(started again)");
+        }
         let whole = DriveResult { entries, turns, reads, ..first.clone() };
-        Ok(Restarted { first, next, whole, restart: Some(restart) })
+        Ok(InterludeResult { first, next, whole, interlude: Some(it), is_printed })
     }
 
     /// Presses a button of the question that the restart broke off, if there is one, and waits until nothing more comes.
@@ -180,7 +204,7 @@ impl RestartTrial<'_> {
         how: Play<'_>,
     ) -> Option<String> {
         let (spec, begin) = (how.spec, Instant::now());
-        let is_asked = self.moment == RestartMoment::MidQuestion;
+        let is_asked = self.kind == InterludeKind::MidQuestion;
         std::thread::sleep(BACK);
         let mut open = buttons(&part.entries());
         open.retain(|(_, label)| is_asked && spec.press.allow.is_match(label));
@@ -206,7 +230,7 @@ impl RestartTrial<'_> {
     }
 }
 
-/// The violations that count of what a restart broke off: those of the restart, and what is left in the chat.
+/// The violations that count of the whole chat: those of the interlude, and what is left of a turn.
 const LEFT_OPEN: [FindingKind; 6] = [
     FindingKind::RestartUntold,
     FindingKind::MessageLost,
@@ -216,29 +240,33 @@ const LEFT_OPEN: [FindingKind; 6] = [
     FindingKind::ButtonsLeft,
 ];
 
-impl Restarted {
-    /// Returns the rules that the gateway broke, those of the restart first.
+impl InterludeResult {
+    /// Returns the rules that the gateway broke, those of the interlude first.
     pub(crate) fn violations(
         &self,
-        trial: RestartTrial<'_>,
+        trial: InterludeTrial<'_>,
         traits: SubjectTraits,
     ) -> Vec<Violation> {
         let mut found = Vec::new();
-        if let Some(restart) = &self.restart {
+        if let Some(it) = &self.interlude {
             let seen = observation(trial.job, &self.whole, traits, Front::Chat);
-            found.extend(judge(&Observation { restart: Some(restart.clone()), ..seen }));
-            found.retain(|violation| LEFT_OPEN.contains(&violation.kind));
+            found.extend(judge(&Observation { interlude: Some(it.clone()), ..seen }));
+            let is_due = self.is_printed && trial.kind == InterludeKind::SecondMessage;
+            found.retain(|Violation { kind, .. }| {
+                LEFT_OPEN.contains(kind) || is_due && *kind == FindingKind::AnswerMissing
+            });
         }
-        let is_broken_off = self.restart.is_some() && trial.moment.breaks_off();
-        if !is_broken_off {
+        let is_cut = self.interlude.is_some() && trial.kind.is_in_turn();
+        if !is_cut {
             found.extend(violations(trial.job, &self.first, traits, Front::Chat, None));
         }
-        let is_left = self.restart.as_ref().is_some_and(|restart| restart.left.is_some());
+        let is_left = self.interlude.as_ref().is_some_and(|it| it.left.is_some());
         if let Some(next) = self.next.as_ref().filter(|_| !is_left) {
             let of_next = violations(trial.next, next, traits, Front::Chat, None);
             found.extend(of_next.into_iter().map(|violation| Violation {
                 sentence: format!(
-                    "after the restart, in {}: {}",
+                    "{}, in {}: {}",
+                    trial.kind.after(),
                     trial.next.name(),
                     violation.sentence
                 ),
@@ -250,12 +278,13 @@ impl Restarted {
     }
 
     /// Returns sentences about what was not tried, and about what a person may notice.
-    pub(crate) fn notes(&self, trial: RestartTrial<'_>) -> Vec<String> {
-        let (name, moment) = (trial.job.name(), trial.moment);
-        let Some(restart) = &self.restart else {
-            return vec![format!("not tried: a restart {moment} of {name}: the moment never came")];
+    pub(crate) fn notes(&self, trial: InterludeTrial<'_>) -> Vec<String> {
+        let (name, kind) = (trial.job.name(), trial.kind);
+        let Some(it) = &self.interlude else {
+            return vec![format!("not tried: {kind} of {name}: its moment never came")];
         };
-        let begins_anew = restart.left.is_none() && restart.resumed.is_none();
+        let begins_anew =
+            kind != InterludeKind::SecondMessage && it.left.is_none() && it.resumed.is_none();
         let words = "after the restart it began a new session: the agent has forgotten what was said before";
         begins_anew.then(|| format!("{name}: {words}")).into_iter().collect()
     }
