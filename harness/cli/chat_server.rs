@@ -46,6 +46,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MS", default_value_t = 40,
         value_parser = clap::value_parser!(u64).range(..=60_000))]
     latency: u64,
+    /// Milliseconds in which the bot may answer a press; a later answer is refused as too old
+    #[arg(long, value_name = "MS", default_value_t = 60_000,
+        value_parser = clap::value_parser!(u64).range(..=3_600_000))]
+    press_time: u64,
     /// How often the bot may write: telegram, strict (no bursts) or none
     #[arg(long, value_name = "WHICH", default_value_t = PaceLimits::Telegram)]
     limits: PaceLimits,
@@ -88,6 +92,7 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
         faults: args.faults.faults(),
         chats: args.chat.clone(),
         private_topics: args.topics,
+        press_time: Duration::from_millis(args.press_time),
         script: script.transpose()?,
         limits: ChatServerLimits { act: args.max_act, ..limits },
         ..defaults

@@ -23,11 +23,21 @@ pub(super) enum MethodEffect {
     Chat(ChatMethod),
 }
 
+/// The numbers of the calls of a method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CallNumbers {
+    /// One among the numbered calls of the chat, and one among the calls of the method.
+    InChat,
+    /// One among the calls of the method alone. The number of such calls depends on the time, such as that of typing
+    /// signals, so that they must not move the numbers of messages.
+    OfMethod,
+}
+
 /// A method that is about a chat.
 #[derive(Clone, Copy)]
 pub(super) struct ChatMethod {
-    /// True if its calls are numbered, so that a fault can hit them.
-    pub(super) is_numbered: bool,
+    /// The numbers of its calls, by which a fault hits them.
+    pub(super) numbers: CallNumbers,
     /// True if its calls count towards the pace of messages.
     pub(super) is_paced: bool,
     pub(super) run: fn(&mut ChatCall<'_>) -> ApiResult,
@@ -35,17 +45,17 @@ pub(super) struct ChatMethod {
 
 /// Makes a method that sends or edits a message.
 const fn writes(run: fn(&mut ChatCall<'_>) -> ApiResult) -> MethodEffect {
-    MethodEffect::Chat(ChatMethod { is_numbered: true, is_paced: true, run })
+    MethodEffect::Chat(ChatMethod { numbers: CallNumbers::InChat, is_paced: true, run })
 }
 
 /// Makes a method that changes the chat without writing to it.
 pub(super) const fn changes(run: fn(&mut ChatCall<'_>) -> ApiResult) -> MethodEffect {
-    MethodEffect::Chat(ChatMethod { is_numbered: true, is_paced: false, run })
+    MethodEffect::Chat(ChatMethod { numbers: CallNumbers::InChat, is_paced: false, run })
 }
 
 /// Makes a method that leaves the messages as they are.
 const fn signals(run: fn(&mut ChatCall<'_>) -> ApiResult) -> MethodEffect {
-    MethodEffect::Chat(ChatMethod { is_numbered: false, is_paced: false, run })
+    MethodEffect::Chat(ChatMethod { numbers: CallNumbers::OfMethod, is_paced: false, run })
 }
 
 /// The methods by name; the case of letters does not matter, as with Telegram.
@@ -101,15 +111,12 @@ const METHODS: [(&str, MethodEffect); 48] = [
 ];
 
 /// The method that answers a press; its chat is the one with the pressed button.
-const ANSWER_PRESS: (&str, ChatMethod) = (
-    "answerCallbackQuery",
-    ChatMethod { is_numbered: false, is_paced: false, run: messages::answer_callback_query },
-);
+const ANSWER_PRESS: (&str, MethodEffect) =
+    ("answerCallbackQuery", signals(messages::answer_callback_query));
 
 /// Finds a method by its name.
 pub(super) fn method(name: &str) -> Option<(&'static str, MethodEffect)> {
-    let answer = (ANSWER_PRESS.0, MethodEffect::Chat(ANSWER_PRESS.1));
-    let mut all = METHODS.into_iter().chain([answer]);
+    let mut all = METHODS.into_iter().chain([ANSWER_PRESS]);
     all.find(|(known, _)| known.eq_ignore_ascii_case(name))
 }
 
@@ -121,11 +128,8 @@ pub(super) fn chat_of(
 ) -> Result<i64, ApiError> {
     if name == ANSWER_PRESS.0 {
         let id = params.text("callback_query_id").unwrap_or_default();
-        let open = state.callbacks.get_mut(&id).filter(|callback| !callback.is_answered);
-        let words = "query is too old and response timeout expired or query ID is invalid";
-        let callback = open.ok_or_else(|| ApiError::bad(words))?;
-        callback.is_answered = true;
-        return Ok(callback.chat);
+        let pressed = state.callbacks.get(&id).map(|query| query.chat);
+        return pressed.ok_or_else(ApiError::query_too_old);
     }
     if params.raw("chat_id").is_none() {
         return Err(ApiError::bad("chat_id is empty"));
@@ -284,11 +288,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_methods_that_a_list_of_faults_counts_have_numbers() {
+    fn the_methods_that_a_list_of_faults_counts_are_about_a_chat() {
         for name in COUNTED {
             let found = method(name);
-            let is_numbered = matches!(found, Some((known, MethodEffect::Chat(chat))) if known == name && chat.is_numbered);
-            assert!(is_numbered, "{name}");
+            let is_known = matches!(found, Some((known, MethodEffect::Chat(_))) if known == name);
+            assert!(is_known, "{name}");
         }
     }
 }

@@ -18,11 +18,11 @@ use hyper::body::{Body as HttpBody, Bytes, Frame, SizeHint};
 use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::api::{self, ChatMethod, MethodEffect};
+use super::api::{self, CallNumbers, ChatMethod, MethodEffect};
 use super::connections::without_panic;
 use super::faults::{CallFault, ConnectionFault, Faults, NumberedCall};
 use super::messages::ChatCall;
-use super::state::{ServerState, Shared};
+use super::state::{OpenPresses, ServerState, Shared};
 use super::updates::Polled;
 use super::wire::{ApiError, ApiResult, Params, WORD, cut, noted, shorten, wire};
 use crate::limits::Held;
@@ -170,15 +170,17 @@ fn begin(
     }
     known.under_way += 1;
     known.last_call = Some((asked_at, name.to_owned()));
-    let mut fault = None;
-    if method.is_numbered {
+    let of_method = known.calls_of.entry(name).or_default();
+    *of_method += 1;
+    let mut call = NumberedCall { of_chat: None, method: name, of_method: *of_method };
+    let mut due = None;
+    if method.numbers == CallNumbers::InChat {
         known.calls += 1;
-        let of_method = known.calls_of.entry(name).or_default();
-        *of_method += 1;
-        let call = NumberedCall { of_chat: known.calls, method: name, of_method: *of_method };
-        let faults: &Faults = known.faults.as_ref().unwrap_or(&faults);
-        fault = known.due.take().or_else(|| faults.of(chat, call));
+        call.of_chat = Some(known.calls);
+        due = known.due.take();
     }
+    let faults: &Faults = known.faults.as_ref().unwrap_or(&faults);
+    let fault = due.or_else(|| faults.of(chat, call));
     Ok(BegunCall { name, method, chat, asked_at, fault })
 }
 
@@ -226,17 +228,21 @@ async fn finish(shared: Arc<Shared>, call: BegunCall, params: Params, latency: D
 fn act(state: &mut ServerState, call: &BegunCall, params: &Params) -> (ApiResult, usize) {
     let now = state.now();
     let (pace, limits) = (state.settings.pace, state.settings.limits);
-    let ServerState { chats, files, bot, token, last_message, .. } = state;
+    let press_time = u64::try_from(state.settings.press_time.as_millis()).unwrap_or(u64::MAX);
+    let ServerState { chats, files, bot, token, last_message, callbacks, .. } = state;
     let Some(chat) = chats.get_mut(&call.chat) else {
         return (Err(ApiError::bad("chat not found")), usize::MAX);
     };
     let is_group = chat.is_group();
     // A call before the end of an earlier wait is refused again.
-    let asked_wait = chat.pace.asked_wait(now).filter(|_| call.method.is_numbered);
+    let is_in_chat = call.method.numbers == CallNumbers::InChat;
+    let asked_wait = chat.pace.asked_wait(now).filter(|_| is_in_chat);
     let mut paced = || chat.pace.wait(now, is_group, pace).filter(|_| call.method.is_paced);
     let wait = asked_wait.or_else(&mut paced);
     let data = Map::new();
-    let mut chat_call = ChatCall { chat, bot, files, last_message, limits, params, now, data };
+    let presses = OpenPresses { queries: callbacks, time_ms: press_time };
+    let mut chat_call =
+        ChatCall { chat, bot, files, last_message, presses, limits, params, now, data };
     let answer;
     let mut is_done = false;
     let result = match (call.fault, wait) {
@@ -248,7 +254,7 @@ fn act(state: &mut ServerState, call: &BegunCall, params: &Params) -> (ApiResult
         (Some(fault), None) if fault.is_refusal() => {
             answer = Some(fault.answer());
             describe(&mut chat_call);
-            Err(refusal(&mut chat_call, fault))
+            Err(refusal(&mut chat_call, fault, is_in_chat))
         }
         (fault, None) => {
             let result = (call.method.run)(&mut chat_call);
@@ -320,11 +326,14 @@ fn is_called_not_modified(call: &BegunCall) -> bool {
     call.name.starts_with("edit") && call.fault.is_some_and(kind)
 }
 
-/// Returns the error of a fault that prevents the call.
-fn refusal(call: &mut ChatCall<'_>, fault: CallFault) -> ApiError {
+/// Returns the error of a fault that prevents the call. Of the calls that are numbered in their chat, the wait of a 429
+/// holds for the others too.
+fn refusal(call: &mut ChatCall<'_>, fault: CallFault, is_in_chat: bool) -> ApiError {
     match fault {
         CallFault::Known(fault) if fault.kind == FaultKind::RateLimit => {
-            call.chat.pace.ask_wait(call.now, fault.amount);
+            if is_in_chat {
+                call.chat.pace.ask_wait(call.now, fault.amount);
+            }
             ApiError::too_many(fault.amount)
         }
         _ => ApiError::new(500, "Internal Server Error"),

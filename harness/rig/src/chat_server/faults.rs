@@ -2,10 +2,11 @@
 //!
 //! The words are those of a scenario's faults, such as `2:rate-limit:30s`; `reset`, `bad-gateway` and `restart` are
 //! further ways, which only a real connection has. The calls of each chat are numbered from 1, so that a list or a seed
-//! means the same for a chat whatever other chats do. Typing signals and calls that only read have no number. With a
-//! method in front, as in `sendMessage:2:lost-reply`, the number counts the calls of this method alone, because the
-//! place of the final message among all calls depends on the time. `result:1:rate-limit:3s` is of no number: it is the
-//! next call after `claude` has begun to print its first result, in a run of a gateway under test.
+//! means the same for a chat whatever other chats do. Typing signals, drafts, answers to presses and calls that only
+//! read have no number there. With a method in front, as in `sendMessage:2:lost-reply` or
+//! `answerCallbackQuery:1:server-error`, the number counts the calls of this method alone, because the place of the
+//! final message among all calls depends on the time. `result:1:rate-limit:3s` is of no number: it is the next call
+//! after `claude` has begun to print its first result, in a run of a gateway under test.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -46,8 +47,8 @@ pub enum CallFault {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{word}` is no fault of a call: {reason}; a chat server also knows N:reset, N:bad-gateway \
-     and N:restart, a method before it counts its calls alone, as in sendMessage:2:lost-reply, and \
-     result:1:rate-limit:3s is the next call after the first result of a run"
+     and N:restart, a method before it counts its calls alone, as in sendMessage:2:lost-reply or \
+     answerCallbackQuery:1:server-error, and result:1:rate-limit:3s is the next call after the first result of a run"
 )]
 pub struct CallFaultError {
     word: String,
@@ -108,14 +109,23 @@ impl FromStr for CallFault {
 }
 
 /// The methods whose calls a list of faults may count.
-pub(super) const COUNTED: [&str; 7] = [
+pub(super) const COUNTED: [&str; 16] = [
     "sendMessage",
     "sendPhoto",
     "sendDocument",
     "editMessageText",
+    "editMessageCaption",
     "editMessageReplyMarkup",
     "deleteMessage",
+    "deleteMessages",
     "setMessageReaction",
+    "pinChatMessage",
+    "createForumTopic",
+    "editForumTopic",
+    "deleteForumTopic",
+    "answerCallbackQuery",
+    "sendChatAction",
+    "sendMessageDraft",
 ];
 
 /// The word before a fault of the next call after a result of `claude`.
@@ -212,11 +222,11 @@ impl Faults {
             Self::Listed(faults) => {
                 let is_it = |listed: &&ListedFault| match listed.method {
                     Some(method) => method == call.method && listed.fault.call() == call.of_method,
-                    None => listed.fault.call() == call.of_chat,
+                    None => Some(listed.fault.call()) == call.of_chat,
                 };
                 faults.iter().find(is_it).map(|listed| listed.fault)
             }
-            Self::Seeded { seed, percent } => drawn(*seed, *percent, chat, call.of_chat),
+            Self::Seeded { seed, percent } => drawn(*seed, *percent, chat, call.of_chat?),
         }
     }
 
@@ -266,8 +276,8 @@ impl fmt::Display for Faults {
 /// A call with its two numbers, each from 1.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NumberedCall {
-    /// The number among all numbered calls of the chat.
-    pub(super) of_chat: u64,
+    /// The number among all numbered calls of the chat, if it has one.
+    pub(super) of_chat: Option<u64>,
     /// The name of the method.
     pub(super) method: &'static str,
     /// The number among the calls of the method in the chat.
@@ -417,7 +427,7 @@ mod tests {
 
     /// Makes the call `of_chat` of a chat, which is its call `of_method` of `sendMessage`.
     fn call(of_chat: u64, of_method: u64) -> NumberedCall {
-        NumberedCall { of_chat, method: "sendMessage", of_method }
+        NumberedCall { of_chat: Some(of_chat), method: "sendMessage", of_method }
     }
 
     #[test]
@@ -435,10 +445,24 @@ mod tests {
         assert!(at_result.after_result(1).is_some() && at_result.after_result(2).is_none());
         assert!(at_result.of(1, call(1, 1)).is_none());
         for text in
-            ["getMe:1:reset", "sendMessages:1:reset", "sendChatAction:1:reset", "sendMessage:reset"]
+            ["getMe:1:reset", "sendMessages:1:reset", "getChat:1:reset", "sendMessage:reset"]
         {
             assert!(text.parse::<ListedFault>().is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_call_without_a_number_in_its_chat_fails_by_its_method_alone() {
+        let press = NumberedCall { of_chat: None, method: "answerCallbackQuery", of_method: 1 };
+        let check = |faults: Faults, expect: Option<&str>| {
+            let found = faults.of(1, press).map(CallFault::answer);
+            assert_eq!(found.as_deref(), expect, "{faults}");
+        };
+        let listed = |text: &str| Faults::Listed(vec![text.parse().unwrap()]);
+        check(listed("answerCallbackQuery:1:server-error"), Some("server-error"));
+        check(listed("answerCallbackQuery:2:server-error"), None);
+        check(listed("1:server-error"), None);
+        check(Faults::Seeded { seed: 7, percent: 100 }, None);
     }
 
     #[test]

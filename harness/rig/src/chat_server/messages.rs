@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::markup::{self, FormattedText};
 use super::person::PersonError;
-use super::state::{Bot, BotChat, Files, Message, ServerState, unix_s};
+use super::state::{Bot, BotChat, Files, Message, OpenPresses, ServerState, unix_s};
 use super::wire::{ApiError, ApiResult, Params, integer};
 use crate::limits::{ChatServerLimits, Held};
 
@@ -53,6 +53,7 @@ pub(super) struct ChatCall<'a> {
     pub(super) files: &'a mut Files,
     /// The id of the newest message of all chats.
     pub(super) last_message: &'a mut i64,
+    pub(super) presses: OpenPresses<'a>,
     pub(super) limits: ChatServerLimits,
     pub(super) params: &'a Params,
     /// The server's clock in milliseconds.
@@ -529,14 +530,16 @@ fn send_file(call: &mut ChatCall<'_>, field: &'static str) -> ApiResult {
     call.add(text, Some((field, file)))
 }
 
-/// Answers a press. It exists, because its chat was found by it.
+/// Answers a press. A call that a fault refuses leaves it open, so that the bot may try again.
 pub(super) fn answer_callback_query(call: &mut ChatCall<'_>) -> ApiResult {
     if let Some(text) = call.params.text("text") {
+        call.set("text", text.as_str());
         if markup::length(&text) > 200 {
             return Err(ApiError::bad("MESSAGE_TOO_LONG"));
         }
-        call.set("text", text);
     }
+    let id = call.params.text("callback_query_id").unwrap_or_default();
+    call.presses.answer(&id, call.now)?;
     Ok(true.into())
 }
 

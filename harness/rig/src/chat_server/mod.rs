@@ -297,7 +297,7 @@ impl ChatServer {
         })
     }
 
-    /// Lets the next numbered call of a chat fail.
+    /// Lets the next call of a chat fail that is numbered there.
     pub(crate) fn fail_next(&self, chat: i64, fault: CallFault) {
         self.shared.change(|state| {
             if let Some(chat) = state.chats.get_mut(&chat) {

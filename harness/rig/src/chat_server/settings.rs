@@ -53,6 +53,9 @@ pub struct ChatServerSettings {
     pub chats: Vec<i64>,
     /// True if private chats have topics.
     pub private_topics: bool,
+    /// The time in which the bot may answer a press. The Bot API names none; an app asks for the answer for 60 s
+    /// (<https://github.com/zhukov/webogram/issues/1129>), and a later one reaches nobody.
+    pub press_time: Duration,
     /// The acts of a person, played once the bot is ready.
     pub script: Option<PersonScript>,
     /// True to serve the page and the paths under `/person/`, with which a person reads and writes by HTTP. They need
@@ -73,6 +76,7 @@ impl Default for ChatServerSettings {
             faults: Faults::None,
             chats: Vec::new(),
             private_topics: false,
+            press_time: Duration::from_secs(60),
             script: None,
             serves_person: true,
             limits: ChatServerLimits::DEFAULT,

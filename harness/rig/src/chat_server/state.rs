@@ -43,7 +43,28 @@ pub struct LastCall {
 #[derive(Debug)]
 pub(super) struct CallbackQuery {
     pub(super) chat: i64,
-    pub(super) is_answered: bool,
+    /// The server's clock at the press.
+    at: u64,
+    is_answered: bool,
+}
+
+/// The presses by their ids, with the milliseconds in which the bot may answer one.
+#[derive(Debug)]
+pub(super) struct OpenPresses<'s> {
+    pub(super) queries: &'s mut BTreeMap<String, CallbackQuery>,
+    pub(super) time_ms: u64,
+}
+
+impl OpenPresses<'_> {
+    /// Marks a press as answered, or returns Telegram's error if it can't be answered any more.
+    pub(super) fn answer(&mut self, id: &str, now: u64) -> Result<(), ApiError> {
+        let is_open = |query: &&mut CallbackQuery| {
+            !query.is_answered && now.saturating_sub(query.at) <= self.time_ms
+        };
+        let query = self.queries.get_mut(id).filter(is_open);
+        query.ok_or_else(ApiError::query_too_old)?.is_answered = true;
+        Ok(())
+    }
 }
 
 /// A file that the bot sent.
@@ -165,7 +186,8 @@ impl ServerState {
     pub(super) fn add_callback(&mut self, chat: i64) -> String {
         let id = (self.callbacks.len() + 1).to_string();
         self.held.keep(size_of::<(String, CallbackQuery)>() + id.len());
-        self.callbacks.insert(id.clone(), CallbackQuery { chat, is_answered: false });
+        let query = CallbackQuery { chat, at: self.now(), is_answered: false };
+        self.callbacks.insert(id.clone(), query);
         id
     }
 

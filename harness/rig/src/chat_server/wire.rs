@@ -266,6 +266,11 @@ impl ApiError {
         )
     }
 
+    /// Creates the error for an answer to a press that is unknown, answered, or too long ago.
+    pub(super) fn query_too_old() -> Self {
+        Self::bad("query is too old and response timeout expired or query ID is invalid")
+    }
+
     /// Returns whether this is the error for an edit that changes nothing.
     pub(super) fn is_not_modified(&self) -> bool {
         self.description.contains("message is not modified")

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clitape_recording::chat::ChatView;
-use clitape_rig::chat_server::{ChatServer, ChatServerSettings, Faults, PaceLimits};
+use clitape_rig::chat_server::{ChatServer, ChatServerSettings, Faults, PaceLimits, PressTarget};
 use serde_json::json;
 
 use crate::client::{call, request, result, started, try_call};
@@ -56,6 +56,69 @@ fn each_fault_has_its_answer_and_its_effect() {
             assert_eq!(call(&server, "editMessageText", &edit).status, 429);
             result(&server, "sendChatAction", &json!({ "chat_id": 7, "action": "typing" }));
         }
+    }
+}
+
+/// Lets the bot answer the person's press until it is accepted, and returns the statuses of the answers.
+fn answers_to_a_press(server: &ChatServer) -> Vec<Option<u16>> {
+    let keyboard = json!({ "inline_keyboard": [[{ "text": "Go", "callback_data": "g" }]] });
+    result(server, "sendMessage", &json!({ "chat_id": 7, "text": "?", "reply_markup": keyboard }));
+    server.press(7, PressTarget::Last, "Go").unwrap();
+    let updates = result(server, "getUpdates", &json!({ "offset": -1 }));
+    let id = &updates[0]["callback_query"]["id"];
+    let answer = json!({ "callback_query_id": id, "text": "ok" });
+    let status =
+        || try_call(server, "answerCallbackQuery", &answer).ok().map(|answer| answer.status);
+    [(); 3].iter().map(|()| status()).collect()
+}
+
+#[test]
+fn an_answer_to_a_press_fails_by_its_number_and_may_be_tried_again() {
+    for (fault, expect) in [
+        ("answerCallbackQuery:1:server-error", [Some(500), Some(200), Some(400)]),
+        ("answerCallbackQuery:1:rate-limit:5s", [Some(429), Some(200), Some(400)]),
+        ("answerCallbackQuery:2:reset", [Some(200), None, Some(400)]),
+        ("answerCallbackQuery:1:lost-reply", [None, Some(400), Some(400)]),
+        // Only calls that change messages have a number among all calls.
+        ("3:server-error", [Some(200), Some(400), Some(400)]),
+    ] {
+        let server = faulty(fault);
+        assert_eq!(answers_to_a_press(&server), expect, "{fault}");
+        let refused = server.entries(7).into_iter().filter(|entry| entry.is_refused());
+        let words: Vec<String> = refused.map(|entry| entry.text("refused").to_owned()).collect();
+        assert!(words.iter().all(|words| !words.is_empty()), "{fault}: {words:?}");
+        // A 429 on another method does not hold messages back.
+        result(&server, "editMessageText", &json!({ "chat_id": 7, "message_id": 2, "text": "x" }));
+    }
+}
+
+#[test]
+fn a_press_is_too_old_after_its_time() {
+    let server = started(|settings| settings.press_time = Duration::ZERO);
+    // The server's latency is longer than the time of a press.
+    assert_eq!(answers_to_a_press(&server), [Some(400); 3]);
+    let last = server.entries(7).pop().unwrap();
+    let words = "Bad Request: query is too old and response timeout expired or query ID is invalid";
+    assert_eq!((last.kind.as_ref(), last.text("refused")), ("answerCallbackQuery", words));
+    assert_eq!(last.data["shown"], json!(false));
+}
+
+#[test]
+fn signals_fail_by_their_numbers() {
+    for (fault, method, params) in [
+        ("sendChatAction:1:server-error", "sendChatAction", json!({ "action": "typing" })),
+        (
+            "sendMessageDraft:1:server-error",
+            "sendMessageDraft",
+            json!({ "draft_id": 1, "text": "a" }),
+        ),
+        ("pinChatMessage:1:server-error", "pinChatMessage", json!({ "message_id": 1 })),
+    ] {
+        let server = faulty(fault);
+        let mut body = params;
+        body["chat_id"] = 7.into();
+        let statuses = [(); 2].map(|()| call(&server, method, &body).status);
+        assert_eq!(statuses, [500, 200], "{fault}");
     }
 }
 
