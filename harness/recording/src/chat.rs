@@ -16,7 +16,10 @@
 //! - **Deletes.** `deleteMessage` and `deleteMessages` remove the messages of `message_id` and `message_ids`. Edits do
 //!   not bring a message back: Telegram refuses them, and an edit that is entered behind the delete was made before it.
 //!   A new message with the number of a deleted one is another message, because entries may be of several chats.
-//! - **Drafts.** `sendMessageDraft` and `sendChatAction` change nothing, because their display disappears by itself.
+//! - **Drafts.** A text of `sendMessageDraft` or `sendRichMessageDraft` is a [draft](SeenDraft) below the messages of its
+//!   topic, and no message: it goes by itself after 30 s, when a message comes to the topic, or when the person stops it,
+//!   which is the entry `(stop)`. `sendChatAction` changes nothing.
+//! - **Albums.** `sendMediaGroup` sends a message for each part of `album`.
 //! - **Captions and files.** A caption is a text like any other. A message keeps its file when its caption or its
 //!   buttons are edited.
 //! - **Buttons.** `editMessageReplyMarkup` gives a message other buttons, or none; its text stays.
@@ -43,6 +46,17 @@ pub struct ChatView {
     messages: BTreeMap<u64, SeenMessage>,
     /// The numbers of the deleted messages.
     deleted: BTreeSet<u64>,
+    /// The draft of each topic, or of the chat without topics.
+    drafts: BTreeMap<Option<u64>, SeenDraft>,
+}
+
+/// A text that the bot is still writing, as a person sees it below the messages.
+#[derive(Debug, Clone)]
+pub struct SeenDraft {
+    /// The bot's number for it; a further text with this number goes on with it.
+    pub id: i64,
+    /// The present text.
+    pub text: SeenMessage,
 }
 
 /// One message of a chat at one moment.
@@ -62,6 +76,8 @@ pub struct SeenMessage {
     pub is_final: bool,
     /// True if the reply to the call that sent it was lost, so that the caller can't change or delete it.
     pub is_out_of_reach: bool,
+    /// True if it is the text of a draft.
+    pub is_draft: bool,
     /// The index of the entry that set its text, among the applied entries.
     pub entry: usize,
     /// The time from which it is visible, in ms.
@@ -91,6 +107,12 @@ enum Effect {
     Deleted(Vec<u64>),
     /// The messages with these numbers have the final text.
     Final(Vec<u64>),
+    /// An album came, with these messages.
+    Album(Vec<(u64, SeenMessage)>),
+    /// The draft of a topic is new, or has changed to this.
+    Drafted(Option<u64>, SeenDraft),
+    /// The person stopped the draft of a topic, and it is gone.
+    Stopped(Option<u64>),
 }
 
 /// The change of a chat by an entry.
@@ -118,8 +140,22 @@ impl ChatView {
 
     /// Applies the entry with the index `number`.
     pub fn apply(&mut self, number: usize, entry: &Entry) -> ChatChange {
+        self.end_drafts(entry);
         let effect = self.effect(number, entry);
         self.take(effect)
+    }
+
+    /// Removes the drafts that are gone by the time of an entry, and the one that its message replaces; returns their
+    /// topics.
+    fn end_drafts(&mut self, entry: &Entry) -> Vec<Option<u64>> {
+        if self.drafts.is_empty() || entry.lane != Lane::Telegram {
+            return Vec::new();
+        }
+        let replaced = (entry.makes_message() && entry.is_shown()).then(|| entry.topic());
+        let is_gone = |topic: &Option<u64>, draft: &mut SeenDraft| {
+            replaced == Some(*topic) || draft.text.at + DRAFT_MS <= entry.seen_at()
+        };
+        self.drafts.extract_if(.., is_gone).map(|(topic, _)| topic).collect()
     }
 
     /// Returns the effect of the entry with the index `number` on the present chat.
@@ -131,6 +167,14 @@ impl ChatView {
         match entry.kind.as_ref() {
             "final" => Effect::Final(known()),
             "deleteMessage" | "deleteMessages" => Effect::Deleted(known()),
+            "sendMediaGroup" => Effect::Album(album(number, entry)),
+            "sendMessageDraft" | "sendRichMessageDraft" => {
+                let id = entry.field("draft_id").and_then(Value::as_i64).unwrap_or(0);
+                let text = entry.html().filter(|text| !text.is_empty()).unwrap_or(THINKING);
+                let text = SeenMessage { is_draft: true, ..SeenMessage::of(number, entry, text) };
+                Effect::Drafted(entry.topic(), SeenDraft { id, text })
+            }
+            "(stop)" if entry.field("kept").is_none() => Effect::Stopped(entry.topic()),
             _ => self.text_effect(number, entry).unwrap_or(Effect::Nothing),
         }
     }
@@ -147,24 +191,17 @@ impl ChatView {
         }
         let before = self.messages.get(&id);
         let text = match entry.html() {
-            Some(html) => html.into(),
-            None => before.filter(|_| edits_buttons)?.text.clone(),
+            Some(html) => html,
+            None => &before.filter(|_| edits_buttons)?.text,
         };
         let file = entry.field("file").and_then(Value::as_str).map(str::to_owned);
         let kept = || before.filter(|_| !entry.makes_message())?.file.clone();
         let done_at = entry.field("done_at").and_then(Value::as_u64);
         let message = SeenMessage {
-            text,
             file: file.or_else(kept),
-            buttons: entry.buttons(),
-            is_question: entry.field("question").is_some(),
             edits: before.map_or(0, |before| before.edits + 1),
-            is_final: entry.is_final(),
-            is_out_of_reach: entry.makes_message() && entry.is_lost(),
-            entry: number,
-            at: entry.seen_at(),
             done_at,
-            reading: OnceLock::new(),
+            ..SeenMessage::of(number, entry, text)
         };
         let is_overtaken =
             before.is_some_and(|before| done_at.is_some() && done_at < before.done_at);
@@ -183,6 +220,23 @@ impl ChatView {
                 self.messages.insert(id, message);
                 if is_same { ChatChange::SameText } else { ChatChange::Text }
             }
+            Effect::Album(messages) => {
+                for (id, message) in messages {
+                    self.deleted.remove(&id);
+                    self.messages.insert(id, message);
+                }
+                ChatChange::Text
+            }
+            Effect::Drafted(topic, draft) => {
+                let text = draft.text.text.clone();
+                let before = self.drafts.insert(topic, draft);
+                let is_same = before.is_some_and(|before| before.text.text == text);
+                if is_same { ChatChange::SameText } else { ChatChange::Text }
+            }
+            Effect::Stopped(topic) => match self.drafts.remove(&topic) {
+                Some(_) => ChatChange::Text,
+                None => ChatChange::Nothing,
+            },
             Effect::Deleted(ids) => {
                 for id in &ids {
                     self.messages.remove(id);
@@ -213,6 +267,11 @@ impl ChatView {
         self.messages.iter().map(|(id, message)| (*id, message))
     }
 
+    /// Returns the drafts that are visible after the last entry, each with its topic.
+    pub fn drafts(&self) -> impl Iterator<Item = (Option<u64>, &SeenDraft)> {
+        self.drafts.iter().map(|(topic, draft)| (*topic, draft))
+    }
+
     /// Returns the messages that a person reads at the end, the oldest first: all but orphaned drafts.
     pub fn final_messages(&self) -> impl Iterator<Item = &SeenMessage> {
         self.messages().filter(|message| !message.is_orphaned())
@@ -224,7 +283,38 @@ impl ChatView {
     }
 }
 
+/// Returns the messages of an album.
+fn album(number: usize, entry: &Entry) -> Vec<(u64, SeenMessage)> {
+    let parts = entry.field("album").and_then(Value::as_array).into_iter().flatten();
+    let message = |part: &Value| {
+        let id = part["message_id"].as_u64()?;
+        let text = [CALL_HTML, "text"].iter().find_map(|key| part[*key].as_str());
+        let file = part["file"].as_str().map(str::to_owned);
+        let text = text.unwrap_or_default();
+        Some((id, SeenMessage { file, ..SeenMessage::of(number, entry, text) }))
+    };
+    parts.filter_map(message).collect()
+}
+
 impl SeenMessage {
+    /// Creates the message of the entry with the index `number`.
+    fn of(number: usize, entry: &Entry, text: &str) -> Self {
+        Self {
+            text: text.into(),
+            file: None,
+            buttons: entry.buttons(),
+            is_question: entry.field("question").is_some(),
+            edits: 0,
+            is_final: entry.is_final(),
+            is_out_of_reach: entry.makes_message() && entry.is_lost(),
+            is_draft: false,
+            entry: number,
+            at: entry.seen_at(),
+            done_at: None,
+            reading: OnceLock::new(),
+        }
+    }
+
     /// Returns whether it is a draft that no caller can reach: it stays for good and has no part of the final text.
     pub fn is_orphaned(&self) -> bool {
         self.is_out_of_reach && !self.is_final
@@ -248,7 +338,8 @@ impl SeenMessage {
         })
     }
 
-    /// Returns the text as runs with marks; the file and the buttons are below it, a line for each row.
+    /// Returns the text as runs with marks; the file and the buttons are below it, a line for each row, and a draft says
+    /// that it is one.
     pub fn spans(&self, profile: ChatProfile) -> Vec<Span> {
         let mut all = match profile {
             ChatProfile::Telegram => spans(&self.text),
@@ -264,6 +355,9 @@ impl SeenMessage {
                 all.push(literal(&button(label), BUTTON));
             }
         }
+        if self.is_draft {
+            all.push(literal("\n✎ draft", "i"));
+        }
         all
     }
 }
@@ -274,6 +368,21 @@ pub struct ChatHistory {
     now: ChatView,
     /// The messages by their numbers and by the first entry of each, because a number may be used again.
     messages: BTreeMap<(u64, usize), MessageHistory>,
+    /// The drafts in the order in which they came.
+    drafts: Vec<DraftHistory>,
+}
+
+/// A draft with each text that it had.
+#[derive(Debug, Clone)]
+pub struct DraftHistory {
+    /// The bot's number for it.
+    pub id: i64,
+    /// Its topic, if it is in one.
+    pub topic: Option<u64>,
+    /// The texts, the oldest first; at least one.
+    pub versions: Vec<SeenMessage>,
+    /// The time at which it was gone, in ms; `None` if it is visible after the last entry.
+    pub gone: Option<u64>,
 }
 
 /// A message with each text that it had.
@@ -308,11 +417,21 @@ impl ChatHistory {
 
     /// Applies the entry with the index `number`.
     pub fn apply(&mut self, number: usize, entry: &Entry) -> ChatChange {
+        for topic in self.now.end_drafts(entry) {
+            self.end_draft(topic, entry.seen_at());
+        }
         let effect = self.now.effect(number, entry);
         match &effect {
             // A final text looks the same as before.
             Effect::Nothing | Effect::Final(_) => {}
             Effect::Seen(id, seen) => self.add(*id, seen.clone()),
+            Effect::Album(messages) => {
+                for (id, seen) in messages {
+                    self.add(*id, seen.clone());
+                }
+            }
+            Effect::Drafted(topic, draft) => self.add_draft(*topic, draft),
+            Effect::Stopped(topic) => self.end_draft(*topic, entry.seen_at()),
             Effect::Overtaken(id, seen) => {
                 if let Some(message) = self.newest(*id) {
                     let last = message.versions.len() - 1;
@@ -340,6 +459,30 @@ impl ChatHistory {
                 let message = MessageHistory { id, versions: vec![seen], deleted: None };
                 self.messages.insert(place, message);
             }
+        }
+    }
+
+    /// Adds a text to the draft of a topic, or begins a new one.
+    fn add_draft(&mut self, topic: Option<u64>, draft: &SeenDraft) {
+        let is_it = |known: &&mut DraftHistory| known.topic == topic && known.gone.is_none();
+        match self.drafts.iter_mut().rfind(is_it) {
+            Some(known) if known.id == draft.id => known.versions.push(draft.text.clone()),
+            other => {
+                if let Some(replaced) = other {
+                    replaced.gone = Some(draft.text.at);
+                }
+                let versions = vec![draft.text.clone()];
+                self.drafts.push(DraftHistory { id: draft.id, topic, versions, gone: None });
+            }
+        }
+    }
+
+    /// Ends the draft of a topic; one that went by itself went 30 s after its last text.
+    fn end_draft(&mut self, topic: Option<u64>, at: u64) {
+        let is_it = |known: &&mut DraftHistory| known.topic == topic && known.gone.is_none();
+        if let Some(draft) = self.drafts.iter_mut().rfind(is_it) {
+            let last = draft.versions.last().map_or(at, |last| last.at + DRAFT_MS);
+            draft.gone = Some(at.min(last));
         }
     }
 
@@ -377,6 +520,16 @@ impl ChatHistory {
     pub fn versions(&self) -> impl Iterator<Item = &SeenMessage> {
         self.messages().flat_map(|message| &message.versions)
     }
+
+    /// Returns all drafts, those that are gone too, in the order in which they came.
+    pub fn drafts(&self) -> impl Iterator<Item = &DraftHistory> {
+        self.drafts.iter()
+    }
+
+    /// Returns every text that a person could ever read: the states of all messages, then those of all drafts.
+    pub fn ever_seen(&self) -> impl Iterator<Item = &SeenMessage> {
+        self.versions().chain(self.drafts().flat_map(|draft| &draft.versions))
+    }
 }
 
 impl MessageHistory {
@@ -408,6 +561,16 @@ impl MessageHistory {
 /// without markup, or with unusual entities. Every drawing of a chat uses it.
 pub const CALL_HTML: &str = "html";
 
+/// The milliseconds for which a draft is visible after its last text, as the Bot API says of `sendMessageDraft`
+/// (<https://core.telegram.org/bots/api#sendmessagedraft>).
+pub const DRAFT_MS: u64 = 30_000;
+
+/// The words that an app shows for a draft without text.
+pub const THINKING: &str = "Thinking…";
+
+/// The calls that show something for a while and send no message.
+const PASSING: [&str; 3] = ["sendChatAction", "sendMessageDraft", "sendRichMessageDraft"];
+
 /// The call that changes only the buttons of a message.
 const EDIT_BUTTONS: &str = "editMessageReplyMarkup";
 
@@ -422,8 +585,7 @@ impl Entry {
 
     /// Returns whether the call sends a new message.
     pub fn makes_message(&self) -> bool {
-        let is_passing = matches!(self.kind.as_ref(), "sendChatAction" | "sendMessageDraft");
-        self.kind.starts_with("send") && !is_passing
+        self.kind.starts_with("send") && !PASSING.contains(&self.kind.as_ref())
     }
 
     /// Returns the text or the caption of a call as it was sent.
@@ -439,6 +601,11 @@ impl Entry {
     /// Returns the text of a call as a person reads it in Telegram.
     pub fn plain_text(&self) -> String {
         read(self.html().unwrap_or_default())
+    }
+
+    /// Returns the topic in which a call or an act of the person is.
+    fn topic(&self) -> Option<u64> {
+        self.field("topic").and_then(Value::as_u64)
     }
 
     /// Returns the number of the message that a call changes.

@@ -263,7 +263,7 @@ impl<'e> IntoIterator for &'e Entries {
 
 /// The most useful fields of each kind, in the order in which they are shown. Strings of a key with `"` are quoted; `?`
 /// shows the key's name if the value is true.
-const FIELDS: [(&str, &[&str]); 47] = [
+const FIELDS: [(&str, &[&str]); 52] = [
     ("chunk", &["bytes"]),
     ("written", &["bytes"]),
     ("session", &["session_id", "model", "cli_version"]),
@@ -285,6 +285,11 @@ const FIELDS: [(&str, &[&str]); 47] = [
     ("sendMessage", &["message_id", "final?", "answer", "text\"", "buttons"]),
     ("editMessageText", &["message_id", "final?", "answer", "text\"", "buttons"]),
     ("sendDocument", &["message_id", "answer", "text\"", "file"]),
+    ("sendMediaGroup", &["answer", "text\"", "album"]),
+    ("sendRichMessage", &["message_id", "answer", "text\"", "buttons"]),
+    ("sendMessageDraft", &["draft_id", "answer", "text\""]),
+    ("sendRichMessageDraft", &["draft_id", "answer", "text\""]),
+    ("(stop)", &["draft_id", "topic", "kept?"]),
     ("sendChatAction", &["action"]),
     ("final", &["delivery", "message_ids", "reason", "first_failure"]),
     ("agent_message_chunk", &["content"]),

@@ -118,7 +118,85 @@ fn a_message_that_was_deleted_does_not_come_back() {
 
 #[test]
 fn a_draft_is_no_message() {
-    check(&["sendMessageDraft 1 a", "sendChatAction 1 a"], &[]);
+    check(&["sendMessageDraft 1 a", "sendRichMessageDraft 1 a", "sendChatAction 1 a"], &[]);
+}
+
+/// Applies the calls, and compares the drafts: `7: a@10 b@20 gone@30` had two texts, and was gone at 30 ms; one that is
+/// visible is compared with the view.
+fn check_drafts(calls: &[&str], expect: &[&str]) {
+    let entries: Vec<Entry> =
+        calls.iter().enumerate().map(|(number, call)| entry(number, call)).collect();
+    let history = ChatHistory::of(&entries);
+    let shown = history.drafts().map(|draft| {
+        let topic = draft.topic.map(|topic| format!(" in {topic}")).unwrap_or_default();
+        let mut words = vec![format!("{}{topic}:", draft.id)];
+        let text = |text: &SeenMessage| format!("{}@{}", text.plain_text(), text.at);
+        words.extend(draft.versions.iter().map(text));
+        words.extend(draft.gone.map(|gone| format!("gone@{gone}")));
+        words.join(" ")
+    });
+    assert_eq!(shown.collect::<Vec<_>>(), expect, "{calls:?}");
+    let visible = ChatView::after(&entries);
+    let visible = visible.drafts().map(|(topic, draft)| (topic, draft.id));
+    let not_gone = history.drafts().filter(|draft| draft.gone.is_none());
+    let not_gone = not_gone.map(|draft| (draft.topic, draft.id));
+    assert_eq!(visible.collect::<BTreeSet<_>>(), not_gone.collect::<BTreeSet<_>>(), "{calls:?}");
+}
+
+#[test]
+fn a_draft_is_seen_until_a_message_comes() {
+    let draft = |text: &str, fields: &str| format!(r#"sendMessageDraft 0 {text} {fields}"#);
+    let one = draft("a", r#""draft_id":7"#);
+    let more = draft("ab", r#""draft_id":7"#);
+    check_drafts(&[&one, &more], &["7: a@10 ab@20"]);
+    check_drafts(&[&one, &more, "send 1 abc"], &["7: a@10 ab@20 gone@30"]);
+    check_drafts(&[&one, "edit 1 b", "sendChatAction 0 -"], &["7: a@10"]);
+    check_drafts(&[&one, r#"send 1 b "refused":"no""#], &["7: a@10"]);
+    check_drafts(&[&one, &draft("b", r#""draft_id":8"#)], &["7: a@10 gone@20", "8: b@20"]);
+    check_drafts(&[&draft("-", r#""draft_id":7"#)], &["7: Thinking…@10"]);
+    check_drafts(&[&draft("a", r#""draft_id":7,"shown":false"#)], &[]);
+    check_drafts(
+        &[r#"sendRichMessageDraft 0 # "draft_id":7,"html":"<b>a</b>""#, "sendRichMessage 1 a"],
+        &["7: a@10 gone@20"],
+    );
+}
+
+#[test]
+fn a_draft_belongs_to_its_topic() {
+    let draft = |fields: &str| format!(r#"sendMessageDraft 0 a {fields}"#);
+    let (one, two) = (draft(r#""draft_id":7,"topic":2"#), draft(r#""draft_id":7,"topic":3"#));
+    check_drafts(
+        &[&one, &two, "send 1 b", r#"send 2 c "topic":2"#],
+        &["7 in 2: a@10 gone@40", "7 in 3: a@20"],
+    );
+}
+
+#[test]
+fn a_draft_goes_by_itself_or_when_the_person_stops_it() {
+    let one = r#"sendMessageDraft 0 a "draft_id":7"#;
+    let late = r#"sendChatAction 0 - "took_ms":30000"#;
+    check_drafts(&[one, late], &["7: a@10 gone@30010"]);
+    check_drafts(&[one, r#"(stop) 0 - "draft_id":7"#], &["7: a@10 gone@20"]);
+    check_drafts(&[one, r#"(stop) 0 - "draft_id":7,"kept":true"#], &["7: a@10"]);
+}
+
+#[test]
+fn an_album_is_a_message_for_each_part() {
+    let album = r#"sendMediaGroup 0 - "album":[{"message_id":1,"file":"f","text":"a"},{"message_id":2,"file":"g","text":"*b*","html":"<b>b</b>"}]"#;
+    check(&[album], &["1: a+f@10", "2: b+g@10"]);
+    check(&[album, "caption 2 c", "delete 1"], &["1: a+f@10 deleted@30", "2: b+g@10 c+g@20"]);
+    let lost = album.replacen("\"album\"", "\"answer\":\"lost-reply\",\"album\"", 1);
+    check(&[&lost], &["1: a+f@10 orphan", "2: b+g@10 orphan"]);
+}
+
+#[test]
+fn every_text_that_was_ever_seen_is_known() {
+    let calls = ["send 1 a", r#"sendMessageDraft 0 b "draft_id":7"#, "edit 1 c", "send 2 d"];
+    let entries: Vec<Entry> =
+        calls.iter().enumerate().map(|(number, call)| entry(number, call)).collect();
+    let history = ChatHistory::of(&entries);
+    let texts: Vec<&str> = history.ever_seen().map(SeenMessage::plain_text).collect();
+    assert_eq!(texts, ["a", "c", "d", "b"]);
 }
 
 #[test]

@@ -78,10 +78,12 @@ impl TwoSidedChat {
         self.latest(usize::MAX)
     }
 
-    /// Returns the last `most` messages in the order in which they came.
+    /// Returns the last `most` messages in the order in which they came; a draft is below all of them.
     pub(super) fn latest(&self, most: usize) -> Vec<TwoSidedMessage<'_>> {
         let mut written = self.written.iter().rev().peekable();
-        let mut messages = Vec::new();
+        let drafts = self.view.drafts().map(|(_, draft)| TwoSidedMessage::Seen(&draft.text));
+        let mut messages: Vec<_> = drafts.collect();
+        messages.reverse();
         for (place, seen) in self.view.messages().enumerate().rev() {
             while let Some(message) = written.next_if(|message| message.above > place) {
                 messages.push(TwoSidedMessage::Written(message));
@@ -293,6 +295,10 @@ mod tests {
                     let data = format!(r#""message_id":{id},"text":"{text}",{buttons}"#);
                     ("telegram", "sendMessage", data)
                 }
+                ["draft", id, text] => {
+                    let data = format!(r#""draft_id":{id},"text":"{text}""#);
+                    ("telegram", "sendMessageDraft", data)
+                }
                 [kind, id, text] => {
                     let kind = if kind == "send" { "sendMessage" } else { "editMessageText" };
                     ("telegram", kind, format!(r#""message_id":{id},"text":"{text}""#))
@@ -316,6 +322,13 @@ mod tests {
         check(&["write a", "send 1 b", "write c", "edit 1 d"], &[">a", "d", ">c"]);
         check(&["write a", "write b", "send 1 c", "send 2 d"], &[">a", ">b", "c", "d"]);
         check(&["send 1 a", "set_model", "write <b>", "send 2 c"], &["a", "><b>", "c"]);
+    }
+
+    #[test]
+    fn a_draft_is_below_all_messages_until_one_comes() {
+        check(&["send 1 a", "draft 7 b", "write c"], &["a", ">c", "b\n✎ draft"]);
+        check(&["draft 7 b", "draft 7 bc"], &["bc\n✎ draft"]);
+        check(&["draft 7 b", "send 1 bc"], &["bc"]);
     }
 
     #[test]
