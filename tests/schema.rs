@@ -164,14 +164,14 @@ fn every_entry_of_goldens_and_of_the_chat_server_fits_the_schema() {
         let entry = serde_json::from_str(line).expect("an entry is JSON");
         fits(&entry, &schema, &schema).unwrap_or_else(|error| panic!("{line}: {error}"));
     }
-    assert!(goldens.len() > 10_000 && served.len() == CALLS.len() + 2, "{served:#?}");
+    assert!(goldens.len() > 10_000 && served.len() == CALLS.len() + 3, "{served:#?}");
     let wrong = r#"{"at":1,"lane":"telegram","kind":"sendMessage","data":{"label":"of a press"}}"#;
     assert!(fits(&serde_json::from_str(wrong).expect("JSON"), &schema, &schema).is_err());
 }
 
 /// The calls of a bot in a chat whose person has written message 1. The third is refused, and the last but one has an
 /// unknown method.
-const CALLS: [(&str, &str); 13] = [
+const CALLS: [(&str, &str); 17] = [
     ("sendChatAction", r#""action":"typing""#),
     (
         "sendMessage",
@@ -186,6 +186,13 @@ const CALLS: [(&str, &str); 13] = [
     ("editMessageReplyMarkup", r#""message_id":2"#),
     ("setMessageReaction", r#""message_id":1,"reaction":[{"type":"emoji","emoji":"👍"}]"#),
     ("sendMessageDraft", r#""draft_id":7,"text":"A draft""#),
+    ("sendMessageDraft", r#""draft_id":7,"text":"A","can_stop":true,"keep_on_stop":true"#),
+    ("sendRichMessageDraft", r##""draft_id":7,"rich_message":{"markdown":"# A"},"can_stop":true"##),
+    ("sendRichMessage", r##""rich_message":{"markdown":"# A"}"##),
+    (
+        "sendMediaGroup",
+        r#""media":[{"type":"photo","media":"http://127.0.0.1/a","caption":"*a*","parse_mode":"MarkdownV2"},{"type":"photo","media":"http://127.0.0.1/b"}]"#,
+    ),
     ("pinChatMessage", r#""message_id":2"#),
     ("deleteMessage", r#""message_id":2"#),
     ("createForumTopic", r#""name":"News""#),
@@ -193,7 +200,8 @@ const CALLS: [(&str, &str); 13] = [
     ("deleteMessages", r#""message_ids":[1]"#),
 ];
 
-/// Returns the entries of a chat in which a bot makes these calls; the person presses the button before it is answered.
+/// Returns the entries of a chat in which a bot makes these calls; the person presses the button before
+/// it is answered, and stops the last draft.
 fn served() -> Vec<String> {
     let server =
         ChatServer::start(ChatServerSettings::default(), Arc::default()).expect("a server");
@@ -201,6 +209,9 @@ fn served() -> Vec<String> {
     for (method, params) in CALLS {
         if method == "answerCallbackQuery" {
             server.press(5, PressTarget::Last, "Yes").expect("a button");
+        }
+        if method == "sendRichMessage" {
+            server.stop_draft(5, None).expect("a draft");
         }
         let url = server.url();
         let address = url.strip_prefix("http://").expect("it is http");

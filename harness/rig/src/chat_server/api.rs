@@ -2,8 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
+use super::drafts;
+use super::files;
 use super::messages::{self, ChatCall};
 use super::state::ServerState;
+use super::topics;
 use super::updates::{Webhook, webhook_target};
 use super::wire::{ApiError, ApiResult, Params, noted};
 
@@ -59,7 +62,7 @@ const fn signals(run: fn(&mut ChatCall<'_>) -> ApiResult) -> MethodEffect {
 }
 
 /// The methods by name; the case of letters does not matter, as with Telegram.
-const METHODS: [(&str, MethodEffect); 48] = [
+const METHODS: [(&str, MethodEffect); 51] = [
     ("getMe", MethodEffect::Bot(get_me)),
     ("getUpdates", MethodEffect::Poll),
     ("setWebhook", MethodEffect::Bot(set_webhook)),
@@ -83,8 +86,10 @@ const METHODS: [(&str, MethodEffect); 48] = [
     ("getChat", signals(messages::get_chat)),
     ("getChatMember", signals(messages::get_chat_member)),
     ("sendMessage", writes(messages::send_message)),
-    ("sendDocument", writes(messages::send_document)),
-    ("sendPhoto", writes(messages::send_photo)),
+    ("sendRichMessage", writes(messages::send_rich_message)),
+    ("sendDocument", writes(files::send_document)),
+    ("sendPhoto", writes(files::send_photo)),
+    ("sendMediaGroup", writes(files::send_media_group)),
     ("editMessageText", writes(messages::edit_message_text)),
     ("editMessageCaption", writes(messages::edit_message_caption)),
     ("editMessageReplyMarkup", writes(messages::edit_message_reply_markup)),
@@ -95,19 +100,20 @@ const METHODS: [(&str, MethodEffect); 48] = [
     ("unpinChatMessage", changes(messages::unpin_chat_message)),
     ("unpinAllChatMessages", changes(messages::unpin_chat_message)),
     ("sendChatAction", signals(messages::send_chat_action)),
-    ("sendMessageDraft", signals(messages::send_message_draft)),
-    ("createForumTopic", changes(messages::create_forum_topic)),
-    ("editForumTopic", changes(messages::change_forum_topic)),
-    ("closeForumTopic", changes(messages::change_forum_topic)),
-    ("reopenForumTopic", changes(messages::change_forum_topic)),
-    ("deleteForumTopic", changes(messages::delete_forum_topic)),
-    ("unpinAllForumTopicMessages", changes(messages::change_forum_topic)),
-    ("editGeneralForumTopic", changes(messages::change_general_topic)),
-    ("closeGeneralForumTopic", changes(messages::change_general_topic)),
-    ("reopenGeneralForumTopic", changes(messages::change_general_topic)),
-    ("hideGeneralForumTopic", changes(messages::change_general_topic)),
-    ("unhideGeneralForumTopic", changes(messages::change_general_topic)),
-    ("getForumTopicIconStickers", MethodEffect::Bot(messages::get_forum_topic_icon_stickers)),
+    ("sendMessageDraft", signals(drafts::send_message_draft)),
+    ("sendRichMessageDraft", signals(drafts::send_rich_message_draft)),
+    ("createForumTopic", changes(topics::create_forum_topic)),
+    ("editForumTopic", changes(topics::edit_forum_topic)),
+    ("closeForumTopic", changes(topics::close_forum_topic)),
+    ("reopenForumTopic", changes(topics::reopen_forum_topic)),
+    ("deleteForumTopic", changes(topics::delete_forum_topic)),
+    ("unpinAllForumTopicMessages", changes(topics::unpin_forum_topic)),
+    ("editGeneralForumTopic", changes(topics::change_general_topic)),
+    ("closeGeneralForumTopic", changes(topics::change_general_topic)),
+    ("reopenGeneralForumTopic", changes(topics::change_general_topic)),
+    ("hideGeneralForumTopic", changes(topics::change_general_topic)),
+    ("unhideGeneralForumTopic", changes(topics::change_general_topic)),
+    ("getForumTopicIconStickers", MethodEffect::Bot(topics::get_forum_topic_icon_stickers)),
 ];
 
 /// The method that answers a press; its chat is the one with the pressed button.
@@ -151,6 +157,7 @@ fn get_me(state: &mut ServerState, _: &Params) -> ApiResult {
         ("can_connect_to_business", false),
         ("has_main_web_app", false),
         ("has_topics_enabled", state.bot.has_topics),
+        ("allows_users_to_create_topics", state.bot.has_topics),
     ];
     for (name, has) in abilities {
         bot[name] = has.into();

@@ -21,6 +21,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::api::{self, CallNumbers, ChatMethod, MethodEffect};
 use super::connections::without_panic;
 use super::faults::{CallFault, ConnectionFault, Faults, NumberedCall};
+use super::markup::SentRich;
 use super::messages::ChatCall;
 use super::state::{OpenPresses, ServerState, Shared};
 use super::updates::Polled;
@@ -316,6 +317,11 @@ fn describe(call: &mut ChatCall<'_>) {
         if let Some(value) = call.params.text(name) {
             call.data.insert(name.to_owned(), value.into());
         }
+    }
+    let rich = call.params.json("rich_message");
+    if let Some(Ok(sent)) = rich.as_ref().map(SentRich::parameter) {
+        call.data.insert("text".to_owned(), sent.source.into());
+        call.data.insert("parse_mode".to_owned(), sent.mode.into());
     }
 }
 

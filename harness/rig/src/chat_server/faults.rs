@@ -109,10 +109,12 @@ impl FromStr for CallFault {
 }
 
 /// The methods whose calls a list of faults may count.
-pub(super) const COUNTED: [&str; 16] = [
+pub(super) const COUNTED: [&str; 19] = [
     "sendMessage",
     "sendPhoto",
     "sendDocument",
+    "sendMediaGroup",
+    "sendRichMessage",
     "editMessageText",
     "editMessageCaption",
     "editMessageReplyMarkup",
@@ -126,6 +128,7 @@ pub(super) const COUNTED: [&str; 16] = [
     "answerCallbackQuery",
     "sendChatAction",
     "sendMessageDraft",
+    "sendRichMessageDraft",
 ];
 
 /// The word before a fault of the next call after a result of `claude`.

@@ -49,7 +49,8 @@ pub(super) fn router(shared: &Arc<Shared>) -> Router {
             .route("/person/state", get(page::state))
             .route("/person/chat", get(page::chat))
             .route("/person/say", post(page::say))
-            .route("/person/press", post(page::press));
+            .route("/person/press", post(page::press))
+            .route("/person/stop", post(page::stop));
     }
     router
         .route("/{bot}/{method}", any(bot_call))

@@ -5,12 +5,17 @@
 
 mod html;
 mod markdown;
+mod rich;
+mod rich_blocks;
+mod rich_tree;
 mod text;
 
 use clitape_recording::chat::CALL_HTML;
 use clitape_recording::trace::Entry;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+pub(super) use rich::{RichMessage, SentRich};
+pub(super) use rich_blocks::RichUse;
 use text::ReadMarkup;
 pub(super) use text::{FormattedText, html};
 
@@ -35,13 +40,26 @@ pub(super) fn parse(text: &str, mode: Option<&str>) -> Result<FormattedText, Str
 /// Returns a call of a golden with its text as HTML, in the form that the entries of a server have.
 pub fn drawn(entry: &Entry) -> Entry {
     let mut drawn = entry.clone();
-    let text = entry.text("text");
-    if let Ok(read) = parse(text, Some(entry.text("parse_mode")))
+    let data = drawn.data_mut();
+    add_html(data);
+    let parts = data.get_mut("album").and_then(Value::as_array_mut).into_iter().flatten();
+    parts.filter_map(Value::as_object_mut).for_each(add_html);
+    drawn
+}
+
+/// Adds the HTML of the text to the data of a call, or of a part of an album.
+fn add_html(data: &mut Map<String, Value>) {
+    let field = |name: &str| data.get(name).and_then(Value::as_str).unwrap_or_default();
+    let (text, mode) = (field("text"), field("parse_mode"));
+    let read = match SentRich::of(mode, text) {
+        Some(sent) => sent.read(RichUse::Draft).map(|rich| rich.text),
+        None => parse(text, Some(mode)),
+    };
+    if let Ok(read) = read
         && !text.is_empty()
     {
-        drawn.data_mut().insert(CALL_HTML.to_owned(), html(&read).into());
+        data.insert(CALL_HTML.to_owned(), html(&read).into());
     }
-    drawn
 }
 
 /// Returns the length of a text as Telegram counts it: in code points. Only the offsets of entities are UTF-16 units.

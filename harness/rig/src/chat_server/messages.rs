@@ -1,4 +1,5 @@
-//! The methods of the Bot API that are about a chat: messages, files, pins, presses, and the topics of a forum.
+//! The methods of the Bot API that are about a chat: messages, pins and presses; and the parts of a call that the
+//! methods for files, rich messages, drafts and topics share.
 //!
 //! A method checks its parameters in Telegram's order, changes the chat, and puts the facts about the call into the
 //! entry's data.
@@ -6,16 +7,11 @@
 use clitape_recording::chat::CALL_HTML;
 use serde_json::{Map, Value, json};
 
-use super::markup::{self, FormattedText};
-use super::person::PersonError;
-use super::state::{Bot, BotChat, Files, Message, OpenPresses, ServerState, unix_s};
+use super::markup::{self, FormattedText, RichMessage, RichUse, SentRich};
+use super::state::{Bot, BotChat, Files, Message, OpenPresses, unix_s};
 use super::wire::{ApiError, ApiResult, Params, integer};
-use crate::limits::{ChatServerLimits, Held};
+use crate::limits::ChatServerLimits;
 
-/// The most code points of a message.
-const MAX_TEXT: usize = 4_096;
-/// The most code points of a caption.
-const MAX_CAPTION: usize = 1_024;
 /// The most bytes of the data of a button.
 const MAX_BUTTON_DATA: usize = 64;
 /// The most entities of a message; Telegram ignores further ones.
@@ -46,6 +42,66 @@ const REACTIONS: &str = "❤ 👍 👎 🔥 🥰 👏 😁 🤔 🤯 😱 🤬 �
     🏆 💔 🤨 😐 🍓 🍾 💋 🖕 😈 😴 😭 🤓 👻 👨‍💻 👀 🎃 🙈 😇 😨 🤝 ✍ 🤗 🫡 🎅 🎄 ☃ 💅 🤪 🗿 🆒 💘 🙉 🦄 😘 💊 🙊 😎 👾 \
     🤷‍♂ 🤷 🤷‍♀ 😡";
 
+/// The place of a text, which decides its length and whether it may be empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TextPlace {
+    /// The text of a message.
+    Message,
+    /// The text of a draft; an empty one shows a placeholder.
+    Draft,
+    /// The caption of a file.
+    Caption,
+}
+
+impl TextPlace {
+    /// Returns the names of the parameters with the text and with its entities.
+    fn parameters(self) -> [&'static str; 2] {
+        match self {
+            Self::Caption => ["caption", "caption_entities"],
+            Self::Message | Self::Draft => ["text", "entities"],
+        }
+    }
+
+    /// Returns the most code points of the text.
+    fn most(self) -> usize {
+        if self == Self::Caption { 1_024 } else { 4_096 }
+    }
+}
+
+/// A text as the bot sent it.
+#[derive(Debug, Default)]
+pub(super) struct BotText {
+    pub(super) source: String,
+    pub(super) mode: Option<String>,
+    pub(super) entities: Option<Value>,
+}
+
+impl BotText {
+    /// Reads the text with its markup.
+    pub(super) fn read(&self, place: TextPlace) -> Result<FormattedText, ApiError> {
+        let may_be_empty = place != TextPlace::Message;
+        if self.source.trim().is_empty() && !may_be_empty {
+            return Err(ApiError::bad("message text is empty"));
+        }
+        let mut parsed =
+            markup::parse(&self.source, self.mode.as_deref()).map_err(ApiError::bad)?;
+        if let (None, Some(Value::Array(given))) = (&self.mode, &self.entities) {
+            parsed.entities.clone_from(given);
+        }
+        parsed.entities.truncate(MAX_ENTITIES);
+        // Telegram drops blanks at the end; it keeps those at the start only within an entity.
+        parsed.text.truncate(parsed.text.trim_end().len());
+        if parsed.text.is_empty() && !may_be_empty {
+            return Err(ApiError::bad("text must be non-empty"));
+        }
+        if markup::length(&parsed.text) > place.most() {
+            let what = if place == TextPlace::Caption { "message caption" } else { "message" };
+            return Err(ApiError::bad(format!("{what} is too long")));
+        }
+        Ok(parsed)
+    }
+}
+
 /// A call about a chat, at the moment at which the server does it.
 pub(super) struct ChatCall<'a> {
     pub(super) chat: &'a mut BotChat,
@@ -63,46 +119,41 @@ pub(super) struct ChatCall<'a> {
 }
 
 impl ChatCall<'_> {
-    fn set(&mut self, name: &str, value: impl Into<Value>) {
+    pub(super) fn set(&mut self, name: &str, value: impl Into<Value>) {
         self.data.insert(name.to_owned(), value.into());
     }
 
     /// Reads the text or caption of a message with its markup.
-    fn formatted(&mut self, name: &str, most: usize) -> Result<FormattedText, ApiError> {
-        let is_caption = name == "caption";
-        let source = self.params.text(name).unwrap_or_default();
-        self.set("text", source.as_str());
-        let mode = self.params.text("parse_mode").filter(|mode| !mode.is_empty());
-        if let Some(mode) = &mode {
+    pub(super) fn formatted(&mut self, place: TextPlace) -> Result<FormattedText, ApiError> {
+        let [text, entities] = place.parameters();
+        let sent = BotText {
+            source: self.params.text(text).unwrap_or_default(),
+            mode: self.params.text("parse_mode").filter(|mode| !mode.is_empty()),
+            entities: self.params.json(entities),
+        };
+        self.set("text", sent.source.as_str());
+        if let Some(mode) = &sent.mode {
             self.set("parse_mode", mode.as_str());
         }
-        if source.trim().is_empty() && !is_caption {
-            return Err(ApiError::bad("message text is empty"));
-        }
-        let mut parsed = markup::parse(&source, mode.as_deref()).map_err(ApiError::bad)?;
-        let entities = if is_caption { "caption_entities" } else { "entities" };
-        if mode.is_none()
-            && let Some(Value::Array(given)) = self.params.json(entities)
-        {
-            parsed.entities = given;
-        }
-        parsed.entities.truncate(MAX_ENTITIES);
-        // Telegram drops blanks at the end; it keeps those at the start only within an entity.
-        parsed.text.truncate(parsed.text.trim_end().len());
-        if parsed.text.is_empty() && !is_caption {
-            return Err(ApiError::bad("text must be non-empty"));
-        }
-        if markup::length(&parsed.text) > most {
-            let words =
-                if is_caption { "message caption is too long" } else { "message is too long" };
-            return Err(ApiError::bad(words));
-        }
-        self.draw(&source, &parsed);
+        let parsed = sent.read(place)?;
+        self.draw(&sent.source, &parsed);
         Ok(parsed)
     }
 
+    /// Reads the rich message of a call, and puts its text into the entry.
+    pub(super) fn rich_message(&mut self, using: RichUse) -> Result<RichMessage, ApiError> {
+        let input = self.params.json("rich_message").filter(Value::is_object);
+        let input = input.ok_or_else(|| ApiError::bad("rich message must be non-empty"))?;
+        let sent = SentRich::parameter(&input).map_err(ApiError::bad)?;
+        self.set("text", sent.source.as_str());
+        self.set("parse_mode", sent.mode);
+        let rich = sent.read(using).map_err(ApiError::bad)?;
+        self.draw(&sent.source, &rich.text);
+        Ok(rich)
+    }
+
     /// Puts the HTML of the text that a person reads into the entry, if it differs from the text as it was sent.
-    fn draw(&mut self, source: &str, read: &FormattedText) {
+    pub(super) fn draw(&mut self, source: &str, read: &FormattedText) {
         let html = markup::html(read);
         if html != source {
             self.set(CALL_HTML, html);
@@ -155,6 +206,15 @@ impl ChatCall<'_> {
         Ok(Some(full.cloned().collect()))
     }
 
+    /// Puts the labels of all buttons of a message into the entry, if it has buttons within its rich text.
+    pub(super) fn list_buttons(&mut self, message: &Message) {
+        if message.rich.as_ref().is_some_and(|rich| !rich.rows.is_empty()) {
+            let label = |button: &&Value| button["text"].clone();
+            let row = |row: Vec<&Value>| row.iter().map(label).collect::<Value>();
+            self.set("buttons", message.rows().into_iter().map(row).collect::<Value>());
+        }
+    }
+
     /// Reads the id of the message that the new one answers.
     fn reply(&mut self) -> Result<Option<i64>, ApiError> {
         let parameters = self.params.json("reply_parameters").unwrap_or_default();
@@ -177,47 +237,63 @@ impl ChatCall<'_> {
         Ok(Some(id))
     }
 
-    /// Reads the topic of a new message.
-    fn topic(&mut self) -> Result<Option<i64>, ApiError> {
-        let topic = self.params.integer("message_thread_id").filter(|topic| *topic != 0);
+    /// Reads the topic of a new message. As with Telegram, a group without topics ignores it, and General, whose number
+    /// is 1, can't be named
+    /// (`Client::check_message_topic` of <https://github.com/tdlib/telegram-bot-api>).
+    pub(super) fn topic(&mut self) -> Result<Option<i64>, ApiError> {
+        let topic = self.params.integer("message_thread_id").filter(|topic| *topic > 0);
         let Some(topic) = topic else { return Ok(None) };
-        self.set("topic", topic);
-        if !self.chat.topics.contains(&topic) {
-            return Err(ApiError::bad("message thread not found"));
+        if self.chat.is_group() && !self.chat.is_forum() {
+            return Ok(None);
         }
-        Ok(Some(topic))
+        self.set("topic", topic);
+        match self.chat.topics.contains_key(&topic) {
+            true => Ok(Some(topic)),
+            false => Err(ApiError::bad("message thread not found")),
+        }
     }
 
     /// Returns the id for a new message.
-    fn next_id(&mut self) -> Result<i64, ApiError> {
+    pub(super) fn next_id(&mut self) -> Result<i64, ApiError> {
         self.chat.check_messages(&self.limits)?;
         *self.last_message += 1;
         Ok(*self.last_message)
     }
 
-    /// Adds a message of the bot and returns it.
-    fn add(&mut self, text: FormattedText, file: Option<(&'static str, Value)>) -> ApiResult {
+    /// Reads the parts of a new message that all methods share: its reply, its topic and its buttons.
+    pub(super) fn new_message(&mut self) -> Result<Message, ApiError> {
         let (reply_to, topic, keyboard) = (self.reply()?, self.topic()?, self.keyboard()?);
-        let message = Message {
-            id: self.next_id()?,
+        Ok(Message {
             date: unix_s(),
             is_bot: true,
-            text: text.text,
-            entities: text.entities,
-            source: self.data.get("text").and_then(Value::as_str).unwrap_or_default().to_owned(),
-            parse_mode: self.params.text("parse_mode"),
             keyboard,
             topic,
             reply_to,
-            file,
             ..Message::default()
+        })
+    }
+
+    /// Adds a message of the bot and returns it.
+    pub(super) fn add(&mut self, text: FormattedText, message: Message) -> ApiResult {
+        let message = Message {
+            source: self.data.get("text").and_then(Value::as_str).unwrap_or_default().to_owned(),
+            parse_mode: self.data.get("parse_mode").and_then(Value::as_str).map(str::to_owned),
+            text: text.text,
+            entities: text.entities,
+            id: self.next_id()?,
+            ..message
         };
         self.data.shift_insert(0, "message_id".into(), message.id.into());
+        Ok(self.show(message))
+    }
+
+    /// Shows a new message, and returns it as the Bot API describes it. It replaces the draft of its topic.
+    pub(super) fn show(&mut self, message: Message) -> Value {
         let json = self.chat.message_json(&message, self.bot);
+        self.chat.end_draft(message.topic);
         self.chat.put(message);
-        self.chat.set_draft(None);
         self.chat.typing_until = 0;
-        Ok(json)
+        json
     }
 
     /// Returns the id of the message to edit, delete or otherwise handle.
@@ -242,6 +318,7 @@ impl ChatCall<'_> {
         let same = self.chat.messages().get(&edited.id).is_some_and(|before| {
             before.text == edited.text
                 && before.entities == edited.entities
+                && before.rich == edited.rich
                 && before.keyboard == edited.keyboard
         });
         if same {
@@ -255,27 +332,45 @@ impl ChatCall<'_> {
 }
 
 pub(super) fn send_message(call: &mut ChatCall<'_>) -> ApiResult {
-    let text = call.formatted("text", MAX_TEXT)?;
-    call.add(text, None)
+    let text = call.formatted(TextPlace::Message)?;
+    let message = call.new_message()?;
+    call.add(text, message)
+}
+
+pub(super) fn send_rich_message(call: &mut ChatCall<'_>) -> ApiResult {
+    let rich = call.rich_message(RichUse::Message)?;
+    let mut message = call.new_message()?;
+    let text = rich.text.clone();
+    message.rich = Some(rich);
+    call.list_buttons(&message);
+    call.add(text, message)
 }
 
 pub(super) fn edit_message_text(call: &mut ChatCall<'_>) -> ApiResult {
     let id = call.message_id()?;
-    let text = call.formatted("text", MAX_TEXT)?;
+    let (text, rich) = match call.params.raw("rich_message") {
+        Some(_) => {
+            let rich = call.rich_message(RichUse::Message)?;
+            (rich.text.clone(), Some(rich))
+        }
+        None => (call.formatted(TextPlace::Message)?, None),
+    };
     let keyboard = call.keyboard()?;
     let mut message = call.editable(id)?;
     if message.file.is_some() {
         return Err(ApiError::bad("there is no text in the message to edit"));
     }
-    message.source = call.params.text("text").unwrap_or_default();
-    message.parse_mode = call.params.text("parse_mode");
+    let sent = |name: &str| call.data.get(name).and_then(Value::as_str).map(str::to_owned);
+    (message.source, message.parse_mode) = (sent("text").unwrap_or_default(), sent("parse_mode"));
     (message.text, message.entities, message.keyboard) = (text.text, text.entities, keyboard);
+    message.rich = rich;
+    call.list_buttons(&message);
     call.replace(message)
 }
 
 pub(super) fn edit_message_caption(call: &mut ChatCall<'_>) -> ApiResult {
     let id = call.message_id()?;
-    let text = call.formatted("caption", MAX_CAPTION)?;
+    let text = call.formatted(TextPlace::Caption)?;
     let keyboard = call.keyboard()?;
     let mut message = call.editable(id)?;
     if message.file.is_none() {
@@ -295,6 +390,7 @@ pub(super) fn edit_message_reply_markup(call: &mut ChatCall<'_>) -> ApiResult {
         call.set("parse_mode", mode);
     }
     message.keyboard = keyboard;
+    call.list_buttons(&message);
     let read = FormattedText { text: message.text.clone(), entities: message.entities.clone() };
     call.draw(&message.source, &read);
     call.replace(message)
@@ -337,7 +433,11 @@ pub(super) fn send_chat_action(call: &mut ChatCall<'_>) -> ApiResult {
     if !ACTIONS.contains(&action.as_str()) {
         return Err(ApiError::bad("wrong parameter action in request"));
     }
-    call.topic()?;
+    // A bot shows that it types in General by its number.
+    let is_general = call.chat.is_forum() && call.params.integer("message_thread_id") == Some(1);
+    if !is_general {
+        call.topic()?;
+    }
     call.chat.typing_until = if action == "cancel" { 0 } else { call.now + TYPING_MS };
     Ok(true.into())
 }
@@ -362,172 +462,6 @@ pub(super) fn set_message_reaction(call: &mut ChatCall<'_>) -> ApiResult {
         true => Ok(true.into()),
         false => Err(ApiError::bad("message to react not found")),
     }
-}
-
-pub(super) fn send_message_draft(call: &mut ChatCall<'_>) -> ApiResult {
-    let draft = call.params.integer("draft_id").filter(|id| *id != 0);
-    let draft = draft.ok_or_else(|| ApiError::bad("draft identifier must be non-zero"))?;
-    call.set("draft_id", draft);
-    if call.chat.is_group() {
-        return Err(ApiError::bad("method is available only for private chats"));
-    }
-    let text = call.formatted("text", MAX_TEXT)?;
-    call.topic()?;
-    call.chat.set_draft(Some(text.text));
-    Ok(true.into())
-}
-
-/// The default colour of a topic's icon, from Telegram.
-const ICON_COLOR: i64 = 7_322_096;
-/// The most characters of a topic's name.
-const MAX_TOPIC_NAME: usize = 128;
-/// The most bytes of memory that a topic takes.
-const TOPIC_BYTES: usize = 4 << 10;
-
-/// Makes a topic as the person, reports it to the bot, and returns its number, which is the number of the message that
-/// announces it.
-pub(super) fn make_topic(state: &mut ServerState, id: i64, name: &str) -> Result<i64, PersonError> {
-    let (bot, limits) = (state.bot.clone(), state.settings.limits);
-    let full = |error: ApiError| PersonError::Full(id, error.description);
-    let mut held = Held::of(&state.kept);
-    held.try_keep(TOPIC_BYTES).map_err(|error| full(error.into()))?;
-    let number = state.last_message + 1;
-    let chat = state.chats.get_mut(&id).ok_or(PersonError::NoChat(id))?;
-    chat.check_messages(&limits).map_err(full)?;
-    let message = topic_root(number, name, ICON_COLOR, false);
-    chat.topics.push(number);
-    let json = chat.message_json(&message, &bot);
-    chat.put(message);
-    state.last_message = number;
-    state.update("message", json);
-    state.note(&format!("chat {id} (user) makes topic {number}"));
-    Ok(number)
-}
-
-/// Makes the message with which a topic begins.
-fn topic_root(number: i64, name: &str, icon_color: i64, is_bot: bool) -> Message {
-    let made = json!({ "name": name, "icon_color": icon_color });
-    Message {
-        id: number,
-        date: unix_s(),
-        is_bot,
-        topic: Some(number),
-        file: Some(("forum_topic_created", made)),
-        ..Message::default()
-    }
-}
-
-/// Returns an error if a chat has no topics.
-fn check_forum(chat: &BotChat) -> Result<(), ApiError> {
-    match chat.is_forum() {
-        true => Ok(()),
-        false => Err(ApiError::bad("the chat is not a forum")),
-    }
-}
-
-/// Reads the topic of a call.
-fn topic_of(call: &mut ChatCall<'_>) -> Result<i64, ApiError> {
-    check_forum(call.chat)?;
-    let topic = call.params.integer("message_thread_id").unwrap_or_default();
-    call.set("topic", topic);
-    match call.chat.topics.contains(&topic) {
-        true => Ok(topic),
-        false => Err(ApiError::bad("message thread not found")),
-    }
-}
-
-pub(super) fn create_forum_topic(call: &mut ChatCall<'_>) -> ApiResult {
-    check_forum(call.chat)?;
-    let name = call.params.text("name").unwrap_or_default();
-    call.set("name", name.as_str());
-    if name.trim().is_empty() || markup::length(&name) > MAX_TOPIC_NAME {
-        return Err(ApiError::bad("TOPIC_TITLE_INVALID"));
-    }
-    let icon_color = call.params.integer("icon_color").unwrap_or(ICON_COLOR);
-    let number = call.next_id()?;
-    call.chat.put(topic_root(number, &name, icon_color, true));
-    call.chat.topics.push(number);
-    call.set("topic", number);
-    Ok(json!({ "message_thread_id": number, "name": name, "icon_color": icon_color }))
-}
-
-/// Changes a topic in a way that no message shows: its name, or whether it is open.
-pub(super) fn change_forum_topic(call: &mut ChatCall<'_>) -> ApiResult {
-    topic_of(call)?;
-    Ok(true.into())
-}
-
-/// Changes the general topic of a forum, which has no number.
-pub(super) fn change_general_topic(call: &mut ChatCall<'_>) -> ApiResult {
-    check_forum(call.chat)?;
-    Ok(true.into())
-}
-
-/// Removes a topic with its messages.
-pub(super) fn delete_forum_topic(call: &mut ChatCall<'_>) -> ApiResult {
-    let topic = topic_of(call)?;
-    call.chat.topics.retain(|other| *other != topic);
-    let of_topic = |message: &&Message| message.topic == Some(topic);
-    let gone = call.chat.messages().values().filter(of_topic);
-    let gone: Vec<i64> = gone.map(|message| message.id).collect();
-    gone.iter().for_each(|id| call.chat.remove(*id));
-    Ok(true.into())
-}
-
-/// Lists the icons of topics, which is an empty list.
-pub(super) fn get_forum_topic_icon_stickers(
-    _: &mut ServerState,
-    _: &super::wire::Params,
-) -> ApiResult {
-    Ok(json!([]))
-}
-
-pub(super) fn send_document(call: &mut ChatCall<'_>) -> ApiResult {
-    send_file(call, "document")
-}
-
-pub(super) fn send_photo(call: &mut ChatCall<'_>) -> ApiResult {
-    send_file(call, "photo")
-}
-
-/// Sends a file: one in the request, one that is known by its id, or one at an address.
-fn send_file(call: &mut ChatCall<'_>, field: &'static str) -> ApiResult {
-    let text = call.formatted("caption", MAX_CAPTION)?;
-    let (id, name, size) = match (call.params.file(field), call.params.text(field)) {
-        (Some(file), _) => {
-            (call.files.keep(&file.name, &file.bytes)?, file.name.clone(), file.bytes.len())
-        }
-        (None, Some(id)) if call.files.get(&id).is_some() => {
-            let known = call.files.get(&id).map(|file| (file.name.clone(), file.bytes.len()));
-            let (name, size) = known.unwrap_or_default();
-            (id, name, size)
-        }
-        (None, Some(url)) if url.starts_with("http") => {
-            let name = url.rsplit('/').next().unwrap_or_default().to_owned();
-            (call.files.keep(&name, b"")?, name, 0)
-        }
-        (None, Some(_)) => return Err(ApiError::bad("wrong file identifier/HTTP URL specified")),
-        (None, None) => {
-            return Err(ApiError::bad(format!("there is no {field} in the request")));
-        }
-    };
-    call.set("file", name.as_str());
-    let file =
-        json!({ "file_id": id, "file_unique_id": format!("unique-{id}"), "file_size": size });
-    let file = match field {
-        "photo" => {
-            let mut size = file;
-            size["width"] = 320.into();
-            size["height"] = 240.into();
-            json!([size])
-        }
-        _ => {
-            let mut document = file;
-            document["file_name"] = name.into();
-            document
-        }
-    };
-    call.add(text, Some((field, file)))
 }
 
 /// Answers a press. A call that a fault refuses leaves it open, so that the bot may try again.

@@ -7,9 +7,10 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `api`, `messages` | the methods, as a table |
+//! | `api`, `messages` | the methods, as a table, and those for messages |
+//! | `files`, `drafts`, `topics` | the methods for files and albums, for drafts, and for topics |
 //! | `call` | one call: its latency, its fault, its entry, its response |
-//! | `markup` | HTML and Markdown as Telegram reads them, with its errors |
+//! | `markup` | HTML, Markdown and rich messages as Telegram reads them, with its errors |
 //! | `faults` | the failing calls, and the limits on how often a bot may write |
 //! | `updates`, `webhook` | the updates for the bot, and the ways to deliver them |
 //! | `person` | the acts of a person |
@@ -22,7 +23,9 @@
 mod api;
 mod call;
 mod connections;
+mod drafts;
 mod faults;
+mod files;
 mod http;
 mod markup;
 mod messages;
@@ -30,6 +33,7 @@ mod page;
 mod person;
 mod settings;
 mod state;
+mod topics;
 mod updates;
 mod webhook;
 mod wire;
@@ -245,6 +249,15 @@ impl ChatServer {
         self.shared.change(|state| person::press(state, chat, target, label))
     }
 
+    /// Presses the Stop button of the bot's draft as the person; `topic` is that of the draft.
+    ///
+    /// # Errors
+    ///
+    /// [`PersonError`] if the chat does not exist or shows no draft that can be stopped.
+    pub fn stop_draft(&self, chat: i64, topic: Option<i64>) -> Result<(), PersonError> {
+        self.shared.change(|state| person::stop(state, chat, topic))
+    }
+
     /// Creates a chat in which the person has not written yet.
     ///
     /// # Errors
@@ -277,7 +290,7 @@ impl ChatServer {
     ///
     /// [`PersonError`] if the chat does not exist or is full.
     pub fn make_topic(&self, chat: i64, name: &str) -> Result<i64, PersonError> {
-        self.shared.change(|state| messages::make_topic(state, chat, name))
+        self.shared.change(|state| topics::make_topic(state, chat, name))
     }
 
     /// Gives a chat its own faults in place of the server's, and starts to count its calls anew, as in a new chat,
@@ -315,7 +328,7 @@ impl ChatServer {
     ///
     /// `at` is the milliseconds from the person's first message in the chat to the arrival of a call; `took_ms` in the
     /// data is the time until its answer, and is missing while the call is under way. The person's acts are the kinds
-    /// `(user)` and `(press)`. Messages have their numbers in the chat, from 1, because the ids of the Bot API count
+    /// `(user)`, `(press)` and `(stop)`. Messages have their numbers in the chat, from 1, because the ids of the Bot API count
     /// the messages of all chats, and would differ from run to run.
     pub fn entries(&self, chat: i64) -> Vec<Entry> {
         self.entries_after(chat, 0)

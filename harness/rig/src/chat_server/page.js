@@ -4,6 +4,7 @@ let revision = 0;
 // The chat that the address names after `#`, or the one that the server shows first.
 let chosen = Number(location.hash.slice(1)) || null;
 let typing = null;
+let leaving = [];
 
 // An element with classes and a text. Whatever a bot writes is text.
 function made(tag, classes, text) {
@@ -25,20 +26,41 @@ async function post(path, body) {
   return answer.ok;
 }
 
-function bubble(message, all, chat) {
-  const element = made("div", "bubble " + message.from);
-  const answered = all.find((other) => other.message_id === message.reply_to);
-  if (answered) element.append(made("span", "quote", answered.text || answered.file));
-  if (message.file) element.append(made("div", "", "📎 " + message.file));
+function spans(message) {
   const text = made("div", "text");
   for (const span of message.spans) {
     const run = made("span", span.kinds, span.text);
     if (span.link) run.title = span.link;
     text.append(run);
   }
-  element.append(text);
+  return text;
+}
+
+// A draft goes by itself, so that it needs no further state.
+function draft(shown, chat) {
+  const element = made("div", "bubble bot draft");
+  const topic = shown.topic === null ? "" : " · topic " + shown.topic;
+  element.append(spans(shown), made("span", "meta", "draft" + topic));
+  if (shown.can_stop) {
+    const row = made("div", "row");
+    const button = made("button", "", "Stop");
+    button.addEventListener("click", () => post("/person/stop", { chat, topic: shown.topic }));
+    row.append(button);
+    element.append(row);
+  }
+  leaving.push(setTimeout(() => element.remove(), shown.left_ms));
+  return element;
+}
+
+function bubble(message, all, chat) {
+  const element = made("div", "bubble " + message.from);
+  const answered = all.find((other) => other.message_id === message.reply_to);
+  if (answered) element.append(made("span", "quote", answered.text || answered.file));
+  if (message.file) element.append(made("div", "", "📎 " + message.file));
+  element.append(spans(message));
   const marks = ["#" + message.number];
   if (message.topic) marks.push("topic " + message.topic);
+  if (message.album) marks.push("album of #" + message.album);
   if (message.edited) marks.push("edited");
   if (message.reactions.length) marks.push(message.reactions.join(" "));
   element.append(made("span", "meta", marks.join(" · ")));
@@ -86,11 +108,9 @@ function draw(state) {
   const list = part("messages");
   const isAtEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 40;
   const bubbles = shown.messages.map((message) => bubble(message, shown.messages, shown.chat));
-  if (shown.draft !== null) {
-    const draft = made("div", "bubble bot draft");
-    draft.append(made("div", "text", shown.draft), made("span", "meta", "draft"));
-    bubbles.push(draft);
-  }
+  leaving.forEach(clearTimeout);
+  leaving = [];
+  bubbles.push(...shown.drafts.map((one) => draft(one, shown.chat)));
   list.replaceChildren(...bubbles);
   if (isAtEnd) list.scrollTop = list.scrollHeight;
   part("typing").hidden = !shown.typing;

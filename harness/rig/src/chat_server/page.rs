@@ -1,5 +1,5 @@
 //! The page that shows the chats as they change, and the acts of a person by HTTP: `POST /person/say`,
-//! `POST /person/press`, `GET /person/chat`.
+//! `POST /person/press`, `POST /person/stop`, `GET /person/chat`.
 //!
 //! The page has the state in an attribute. Its script draws the state, waits for the next one, and sets `textContent`
 //! only, so that a bot's text stays text. The policy allows the server's own style, script and requests, and forbids
@@ -22,7 +22,7 @@ use tokio::time::timeout;
 
 use super::call::answer;
 use super::person::{self, PersonError, PressTarget};
-use super::state::{BotChat, Message, Shared};
+use super::state::{BotChat, ChatDraft, Message, Shared};
 use super::wire::{Params, WORD, cut};
 
 /// The policy for the page's content.
@@ -144,12 +144,23 @@ fn screen(chat: &BotChat, now: u64) -> Value {
         "chat": chat.id,
         "title": chat.title(),
         "messages": messages,
-        "draft": chat.draft().map(visible),
+        "drafts": shown_drafts(chat, now),
         "typing": chat.typing_until > now,
         "typing_ms": chat.typing_until.saturating_sub(now),
         "under_way": chat.under_way,
         "calls": calls.collect::<Vec<Value>>(),
     })
+}
+
+/// Returns the drafts that a person sees in a chat now.
+fn shown_drafts(chat: &BotChat, now: u64) -> Vec<Value> {
+    let seen = chat.drafts.iter().filter(|(_, draft)| draft.is_visible(now));
+    let shown = |(topic, draft): (&Option<i64>, &ChatDraft)| {
+        json!({ "topic": topic, "text": visible(&draft.text.text),
+            "spans": spans(&draft.text.text, &draft.text.entities),
+            "can_stop": draft.can_stop && !draft.is_stopped, "left_ms": draft.until - now })
+    };
+    seen.map(shown).collect()
 }
 
 /// Returns a message as the page shows it.
@@ -159,11 +170,12 @@ fn shown_message(chat: &BotChat, message: &Message) -> Value {
         "number": chat.number_of(message.id),
         "from": if message.is_bot { "bot" } else { "person" },
         "text": visible(&message.text),
-        "spans": spans(message),
+        "spans": spans(&message.text, &message.entities),
         "buttons": labels(message),
         "edited": message.edited.is_some(),
         "reply_to": message.reply_to,
         "topic": message.topic,
+        "album": message.group.and_then(|first| chat.number_of(first)),
         "reactions": message.reactions,
         "file": message.file.as_ref().map(|(kind, file)| {
             cut(file["file_name"].as_str().unwrap_or(kind), LABEL).to_owned()
@@ -183,19 +195,16 @@ fn call(entry: &Entry, start: u64) -> Value {
 
 /// Returns the labels of a message's buttons, row by row; those of links have an arrow.
 fn labels(message: &Message) -> Vec<Vec<String>> {
-    let rows = message.keyboard.as_ref().and_then(Value::as_array);
     let label = |button: &Value| cut(button["text"].as_str().unwrap_or_default(), LABEL).to_owned();
-    let row = |row: &Value| row.as_array().into_iter().flatten().map(label).collect();
-    rows.into_iter().flatten().map(row).collect()
+    message.rows().into_iter().map(|row| row.into_iter().map(label).collect()).collect()
 }
 
-/// Returns the runs of a message's text, each with the kinds of its entities and the address of its link.
-fn spans(message: &Message) -> Vec<Value> {
+/// Returns the runs of a text, each with the kinds of its entities and the address of its link.
+fn spans(text: &str, entities: &[Value]) -> Vec<Value> {
     let number = |entity: &Value, name: &str| {
         entity[name].as_u64().and_then(|number| usize::try_from(number).ok()).unwrap_or(0)
     };
-    let bounds: Vec<(usize, usize, &Value)> = message
-        .entities
+    let bounds: Vec<(usize, usize, &Value)> = entities
         .iter()
         .map(|entity| {
             let offset = number(entity, "offset");
@@ -213,7 +222,7 @@ fn spans(message: &Message) -> Vec<Value> {
     };
     let mut spans = vec![(look(0), String::new())];
     let mut at = 0;
-    for c in message.text.chars() {
+    for c in text.chars() {
         let mut is_edge = false;
         while edges.next_if(|edge| *edge <= at).is_some() {
             is_edge = true;
@@ -262,6 +271,14 @@ struct PressBody {
     #[serde(default)]
     message_id: MessageField,
     label: String,
+}
+
+/// The body of `/person/stop`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StopBody {
+    chat: i64,
+    topic: Option<i64>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -355,6 +372,20 @@ pub(super) async fn press(
     acted(pressed.map(|()| json!({})))
 }
 
+pub(super) async fn stop(
+    State(shared): State<Arc<Shared>>,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
+    match read::<StopBody>(&shared, &headers, body).await {
+        Err(response) => response,
+        Ok(StopBody { chat, topic }) => {
+            let stopped = shared.change(|state| person::stop(state, chat, topic));
+            acted(stopped.map(|()| json!({})))
+        }
+    }
+}
+
 /// Answers with the messages that a person sees in a chat now.
 pub(super) async fn chat(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) -> Response {
     let Some(chat) = Params::of_query(&query.unwrap_or_default()).integer("chat") else {
@@ -372,16 +403,12 @@ mod tests {
 
     #[test]
     fn a_text_is_cut_where_its_entities_begin_and_end() {
-        let message = Message {
-            text: "😀ab\u{202e}c".to_owned(),
-            entities: vec![
-                json!({ "type": "bold", "offset": 2, "length": 1 }),
-                json!({ "type": "text_link", "offset": 3, "length": 2, "url": "https://e.org" }),
-            ],
-            ..Message::default()
-        };
+        let entities = [
+            json!({ "type": "bold", "offset": 2, "length": 1 }),
+            json!({ "type": "text_link", "offset": 3, "length": 2, "url": "https://e.org" }),
+        ];
         let of = |span: &Value| format!("{}:{}", span["kinds"].as_str().unwrap(), span["text"]);
-        let spans: Vec<String> = spans(&message).iter().map(of).collect();
+        let spans: Vec<String> = spans("😀ab\u{202e}c", &entities).iter().map(of).collect();
         assert_eq!(spans, [":\"😀\"", "bold:\"a\"", "text_link:\"b⟨U+202E⟩\"", ":\"c\""]);
     }
 }

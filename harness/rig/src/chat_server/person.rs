@@ -1,4 +1,4 @@
-//! The acts of a person in a chat: writing, and pressing buttons, one by one or as a script has them.
+//! The acts of a person in a chat: writing, pressing buttons, and stopping drafts, one by one or as a script has them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::settings::PersonScript;
-use super::state::{Message, ServerState, Shared, unix_s};
+use super::state::{BotChat, ChatDraft, Message, ServerState, Shared, Topic, unix_s};
 use super::wire::{ApiError, LINE, cut};
 use crate::limits::{Held, json_bytes};
 
@@ -48,6 +48,11 @@ pub enum PersonError {
         /// The labels of the message's buttons.
         known: String,
     },
+    /// The chat shows no draft that can be stopped.
+    #[error(
+        "chat {0} shows no draft with a Stop button; the bot sends one by sendMessageDraft with can_stop"
+    )]
+    NoDraft(i64),
     /// The button opens a link and sends no press.
     #[error("the button `{0}` sends nothing to the bot; it opens a link")]
     NoData(String),
@@ -77,10 +82,14 @@ pub(super) fn say(
     let chat = state.open(id).ok_or(PersonError::TooManyChats(limits.chats))?;
     chat.check_entries(&limits).map_err(full)?;
     chat.check_messages(&limits).map_err(full)?;
-    if let Some(topic) = topic
-        && !chat.topics.contains(&topic)
-    {
-        chat.topics.push(topic);
+    if let Some(topic) = topic {
+        let known =
+            chat.topics.entry(topic).or_insert_with(|| Topic::named(&format!("Topic {topic}")));
+        if known.is_closed {
+            return Err(PersonError::Wrong(
+                "the topic is closed; the bot opens it by reopenForumTopic",
+            ));
+        }
     }
     let message = Message {
         id: message_id,
@@ -198,19 +207,55 @@ pub(super) fn press(
     Ok(())
 }
 
-/// Returns the buttons of a message.
-fn buttons(message: &Message) -> impl Iterator<Item = &Value> {
-    let rows = message.keyboard.iter().filter_map(Value::as_array).flatten();
-    rows.filter_map(Value::as_array).flatten()
+/// Presses the button that stops the draft of a topic, as the person.
+pub(super) fn stop(
+    state: &mut ServerState,
+    id: i64,
+    topic: Option<i64>,
+) -> Result<(), PersonError> {
+    let (now, limits) = (state.now(), state.settings.limits);
+    let chat = state.chats.get_mut(&id).ok_or(PersonError::NoChat(id))?;
+    chat.check_entries(&limits).map_err(|error| PersonError::Full(id, error.description))?;
+    let is_there =
+        |draft: &&ChatDraft| draft.is_visible(now) && draft.can_stop && !draft.is_stopped;
+    let draft = chat.drafts.get(&topic).filter(is_there).cloned();
+    let mut draft = draft.ok_or(PersonError::NoDraft(id))?;
+    let (draft_id, keeps) = (draft.id, draft.keeps_on_stop);
+    (draft.is_stopped, draft.is_gone) = (true, !keeps);
+    chat.set_draft(topic, draft);
+    let mut stopped = json!({ "chat": chat.json(), "draft_id": draft_id });
+    let mut entry = Map::new();
+    entry.insert("draft_id".into(), draft_id.into());
+    if let Some(topic) = topic {
+        stopped["message_thread_id"] = topic.into();
+        entry.insert("topic".into(), topic.into());
+    }
+    if keeps {
+        entry.insert("kept".into(), Value::Bool(true));
+    }
+    chat.enter(now, "(stop)", entry);
+    state.update("stopped_message_generation", stopped);
+    state.note(&format!("chat {id} (stop) draft {draft_id}"));
+    Ok(())
 }
 
-/// Returns whether a message of the bot, as it is now, contains a text.
+/// Returns the buttons of a message.
+fn buttons(message: &Message) -> impl Iterator<Item = &Value> {
+    message.rows().into_iter().flatten()
+}
+
+/// Returns whether a message or a draft of the bot, as it is now, contains a text.
 pub(super) fn shows(state: &ServerState, id: i64, text: &str) -> bool {
+    let now = state.now();
     let contains = |message: &Message| {
         let on_button = buttons(message).any(|button| button["text"] == text);
         message.is_bot && (message.text.contains(text) || on_button)
     };
-    state.chats.get(&id).is_some_and(|chat| chat.messages().values().any(contains))
+    let drafted = |draft: &ChatDraft| draft.is_visible(now) && draft.text.text.contains(text);
+    let shows = |chat: &BotChat| {
+        chat.messages().values().any(contains) || chat.drafts.values().any(drafted)
+    };
+    state.chats.get(&id).is_some_and(shows)
 }
 
 /// Does the steps of a script once the bot is ready. A step that fails ends the script with a line in the log.
@@ -237,7 +282,7 @@ pub(super) async fn play_script(shared: Arc<Shared>, script: PersonScript) {
         let done = shared.change(|state| match (&step.say, &step.press) {
             (Some(text), _) => say(state, chat, step.topic, text).map(|_| ()),
             (None, Some(label)) => press(state, chat, PressTarget::Last, label),
-            (None, None) => Ok(()),
+            (None, None) => stop(state, chat, step.topic),
         });
         if let Err(error) = done {
             let words = format!("step {number} of the script: {error}; the script ends here");

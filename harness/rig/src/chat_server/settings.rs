@@ -12,6 +12,8 @@
 //! after_ms = 500
 //! press = "Allow"
 //! ```
+//!
+//! `stop = true` presses the Stop button of the bot's draft.
 
 use std::borrow::Cow;
 use std::io;
@@ -190,6 +192,9 @@ pub(super) struct ScriptStep {
     pub(super) topic: Option<i64>,
     pub(super) say: Option<String>,
     pub(super) press: Option<String>,
+    /// True to press the Stop button of the bot's draft.
+    #[serde(default)]
+    stop: bool,
     #[serde(default)]
     pub(super) after_ms: u64,
     pub(super) when: Option<StepCondition>,
@@ -222,8 +227,10 @@ pub enum ScriptError {
     /// It is not TOML, or has unknown keys.
     #[error(transparent)]
     Toml(#[from] TomlMistake),
-    /// The step with this number has both acts or neither.
-    #[error("step {0} of the script needs `say` or `press`, and not both")]
+    /// The step with this number has several acts or none.
+    #[error(
+        "step {0} of the script needs one of `say`, `press` and `stop = true`, and not several"
+    )]
     Act(usize),
     /// It has this many steps, which is too many.
     #[error("the script has {0} steps; {MOST_STEPS} are allowed")]
@@ -241,7 +248,10 @@ impl PersonScript {
         if script.steps.len() > MOST_STEPS {
             return Err(ScriptError::Long(script.steps.len()));
         }
-        let is_wrong = |step: &ScriptStep| step.say.is_some() == step.press.is_some();
+        let is_wrong = |step: &ScriptStep| {
+            let acts = [step.say.is_some(), step.press.is_some(), step.stop];
+            acts.into_iter().filter(|act| *act).count() != 1
+        };
         match script.steps.iter().position(is_wrong) {
             Some(index) => Err(ScriptError::Act(index + 1)),
             None => Ok(script),
@@ -315,11 +325,15 @@ mod tests {
     #[test]
     fn what_is_wrong_with_a_script_is_said() {
         for (text, expect) in [
-            ("[[step]]\nafter_ms = 1", "step 1 of the script needs `say` or `press`"),
-            ("[[step]]\nsay = \"a\"\npress = \"b\"", "not both"),
+            (
+                "[[step]]\nafter_ms = 1",
+                "step 1 of the script needs one of `say`, `press` and `stop",
+            ),
+            ("[[step]]\nsay = \"a\"\npress = \"b\"", "not several"),
+            ("[[step]]\nsay = \"a\"\nstop = true", "not several"),
             (
                 "[[step]]\nsay = \"a\"\n[[step]]\nsays = \"a\"",
-                "line 4: unknown field `says`, expected one of `chat`, `topic`, `say`, `press`, `after_ms`, `when`; \
+                "line 4: unknown field `says`, expected one of `chat`, `topic`, `say`, `press`, `stop`, `after_ms`, `when`; \
                  did you mean `say`?",
             ),
             (

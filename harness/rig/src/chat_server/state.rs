@@ -16,6 +16,7 @@ use tokio::sync::watch;
 use tokio::time::Instant as TokioInstant;
 
 use super::faults::{CallFault, Faults, Pace};
+use super::markup::{FormattedText, RichMessage};
 use super::settings::{BOT_ID, ChatServerSettings, Token};
 use super::updates::Updates;
 use super::wire::{ApiError, LINE, cut};
@@ -381,6 +382,10 @@ pub(super) struct Message {
     pub(super) reply_to: Option<i64>,
     /// The file, as the field's name and its value in the Bot API.
     pub(super) file: Option<(&'static str, Value)>,
+    /// The id of the first message of its album, if it is of one.
+    pub(super) group: Option<i64>,
+    /// The rich message; the text and the entities are its drawing.
+    pub(super) rich: Option<RichMessage>,
     pub(super) reactions: Vec<String>,
 }
 
@@ -396,6 +401,61 @@ impl Message {
             + self.entities.iter().map(json_bytes).sum::<usize>()
             + json(self.keyboard.as_ref())
             + json(self.file.as_ref().map(|(_, file)| file))
+            + self.rich.as_ref().map_or(0, RichMessage::bytes)
+    }
+
+    /// Returns the rows of its buttons: those within a rich message, and those below it.
+    pub(super) fn rows(&self) -> Vec<Vec<&Value>> {
+        let rich = self.rich.iter().flat_map(|rich| &rich.rows).map(|row| row.iter().collect());
+        let below = self.keyboard.iter().filter_map(Value::as_array).flatten();
+        let below = below.map(|row| row.as_array().into_iter().flatten().collect());
+        rich.chain(below).collect()
+    }
+}
+
+/// A topic of a chat.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Topic {
+    pub(super) name: String,
+    /// The id of its custom emoji; empty without one.
+    pub(super) icon: String,
+    pub(super) is_closed: bool,
+}
+
+impl Topic {
+    /// Creates a topic that has only a name.
+    pub(super) fn named(name: &str) -> Self {
+        Self { name: name.to_owned(), ..Self::default() }
+    }
+}
+
+/// The draft of a topic.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct ChatDraft {
+    pub(super) id: i64,
+    pub(super) text: FormattedText,
+    /// The server's clock until which it is visible.
+    pub(super) until: u64,
+    /// True if the person has a button to stop it.
+    pub(super) can_stop: bool,
+    /// True if it stays when the person stops it.
+    pub(super) keeps_on_stop: bool,
+    /// True if the person has stopped it. Further texts with its number are not shown until a message comes.
+    pub(super) is_stopped: bool,
+    /// True if it is gone, and only its number is known because it was stopped.
+    pub(super) is_gone: bool,
+}
+
+impl ChatDraft {
+    /// Returns whether it is visible at a time.
+    pub(super) fn is_visible(&self, now: u64) -> bool {
+        !self.is_gone && self.until > now
+    }
+
+    /// Returns the bytes of memory that its text takes.
+    pub(super) fn bytes(&self) -> usize {
+        let entities = self.text.entities.iter().map(json_bytes);
+        size_of::<Self>() + self.text.text.capacity() + entities.sum::<usize>()
     }
 }
 
@@ -409,7 +469,7 @@ pub(super) struct BotChat {
     /// The person who writes in it, if it is not the usual one.
     pub(super) person: Option<i64>,
     /// The topics that the bot or the person made, and those in which the person wrote.
-    pub(super) topics: Vec<i64>,
+    pub(super) topics: BTreeMap<i64, Topic>,
     /// True if it can have topics, even before there is one.
     pub(super) has_topics: bool,
     pub(super) pace: Pace,
@@ -427,8 +487,8 @@ pub(super) struct BotChat {
     pub(super) faults: Option<Faults>,
     /// The fault of the next numbered call, whatever its number.
     pub(super) due: Option<CallFault>,
-    /// The text of the bot's draft, until the next message.
-    draft: Option<String>,
+    /// The bot's draft in each topic, or in the chat without topics.
+    pub(super) drafts: BTreeMap<Option<i64>, ChatDraft>,
     /// The server's clock until which the chat shows that the bot types.
     pub(super) typing_until: u64,
     held: Held,
@@ -488,6 +548,8 @@ impl BotChat {
         if let Some(Value::Array(ids)) = data.get_mut("message_ids") {
             *ids = ids.iter().filter_map(number).map(Value::from).collect();
         }
+        let parts = data.get_mut("album").and_then(Value::as_array_mut).into_iter().flatten();
+        parts.for_each(|part| part["message_id"] = number(&part["message_id"]).into());
     }
 
     /// Returns an error if the limit of entries is reached.
@@ -520,17 +582,19 @@ impl BotChat {
         message.map(|message| message.reactions = reactions).is_some()
     }
 
-    /// Returns the text of the bot's draft.
-    pub(super) fn draft(&self) -> Option<&str> {
-        self.draft.as_deref()
+    /// Sets the bot's draft in a topic.
+    pub(super) fn set_draft(&mut self, topic: Option<i64>, draft: ChatDraft) {
+        self.held.keep(draft.bytes());
+        if let Some(before) = self.drafts.insert(topic, draft) {
+            self.held.release(before.bytes());
+        }
     }
 
-    /// Sets the text of the bot's draft.
-    pub(super) fn set_draft(&mut self, draft: Option<String>) {
-        let bytes = |draft: &Option<String>| draft.as_ref().map_or(0, String::capacity);
-        self.held.keep(bytes(&draft));
-        self.held.release(bytes(&self.draft));
-        self.draft = draft;
+    /// Removes the bot's draft in a topic.
+    pub(super) fn end_draft(&mut self, topic: Option<i64>) {
+        if let Some(draft) = self.drafts.remove(&topic) {
+            self.held.release(draft.bytes());
+        }
     }
 
     /// Returns the entries so far.
@@ -605,6 +669,16 @@ impl BotChat {
             json["message_thread_id"] = topic.into();
             json["is_topic_message"] = true.into();
         }
+        if let Some(group) = message.group {
+            json["media_group_id"] = group.to_string().into();
+        }
+        if let Some(rich) = &message.rich {
+            json["rich_message"] = rich.json.clone();
+            if let Some(rows) = &message.keyboard {
+                json["reply_markup"] = json!({ "inline_keyboard": rows });
+            }
+            return json;
+        }
         let (text, entities) = match &message.file {
             None => ("text", "entities"),
             Some((field, file)) => {
@@ -672,6 +746,10 @@ mod tests {
         let mut chat = BotChat::new(7, &kept);
         let empty = kept.bytes();
         let message = |text: &str| Message { id: 1, text: text.to_owned(), ..Message::default() };
+        let draft = |text: &str| ChatDraft {
+            text: FormattedText { text: text.to_owned(), ..FormattedText::default() },
+            ..ChatDraft::default()
+        };
         let mut check = |change: &dyn Fn(&mut BotChat), least: u64, most: u64| {
             change(&mut chat);
             let bytes = kept.bytes() - empty;
@@ -683,8 +761,9 @@ mod tests {
         // The number of a removed message stays taken.
         let number = size_of::<i64>() as u64;
         check(&|chat| chat.remove(1), number, number);
-        check(&|chat| chat.set_draft(Some("d".repeat(5_000))), 5_000, 5_010);
-        check(&|chat| chat.set_draft(None), number, number);
+        check(&|chat| chat.set_draft(None, draft(&"d".repeat(5_000))), 5_000, 5_200);
+        check(&|chat| chat.set_draft(None, draft("e")), 1, 200);
+        check(&|chat| chat.end_draft(None), number, number);
         let data = || Map::from_iter([("text".to_owned(), "e".repeat(3_000).into())]);
         check(&|chat| assert_eq!(chat.enter(0, "sendMessage", data()), 0), 3_000, 4_000);
         check(&|chat| chat.took(0, 40), 3_000, 5_000);

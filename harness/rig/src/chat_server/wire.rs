@@ -204,6 +204,12 @@ impl Params {
         let field = text.strip_prefix("attach://").unwrap_or(name);
         self.files.iter().find(|file| file.field == field)
     }
+
+    /// Returns the file that a text such as `attach://NAME` names.
+    pub(super) fn attached(&self, text: &str) -> Option<&UploadedFile> {
+        let field = text.strip_prefix("attach://")?;
+        self.files.iter().find(|file| file.field == field)
+    }
 }
 
 /// Returns a whole number, from a number or its text.

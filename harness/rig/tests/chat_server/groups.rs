@@ -78,16 +78,102 @@ fn a_bot_makes_topics_of_its_own() {
     }
     let none = json!({ "chat_id": GROUP });
     assert_eq!(result(&server, "closeGeneralForumTopic", &none), true);
-    assert_eq!(result(&server, "getForumTopicIconStickers", &json!({})), json!([]));
+    let icons = result(&server, "getForumTopicIconStickers", &json!({}));
+    let is_icon =
+        |icon: &Value| icon["custom_emoji_id"].is_string() && icon["type"] == "custom_emoji";
+    assert!(!icons.as_array().unwrap().is_empty() && icons.as_array().unwrap().iter().all(is_icon));
     for (method, body, expect) in [
         ("sendMessage", of_topic(json!({ "text": "x" })), "message thread not found"),
-        ("closeForumTopic", of_topic(json!({})), "message thread not found"),
-        ("createForumTopic", json!({ "chat_id": GROUP, "name": " " }), "TOPIC_TITLE_INVALID"),
+        ("closeForumTopic", of_topic(json!({})), "TOPIC_ID_INVALID"),
+        ("closeForumTopic", none, "invalid forum topic identifier specified"),
+        ("createForumTopic", json!({ "chat_id": GROUP, "name": " " }), "name must be non-empty"),
+        (
+            "createForumTopic",
+            json!({ "chat_id": GROUP, "name": "x", "icon_color": -5 }),
+            "invalid icon color specified",
+        ),
         ("createForumTopic", json!({ "chat_id": 7, "name": "x" }), "the chat is not a forum"),
+        // General has the number 1, by which no message reaches it.
+        (
+            "sendMessage",
+            json!({ "chat_id": GROUP, "message_thread_id": 1, "text": "x" }),
+            "message thread not found",
+        ),
     ] {
         let answer = call(&server, method, &body).json();
         assert_eq!(answer["description"], format!("Bad Request: {expect}"), "{method}");
     }
+}
+
+#[test]
+fn a_topic_keeps_its_name_its_icon_and_whether_it_is_open() {
+    let server = started(|_| {});
+    server.open_group(GROUP, 9, true).unwrap();
+    let topic = server.make_topic(GROUP, "first").unwrap();
+    let check = |method: &str, more: Value, expect: &str| {
+        let mut body = json!({ "chat_id": GROUP, "message_thread_id": topic });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let answer = call(&server, method, &body).json();
+        let words = answer["description"].as_str().unwrap_or("ok");
+        assert_eq!(words.trim_start_matches("Bad Request: "), expect, "{method} {body}");
+    };
+    let same = "TOPIC_NOT_MODIFIED";
+    check("editForumTopic", json!({ "name": "second" }), "ok");
+    check("editForumTopic", json!({ "name": "second" }), same);
+    check("editForumTopic", json!({ "icon_custom_emoji_id": "5312536423851630001" }), "ok");
+    check("editForumTopic", json!({ "icon_custom_emoji_id": "5312536423851630001" }), same);
+    check("editForumTopic", json!({}), "ok");
+    check("reopenForumTopic", json!({}), same);
+    check("closeForumTopic", json!({}), "ok");
+    let closed = server.say_in_topic(GROUP, topic, "hi").unwrap_err().to_string();
+    assert!(closed.contains("the topic is closed"), "{closed}");
+    check("closeForumTopic", json!({}), same);
+    check("reopenForumTopic", json!({}), "ok");
+    server.say_in_topic(GROUP, topic, "hi").unwrap();
+    let long = json!({ "chat_id": GROUP, "name": "x".repeat(200) });
+    let made = result(&server, "createForumTopic", &long);
+    assert_eq!(made["name"].as_str().unwrap().len(), 128);
+    // A bot shows that it types in General by its number.
+    let types = json!({ "chat_id": GROUP, "message_thread_id": 1, "action": "typing" });
+    assert_eq!(result(&server, "sendChatAction", &types), true);
+}
+
+#[test]
+fn a_private_chat_has_topics_if_the_bot_has_them() {
+    let server = started(|settings| settings.private_topics = true);
+    let me = result(&server, "getMe", &json!({}));
+    assert_eq!(
+        (&me["has_topics_enabled"], &me["allows_users_to_create_topics"]),
+        (&json!(true), &json!(true))
+    );
+    let made = result(&server, "createForumTopic", &json!({ "chat_id": 7, "name": "agent" }));
+    let topic = made["message_thread_id"].as_i64().unwrap();
+    let of_topic = json!({ "chat_id": 7, "message_thread_id": topic, "text": "x" });
+    let sent = result(&server, "sendMessage", &of_topic);
+    assert_eq!(
+        (&sent["message_thread_id"], &sent["is_topic_message"]),
+        (&json!(topic), &json!(true))
+    );
+    server.say_in_topic(7, topic, "hi").unwrap();
+    let messages = messages(&server);
+    assert_eq!(messages.last().unwrap()["message_thread_id"], topic);
+    let unknown = json!({ "chat_id": 7, "message_thread_id": 99, "text": "x" });
+    let answer = call(&server, "sendMessage", &unknown).json();
+    assert_eq!(answer["description"], "Bad Request: message thread not found");
+    let closed = call(&server, "closeForumTopic", &of_topic).json();
+    assert_eq!(closed["description"], "Bad Request: the chat is not a supergroup forum");
+    assert_eq!(result(&server, "deleteForumTopic", &of_topic), true);
+    assert_eq!(call(&server, "sendMessage", &of_topic).status, 400);
+}
+
+#[test]
+fn a_group_without_topics_ignores_one() {
+    let server = started(|_| {});
+    server.open_group(GROUP, 9, false).unwrap();
+    let body = json!({ "chat_id": GROUP, "message_thread_id": 5, "text": "x" });
+    let sent = result(&server, "sendMessage", &body);
+    assert_eq!(sent["message_thread_id"], Value::Null);
+    assert_eq!(server.entries(GROUP)[0].field("topic"), None);
 }
 
 #[test]

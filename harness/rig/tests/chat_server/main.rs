@@ -7,9 +7,11 @@
     reason = "what can't be done fails the test"
 )]
 
+mod albums;
 mod bot;
 mod browser;
 mod client;
+mod drafts;
 mod failures;
 mod groups;
 mod kept;

@@ -36,41 +36,41 @@ struct OpenTag {
 }
 
 /// The text with a position in it; a read past the end returns a zero byte.
-struct HtmlReader<'t> {
-    text: &'t str,
-    at: usize,
+pub(super) struct HtmlReader<'t> {
+    pub(super) text: &'t str,
+    pub(super) at: usize,
 }
 
 impl HtmlReader<'_> {
-    fn byte(&self) -> u8 {
+    pub(super) fn byte(&self) -> u8 {
         self.text.as_bytes().get(self.at).copied().unwrap_or(0)
     }
 
-    fn skip_while(&mut self, is_skipped: impl Fn(u8) -> bool) {
+    pub(super) fn skip_while(&mut self, is_skipped: impl Fn(u8) -> bool) {
         while self.byte() != 0 && is_skipped(self.byte()) {
             self.at += 1;
         }
     }
 
-    fn since(&self, start: usize) -> String {
+    pub(super) fn since(&self, start: usize) -> String {
         self.text.get(start..self.at).unwrap_or_default().to_owned()
     }
 
-    fn char(&mut self) -> Option<char> {
+    pub(super) fn char(&mut self) -> Option<char> {
         let c = self.text.get(self.at..)?.chars().next()?;
         self.at += c.len_utf8();
         Some(c)
     }
 
     /// Reads an entity such as `&lt;` or `&#38;`.
-    fn entity(&mut self) -> Option<char> {
+    pub(super) fn entity(&mut self) -> Option<char> {
         let (c, length) = entity(&self.text[self.at..])?;
         self.at += length;
         Some(c)
     }
 }
 
-fn is_space(byte: u8) -> bool {
+pub(super) fn is_space(byte: u8) -> bool {
     byte.is_ascii_whitespace() || byte == 0x0b
 }
 
