@@ -379,10 +379,8 @@ pub struct DraftHistory {
     pub id: i64,
     /// Its topic, if it is in one.
     pub topic: Option<u64>,
-    /// The texts, the oldest first; at least one.
-    pub versions: Vec<SeenMessage>,
-    /// The time at which it was gone, in ms; `None` if it is visible after the last entry.
-    pub gone: Option<u64>,
+    /// Its texts, and its end, as those of a message.
+    pub text: MessageHistory,
 }
 
 /// A message with each text that it had.
@@ -418,7 +416,7 @@ impl ChatHistory {
     /// Applies the entry with the index `number`.
     pub fn apply(&mut self, number: usize, entry: &Entry) -> ChatChange {
         for topic in self.now.end_drafts(entry) {
-            self.end_draft(topic, entry.seen_at());
+            self.end_draft(topic, Deletion { at: entry.seen_at(), entry: number });
         }
         let effect = self.now.effect(number, entry);
         match &effect {
@@ -431,7 +429,9 @@ impl ChatHistory {
                 }
             }
             Effect::Drafted(topic, draft) => self.add_draft(*topic, draft),
-            Effect::Stopped(topic) => self.end_draft(*topic, entry.seen_at()),
+            Effect::Stopped(topic) => {
+                self.end_draft(*topic, Deletion { at: entry.seen_at(), entry: number });
+            }
             Effect::Overtaken(id, seen) => {
                 if let Some(message) = self.newest(*id) {
                     let last = message.versions.len() - 1;
@@ -464,26 +464,33 @@ impl ChatHistory {
 
     /// Adds a text to the draft of a topic, or begins a new one.
     fn add_draft(&mut self, topic: Option<u64>, draft: &SeenDraft) {
-        let is_it = |known: &&mut DraftHistory| known.topic == topic && known.gone.is_none();
-        match self.drafts.iter_mut().rfind(is_it) {
-            Some(known) if known.id == draft.id => known.versions.push(draft.text.clone()),
+        match self.open_draft(topic) {
+            Some(known) if known.id == draft.id => known.text.versions.push(draft.text.clone()),
             other => {
                 if let Some(replaced) = other {
-                    replaced.gone = Some(draft.text.at);
+                    let SeenMessage { at, entry, .. } = draft.text;
+                    replaced.text.deleted = Some(Deletion { at, entry });
                 }
                 let versions = vec![draft.text.clone()];
-                self.drafts.push(DraftHistory { id: draft.id, topic, versions, gone: None });
+                let text = MessageHistory { id: draft.id.unsigned_abs(), versions, deleted: None };
+                self.drafts.push(DraftHistory { id: draft.id, topic, text });
             }
         }
     }
 
     /// Ends the draft of a topic; one that went by itself went 30 s after its last text.
-    fn end_draft(&mut self, topic: Option<u64>, at: u64) {
-        let is_it = |known: &&mut DraftHistory| known.topic == topic && known.gone.is_none();
-        if let Some(draft) = self.drafts.iter_mut().rfind(is_it) {
-            let last = draft.versions.last().map_or(at, |last| last.at + DRAFT_MS);
-            draft.gone = Some(at.min(last));
+    fn end_draft(&mut self, topic: Option<u64>, end: Deletion) {
+        if let Some(draft) = self.open_draft(topic) {
+            let at = end.at.min(draft.text.last().at + DRAFT_MS);
+            draft.text.deleted = Some(Deletion { at, ..end });
         }
+    }
+
+    /// Returns the draft of a topic that is visible.
+    fn open_draft(&mut self, topic: Option<u64>) -> Option<&mut DraftHistory> {
+        let is_it =
+            |known: &&mut DraftHistory| known.topic == topic && known.text.deleted.is_none();
+        self.drafts.iter_mut().rfind(is_it)
     }
 
     /// Returns the newest message with this number.
@@ -528,7 +535,7 @@ impl ChatHistory {
 
     /// Returns every text that a person could ever read: the states of all messages, then those of all drafts.
     pub fn ever_seen(&self) -> impl Iterator<Item = &SeenMessage> {
-        self.versions().chain(self.drafts().flat_map(|draft| &draft.versions))
+        self.versions().chain(self.drafts().flat_map(|draft| &draft.text.versions))
     }
 }
 
@@ -581,6 +588,11 @@ impl Entry {
     pub fn sets_text(&self) -> bool {
         self.makes_message()
             || matches!(self.kind.as_ref(), "editMessageText" | "editMessageCaption")
+    }
+
+    /// Returns whether the call shows a draft, which a person reads until it is gone by itself.
+    pub fn shows_draft(&self) -> bool {
+        matches!(self.kind.as_ref(), "sendMessageDraft" | "sendRichMessageDraft")
     }
 
     /// Returns whether the call sends a new message.

@@ -58,7 +58,7 @@ pub(crate) fn of_another(case: Case<'_>) -> Option<Broken<'_>> {
         let reads = format!("the editor has {}", quoted(line));
         return Some(whole(sentence(reads, &name))?.beside(&name));
     }
-    case.chat().versions().find_map(|version| {
+    case.chat().ever_seen().find_map(|version| {
         let mut lines = version.plain_text().lines();
         let (line, name) = lines.find_map(|line| Some((line, foreign(line)?)))?;
         let reads = format!("at {} the person reads {}", seconds(version.at), quoted(line));

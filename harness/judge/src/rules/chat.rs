@@ -99,23 +99,22 @@ pub(crate) fn too_fast(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// Checks that a chat is not edited far more often than any server takes.
+/// Checks that a chat is not edited far more often than any server takes. A draft counts as an edit.
 pub(crate) fn too_many_edits(case: Case<'_>) -> Option<Broken<'_>> {
-    let edits = case.calls().filter(|(_, entry)| entry.kind == "editMessageText");
-    let edits: Vec<&Entry> = edits.map(|(_, entry)| entry).collect();
+    let is_edit = |entry: &Entry| entry.kind == "editMessageText" || entry.shows_draft();
+    let edits: Vec<&Entry> = case.calls().map(|(_, entry)| entry).filter(|e| is_edit(e)).collect();
     let hasty = edits
         .windows(MOST_EDITS + 1)
         .find(|edits| edits.last().is_some_and(|last| last.at < edits[0].at + MOST_EDITS_MS))?;
-    let last = hasty[MOST_EDITS];
-    by(
-        last,
-        format!(
-            "from {} to {} the chat was edited {} times; about once a second is what a server takes",
-            seconds(hasty[0].at),
-            seconds(last.at),
-            hasty.len()
-        ),
-    )
+    let (last, times) = (hasty[MOST_EDITS], hasty.len());
+    let what = match hasty.iter().any(|edit| edit.shows_draft()) {
+        true => format!("got {times} drafts and edits"),
+        false => format!("was edited {times} times"),
+    };
+    let (from, to) = (seconds(hasty[0].at), seconds(last.at));
+    let sentence =
+        format!("from {from} to {to} the chat {what}; about once a second is what a server takes");
+    by(last, sentence)
 }
 
 /// Checks that once the agent has sent a message with a tool, the draft shows the end of that call and no more (G4).

@@ -145,20 +145,22 @@ pub(crate) fn arguments_empty(case: Case<'_>) -> Option<Broken<'_>> {
         };
         NOTHING.iter().any(is_in)
     };
-    case.chat().versions().filter(|version| has_nothing(version.plain_text())).find_map(|version| {
-        let is_empty = |line: &&str| is_empty_call(&line.to_lowercase(), &names);
-        let is_own = |line: &&str| !case.own_lines(line).is_empty();
-        let line = version.plain_text().lines().filter(is_empty).find(is_own)?;
-        by_index(
-            case,
-            version.entry,
-            format!(
-                "at {} the person reads {}: the tool's input is shown as empty, and it is not",
-                seconds(version.at),
-                quoted(line)
-            ),
-        )
-    })
+    case.chat().ever_seen().filter(|version| has_nothing(version.plain_text())).find_map(
+        |version| {
+            let is_empty = |line: &&str| is_empty_call(&line.to_lowercase(), &names);
+            let is_own = |line: &&str| !case.own_lines(line).is_empty();
+            let line = version.plain_text().lines().filter(is_empty).find(is_own)?;
+            by_index(
+                case,
+                version.entry,
+                format!(
+                    "at {} the person reads {}: the tool's input is shown as empty, and it is not",
+                    seconds(version.at),
+                    quoted(line)
+                ),
+            )
+        },
+    )
 }
 
 /// The signs with which a line says that its call is done.
@@ -185,7 +187,7 @@ pub(crate) fn failure_shown_done(case: Case<'_>) -> Option<Broken<'_>> {
         let lower = line.to_lowercase();
         line.trim_start().starts_with(DONE) && !FAILED_WORDS.iter().any(|word| lower.contains(word))
     };
-    case.chat().versions().filter(|_| !failed.is_empty()).find_map(|version| {
+    case.chat().ever_seen().filter(|_| !failed.is_empty()).find_map(|version| {
         version.plain_text().lines().filter(|line| says_done(line)).find_map(|line| {
             let shown = letters(line);
             let (tool, _) = failed.iter().find(|(_, argument)| shown.contains(argument))?;
@@ -202,7 +204,7 @@ pub(crate) fn argument_of_another(case: Case<'_>) -> Option<Broken<'_>> {
     let tools: Vec<&ToolFacts> = case.played().flat_map(|(_, turn)| &turn.tools).collect();
     let arguments: Vec<(&str, String)> =
         tools.iter().filter_map(|tool| Some((own_name(tool), known_argument(tool)?))).collect();
-    case.chat().versions().filter(|_| !arguments.is_empty()).find_map(|version| {
+    case.chat().ever_seen().filter(|_| !arguments.is_empty()).find_map(|version| {
         version.plain_text().lines().filter(|line| has_sign(line)).find_map(|line| {
             let first = line.split(|c: char| !c.is_alphanumeric() && c != '_');
             let first = first.into_iter().find(|word| !word.is_empty())?;

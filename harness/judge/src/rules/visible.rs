@@ -19,6 +19,8 @@ const REPLACING_MS: u64 = 2_000;
 /// The time within which a person sees a first sign of life, and for which a typing signal is shown, in ms.
 const SIGN_OF_LIFE_MS: u64 = 20_000;
 const TYPING_MS: u64 = 5_000;
+/// The time for which a draft is shown, in ms.
+const DRAFT_MS: u64 = 30_000;
 /// The delay with which a typing signal from before the answer may arrive, in ms.
 const TYPING_SLACK_MS: u64 = 3_000;
 /// The words of work in progress. They count as left over only with an ellipsis behind them.
@@ -180,6 +182,7 @@ pub(crate) fn blank_screen(case: Case<'_>) -> Option<Broken<'_>> {
         let spoken = entries.iter().filter(|entry| PERSON.contains(&entry.kind.as_ref()));
         spoken.map(|entry| entry.at).filter(|at| *at <= before).max().unwrap_or(0)
     };
+    let seen = || case.chat().messages().chain(case.chat().drafts().map(|draft| &draft.text));
     case.chat().messages().find_map(|message| {
         let Deletion { at: gone, entry: by } = message.deleted?;
         let since = spoken(message.born());
@@ -192,12 +195,10 @@ pub(crate) fn blank_screen(case: Case<'_>) -> Option<Broken<'_>> {
                 && other.born() <= gone
                 && other.deleted.is_none_or(|deletion| deletion.at > gone)
         };
-        if case.chat().messages().any(is_there) {
+        if seen().any(is_there) {
             return None;
         }
-        let next = case
-            .chat()
-            .messages()
+        let next = seen()
             .filter(|other| other.born() > gone)
             .min_by_key(|other| other.born())?;
         let blank = next.born() - gone;
@@ -222,7 +223,8 @@ pub(crate) fn no_sign_of_life(case: Case<'_>) -> Option<Broken<'_>> {
     }
     let is_sign = |entry: &Entry| {
         entry.sets_text()
-            || matches!(&*entry.kind, "sendChatAction" | "sendMessageDraft" | "setMessageReaction")
+            || entry.shows_draft()
+            || matches!(&*entry.kind, "sendChatAction" | "setMessageReaction")
     };
     case.played().find_map(|(number, _)| {
         let times = case.times(number)?;
@@ -240,7 +242,7 @@ pub(crate) fn no_sign_of_life(case: Case<'_>) -> Option<Broken<'_>> {
             if entry.sets_text() || at >= ended {
                 return None;
             }
-            seen = at + TYPING_MS;
+            seen = at + if entry.shows_draft() { DRAFT_MS } else { TYPING_MS };
         }
         (ended.saturating_sub(seen) > SIGN_OF_LIFE_MS)
             .then(|| silent(case, number, seen, ended, None))?
@@ -294,7 +296,7 @@ pub(crate) fn glued(case: Case<'_>) -> Option<Broken<'_>> {
             return None;
         }
         let version =
-            case.chat().versions().find(|version| version.plain_text().contains(&joined))?;
+            case.chat().ever_seen().find(|version| version.plain_text().contains(&joined))?;
         let (at, joined) = (seconds(version.at), quoted(&format!("…{joined}…")));
         let what = "two messages of the model are joined without a space or a line break";
         by_index(case, version.entry, format!("at {at} the person reads {joined}: {what}"))
@@ -321,7 +323,7 @@ pub(crate) fn blanks_lost(case: Case<'_>) -> Option<Broken<'_>> {
     for known in texts().chain(others).flat_map(tokens) {
         joined.remove(known);
     }
-    case.chat().versions().filter(|_| !joined.is_empty()).find_map(|version| {
+    case.chat().ever_seen().filter(|_| !joined.is_empty()).find_map(|version| {
         let mut tokens = tokens(version.plain_text());
         let (token, words) = tokens.find_map(|token| joined.get_key_value(token))?;
         let (at, token, words) = (seconds(version.at), quoted(token), quoted(words));
@@ -354,7 +356,7 @@ pub(crate) fn record_shown(case: Case<'_>) -> Option<Broken<'_>> {
         let mut known = said.chain(case.words().others.iter().map(String::as_str));
         known.any(|text| text.contains(**record))
     };
-    case.chat().versions().find_map(|version| {
+    case.chat().ever_seen().find_map(|version| {
         let text = version.plain_text();
         let record = RECORDS.iter().find(|record| text.contains(**record))?;
         let line = text.lines().find(|line| line.contains(record)).filter(|_| !is_own(&record))?;
@@ -431,10 +433,13 @@ pub(crate) fn taken_back(case: Case<'_>) -> Option<Broken<'_>> {
     let turn_of = |version: &SeenMessage| {
         case.own.and_then(|_| case.entries.get(version.entry)).map(Entry::turn)
     };
-    // The number of letters of each piece of text that each message has shown so far.
-    let mut most: BTreeMap<(u64, usize), usize> = BTreeMap::new();
-    case.chat().messages().find_map(|message| {
-        let is_last = |version: &SeenMessage| version.entry == message.last().entry;
+    let messages = case.chat().messages().map(|message| (message, false));
+    let drafts = case.chat().drafts().map(|draft| (&draft.text, true));
+    messages.chain(drafts).find_map(|(message, is_draft)| {
+        // The number of letters of each piece of text that the message has shown so far.
+        let mut most: BTreeMap<usize, usize> = BTreeMap::new();
+        let may_be_page =
+            |version: &SeenMessage| !is_draft && version.entry == message.last().entry;
         message.versions.iter().find_map(|version| {
             if version.plain_text().chars().count() > ONE_PAGE {
                 return None;
@@ -444,16 +449,19 @@ pub(crate) fn taken_back(case: Case<'_>) -> Option<Broken<'_>> {
             let shown_in = |segment: &GrowingText| of_turn(segment) && segment.may_be_in(version);
             segments.iter().enumerate().filter(|(_, one)| shown_in(one)).find_map(|(number, segment)| {
                 let shown = shown_letters(&segment.letters, version.letters());
-                let most = most.entry((message.id, number)).or_default();
+                let most = most.entry(number).or_default();
                 let before = std::mem::replace(most, shown.at_least.max(*most));
                 let is_less = shown.at_most > 0 && shown.at_most < before;
                 let rest = || segment.text_behind(shown.at_most);
-                (is_less && !(is_last(version) && goes_on_below(case, message, &rest()))).then(|| {
+                (is_less && !(may_be_page(version) && goes_on_below(case, message, &rest()))).then(|| {
+                    let name = match is_draft {
+                        true => "the draft".to_owned(),
+                        false => format!("message #{}", message.id),
+                    };
                     by_index(case, version.entry, format!(
-                        "at {} message #{} shows less of the text than before: it ends at {}, as if an older text \
-                         had come after a newer one",
+                        "at {} {name} shows less of the text than before: it ends at {}, as if an older text had \
+                         come after a newer one",
                         seconds(version.at),
-                        message.id,
                         quoted(version.plain_text().lines().last().unwrap_or_default())
                     ))
                 })?

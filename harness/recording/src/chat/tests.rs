@@ -131,14 +131,14 @@ fn check_drafts(calls: &[&str], expect: &[&str]) {
         let topic = draft.topic.map(|topic| format!(" in {topic}")).unwrap_or_default();
         let mut words = vec![format!("{}{topic}:", draft.id)];
         let text = |text: &SeenMessage| format!("{}@{}", text.plain_text(), text.at);
-        words.extend(draft.versions.iter().map(text));
-        words.extend(draft.gone.map(|gone| format!("gone@{gone}")));
+        words.extend(draft.text.versions.iter().map(text));
+        words.extend(draft.text.deleted.map(|gone| format!("gone@{}", gone.at)));
         words.join(" ")
     });
     assert_eq!(shown.collect::<Vec<_>>(), expect, "{calls:?}");
     let visible = ChatView::after(&entries);
     let visible = visible.drafts().map(|(topic, draft)| (topic, draft.id));
-    let not_gone = history.drafts().filter(|draft| draft.gone.is_none());
+    let not_gone = history.drafts().filter(|draft| draft.text.deleted.is_none());
     let not_gone = not_gone.map(|draft| (draft.topic, draft.id));
     assert_eq!(visible.collect::<BTreeSet<_>>(), not_gone.collect::<BTreeSet<_>>(), "{calls:?}");
 }

@@ -6,6 +6,7 @@ use super::*;
 
 mod asked;
 mod bus;
+mod drafts;
 mod grows;
 mod sent_once;
 
@@ -577,4 +578,8 @@ fn sb021_no_secret_is_shown() {
     assert_eq!(kinds, [K::SecretShown], "{found:?}");
     assert!(!found[0].sentence.contains(&secret), "the sentence shows the secret: {found:?}");
     assert_eq!(judged("Output: token ***"), []);
+    let draft = serde_json::json!({ "draft_id": 1, "text": format!("token {secret}") });
+    let lines = good_but(1, &[call(5_000, "sendMessageDraft", draft), edit(9_000, 7, ANSWER)]);
+    let found = judge(&Observation::of_chat(facts_of(&cassette), lines));
+    assert_eq!(found.iter().map(|found| found.kind).collect::<Vec<_>>(), [K::SecretShown]);
 }
