@@ -207,6 +207,22 @@ def drops_second(gateway):
             if not getattr(self, "last", None) or self.last.done(): self.last = super().submit(*work)
     gateway.concurrent.futures.ThreadPoolExecutor = Busy
 
+def done_anyway(gateway):
+    """The end of stdout counts as success, with a result or without."""
+    finish = gateway.Turn.finish
+    def done(turn, code):
+        turn.results = turn.results or [{"result": "✅ Done"}]
+        finish(turn, code)
+    gateway.Turn.finish = done
+
+def errors_dropped(gateway):
+    """Nobody looks at `is_error`: what has streamed is the answer."""
+    finish = gateway.Turn.finish
+    def drop(turn, code):
+        turn.results = [{"result": result.get("result", "")} for result in turn.results]
+        finish(turn, code)
+    gateway.Turn.finish = drop
+
 def open_draft(gateway):
     """Progress comes by `sendMessageDraft`, in which secrets are not masked."""
     write, finish = gateway.Turn.write, gateway.Turn.finish

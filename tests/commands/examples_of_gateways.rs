@@ -55,7 +55,7 @@ const fn right(gateway: &'static str, cassette: &'static str, play: &'static str
 }
 
 const WAITS: &str = "3:rate-limit:4s";
-const RUNS: [Run; 38] = [
+const RUNS: [Run; 40] = [
     bug("silent-tools", K::ToolsUntold),
     bug("args-empty", K::ArgumentsEmpty),
     bug("late-edit", K::AnswerOverwritten),
@@ -76,6 +76,8 @@ const RUNS: [Run; 38] = [
     Run { cassette: "thinking/2.1.330", ..bug("thoughts", K::ReasoningInAnswer) },
     Run { cassette: "subagent-background/2.1.330", ..bug("subagents", K::SubagentInAnswer) },
     Run { cassette: "tool-error/2.1.330", ..bug("all-done", K::FailureShownDone) },
+    Run { cassette: "cut-off-line/2.1.330", ..bug("done-anyway", K::FailureUntold) },
+    Run { cassette: "sigint-mid-text/2.1.330", ..bug("errors-dropped", K::FailureUntold) },
     Run { cassette: "secrets/2.1.330", ..bug("open-draft", K::SecretShown) },
     right("telegram.py", "three-tools/2.1.329", "canonical"),
     right("telegram.py", "plain-text/2.1.329", "recorded"),

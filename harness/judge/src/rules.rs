@@ -10,6 +10,7 @@ mod bus;
 mod chat;
 mod editor;
 mod event_stream;
+mod failure;
 mod interlude;
 mod questions;
 mod run;

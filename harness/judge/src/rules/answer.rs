@@ -1,20 +1,15 @@
-//! The rules of the answer: it is in the chat, whole, as it was written, once, and it stays. If the turn failed, the
-//! person reads that. A text that the chat's server refuses is sent again.
+//! The rules of the answer: it is in the chat, whole, as it was written, once, and it stays. A text that the chat's
+//! server refuses is sent again.
 
 use std::collections::HashSet;
 
 use clitape_recording::chat::{MessageHistory, SeenMessage};
-use clitape_recording::facts::{
-    RecordedBlock, RecordedMessage, ToolFacts, ToolOutcome, TurnEnding, TurnFacts, texts_in,
-};
+use clitape_recording::facts::{RecordedBlock, texts_in};
 use clitape_recording::text::markup::without_tags;
 use clitape_recording::text::quoted;
-use clitape_recording::trace::Entry;
 
-use crate::case::{Broken, Case, DueAnswer, by_index, has_server_faults, whole};
-use crate::words::{
-    FEW_LETTERS, Piece, contains, count, letters, pieces, pieces_of_plain, seconds,
-};
+use crate::case::{Broken, Case, DueAnswer, by_index, whole};
+use crate::words::{FEW_LETTERS, Piece, contains, count, letters, pieces, seconds};
 
 /// The time for which an answer may be missing from the chat while it is replaced, in ms.
 const REPLACING_MS: u64 = 2_000;
@@ -305,96 +300,8 @@ pub(crate) fn out_of_order(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// The time by which a result may precede the stand-in's last byte, in ms.
-const RESULT_MS: u64 = 1_000;
-/// The possible difference between the clocks of the stand-in and of the chat, in ms.
-const CLOCKS_MS: u64 = 50;
-
-/// Checks that a person reads of a turn that fails or breaks off: the chat is not empty, and it changes once the CLI
-/// has ended.
-pub(crate) fn failure_untold(case: Case<'_>) -> Option<Broken<'_>> {
-    let mut failed = case.played().filter_map(|(number, turn)| match &turn.ending {
-        TurnEnding::Failed(words) => Some((number, turn, RESULT_MS, words.as_str())),
-        // The end alone shows that no result will come.
-        TurnEnding::CutOff => Some((number, turn, CLOCKS_MS, "")),
-        TurnEnding::Answered | TurnEnding::Silent | TurnEnding::Interrupted => None,
-    });
-    failed.find_map(|(number, facts, before, words)| {
-        let what = match words {
-            "" => "the turn failed: the CLI ended without a result".to_owned(),
-            words => format!("the turn failed ({})", quoted(words)),
-        };
-        let turn = case.of_turn(number);
-        if case.chat().at_end().next().is_none() {
-            return whole(format!("{turn}{what}, and nothing in the chat says so: it is empty"));
-        }
-        let ended = case.times(number)?.ended_ms?;
-        // The time until the next turn begins.
-        let next = case.times(number + 1).map_or(u64::MAX, |next| next.began_ms);
-        // A draft may come late; it has only what the model said.
-        let says_more = |entry: &Entry| {
-            let text = entry.plain_text();
-            text.lines().any(|line| !facts.texts().any(|said| said.contains(line.trim())))
-        };
-        let is_told = case.shown().any(|(_, entry)| {
-            let is_then = entry.at + before >= ended && entry.at < next;
-            entry.sets_text() && is_then && says_more(entry)
-        });
-        // The CLI's own words about the failure may have been streamed before.
-        let pages = case.end_pages();
-        let is_told =
-            is_told || pieces_of_plain(words).iter().any(|piece| contains(&pages, &piece.letters));
-        let last = case.chat().at_end().last()?.last();
-        (!is_told).then(|| {
-            let (ended, text) = (seconds(ended), quoted(last.plain_text()));
-            whole(format!(
-                "{turn}{what} at {ended}, and the chat never said so: {text} stands there as before"
-            ))
-        })?
-    })
-}
-
-/// The signs with which a gateway tells of a failure.
-const FAILURE_SIGNS: [char; 3] = ['❌', '🔴', '💥'];
-/// The words with which it does so.
-const FAILURE_WORDS: [&str; 6] = ["failed", "failure", "error", "crashed", "aborted", "exception"];
-/// The words with which a line says that there was no failure.
-const NONE: [&str; 3] = ["0", "no", "none"];
-
-/// Checks that no line of the gateway in the message with the answer tells of a failure if all went well.
-pub(crate) fn success_told_failed(case: Case<'_>) -> Option<Broken<'_>> {
-    let went_well = |turn: &TurnFacts| {
-        let is_done = |tool: &ToolFacts| tool.outcome == Some(ToolOutcome::Completed);
-        turn.ending == TurnEnding::Answered
-            && turn.tools.iter().all(is_done)
-            && turn.questions.is_empty()
-    };
-    let is_odd = |message: &RecordedMessage| message.is_error || message.is_doubtful;
-    let has_trouble = case.facts.messages.iter().any(is_odd) || !case.facts.notices.is_empty();
-    if has_trouble || has_server_faults(case) || !case.played().all(|(_, turn)| went_well(turn)) {
-        return None;
-    }
-    case.chat().at_end().find_map(|message| {
-        let mut lines = message.last().plain_text().lines();
-        let is_own = |line: &&str| tells_failure(case, line) && !case.is_recorded(&letters(line));
-        let line = lines.find(is_own).filter(|_| has_text_of_model(case, message))?;
-        let sentence = format!("the turn went well, and with the answer stands {}", quoted(line));
-        by_index(case, message.last().entry, sentence)
-    })
-}
-
-/// Returns whether a line of the gateway tells of a failure in words that are not the model's.
-fn tells_failure(case: Case<'_>, line: &str) -> bool {
-    let line = line.to_lowercase();
-    let words: Vec<&str> = line.split(|c: char| !c.is_alphanumeric()).collect();
-    let is_said = |word: &str| case.words().said.iter().any(|text| text.contains(word));
-    let has_word = FAILURE_WORDS.iter().any(|word| words.contains(word) && !is_said(word));
-    let has_sign = line.trim_start().starts_with(FAILURE_SIGNS);
-    (has_word || has_sign) && !NONE.iter().any(|none| words.contains(none))
-}
-
 /// Returns whether a message has a text of the model, most of which is the answer.
-fn has_text_of_model(case: Case<'_>, message: &MessageHistory) -> bool {
+pub(super) fn has_text_of_model(case: Case<'_>, message: &MessageHistory) -> bool {
     let texts = case.turns().iter().flat_map(|turn| &turn.segments);
     let is_there = |piece: &Piece| {
         piece.letters.len() >= FEW_LETTERS && message.last().letters().contains(&piece.letters)

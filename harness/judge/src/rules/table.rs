@@ -12,7 +12,8 @@ use clitape_recording::trace::Lane;
 
 use super::event_stream::{self, is_search};
 use super::{
-    answer, bus, chat, editor, interlude, questions, run, session, stdout, tools, turns, visible,
+    answer, bus, chat, editor, failure, interlude, questions, run, session, stdout, tools, turns,
+    visible,
 };
 use crate::FindingKind;
 use crate::case::{Broken, Case, Derived};
@@ -243,10 +244,10 @@ rules! {
     PagesOutOfOrder, answer::out_of_order,
         "The pages of a long answer stand in their order.",
         LongTexts, OTHERS_CHAT.at_end();
-    FailureUntold, answer::failure_untold,
+    FailureUntold, failure::failure_untold,
         "A person reads that a turn failed or broke off.",
         Results, OTHERS_CHAT.at_end();
-    SuccessToldFailed, answer::success_told_failed,
+    SuccessToldFailed, failure::success_told_failed,
         "A turn that went well is not told as one that failed.",
         Answers, OTHERS_CHAT.at_end();
     ReasoningInAnswer, answer::reasoning_in_answer,

@@ -24,7 +24,7 @@ const DRAFT_MS: u64 = 30_000;
 /// The delay with which a typing signal from before the answer may arrive, in ms.
 const TYPING_SLACK_MS: u64 = 3_000;
 /// The words of work in progress. They count as left over only with an ellipsis behind them.
-const AT_WORK: [&str; 7] =
+pub(super) const AT_WORK: [&str; 7] =
     ["running", "thinking", "working", "processing", "executing", "loading", "typing"];
 /// The signs of work in progress.
 const HOURGLASSES: [char; 2] = ['⏳', '⌛'];

@@ -7,6 +7,7 @@ use super::*;
 mod asked;
 mod bus;
 mod drafts;
+mod failures;
 mod grows;
 mod sent_once;
 
@@ -171,26 +172,6 @@ fn sb006_pages_are_in_their_order() {
     let found = check_of(long, &pages(second, first), &[K::PagesOutOfOrder]);
     assert!(found[0].sentence.contains("out of order"), "{found:?}");
     check_of(long, &pages(first, "(2/2)"), &[K::AnswerNotWhole]);
-}
-
-#[test]
-fn sb007_a_failure_is_told() {
-    let failed = "resume-killed-mid-text/2.1.329";
-    let check_failed = |lines: &[Entry], expect: &[K]| {
-        check_seen(
-            Seen { cassette: failed, lines, turns: played(5_000), ..Seen::default() },
-            expect,
-        );
-    };
-    let draft = send(2_000, 1, "📖 Read the file");
-    check_failed(&[draft.clone(), edit(6_000, 1, "The agent ended without an answer.")], &[]);
-    check_failed(std::slice::from_ref(&draft), &[K::FailureUntold]);
-    check_failed(&[], &[K::FailureUntold]);
-    // What the model had said, shown late, says nothing of the failure.
-    let late = edit(6_000, 1, "The build is made of four stag");
-    check_failed(&[draft.clone(), late], &[K::FailureUntold]);
-    // Without the times of the turn, only an empty chat is certain to be wrong.
-    check_of(failed, &[draft], &[]);
 }
 
 #[test]
