@@ -223,6 +223,14 @@ def errors_dropped(gateway):
         finish(turn, code)
     gateway.Turn.finish = drop
 
+def status_left(gateway):
+    """The status at the start is a message of its own, and nobody deletes it."""
+    begin = gateway.Turn.__init__
+    def say(turn, chat):
+        begin(turn, chat)
+        gateway.call("sendMessage", chat_id=chat, text="<i>Running Claude...</i>", parse_mode="HTML")
+    gateway.Turn.__init__ = say
+
 def open_draft(gateway):
     """Progress comes by `sendMessageDraft`, in which secrets are not masked."""
     write, finish = gateway.Turn.write, gateway.Turn.finish

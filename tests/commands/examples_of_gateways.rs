@@ -55,7 +55,7 @@ const fn right(gateway: &'static str, cassette: &'static str, play: &'static str
 }
 
 const WAITS: &str = "3:rate-limit:4s";
-const RUNS: [Run; 40] = [
+const RUNS: [Run; 41] = [
     bug("silent-tools", K::ToolsUntold),
     bug("args-empty", K::ArgumentsEmpty),
     bug("late-edit", K::AnswerOverwritten),
@@ -78,6 +78,7 @@ const RUNS: [Run; 40] = [
     Run { cassette: "tool-error/2.1.330", ..bug("all-done", K::FailureShownDone) },
     Run { cassette: "cut-off-line/2.1.330", ..bug("done-anyway", K::FailureUntold) },
     Run { cassette: "sigint-mid-text/2.1.330", ..bug("errors-dropped", K::FailureUntold) },
+    bug("status-left", K::RunningLeft),
     Run { cassette: "secrets/2.1.330", ..bug("open-draft", K::SecretShown) },
     right("telegram.py", "three-tools/2.1.329", "canonical"),
     right("telegram.py", "plain-text/2.1.329", "recorded"),

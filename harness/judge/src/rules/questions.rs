@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use clitape_gateway::question::Press;
 use clitape_gateway::sanitise::{Masked, sanitise_whole};
-use clitape_recording::chat::{ChatView, MessageHistory};
+use clitape_recording::chat::{ChatView, MessageHistory, SeenMessage};
 use clitape_recording::facts::{QuestionFacts, RecordedQuestion, TurnEnding};
 use clitape_recording::scenario::ChatProfile;
 use clitape_recording::text::asked::{asked_texts, texts};
@@ -18,6 +18,7 @@ use clitape_recording::text::{Keep, quoted, truncate};
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::{Map, Value};
 
+use super::answer::has_text_of_model;
 use crate::case::{Broken, Case, by, by_index, has_server_faults, text, whole};
 use crate::observation::{ANSWER_TO_QUESTION, ObservedEnding};
 use crate::words::{letters, seconds};
@@ -464,30 +465,60 @@ fn files(entries: &[Entry], at: usize) -> impl Iterator<Item = usize> {
     (asked..at).filter(move |index| is_file(&entries[*index]))
 }
 
-/// Checks that the buttons of a question leave the chat with its answer.
+/// Checks that the buttons of a question leave the chat with its answer, or with its turn.
 pub(crate) fn buttons_left(case: Case<'_>) -> Option<Broken<'_>> {
-    let entries = case.entries;
-    let pressed = entries.iter().enumerate().filter(|(_, entry)| entry.kind == "(press)");
-    let still = |id: u64| {
-        case.chat().left().find(|message| message.id == id && !message.last().buttons.is_empty())
+    let pressed = case.entries.iter().filter(|entry| entry.kind == "(press)");
+    let still = case
+        .chat()
+        .left()
+        .filter(|message| !message.last().buttons.is_empty() && is_question(case, message));
+    let left: Vec<&MessageHistory> = still.collect();
+    let of_press = |press: &'_ Entry| left.iter().find(|it| Some(it.id) == press.message_id());
+    let answered = pressed.filter_map(|press| Some((press, of_press(press)?))).next();
+    let (message, by_whom) = match answered {
+        Some((press, message)) => {
+            let (label, at) = (quoted(press.text("label")), seconds(press.at));
+            (message, format!("the person pressed {label} at {at}, and"))
+        }
+        None => {
+            // A message with the answer may ask the person something of its own, such as whether it helped.
+            let is_open = |message: &&&MessageHistory| {
+                answers_question(case, message.last()) && !has_text_of_model(case, message)
+            };
+            let message = left.iter().find(is_open)?;
+            (message, "the turn has ended without an answer to its question, and".to_owned())
+        }
     };
-    let left = pressed.clone().find_map(|(_, press)| {
-        let message = still(press.message_id()?)?;
-        is_question(case, message).then_some((press, message))
-    });
-    let (press, message) = left?;
     let last = message.last();
     by_index(
         case,
         last.entry,
         format!(
-            "the person pressed {} at {}, and {} still has the buttons {} when the run is over",
-            quoted(press.text("label")),
-            seconds(press.at),
+            "{by_whom} {} still has the buttons {} when the run is over",
             quoted(last.plain_text()),
             quoted(&last.buttons.concat().join(", "))
         ),
     )
+}
+
+/// The words of buttons that answer a question for a permission.
+const ANSWERS: [&str; 7] = ["allow", "approve", "accept", "yes", "deny", "reject", "no"];
+
+/// Returns whether a message has a button that answers a question of a turn that was played.
+fn answers_question(case: Case<'_>, message: &SeenMessage) -> bool {
+    let is_answer = |label: &str| {
+        let words = label.to_lowercase();
+        words.split(|c: char| !c.is_alphanumeric()).any(|word| ANSWERS.contains(&word))
+    };
+    let questions = || case.played().flat_map(|(_, turn)| &turn.questions);
+    let is_option = |label: &str| {
+        let label = letters(label);
+        let mut texts = questions().filter(|it| it.name == ASK).flat_map(|it| &it.texts);
+        !label.is_empty()
+            && texts.any(|text| text.texts().iter().any(|text| letters(text) == label))
+    };
+    let mut labels = message.buttons.iter().flatten();
+    questions().next().is_some() && labels.any(|label| is_answer(label) || is_option(label))
 }
 
 /// Returns whether a version of a message asked a question of the CLI.

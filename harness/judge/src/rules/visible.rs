@@ -9,6 +9,7 @@ use clitape_recording::text::quoted;
 use clitape_recording::trace::Entry;
 
 use crate::case::{Broken, Case, PERSON, by_index, whole};
+use crate::observation::PlayedTurn;
 use crate::words::{
     FEW_LETTERS, Letter, Piece, contains, letters, letters_of_markdown, pieces_of_plain, seconds,
     shown_letters,
@@ -23,9 +24,17 @@ const TYPING_MS: u64 = 5_000;
 const DRAFT_MS: u64 = 30_000;
 /// The delay with which a typing signal from before the answer may arrive, in ms.
 const TYPING_SLACK_MS: u64 = 3_000;
-/// The words of work in progress. They count as left over only with an ellipsis behind them.
+/// The words of work in progress. They count as left over with an ellipsis behind them, or on a card with a button that
+/// stops the work.
 pub(super) const AT_WORK: [&str; 7] =
     ["running", "thinking", "working", "processing", "executing", "loading", "typing"];
+/// The words that may stand before the ellipsis: they say who works, or on what.
+const WHO_WORKS: [&str; 9] =
+    ["claude", "code", "the", "agent", "on", "about", "it", "your", "request"];
+/// The labels of buttons that stop work in progress.
+const STOPS: [&str; 5] = ["stop", "pause", "cancel", "interrupt", "abort"];
+/// The words with which a line says that the work is over.
+const IS_OVER: [&str; 4] = ["done", "finished", "completed", "complete"];
 /// The signs of work in progress.
 const HOURGLASSES: [char; 2] = ['⏳', '⌛'];
 /// The number of code points that fit into one message with room for lines around them.
@@ -109,20 +118,7 @@ pub(crate) fn running_left(case: Case<'_>) -> Option<Broken<'_>> {
     }
     case.chat().left().find_map(|message| {
         let last = message.last();
-        let is_own = |line: &&str| !case.own_lines(line).is_empty();
-        let at_work = last.plain_text().lines().filter(|line| is_at_work(line)).find(is_own);
-        // A line such as `⏳` has no letters, so every line is searched for it.
-        let hourglass = || {
-            last.plain_text().lines().find(|line| {
-                line.contains(HOURGLASSES)
-                    && !case
-                        .turns()
-                        .iter()
-                        .flat_map(TurnFacts::texts)
-                        .any(|text| text.contains(HOURGLASSES))
-            })
-        };
-        let line = at_work.or_else(hourglass)?;
+        let line = status_left(case, last).or_else(|| card_left(case, message))?;
         let line = quoted(line);
         by_index(
             case,
@@ -136,16 +132,66 @@ pub(crate) fn running_left(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// Returns whether a line says that work is in progress: a word with an ellipsis behind it.
+/// Finds a line of the subject that says that work is in progress, unless a line below it says that it is over.
+fn status_left<'m>(case: Case<'_>, message: &'m SeenMessage) -> Option<&'m str> {
+    let is_own = |line: &str| !case.own_lines(line).is_empty();
+    let lines: Vec<&str> = message.plain_text().lines().collect();
+    // Clitape's own chat takes such a line away.
+    let over = lines.iter().rposition(|line| says_over(line) && is_own(line));
+    let over = over.filter(|_| case.own.is_none()).unwrap_or_default();
+    let at_work = lines[over..].iter().find(|line| is_at_work(line) && is_own(line));
+    // A line such as `⏳` has no letters, so every line is searched for it.
+    let mut texts = case.turns().iter().flat_map(TurnFacts::texts);
+    let hourglass = || {
+        let line = lines[over..].iter().find(|line| line.contains(HOURGLASSES))?;
+        (!texts.any(|text| text.contains(HOURGLASSES))).then_some(line)
+    };
+    at_work.or_else(hourglass).copied()
+}
+
+/// Finds the line of a card that says that the agent works: the card was edited in a turn, not since, and has a button
+/// that stops the work. The card of a process that lives on says the same on purpose, at the end of the turn too.
+fn card_left<'m>(case: Case<'_>, message: &'m MessageHistory) -> Option<&'m str> {
+    let last = message.last();
+    let has_word = |text: &str, words: &[&str]| {
+        let text = text.to_lowercase();
+        text.split(|c: char| !c.is_alphanumeric()).any(|word| words.contains(&word))
+    };
+    let is_of_turn = |(number, _)| {
+        case.times(number).is_some_and(|PlayedTurn { began_ms, ended_ms }| {
+            began_ms <= message.born() && ended_ms.is_some_and(|ended| last.at < ended)
+        })
+    };
+    let is_card = message.versions.len() > 1
+        && last.buttons.iter().flatten().any(|label| has_word(label, &STOPS))
+        && case.played().any(is_of_turn);
+    let mut lines = last.plain_text().lines().filter(|_| is_card);
+    lines.find(|line| has_word(line, &AT_WORK) && !case.own_lines(line).is_empty())
+}
+
+/// Returns whether a line says that work is in progress: a word with an ellipsis behind it, or behind who works on what.
 fn is_at_work(line: &str) -> bool {
     let line = line.to_lowercase();
     AT_WORK.iter().any(|word| {
         line.match_indices(word).any(|(at, _)| {
             let is_word = !line[..at].ends_with(char::is_alphanumeric);
-            let after = line[at + word.len()..].trim_start();
+            let mut after = line[at + word.len()..].trim_start();
+            while let Some(rest) = WHO_WORKS.iter().find_map(|word| after.strip_prefix(word))
+                && !rest.starts_with(char::is_alphanumeric)
+            {
+                after = rest.trim_start();
+            }
             is_word && (after.starts_with('…') || after.starts_with("..."))
         })
     })
+}
+
+/// Returns whether a line says that the work is over: a word, behind signs alone.
+fn says_over(line: &str) -> bool {
+    let line = line.to_lowercase();
+    let line = line.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let word = line.split(|c: char| !c.is_alphanumeric()).next();
+    word.is_some_and(|word| IS_OVER.contains(&word))
 }
 
 /// Checks that the typing signal stops with the answer.

@@ -193,12 +193,46 @@ fn sb010_sb011_nothing_runs_on() {
     let check_text = |text: &str, expect: &[K]| {
         check(&good_but(1, &[edit(9_000, 7, &format!("{ANSWER}\n{text}"))]), expect);
     };
-    check_text("🛠️ Bash: sort lines running…", &[K::RunningLeft]);
-    check_text("Thinking ...", &[K::RunningLeft]);
-    check_text("⏳", &[K::RunningLeft]);
-    check_text("The job was running. It is overworking nobody…", &[]);
+    for text in [
+        "🛠️ Bash: sort lines running…",
+        "Thinking ...",
+        "⏳",
+        "_Running Claude..._",
+        "Working on your request…",
+        "✅ Done (5s)\n⏳ Working...",
+        "🔧 Read: done\n⏳ Bash running…",
+    ] {
+        check_text(text, &[K::RunningLeft]);
+    }
+    for text in [
+        "The job was running. It is overworking nobody…",
+        "🔧 Running sort server.conf…",
+        "⏳ Working...\n🔧 Read: server.conf\n✅ Done (5s)",
+    ] {
+        check_text(text, &[]);
+    }
     check(&good_and(&[typing(9_500), typing(11_000)]), &[]);
     check(&good_and(&[typing(14_000), typing(19_000)]), &[K::TypingLeft]);
+}
+
+#[test]
+fn sb010_a_card_with_a_button_to_stop_is_taken_away() {
+    let card = |at: u64, method: &str, text: &str, buttons: &[&str]| {
+        let data = serde_json::json!({ "message_id": 8, "text": text, "buttons": [buttons] });
+        call(at, method, data)
+    };
+    let check_card = |at: u64, text: &str, buttons: &[&str], expect: &[K]| {
+        let born =
+            card(1_000, "sendMessage", "🟢 myproject · running · 1 turn", &["Stop", "Pause"]);
+        let lines = good_and(&[born, card(at, "editMessageText", text, buttons)]);
+        check_seen(Seen { lines: &lines, turns: played(9_500), ..Seen::default() }, expect);
+    };
+    let running = "🟢 myproject · running · 4 turns";
+    check_card(8_000, running, &["Stop", "Pause"], &[K::RunningLeft]);
+    // The process lives on, and the card says so at the end of the turn.
+    check_card(9_600, running, &["Stop", "Pause"], &[]);
+    check_card(8_000, running, &["Details"], &[]);
+    check_card(8_000, "🟢 myproject · idle", &["Stop"], &[]);
 }
 
 #[test]
@@ -280,7 +314,7 @@ fn sb018_sb019_questions_are_asked_and_closed() {
     let asks = SubjectTraits { asks_questions: true, ..SubjectTraits::default() };
     let check_asked = |lines: &[Entry], expect: &[K]| {
         let cassette = "permission-allow/2.1.330";
-        check_seen(Seen { cassette, lines, traits: asks, ..Seen::default() }, expect);
+        check_seen(Seen { cassette, lines, traits: asks, ..Seen::default() }, expect)
     };
     let answer = "The file made.txt is there.";
     // Without a tool for permissions the CLI can't ask.
@@ -306,6 +340,22 @@ fn sb018_sb019_questions_are_asked_and_closed() {
     for last in [send(3_400, 6, answer), last.clone()] {
         check_asked(&[question.clone(), press.clone(), last], &[K::ButtonsLeft]);
     }
+    // Nobody has pressed, and the turn is over.
+    let asked = |label: &str| {
+        let mut asked = question.clone();
+        asked.data_mut().insert("buttons".to_owned(), serde_json::json!([[label]]));
+        asked
+    };
+    for label in ["✅ Allow", "No, don't"] {
+        let found = check_asked(&[asked(label), last.clone()], &[K::ButtonsLeft]);
+        assert!(found[0].sentence.contains("without an answer to its question"), "{found:?}");
+    }
+    check_asked(&[asked("Details"), last.clone()], &[]);
+    let helped = serde_json::json!({
+        "message_id": 6, "buttons": [["Yes", "No"]],
+        "text": format!("🛠️ Bash: touch /clitape/project/made.txt\n\n{answer}\n\nDid it help?"),
+    });
+    check_asked(&[call(8_000, "sendMessage", helped)], &[]);
     let untold = [send(1_000, 1, "🛠️ Bash running…"), edit(8_000, 1, answer)];
     check_asked(&untold, &[K::QuestionUntold]);
     // `claude` waited for the answer: to a question that nobody was asked, or one that was.
