@@ -512,6 +512,8 @@ finding_kinds! {
     RecordShown = "SB041" "record-shown",
     /// Words of the model are joined that it wrote with a blank between them.
     BlanksLost = "SB042" "blanks-lost",
+    /// The person asked to stop, and `claude` went on.
+    StopIgnored = "SB043" "stop-ignored",
     /// A restart broke a turn or a question off, and the chat says nothing of it.
     RestartUntold = "SB050" "restart-untold",
     /// A message that came while the gateway was down or busy has no answer.

@@ -211,6 +211,16 @@ pub const WAITED_IN_VAIN: [&str; 2] = ["expected ", ", got no line in "];
 /// The beginning of the words for a line that answers a question; then comes which.
 pub const ANSWER_TO_QUESTION: &str = "the answer to question ";
 
+/// The beginning of the marker in a prompt of the person that names what is played. What the person asks of the gateway
+/// itself, such as to stop, has none.
+pub const MARK: &str = "[[clitape:";
+
+/// The words for a line that interrupts a turn.
+pub const INTERRUPT: &str = "an interrupt";
+
+/// The beginning of what the stand-in for `claude` prints about a failure of its own.
+pub const STAND_IN: &str = "clitape stand-in: ";
+
 /// The end of a subject's run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ObservedEnding {
@@ -246,6 +256,11 @@ impl ObservedEnding {
         let Self::Refused(sentence) = self else { return None };
         let [before, behind] = WAITED_IN_VAIN;
         sentence.strip_prefix(before)?.split_once(behind)
+    }
+
+    /// Returns the time for which `claude` waited in vain for an interrupt; `None` for another ending.
+    pub fn ignored_stop(&self) -> Option<&str> {
+        self.waited_for().and_then(|(line, time)| (line == INTERRUPT).then_some(time))
     }
 }
 

@@ -10,7 +10,7 @@ use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
 use crate::case::{Broken, Case, by, by_turn, is_run_end, whole};
-use crate::observation::{ARGUMENTS_REFUSED, ObservedEnding};
+use crate::observation::{ARGUMENTS_REFUSED, MARK, ObservedEnding};
 use crate::rules::questions;
 use crate::words::{seconds, told};
 
@@ -139,6 +139,9 @@ pub(crate) fn hung(case: Case<'_>) -> Option<Broken<'_>> {
 pub(crate) fn refused(case: Case<'_>) -> Option<Broken<'_>> {
     let ObservedEnding::Refused(sentence) = case.ending else { return None };
     let subject = case.subject();
+    if case.setup.channel.is_some() && case.ending.ignored_stop().is_some() {
+        return None;
+    }
     if let Some((line, time)) = case.ending.waited_for() {
         // That a chat never asked a question is a finding of its own.
         let is_told = case.setup.channel.is_none() || questions::question_untold(case).is_none();
@@ -152,6 +155,15 @@ pub(crate) fn refused(case: Case<'_>) -> Option<Broken<'_>> {
         )),
         None => whole(format!("claude got from the {subject} what it does not read: {sentence}")),
     }
+}
+
+/// Checks that `claude` is interrupted, or ended, once the person asks for it.
+pub(crate) fn stop_ignored(case: Case<'_>) -> Option<Broken<'_>> {
+    let time = case.ending.ignored_stop()?;
+    let is_stop = |entry: &&Entry| entry.kind == "(user)" && !entry.text("text").contains(MARK);
+    let asked = case.entries.iter().rfind(is_stop)?;
+    let at = seconds(asked.at);
+    by(asked, format!("the person asked to stop at {at}, and claude got no interrupt in {time}"))
 }
 
 /// Checks that the subject stays within the limits of a run.

@@ -154,6 +154,9 @@ rules! {
     SubjectRefused, run::refused,
         "The subject writes to `claude` what `claude` reads.",
         Every, OTHERS;
+    StopIgnored, run::stop_ignored,
+        "If the person asks to stop, `claude` is interrupted or ended.",
+        Every, OTHERS_CHAT;
     SubjectFlooded, run::flooded,
         "The subject stays within the bounds of a run.",
         Every, OTHERS;

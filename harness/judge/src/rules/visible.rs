@@ -9,7 +9,7 @@ use clitape_recording::text::quoted;
 use clitape_recording::trace::Entry;
 
 use crate::case::{Broken, Case, PERSON, by_index, whole};
-use crate::observation::PlayedTurn;
+use crate::observation::{ObservedEnding, PlayedTurn, STAND_IN, WAITED_IN_VAIN};
 use crate::words::{
     FEW_LETTERS, Letter, Piece, contains, letters, letters_of_markdown, pieces_of_plain, seconds,
     shown_letters,
@@ -395,8 +395,12 @@ const RECORDS: [&str; 5] = [
     r#"{"type":"result""#,
 ];
 
-/// Checks that the person never reads a record of stdout, unless the model or a tool writes one.
+/// Checks that the person never reads a record of stdout, unless the model or a tool writes one, nor what the stand-in
+/// for `claude` prints about a line that it refuses.
 pub(crate) fn record_shown(case: Case<'_>) -> Option<Broken<'_>> {
+    // A run that broke off says more of the line that was refused.
+    let is_over = *case.ending == ObservedEnding::Over;
+    let refusal = format!("{STAND_IN}{}", WAITED_IN_VAIN[0]);
     let is_own = |record: &&&str| {
         let said = case.turns().iter().flat_map(TurnFacts::texts);
         let mut known = said.chain(case.words().others.iter().map(String::as_str));
@@ -404,6 +408,11 @@ pub(crate) fn record_shown(case: Case<'_>) -> Option<Broken<'_>> {
     };
     case.chat().ever_seen().find_map(|version| {
         let text = version.plain_text();
+        if let Some(line) = text.lines().find(|line| is_over && line.contains(&refusal)) {
+            let (at, line) = (seconds(version.at), quoted(line));
+            let what = "clitape prints that in the place of claude, which got a line that it does not read";
+            return by_index(case, version.entry, format!("at {at} the person reads {line}: {what}"));
+        }
         let record = RECORDS.iter().find(|record| text.contains(**record))?;
         let line = text.lines().find(|line| line.contains(record)).filter(|_| !is_own(&record))?;
         let (at, line) = (seconds(version.at), quoted(line));

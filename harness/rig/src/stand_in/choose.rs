@@ -6,6 +6,7 @@
 use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use clitape_judge::observation::MARK;
 use clitape_recording::cassette::{Cassette, Tick, TickKind};
 use clitape_recording::names::{CliVersion, ScenarioName};
 use clitape_recording::scenario::{Workspace, read_toml};
@@ -44,7 +45,7 @@ pub(super) fn resumed(mut cassette: Cassette) -> Cassette {
 }
 
 /// The beginning and the end of a marker in a prompt.
-const MARKER: (&str, &str) = ("[[clitape:", "]]");
+const MARKER: (&str, &str) = (MARK, "]]");
 
 /// Returns the workspace that the environment names, or else the nearest one.
 fn workspace(settings: &Settings) -> Result<Workspace, StandInError> {

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use clitape_judge::observation::ANSWER_TO_QUESTION;
+use clitape_judge::observation::{ANSWER_TO_QUESTION, INTERRUPT};
 use clitape_recording::cassette::{Cassette, Exit, Tick, TickKind};
 use clitape_recording::wire::{
     AnswerDecision, ControlRequest, ControlResponse, PermissionDecision, RequestKind, UserMessage,
@@ -125,7 +125,7 @@ impl ExpectedKind {
                 let tool = tool.as_ref().map(|tool| format!(" ({tool})")).unwrap_or_default();
                 format!("the answer to the hook {event}{tool}")
             }
-            Self::Request { subtype, .. } if subtype == "interrupt" => "an interrupt".to_owned(),
+            Self::Request { subtype, .. } if subtype == "interrupt" => INTERRUPT.to_owned(),
             Self::Request { subtype, .. } => format!("the request `{subtype}`"),
             Self::Unusable => "a line that is not JSON".to_owned(),
             Self::Close => "the end of stdin".to_owned(),

@@ -4,6 +4,7 @@
 use std::ops::Range;
 use std::rc::Rc;
 
+use clitape_judge::observation::INTERRUPT;
 use clitape_recording::wire::{
     AnswerDecision, ControlRequest, ControlResponse, RegisteredHook, RequestKind,
 };
@@ -371,7 +372,7 @@ impl Lockstep {
                 Err(self.wrong(&ExpectedKind::words(&self.dialogue.awaits[index].kind)))
             }
             Some(index) if !is_interrupt || self.is_in_turn => Ok(index),
-            _ if is_interrupt && self.is_in_turn => Err(self.wrong("an interrupt")),
+            _ if is_interrupt && self.is_in_turn => Err(self.wrong(INTERRUPT)),
             _ => Err(LineFit::Unrecorded),
         }
     }

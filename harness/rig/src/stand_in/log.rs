@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::Path;
 
+use clitape_judge::observation::STAND_IN;
 use clitape_recording::files;
 use fs_err::OpenOptions;
 use serde::Deserialize;
@@ -120,7 +121,7 @@ impl Log {
 /// Prints a sentence of the stand-in on stderr.
 pub(super) fn tell(sentence: &str) {
     // A host that closed stderr still gets the exit code and the log.
-    let _ = writeln!(io::stderr(), "clitape stand-in: {sentence}");
+    let _ = writeln!(io::stderr(), "{STAND_IN}{sentence}");
 }
 
 /// The part of a session that is played so far.

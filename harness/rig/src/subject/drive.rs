@@ -378,11 +378,10 @@ impl Drive<'_> {
         self.act(&played);
         if let Some(sentence) = &played.refused {
             // A refusal after an interruption is expected: many gateways end the process where the recorded host asked
-            // it to stop.
-            if !self.stopped {
-                return self
-                    .is_quiet_since_done(&played, AFTER_REFUSAL)
-                    .then(|| ObservedEnding::Refused(sentence.clone()));
+            // it to stop. One that does neither has ignored the person.
+            let ending = ObservedEnding::Refused(sentence.clone());
+            if !self.stopped || ending.ignored_stop().is_some() {
+                return self.is_quiet_since_done(&played, AFTER_REFUSAL).then_some(ending);
             }
         }
         if self.is_done(&played) {

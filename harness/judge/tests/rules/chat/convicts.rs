@@ -285,6 +285,8 @@ fn sb041_sb042_text_is_what_the_model_wrote() {
     {
         check_draft(draft, &[]);
     }
+    let stand_in = "Error: clitape stand-in: expected an interrupt, got a user message";
+    check_draft(stand_in, &[K::RecordShown]);
     let record = r#"{"type":"stream_event","event":{"type":"message_start"}}"#;
     check_draft(record, &[K::RecordShown]);
     check_draft(r#"{"type":"event"}"#, &[]);
@@ -589,6 +591,9 @@ fn sb026_to_sb029_a_run_that_does_not_end_says_why() {
     ended(ObservedEnding::Refused("expected q1".to_owned()), K::SubjectRefused, "expected q1");
     let (how, last_words) = ("exit code 1".to_owned(), "TypeError: x is undefined".to_owned());
     ended(ObservedEnding::Died { how, last_words }, K::SubjectDied, "TypeError");
+    let waited = "expected an interrupt, got no line in 30 s".to_owned();
+    let words = "the person asked to stop at 0.0 s, and claude got no interrupt in 30 s";
+    ended(ObservedEnding::Refused(waited), K::StopIgnored, words);
     ended(ObservedEnding::Flooded("2,000 calls".to_owned()), K::SubjectFlooded, "2,000 calls");
 }
 
