@@ -186,12 +186,12 @@ fn a_gateway_is_killed_and_started_again_or_gets_a_second_message() {
             (node.clone(), mid_turn, 0, "it began a new session: the agent has forgotten"),
             (node.clone(), "mid-question", 0, held),
             (python("forgets-turns"), mid_turn, 3, "the chat says nothing of the turn that broke"),
-            (python("drops-pending"), after, 3, "SB051"),
+            (python("drops-pending"), after, 3, "SB045"),
             (python("no-offset"), after, 3, "had its answer, and the gateway started `claude` for"),
             (python(""), "mid-question", 4, "nobody is asked for a permission"),
             (python(""), second, 0, held),
             (node.clone(), second, 0, held),
-            (python("drops-second"), second, 3, "SB051"),
+            (python("drops-second"), second, 3, "SB045"),
         ] {
             scope.spawn(move || {
                 let dir = workspace(&["plain-text", "three-tools", "permission-allow"]);

@@ -515,13 +515,13 @@ finding_kinds! {
     /// The person asked to stop, and `claude` went on.
     StopIgnored = "SB043" "stop-ignored",
     /// A restart broke a turn or a question off, and the chat says nothing of it.
-    RestartUntold = "SB050" "restart-untold",
+    RestartUntold = "SB044" "restart-untold",
     /// A message that came while the gateway was down or busy has no answer.
-    MessageLost = "SB051" "message-lost",
+    MessageLost = "SB045" "message-lost",
     /// A message that has its answer is answered once more after a restart.
-    AnsweredAgain = "SB052" "answered-again",
+    AnsweredAgain = "SB046" "answered-again",
     /// After a restart, another session is resumed than the newest one of the chat.
-    OldSession = "SB053" "old-session",
+    OldSession = "SB047" "old-session",
     /// A message of an agent that the official types of its protocol refuse.
     MessageInvalid = "SA001" "message-invalid",
     /// A text of the model that an agent never reported to the editor.

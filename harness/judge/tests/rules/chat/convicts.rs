@@ -395,7 +395,7 @@ fn sb035_nothing_of_another_conversation_is_shown() {
 }
 
 #[test]
-fn sb050_to_sb053_what_a_restart_broke_off_is_told_and_what_came_is_answered_once() {
+fn sb044_to_sb047_what_a_restart_broke_off_is_told_and_what_came_is_answered_once() {
     use InterludeKind::*;
     let facts = facts_of(&Cassette::load(&root().join("cassettes/three-tools/2.1.329")).unwrap());
     let as_is = |kind| Interlude {
