@@ -92,6 +92,7 @@ pub(crate) fn v2_tool_lines() {
             "✉️ Message: react with 👍 to 7",
         ),
         ("mcp__x__y", json!({}), "🔌 x: y"),
+        ("mcp__plugin_x__y__z", json!({}), "🔌 plugin_x: y__z"),
         ("mcp__onlyserver", json!({}), "🧩 Mcp Onlyserver"),
         ("mcp__openclaw__frob", json!({"id": 1}), "🔌 openclaw: frob (1)"),
         (

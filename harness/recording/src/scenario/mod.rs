@@ -15,9 +15,9 @@ mod workspace;
 pub use error::{ScenarioError, read_toml};
 pub use load::{ChatServerSpec, Proof, Scenario};
 pub use model::{
-    DeltaCut, ErrorType, Model, ModelApiError, ModelBlock, ModelContent, ModelConversation,
-    ModelFailure, ModelFailureKind, ModelStopReason, ModelTurn, Pieces, SideRequest, Spare, Spot,
-    StepTurns, ToolSide,
+    CacheTokens, DeltaCut, ErrorType, Model, ModelApiError, ModelBlock, ModelContent,
+    ModelConversation, ModelFailure, ModelFailureKind, ModelStopReason, ModelTurn, Pieces,
+    SideRequest, Spare, Spot, StepTurns, ToolSide,
 };
 pub use plans::{
     Fault, FaultError, FaultKind, PinnedPlan, PlanSource, SeedRange, Seeds, SweepSpec,

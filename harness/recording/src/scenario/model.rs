@@ -255,6 +255,8 @@ pub struct ModelTurn {
     /// The milliseconds between the last block and the events that end the message (`end_delay_ms`), so that the result
     /// of a fast tool comes before them; 0 by default, with which it comes after them.
     pub end_delay_ms: u64,
+    /// The tokens of the request that the API's cache has or gets: `cache`.
+    pub cache: CacheTokens,
     /// Further headers of the HTTP response, such as those with the state of a rate limit, by their names in lower
     /// case.
     pub headers: BTreeMap<String, String>,
@@ -298,6 +300,16 @@ impl ModelStopReason {
     }
 }
 
+/// The tokens of a request that the cache of the API has, and those that it gets; none by default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CacheTokens {
+    /// The tokens that the cache has.
+    pub read: u32,
+    /// The tokens that it gets.
+    pub write: u32,
+}
+
 /// A turn as the file has it, before its keys are checked against each other.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -310,6 +322,8 @@ struct TurnFile {
     stop_details: Option<Map<String, Value>>,
     #[serde(default)]
     end_delay_ms: u64,
+    #[serde(default)]
+    cache: CacheTokens,
     #[serde(default)]
     headers: BTreeMap<String, String>,
     message_id: Option<bool>,
@@ -354,6 +368,7 @@ impl TryFrom<TurnFile> for ModelTurn {
             stop_reason: file.stop_reason,
             stop_details: file.stop_details,
             end_delay_ms: file.end_delay_ms,
+            cache: file.cache,
             headers: file.headers,
             has_message_id: file.message_id.unwrap_or(true),
         })
@@ -410,6 +425,7 @@ impl ModelTurn {
             stop_reason: None,
             stop_details: None,
             end_delay_ms: 0,
+            cache: CacheTokens::default(),
             headers: BTreeMap::new(),
             has_message_id: true,
         }

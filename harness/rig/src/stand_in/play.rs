@@ -660,3 +660,47 @@ impl Player<'_> {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use super::super::options::CliOptions;
+    use super::*;
+
+    const SESSION: &str = "6f2c1c9e-0a51-4b39-9d3c-000000000001";
+
+    /// Returns the ids of the records and messages that a process prints of a recording, and keeps its transcript in `config`.
+    fn ids(config: &Path) -> BTreeSet<String> {
+        let variable = |name: &str| (name == "CLAUDE_CONFIG_DIR").then(|| config.into());
+        let settings = Settings::read(&variable);
+        let args = ["-p", "Go on.", "--resume", SESSION].map(str::to_owned);
+        let arguments = Arguments::parse(&args, &CliOptions::of(None), false);
+        let mut log = Log::open(None);
+        let mut player = Player::new(&settings, &arguments, &mut log);
+        let recorded = "../../cassettes/three-tools/2.1.329";
+        let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join(recorded);
+        let cassette = Cassette::load(&recorded).unwrap();
+        let dialogue = Dialogue::cut(&cassette);
+        player.start(cassette, dialogue, None).unwrap();
+        let running = player.running.as_ref().unwrap();
+        player.transcript.keep(running, SESSION, true).unwrap();
+        let printed = running.ids.bind_text(&running.cassette.stdout);
+        let records = printed.split(|byte| *byte == b'\n');
+        let records = records.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+        let ids = |record: Value| [&record["uuid"], &record["message"]["id"]].map(Value::to_string);
+        let ids = records.flat_map(ids).filter(|id| id != "null");
+        ids.collect()
+    }
+
+    #[test]
+    fn a_resumed_session_has_no_id_twice() {
+        let config = tempfile::tempdir().unwrap();
+        let [first, second, third] = [(); 3].map(|()| ids(config.path()));
+        assert!(first.len() > 9, "{first:?}");
+        for (a, b) in [(&first, &second), (&first, &third), (&second, &third)] {
+            assert_eq!((a.len(), a.intersection(b).next()), (b.len(), None));
+        }
+    }
+}

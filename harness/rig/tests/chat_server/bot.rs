@@ -501,6 +501,24 @@ fn a_button_is_pressed_and_answered() {
 }
 
 #[test]
+fn buttons_are_edited_alone() {
+    let server = started(|_| {});
+    let buttons =
+        |label: &str| json!({ "inline_keyboard": [[{ "text": label, "callback_data": "x" }]] });
+    let none = json!({ "inline_keyboard": [] });
+    let sent = json!({ "chat_id": 7, "text": "May I?", "reply_markup": buttons("Allow") });
+    let id = result(&server, "sendMessage", &sent)["message_id"].clone();
+    for (markup, status) in
+        [(buttons("Allow"), 400), (buttons("Yes"), 200), (none.clone(), 200), (none, 400)]
+    {
+        let edit = json!({ "chat_id": 7, "message_id": id, "reply_markup": markup });
+        let answer = call(&server, "editMessageReplyMarkup", &edit);
+        assert_eq!(answer.status, status, "{markup}: {}", answer.body);
+    }
+    assert_eq!(ChatView::after(&server.entries(7)).final_text(), ["May I?"]);
+}
+
+#[test]
 fn a_file_is_sent_and_read_again() {
     let server = started(|_| {});
     let body = "--x\r\nContent-Disposition: form-data; name=\"chat_id\"\r\n\r\n7\r\n\

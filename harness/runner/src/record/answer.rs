@@ -8,8 +8,8 @@
 use std::time::Duration;
 
 use clitape_recording::scenario::{
-    DeltaCut, Model, ModelApiError, ModelBlock, ModelContent, ModelFailureKind, ModelTurn, Pieces,
-    Spot, ToolSide,
+    CacheTokens, DeltaCut, Model, ModelApiError, ModelBlock, ModelContent, ModelFailureKind,
+    ModelTurn, Pieces, Spot, ToolSide,
 };
 use hyper::body::Bytes;
 use serde_json::{Map, Value, json};
@@ -208,10 +208,11 @@ impl Writer<'_> {
     fn usage(&self, output_tokens: u64) -> Value {
         let (input, output) =
             if self.answer.aside { (0, 0) } else { (INPUT_TOKENS, output_tokens) };
+        let CacheTokens { read, write } = self.answer.turn.cache;
         json!({
             "input_tokens": input,
-            "cache_creation_input_tokens": 0,
-            "cache_read_input_tokens": 0,
+            "cache_creation_input_tokens": write,
+            "cache_read_input_tokens": read,
             "output_tokens": output,
         })
     }

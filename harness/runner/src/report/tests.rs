@@ -67,8 +67,12 @@ fn report() -> Report {
 type Writer = fn(&Report, &mut dyn Write) -> std::io::Result<()>;
 
 fn written(writer: Writer) -> String {
+    written_of(&report(), writer)
+}
+
+fn written_of(report: &Report, writer: Writer) -> String {
     let mut out = Vec::new();
-    writer(&report(), &mut out).unwrap();
+    writer(report, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -138,6 +142,19 @@ fn junit_is_read_back_with_the_same_sentences() {
     check_findings(&found);
     assert_eq!(message.as_ref().unwrap().as_str(), found[0][2]);
     assert_eq!(ty.as_ref().unwrap().as_str(), found[0][0]);
+}
+
+#[test]
+fn a_check_that_was_left_out_is_no_pass() {
+    let left_out = CheckRun::left_out("1.0::acp", "there is no editor");
+    let report = Report::new("0.1.0", vec![run("good", vec![left_out])], Vec::new());
+    for (writer, expect) in [
+        (junit as Writer, "<skipped message=\"there is no editor\"/>"),
+        (tap, "ok 1 - good::1.0::acp # SKIP there is no editor"),
+    ] {
+        let text = written_of(&report, writer);
+        assert!(text.contains(expect), "{text}");
+    }
 }
 
 #[test]

@@ -231,3 +231,38 @@ impl Tally {
         self.pending += other.pending;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A check that ran.
+    fn ran() -> CheckRun {
+        let check = CheckRun::of("2.1.330::bus", Vec::new());
+        CheckRun { cassettes: 1, goldens: 2, plans: 3, replayed: 4, known: 5, ..check }
+    }
+
+    #[test]
+    fn a_check_that_was_left_out_is_in_no_total() {
+        let left_out = CheckRun { skipped: Some("there is no editor".to_owned()), ..ran() };
+        let run =
+            ScenarioRun { checks: vec![ran(), left_out, ran()], pending: 6, ..Default::default() };
+        let ones = Tally { scenarios: 1, pending: 6, ..Tally::default() };
+        let twos =
+            Tally { checks: 2, cassettes: 2, goldens: 4, plans: 6, replayed: 8, known: 10, ..ones };
+        assert_eq!(run.tally(), twos);
+        let mut both = twos;
+        both.add(twos);
+        assert_eq!((both.scenarios, both.known, both.pending), (2, 20, 12));
+    }
+
+    #[test]
+    fn a_scenario_holds_without_findings_and_errors() {
+        let sentence = "stdout.jsonl is damaged".to_owned();
+        let error = Some(Trouble { cause: Cause::Damaged, sentence });
+        for (check, expect) in [(ran(), true), (CheckRun { error, ..ran() }, false)] {
+            let run = ScenarioRun { checks: vec![ran(), check], ..Default::default() };
+            assert_eq!(run.holds(), expect, "{run:?}");
+        }
+    }
+}

@@ -119,3 +119,14 @@ fn lines_without_a_reaction_have_their_type() {
         assert_eq!(HostAct::read(line.as_bytes()), expect, "{line}");
     }
 }
+
+#[test]
+fn a_last_line_without_an_end_is_printed() {
+    let stdout = b"{\"type\":\"system\"}\n{\"type\":\"res";
+    for timeline in ["", "[0,\"o\",18]\n[5,\"o\",12]\n[9,\"x\",0]\n"] {
+        let timeline = clitape_recording::cassette::parse_timeline(timeline).unwrap();
+        let dialogue = Dialogue::of(stdout, b"", &timeline);
+        assert_eq!(dialogue.steps, [Step::Print(0..stdout.len())], "{timeline:?}");
+        assert_eq!(dialogue.lines.len(), 2, "{timeline:?}");
+    }
+}

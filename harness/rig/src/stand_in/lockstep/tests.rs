@@ -8,6 +8,7 @@ const NEXT: &str = r#"{"type":"user","message":{"role":"user","content":"next"}}
 const ALLOW: &str = r#"{"type":"control_response","response":{"subtype":"success","request_id":"q-1","response":{"behavior":"allow"}}}"#;
 const DENY: &str = r#"{"type":"control_response","response":{"subtype":"success","request_id":"q-1","response":{"behavior":"deny"}}}"#;
 const HOOK: &str = r#"{"type":"control_response","response":{"subtype":"success","request_id":"h-1","response":{}}}"#;
+const BLOCKED: &str = r#"{"type":"control_response","response":{"subtype":"success","request_id":"h-1","response":{"decision":"block"}}}"#;
 const STOP: &str =
     r#"{"type":"control_request","request_id":"r-2","request":{"subtype":"interrupt"}}"#;
 const MODEL: &str =
@@ -142,6 +143,10 @@ fn a_wrong_line_is_described_by_what_was_expected() {
             &[INIT, MESSAGE, ALLOW],
             "expected the answer to the hook PreToolUse (Bash), got an answer to `q-1`, which the CLI has not \
              asked, 3 printed",
+        ),
+        (
+            &[INIT, MESSAGE, BLOCKED],
+            "expected `neutral` as the answer to the hook PreToolUse (Bash), got `deny`, 3 printed",
         ),
         (
             &[INIT, MESSAGE, "oops"],

@@ -232,6 +232,18 @@ fn a_refusal_says_its_details() {
 }
 
 #[test]
+fn tokens_of_the_cache_are_counted() {
+    for (key, expect) in [("", [0, 0]), ("cache = { read = 900 }", [900, 0])] {
+        let whole = write(&format!("[[turn]]\nblock = []\n{key}"), |writer| writer.whole());
+        let usage = &serde_json::from_slice::<Value>(&whole).unwrap()["usage"];
+        let counts =
+            ["read", "creation"].map(|kind| usage[format!("cache_{kind}_input_tokens")].as_u64());
+        assert_eq!(counts, expect.map(Some), "{key}");
+        assert_eq!(usage["input_tokens"], 1000);
+    }
+}
+
+#[test]
 fn a_message_may_lack_its_id() {
     for (key, expect) in [("", Some("msg_clitape_main_1")), ("message_id = false", None)] {
         let whole = write(&format!("[[turn]]\nblock = []\n{key}"), |writer| writer.whole());
