@@ -6,8 +6,8 @@
 //!
 //! `cargo test` measures a sample, other bugs each time; `HISTORY_SEED` draws the same bugs again, and a bug's name as an
 //! argument of the test measures that bug. `ALL_HISTORY=1` measures all of them, and `UPDATE_HISTORY=1` also writes the
-//! pages. `EXPLORE_HISTORY=all` looks in every scenario and prints the scenarios that convict each bug best, as the table
-//! has them; another value of it names a part of the bugs' names.
+//! pages. `EXPLORE_HISTORY` has parts of the bugs' names, with commas between them: it prints the row of each, and for a
+//! row that names no scenario and no test yet, those that convict its bug best. `EXPLORE_HISTORY=all` does so for every bug.
 
 #![allow(clippy::expect_used, reason = "a table that can't be read fails the trial")]
 
@@ -33,7 +33,7 @@ use std::{env, fs};
 use anyhow::Result;
 use clitape_judge::FindingKind;
 use clitape_recording::scenario::Workspace;
-use convictor::{Convictor, Found};
+use convictor::Convictor;
 use libtest_mimic::{Arguments, Failed, Trial};
 use page::{PAGE, PageRow, page, rows};
 use plants::{Plant, TABLE, planted, plants};
@@ -151,25 +151,34 @@ fn convicted(plants: &[Plant], at: usize) -> Result<PageRow, Failed> {
     if let Some((_, row)) = measured.iter().find(|(known, _)| *known == at) {
         return Ok(row.clone());
     }
-    let found = found(plants, at, &plants[at].scenarios, usize::MAX)?;
-    let row = PageRow::new(&plants[at], &found);
+    let plant = &plants[at];
+    let row = asked(plants, |convictor| {
+        let found = convictor.found(at + 1, plant, &plant.scenarios, usize::MAX)?;
+        Ok(PageRow::new(plant, &found, &convictor.failing(at + 1, plant)?))
+    })?;
+    if row.is_unconvicted() && plant.why.is_empty() {
+        return Err(format!("nothing convicts {}: add a test, or say why", plant.name).into());
+    }
     measured.push((at, row.clone()));
     Ok(row)
 }
 
-/// Asks the one program of this process what convicts the bug at a place.
-fn found(plants: &[Plant], at: usize, scenarios: &[String], most: usize) -> Result<Found, String> {
+/// Asks the one convictor of this process.
+fn asked<T>(
+    plants: &[Plant],
+    question: impl FnOnce(&mut Convictor) -> Result<T>,
+) -> Result<T, String> {
     static CONVICTOR: Mutex<Option<Result<Convictor, String>>> = Mutex::new(None);
     let mut convictor = CONVICTOR.lock().unwrap_or_else(PoisonError::into_inner);
     let start = || Convictor::start(root(), plants).map_err(|error| format!("{error:#}"));
     let convictor = convictor.get_or_insert_with(start).as_mut().map_err(|error| error.clone())?;
-    let found = convictor.found(at + 1, &plants[at], scenarios, most);
-    found.map_err(|error| format!("{error:#}"))
+    question(convictor).map_err(|error| format!("{error:#}"))
 }
 
-/// Looks in the first version of every scenario for the bugs whose names contain `part`, and prints the row of each with the scenarios
-/// that convict it best: without a golden, canonically, and in a short recording.
-fn explore(plants: &[Plant], part: &str) -> Result<(), String> {
+/// Prints the row of the page for each bug whose name contains one of `parts`. For one that names no scenario and no test,
+/// looks in the first version of every scenario, and prints those that convict it best: without a golden, canonically, and
+/// in a short recording. If none does, prints the tests of its crate that fail.
+fn explore(plants: &[Plant], parts: &str) -> Result<(), String> {
     let workspace = Workspace::at(root());
     let size = |name: &String| {
         let files = walkdir::WalkDir::new(workspace.cassettes().join(name)).into_iter().flatten();
@@ -178,9 +187,22 @@ fn explore(plants: &[Plant], part: &str) -> Result<(), String> {
     let names = workspace.names().expect("the folders can be read");
     let mut names: Vec<String> = names.iter().map(ToString::to_string).collect();
     names.sort_by_cached_key(size);
-    for (at, plant) in plants.iter().enumerate().filter(|(_, plant)| plant.name.contains(part)) {
-        let mut found = found(plants, at, &names, 1)?;
+    let is_meant = |plant: &Plant| parts.split(',').any(|part| plant.name.contains(part));
+    for (at, plant) in plants.iter().enumerate().filter(|(_, plant)| is_meant(plant)) {
+        if !(plant.scenarios.is_empty() && plant.tests.is_empty()) {
+            match convicted(plants, at) {
+                Ok(row) => println!("{}", row.line()),
+                Err(failed) => println!("{}: {failed:?}", plant.name),
+            }
+            continue;
+        }
+        let mut found = asked(plants, |convictor| convictor.found(at + 1, plant, &names, 1))?;
         found.retain(|(_, kinds)| !kinds.is_empty());
+        if found.is_empty() {
+            let failing = asked(plants, |convictor| convictor.all_failing(at + 1, plant.folder()))?;
+            println!("{}\ntests = {failing:?}", plant.name);
+            continue;
+        }
         found.sort_by_key(|(_, kinds)| {
             let is = |sign: &str| kinds.iter().any(|kind| kind.to_string().starts_with(sign));
             let is_free = kinds.iter().any(|kind| needs_no_golden(&kind.to_string()));

@@ -8,8 +8,11 @@ mod call;
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::{Read as _, Seek as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use call::cargo;
@@ -17,6 +20,10 @@ use serde_json::Value;
 
 /// The variable with the number of the switch that is on when a program of the copy starts.
 pub(crate) const SWITCH: &str = "CLITAPE_SWITCH";
+/// The memory that a program of the copy may ask for, in KiB.
+const MEMORY_KIB: u64 = 6 << 20;
+/// The time between two looks at a program that runs.
+const TICK: Duration = Duration::from_millis(20);
 /// The file of the crate that all others depend on, which gets [`SWITCHES`].
 const LIBRARY: &str = "harness/stream/src/lib.rs";
 /// The functions that report whether a switch is on, and turn one on. No switch has the number 0.
@@ -65,6 +72,70 @@ pub(crate) struct Program {
     pub(crate) name: String,
     /// The folder of its package.
     pub(crate) folder: PathBuf,
+}
+
+/// The end of a program of tests.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// `None` for a program that took longer than its limit, and was ended.
+    status: Option<ExitStatus>,
+    /// The text that it wrote to stdout.
+    pub(crate) printed: String,
+}
+
+impl Ended {
+    /// Returns the last line that the program printed, or how it ended; `None` if it succeeded.
+    pub(crate) fn failure(&self) -> Option<String> {
+        match self.status {
+            None => Some("it hangs".to_owned()),
+            Some(status) if status.success() => None,
+            Some(status) if status.code() == Some(1) => {
+                Some(self.printed.lines().last().unwrap_or_default().to_owned())
+            }
+            Some(status) => Some(format!("it ends with {status}")),
+        }
+    }
+}
+
+impl Program {
+    /// Makes a call of the program that has one switch on, and may take only so much memory. Its tests run one after the other.
+    pub(crate) fn call(&self, number: usize) -> Command {
+        let mut command = Command::new("sh");
+        let script = format!("ulimit -v {MEMORY_KIB}; exec \"$0\" \"$@\"");
+        command.args(["-c", &script]).arg(&self.path).current_dir(&self.folder);
+        command.env(SWITCH, number.to_string()).env("RUST_TEST_THREADS", "1");
+        command.env("RUST_BACKTRACE", "0");
+        command
+    }
+}
+
+/// Runs a call of a program to its end, or to its limit.
+pub(crate) fn run(mut call: Command, limit: Duration) -> Result<Ended> {
+    // A file, as a program that outlives its parent would keep a pipe open.
+    let mut file = tempfile::tempfile()?;
+    let stdout = file.try_clone()?;
+    let mut child = call.stdin(Stdio::null()).stdout(stdout).stderr(Stdio::null()).spawn()?;
+    let status = wait(&mut child, limit)?;
+    let mut text = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut text)?;
+    Ok(Ended { status, printed: String::from_utf8_lossy(&text).into_owned() })
+}
+
+/// Returns how a program ends; `None` if it takes longer than its limit, and is killed.
+fn wait(child: &mut Child, limit: Duration) -> Result<Option<ExitStatus>> {
+    let end = Instant::now() + limit;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if Instant::now() > end {
+            child.kill()?;
+            child.wait()?;
+            return Ok(None);
+        }
+        thread::sleep(TICK);
+    }
 }
 
 impl WorkspaceCopy {

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use clitape_judge::FindingKind;
 
-use super::copy::WorkspaceCopy;
-use super::plants::{Plant, planted};
+use super::copy::{Ended, Program, WorkspaceCopy, run};
+use super::plants::{CrateTest, Plant, planted};
 use super::question::{Answer, Question};
 
 /// The file of the program that turns bugs on.
@@ -18,12 +19,35 @@ const SWITCH: &str = "tests/history/convict/switch.rs";
 const SWITCH_OF_COPY: &str =
     "//! The switches of the copy.\n\npub(crate) use clitape_stream::switch::turn_on;\n";
 
+/// The tests of the crates that rows name: those of the libraries, and those in a folder of their own.
+const TESTS: [&str; 14] = [
+    "test",
+    "--no-run",
+    "--workspace",
+    "--lib",
+    "--test",
+    "sse",
+    "--test",
+    "telegram",
+    "--test",
+    "rules",
+    "--test",
+    "chat_server",
+    "--test",
+    "editor",
+];
+/// The time that a program of tests may take.
+const LONGEST: Duration = Duration::from_secs(300);
+
 /// The kinds of findings of each scenario.
 pub(crate) type Found = Vec<(String, BTreeSet<FindingKind>)>;
 
 /// The running program.
 #[derive(Debug)]
 pub(crate) struct Convictor {
+    copy: WorkspaceCopy,
+    /// The programs of the crates' tests, once a row has asked for one.
+    tests: Vec<Program>,
     child: Child,
     questions: ChildStdin,
     answers: BufReader<ChildStdout>,
@@ -54,7 +78,7 @@ impl Convictor {
             .spawn()?;
         let questions = child.stdin.take().context("stdin is a pipe")?;
         let answers = BufReader::new(child.stdout.take().context("stdout is a pipe")?);
-        Ok(Self { child, questions, answers })
+        Ok(Self { copy, tests: Vec::new(), child, questions, answers })
     }
 
     /// Returns what the checks of each scenario find with a bug and not without, in at most so many of its versions.
@@ -83,6 +107,61 @@ impl Convictor {
             Some((name, kinds?))
         };
         answer.into_iter().map(known).collect::<Option<_>>().context("each finding has a kind")
+    }
+}
+
+impl Convictor {
+    /// Returns those of a bug's tests that fail with it, and pass without it.
+    pub(crate) fn failing<'p>(
+        &mut self,
+        number: usize,
+        plant: &'p Plant,
+    ) -> Result<Vec<&'p CrateTest>> {
+        let mut failing = Vec::new();
+        for test in &plant.tests {
+            let program = self.program(|program| program.name == test.program)?;
+            let ended = |number: usize| -> Result<Ended> {
+                let mut call = program.call(number);
+                call.args(["--exact", &test.name]);
+                run(call, LONGEST)
+            };
+            let sound = ended(0)?;
+            ensure!(
+                sound.failure().is_none() && sound.printed.contains("running 1 test"),
+                "{} has no test {}, or it fails without a bug",
+                test.program,
+                test.name
+            );
+            if ended(number)?.failure().is_some() {
+                failing.push(test);
+            }
+        }
+        Ok(failing)
+    }
+
+    /// Returns the names of all tests of a crate's folder that fail with a bug, each behind its program.
+    pub(crate) fn all_failing(&mut self, number: usize, folder: &str) -> Result<Vec<String>> {
+        let is_of = |program: &Program| program.folder.ends_with(folder);
+        self.program(is_of)?;
+        let mut failing = Vec::new();
+        for program in self.tests.iter().filter(|program| is_of(program)) {
+            let ended = run(program.call(number), LONGEST)?;
+            let name = |line: &str| {
+                let name = line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?;
+                Some(format!("{} {name}", program.name))
+            };
+            failing.extend(ended.printed.lines().filter_map(name));
+            failing.extend(ended.failure().map(|how| format!("{}: {how}", program.name)));
+        }
+        Ok(failing)
+    }
+
+    /// Returns the first program of the crates' tests that is meant. Builds them before the first one is asked for.
+    fn program(&mut self, is_it: impl Fn(&Program) -> bool) -> Result<&Program> {
+        if self.tests.is_empty() {
+            self.tests = self.copy.executables(&TESTS)?;
+        }
+        self.tests.iter().find(|program| is_it(program)).context("no program has such tests")
     }
 }
 

@@ -6,11 +6,14 @@ use std::fmt::Write as _;
 use clitape_judge::FindingKind;
 
 use super::convictor::{Found, kind};
-use super::plants::Plant;
+use super::plants::{CrateTest, Plant};
 use super::question::needs_no_golden;
 
 /// The page, below the root of the workspace.
 pub(crate) const PAGE: &str = "docs/history.md";
+
+/// The words before a test that convicts a bug.
+const TEST: &str = "the test ";
 
 const HEAD: &str = "\
 # Bugs of the past, planted
@@ -19,6 +22,9 @@ Each row is a bug that a gateway has had. The tests plant it in clitape's own pi
 scenarios that are named, and note what `clitape test` finds, and what the rules for gateways under test
 ([subject-rules.md](subject-rules.md)) find in the chat and on the bus. Rows with an `H` are the bugs that this project began with,
 those with an `F` come from the issues of other gateways, and those with a `-` from neither.
+
+No scenario looks at the recorder, the runner and the rig. A bug of theirs, and one that no recording shows, is convicted
+by a test of its crate, which the table names; that test passes without the bug.
 
 A finding that needs no golden also convicts a gateway whose goldens nobody has written: an invariant, the
 equivalence of plans, or one of those rules (`SB`). Of a bug that a golden alone convicts, the table says what a rule would have to find; of one that no
@@ -44,15 +50,20 @@ pub(crate) struct PageRow {
 }
 
 impl PageRow {
-    /// Makes the row of a bug from what its scenarios find.
-    pub(crate) fn new(plant: &Plant, found: &Found) -> Self {
+    /// Makes the row of a bug from what its scenarios find, and from its tests that fail.
+    pub(crate) fn new(plant: &Plant, found: &Found, failing: &[&CrateTest]) -> Self {
         let convicting = found.iter().filter(|(_, kinds)| !kinds.is_empty());
         let scenarios: Vec<String> = convicting.map(|(name, _)| name.clone()).collect();
         let kinds: BTreeSet<_> = found.iter().flat_map(|(_, kinds)| kinds).collect();
         let names = kinds.into_iter().map(FindingKind::to_string);
         let free = names.filter(|name| needs_no_golden(name)).map(|name| format!("`{name}`"));
         let free: Vec<String> = free.collect();
+        let tests: Vec<String> = failing
+            .iter()
+            .map(|CrateTest { program, name }| format!("{TEST}`{name}` of `{program}`"))
+            .collect();
         let by = match (scenarios.is_empty(), free.is_empty()) {
+            (true, _) if !tests.is_empty() => tests.join(", "),
             (true, _) => plant.why.clone(),
             (false, true) => format!("a golden; a rule would find that {}", plant.why),
             (false, false) => free.join(", "),
@@ -87,6 +98,16 @@ impl PageRow {
         names.filter_map(|name| kind(name.strip_prefix('`')?.strip_suffix('`')?)).collect()
     }
 
+    /// Returns true if a test of a crate convicts it, and no scenario.
+    fn is_of_test(&self) -> bool {
+        self.by.starts_with(TEST)
+    }
+
+    /// Returns true if no scenario and no test convicts it.
+    pub(crate) fn is_unconvicted(&self) -> bool {
+        self.scenarios.is_empty() && !self.is_of_test()
+    }
+
     /// Returns true if it is the row of this bug.
     pub(crate) fn is_of(&self, plant: &Plant) -> bool {
         let is_named = |name: &String| plant.scenarios.contains(name);
@@ -110,11 +131,13 @@ pub(crate) fn page(rows: &[PageRow]) -> String {
     let twice = percent(count(&|one| one.scenarios.len() > 1));
     let free = percent(count(&|one| !one.free().is_empty()));
     let mut text = format!("{HEAD}\n| | bugs |\n|---|---|\n");
+    let tests = percent(count(&PageRow::is_of_test));
     for (what, bugs) in [
         ("planted", of.to_string()),
         ("convicted by a scenario", convicted),
         ("convicted by two scenarios", twice),
         ("convicted without a golden", free),
+        ("convicted by a test of a crate alone", tests),
     ] {
         writeln!(text, "| {what} | {bugs} |").expect("a string can be written");
     }

@@ -28,7 +28,11 @@ pub(crate) struct Plant {
     /// The bug in a sentence.
     pub(crate) about: String,
     /// The scenarios that convict it best.
+    #[serde(default)]
     pub(crate) scenarios: Vec<String>,
+    /// The tests of the crates that convict it; only where no scenario does.
+    #[serde(default)]
+    pub(crate) tests: Vec<CrateTest>,
     /// What a rule would have to find, or why no scenario convicts it; empty where a rule convicts it.
     #[serde(default)]
     pub(crate) why: String,
@@ -37,6 +41,35 @@ pub(crate) struct Plant {
     #[serde(default)]
     pub(crate) is_off_for_rules: bool,
     edit: Vec<Edit>,
+}
+
+impl Plant {
+    /// Returns the folder of the crate that the bug is in.
+    pub(crate) fn folder(&self) -> &str {
+        let file = self.edit.first().map_or("", |edit| edit.file.as_str());
+        file.split_once("/src/").map_or("", |(folder, _)| folder)
+    }
+}
+
+/// A test of a crate: the program that has it, which cargo names, and its path in that program.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct CrateTest {
+    pub(crate) program: String,
+    pub(crate) name: String,
+}
+
+impl TryFrom<String> for CrateTest {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let parts =
+            text.split_once(' ').map(|(program, name)| (program.to_owned(), name.to_owned()));
+        let (program, name) = parts.ok_or_else(|| {
+            format!("`{text}` is no test: write the program and the test, as `clitape_rig limits::tests::x`")
+        })?;
+        Ok(Self { program, name })
+    }
 }
 
 /// A change of the code.
@@ -65,6 +98,10 @@ struct Table {
 /// Reads the bugs of the table. The number of a bug is its place, from 1.
 pub(crate) fn plants(root: &Path) -> Result<Vec<Plant>> {
     let table: Table = toml::from_str(&fs::read_to_string(root.join(TABLE))?).context(TABLE)?;
+    for plant in &table.plant {
+        let has_one = plant.scenarios.is_empty() || plant.tests.is_empty();
+        ensure!(has_one, "{} of {TABLE} names tests although scenarios convict it", plant.name);
+    }
     Ok(table.plant)
 }
 
