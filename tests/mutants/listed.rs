@@ -9,8 +9,57 @@ use anyhow::{Context as _, Result, ensure};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
-/// The packages whose code is mutated.
-pub(crate) const PACKAGES: [&str; 2] = ["clitape-stream", "clitape-gateway"];
+/// A part of the code that has a sample of its own.
+#[derive(Debug)]
+pub(crate) struct CodePart {
+    /// The name of the part on the page.
+    pub(crate) name: &'static str,
+    /// The folders of its crates.
+    pub(crate) crates: [&'static str; 2],
+    /// The mutants of its sample, those included that do not compile.
+    pub(crate) sample: usize,
+    /// The number of mutants that have to be tried.
+    pub(crate) tried: usize,
+    /// The parts in a hundred that the scenarios have to catch, and all tests together.
+    pub(crate) least: [usize; 2],
+    /// True if each mutant that nothing catches needs a reason.
+    pub(crate) has_reasons: bool,
+}
+
+/// The parts of the code that are mutated. No scenario looks at most of the runner and of the rig.
+pub(crate) const PARTS: [CodePart; 2] = [
+    CodePart {
+        name: "the parser and the gateway",
+        crates: ["stream", "gateway"],
+        sample: 500,
+        tried: 400,
+        least: [80, 97],
+        has_reasons: true,
+    },
+    CodePart {
+        name: "the runner and the rig",
+        crates: ["runner", "rig"],
+        sample: 80,
+        tried: 50,
+        least: [0, 85],
+        has_reasons: false,
+    },
+];
+
+impl CodePart {
+    /// Returns true if a mutant is of this part.
+    pub(crate) fn has(&self, mutant: &Mutant) -> bool {
+        let folder = mutant.file.split('/').nth(1);
+        folder.is_some_and(|folder| self.crates.contains(&folder))
+    }
+}
+
+/// Returns the arguments that name the packages whose code is mutated.
+pub(crate) fn packages() -> impl Iterator<Item = String> {
+    let crates = PARTS.iter().flat_map(|part| part.crates);
+    crates.flat_map(|name| ["--package".to_owned(), format!("clitape-{name}")])
+}
+
 /// A module of tests inside another one.
 const TESTS: &str = "tests::";
 /// Chooses the sample together with a mutant's name.
@@ -84,9 +133,7 @@ pub(crate) fn listed(root: &Path) -> Result<Vec<Mutant>> {
     let mut command = Command::new("cargo");
     command.args(["mutants", "--list", "--json", "--exclude-re", TESTS]);
     command.current_dir(root);
-    PACKAGES.iter().for_each(|package| {
-        command.args(["--package", package]);
-    });
+    command.args(packages());
     let output = command.output()?;
     let stderr = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "run `cargo install --locked cargo-mutants`:\n{stderr}");
@@ -103,10 +150,13 @@ pub(crate) fn listed(root: &Path) -> Result<Vec<Mutant>> {
     Ok(mutants)
 }
 
-/// The `most` mutants that come first in the order of the digests of the seed and their names: a change of the
+/// The mutants of each part that come first in the order of the digests of the seed and their names: a change of the
 /// code changes the sample only where it changes mutants.
-pub(crate) fn sample(mut mutants: Vec<Mutant>, most: usize) -> Vec<Mutant> {
+pub(crate) fn sample(mut mutants: Vec<Mutant>) -> Vec<Mutant> {
     mutants.sort_by_cached_key(|one| Sha256::digest(format!("{SEED} {}", one.key)));
-    mutants.truncate(most);
-    mutants
+    let of_part = |part: &CodePart| {
+        let own = mutants.iter().filter(|one| part.has(one));
+        own.take(part.sample).cloned().collect::<Vec<_>>()
+    };
+    PARTS.iter().flat_map(of_part).collect()
 }

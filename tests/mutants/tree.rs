@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
 use super::copy::{Program, WorkspaceCopy, is_on};
-use super::listed::{Mutant, PACKAGES};
+use super::listed::{Mutant, packages};
 use super::switches::{Switched, switched};
 
 /// The folder of the copy in which the mutants that do not compile are found.
@@ -101,9 +101,10 @@ impl Tree {
 
     /// The mutants that the compiler refuses.
     fn errors(&self, files: &BTreeMap<String, Switched>) -> Result<BTreeSet<usize>> {
-        let packages = PACKAGES.iter().flat_map(|package| ["--package", package]);
-        let args = ["check", "--all-features"].into_iter().chain(packages);
-        let (messages, success) = self.fitted.cargo(&args.collect::<Vec<_>>())?;
+        let packages: Vec<String> = packages().collect();
+        let args = ["check", "--all-features"].into_iter();
+        let args: Vec<&str> = args.chain(packages.iter().map(String::as_str)).collect();
+        let (messages, success) = self.fitted.cargo(&args)?;
         let mut bad = BTreeSet::new();
         for message in messages.iter().filter(|one| one["message"]["level"] == "error") {
             let message = &message["message"];
@@ -128,12 +129,13 @@ impl Tree {
     pub(crate) fn build(&mut self) -> Result<Programs> {
         let (_, left_out) = self.written(&self.built)?;
         self.leave_out(left_out);
-        let packages = PACKAGES.iter().flat_map(|package| ["--package", package]);
+        let packages: Vec<String> = packages().collect();
         let args = ["test", "--no-run", "--package", "clitape", "--test", "mutants"];
         let mut built = self.built.executables(&args)?;
         let suite = built.pop().context("cargo builds this test")?;
-        let tests = ["test", "--no-run", "--tests", "--all-features"].into_iter().chain(packages);
-        Ok(Programs { suite, tests: self.built.executables(&tests.collect::<Vec<_>>())? })
+        let tests = ["test", "--no-run", "--tests", "--all-features"].into_iter();
+        let tests: Vec<&str> = tests.chain(packages.iter().map(String::as_str)).collect();
+        Ok(Programs { suite, tests: self.built.executables(&tests)? })
     }
 }
 
