@@ -36,8 +36,6 @@ use crate::limits::{Held, KeptBytes, RigLimits, entry_bytes, json_bytes};
 
 mod over;
 
-pub(super) use over::says_that_it_waits;
-
 /// The time that a person takes for an act once it is possible.
 const REACTION: Duration = Duration::from_millis(400);
 /// The time without a call after a turn that a person waits before the next message, because the answer may still be on

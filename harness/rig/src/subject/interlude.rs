@@ -16,12 +16,12 @@ use clitape_recording::trace::{Entry, Lane};
 use serde_json::Map;
 
 use super::boot::{Boot, LOOK, PersonSide, Playing, Start};
-use super::drive::{
-    DriveResult, Job, RunContext, drive, observation, says_that_it_waits, violations,
-};
+use super::drive::{DriveResult, Job, RunContext, drive, observation, violations};
 use super::error::SubjectError;
 use super::log::StandInLog;
-use super::persons::{ChatPart, OpenedChats, Persons, TYPING, buttons, last_words};
+use super::persons::{
+    ChatPart, OpenedChats, Persons, TYPING, buttons, last_words, says_that_it_waits,
+};
 use super::prepare::RigHost;
 use super::queue::RunQueue;
 use super::run::{Play, watch};

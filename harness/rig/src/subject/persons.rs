@@ -5,7 +5,7 @@
 //! has the chat's entries since the person wrote the prompt.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use clitape_judge::finally_read;
@@ -13,6 +13,7 @@ use clitape_judge::observation::ObservedEnding;
 use clitape_recording::chat::ChatView;
 use clitape_recording::text::{Keep, truncate};
 use clitape_recording::trace::Entry;
+use regex::Regex;
 use serde_json::Value;
 
 use super::spec::{ChatKind, Chats, FirstStep, GatewaySpec, Places, Starts, Writers, Writing};
@@ -479,6 +480,16 @@ pub(crate) fn last_words(entries: &[Entry]) -> Option<String> {
     let buttons = view.messages().next_back().into_iter().flat_map(|last| last.buttons.iter());
     let buttons = buttons.flatten().take(LABELS).map(|label| format!(" [{label}]"));
     Some(format!("“{}”{}", truncate(&text, QUOTE, Keep::Start), buttons.collect::<String>()))
+}
+
+/// Returns whether the words of a chat say that a message waits for others.
+pub(crate) fn says_that_it_waits(words: &str) -> bool {
+    #[allow(clippy::expect_used, reason = "the expression is constant")]
+    static WAITS: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?i)\bqueue|\bposition\b|\bwait(ing)?\b|\bahead\b|\bbusy\b")
+            .expect("it is a regular expression")
+    });
+    WAITS.is_match(words)
 }
 
 #[cfg(test)]

@@ -1,13 +1,11 @@
 //! Decides when a run is over: the stand-in is done and the chat quiet, or neither happens for too long.
 
-use std::sync::LazyLock;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use clitape_judge::observation::{Observation, ObservedEnding};
 use clitape_judge::{FindingKind, judge};
 use clitape_recording::trace::Entry;
-use regex::Regex;
 use serde_json::Value;
 
 use super::{Drive, SEARCH, TYPING};
@@ -15,7 +13,7 @@ use crate::clock::now_ms;
 use crate::subject::dialogue::Act;
 use crate::subject::log::Played;
 use crate::subject::patience::STILL;
-use crate::subject::persons::last_words;
+use crate::subject::persons::{last_words, says_that_it_waits};
 
 /// The time after which a gateway has given up a call that is never answered.
 const GIVES_UP: Duration = Duration::from_secs(60);
@@ -40,16 +38,6 @@ const MAY_COME: [FindingKind; 7] = [
 /// Returns the time that the server's answer to a call asked to wait.
 fn wait_of(entry: &Entry) -> Duration {
     Duration::from_secs(entry.wait_s().unwrap_or(0))
-}
-
-/// Returns whether the words of a chat say that a message waits for others.
-pub(in crate::subject) fn says_that_it_waits(words: &str) -> bool {
-    #[allow(clippy::expect_used, reason = "the expression is constant")]
-    static WAITS: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)\bqueue|\bposition\b|\bwait(ing)?\b|\bahead\b|\bbusy\b")
-            .expect("it is a regular expression")
-    });
-    WAITS.is_match(words)
 }
 
 impl Drive<'_> {
