@@ -44,8 +44,8 @@ fn tells(entry: &Entry) -> bool {
     !PERSON.contains(&&*entry.kind) && entry.is_shown() && has_text
 }
 
-/// Checks that a message is answered that came while the subject was down or busy. Where the session is gone, words about that
-/// are enough.
+/// Checks that a message is answered that came while the subject was down or busy. Where the session is gone, words
+/// about that are enough.
 pub(crate) fn message_lost(case: Case<'_>) -> Option<Broken<'_>> {
     let Interlude { kind, began_ms, over_ms, left, .. } = case.interlude?;
     let left = left.as_ref()?;

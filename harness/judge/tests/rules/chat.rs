@@ -143,7 +143,7 @@ fn no_rule_convicts_our_own_gateway_for_what_the_server_did() {
     assert!(convicted.is_empty(), "{} convictions:\n{}", convicted.len(), convicted.join("\n"));
 }
 
-/// Returns one turn that was played from the start to this kind.
+/// Returns one turn that was played from the start to this moment.
 fn played(ended_ms: u64) -> Vec<PlayedTurn> {
     vec![PlayedTurn { began_ms: 0, ended_ms: Some(ended_ms) }]
 }

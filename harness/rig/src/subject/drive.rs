@@ -341,7 +341,7 @@ impl Drive<'_> {
         (self.last_call, self.done) = (Instant::now(), None);
     }
 
-    /// Reads the chat, unless the last look was a kind ago.
+    /// Reads the chat, unless the last look was a moment ago.
     fn look(&mut self, watch: &dyn Fn(&[Entry])) {
         if self.last_look.is_some_and(|last| last.elapsed() < CHAT_LOOK) {
             return;

@@ -825,11 +825,11 @@ pub(super) fn differs_under_plan(
 /// Returns the entries that a finding shows: up to the one at fault, or the last ones.
 pub(super) fn context(entries: &[Entry], at: Option<usize>) -> Vec<ContextMoment> {
     let end = at.map_or(entries.len(), |at| (at + 1).min(entries.len()));
-    entries[end.saturating_sub(CONTEXT)..end].iter().map(kind).collect()
+    entries[end.saturating_sub(CONTEXT)..end].iter().map(moment).collect()
 }
 
 /// Returns an entry as a finding shows it.
-fn kind(entry: &Entry) -> ContextMoment {
+fn moment(entry: &Entry) -> ContextMoment {
     let lines = entry.headline_lines(ContextMoment::COLUMNS);
     let (input, output) = match entry.kind.starts_with('(') {
         true => (lines, Vec::new()),
