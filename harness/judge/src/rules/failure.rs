@@ -72,7 +72,7 @@ impl<'c> FailedTurn<'c> {
         let next = case.times(self.number + 1).map_or(u64::MAX, |next| next.began_ms);
         let is_late = |at: u64| at + self.before_ms >= ended;
         // Of a failure that shows before the end, the chat may have told before.
-        let versions = case.chat().versions().filter(|_| self.is_sudden);
+        let versions = case.chat().ever_seen().filter(|_| self.is_sudden);
         let before = versions.filter(|it| it.at >= times.began_ms && !is_late(it.at));
         let known = LinesBefore::of(before.map(|version| version.plain_text()));
         let mut success: Option<(&Entry, String)> = None;

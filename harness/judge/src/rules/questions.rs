@@ -390,7 +390,7 @@ pub(crate) fn question_untold(case: Case<'_>) -> Option<Broken<'_>> {
     questions.find_map(|(number, question)| {
         let is_told = case
             .chat()
-            .versions()
+            .ever_seen()
             .any(|version| !version.buttons.is_empty() || asks(version.letters(), question));
         (!is_told && !question.words.is_empty()).then(|| {
             let turn = case.of_turn(number);
@@ -430,7 +430,7 @@ pub(crate) fn question_unshown(case: Case<'_>) -> Option<Broken<'_>> {
         let press = if is_one_each { presses.get(index) } else { presses.last() };
         let (at, press) = press?;
         let mut shown = ShownTexts::default();
-        for version in case.chat().versions().filter(|version| version.entry < *at) {
+        for version in case.chat().ever_seen().filter(|version| version.entry < *at) {
             shown.add(version.plain_text());
             if !version.buttons.is_empty() {
                 shown.note_hidden(version.plain_text());
