@@ -48,7 +48,7 @@ def door(message):
     if MODE == "primes" and chat not in CHOSEN:
         printed = subprocess.run(telegram.CLAUDE + ["-p", "Reply with OK alone."], stdin=subprocess.DEVNULL, capture_output=True, text=True).stdout
         if not printed: call("sendMessage", chat_id=chat, text="No session can be made."); return False
-        telegram.answer.__defaults__[0][chat] = json.loads(printed.splitlines()[0])["session_id"]
+        telegram.store("sessions", chat, json.loads(printed.splitlines()[0])["session_id"])
         CHOSEN.append(chat)
     if MODE == "group": return message["chat"]["type"] == "supergroup" and text.startswith("@clitape_test_bot ")
     if MODE == "topic":

@@ -144,8 +144,11 @@ impl<'a> GatewaySubject<'a> {
         self
     }
 
-    /// Returns the sentence about what other options would try.
+    /// Returns the sentence about what other options of `clitape test` would try; `None` for a run that is watched.
     fn untried(&self, options: SuiteOptions<'_>) -> Option<String> {
+        if self.watch.is_some() {
+            return None;
+        }
         let Conditions { printing, faults, interlude, .. } = self.conditions;
         let is_chat = self.gateway.spec.front == Front::Chat;
         let has_no_plans = options.seeds.is_none() && *printing == Printing::Recorded;
