@@ -64,11 +64,17 @@ impl ConditionArgs {
     }
 }
 
-/// Complains about faults of the chat for a subject that has no chat.
+/// Complains about conditions of a chat for a subject that has no chat.
 pub(crate) fn check_chat(conditions: &Conditions, gateway: NamedGateway<'_>) -> anyhow::Result<()> {
     let has_faults = !matches!(conditions.faults, Faults::None);
     if has_faults && gateway.spec.front == Front::Editor {
         bail!("{} is an agent, so that it has no chat whose calls could go wrong", gateway.name);
+    }
+    if conditions.interlude.is_some() && gateway.spec.front == Front::Editor {
+        bail!(
+            "{} is an agent, and only a gateway in a chat is killed or gets a second message",
+            gateway.name
+        );
     }
     Ok(())
 }

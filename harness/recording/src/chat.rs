@@ -575,9 +575,6 @@ pub const DRAFT_MS: u64 = 30_000;
 /// The words that an app shows for a draft without text.
 pub const THINKING: &str = "Thinking…";
 
-/// The calls that show something for a while and send no message.
-const PASSING: [&str; 3] = ["sendChatAction", "sendMessageDraft", "sendRichMessageDraft"];
-
 /// The call that changes only the buttons of a message.
 const EDIT_BUTTONS: &str = "editMessageReplyMarkup";
 
@@ -597,7 +594,7 @@ impl Entry {
 
     /// Returns whether the call sends a new message.
     pub fn makes_message(&self) -> bool {
-        self.kind.starts_with("send") && !PASSING.contains(&self.kind.as_ref())
+        self.kind.starts_with("send") && self.kind != "sendChatAction" && !self.shows_draft()
     }
 
     /// Returns the text or the caption of a call as it was sent.

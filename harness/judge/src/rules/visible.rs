@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use clitape_recording::chat::{Deletion, MessageHistory, SeenMessage};
+use clitape_recording::chat::{DRAFT_MS, Deletion, MessageHistory, SeenMessage};
 use clitape_recording::facts::{QuestionFacts, TextSegment, TurnFacts};
 use clitape_recording::text::asked::AskedText;
 use clitape_recording::text::quoted;
@@ -20,8 +20,6 @@ const REPLACING_MS: u64 = 2_000;
 /// The time within which a person sees a first sign of life, and for which a typing signal is shown, in ms.
 const SIGN_OF_LIFE_MS: u64 = 20_000;
 const TYPING_MS: u64 = 5_000;
-/// The time for which a draft is shown, in ms.
-const DRAFT_MS: u64 = 30_000;
 /// The delay with which a typing signal from before the answer may arrive, in ms.
 const TYPING_SLACK_MS: u64 = 3_000;
 /// The words of work in progress. They count as left over with an ellipsis behind them, or on a card with a button that

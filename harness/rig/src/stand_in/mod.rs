@@ -108,6 +108,11 @@ pub(crate) fn asks_nobody(args: &[String], cassette: &Cassette) -> bool {
     arguments.asks_in(Dialogue::cut(cassette).asks_person()) == Asks::Nobody
 }
 
+/// Returns the session that `claude`, started with the arguments behind its name, continues.
+pub(crate) fn resumed(args: &[String]) -> Option<String> {
+    Arguments::parse(args, &CliOptions::of(None), false).resume
+}
+
 /// Returns whether a recording of one prompt can't be played to a host that writes to stdin: for the recorded host, the
 /// CLI held its end back until background tasks were done, which it does not do for a live one.
 pub(crate) fn is_held_back(cassette: &Cassette) -> bool {

@@ -54,7 +54,7 @@ pub(crate) struct Boot {
     /// The servers on the way to the chat server.
     serving: Serving,
     /// The part that stays when it is started again; last, so that its folder is removed after the rest has ended.
-    pub(crate) ground: Ground,
+    pub(crate) ground: Arc<Ground>,
 }
 
 /// The folders, files and placeholders of a gateway, which stay when it is started again.
@@ -236,7 +236,8 @@ impl Boot {
                 return Err(not_ready("its stdin and stdout can't be taken".to_owned()));
             }
         };
-        let (person, ready_after) = (Arc::new(person), Duration::ZERO);
+        let (person, ground) = (Arc::new(person), Arc::new(ground));
+        let ready_after = Duration::ZERO;
         let mut boot = Self { person, program, ready_after, reach, serving, ground };
         boot.wait(spec, start.playing.patience, begin, rig)?;
         boot.ready_after = begin.elapsed();
@@ -248,12 +249,10 @@ impl Boot {
     /// # Errors
     ///
     /// [`SubjectError`] if its end can't be seen.
-    pub(crate) fn kill(&mut self, rig: RigHost<'_>) -> Result<(), SubjectError> {
+    pub(crate) fn kill(&mut self, chat: &ChatServer, rig: RigHost<'_>) -> Result<(), SubjectError> {
         self.program.signal_program(Signal::SIGKILL);
         self.program.wait(ENDING, rig.stop)?;
-        if let PersonSide::Chat(chat) = &*self.person {
-            chat.forget_polls();
-        }
+        chat.forget_polls();
         Ok(())
     }
 
@@ -262,11 +261,11 @@ impl Boot {
     /// # Errors
     ///
     /// Those of [`Self::start`].
-    pub(crate) fn start_again(&mut self, start: Start<'_>) -> Result<(), SubjectError> {
-        let person = self.person.clone();
-        let PersonSide::Chat(chat) = &*person else {
-            return Err(not_ready("an agent in an editor is not started again".to_owned()));
-        };
+    pub(crate) fn start_again(
+        &mut self,
+        chat: &ChatServer,
+        start: Start<'_>,
+    ) -> Result<(), SubjectError> {
         let begin = Instant::now();
         (self.program, self.serving) = self.ground.launch(self.reach, start, Some(chat))?;
         self.wait(start.spec, start.playing.patience, begin, start.rig)?;
@@ -282,7 +281,8 @@ impl Boot {
         begin: Instant,
         rig: RigHost<'_>,
     ) -> Result<(), SubjectError> {
-        let places = &self.ground.places;
+        let ground = self.ground.clone();
+        let places = &ground.places;
         let mut stillness = (patience == Patience::Check).then(|| Stillness::new(begin));
         let limit = Duration::from_secs(spec.ready.within_s);
         let url = match &spec.ready.sign {

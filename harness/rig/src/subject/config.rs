@@ -168,8 +168,8 @@ const IDLE_S: NumberKey = NumberKey { key: "idle_s", default: 5, range: 1..=600 
 /// Shorter, because an agent reports the end of a turn itself, and only later messages are waited for.
 const AGENT_IDLE_S: NumberKey = NumberKey { key: "idle_s", default: 2, range: 1..=600 };
 const WITHIN_S: NumberKey = NumberKey { key: "within_s", default: 120, range: 1..=86_400 };
-/// Without it, a run finds the number.
-const AT_ONCE: NumberKey = NumberKey { key: "at_once", default: 0, range: 1..=64 };
+/// By default a run finds the number, and begins with this one.
+const AT_ONCE: NumberKey = NumberKey { key: "at_once", default: 4, range: 1..=64 };
 const READY_S: NumberKey = NumberKey { key: "ready", default: 60, range: 1..=3_600 };
 
 /// The numeric keys of a subject, each with the least and the most.
@@ -384,9 +384,9 @@ impl SubjectFile {
             writers,
             idle_s: idle_s.of(self.idle_s)?,
             within_s: WITHIN_S.of(self.within_s)?,
-            at_once: match AT_ONCE.of(self.at_once)? {
-                0 => AtOnce::default(),
-                number => AtOnce::fixed(usize::try_from(number).unwrap_or(usize::MAX)),
+            at_once: {
+                let number = usize::try_from(AT_ONCE.of(self.at_once)?).unwrap_or(usize::MAX);
+                self.at_once.map_or(AtOnce::rising(number), |_| AtOnce::fixed(number))
             },
             press: PressLabels {
                 allow: expression("press", press.allow.as_deref().unwrap_or(ALLOW))?,

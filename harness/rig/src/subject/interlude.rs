@@ -3,28 +3,26 @@
 //!
 //! The chat server hands out again what the gateway has not acknowledged, and keeps what the person writes meanwhile.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use clitape_judge::observation::{
     Interlude, InterludeKind, Observation, ObservedEnding, SubjectTraits,
 };
 use clitape_judge::{FindingKind, Violation, judge};
-use clitape_process::threads::start_in;
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Map;
 
 use super::boot::{Boot, LOOK, PersonSide, Playing, Start};
 use super::drive::{DriveResult, Job, RunContext, drive, observation, violations};
 use super::error::SubjectError;
-use super::log::StandInLog;
 use super::persons::{
     ChatPart, OpenedChats, Persons, TYPING, buttons, last_words, says_that_it_waits,
 };
 use super::prepare::RigHost;
 use super::queue::RunQueue;
-use super::run::{Play, watch};
+use super::run::{Play, while_watched};
 use super::spec::Front;
 use crate::chat_server::{Faults, PressTarget};
 use crate::clock::now_ms;
@@ -80,38 +78,26 @@ impl InterludeTrial<'_> {
         let start = how.start(&persons, rig, &kept);
         let mut boot = Boot::start(start)?;
         let side = boot.person.clone();
+        let ground = boot.ground.clone();
         let PersonSide::Chat(server) = &*side else {
             return Err(SubjectError::Kind("only a gateway in a chat is started again".to_owned()));
         };
-        let (places, log, bus) =
-            (boot.ground.places.clone(), boot.ground.log.clone(), boot.ground.bus.clone());
         let opened = OpenedChats::default();
-        let context = |until| RunContext {
-            person: &side,
-            places: &places,
-            log: Mutex::new(StandInLog::at(log.clone(), rig.limits.subject.output, &kept)),
-            over: Mutex::new(None),
-            stop: rig.stop,
-            bus: how.spec.has_bus().then_some(bus.as_path()),
-            is_given_up: AtomicBool::new(false),
-            limits: rig.limits,
-            opened: &opened,
-            queue: RunQueue::new(1, how.at_once),
-            kept: &kept,
-            until,
-            is_cut: AtomicBool::new(false),
+        let context = || {
+            let queue = RunQueue::new(1, how.at_once);
+            how.context(&side, &ground, rig, &kept, &opened, queue)
         };
         let seat = persons.seat(0);
         let play = |job: &Job, shared: &RunContext<'_>, seat, faults| {
             drive(job, server, seat, how.spec, shared, faults, &|_| {})
         };
         if let Some(job) = how.warm_up {
-            let shared = context(None);
+            let shared = context();
             let warm = || play(job, &shared, persons.warm_up(), &Faults::None);
             while_watched(&mut boot, &shared, warm, |_| Ok(()))?;
         }
-        let before = context(Some(self.kind));
-        let part = ChatPart::new(server, &places, seat, None);
+        let before = RunContext { until: Some(self.kind), ..context() };
+        let part = ChatPart::new(server, &ground.places, seat, None);
         let first = || play(self.job, &before, seat, how.faults);
         let first = while_watched(&mut boot, &before, first, |_| Ok(()))?;
         let first = first.ok_or(SubjectError::Stopped)?;
@@ -131,7 +117,7 @@ impl InterludeTrial<'_> {
         let begin = Instant::now().checked_sub(first.took).unwrap_or_else(Instant::now);
         let is_killed = self.kind != InterludeKind::SecondMessage;
         if is_killed {
-            boot.kill(rig)?;
+            boot.kill(server, rig)?;
         }
         let mut it = Interlude {
             kind: self.kind,
@@ -149,21 +135,21 @@ impl InterludeTrial<'_> {
         let start = Start { playing, ..start };
         if self.kind.breaks_off() {
             std::thread::sleep(DOWN);
-            it.left = not_again(boot.start_again(start))?;
+            it.left = not_again(boot.start_again(server, start))?;
             it.over_ms = ms(begin.elapsed());
             if it.left.is_none() {
                 let ask = || self.settle(&part, &before, played.starts, how);
                 it.pressed = while_watched(&mut boot, &before, ask, |_| Ok(()))?;
             }
         }
-        let after = context(None);
+        let after = context();
         let mut next = None;
         if it.left.is_none() {
             let it = &mut it;
             let again = |boot: &mut Boot| {
                 if is_down {
                     std::thread::sleep(DOWN);
-                    it.left = not_again(boot.start_again(start))?;
+                    it.left = not_again(boot.start_again(server, start))?;
                     it.over_ms = ms(begin.elapsed());
                 }
                 Ok(())
@@ -310,30 +296,4 @@ fn not_again(started: Result<(), SubjectError>) -> Result<Option<String>, Subjec
         }
         Err(error) => Err(error),
     }
-}
-
-/// Does `work` on another thread, and `meanwhile` first on this one, which then watches the gateway until the work is
-/// done.
-fn while_watched<T: Send>(
-    boot: &mut Boot,
-    shared: &RunContext<'_>,
-    work: impl FnOnce() -> T + Send,
-    meanwhile: impl FnOnce(&mut Boot) -> Result<(), SubjectError>,
-) -> Result<T, SubjectError> {
-    std::thread::scope(|scope| {
-        let work = start_in(scope, work).map_err(std::io::Error::from)?;
-        let mut result = meanwhile(boot);
-        if result.is_err() {
-            shared.end(ObservedEnding::Over);
-        }
-        while !work.is_finished() {
-            if let Err(error) = watch(&mut boot.program, shared) {
-                result = Err(error);
-            }
-            std::thread::sleep(LOOK);
-        }
-        #[allow(clippy::expect_used, reason = "a panic goes on")]
-        let done = work.join().expect("the work does not panic");
-        result.map(|()| done)
-    })
 }

@@ -16,7 +16,7 @@ use clitape_recording::limits::OutputLimits;
 use serde::Deserialize;
 
 use crate::limits::{Full, Held, KeptBytes};
-use crate::stand_in::{asks_nobody, marked};
+use crate::stand_in::{asks_nobody, marked, resumed};
 
 /// The bytes that are read at a time.
 const PART: usize = 256 * 1024;
@@ -279,8 +279,8 @@ impl StandInLog {
             played.turn_ended = false;
             played.waits_for = None;
             played.turns.push((at, None));
-            let session = line.session_id.as_deref().unwrap_or_default();
-            played.session = Some(session.chars().take(SESSION).collect());
+            let session = line.session_id.as_deref();
+            played.session = session.map(|id| id.chars().take(SESSION).collect());
             return Ok(());
         }
         let sentence = || {
@@ -335,13 +335,7 @@ impl StandInLog {
 impl Played {
     /// Returns the session that the last process continued, if its arguments name one.
     pub(crate) fn resumed(&self) -> Option<String> {
-        let named = self.arguments.iter().position(|argument| {
-            ["--resume", "-r"].contains(&argument.as_str()) || argument.starts_with("--resume=")
-        })?;
-        match self.arguments[named].split_once('=') {
-            Some((_, session)) => Some(session.to_owned()),
-            None => self.arguments.get(named + 1).cloned(),
-        }
+        resumed(&self.arguments)
     }
 
     /// Returns whether the last process that began to play this cassette asks for no permissions in it.

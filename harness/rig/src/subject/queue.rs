@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_run_waits_while_another_plays_unless_later_ones_overtake_it() {
-        let queue = RunQueue::new(9, AtOnce::default());
+        let queue = RunQueue::new(9, AtOnce::rising(4));
         let [first, second, third, fourth] = [1, 2, 3, 4].map(|seat| queue.enter(seat));
         assert!(!second.may_wait(true));
         first.starts(Duration::from_secs(1));
@@ -226,7 +226,7 @@ mod tests {
 
     /// Lets the gateway serve the first of some seats and leave some of the others, and returns the verdict.
     fn verdict(seats: usize, left: &[(i64, Option<&str>)]) -> Option<String> {
-        let queue = RunQueue::new(seats, AtOnce::default());
+        let queue = RunQueue::new(seats, AtOnce::rising(4));
         let first = queue.enter(1);
         first.starts(Duration::from_secs(2));
         assert_eq!(first.patience(), None);
@@ -257,13 +257,13 @@ mod tests {
                 None => assert_eq!(found, None),
             }
         }
-        let queue = RunQueue::new(9, AtOnce::default());
+        let queue = RunQueue::new(9, AtOnce::rising(4));
         for seat in [1, 2] {
             queue.enter(seat).starts(Duration::ZERO);
         }
         assert_eq!(queue.enter(3).patience(), None);
         // A warm-up and one recording are too few for a verdict.
-        let queue = RunQueue::new(1, AtOnce::default());
+        let queue = RunQueue::new(1, AtOnce::rising(4));
         queue.enter(1).starts(Duration::ZERO);
         assert_eq!(queue.enter(2).patience(), None);
     }

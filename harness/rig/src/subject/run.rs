@@ -18,7 +18,7 @@ use clitape_recording::text::plain;
 use clitape_recording::trace::Entry;
 
 use super::agent;
-use super::boot::{Boot, ENDING, LOOK, PersonSide, Playing, Start, ended};
+use super::boot::{Boot, ENDING, Ground, LOOK, PersonSide, Playing, Start, ended};
 use super::drive::{DriveResult, Job, RunContext, drive};
 use super::error::SubjectError;
 use super::log::StandInLog;
@@ -140,6 +140,33 @@ impl<'a> Play<'a> {
         let Self { spec, prepared, playing, .. } = self;
         Start { spec, prepared, playing, persons, rig, kept }
     }
+
+    /// Makes the state that the runs of one start share; the log of the stand-in is read from its beginning.
+    pub(super) fn context(
+        self,
+        person: &'a PersonSide,
+        ground: &'a Ground,
+        rig: RigHost<'a>,
+        kept: &'a Arc<KeptBytes>,
+        opened: &'a OpenedChats,
+        queue: RunQueue,
+    ) -> RunContext<'a> {
+        RunContext {
+            person,
+            places: &ground.places,
+            log: Mutex::new(StandInLog::at(ground.log.clone(), rig.limits.subject.output, kept)),
+            over: Mutex::new(None),
+            stop: rig.stop,
+            bus: self.spec.has_bus().then_some(ground.bus.as_path()),
+            is_given_up: AtomicBool::new(false),
+            limits: rig.limits,
+            opened,
+            queue,
+            kept,
+            until: None,
+            is_cut: AtomicBool::new(false),
+        }
+    }
 }
 
 /// Plays cassettes at a gateway, and returns their results in the same order. Once the caller has stopped the gateway,
@@ -231,7 +258,7 @@ impl CassetteQueue<'_> {
         rig: RigHost<'_>,
         report: &mut dyn FnMut(RunEvent<'_>),
     ) -> Result<(), SubjectError> {
-        let (spec, program, faults) = (how.spec, &mut boot.program, how.faults);
+        let (spec, faults) = (how.spec, how.faults);
         let writers = &spec.writers;
         // Recordings that share a chat, or a group by its topics, are played one after another.
         let shares_chat = writers.chats == Chats::One || writers.chat == ChatKind::Topic;
@@ -245,25 +272,9 @@ impl CassetteQueue<'_> {
         };
         let rest = std::mem::take(&mut self.open);
         let opened = OpenedChats::default();
-        let shared = RunContext {
-            person: &boot.person,
-            places: &boot.ground.places,
-            log: Mutex::new(StandInLog::at(
-                boot.ground.log.clone(),
-                rig.limits.subject.output,
-                kept,
-            )),
-            over: Mutex::new(None),
-            stop: rig.stop,
-            bus: spec.has_bus().then_some(boot.ground.bus.as_path()),
-            is_given_up: AtomicBool::new(false),
-            limits: rig.limits,
-            opened: &opened,
-            queue: RunQueue::new(self.persons.seats(), at_once),
-            kept,
-            until: None,
-            is_cut: AtomicBool::new(false),
-        };
+        let (side, ground) = (boot.person.clone(), boot.ground.clone());
+        let queue = RunQueue::new(self.persons.seats(), at_once);
+        let shared = how.context(&side, &ground, rig, kept, &opened, queue);
         let workers = at_once.most.min(batch.len());
         let waiting = Mutex::new(batch);
         let jobs = self.jobs;
@@ -276,23 +287,12 @@ impl CassetteQueue<'_> {
         let mut result = Ok(());
         let is_check = how.playing.patience == Patience::Check;
         let mut stillness = is_check.then(|| (Stillness::new(Instant::now()), 0));
+        if let Some(job) = how.warm_up {
+            let warm_up = || drop(play_one(job, persons.warm_up(), &Faults::None, &|_| {}));
+            result = while_watched(&mut boot, &shared, warm_up, |_| Ok(()));
+        }
+        let program = &mut boot.program;
         std::thread::scope(|scope| {
-            if let Some(job) = how.warm_up {
-                let warm = start_in(scope, || {
-                    play_one(job, persons.warm_up(), &Faults::None, &|_| {});
-                });
-                match warm {
-                    Ok(warm) => {
-                        while !warm.is_finished() {
-                            if let Err(error) = watch(program, &shared) {
-                                result = Err(error);
-                            }
-                            std::thread::sleep(LOOK);
-                        }
-                    }
-                    Err(error) => result = Err(io::Error::from(error).into()),
-                }
-            }
             let started = start_some(scope, workers, || {
                 let (sender, shared, waiting) = (sender.clone(), &shared, &waiting);
                 let (persons, play_one) = (&persons, &play_one);
@@ -427,12 +427,38 @@ fn is_innocent(seen: &DriveResult) -> bool {
     matches!(seen.ending, ObservedEnding::Died { .. } | ObservedEnding::Flooded(_))
 }
 
+/// Does `work` on another thread, and `meanwhile` first on this one, which then watches the gateway until the work is
+/// done.
+pub(super) fn while_watched<T: Send>(
+    boot: &mut Boot,
+    shared: &RunContext<'_>,
+    work: impl FnOnce() -> T + Send,
+    meanwhile: impl FnOnce(&mut Boot) -> Result<(), SubjectError>,
+) -> Result<T, SubjectError> {
+    std::thread::scope(|scope| {
+        let work = start_in(scope, work).map_err(io::Error::from)?;
+        let mut result = meanwhile(boot);
+        if result.is_err() {
+            shared.end(ObservedEnding::Over);
+        }
+        while !work.is_finished() {
+            if let Err(error) = watch(&mut boot.program, shared) {
+                result = Err(error);
+            }
+            std::thread::sleep(LOOK);
+        }
+        #[allow(clippy::expect_used, reason = "a panic goes on")]
+        let done = work.join().expect("the work does not panic");
+        result.map(|()| done)
+    })
+}
+
 /// Reads the log, and ends the runs if the gateway has ended, or has printed or sent too much.
 ///
 /// # Errors
 ///
 /// [`SubjectError::Thread`] if a thread of clitape itself has ended; the runs end too.
-pub(super) fn watch(program: &mut Program, shared: &RunContext<'_>) -> Result<(), SubjectError> {
+fn watch(program: &mut Program, shared: &RunContext<'_>) -> Result<(), SubjectError> {
     if let Err(died) = shared.person.check() {
         shared.end(ObservedEnding::Died { how: died.to_string(), last_words: String::new() });
         return Err(died.into());

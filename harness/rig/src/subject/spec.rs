@@ -123,23 +123,16 @@ impl AtOnce {
     pub fn fixed(number: usize) -> Self {
         Self { first: number, most: number }
     }
-}
 
-/// Begins with a few, because many gateways serve one person at a time.
-impl Default for AtOnce {
-    fn default() -> Self {
+    /// Returns a number that begins with `first`, because many gateways serve one person at a time, and rises.
+    pub fn rising(first: usize) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-        Self {
-            first: FIRST_AT_ONCE,
-            most: (AT_ONCE_PER_CORE * cores).clamp(FIRST_AT_ONCE, MOST_AT_ONCE),
-        }
+        Self { first, most: (PER_CORE * cores).clamp(first, MOST_AT_ONCE.max(first)) }
     }
 }
 
-/// The recordings that are played at the same time, where the subject does not say how many.
-const FIRST_AT_ONCE: usize = 4;
-/// Those that a core takes besides the gateway, and the most on any machine.
-const AT_ONCE_PER_CORE: usize = 8;
+/// The recordings that a core takes beside the gateway, and the most on any machine.
+const PER_CORE: usize = 8;
 const MOST_AT_ONCE: usize = 32;
 
 /// The side of the person: the program in which they talk to a gateway.

@@ -222,9 +222,6 @@ impl Subject for GatewaySubject<'_> {
         spec.within_s = within(spec.within_s, options.scenario_time);
         let gateway = NamedGateway { spec: &spec, ..self.gateway };
         let (rig, conditions) = (self.rig, self.conditions);
-        if let Some(kind) = conditions.interlude {
-            return self.observe_interludes(gateway, jobs, kind, tell);
-        }
         let known = known_differences(gateway, rig)?;
         let prepared = prepare_gateway(&spec, gateway.version, rig, &mut |what| {
             let _ = tell(TrialEvent::Step(what).into());
@@ -247,6 +244,9 @@ impl Subject for GatewaySubject<'_> {
             at_once: options.jobs.map_or(spec.at_once, AtOnce::fixed),
             kept: 0,
         };
+        if let Some(kind) = conditions.interlude {
+            return self.observe_interludes(kind, jobs, how, known, tell);
+        }
         let _ = tell(TrialEvent::Step(&format!("starting {}", gateway.shown())).into());
         let traits = self.promises();
         let mut trials = GatewayTrials {
@@ -451,22 +451,12 @@ impl GatewayTrials<'_> {
         }
         let (spec, conditions) = (self.gateway.spec, self.conditions);
         let place = FindingPlace { gateway: self.gateway, job, rig: self.rig, conditions };
-        let today = clock::today();
-        let (mut findings, mut known) = (Vec::new(), 0);
         let index = self.jobs.iter().position(|one| std::ptr::eq(one, job));
         let neighbours = index.and_then(|index| Some(self.words.as_ref()?.around(index)));
         let found = violations(job, seen, self.traits, spec.front, neighbours);
-        for judged in self.known.mark(&job.scenario.name, &today, found) {
-            let finding = place.finding(&judged.violation, &seen.entries);
-            match judged.known {
-                Some(reason) => {
-                    known += 1;
-                    let Finding { place, sentence, .. } = finding;
-                    self.notes.push(format!("known: {place}: {sentence} ({reason})"));
-                }
-                None => findings.push(finding),
-            }
-        }
+        let (mut findings, notes) = place.mark(&mut self.known, found, &seen.entries);
+        let known = notes.len() as u64;
+        self.notes.extend(notes);
         // Goldens are compared under the recorded conditions only, under which they were accepted.
         let mut goldens = 0;
         if conditions.are_recorded() && spec.front == Front::Chat {
@@ -536,11 +526,7 @@ impl GatewayTrials<'_> {
         found.retain(|found| {
             !check.findings.iter().any(|known| known.id == FindingId::Known(found.kind))
         });
-        for judged in self.known.mark(&job.scenario.name, &clock::today(), found) {
-            if judged.known.is_none() {
-                check.findings.push(place.finding(&judged.violation, &seen.entries));
-            }
-        }
+        check.findings.extend(place.mark(&mut self.known, found, &seen.entries).0);
         check.took = check.took.map(|took| took + seen.took);
     }
 
@@ -568,33 +554,13 @@ impl GatewaySubject<'_> {
     /// Kills the gateway in the midst of each recording, one after another, and judges what became of it.
     fn observe_interludes(
         &mut self,
-        gateway: NamedGateway<'_>,
-        jobs: &[Job],
         kind: InterludeKind,
+        jobs: &[Job],
+        how: Play<'_>,
+        known: KnownDifferences,
         tell: &mut dyn FnMut(Observing<'_>) -> ControlFlow<()>,
     ) -> Result<RunEnd, SubjectError> {
-        let (rig, spec, conditions) = (self.rig, gateway.spec, self.conditions);
-        let known = known_differences(gateway, rig)?;
-        let prepared = prepare_gateway(spec, gateway.version, rig, &mut |what| {
-            let _ = tell(TrialEvent::Step(what).into());
-        })?;
-        let warm_up = warm_up(spec, rig.workspace)?;
-        let playing = Playing {
-            cli: spec.cli.clone(),
-            printing: conditions.printing,
-            in_halves: !conditions.whole_lines,
-            patience: Patience::Limits,
-            sessions_are_gone: false,
-        };
-        let how = Play {
-            spec,
-            prepared: &prepared,
-            playing: &playing,
-            warm_up: warm_up.as_ref(),
-            faults: &conditions.faults,
-            at_once: AtOnce::fixed(1),
-            kept: 0,
-        };
+        let (gateway, rig, conditions) = (self.gateway, self.rig, self.conditions);
         let mut whole = WholeRun {
             known,
             is_judged: vec![false; jobs.len()],
@@ -609,7 +575,7 @@ impl GatewaySubject<'_> {
             if tell(begins.into()).is_break() {
                 break;
             }
-            let next = next_job(rig.workspace, spec, job)?;
+            let next = next_job(rig.workspace, how.spec, job)?;
             let trial = InterludeTrial { job, next: &next, kind };
             let result = match trial.play(how, rig) {
                 Err(error) if error.is_stop() && index > 0 => {
@@ -620,21 +586,15 @@ impl GatewaySubject<'_> {
             };
             whole.notes.extend(result.notes(trial));
             let place = FindingPlace { gateway, job, rig, conditions };
-            let mut check = CheckRun {
-                cassettes: 1,
-                took: Some(result.whole.took),
-                ..CheckRun::of(&format!("{}::{kind}", job.version()), Vec::new())
-            };
             let found = result.violations(trial, self.promises());
-            for judged in whole.known.mark(&job.scenario.name, &clock::today(), found) {
-                match judged.known {
-                    Some(_) => check.known += 1,
-                    None => {
-                        let entries = &result.whole.entries;
-                        check.findings.push(place.finding(&judged.violation, entries));
-                    }
-                }
-            }
+            let (findings, notes) = place.mark(&mut whole.known, found, &result.whole.entries);
+            let check = CheckRun {
+                cassettes: 1,
+                known: notes.len() as u64,
+                took: Some(result.whole.took),
+                ..CheckRun::of(&format!("{}::{kind}", job.version()), findings)
+            };
+            whole.notes.extend(notes);
             whole.is_judged[index] = true;
             whole.seen[index] = Some(result.whole);
             let told = tell(Observing::Judged(index, scenario_run(job, check)?));
@@ -658,7 +618,7 @@ fn with_moment(mut trials: Trials<Job>, kind: InterludeKind, is_whole: bool) -> 
         trials.left_out.clear();
         let is_usual = |job: &Job| TRIED.contains(&job.scenario.name.as_str());
         let chosen = trials.fit.iter().position(is_usual).unwrap_or(0);
-        trials.fit = trials.fit.into_iter().skip(chosen).take(1).collect();
+        trials.fit = vec![trials.fit.swap_remove(chosen)];
         return trials;
     }
     trials.left_out.extend(others.iter().filter_map(|job| {
@@ -774,6 +734,27 @@ impl FindingPlace<'_> {
         let program = self.rig.workspace.program();
         let (gateway, conditions) = (self.gateway.shown(), self.conditions.arguments());
         format!("{program} test --subject {gateway} {} {other}{conditions}", self.job.name())
+    }
+
+    /// Returns the findings of violations, and for each one that is known a sentence.
+    fn mark(
+        &self,
+        known: &mut KnownDifferences,
+        found: Vec<Violation>,
+        entries: &[Entry],
+    ) -> (Vec<Finding>, Vec<String>) {
+        let (mut findings, mut notes) = (Vec::new(), Vec::new());
+        for judged in known.mark(&self.job.scenario.name, &clock::today(), found) {
+            let finding = self.finding(&judged.violation, entries);
+            match judged.known {
+                Some(reason) => {
+                    let Finding { place, sentence, .. } = finding;
+                    notes.push(format!("known: {place}: {sentence} ({reason})"));
+                }
+                None => findings.push(finding),
+            }
+        }
+        (findings, notes)
     }
 
     fn finding(&self, violation: &Violation, entries: &[Entry]) -> Finding {

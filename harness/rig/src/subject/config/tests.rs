@@ -23,7 +23,7 @@ fn a_gateway_has_defaults_for_all_but_its_command() {
     assert_eq!(spec.ready, Ready { sign: ReadySign::Poll, within_s: 60 });
     assert_eq!(
         (spec.say.as_str(), spec.idle_s, spec.within_s, spec.at_once),
-        ("{prompt}", 5, 120, AtOnce::default())
+        ("{prompt}", 5, 120, AtOnce::rising(4))
     );
     assert!(spec.traits.shows_tools && spec.traits.shows_progress && !spec.writes_during_turn);
     for label in ["✅ Allow once", "allow always", "Yes"] {
