@@ -42,7 +42,7 @@ pub(crate) struct Case<'c> {
     pub(crate) own: Option<&'c OwnReports>,
     /// The other recordings of the run; `None` if the subject had no other conversation.
     pub(crate) neighbours: Option<&'c Neighbours>,
-    /// What happened in the midst of the recording.
+    /// The interlude in the midst of the recording.
     pub(crate) interlude: Option<&'c Interlude>,
     played: &'c [PlayedTurn],
     derived: &'c Derived,

@@ -36,7 +36,7 @@ pub struct Observation {
     pub own: Option<OwnReports>,
     /// The other recordings that the subject was given in the same run; `None` if it had no other conversation.
     pub neighbours: Option<Neighbours>,
-    /// What happened in the midst of the recording; `None` if it ran through.
+    /// The interlude in the midst of the recording; `None` if it ran through.
     pub interlude: Option<Interlude>,
 }
 
@@ -133,8 +133,8 @@ pub struct SubjectEvent {
     pub args: Option<Value>,
 }
 
-/// What happens in the midst of a recording that was not recorded: the subject is killed and started again, or the
-/// person writes once more. Then the person plays another recording in the same chat.
+/// An event in the midst of a recording that was not recorded: the subject is killed and started again, or the person
+/// writes once more. Then the person plays another recording in the same chat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, strum::Display)]
 #[strum(serialize_all = "kebab-case")]
 pub enum InterludeKind {

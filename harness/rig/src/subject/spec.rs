@@ -539,7 +539,7 @@ pub struct Conditions {
     pub whole_lines: bool,
     /// The calls of each chat that fail.
     pub faults: Faults,
-    /// What happens in the midst of each recording.
+    /// The interlude in the midst of each recording.
     pub interlude: Option<InterludeKind>,
 }
 
