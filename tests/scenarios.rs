@@ -1,19 +1,20 @@
-//! Runs every check of every scenario as a separate test, so that `cargo test` and `cargo nextest run` fail where
+//! Runs the suite for every scenario as a separate test, so that `cargo test` and `cargo nextest run` fail where
 //! `clitape test` does.
 
 use std::env;
 use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use clitape_judge::Finding;
-use clitape_recording::limits::{CHECK_TIME, ReplayLimits};
 use clitape_recording::scenario::Workspace;
 use clitape_runner::check::check_workspace;
-use clitape_runner::report::write_finding;
-use clitape_runner::suite::{judge_within, load};
+use clitape_runner::report::{CheckRun, Detail, Report, terminal};
+use clitape_runner::suite::select::Selection;
+use clitape_runner::suite::{OwnGateway, SuiteOptions, run};
 use libtest_mimic::{Arguments, Failed, Trial};
+
+/// The version of clitape that a report names.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let args = Arguments::from_args();
@@ -30,31 +31,30 @@ fn root() -> PathBuf {
 
 fn trials(workspace: &Workspace) -> Result<Vec<Trial>, Box<dyn Error>> {
     let mut trials = Vec::new();
-    for (name, checks) in load(workspace, workspace.names()?, ReplayLimits::default(), None)? {
-        let checks = Arc::new(checks?);
-        for check in checks.checks().to_vec() {
-            let checks = checks.clone();
-            let title = format!("{name}::{check}");
-            trials.push(Trial::test(title, move || {
-                told(&judge_within(CHECK_TIME, &checks, &check, false)?.findings)
-            }));
-        }
+    for scenario in Selection::everything(workspace)?.scenarios {
+        let (name, workspace) = (scenario.name.to_string(), workspace.clone());
+        let selection = Selection { scenarios: vec![scenario], ..Selection::default() };
+        trials.push(Trial::test(name, move || {
+            let options = SuiteOptions { jobs: Some(1), ..SuiteOptions::new(&selection) };
+            let judged = run(&mut OwnGateway::new(&workspace), options, &mut |_| Ok(()))?;
+            told(&Report::new(VERSION, judged.scenarios, judged.workspace))
+        }));
     }
     for (check, findings) in check_workspace(workspace)? {
-        trials.push(Trial::test(format!("cassettes::{check}"), move || told(&findings)));
+        let name = format!("workspace::{check}");
+        let report = Report::new(VERSION, Vec::new(), vec![CheckRun::of(check, findings)]);
+        trials.push(Trial::test(name, move || told(&report)));
     }
     Ok(trials)
 }
 
-/// Fails with the findings in the words of `clitape test`.
-fn told(findings: &[Finding]) -> Result<(), Failed> {
-    if findings.is_empty() {
+/// Fails with the findings and errors of a report in the words of `clitape test`.
+fn told(report: &Report) -> Result<(), Failed> {
+    if report.holds() {
         return Ok(());
     }
     let mut text = Vec::new();
-    for finding in findings {
-        write_finding(&mut text, finding)?;
-    }
+    terminal(report, Detail::Chat, &mut text)?;
     let text = String::from_utf8_lossy(&text);
     Err(anstream::adapter::strip_str(&text).to_string().into())
 }

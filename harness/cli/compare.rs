@@ -10,16 +10,14 @@ use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::Workspace;
 use clitape_recording::text::plural;
 use clitape_rig::subject::{Subjects, compare_gateways};
-use clitape_runner::compare::{
-    CompareFolders, Comparing, Comparison, SideName, gather, resolve, select,
-};
-use clitape_runner::report::compare_document;
-use clitape_runner::suite::select::Selection;
+use clitape_runner::compare::{CompareFolders, Comparison, SideName, gather, resolve, select};
+use clitape_runner::report::{Pages, Report, compare_document};
+use clitape_runner::suite::{ScenarioRun, SuiteOptions};
 
 use crate::confirm::{Confirmation, Consent};
 use crate::exit::ExitStatus;
 use crate::input::{JobsArg, Names, SelectionArgs};
-use crate::outputs::{make_folder, write_files};
+use crate::outputs::{OpenOutput, Outputs, make_folder, write_files};
 use crate::progress::ProgressLine;
 use crate::record::cache;
 use crate::rig_limits::RunLimitArgs;
@@ -61,8 +59,14 @@ pub(crate) struct Args {
     /// Folder for index.html and compare.md
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
+    /// Write what differs also as JUnit XML; - is standard output
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
     #[command(flatten)]
     jobs: JobsArg,
+    /// Compare no further cassette after the first one that differs
+    #[arg(long, help_heading = "Run")]
+    fail_fast: bool,
     #[command(flatten)]
     consent: Consent,
     #[command(flatten)]
@@ -105,8 +109,13 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         terminal::note(format_args!("nothing to compare: {why}"));
         return Ok(ExitStatus::Nothing);
     }
+    let options = SuiteOptions {
+        jobs: args.jobs.get(),
+        fail_fast: args.fail_fast,
+        ..SuiteOptions::new(&chosen)
+    };
     if let [SideName::Subject(a), SideName::Subject(b)] = sides {
-        return compare_subjects(workspace, &chosen, args, [a, b], quiet);
+        return compare_subjects(workspace, options, args, [a, b], quiet);
     }
     let selection = select(workspace, sides, &chosen, &args.version)?;
     let total = selection.cassettes();
@@ -118,8 +127,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         ));
         return Ok(ExitStatus::Nothing);
     }
-    let dir = &args.out;
-    make_folder(dir)?;
+    let outputs = open(workspace, args)?;
     let stop = stop_in_time()?;
     let mut progress = ProgressLine::new(quiet);
     let builds = cache()?.join("builds");
@@ -132,16 +140,17 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     let around = CompareFolders { workspace, builds: &builds, this: &this, limits, stop: &stop };
     let sides = resolve(sides, around, &mut progress.reporter())?;
     progress.begin(&format!("comparing {}", plural(total, "cassette")), ["compared", "cassette"]);
-    let how = Comparing { jobs: args.jobs.get(), stop: &stop };
-    let comparison = gather(workspace, &selection, &sides, how, &mut progress.reporter())?;
+    let options = SuiteOptions { stop: Some(&stop), ..options };
+    let (comparison, scenarios) =
+        gather(workspace, &selection, &sides, options, &mut progress.reporter())?;
     drop(progress);
-    write(&comparison, dir, quiet)
+    write(&comparison, scenarios, outputs, &args.out, quiet)
 }
 
 /// Plays two subjects of clitape.toml, one after the other, and compares their chats.
 fn compare_subjects(
     workspace: &Workspace,
-    chosen: &Selection,
+    options: SuiteOptions<'_>,
     args: &Args,
     names: [&str; 2],
     quiet: bool,
@@ -156,22 +165,34 @@ fn compare_subjects(
     if names[0] == names[1] {
         bail!("both sides are subject:{}; name another version with NAME@VERSION", names[0]);
     }
-    make_folder(&args.out)?;
+    let outputs = open(workspace, args)?;
     let mut progress = ProgressLine::new(quiet);
     let rig = machine.rig(workspace);
-    let compared = compare_gateways(gateways, chosen, rig, &mut progress.reporter())?;
+    let compared = compare_gateways(gateways, options, rig, &mut progress.reporter())?;
     drop(progress);
-    let Some(comparison) = compared else {
+    let Some((comparison, scenarios)) = compared else {
         terminal::note("nothing to compare: no cassette fits both subjects");
         return Ok(ExitStatus::Nothing);
     };
-    write(&comparison, &args.out, quiet)
+    write(&comparison, scenarios, outputs, &args.out, quiet)
 }
 
-/// Prints the summary and writes the page and the text.
-fn write(comparison: &Comparison, dir: &Path, quiet: bool) -> anyhow::Result<ExitStatus> {
+/// Makes the folder and opens the file that the command line names, so that a path that can't be written fails early.
+fn open(workspace: &Workspace, args: &Args) -> anyhow::Result<OpenOutput> {
+    make_folder(&args.out)?;
+    Outputs::of_junit(args.junit.clone()).open(workspace.root(), None)
+}
+
+/// Prints the summary and writes the page, the text and the report.
+fn write(
+    comparison: &Comparison,
+    scenarios: Vec<ScenarioRun>,
+    outputs: OpenOutput,
+    dir: &Path,
+    quiet: bool,
+) -> anyhow::Result<ExitStatus> {
     let document = compare_document(comparison);
-    let mut out = terminal::stdout();
+    let mut out = outputs.people();
     if !quiet || !comparison.holds() {
         document.terminal(out.styled())?;
     }
@@ -184,6 +205,8 @@ fn write(comparison: &Comparison, dir: &Path, quiet: bool) -> anyhow::Result<Exi
             out.line(format_args!("wrote {}", path.display()))?;
         }
     }
+    let report = Report::new(env!("CARGO_PKG_VERSION"), scenarios, Vec::new());
+    outputs.finish(&report, &Pages::default(), &mut out)?;
     Ok(match comparison.finds_nothing() {
         true if comparison.unchecked > 0 => ExitStatus::Nothing,
         true => ExitStatus::Ok,

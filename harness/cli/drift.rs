@@ -13,12 +13,12 @@ use clitape_recording::names::{CliVersion, ScenarioName};
 use clitape_recording::scenario::{Scenario, Workspace};
 use clitape_recording::text::plural;
 use clitape_runner::baseline::accept;
-use clitape_runner::compare::Comparing;
 use clitape_runner::drift::{About, Drift, NotCompared, Recorder, Scope, Side, committed, drift};
 use clitape_runner::record::{
     Claude, ClaudeChoice, RecordError, RecordSettings, ResolveSettings, help, newest, resolve,
 };
 use clitape_runner::report::{drift_document, drift_json};
+use clitape_runner::suite::SuiteOptions;
 use clitape_runner::suite::select::{Selected, Selection};
 
 use crate::confirm::{Confirmation, confirm_scenario};
@@ -169,8 +169,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     progress.begin(&format!("comparing {total}"), ["compared", "scenario"]);
     let scope = Scope { scenarios, not_recorded, left_out };
     let sides = [from, to];
-    let how = Comparing { jobs: args.jobs.get(), stop: &stop };
-    let found = drift(&sides, scope, how, &mut progress.reporter())?;
+    let options =
+        SuiteOptions { jobs: args.jobs.get(), stop: Some(&stop), ..SuiteOptions::new(&selection) };
+    let found = drift(&sides, scope, options, &mut progress.reporter())?;
     drop(progress);
     write(&found, args, quiet)?;
     if args.accept {

@@ -56,6 +56,11 @@ pub(crate) struct OpenOutput {
 }
 
 impl Outputs {
+    /// Returns the options of a command whose only further place is a JUnit file.
+    pub(crate) fn of_junit(junit: Option<PathBuf>) -> Self {
+        Self { junit, ..Self::default() }
+    }
+
     /// Returns whether a page is wanted.
     pub(crate) fn has_html(&self) -> bool {
         self.html.is_some()

@@ -108,6 +108,23 @@ fn a_comparison_that_is_stopped_reports_what_was_compared() {
     assert!(text.contains(verdict), "{text}");
 }
 
+/// A comparison has the options of a test run: it ends at the first cassette that differs, and writes what differs as JUnit.
+#[test]
+fn a_comparison_ends_at_the_first_difference_and_writes_it_as_junit() {
+    let dir = tempfile::tempdir().unwrap();
+    let other = changed(&dir, "s/tape recorder/record player/");
+    let junit = dir.path().join("junit.xml");
+    let args = ["this", &other, "plain-text", "three-tools", "--version", "2.1.330"];
+    let options = ["--jobs", "1", "--fail-fast", "--junit", junit.to_str().unwrap()];
+    let verdict = "1 of 1 cassette differs; after the first finding: not compared: 1 cassette";
+    check(&[&args[..], &options[..]].concat(), 3, &[verdict]);
+    let written = fs::read_to_string(&junit).unwrap();
+    for part in ["CM001 sides-differ plain-text 2.1.330 bus", "name=\"plain-text\""] {
+        assert!(written.contains(part), "{part}: {written}");
+    }
+    assert!(!written.contains("three-tools"), "{written}");
+}
+
 #[test]
 fn one_other_word_is_found_with_its_class_and_shown_side_by_side() {
     let dir = tempfile::tempdir().unwrap();

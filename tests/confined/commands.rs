@@ -313,7 +313,16 @@ pub(crate) const COMMANDS: &[Row] = &[
     },
     Row {
         name: "compare_versions",
-        args: &["compare", "2.1.148", "2.1.329", "plain-text", "--out", "{out}/c"],
+        args: &[
+            "compare",
+            "2.1.148",
+            "2.1.329",
+            "plain-text",
+            "--out",
+            "{out}/c",
+            "--junit",
+            "{out}/c.xml",
+        ],
         writes: &["out"],
         ..QUIET
     },

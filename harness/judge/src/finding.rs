@@ -286,6 +286,10 @@ finding_kinds! {
     RecordedDiverges = "PL003" "recorded-diverges",
     /// With a fault of the agent's side a person does not see what they must.
     FaultUnseen = "PL004" "fault-unseen",
+    /// A lane in which the second side of a comparison is not what the first one is.
+    SidesDiffer = "CM001" "sides-differ",
+    /// A replay that could not be compared, because a side failed.
+    NotCompared = "CM002" "not-compared",
     /// A scenario, or a CLI version it names, has no cassette.
     NotRecorded = "TP001" "not-recorded",
     /// A cassette whose scenario is not there.

@@ -6,10 +6,9 @@ use std::io;
 use clitape_recording::names::CliVersion;
 use clitape_recording::trace::Entry;
 use clitape_runner::compare::{
-    CompareSelection, CompareSubject, Comparing, Comparison, SideDescription, gather,
+    CompareSelection, CompareSubject, Comparison, SideDescription, gather,
 };
-use clitape_runner::suite::select::Selection;
-use clitape_runner::suite::{SuiteOptions, TrialEvent, run};
+use clitape_runner::suite::{ScenarioRun, SuiteOptions, TrialEvent, run};
 
 use super::error::SubjectError;
 use super::golden::timeless;
@@ -17,26 +16,30 @@ use super::prepare::RigHost;
 use super::spec::{Conditions, NamedGateway};
 use super::suite::GatewaySubject;
 
-/// Plays both gateways, one after the other, and compares their chats. `None` if no cassette fits both.
+/// Plays both gateways, one after the other, and compares their chats. Returns the comparison, and the result of each
+/// cassette as a test run has it; `None` if no cassette fits both.
 ///
 /// # Errors
 ///
 /// [`SubjectError`] if a gateway can't be started, if a cassette can't be read, or if the caller stops it.
 pub fn compare_gateways(
     gateways: [NamedGateway<'_>; 2],
-    selection: &Selection,
+    options: SuiteOptions<'_>,
     rig: RigHost<'_>,
     report: &mut dyn FnMut(TrialEvent<'_>) -> io::Result<()>,
-) -> Result<Option<Comparison>, SubjectError> {
+) -> Result<Option<(Comparison, Vec<ScenarioRun>)>, SubjectError> {
     let conditions = &Conditions::default();
-    let is_named = selection.scenarios.iter().all(|one| one.is_named);
+    let options = SuiteOptions { stop: Some(rig.stop), ..options };
+    // The chats are compared when both gateways have played.
+    let playing = SuiteOptions { fail_fast: false, ..options };
+    let is_named = options.selection.scenarios.iter().all(|one| one.is_named);
     let mut played = Vec::new();
     for gateway in gateways {
         let mut subject = GatewaySubject::new(gateway, conditions, rig);
         if is_named {
             subject = subject.with_all_scenarios();
         }
-        if run(&mut subject, SuiteOptions::new(selection), report)?.is_stopped {
+        if run(&mut subject, playing, report)?.is_stopped {
             return Err(SubjectError::Stopped);
         }
         played.push(subject.played);
@@ -58,7 +61,7 @@ pub fn compare_gateways(
     });
     let (sides, chats): (Vec<CompareSubject>, Vec<BTreeMap<String, Vec<Entry>>>) = sides.unzip();
     let Ok(sides) = <[CompareSubject; 2]>::try_from(sides) else { return Ok(None) };
-    let mut selection = CompareSelection {
+    let mut compared = CompareSelection {
         scenarios: Vec::new(),
         unasked: Vec::new(),
         other_versions: Vec::new(),
@@ -67,13 +70,12 @@ pub fn compare_gateways(
     for (job, _) in played.swap_remove(0) {
         let version: CliVersion = job.version().clone();
         match chats.iter().all(|chats| chats.contains_key(&job.name())) {
-            true => selection.scenarios.push((job.scenario, vec![[version.clone(), version]])),
-            false => selection.unrecorded.push(job.scenario.name),
+            true => compared.scenarios.push((job.scenario, vec![[version.clone(), version]])),
+            false => compared.unrecorded.push(job.scenario.name),
         }
     }
-    if selection.scenarios.is_empty() {
+    if compared.scenarios.is_empty() {
         return Ok(None);
     }
-    let how = Comparing { jobs: None, stop: rig.stop };
-    Ok(Some(gather(rig.workspace, &selection, &sides, how, report)?))
+    Ok(Some(gather(rig.workspace, &compared, &sides, options, report)?))
 }

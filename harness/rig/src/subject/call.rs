@@ -16,7 +16,7 @@ use clitape_recording::text::{Keep, truncate};
 use clitape_recording::trace::{Entry, Lane};
 use clitape_runner::suite::select::{Selected, Selection};
 use clitape_runner::suite::{
-    Observing, Progress, RunEnd, ScenarioRun, SuiteOptions, TrialEvent, in_order_noting,
+    Observing, RunEnd, ScenarioRun, SuiteOptions, TrialEvent, TrialNote, judge_each,
 };
 
 use super::boot::{LAST_LINES, ended};
@@ -245,38 +245,20 @@ pub(super) fn read(
 /// # Errors
 ///
 /// The error of `judge`, except one that says that the caller stopped the test after something was judged.
-pub(super) fn judge_each(
+pub(super) fn judge_cassettes(
     cassettes: &[CalledCassette],
     options: SuiteOptions<'_>,
     tell: &mut dyn FnMut(Observing<'_>) -> ControlFlow<()>,
     judge: impl Fn(&Scenario, &CliVersion) -> Result<ScenarioRun, SubjectError> + Sync,
 ) -> Result<RunEnd, SubjectError> {
-    let judge = |one: &CalledCassette, begins: &dyn Fn(String)| {
-        begins(format!("{}/{}", one.scenario.name, one.version));
+    let judge = |one: &CalledCassette, begins: &dyn Fn(TrialNote)| {
+        let scenario = format!("{}/{}", one.scenario.name, one.version);
+        begins(TrialNote { scenario, check: String::new(), replays: 0 });
         judge(&one.scenario, &one.version)
     };
-    let (of, mut judged) = (cassettes.len(), 0);
-    let take = |event| {
-        let told = match event {
-            Progress::Note(scenario) => {
-                let scenario: &String = &scenario;
-                tell(TrialEvent::UnderWay { scenario, check: "", replays: 0 }.into())
-            }
-            Progress::Result(result) => {
-                let result: ScenarioRun = Result::map_err(result, Some)?;
-                judged += 1;
-                tell(Observing::Judged(judged - 1, result))
-            }
-            Progress::Ended(done) => tell(TrialEvent::Judged { done, of }.into()),
-        };
-        // The suite has enough.
-        if told.is_break() { Err(None::<SubjectError>) } else { Ok(()) }
-    };
-    let at_once = Some(options.jobs.unwrap_or(1));
-    let ended = in_order_noting(cassettes, at_once, || true, judge, take);
-    match ended {
-        Ok(()) | Err(None) => Ok(RunEnd::Complete),
-        Err(Some(error)) if error.is_stop() && judged > 0 => Ok(RunEnd::Stopped),
-        Err(Some(error)) => Err(error),
+    let jobs = Some(options.jobs.unwrap_or(1));
+    match judge_each(cassettes, jobs, || true, judge, Some, tell) {
+        (1.., Err(error)) if error.is_stop() => Ok(RunEnd::Stopped),
+        (_, ended) => ended.map(|()| RunEnd::Complete),
     }
 }

@@ -19,7 +19,9 @@ use clitape_runner::suite::{
 };
 use serde_json::{Map, Value};
 
-use super::call::{CalledCassette, CountedEntries, ProgramCaller, cassettes, judge_each, read};
+use super::call::{
+    CalledCassette, CountedEntries, ProgramCaller, cassettes, judge_cassettes, read,
+};
 use super::error::SubjectError;
 use super::golden::with_difference;
 use super::lasting::Lasting;
@@ -67,7 +69,7 @@ impl Subject for ParserSubject<'_> {
         // The parsers that wait for their next cassette.
         let waiting = Mutex::new(Vec::new());
         let subject = &*self;
-        judge_each(trials, options, tell, |Scenario { name, .. }, version| {
+        judge_cassettes(trials, options, tell, |Scenario { name, .. }, version| {
             caller.go_on()?;
             let begun = Instant::now();
             let cassette = Cassette::find(subject.rig.workspace, name, version)?;

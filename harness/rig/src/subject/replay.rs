@@ -20,7 +20,7 @@ use clitape_runner::suite::{
 use fs_err as fs;
 
 use super::call::{
-    CalledCassette, CountedEntries, ProgramCaller, ReadError, cassettes, judge_each, read,
+    CalledCassette, CountedEntries, ProgramCaller, ReadError, cassettes, judge_cassettes, read,
 };
 use super::dialogue::{Misfit, of_own_gateway};
 use super::error::SubjectError;
@@ -76,7 +76,7 @@ impl Subject for ReplaySubject<'_> {
         let caller = ProgramCaller::new(&call, self.version, self.rig, tell)?;
         let shown = shown(self.name, self.version);
         let subject = &*self;
-        judge_each(trials, options, tell, |scenario, version| {
+        judge_cassettes(trials, options, tell, |scenario, version| {
             caller.go_on()?;
             let name = format!("{}/{version}", scenario.name);
             let cassette = Cassette::find(subject.rig.workspace, &scenario.name, version)?;

@@ -3,17 +3,18 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use clitape_judge::View;
+use clitape_judge::{Finding, FindingKind, View};
 use clitape_process::kept::{Full, Held};
 use clitape_recording::chat::ChatView;
 use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::{
     AcpClient, ChannelSpec, Chat, ChatMode, ChatProfile, Scenario, Setup, Workspace,
 };
-use clitape_recording::text::plural;
+use clitape_recording::text::{plural, shell_quote};
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
@@ -21,19 +22,13 @@ use super::model::{Compared, Comparison, Failed, FinalChats, SideDescription, co
 use super::select::{CompareError, CompareSelection};
 use super::subject::{CallError, CompareSubject, Trace};
 use crate::check::{Recording, setups};
-use crate::suite::{TrialEvent, each};
+use crate::suite::{
+    CheckRun, Observing, RunEnd, ScenarioRun, Subject, SuiteOptions, SuiteRun, TrialEvent,
+    TrialNote, Trials, judge_each, run,
+};
 
-/// The manner of a comparison.
-#[derive(Debug, Clone, Copy)]
-pub struct Comparing<'a> {
-    /// The number of cassettes that are compared at a time; as many as there are cores by default.
-    pub jobs: Option<usize>,
-    /// A flag by which the caller ends the comparison.
-    pub stop: &'a AtomicBool,
-}
-
-/// Compares both sides on all selected cassettes, and reports the progress. A comparison that the caller ends has the
-/// cassettes until then.
+/// Compares both sides on all selected cassettes, and reports the progress. Returns the comparison, and the result of each
+/// cassette as a test run has it. A comparison that the caller ends has the cassettes until then.
 ///
 /// # Errors
 ///
@@ -42,49 +37,26 @@ pub fn gather(
     workspace: &Workspace,
     selection: &CompareSelection,
     sides: &[CompareSubject; 2],
-    how: Comparing<'_>,
+    options: SuiteOptions<'_>,
     report: &mut dyn FnMut(TrialEvent<'_>) -> io::Result<()>,
-) -> Result<Comparison, CompareError> {
-    let jobs: Vec<(Arc<Scenario>, &[CliVersion; 2])> = selection
-        .scenarios
-        .iter()
-        .flat_map(|(scenario, versions)| {
-            let scenario = Arc::new(scenario.clone());
-            versions.iter().map(move |pair| (scenario.clone(), pair))
-        })
-        .collect();
-    let mut done = Vec::new();
-    let compare = |(scenario, versions): &(Arc<Scenario>, &[CliVersion; 2])| {
-        one(workspace, scenario, versions, sides, how.stop)
-    };
-    match each(&jobs, how.jobs, compare, report, |one| done.push(one)) {
-        // The cassettes until then are the result.
-        Err(CompareError::Stopped) if !done.is_empty() => {}
-        ended => ended?,
+) -> Result<(Comparison, Vec<ScenarioRun>), CompareError> {
+    let pairs = selection.scenarios.iter().flat_map(|(scenario, versions)| {
+        let scenario = Arc::new(scenario.clone());
+        let pair = move |versions| RecordingPair::Stored(workspace, scenario.clone(), versions);
+        versions.iter().map(pair)
+    });
+    let mut both = BothSides::new(sides, pairs.collect());
+    let result = run(&mut both, options, report)?;
+    // Without those behind the first one with a finding, if it ends the run.
+    both.done.truncate(result.scenarios.len());
+    let mut facts = ComparedRun::default();
+    for One { compared, further, .. } in &both.done {
+        facts.add(&selection.scenarios, compared, *further);
     }
-    let unchecked = jobs.len() - done.len();
-    // A cassette that does not fit beside others is compared once more alone, so that the result does not depend on the
-    // number of cores.
-    for (job, one) in jobs.iter().zip(&mut done).filter(|(_, one)| one.is_full) {
-        one.held.release(usize::MAX);
-        // A comparison that was ended does not wait for these.
-        match compare(job) {
-            Err(CompareError::Stopped) if unchecked > 0 => {}
-            again => *one = again?,
-        }
-    }
-    let mut run = ComparedRun::default();
-    let (mut compared, mut failed) = (Vec::new(), Vec::new());
-    for ((scenario, _), one) in jobs.iter().zip(&mut done) {
-        run.add(scenario, &one.compared, one.further);
-        failed.append(&mut one.failed);
-        if one.compared.views > 0 {
-            compared.push(one.compared.clone());
-        }
-    }
-    let uncovered = uncovered(selection, sides, &run, failed.len());
-    let [a, b] = sides.each_ref().map(|side| side.about.clone());
-    Ok(Comparison { a, b, compared, failed, uncovered, unchecked })
+    let mut comparison = both.comparison(&result);
+    comparison.uncovered = uncovered(selection, sides, &facts, comparison.failed.len());
+    comparison.compared.retain(|compared| compared.views > 0);
+    Ok((comparison, result.scenarios))
 }
 
 /// Compares the recordings of two versions of the CLI, which this process replays, and reports the progress. Areas that
@@ -96,19 +68,117 @@ pub fn gather(
 pub(crate) fn compare_versions(
     pairs: &[[Recording; 2]],
     sides: [SideDescription; 2],
-    how: Comparing<'_>,
+    options: SuiteOptions<'_>,
     report: &mut dyn FnMut(TrialEvent<'_>) -> io::Result<()>,
 ) -> Result<Comparison, CompareError> {
     let sides = sides.map(CompareSubject::here);
-    let (mut compared, mut failed) = (Vec::new(), Vec::new());
-    let compare = |[a, b]: &[Recording; 2]| compare_recordings([a, b], &sides, how.stop);
-    each(pairs, how.jobs, compare, report, |one| {
-        failed.extend(one.failed);
-        compared.push(one.compared);
-    })?;
-    let [a, b] = sides.map(|side| side.about);
-    Ok(Comparison { a, b, compared, failed, uncovered: Vec::new(), unchecked: 0 })
+    let mut both = BothSides::new(&sides, pairs.iter().map(RecordingPair::Loaded).collect());
+    let result = run(&mut both, options, report)?;
+    match result.is_stopped {
+        false => Ok(both.comparison(&result)),
+        true => Err(CompareError::Stopped),
+    }
 }
+
+/// Two recordings of a scenario, or one recording for both sides.
+enum RecordingPair<'a> {
+    /// The recordings of these versions, which are read when they are compared.
+    Stored(&'a Workspace, Arc<Scenario>, &'a [CliVersion; 2]),
+    Loaded(&'a [Recording; 2]),
+}
+
+impl RecordingPair<'_> {
+    fn compare(&self, sides: &[CompareSubject; 2], stop: &AtomicBool) -> Result<One, CompareError> {
+        match self {
+            Self::Stored(workspace, scenario, [a, b]) => {
+                let load = |version| Recording::load(workspace, scenario, version);
+                let first = load(a)?;
+                let other = if a == b { None } else { Some(load(b)?) };
+                One::of([&first, other.as_ref().unwrap_or(&first)], sides, stop)
+            }
+            Self::Loaded([a, b]) => One::of([a, b], sides, stop),
+        }
+    }
+}
+
+/// Two sides as one subject, whose trials are pairs of recordings and which is judged by what differs.
+struct BothSides<'a> {
+    sides: &'a [CompareSubject; 2],
+    pairs: Vec<RecordingPair<'a>>,
+    /// The results of the trials that were judged, in their order.
+    done: Vec<One>,
+}
+
+impl<'a> BothSides<'a> {
+    fn new(sides: &'a [CompareSubject; 2], pairs: Vec<RecordingPair<'a>>) -> Self {
+        Self { sides, pairs, done: Vec::new() }
+    }
+
+    /// Returns the comparison, without the areas that were not covered.
+    fn comparison(self, result: &SuiteRun) -> Comparison {
+        let [a, b] = self.sides.each_ref().map(|side| side.about.clone());
+        let mut comparison = Comparison {
+            a,
+            b,
+            compared: Vec::new(),
+            failed: Vec::new(),
+            uncovered: Vec::new(),
+            unchecked: result.unchecked,
+            is_stopped: result.is_stopped,
+        };
+        for one in self.done {
+            comparison.failed.extend(one.failed);
+            comparison.compared.push(one.compared);
+        }
+        comparison
+    }
+}
+
+impl<'a> Subject for BothSides<'a> {
+    type Trial = RecordingPair<'a>;
+    type Error = CompareError;
+
+    fn fits(&mut self, _: SuiteOptions<'_>) -> Result<Trials<RecordingPair<'a>>, CompareError> {
+        Ok(Trials { fit: std::mem::take(&mut self.pairs), ..Trials::default() })
+    }
+
+    fn observe(
+        &mut self,
+        trials: &[RecordingPair<'a>],
+        options: SuiteOptions<'_>,
+        tell: &mut dyn FnMut(Observing<'_>) -> ControlFlow<()>,
+    ) -> Result<RunEnd, CompareError> {
+        let (sides, done) = (self.sides, &mut self.done);
+        let stop = options.stop.unwrap_or(&NEVER);
+        let take = |one: One| {
+            let result = (!one.is_full).then(|| one.result(sides));
+            done.push(one);
+            result
+        };
+        let compare = |pair: &RecordingPair<'_>, _: &dyn Fn(TrialNote)| pair.compare(sides, stop);
+        let mut is_stopped = match judge_each(trials, options.jobs, || true, compare, take, tell) {
+            (1.., Err(CompareError::Stopped)) => true,
+            (_, ended) => ended.map(|()| false)?,
+        };
+        // A cassette that does not fit beside others is compared once more alone, so that the result does not depend on
+        // the number of cores.
+        for (index, one) in self.done.iter_mut().enumerate().filter(|(_, one)| one.is_full) {
+            one.held.release(usize::MAX);
+            match trials[index].compare(sides, stop) {
+                Err(CompareError::Stopped) => is_stopped = true,
+                again => {
+                    *one = One { is_full: false, ..again? };
+                    let _ = tell(Observing::Judged(index, one.result(sides)));
+                }
+            }
+        }
+        self.done.retain(|one| !one.is_full);
+        Ok(if is_stopped { RunEnd::Stopped } else { RunEnd::Complete })
+    }
+}
+
+/// The flag of a comparison that nobody ends.
+static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// The result for one cassette.
 struct One {
@@ -118,11 +188,64 @@ struct One {
     further: usize,
     /// The part of the account in which the differences are counted.
     held: Held,
-    /// True if the account had no room for a trace or for the differences.
+    /// True if the account had no room for a trace or for the differences, and the cassette is to be compared again.
     is_full: bool,
 }
 
 impl One {
+    /// Compares two recordings of a scenario, or one recording, on two sides.
+    fn of(
+        recordings: [&Recording; 2],
+        sides: &[CompareSubject; 2],
+        stop: &AtomicBool,
+    ) -> Result<Self, CompareError> {
+        let scenario = &recordings[0].scenario;
+        let further = recordings.map(|recording| recording.cassette.further.len());
+        let mut one = Self {
+            compared: Compared {
+                scenario: scenario.name.to_string(),
+                title: scenario.title.clone(),
+                versions: recordings.map(|recording| recording.version().clone()),
+                views: 0,
+                lanes: Vec::new(),
+                chats: Vec::new(),
+            },
+            failed: Vec::new(),
+            held: Held::of(&sides[0].kept),
+            is_full: false,
+            further: further[0].max(further[1]),
+        };
+        let at_once = recordings[0].at_once().min(recordings[1].at_once());
+        for replays in replays(scenario).chunks(at_once) {
+            one.compare_replays(replays, scenario, sides, recordings, stop)?;
+        }
+        Ok(one)
+    }
+
+    /// Returns what differs and what could not be compared as findings.
+    fn result(&self, sides: &[CompareSubject; 2]) -> ScenarioRun {
+        let Compared { scenario, lanes, .. } = &self.compared;
+        let version = self.compared.version();
+        let [a, b] = sides.each_ref().map(|side| side.about.name.as_str());
+        let again = format!(
+            "clitape compare {} {} {scenario} --out compared",
+            shell_quote(a),
+            shell_quote(b)
+        );
+        let differs = lanes.iter().map(|lane| {
+            let place = format!("{scenario} {version} {}", lane.view);
+            (FindingKind::SidesDiffer, place, &lane.first)
+        });
+        let failed = self.failed.iter();
+        let failed =
+            failed.map(|Failed { place, why }| (FindingKind::NotCompared, place.clone(), why));
+        let found = differs.chain(failed).map(|(kind, place, sentence)| {
+            Finding::new(kind, &place, sentence.clone(), again.clone())
+        });
+        let check = CheckRun { cassettes: 1, ..CheckRun::of(&version, found.collect()) };
+        ScenarioRun { name: scenario.clone(), checks: vec![check], ..ScenarioRun::default() }
+    }
+
     /// Asks both sides for these replays, and compares their traces.
     fn compare_replays(
         &mut self,
@@ -193,51 +316,6 @@ impl One {
 struct Replayed {
     setup: Setup,
     views: Vec<View>,
-}
-
-fn one(
-    workspace: &Workspace,
-    scenario: &Arc<Scenario>,
-    versions: &[CliVersion; 2],
-    sides: &[CompareSubject; 2],
-    stop: &AtomicBool,
-) -> Result<One, CompareError> {
-    let load = |version| Recording::load(workspace, scenario, version);
-    let a = load(&versions[0])?;
-    let other = if versions[0] == versions[1] { None } else { Some(load(&versions[1])?) };
-    compare_recordings([&a, other.as_ref().unwrap_or(&a)], sides, stop)
-}
-
-/// Compares two recordings of a scenario, or one recording on two sides.
-fn compare_recordings(
-    recordings: [&Recording; 2],
-    sides: &[CompareSubject; 2],
-    stop: &AtomicBool,
-) -> Result<One, CompareError> {
-    let scenario = &recordings[0].scenario;
-    let mut one = One {
-        compared: Compared {
-            scenario: scenario.name.to_string(),
-            title: scenario.title.clone(),
-            versions: recordings.map(|recording| recording.version().clone()),
-            views: 0,
-            lanes: Vec::new(),
-            chats: Vec::new(),
-        },
-        failed: Vec::new(),
-        held: Held::of(&sides[0].kept),
-        is_full: false,
-        further: recordings
-            .map(|recording| recording.cassette.further.len())
-            .into_iter()
-            .max()
-            .unwrap_or(0),
-    };
-    let at_once = recordings[0].at_once().min(recordings[1].at_once());
-    for replays in replays(scenario).chunks(at_once) {
-        one.compare_replays(replays, scenario, sides, recordings, stop)?;
-    }
-    Ok(one)
 }
 
 /// Returns the replays of a scenario: the first shows every lane, and each further one shows one more chat or
@@ -367,10 +445,19 @@ struct ComparedRun {
 
 impl ComparedRun {
     /// Adds a cassette of a scenario.
-    pub(super) fn add(&mut self, scenario: &Scenario, compared: &Compared, further: usize) {
-        if compared.views == 0 {
+    fn add(
+        &mut self,
+        scenarios: &[(Scenario, Vec<[CliVersion; 2]>)],
+        compared: &Compared,
+        further: usize,
+    ) {
+        let mut all = scenarios.iter().map(|(scenario, _)| scenario);
+        let Some(scenario) = all
+            .find(|scenario| scenario.name == *compared.scenario.as_str())
+            .filter(|_| compared.views > 0)
+        else {
             return;
-        }
+        };
         self.paces.insert(scenario.run.pace_ms);
         self.plans += scenario.sweep.plans;
         self.further += usize::from(further > 0);

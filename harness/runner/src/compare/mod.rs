@@ -11,9 +11,9 @@ mod select;
 mod subject;
 
 pub(crate) use gather::compare_versions;
+pub use gather::gather;
 #[cfg(test)]
 pub(crate) use gather::last;
-pub use gather::{Comparing, gather};
 pub use model::{
     Cell, Compared, Comparison, ComparisonCounts, DiffRow, Failed, FinalChats, LaneDiff,
     SideDescription,

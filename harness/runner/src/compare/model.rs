@@ -25,8 +25,10 @@ pub struct Comparison {
     pub failed: Vec<Failed>,
     /// One sentence for each area that was not covered. They are made from what was run.
     pub uncovered: Vec<String>,
-    /// The number of cassettes that were not compared, because the caller ended the comparison.
+    /// The number of cassettes that were not compared, because the comparison ended before them.
     pub unchecked: usize,
+    /// True if the caller ended the comparison.
+    pub is_stopped: bool,
 }
 
 /// The description of a side.
@@ -245,7 +247,11 @@ impl Comparison {
         };
         let failed = match self.unchecked {
             0 => failed,
-            n => format!("{failed}; stopped by a signal: not compared: {}", plural(n, "cassette")),
+            n => {
+                let why =
+                    if self.is_stopped { "stopped by a signal" } else { "after the first finding" };
+                format!("{failed}; {why}: not compared: {}", plural(n, "cassette"))
+            }
         };
         match compared - equal {
             0 => format!("nothing differs in {}{failed}", plural(compared, "cassette")),

@@ -22,8 +22,8 @@ use pairs::{PairChanges, of_recordings};
 pub use side::{Recorded, Recorder, Side, committed};
 
 use crate::check::Recording;
-use crate::compare::{CompareError, Comparing};
-use crate::suite::TrialEvent;
+use crate::compare::CompareError;
+use crate::suite::{SuiteOptions, TrialEvent};
 
 /// The scenarios of a comparison, and those that are left out of it.
 #[derive(Debug, Default)]
@@ -44,7 +44,7 @@ pub struct Scope {
 pub fn drift(
     sides: &[Side; 2],
     scope: Scope,
-    how: Comparing<'_>,
+    options: SuiteOptions<'_>,
     report: &mut dyn FnMut(TrialEvent<'_>) -> io::Result<()>,
 ) -> Result<Drift, CompareError> {
     let Scope { scenarios, not_recorded: mut not_compared, left_out } = scope;
@@ -68,7 +68,8 @@ pub fn drift(
         }
     }
     let about = sides.each_ref().map(|side| &side.about);
-    let PairChanges { mut changes, follows, lanes } = of_recordings(&pairs, about, how, report)?;
+    let PairChanges { mut changes, follows, lanes } =
+        of_recordings(&pairs, about, options, report)?;
     let mut cost = [Cost::default(); 2];
     for pair in &pairs {
         cost.iter_mut().zip(pair).for_each(|(cost, recording)| cost.add(&recording.cassette));

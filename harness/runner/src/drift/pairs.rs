@@ -18,10 +18,10 @@ use super::model::{About, ChangeKind, DriftChange, Part};
 use super::sequence::Sequences;
 use crate::check::Recording;
 use crate::compare::{
-    self, CompareError, Compared, Comparing, Comparison, DiffRow, LaneDiff, compare_versions,
+    self, CompareError, Compared, Comparison, DiffRow, LaneDiff, compare_versions,
 };
 use crate::observed::{Inside, Tag};
-use crate::suite::TrialEvent;
+use crate::suite::{SuiteOptions, TrialEvent};
 
 /// The changes that pairs of recordings show.
 pub(super) struct PairChanges {
@@ -35,7 +35,7 @@ pub(super) struct PairChanges {
 pub(super) fn of_recordings(
     pairs: &[[Recording; 2]],
     about: [&About; 2],
-    how: Comparing<'_>,
+    options: SuiteOptions<'_>,
     report: &mut dyn FnMut(TrialEvent<'_>) -> io::Result<()>,
 ) -> Result<PairChanges, CompareError> {
     let cassettes: Vec<[&Cassette; 2]> =
@@ -48,7 +48,7 @@ pub(super) fn of_recordings(
         command: "clitape".to_owned(),
         note: String::new(),
     });
-    let lanes = compare_versions(pairs, sides.clone(), how, report)?;
+    let lanes = compare_versions(pairs, sides.clone(), options, report)?;
     let (by_itself, as_known): (Vec<_>, Vec<_>) = {
         let differ: Vec<&str> = differing(&lanes).collect();
         let pairs = || pairs.iter().filter(|[a, _]| differ.contains(&a.scenario.name.as_str()));
@@ -59,7 +59,7 @@ pub(super) fn of_recordings(
             [of(a, a.cassette.clone()), of(b, without)]
         });
         let known: Vec<[Recording; 2]> = known.collect();
-        let still = compare_versions(&known, sides, how, &mut |_| Ok(()))?;
+        let still = compare_versions(&known, sides, options, &mut |_| Ok(()))?;
         let still: Vec<&str> = differing(&still).collect();
         let names = pairs().map(|[a, _]| a.scenario.name.clone());
         names.partition(|name| still.contains(&name.as_str()))

@@ -16,9 +16,9 @@ use fs_err as fs;
 use super::model::{About, ChangeKind, DriftChange, NotCompared};
 use super::pairs::of_recordings;
 use crate::check::Recording;
-use crate::compare::Comparing;
 use crate::record::{Claude, RecordError, RecordSettings, digest, record};
-use crate::suite::{TrialEvent, each};
+use crate::suite::select::Selection;
+use crate::suite::{SuiteOptions, TrialEvent, each};
 
 /// The number of a hash's characters that name a folder.
 const SHORT: usize = 16;
@@ -160,8 +160,9 @@ impl Recorder<'_> {
             version: recording.version().clone(),
             recordings: String::new(),
         });
-        let how = Comparing { jobs: self.jobs, stop: self.stop };
-        let found = of_recordings(&[pair], about.each_ref(), how, &mut |_| Ok(()))
+        let (jobs, stop, selection) = (self.jobs, Some(self.stop), Selection::default());
+        let options = SuiteOptions { jobs, stop, ..SuiteOptions::new(&selection) };
+        let found = of_recordings(&[pair], about.each_ref(), options, &mut |_| Ok(()))
             .map_err(|_| RecordError::Stopped)?;
         let is_of_race = |change: &DriftChange| {
             matches!(change.kind, ChangeKind::Count | ChangeKind::Order | ChangeKind::Lane)

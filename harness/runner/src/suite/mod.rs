@@ -1,7 +1,7 @@
 //! Tries many recordings at a [`Subject`], with one stream of events and one result; a report only shows it.
 //!
-//! `clitape test`, `rig`, `proof` and `sweep` are a [`run`] of a subject, which is [`OwnGateway`] without another.
-//! `compare` and `drift` share its events and its pool of threads, and the trials of `cargo test` its checks.
+//! `clitape test`, `rig`, `proof` and `sweep` and the trials of `cargo test` are a [`run`] of a subject, which is
+//! [`OwnGateway`] without another; `compare` and `drift` one of two sides, whose trials are pairs of recordings.
 
 mod case;
 pub mod overview;
@@ -14,16 +14,14 @@ pub mod select;
 mod watch;
 
 pub use case::{CaseRun, ComparedGolden, ProofCase};
-pub use own::{Loaded, OwnGateway, OwnTrial, load};
-pub use pool::{Progress, in_order_noting};
+pub use own::{OwnGateway, OwnTrial};
 pub use result::{Cause, CheckRun, JudgedShard, ScenarioRun, Tally, Trouble};
 pub(crate) use run::each;
 pub use run::{
-    GatheredCases, LeftOut, Observing, RunEnd, Subject, SuiteOptions, SuiteRun, TrialEvent, Trials,
-    run,
+    GatheredCases, LeftOut, Observing, RunEnd, Subject, SuiteOptions, SuiteRun, TrialEvent,
+    TrialNote, Trials, judge_each, run,
 };
 pub use seed_search::{
     FailingSeed, SearchError, SearchEvent, SearchState, SeedSearch, search_fingerprint,
     search_seeds,
 };
-pub use watch::judge_within;

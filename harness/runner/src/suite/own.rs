@@ -1,6 +1,5 @@
 //! The run of clitape's own gateway: judges the scenarios of a workspace on all cores.
 
-use std::io;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,30 +7,20 @@ use std::time::{Duration, Instant};
 use clitape_judge::CheckResult;
 use clitape_process::threads::NoMoreThreads;
 use clitape_recording::cassette::CassetteError;
-use clitape_recording::limits::ReplayLimits;
-use clitape_recording::names::{CliVersion, ScenarioName};
-use clitape_recording::scenario::{ScenarioError, Seeds, Workspace};
+use clitape_recording::names::CliVersion;
+use clitape_recording::scenario::Workspace;
 
 use super::case::ProofCase;
-use super::pool::{Progress, in_order_noting};
 use super::result::{CheckRun, ScenarioRun, UNUSABLE};
 use super::run::{
-    GatheredCases, Observing, RunEnd, Subject, SuiteOptions, SuiteRun, TrialEvent, Trials,
+    GatheredCases, Observing, RunEnd, Subject, SuiteOptions, SuiteRun, TrialNote, Trials,
+    judge_each,
 };
-use super::watch::{Deadline, TimeLimits, can_watch, hangs, judge_with_limits};
+use super::watch::{Deadline, TimeLimits, can_watch, hangs, judge_within};
 use crate::check::{Check, Marks, ScenarioChecks, check_workspace, unusable};
-
-/// A check that begins or goes on, for [`TrialEvent::UnderWay`].
-struct Note {
-    scenario: ScenarioName,
-    check: String,
-    replays: u64,
-}
 
 /// The reason why no further scenario is judged.
 enum Stop {
-    /// The suite has enough.
-    Enough,
     /// The caller has asked for it.
     Asked,
     Error(CassetteError),
@@ -41,35 +30,6 @@ impl<E: Into<CassetteError>> From<E> for Stop {
     fn from(error: E) -> Self {
         Self::Error(error.into())
     }
-}
-
-/// A scenario with its checks, or the reason why it can't be used.
-pub type Loaded = (ScenarioName, Result<ScenarioChecks, ScenarioError>);
-
-/// Loads scenarios, each with all its checks. If `seeds` is set, these replace the seeds of their plans.
-///
-/// # Errors
-///
-/// When a folder can't be read.
-pub fn load(
-    workspace: &Workspace,
-    names: impl IntoIterator<Item = ScenarioName>,
-    limits: ReplayLimits,
-    seeds: Option<Seeds>,
-) -> io::Result<Vec<Loaded>> {
-    let load = |name: ScenarioName| {
-        let scenario = workspace.scenario_of(&name).and_then(|mut scenario| {
-            scenario.sweep.chosen = seeds;
-            scenario.check_work(limits)?;
-            Ok(scenario)
-        });
-        let checks = match scenario {
-            Ok(scenario) => Ok(ScenarioChecks::new(workspace, scenario)?),
-            Err(error) => Err(error),
-        };
-        Ok((name, checks))
-    };
-    names.into_iter().map(load).collect()
 }
 
 /// clitape's own gateway, in virtual time and on all cores.
@@ -100,12 +60,15 @@ impl Subject for OwnGateway<'_> {
 
     fn fits(&mut self, options: SuiteOptions<'_>) -> Result<Trials<OwnTrial>, CassetteError> {
         let mut trials = Trials::default();
-        let selected = &options.selection.scenarios;
-        let names = selected.iter().map(|one| one.name.clone());
-        let loaded = load(self.workspace, names, options.limits, options.seeds)?;
-        for ((name, checks), one) in loaded.into_iter().zip(selected) {
-            match checks {
-                Ok(checks) => {
+        for one in &options.selection.scenarios {
+            let scenario = self.workspace.scenario_of(&one.name).and_then(|mut scenario| {
+                scenario.sweep.chosen = options.seeds;
+                scenario.check_work(options.limits)?;
+                Ok(scenario)
+            });
+            match scenario {
+                Ok(scenario) => {
+                    let checks = ScenarioChecks::new(self.workspace, scenario)?;
                     let checks = checks.remembering(options.memory);
                     let checks = if options.marks { checks.marking() } else { checks };
                     let versions = one.versions.clone();
@@ -113,9 +76,9 @@ impl Subject for OwnGateway<'_> {
                 }
                 // The other scenarios can still be judged.
                 Err(error) => {
-                    let finding = unusable(self.workspace, &name, &error);
+                    let finding = unusable(self.workspace, &one.name, &error);
                     trials.unusable.push(ScenarioRun {
-                        name: name.to_string(),
+                        name: one.name.to_string(),
                         checks: vec![CheckRun::of(UNUSABLE, vec![finding])],
                         ..ScenarioRun::default()
                     });
@@ -131,45 +94,33 @@ impl Subject for OwnGateway<'_> {
         options: SuiteOptions<'_>,
         tell: &mut dyn FnMut(Observing<'_>) -> ControlFlow<()>,
     ) -> Result<RunEnd, CassetteError> {
-        let judge = |OwnTrial { checks, versions }: &OwnTrial, note: &dyn Fn(Note)| {
+        let judge = |OwnTrial { checks, versions }: &OwnTrial, note: &dyn Fn(TrialNote)| {
             let time = options.scenario_time;
             let deadline = time.map(|time| Deadline { time, at: Instant::now() + time });
             let limits = TimeLimits { without_replay: options.check_time, deadline };
             let judge_one = |check: &Check| {
-                let scenario = &checks.scenario().name;
+                let scenario = checks.scenario().name.to_string();
                 let tell = |replays| {
-                    note(Note { scenario: scenario.clone(), check: check.to_string(), replays });
+                    note(TrialNote {
+                        scenario: scenario.clone(),
+                        check: check.to_string(),
+                        replays,
+                    });
                 };
                 tell(0);
-                judge_with_limits(limits, checks, check, options.update, &tell)
+                judge_within(limits, checks, check, options.update, &tell)
             };
             let judged = judge(checks, versions.as_deref(), options, deadline, judge_one);
             // A scenario that was not judged to its end has no result.
-            (!options.is_stopped()).then_some(judged)
+            if options.is_stopped() { Err(Stop::Asked) } else { Ok(judged?) }
         };
-        let of = trials.len();
-        let mut go_on = |event: Observing<'_>| match tell(event) {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(Stop::Enough),
+        let take = |Judgement { run, cases, marks }| {
+            self.cases.extend(cases);
+            self.marks.merge(marks);
+            Some(run)
         };
-        let mut next = 0..;
-        let judged =
-            in_order_noting(trials, options.jobs, can_watch, judge, |progress| match progress {
-                Progress::Ended(done) => go_on(TrialEvent::Judged { done, of }.into()),
-                Progress::Note(Note { scenario, check, replays }) => {
-                    let (scenario, check) = (scenario.as_str(), check.as_str());
-                    go_on(TrialEvent::UnderWay { scenario, check, replays }.into())
-                }
-                Progress::Result(None) => Err(Stop::Asked),
-                Progress::Result(Some(judged)) => {
-                    let Judgement { run, cases, marks } = judged?;
-                    self.cases.extend(cases);
-                    self.marks.merge(marks);
-                    next.next().map_or(Ok(()), |index| go_on(Observing::Judged(index, run)))
-                }
-            });
-        match judged {
-            Ok(()) | Err(Stop::Enough) => Ok(RunEnd::Complete),
+        match judge_each(trials, options.jobs, can_watch, judge, take, tell).1 {
+            Ok(()) => Ok(RunEnd::Complete),
             Err(Stop::Asked) => Ok(RunEnd::Stopped),
             Err(Stop::Error(error)) => Err(error),
         }

@@ -14,7 +14,7 @@ const SHORT: usize = 64;
 
 /// The progress of the jobs of [`in_order_noting`].
 #[derive(Debug)]
-pub enum Progress<R, N = Infallible> {
+pub(super) enum Progress<R, N = Infallible> {
     /// A note of a job that still runs.
     Note(N),
     /// This number of jobs has ended.
@@ -68,7 +68,7 @@ pub(crate) fn short_jobs<T: Sync, R: Send, E: Send>(
 ///
 /// If the system lets fewer threads start, or `is_ready` returns false on one of them, the other threads do its work.
 /// Without any, this thread does it, and passes on the notes of a job when the job is over.
-pub fn in_order_noting<T: Sync, R: Send, N: Send, E>(
+pub(super) fn in_order_noting<T: Sync, R: Send, N: Send, E>(
     items: &[T],
     workers: Option<usize>,
     is_ready: impl Fn() -> bool + Sync,

@@ -357,6 +357,50 @@ pub enum TrialEvent<'a> {
     Scenario(&'a ScenarioRun),
 }
 
+/// A part of a trial that begins or goes on, for [`TrialEvent::UnderWay`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrialNote {
+    /// The name of the scenario, with the version if the trial is one recording.
+    pub scenario: String,
+    /// The name of the check; empty if the trial has one only.
+    pub check: String,
+    /// The replays of it that have ended.
+    pub replays: u64,
+}
+
+/// Judges trials on all cores, or on `jobs` threads that are ready, and tells the progress. `take` gets what is judged in
+/// the order of the trials, and returns the result of the trial, or `None` if it is told later. Returns how many trials
+/// were taken, and the first error, after which no further trial begins. For [`Subject::observe`].
+pub fn judge_each<T: Sync, R: Send, E: Send>(
+    trials: &[T],
+    jobs: Option<usize>,
+    is_ready: fn() -> bool,
+    judge: impl Fn(&T, &dyn Fn(TrialNote)) -> Result<R, E> + Sync,
+    mut take: impl FnMut(R) -> Option<ScenarioRun>,
+    tell: &mut dyn FnMut(Observing<'_>) -> ControlFlow<()>,
+) -> (usize, Result<(), E>) {
+    let (of, mut taken) = (trials.len(), 0);
+    let ended = in_order_noting(trials, jobs, is_ready, judge, |progress| {
+        let told = match progress {
+            Progress::Note(TrialNote { scenario, check, replays }) => {
+                let (scenario, check) = (scenario.as_str(), check.as_str());
+                tell(TrialEvent::UnderWay { scenario, check, replays }.into())
+            }
+            Progress::Result(judged) => {
+                let result = take(judged.map_err(Some)?);
+                taken += 1;
+                result.map_or(ControlFlow::Continue(()), |result| {
+                    tell(Observing::Judged(taken - 1, result))
+                })
+            }
+            Progress::Ended(done) => tell(TrialEvent::Judged { done, of }.into()),
+        };
+        // The suite has enough.
+        if told.is_break() { Err(None) } else { Ok(()) }
+    });
+    (taken, ended.or_else(|error| error.map_or(Ok(()), Err)))
+}
+
 /// Does a job for each item on all cores, or on `jobs` threads, and reports the progress. `take` gets the results in the
 /// order of the items.
 ///

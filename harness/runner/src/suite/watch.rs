@@ -58,28 +58,14 @@ impl Deadline {
     }
 }
 
-/// Runs one check as [`ScenarioChecks::judge`] does. If no replay ends for `limit`, the check hangs, which is its
-/// finding; its thread goes on until the process ends, because a thread can't be ended.
+/// Runs one check as [`ScenarioChecks::judge`] does, and calls `replays` with the number of ended replays from time to
+/// time. If no replay ends for the time of the limits, the check hangs, which is its finding; its thread goes on until
+/// the process ends, because a thread can't be ended.
 ///
 /// # Errors
 ///
 /// [`CassetteError`] when a cassette is damaged or a file can't be read or written.
-pub fn judge_within(
-    limit: Duration,
-    checks: &Arc<ScenarioChecks>,
-    check: &Check,
-    update: bool,
-) -> Result<CheckResult, CassetteError> {
-    let limits = TimeLimits { without_replay: limit, deadline: None };
-    judge_with_limits(limits, checks, check, update, &|_| ())
-}
-
-/// Does the same as [`judge_within`]; `replays` is called with the number of ended replays from time to time.
-///
-/// # Errors
-///
-/// Those of [`judge_within`].
-pub(super) fn judge_with_limits(
+pub(super) fn judge_within(
     limits: TimeLimits,
     checks: &Arc<ScenarioChecks>,
     check: &Check,

@@ -47,7 +47,15 @@ fn compared(scenario: &str, version: &str, text: Option<&str>) -> Compared {
 
 fn comparison(compared: Vec<Compared>, failed: Vec<Failed>) -> Comparison {
     let uncovered = vec!["All the rest.".to_owned()];
-    Comparison { a: about("this"), b: about("git:x"), compared, failed, uncovered, unchecked: 0 }
+    Comparison {
+        a: about("this"),
+        b: about("git:x"),
+        compared,
+        failed,
+        uncovered,
+        unchecked: 0,
+        is_stopped: false,
+    }
 }
 
 fn failed(why: &str, count: usize) -> Vec<Failed> {
