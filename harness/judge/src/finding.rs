@@ -418,6 +418,12 @@ finding_kinds! {
     EditorTextLost = "ED006" "editor-text-lost",
     /// A call of stdout that ran, and of which the editor never learns.
     EditorCallMissing = "ED007" "editor-call-missing",
+    /// An answer that the editor lacks.
+    EditorAnswerLost = "ED008" "editor-answer-lost",
+    /// A text that the editor has, that was taken back, and of which nothing says so.
+    EditorWithdrawalUntold = "ED009" "editor-withdrawal-untold",
+    /// A plan of the editor that is not the last list of todos.
+    PlanStale = "ED010" "plan-stale",
     /// A session that may be resumed according to the verdict, and that the CLI did not resume.
     ResumeFailed = "SN001" "resume-failed",
     /// A verdict on a session that does not heed the open calls of its transcript.
@@ -548,6 +554,8 @@ finding_kinds! {
     ToldAfterEnd = "SA010" "told-after-end",
     /// A person is asked by an editor that does not have all of what is asked.
     RequestCut = "SA011" "request-cut",
+    /// An agent's last plan that is not the last list of todos.
+    PlanNotNewest = "SA012" "plan-not-newest",
     /// A scenario that can't be loaded.
     ScenarioUnusable = "WS001" "scenario-unusable",
     /// A folder or link in `scenarios/` or `cassettes/` that can't be what stands there.

@@ -15,7 +15,7 @@ use clitape_recording::facts::{
     QuestionFacts, ToolFacts, ToolOutcome, TurnEnding, TurnFacts, texts_in,
 };
 use clitape_recording::text::shown::ShownTexts;
-use clitape_recording::text::{plural, quoted};
+use clitape_recording::text::{plural, quoted, solid};
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::{Value, json};
 
@@ -132,17 +132,103 @@ pub(crate) fn editor_text_lost(case: Case<'_>) -> Option<Broken<'_>> {
     if case.setup.acp.is_none() || case.setup.run.silent {
         return None;
     }
-    let is_main = |entry: &&Entry| {
-        let meta = entry.field("_meta");
-        meta.is_none_or(|meta| meta["claudeCode"]["parentToolCallId"].is_null())
-    };
-    let shown: String = case.lane(Lane::Acp).filter(is_main).filter_map(model_text).collect();
+    let main = case.lane(Lane::Acp).filter(|entry| is_of_main(entry));
+    let shown: String = main.filter_map(model_text).collect();
     let texts = whole_texts(case.facts);
     if let Some(text) = missing(&texts, &shown) {
         return whole(format!("the editor does not have the text “{}”", beginning(text)));
     }
     let twice = beginning(repeated(case.facts, &shown)?);
     whole(format!("the editor has the text “{twice}” more often than stdout"))
+}
+
+/// Checks that the answer of each turn is in the editor, each behind the one before, also if only the result has it (F31).
+pub(crate) fn editor_answer_lost(case: Case<'_>) -> Option<Broken<'_>> {
+    if case.setup.acp.is_none() || case.setup.run.silent {
+        return None;
+    }
+    let shown = solid(case.told());
+    let mut end = 0;
+    let answered = case.facts.turns.iter().filter(|turn| turn.is_failure == Some(false));
+    // A shorter one may be part of another text.
+    let long = |answer: &&str| letters(answer).len() >= FEW_LETTERS;
+    let lost = answered.map(|turn| turn.answer.as_str()).filter(long).find(|answer| {
+        let answer = solid(answer);
+        let at = shown[end..].find(&answer);
+        end += at.map_or(0, |at| at + answer.len());
+        at.is_none()
+    });
+    whole(format!("the editor does not have the answer “{}”", beginning(lost?)))
+}
+
+/// Checks that a text which the editor has, and which the model takes back, is followed by words that say so.
+pub(crate) fn editor_withdrawal_untold(case: Case<'_>) -> Option<Broken<'_>> {
+    // The text of each message on the bus, and the length to which it is taken back, if it is.
+    let mut said: HashMap<&str, (String, Option<u64>)> = HashMap::new();
+    let mut newest = "";
+    let main = |entry: &&Entry| entry.kind == "assistant" && !entry.data.contains_key("parent");
+    for entry in case.lane(Lane::Bus).filter(main) {
+        if entry.data.contains_key("retract") {
+            let length = entry.field("length").and_then(Value::as_u64);
+            said.entry(newest).or_default().1 = length;
+        } else {
+            newest = entry.text("message_id");
+            said.entry(newest).or_default().0.push_str(entry.text("delta"));
+        }
+    }
+    said.retain(|_, (_, length)| length.is_some());
+    let mut shown: HashMap<&str, (String, &Entry)> = HashMap::new();
+    for entry in case.lane(Lane::Acp).filter(|entry| is_of_main(entry)) {
+        let Some(text) = model_text(entry) else { continue };
+        if said.contains_key(entry.text("messageId")) {
+            let (all, last) =
+                shown.entry(entry.text("messageId")).or_insert((String::new(), entry));
+            all.push_str(text);
+            *last = entry;
+        }
+    }
+    let (id, (_, last)) = shown
+        .into_iter()
+        .filter(|(id, (shown, _))| {
+            let (said, length) = &said[id];
+            length.is_some_and(|length| shown.chars().count() as u64 > length)
+                && said.starts_with(shown.as_str())
+        })
+        .min_by_key(|(_, (_, last))| last.at)?;
+    by(last, format!("the text of message {id} was withdrawn, and the editor is not told so"))
+}
+
+/// Checks that the newest plan of the editor is the list that the last TodoWrite wrote.
+pub(crate) fn plan_stale(case: Case<'_>) -> Option<Broken<'_>> {
+    let written = calls(case)
+        .filter(|call| call.name == "TodoWrite" && call.outcome == Some(ToolOutcome::Completed));
+    let todos = written.last()?.input.as_ref()?.get("todos")?.as_array()?;
+    let plans = case.lane(Lane::Acp).filter(|entry| entry.kind == "plan" && is_of_main(entry));
+    let newest = plans.last();
+    let list = |todos: &Vec<Value>| -> Vec<(String, String)> {
+        let word = |one: &Value, key: &str| letters(one[key].as_str().unwrap_or_default());
+        todos.iter().map(|one| (word(one, "content"), word(one, "status"))).collect()
+    };
+    let Some(entry) = newest else {
+        // Others may show the call in place of a plan.
+        return whole("the model writes a list, and the editor has no plan".to_owned())
+            .filter(|_| case.own.is_some());
+    };
+    let shown = entry.field("entries").and_then(Value::as_array).map(list).unwrap_or_default();
+    let wanted = list(todos);
+    let other = wanted.iter().find(|one| !shown.contains(one));
+    let what = match other {
+        Some((content, status)) => format!("does not have {} as {status}", quoted(content)),
+        None if shown.len() > wanted.len() => "has entries that the list does not have".to_owned(),
+        None => return None,
+    };
+    by(entry, format!("the last plan {what}, as the model's last list has it"))
+}
+
+/// Returns whether an update is of the main conversation.
+fn is_of_main(entry: &Entry) -> bool {
+    let meta = entry.field("_meta");
+    meta.is_none_or(|meta| meta["claudeCode"]["parentToolCallId"].is_null())
 }
 
 /// Checks that each call of stdout with a result is announced to the editor (A1, H01). A call that becomes a plan is

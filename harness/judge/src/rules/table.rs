@@ -409,9 +409,15 @@ rules! {
     AnswerMissing, editor::answer_missing,
         "Something of each answer comes to the editor.",
         Editors, OTHERS_EDITOR.at_end();
-    AnswerNotWhole, editor::answer_not_whole,
+    EditorAnswerLost / AnswerNotWhole, [editor::editor_answer_lost] editor::answer_not_whole,
         "Each answer comes to the editor whole.",
-        Editors, OTHERS_EDITOR.at_end();
+        Editors, EDITOR.at_end();
+    EditorWithdrawalUntold, editor::editor_withdrawal_untold,
+        "The editor learns that a text that it has was taken back.",
+        Editors, OWN;
+    PlanStale / PlanNotNewest, [editor::plan_stale] editor::plan_stale,
+        "The last plan of the editor is the last list of todos.",
+        EditorCalls, EDITOR.at_end();
     AnswerTwice, editor::answer_twice,
         "No answer comes to the editor more often than the model gave it.",
         Editors, OTHERS_EDITOR.at_end();

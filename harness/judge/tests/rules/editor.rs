@@ -346,3 +346,16 @@ fn the_agent_lives_and_goes_on() {
     let found = judged(&asking, Vec::new(), ObservedEnding::Refused(waited));
     assert!(matches!(&found[..], [one] if one.kind == K::SubjectRefused), "{found:?}");
 }
+
+#[test]
+fn the_last_plan_is_the_newest_list() {
+    let todos = "todo-write/2.1.330";
+    check(todos, |_| {}, &[]);
+    let is_plan = |entry: &Entry| entry.kind == "plan";
+    let keep_first = |entries: &mut Vec<Entry>| {
+        let first = entries.iter().position(is_plan).unwrap();
+        let mut index = 0..;
+        entries.retain(|entry| index.next().is_some_and(|at| at <= first) || !is_plan(entry));
+    };
+    check(todos, keep_first, &[K::PlanNotNewest]);
+}

@@ -35,6 +35,7 @@ const BROKEN_RECORD: &[FindingKind] = &[
     FindingKind::StreamedTextLost,
     FindingKind::ResultAltered,
     FindingKind::EditorTextLost,
+    FindingKind::EditorAnswerLost,
     FindingKind::EditorCallMissing,
     FindingKind::LinesMiscounted,
 ];

@@ -185,3 +185,56 @@ fn ed005_to_ed007_the_editor_has_what_stdout_states() {
     let missing = "call t of Bash ran, and the editor never learns of it";
     check(&[&first, &last], &[(FindingKind::EditorCallMissing, missing)]);
 }
+
+#[test]
+fn ed008_to_ed010_the_editor_has_answers_withdrawals_and_the_newest_list() {
+    let chunk = |id: &str, text: &str| {
+        let content = format!(r#""content":{{"type":"text","text":"{text}"}}"#);
+        format!(r#"1 acp agent_message_chunk {{"messageId":"{id}",{content}}}"#)
+    };
+    let check = |stdout: &[&str], entries: &[&str], expect: &[(FindingKind, &str)]| {
+        check_channel(stdout, &[entries, &[RESPONSE, RUN_END]].concat(), expect);
+    };
+    let result =
+        r#"{"type":"result","subtype":"success","is_error":false,"result":"There are two files."}"#;
+    let lost = "the editor does not have the answer “There are two files.”";
+    check(&[result], &[&chunk("m", "There are\\n two files.")], &[]);
+    check(&[result], &[&chunk("m", "There are.")], &[(FindingKind::EditorAnswerLost, lost)]);
+    let later = result.replace("There are two files.", "Both are empty.");
+    let lost = "the editor does not have the answer “Both are empty.”";
+    let lost = (FindingKind::EditorAnswerLost, lost);
+    check(&[result, &later], &[&chunk("m", "Both are empty. There are two files.")], &[lost]);
+
+    let back = |length: usize| format!(r#"1 bus assistant {{"retract":true,"length":{length}}}"#);
+    let said = r#"1 bus assistant {"message_id":"m","delta":"One"}"#;
+    let (first, again, told) = (chunk("m", "One"), chunk("n", "Two"), chunk("m", "Withdrawn."));
+    let untold = "the text of message m was withdrawn, and the editor is not told so";
+    check(&[], &[said, &first, &back(0), &told, &again], &[]);
+    check(&[], &[said, &first, &back(3), &again], &[]);
+    check(&[], &[said, &back(0), &again], &[]);
+    let untold = (FindingKind::EditorWithdrawalUntold, untold);
+    check(&[], &[said, &first, &back(0), &again], &[untold]);
+
+    let write = |id: &str, state: &str| {
+        let todos = format!(r#"[{{"content":"Look","status":"{state}"}}]"#);
+        let call = format!(
+            r#"{{"type":"tool_use","id":"{id}","name":"TodoWrite","input":{{"todos":{todos}}}}}"#
+        );
+        let done = format!(r#"{{"type":"tool_result","tool_use_id":"{id}","content":"ok"}}"#);
+        [
+            format!(r#"{{"type":"assistant","message":{{"id":"{id}","content":[{call}]}}}}"#),
+            format!(r#"{{"type":"user","message":{{"content":[{done}]}}}}"#),
+        ]
+    };
+    let written = [write("a", "pending"), write("b", "completed")].concat();
+    let written: Vec<&str> = written.iter().map(String::as_str).collect();
+    let plan = |state: &str| {
+        format!(r#"1 acp plan {{"entries":[{{"content":"Look","status":"{state}"}}]}}"#)
+    };
+    let (old, new) = (plan("pending"), plan("completed"));
+    check(&written, &[&old, &new], &[]);
+    let stale = "the last plan does not have “look” as completed, as the model's last list has it";
+    check(&written, &[&new, &old], &[(FindingKind::PlanStale, stale)]);
+    let none = "the model writes a list, and the editor has no plan";
+    check(&written, &[&chunk("m", "x")], &[(FindingKind::PlanStale, none)]);
+}
