@@ -4,12 +4,14 @@
 //! The transcripts of a session are read here too, with `serde_json` alone, because the rules compare the gateway's
 //! verdict with them.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
 
 use clitape_recording::chat::{ChatHistory, ChatView, SeenMessage};
 use clitape_recording::facts::{LazyFacts, RecordedWords, TurnFacts};
 use clitape_recording::scenario::Setup;
+use clitape_recording::text::markup::without_tags;
 use clitape_recording::trace::{Entries, Entry, Lane};
 use serde_json::{Map, Value};
 
@@ -208,6 +210,16 @@ impl<'c> Case<'c> {
     /// The letters of the messages that stay in the chat.
     pub(crate) fn end_pages(self) -> Vec<&'c str> {
         self.chat().at_end().map(|message| message.last().letters()).collect()
+    }
+}
+
+/// Returns the letters of a message without the tags and entities that a person reads in it, because words are there
+/// that have a tag in their midst.
+pub(crate) fn letters_between_tags(message: &SeenMessage) -> Cow<'_, str> {
+    let text = message.plain_text();
+    match text.contains(['<', '&']) {
+        true => Cow::Owned(letters(&without_tags(text))),
+        false => Cow::Borrowed(message.letters()),
     }
 }
 

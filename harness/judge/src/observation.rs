@@ -215,6 +215,9 @@ pub const ANSWER_TO_QUESTION: &str = "the answer to question ";
 /// itself, such as to stop, has none.
 pub const MARK: &str = "[[clitape:";
 
+/// The words around an answer with which the stand-in says that it got a no in the place of a yes.
+pub const DENIED_INSTEAD: [&str; 2] = ["expected `allow` as ", ", got `deny`"];
+
 /// The words for a line that interrupts a turn.
 pub const INTERRUPT: &str = "an interrupt";
 
@@ -256,6 +259,13 @@ impl ObservedEnding {
         let Self::Refused(sentence) = self else { return None };
         let [before, behind] = WAITED_IN_VAIN;
         sentence.strip_prefix(before)?.split_once(behind)
+    }
+
+    /// Returns whether the subject said no where the recorded person said yes.
+    pub fn denies_instead(&self) -> bool {
+        let Self::Refused(sentence) = self else { return false };
+        let [before, behind] = DENIED_INSTEAD;
+        sentence.starts_with(before) && sentence.ends_with(behind)
     }
 
     /// Returns the time for which `claude` waited in vain for an interrupt; `None` for another ending.

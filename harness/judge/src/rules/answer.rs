@@ -1,6 +1,7 @@
 //! The rules of the answer: it is in the chat, whole, as it was written, once, and it stays. A text that the chat's
 //! server refuses is sent again.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use clitape_recording::chat::{MessageHistory, SeenMessage};
@@ -8,7 +9,8 @@ use clitape_recording::facts::{RecordedBlock, texts_in};
 use clitape_recording::text::markup::without_tags;
 use clitape_recording::text::quoted;
 
-use crate::case::{Broken, Case, DueAnswer, by_index, whole};
+use super::visible::draft_left;
+use crate::case::{Broken, Case, DueAnswer, by_index, letters_between_tags, whole};
 use crate::words::{FEW_LETTERS, Piece, contains, count, letters, pieces, seconds};
 
 /// The time for which an answer may be missing from the chat while it is replaced, in ms.
@@ -22,13 +24,41 @@ struct Left<'c> {
     missing: Vec<&'c Piece>,
 }
 
-/// Finds the first answer with missing pieces.
+/// Finds the first answer with missing pieces. Raw tags between its words are a matter of another rule.
 fn incomplete<'c>(case: Case<'c>) -> Option<Left<'c>> {
     let pages = case.end_pages();
+    let ends = || case.chat().at_end().map(|message| letters_between_tags(message.last()));
+    let between_tags: Vec<Cow<'_, str>> = ends().collect();
+    let between_tags: Vec<&str> = between_tags.iter().map(|page| &**page).collect();
     case.answers().iter().find_map(|answer| {
-        let is_missing = |piece: &&Piece| !contains(&pages, &piece.letters);
+        let is_missing = |piece: &&Piece| {
+            !contains(&pages, &piece.letters) && !contains(&between_tags, &piece.letters)
+        };
         let missing: Vec<&Piece> = answer.pieces.iter().filter(is_missing).collect();
-        (!missing.is_empty()).then_some(Left { answer, missing })
+        (!missing.is_empty() && !may_be_elsewhere(case, answer)).then_some(Left { answer, missing })
+    })
+}
+
+/// The ends of the names of files in which a person reads the rest of a long answer.
+const TEXT_FILES: [&str; 4] = [".txt", ".md", ".markdown", ".html"];
+/// The words and signs of a button that turns to the next page.
+const NEXT: [&str; 6] = ["next", "more", "▶", "➡", "→", "»"];
+
+/// Returns whether the rest of an answer may be in a file, or behind a button of a message with a part of it.
+fn may_be_elsewhere(case: Case<'_>, answer: &DueAnswer) -> bool {
+    let began = case.times(answer.turn).map_or(0, |times| times.began_ms);
+    let is_text = |name: &String| TEXT_FILES.iter().any(|end| name.to_lowercase().ends_with(end));
+    let has_part = |message: &MessageHistory| {
+        let is_there = |piece: &Piece| {
+            piece.letters.len() >= FEW_LETTERS && message.last().letters().contains(&piece.letters)
+        };
+        answer.pieces.iter().any(is_there)
+    };
+    let turns = |label: &String| NEXT.iter().any(|word| label.to_lowercase().contains(word));
+    case.chat().at_end().filter(|message| message.born() >= began).any(|message| {
+        let last = message.last();
+        last.file.as_ref().is_some_and(is_text)
+            || last.buttons.iter().flatten().any(turns) && has_part(message)
     })
 }
 
@@ -121,9 +151,9 @@ pub(crate) fn not_whole(case: Case<'_>) -> Option<Broken<'_>> {
 
 /// Checks that the chat shows no markup as text: no tags, entities or backslashes that are not in the answer.
 pub(crate) fn altered(case: Case<'_>) -> Option<Broken<'_>> {
-    const TRACES: [&str; 13] = [
-        "&lt;", "&gt;", "&amp;", "&quot;", "<b>", "</b>", "<i>", "</i>", "<code>", "</code>",
-        "</pre>", r"\.", r"\!",
+    const TRACES: [&str; 22] = [
+        "&lt;", "&gt;", "&amp;", "&quot;", "<b>", "</b>", "<i>", "</i>", "<s>", "</s>", "<code>",
+        "</code>", "<pre>", "</pre>", "<a href", "</a>", r"\.", r"\!", r"\[", r"\(", r"\-", r"\_",
     ];
     let raw = |text: &str, trace: &str| text.contains(trace);
     let recorded = |trace: &str| {
@@ -133,9 +163,8 @@ pub(crate) fn altered(case: Case<'_>) -> Option<Broken<'_>> {
     };
     let bears_answer = |version: &SeenMessage| {
         let mut pieces = case.answers().iter().flat_map(|answer| &answer.pieces);
-        pieces.any(|piece| {
-            piece.letters.len() >= FEW_LETTERS && version.letters().contains(&piece.letters)
-        })
+        let shown = letters_between_tags(version);
+        pieces.any(|piece| piece.letters.len() >= FEW_LETTERS && shown.contains(&piece.letters))
     };
     case.chat().at_end().map(|message| message.last()).find_map(|last| {
         let text = last.plain_text();
@@ -146,7 +175,7 @@ pub(crate) fn altered(case: Case<'_>) -> Option<Broken<'_>> {
         let line = text.lines().find(|line| line.contains(trace)).unwrap_or(text);
         let (at, line) = (seconds(last.at), quoted(line));
         by_index(case, last.entry, format!(
-            "at {at} the person reads {line}: the mark {trace} is not in the answer and should have been \
+            "at {at} the person reads {line}: the mark “{trace}” is not in the answer and should have been \
              obeyed by the chat, not shown"
         ))
     })
@@ -222,6 +251,12 @@ fn left_twice(case: Case<'_>) -> Option<Broken<'_>> {
         let needle = long.first().map_or_else(|| letters(&answer.text), |p| p.letters.clone());
         let having =
             || case.chat().at_end().filter(|message| message.last().letters().contains(&needle));
+        // A draft or a card that has other lines too is left beside the answer.
+        let first = having().next()?.last().letters();
+        let are_equal = having().all(|message| message.last().letters() == first);
+        if !are_equal && draft_left(case).is_some() {
+            return None;
+        }
         let ids: Vec<String> = having().map(|message| format!("#{}", message.id)).collect();
         let last = having().last()?.last();
         let times: Vec<String> = having().map(|message| seconds(message.born())).collect();
@@ -273,21 +308,23 @@ pub(crate) fn overwritten(case: Case<'_>) -> Option<Broken<'_>> {
 pub(crate) fn out_of_order(case: Case<'_>) -> Option<Broken<'_>> {
     case.answers().iter().find_map(|answer| {
         // The place of each message is that of its first piece that is in no other message and once in the answer.
-        let pages = case.end_pages();
+        let pages: Vec<_> =
+            case.chat().at_end().map(|message| letters_between_tags(message.last())).collect();
         let all: Vec<&str> = answer.pieces.iter().map(|piece| piece.letters.as_str()).collect();
         let is_mark = |letters: &str| {
             letters.len() >= FEW_LETTERS
                 && count(&pages, letters) == 1
                 && count(&all, letters) == 1
         };
-        let place = |page: &str| {
+        let place = |message: &SeenMessage| {
+            let page = letters_between_tags(message);
             answer.pieces.iter().position(|piece| {
                 is_mark(&piece.letters) && page.contains(&piece.letters)
             })
         };
         let messages = case.chat().at_end();
         let places: Vec<_> =
-            messages.filter_map(|message| Some((place(message.last().letters())?, message))).collect();
+            messages.filter_map(|message| Some((place(message.last())?, message))).collect();
         let wrong = places.windows(2).find(|two| two[0].0 > two[1].0)?;
         let [(_, before), (_, after)] = wrong else { return None };
         let turn = case.of_turn(answer.turn);
@@ -395,7 +432,10 @@ fn refused_text_lost<'c>(case: Case<'c>, reasons: &[&str], what: &str) -> Option
         let words = if is_html { words(&without_tags(text)) } else { words(text) };
         let mut shown = HashSet::new();
         for (_, later) in case.shown().filter(|(later, _)| *later > index) {
-            shown.extend(self::words(&later.plain_text()));
+            let text = later.plain_text();
+            shown.extend(self::words(&text));
+            // Sent again as it was, its tags are read as text.
+            shown.extend(self::words(&without_tags(&text)));
         }
         let there = words.iter().filter(|word| shown.contains(*word)).count();
         (there * 100 < words.len() * SENT_AGAIN_PERCENT).then(|| {

@@ -11,6 +11,8 @@ use clitape_recording::text::quoted;
 use clitape_recording::trace::Entry;
 
 use super::answer::has_text_of_model;
+use super::run::is_stop;
+use super::tools::is_line_of;
 use super::visible::AT_WORK;
 use crate::case::{Broken, Case, PERSON, by, by_index, has_server_faults, whole};
 use crate::words::{FEW_LETTERS, contains, letters, pieces_of_plain, seconds};
@@ -76,6 +78,7 @@ impl<'c> FailedTurn<'c> {
         let before = versions.filter(|it| it.at >= times.began_ms && !is_late(it.at));
         let known = LinesBefore::of(before.map(|version| version.plain_text()));
         let mut success: Option<(&Entry, String)> = None;
+        let mut is_answerless = false;
         for (_, entry) in case.shown() {
             if !(entry.sets_text() || entry.shows_draft()) || !is_late(entry.at) || entry.at >= next
             {
@@ -85,6 +88,7 @@ impl<'c> FailedTurn<'c> {
                 match known.news_of(case, line) {
                     News::Failure => return None,
                     News::Success => success = success.or_else(|| Some((entry, line.to_owned()))),
+                    News::NoAnswer => is_answerless = true,
                     News::Nothing => {}
                 }
             }
@@ -92,6 +96,9 @@ impl<'c> FailedTurn<'c> {
         // The CLI's own words about the failure may have been streamed before.
         let pages = case.end_pages();
         if pieces_of_plain(self.words).iter().any(|piece| contains(&pages, &piece.letters)) {
+            return None;
+        }
+        if is_answerless && success.is_none() {
             return None;
         }
         let ended = seconds(ended);
@@ -110,12 +117,14 @@ impl<'c> FailedTurn<'c> {
 }
 
 /// Returns whether no person of the chat interrupted a turn: nobody wrote or pressed a button in it, and it asked nothing
-/// that a gateway may have denied by itself.
+/// that a gateway may have denied by itself. A CLI that is killed prints nothing after the words that stop it.
 fn is_interrupted_by_nobody(case: Case<'_>, number: usize, turn: &TurnFacts) -> bool {
     let Some(times) = case.times(number) else { return false };
+    let next = case.times(number + 1).map_or(u64::MAX, |next| next.began_ms);
     let acts = case.entries.iter().filter(|entry| PERSON.contains(&entry.kind.as_ref()));
     let is_in_turn = |entry: &Entry| {
-        entry.at > times.began_ms && times.ended_ms.is_none_or(|end| entry.at <= end)
+        let end = if is_stop(entry) { Some(next) } else { times.ended_ms };
+        entry.at > times.began_ms && end.is_none_or(|end| entry.at <= end)
     };
     turn.questions.is_empty() && !acts.into_iter().any(is_in_turn)
 }
@@ -127,6 +136,8 @@ enum News {
     Nothing,
     /// The line has words of success and no others.
     Success,
+    /// The line says that there is no answer, which tells of a failure unless another line tells of success.
+    NoAnswer,
     /// The line may tell of the failure.
     Failure,
 }
@@ -156,6 +167,10 @@ impl LinesBefore {
             |c: char| case.turns().iter().flat_map(TurnFacts::texts).any(|text| text.contains(c));
         let is_new = |c: &char| is_pictogram(*c) && !self.signs.contains(c) && !is_said(*c);
         let new: Vec<char> = line.chars().filter(is_new).collect();
+        let mut tools = case.turns().iter().flat_map(|turn| &turn.tools);
+        if !new.iter().any(|sign| WARNINGS.contains(sign)) && tools.any(|it| is_line_of(line, it)) {
+            return News::Nothing;
+        }
         if new.iter().any(|sign| !QUIET_SIGNS.contains(sign) && !DONE.contains(sign)) {
             return News::Failure;
         }
@@ -167,6 +182,7 @@ impl LinesBefore {
         }
         match Wording::of(line) {
             Wording::Success => News::Success,
+            Wording::NoAnswer => News::NoAnswer,
             Wording::Quiet => signs,
             Wording::Open => News::Failure,
         }
@@ -200,6 +216,9 @@ const DONE: [char; 5] = ['✅', '✔', '☑', '🟢', '🏁'];
 const QUIET_SIGNS: [char; 12] =
     ['⏳', '⌛', '⏱', '⏲', '🕐', '🤖', '💬', '📝', '💰', '💵', '📊', '🧠'];
 
+/// The signs of a failure, with which a line of a tool may tell of one.
+const WARNINGS: [char; 10] = ['❌', '✖', '✗', '⚠', '⛔', '🛑', '⏹', '🔴', '💥', '🚫'];
+
 /// Returns whether a character is a picture rather than a letter or a mark.
 fn is_pictogram(c: char) -> bool {
     matches!(
@@ -229,12 +248,14 @@ const SUCCESS_HAN: [&str; 4] = ["完成", "成功", "完毕", "无输出"];
 const QUIET_HAN: [&str; 4] = ["执行", "任务", "已", "了"];
 /// The words with which a line of success says that there was no more to say.
 const NO_OUTPUT: [&str; 2] = ["no output", "no content"];
+/// The words with which a line says that there is no answer.
+const NO_ANSWER: [&str; 2] = ["no response", "no answer"];
 /// The words beside those of success that say neither good nor bad.
-const QUIET_WORDS: [&str; 42] = [
+const QUIET_WORDS: [&str; 43] = [
     "a", "after", "agent", "all", "and", "call", "calls", "claude", "code", "cost", "duration",
-    "for", "h", "in", "input", "is", "m", "min", "minutes", "ms", "of", "out", "output", "request",
-    "run", "s", "sec", "second", "seconds", "session", "step", "steps", "task", "the", "time",
-    "token", "tokens", "took", "tool", "tools", "turn", "turns",
+    "for", "from", "h", "in", "input", "is", "m", "min", "minutes", "ms", "of", "out", "output",
+    "request", "run", "s", "sec", "second", "seconds", "session", "step", "steps", "task", "the",
+    "time", "token", "tokens", "took", "tool", "tools", "turn", "turns",
 ];
 
 /// The kind of the words of a line.
@@ -242,6 +263,8 @@ const QUIET_WORDS: [&str; 42] = [
 enum Wording {
     /// All words are of success, or say neither good nor bad beside one.
     Success,
+    /// The words say that there is no answer, and nothing else.
+    NoAnswer,
     /// All words say neither good nor bad.
     Quiet,
     /// A word may say anything.
@@ -260,6 +283,10 @@ impl Wording {
                 line = line.replace(phrase, " ");
             }
         }
+        let is_answerless = NO_ANSWER.iter().any(|phrase| line.contains(phrase));
+        for phrase in NO_ANSWER {
+            line = line.replace(phrase, " ");
+        }
         for word in line.split(|c: char| !c.is_alphanumeric()) {
             // A number may have its unit behind it.
             let word = word.trim_start_matches(char::is_numeric);
@@ -270,7 +297,11 @@ impl Wording {
                 return Self::Open;
             }
         }
-        if is_success { Self::Success } else { Self::Quiet }
+        match is_success {
+            _ if is_answerless => Self::NoAnswer,
+            true => Self::Success,
+            false => Self::Quiet,
+        }
     }
 }
 
@@ -340,6 +371,7 @@ mod tests {
             Wording::Quiet,
             &["", "✅", "1 tools · 6s", "⏳ Working… 12s", "$0.02 · 1,000 tokens"],
         );
+        check(Wording::NoAnswer, &["(No response from Claude)", "⚠️ No answer"]);
         check(
             Wording::Open,
             &[
@@ -350,7 +382,7 @@ mod tests {
                 "done, exit code 137",
                 "Abgebrochen",
                 "已停止",
-                "No answer",
+                "No answer, stopped",
                 "0 errors",
                 "Done: sort lines",
                 "interrupted",

@@ -370,9 +370,10 @@ const QUESTION: usize = 24;
 
 /// Checks that the person is shown each question of the CLI, if the subject passes questions on.
 pub(crate) fn question_untold(case: Case<'_>) -> Option<Broken<'_>> {
-    let waits_for_answer =
-        case.ending.waited_for().is_some_and(|(line, _)| line.starts_with(ANSWER_TO_QUESTION));
-    if !case.traits.asks_questions || !(waits_for_answer || *case.ending == ObservedEnding::Over) {
+    let is_of_question = |(line, _): (&str, &str)| line.starts_with(ANSWER_TO_QUESTION);
+    let lacks_answer =
+        case.ending.denies_instead() || case.ending.waited_for().is_some_and(is_of_question);
+    if !case.traits.asks_questions || !(lacks_answer || *case.ending == ObservedEnding::Over) {
         return None;
     }
     if !case.traits.lets_claude_ask {

@@ -149,6 +149,12 @@ pub(crate) fn refused(case: Case<'_>) -> Option<Broken<'_>> {
             format!("claude waited {time} for {line}, and the {subject} wrote no line to it");
         return is_told.then(|| whole(what))?;
     }
+    let has_pressed = || case.entries.iter().any(|entry| entry.kind == "(press)");
+    if case.setup.channel.is_some() && case.ending.denies_instead() && !has_pressed() {
+        let is_told = questions::question_untold(case).is_none();
+        let what = "said no by itself where the recorded person had said yes";
+        return is_told.then(|| whole(format!("the {subject} {what}: {sentence}")))?;
+    }
     match sentence.strip_prefix(ARGUMENTS_REFUSED) {
         Some(words) => whole(format!(
             "claude refused the arguments that the {subject} started it with, and said: {words}"
@@ -160,10 +166,14 @@ pub(crate) fn refused(case: Case<'_>) -> Option<Broken<'_>> {
 /// Checks that `claude` is interrupted, or ended, once the person asks for it.
 pub(crate) fn stop_ignored(case: Case<'_>) -> Option<Broken<'_>> {
     let time = case.ending.ignored_stop()?;
-    let is_stop = |entry: &&Entry| entry.kind == "(user)" && !entry.text("text").contains(MARK);
-    let asked = case.entries.iter().rfind(is_stop)?;
+    let asked = case.entries.iter().rfind(|entry| is_stop(entry))?;
     let at = seconds(asked.at);
     by(asked, format!("the person asked to stop at {at}, and claude got no interrupt in {time}"))
+}
+
+/// Returns whether an entry is the person's request to stop, which is no prompt of a recording.
+pub(crate) fn is_stop(entry: &Entry) -> bool {
+    entry.kind == "(user)" && !entry.text("text").contains(MARK)
 }
 
 /// Checks that the subject stays within the limits of a run.

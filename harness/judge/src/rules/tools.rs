@@ -8,6 +8,7 @@ use clitape_recording::facts::{ToolFacts, ToolOutcome, texts_in};
 use clitape_recording::text::quoted;
 use clitape_recording::trace::Lane;
 
+use super::answer;
 use crate::case::{Broken, Case, by, by_index, whole};
 use crate::words::{letters, seconds};
 
@@ -47,13 +48,19 @@ pub(crate) fn untold(case: Case<'_>) -> Option<Broken<'_>> {
         case.shown().any(|(_, entry)| {
             let text = entry.plain_text();
             let own = case.own_lines(&text);
-            text.lines().any(|line| {
-                let is_own = own.contains(&line);
+            let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+            let is_told = |line: &&str| {
+                let is_own = own.contains(line);
                 (is_own || has_sign(line)) && names(line, tool) || is_own && explains(line)
-            })
+            };
+            // A sign and a word may have the command below them.
+            let is_below = |two: &[&str]| has_sign(two[0]) && is_of_input(two[1], tool);
+            lines.iter().any(is_told) || lines.windows(2).any(is_below)
         })
     };
+    // Where nothing of the answer is left, that is the fault.
     if tools.is_empty()
+        || answer::missing(case).is_some()
         || tools.iter().any(is_told)
         || took(case) < QUICK_TURN_MS + waits_ms(case)
         || case.calls().any(|(_, entry)| BREAKS.contains(&entry.text("answer")))
@@ -96,6 +103,18 @@ fn took(case: Case<'_>) -> u64 {
     )
 }
 
+/// Returns whether a text in the input of a call has this line.
+fn is_of_input(line: &str, tool: &ToolFacts) -> bool {
+    let shown = letters(line);
+    shown.chars().count() >= ARGUMENT && has_text(tool, &shown)
+}
+
+/// Returns whether a line with a pictogram has the argument of a tool's call.
+pub(super) fn is_line_of(line: &str, tool: &ToolFacts) -> bool {
+    let has_argument = |argument: String| letters(line).contains(&argument);
+    has_sign(line) && known_argument(tool).is_some_and(has_argument)
+}
+
 /// The words of a mere status.
 const STATUS: [&str; 7] =
     ["working", "thinking", "running", "processing", "loading", "please wait", "one moment"];
@@ -113,10 +132,14 @@ fn explains(line: &str) -> bool {
     has_sign(&line) && words.count() > 1 && !STATUS.iter().any(|status| line.contains(status))
 }
 
-/// Returns whether a line of the subject names the tool or its work.
+/// Returns whether a line of the subject names the tool or its work, or has a text of its input, such as the
+/// description of a command.
 fn names(line: &str, tool: &ToolFacts) -> bool {
     let line = line.to_lowercase();
     let letters_of_line = letters(&line);
+    if is_of_input(&line, tool) {
+        return true;
+    }
     let own = own_name(tool);
     let words =
         WORDS.iter().find(|(name, _)| *name == tool.name).map_or(&[][..], |(_, words)| words);

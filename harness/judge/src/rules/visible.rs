@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use clitape_recording::chat::{DRAFT_MS, Deletion, MessageHistory, SeenMessage};
-use clitape_recording::facts::{QuestionFacts, TextSegment, TurnFacts};
+use clitape_recording::facts::{QuestionFacts, RecordedMessage, TextSegment, TurnFacts};
 use clitape_recording::text::asked::AskedText;
 use clitape_recording::text::quoted;
 use clitape_recording::trace::Entry;
@@ -318,33 +318,47 @@ fn silent(
     }
 }
 
-/// Checks that two messages of the model are not joined without a space or a line break between their sentences.
+/// Checks that two messages of the model are not joined without a space or a line break between their sentences. A
+/// message that was refused may break off in the midst of one.
 pub(crate) fn glued(case: Case<'_>) -> Option<Broken<'_>> {
-    let turns = &case.turns();
-    let segments: Vec<&TextSegment> = turns.iter().flat_map(|turn| &turn.segments).collect();
+    let segments: Vec<&TextSegment> = case.turns().iter().flat_map(|turn| &turn.segments).collect();
     let is_end = |c: char| matches!(c, '.' | '!' | '?' | ':' | '…');
-    segments.windows(2).find_map(|two| {
+    let sentences = segments.windows(2).filter_map(|two| {
         let [left, right] = two else { return None };
-        let (a, b) = (left.text.trim_end(), right.text.trim_start());
-        let is_sentence = a.ends_with(is_end) && b.starts_with(char::is_uppercase);
-        if left.message_id == right.message_id || !is_sentence {
-            return None;
-        }
-        let from = a.char_indices().rev().nth(9).map_or(0, |(at, _)| at);
-        let to = b.char_indices().nth(3).map_or(b.len(), |(at, _)| at);
-        let joined = format!("{}{}", &a[from..], &b[..to]);
-        let is_recorded =
-            turns.iter().flat_map(TurnFacts::texts).any(|text| text.contains(&joined))
-                || case.words().others.iter().any(|text| text.contains(&joined));
-        if is_recorded || joined.chars().count() < 6 {
-            return None;
-        }
-        let version =
-            case.chat().ever_seen().find(|version| version.plain_text().contains(&joined))?;
-        let (at, joined) = (seconds(version.at), quoted(&format!("…{joined}…")));
-        let what = "two messages of the model are joined without a space or a line break";
-        by_index(case, version.entry, format!("at {at} the person reads {joined}: {what}"))
-    })
+        let is_other = left.message_id != right.message_id;
+        (is_other && left.text.trim_end().ends_with(is_end)).then_some((&*left.text, &*right.text))
+    });
+    // Those of a refused message and of a subagent are in no segment.
+    let has_text = |message: &&RecordedMessage| !message.texts.is_empty();
+    let messages: Vec<&RecordedMessage> = case.facts.messages.iter().filter(has_text).collect();
+    let others = messages.windows(2).filter_map(|two| {
+        let [left, right] = two else { return None };
+        let (end, start) = (left.texts.last()?.text(), right.texts.first()?.text());
+        let is_whole = left.parent != right.parent && end.trim_end().ends_with(is_end);
+        (is_whole || left.is_refused && left.parent == right.parent).then_some((end, start))
+    });
+    sentences
+        .chain(others)
+        .find_map(|(left, right)| joined(case, left.trim_end(), right.trim_start()))
+}
+
+/// Finds two texts of the model in the chat with nothing between them, the second of which begins a sentence.
+fn joined<'c>(case: Case<'c>, left: &str, right: &str) -> Option<Broken<'c>> {
+    let from = left.char_indices().rev().nth(9).map_or(0, |(at, _)| at);
+    let to = right.char_indices().nth(3).map_or(right.len(), |(at, _)| at);
+    let joined = format!("{}{}", &left[from..], &right[..to]);
+    let mut recorded = case.turns().iter().flat_map(TurnFacts::texts);
+    let is_recorded = recorded.any(|text| text.contains(&joined))
+        || case.words().others.iter().any(|text| text.contains(&joined));
+    let is_sentence = right.starts_with(char::is_uppercase) && joined.chars().count() >= 6;
+    if is_recorded || !is_sentence {
+        return None;
+    }
+    let mut seen = case.chat().ever_seen();
+    let version = seen.find(|version| version.plain_text().contains(&joined))?;
+    let (at, joined) = (seconds(version.at), quoted(&format!("…{joined}…")));
+    let what = "two messages of the model are joined without a space or a line break";
+    by_index(case, version.entry, format!("at {at} the person reads {joined}: {what}"))
 }
 
 /// The number of letters from which a word counts whose blank is lost.

@@ -136,7 +136,7 @@ pub fn letters(text: &str) -> String {
 }
 
 /// Returns the pieces of an answer in Markdown, without the parts that a renderer may leave out and without secrets,
-/// which a gateway may mask.
+/// which a gateway may mask, and control sequences, which it may strip.
 pub fn pieces(markdown: &str) -> Vec<Piece> {
     let mut runs = vec![String::new()];
     let mut images = 0_usize;
@@ -169,6 +169,7 @@ pub fn pieces(markdown: &str) -> Vec<Piece> {
         runs.push(String::new());
     }
     let pieces = runs.iter().flat_map(|run| pieces_of_plain(run));
+    let pieces = pieces.filter(|piece| !piece.words.contains(char::is_control));
     pieces.filter(|piece| sanitise::find(&format!("{}\n", piece.words)).is_empty()).collect()
 }
 

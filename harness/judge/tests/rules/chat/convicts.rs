@@ -127,8 +127,41 @@ fn sb001_sb002_the_answer_is_there_whole() {
     let cut = "They do not agree: the server listens on";
     let found = check(&good_but(1, &[edit(9_000, 7, cut)]), &[K::AnswerNotWhole]);
     assert!(found[0].sentence.contains("ends at “They do not agree: the server”"), "{found:?}");
+    // The rest may be in a file, or behind a button.
+    let file = |name: &str| {
+        call(
+            9_100,
+            "sendDocument",
+            serde_json::json!({ "message_id": 8, "text": "", "file": name }),
+        )
+    };
+    check(&good_but(1, &[edit(9_000, 7, cut), file("answer.md")]), &[]);
+    check(&good_but(1, &[edit(9_000, 7, cut), file("photo.png")]), &[K::AnswerNotWhole]);
+    let paged = |label: &str| {
+        let data = serde_json::json!({ "message_id": 7, "text": cut, "buttons": [[label]] });
+        call(9_000, "editMessageText", data)
+    };
+    check(&good_but(1, &[paged("▶️ Next")]), &[]);
+    check(&good_but(1, &[paged("🗑 New")]), &[K::AnswerNotWhole]);
     let wrong = ANSWER.replace("8081", "8089");
     check(&good_but(1, &[edit(9_000, 7, &wrong)]), &[K::AnswerNotWhole]);
+}
+
+#[test]
+fn sb002_control_sequences_may_be_stripped() {
+    let hostile = "hostile-output/2.1.330";
+    let cassette = Cassette::load(&root().join("cassettes").join(hostile)).unwrap();
+    let answer = facts_of(&cassette).turn_facts()[0].answer.clone().unwrap();
+    let shown =
+        answer.replace("\x1b[31m", "").replace("\x1b[2J", "").replace("\x1b]0;owned\x07", "");
+    assert!(!shown.contains('\x1b'), "{shown:?}");
+    check_of(hostile, &[send(1_000, 1, "🔧 Read hostile.txt"), edit(9_000, 1, &shown)], &[]);
+    let cut = shown.split("turned").next().unwrap();
+    check_of(
+        hostile,
+        &[send(1_000, 1, "🔧 Read hostile.txt"), edit(9_000, 1, cut)],
+        &[K::AnswerNotWhole],
+    );
 }
 
 #[test]
@@ -139,6 +172,10 @@ fn sb003_no_markup_is_shown_as_text() {
     check_text(&format!("<b>Answer</b>\n{ANSWER}"), &[K::AnswerAltered]);
     check_text(&ANSWER.replace('.', "\\."), &[K::AnswerAltered]);
     check_text(&format!("{ANSWER} &amp; more"), &[K::AnswerAltered]);
+    check_text(&format!("{ANSWER}\n\n_\\[Part 1/2\\]_"), &[K::AnswerAltered]);
+    // The words are all there, and tags stand between them, because a refused text was sent again as it was.
+    let raw = ANSWER.replace("do not", "<b>do</b> not").replace("8080", "</s><code>8080</code>");
+    check_text(&raw, &[K::AnswerAltered]);
     // Markdown that is shown unchanged is a choice.
     check_text(&ANSWER.replace("agree", "**agree**"), &[]);
 }
@@ -149,6 +186,9 @@ fn sb004_the_answer_is_there_once() {
     assert!(found[0].sentence.contains("messages #7 and #8 of 2.0 s and 9.5 s"), "{found:?}");
     check(&good_but(1, &[edit(9_000, 7, &format!("{ANSWER}\n\n{ANSWER}"))]), &[K::AnswerTwice]);
     check(&good_and(&[send(9_500, 8, ANSWER), delete(10_000, 7)]), &[]);
+    // A card that repeats the answer below lines of its own is one fault.
+    let card = format!("✅ Claude Code · #ada0\n└ {ANSWER}");
+    check(&good_but(1, &[edit(8_900, 7, &card), send(9_000, 8, ANSWER)]), &[K::DraftLeft]);
 }
 
 #[test]
@@ -272,6 +312,18 @@ fn sb014_texts_are_not_glued() {
         ),
         &[],
     );
+    // The first message broke off in the midst of its sentence.
+    let refusal = "I can't help with that, but I can explain how to protect yourself.";
+    let check_refusal = |between: &str, expect: &[K]| {
+        let lines = [send(2_000, 7, &format!("Here is how{between}{refusal}"))];
+        check_of("refusal/2.1.330", &lines, expect);
+    };
+    check_refusal("", &[K::TextGlued]);
+    check_refusal("\n\n", &[]);
+    // The answer of a subagent stands before that of the agent.
+    let counted = "The helper counted four lines in notes.txt.";
+    let lines = [send(2_000, 7, &format!("🔧 Agent\n\nnotes.txt has 4 lines.{counted}"))];
+    check_of("subagent-streams/2.1.329", &lines, &[K::TextGlued]);
 }
 
 #[test]
@@ -299,6 +351,21 @@ fn sb016_sb017_tools_are_told() {
     assert!(found[0].sentence.contains("3 tools, the first was Read"), "{found:?}");
     let silent = SubjectTraits { shows_tools: false, ..SubjectTraits::default() };
     check_seen(Seen { lines: &lines, traits: silent, ..Seen::default() }, &[]);
+    // A call may be told by the description in its input.
+    let described = [
+        typing(100),
+        send(2_000, 7, "▶️ Run the self-test"),
+        edit(9_000, 7, "The self-test failed with exit code 3: the disk is not writable."),
+    ];
+    check_of("tool-error/2.1.330", &described, &[]);
+    let below = call(
+        2_000,
+        "sendMessage",
+        serde_json::json!({
+            "message_id": 7, "text": "▶️ Running:\n<code>sh selftest.sh</code>", "parse_mode": "HTML",
+        }),
+    );
+    check_of("tool-error/2.1.330", &[typing(100), below, described[2].clone()], &[]);
     for (line, expect) in [
         ("🔧 Read {}", &[K::ArgumentsEmpty][..]),
         ("🔧 Read(undefined)", &[K::ArgumentsEmpty]),
@@ -368,6 +435,17 @@ fn sb018_sb019_questions_are_asked_and_closed() {
         check_seen(Seen { cassette, lines, traits: asks, ending, ..Seen::default() }, &[rule])
     };
     waited(&untold[..1], K::QuestionUntold);
+    let denied = "expected `allow` as the answer to question q1 (Bash), got `deny`";
+    let denied = || ObservedEnding::Refused(denied.to_owned());
+    let check_denied = |lines: &[Entry], expect: K, words: &str| {
+        let (cassette, ending) = ("permission-allow/2.1.330", denied());
+        let seen = Seen { cassette, lines, traits: asks, ending, ..Seen::default() };
+        let found = check_seen(seen, &[expect]);
+        assert!(found[0].sentence.contains(words), "{found:?}");
+    };
+    check_denied(&untold[..1], K::QuestionUntold, "no message of the chat did");
+    check_denied(&[question.clone()], K::SubjectRefused, "said no by itself");
+    check_denied(&[question.clone(), press.clone()], K::SubjectRefused, "what it does not read");
     let found = waited(&[question, press], K::SubjectRefused);
     assert!(found[0].sentence.contains("waited 30 s for the answer to question q1"), "{found:?}");
     check_of("permission-allow/2.1.330", &[last], &[]);
@@ -534,6 +612,10 @@ fn sb022_sb023_what_the_server_refuses_is_sent_again() {
     let again = [refused(8_000, &format!("<x>{ANSWER}"), parse), edit(9_000, 7, ANSWER)];
     check(&good_but(1, &again), &[]);
     check(&good_but(1, &again[..1]), &[K::AnswerMissing, K::MarkupRefused]);
+    // Sent again as it was, so that its tags are read.
+    let raw = ANSWER.replace("do not", "<b>do</b> not");
+    let again = [refused(8_000, &raw, parse), edit(9_000, 7, &raw)];
+    check(&good_but(1, &again), &[K::AnswerAltered]);
     let long = [refused(8_000, ANSWER, "Bad Request: message is too long"), edit(9_000, 7, ANSWER)];
     check(&good_but(1, &long), &[]);
     check(&good_but(1, &long[..1]), &[K::AnswerMissing, K::MessageTooLong]);

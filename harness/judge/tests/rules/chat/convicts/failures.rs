@@ -19,6 +19,21 @@ fn sb007_a_failure_is_told() {
     check_failed(&[], &[K::FailureUntold]);
     // What the model had said, shown late, says nothing of the failure.
     check_failed(&[draft.clone(), edit(6_000, 1, HALF)], &[K::FailureUntold]);
+    // A line of a tool says nothing of the turn, unless a sign does.
+    let turns = "max-turns/2.1.330";
+    let tool = "▶️ Bash: sed -n 1p list.txt";
+    let check_turns = |last: &str, expect: &[K]| {
+        let lines = [send(2_000, 1, tool), edit(5_200, 1, last)];
+        check_seen(
+            Seen { cassette: turns, lines: &lines, turns: played(5_000), ..Seen::default() },
+            expect,
+        );
+    };
+    check_turns(
+        &format!("{tool}\n▶️ Bash: sed -n 2p list.txt\n\n⏱ 0s · 3 turns"),
+        &[K::FailureUntold],
+    );
+    check_turns(&format!("{tool}\n⏹ Bash: sed -n 2p list.txt"), &[]);
     // Without the times of the turn, only an empty chat is certain to be wrong.
     check_of(failed, &[draft], &[]);
 }
@@ -33,6 +48,7 @@ fn sb007_words_of_success_do_not_tell_of_a_failure() {
         "(no output)",
         "✅ 1 tools · 6s",
         "🔧 3 tools · 5 s",
+        "✅ Done (5s)\n\n(No response from Claude)",
         "Finished in 5.1 s",
         "✅",
         "---",
@@ -52,6 +68,7 @@ fn sb007_words_of_success_do_not_tell_of_a_failure() {
         "exit code 137",
         "claude ended",
         "⚠️ No result",
+        "(No response from Claude)",
         "done, but no answer came",
         "interrupted",
     ] {
@@ -77,5 +94,10 @@ fn sb007_an_interrupt_that_no_person_sent_is_told() {
     );
     check_failed(story, &[draft.clone(), edit(6_000, 1, &format!("{half}\n\n⏹"))], &[]);
     check_failed(story, &[draft.clone(), edit(6_000, 1, "error_during_execution")], &[]);
-    check_failed(story, &[draft, stop], &[]);
+    check_failed(story, &[draft.clone(), stop], &[]);
+    // A CLI that is killed at once prints nothing after the words that stop it.
+    let stop = call(5_400, "(user)", serde_json::json!({ "text": "/stop" }));
+    check_failed(story, &[draft.clone(), stop], &[]);
+    let next = serde_json::json!({ "text": "Go on. [[clitape:plain-text]]" });
+    check_failed(story, &[draft, call(5_400, "(user)", next)], &[K::FailureUntold]);
 }
