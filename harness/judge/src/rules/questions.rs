@@ -23,6 +23,8 @@ use crate::case::{Broken, Case, by, by_index, has_server_faults, text, whole};
 use crate::observation::{ANSWER_TO_QUESTION, ObservedEnding};
 use crate::words::{letters, seconds};
 
+/// The word of the bus for a question that is asked again in the next turn.
+const MOVED: &str = "moved";
 /// The time within which a question is in the chat, in ms.
 const SHOWN_MS: u64 = 1_000;
 
@@ -147,13 +149,17 @@ pub(crate) fn answer_misunderstood(case: Case<'_>) -> Option<Broken<'_>> {
     whole(case.own?.counted.misunderstood.first()?.clone())
 }
 
-/// Checks that a question is closed once, and that its message gets no buttons afterwards (Q1, Q2).
+/// Checks that a question is closed once, and that its message gets no buttons afterwards (Q1, Q2). A question that is
+/// moved to the next turn is asked there again, so that it is closed there once more.
 pub(crate) fn answered_twice(case: Case<'_>) -> Option<Broken<'_>> {
     let mut closed = HashSet::new();
     for (entry, fields) in events(case, "closed") {
         let id = text(fields, "id");
-        if !closed.insert(id) {
+        if closed.contains(id) {
             return by(entry, format!("question {id} is closed a second time"));
+        }
+        if text(fields, "how") != MOVED {
+            closed.insert(id);
         }
     }
     let mut without = HashSet::new();

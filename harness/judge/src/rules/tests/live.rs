@@ -78,6 +78,12 @@ fn qu003_a_question_is_closed_once() {
     let again = r#"7 bus question {"seq":4,"closed":{"id":"q","how":"denied"}}"#;
     let broken = [(FindingKind::AnsweredTwice, "question q is closed a second time")];
     check_question(&[ASKED, BUTTONS, CLOSED, DECIDED, again], 5, &broken);
+    // A question that is moved to the next turn is closed there, once.
+    let moved = CLOSED.replace("allowed", "moved");
+    let withdrawn = again.replace("denied", "withdrawn");
+    check_question(&[ASKED, BUTTONS, &moved, DECIDED, &withdrawn], 5, &[]);
+    let third = withdrawn.replace(r#""seq":4"#, r#""seq":5"#);
+    check_question(&[ASKED, BUTTONS, &moved, DECIDED, &withdrawn, &third], 6, &broken);
     let reopened = BUTTONS.replace("2 telegram sendMessage", "7 telegram editMessageText");
     let closed = DECIDED.replace("6 telegram", "8 telegram");
     let what = r#"a closed question is open again: editMessageText #7 "May I?" [["Yes","No"]]"#;
