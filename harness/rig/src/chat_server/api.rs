@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::drafts;
+use super::faults::FloodWait;
 use super::files;
 use super::messages::{self, ChatCall};
 use super::state::ServerState;
@@ -41,6 +42,8 @@ pub(super) enum CallNumbers {
 pub(super) struct ChatMethod {
     /// The numbers of its calls, by which a fault hits them.
     pub(super) numbers: CallNumbers,
+    /// The wait of a 429 that holds for its calls and that they begin; `None` if each is refused alone.
+    pub(super) waits: Option<FloodWait>,
     /// True if its calls count towards the pace of messages.
     pub(super) is_paced: bool,
     pub(super) run: fn(&mut ChatCall<'_>) -> ApiResult,
@@ -48,17 +51,26 @@ pub(super) struct ChatMethod {
 
 /// Makes a method that sends or edits a message.
 const fn writes(run: fn(&mut ChatCall<'_>) -> ApiResult) -> MethodEffect {
-    MethodEffect::Chat(ChatMethod { numbers: CallNumbers::InChat, is_paced: true, run })
+    let (numbers, waits) = (CallNumbers::InChat, Some(FloodWait::Messages));
+    MethodEffect::Chat(ChatMethod { numbers, waits, is_paced: true, run })
 }
 
 /// Makes a method that changes the chat without writing to it.
 pub(super) const fn changes(run: fn(&mut ChatCall<'_>) -> ApiResult) -> MethodEffect {
-    MethodEffect::Chat(ChatMethod { numbers: CallNumbers::InChat, is_paced: false, run })
+    let (numbers, waits) = (CallNumbers::InChat, Some(FloodWait::Messages));
+    MethodEffect::Chat(ChatMethod { numbers, waits, is_paced: false, run })
 }
 
 /// Makes a method that leaves the messages as they are.
 const fn signals(run: fn(&mut ChatCall<'_>) -> ApiResult) -> MethodEffect {
-    MethodEffect::Chat(ChatMethod { numbers: CallNumbers::OfMethod, is_paced: false, run })
+    let numbers = CallNumbers::OfMethod;
+    MethodEffect::Chat(ChatMethod { numbers, waits: None, is_paced: false, run })
+}
+
+/// Makes a method that shows a draft.
+const fn drafts(run: fn(&mut ChatCall<'_>) -> ApiResult) -> MethodEffect {
+    let (numbers, waits) = (CallNumbers::OfMethod, Some(FloodWait::Drafts));
+    MethodEffect::Chat(ChatMethod { numbers, waits, is_paced: false, run })
 }
 
 /// The methods by name; the case of letters does not matter, as with Telegram.
@@ -100,8 +112,8 @@ const METHODS: [(&str, MethodEffect); 51] = [
     ("unpinChatMessage", changes(messages::unpin_chat_message)),
     ("unpinAllChatMessages", changes(messages::unpin_chat_message)),
     ("sendChatAction", signals(messages::send_chat_action)),
-    ("sendMessageDraft", signals(drafts::send_message_draft)),
-    ("sendRichMessageDraft", signals(drafts::send_rich_message_draft)),
+    ("sendMessageDraft", drafts(drafts::send_message_draft)),
+    ("sendRichMessageDraft", drafts(drafts::send_rich_message_draft)),
     ("createForumTopic", changes(topics::create_forum_topic)),
     ("editForumTopic", changes(topics::edit_forum_topic)),
     ("closeForumTopic", changes(topics::close_forum_topic)),

@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::api::{self, CallNumbers, ChatMethod, MethodEffect};
 use super::connections::without_panic;
-use super::faults::{CallFault, ConnectionFault, Faults, NumberedCall};
+use super::faults::{CallFault, ConnectionFault, Faults, FloodWait, NumberedCall};
 use super::markup::SentRich;
 use super::messages::ChatCall;
 use super::state::{OpenPresses, ServerState, Shared};
@@ -236,8 +236,7 @@ fn act(state: &mut ServerState, call: &BegunCall, params: &Params) -> (ApiResult
     };
     let is_group = chat.is_group();
     // A call before the end of an earlier wait is refused again.
-    let is_in_chat = call.method.numbers == CallNumbers::InChat;
-    let asked_wait = chat.pace.asked_wait(now).filter(|_| is_in_chat);
+    let asked_wait = call.method.waits.and_then(|of| chat.pace.asked_wait(of, now));
     let mut paced = || chat.pace.wait(now, is_group, pace).filter(|_| call.method.is_paced);
     let wait = asked_wait.or_else(&mut paced);
     let data = Map::new();
@@ -255,7 +254,7 @@ fn act(state: &mut ServerState, call: &BegunCall, params: &Params) -> (ApiResult
         (Some(fault), None) if fault.is_refusal() => {
             answer = Some(fault.answer());
             describe(&mut chat_call);
-            Err(refusal(&mut chat_call, fault, is_in_chat))
+            Err(refusal(&mut chat_call, fault, call.method.waits))
         }
         (fault, None) => {
             let result = (call.method.run)(&mut chat_call);
@@ -332,13 +331,12 @@ fn is_called_not_modified(call: &BegunCall) -> bool {
     call.name.starts_with("edit") && call.fault.is_some_and(kind)
 }
 
-/// Returns the error of a fault that prevents the call. Of the calls that are numbered in their chat, the wait of a 429
-/// holds for the others too.
-fn refusal(call: &mut ChatCall<'_>, fault: CallFault, is_in_chat: bool) -> ApiError {
+/// Returns the error of a fault that prevents the call. The wait of a 429 holds for the other calls that `waits` names.
+fn refusal(call: &mut ChatCall<'_>, fault: CallFault, waits: Option<FloodWait>) -> ApiError {
     match fault {
         CallFault::Known(fault) if fault.kind == FaultKind::RateLimit => {
-            if is_in_chat {
-                call.chat.pace.ask_wait(call.now, fault.amount);
+            if let Some(of) = waits {
+                call.chat.pace.ask_wait(of, call.now, fault.amount);
             }
             ApiError::too_many(fault.amount)
         }

@@ -358,6 +358,18 @@ const GROUP_MESSAGES: usize = 20;
 /// The window of the limit of groups.
 const GROUP_WINDOW_MS: u64 = 60_000;
 
+/// The calls of a chat for which the wait of a 429 holds.
+///
+/// Telegram asks each of its own methods to wait by itself. A draft is one with the typing signals there (`messages.setTyping`
+/// with `sendMessageTextDraftAction`), and a message is another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FloodWait {
+    /// The calls that change messages.
+    Messages,
+    /// The drafts.
+    Drafts,
+}
+
 /// The messages of a bot to one chat, over time. Times are milliseconds of the server's clock.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pace {
@@ -365,19 +377,28 @@ pub(super) struct Pace {
     paid_until: u64,
     /// The times of the messages of the last minute.
     recent: VecDeque<u64>,
-    /// The end of the wait that a fault asked for.
-    wait_until: u64,
+    /// The ends of the waits that faults asked for: that of messages, and that of drafts.
+    messages_until: u64,
+    drafts_until: u64,
 }
 
 impl Pace {
     /// Begins a wait of `seconds`, which a fault asks for.
-    pub(super) fn ask_wait(&mut self, now: u64, seconds: u64) {
-        self.wait_until = self.wait_until.max(now + seconds * 1_000);
+    pub(super) fn ask_wait(&mut self, of: FloodWait, now: u64, seconds: u64) {
+        let until = match of {
+            FloodWait::Messages => &mut self.messages_until,
+            FloodWait::Drafts => &mut self.drafts_until,
+        };
+        *until = (*until).max(now + seconds * 1_000);
     }
 
     /// Returns the seconds that are left of such a wait, if one is going on.
-    pub(super) fn asked_wait(&self, now: u64) -> Option<u64> {
-        (self.wait_until > now).then(|| (self.wait_until - now).div_ceil(1_000))
+    pub(super) fn asked_wait(&self, of: FloodWait, now: u64) -> Option<u64> {
+        let until = match of {
+            FloodWait::Messages => self.messages_until,
+            FloodWait::Drafts => self.drafts_until,
+        };
+        (until > now).then(|| (until - now).div_ceil(1_000))
     }
 
     /// Returns the seconds to wait before a further message; `None` if it may come now.
@@ -532,7 +553,9 @@ mod tests {
     #[test]
     fn a_wait_that_was_asked_for_ends() {
         let mut pace = Pace::default();
-        pace.ask_wait(500, 3);
-        assert_eq!([600, 3_400, 3_500].map(|now| pace.asked_wait(now)), [Some(3), Some(1), None]);
+        let (of, other) = (FloodWait::Messages, FloodWait::Drafts);
+        pace.ask_wait(of, 500, 3);
+        let waits = |of| [600, 3_400, 3_500].map(|now| pace.asked_wait(of, now));
+        assert_eq!((waits(of), waits(other)), ([Some(3), Some(1), None], [None; 3]));
     }
 }

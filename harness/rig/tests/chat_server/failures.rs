@@ -122,6 +122,23 @@ fn signals_fail_by_their_numbers() {
     }
 }
 
+/// Telegram asks its method for drafts to wait by itself, and that for messages by itself.
+#[test]
+fn a_wait_holds_for_drafts_or_for_messages() {
+    let draft = json!({ "chat_id": 7, "draft_id": 1, "text": "a" });
+    let message = json!({ "chat_id": 7, "text": "a" });
+    for (fault, expect) in [
+        ("sendMessageDraft:1:rate-limit:30s", [429, 429, 200]),
+        ("sendMessage:1:rate-limit:30s", [200, 200, 429]),
+    ] {
+        let server = faulty(fault);
+        let calls =
+            [("sendMessageDraft", &draft), ("sendMessageDraft", &draft), ("sendMessage", &message)];
+        let statuses = calls.map(|(method, body)| call(&server, method, body).status);
+        assert_eq!(statuses, expect, "{fault}");
+    }
+}
+
 #[test]
 fn a_call_that_hangs_is_done_and_under_way() {
     let server = faulty("1:hang");
