@@ -5,7 +5,7 @@ use std::io::{self, BufRead as _, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use clitape_judge::{Golden, GoldenChange, body};
+use clitape_judge::{DESCRIPTION, Golden, GoldenChange, body};
 use clitape_recording::files;
 use clitape_recording::limits::ReplayLimits;
 use clitape_recording::scenario::{ChatProfile, Scenario, Workspace};
@@ -285,10 +285,15 @@ fn settle(choice: ReviewChoice, item: &ReviewItem, reason: Option<&str>) -> io::
     }
 }
 
-/// Adds the reason to the header of a golden, under the key that insta uses for a description.
+/// Puts the reason into the header of a golden, under the key that insta uses for a description, in the place of an
+/// earlier one.
 fn explained(golden: &str, reason: &str) -> String {
-    let line = format!("---\ndescription: {}\n", json!(plain(reason)));
-    golden.replacen("---\n", &line, 1)
+    let (header, text) = golden.split_at(golden.len() - body(golden).map_or(0, str::len));
+    let mut lines: Vec<&str> = header.split_inclusive('\n').collect();
+    lines.retain(|line| !line.starts_with(DESCRIPTION));
+    let line = format!("{DESCRIPTION}{}\n", json!(plain(reason)));
+    lines.insert(lines.len().min(1), &line);
+    lines.concat() + text
 }
 
 /// The reason why a golden is in the list.

@@ -142,6 +142,16 @@ fn the_ids_of_the_list_choose_goldens() {
         let text = fs::read_to_string(golden).unwrap();
         assert!(text.contains("description: \"the word was wrong\""), "{text}");
     }
+    // The reason stays when the golden changes again, until another one is given.
+    let golden = dir.join("scenarios/three-tools/golden/bus.snap");
+    let accepted = fs::read_to_string(&golden).unwrap();
+    for (more, reason) in [(&[][..], "the word was wrong"), (&["--reason", "again"], "again")] {
+        fs::write(&golden, accepted.replace("Now the other one", "Now an other one")).unwrap();
+        check(dir, &["test", "--update"], 3, &[], &[]);
+        check(dir, &[&["review", ids[0], "--accept"], more].concat(), 0, &["1 accepted"], &[]);
+        let text = fs::read_to_string(&golden).unwrap();
+        assert_eq!(text, accepted.replace("the word was wrong", reason));
+    }
     let out = check(dir, &["review", "telegram-", "--reject"], 0, &[" rejected, 0 skipped"], &[]);
     assert!(!out.contains("lifecycle") && pending(dir) < all - 2, "{out}");
 }

@@ -22,6 +22,6 @@ pub use diff::{
     ChatDiff, ContextMoment, FinalTextDiff, Times, TraceDiff, context, wrong_final_text,
 };
 pub use finding::{CheckResult, Finding, FindingCommand, FindingId, FindingKind, GoldenLine};
-pub use golden::golden_chain::body;
+pub use golden::golden_chain::{DESCRIPTION, body};
 pub use golden::{Golden, GoldenChange, UnreadableLine, View, parse};
 pub use rules::{Needs, RULES, Rule, RuleScope, Stake, Violation, judge};

@@ -14,6 +14,9 @@ use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::{Scenario, fact_of};
 use fs_err as fs;
 
+/// The key of insta's header under which a person gives the reason for a golden.
+pub const DESCRIPTION: &str = "description: ";
+
 /// The golden files of a view.
 #[derive(Debug)]
 pub(crate) struct GoldenChain {
@@ -282,10 +285,26 @@ pub(crate) fn write_pending(
 ) -> io::Result<()> {
     files::make_folder(golden.parent().unwrap_or(&scenario.dir))?;
     let header = format!(
-        "---\nsource: scenarios/{}/scenario.toml\nexpression: {view}\n---\n",
+        "---\n{}source: scenarios/{}/scenario.toml\nexpression: {view}\n---\n",
+        description(golden)?,
         scenario.name
     );
     Ok(files::replace(&pending_path(golden), header + text)?)
+}
+
+/// Returns the line of a golden's header with the reason that a person gave for it; empty if there is none.
+fn description(golden: &Path) -> io::Result<String> {
+    let file = match files::read_text(golden) {
+        Ok(file) => file,
+        Err(FileError::Read { error, .. }) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(error);
+        }
+        // Of a file that is no golden, nothing is kept.
+        Err(_) => return Ok(String::new()),
+    };
+    let header = body(&file).map_or("", |text| &file[..file.len() - text.len()]);
+    let mut lines = header.split_inclusive('\n');
+    Ok(lines.find(|line| line.starts_with(DESCRIPTION)).unwrap_or_default().to_owned())
 }
 
 #[cfg(test)]
@@ -460,6 +479,23 @@ mod tests {
         chain.propose(&version("1.0.128"), &RECORDED.map(version), "a", write).unwrap();
         let pending = dir.path().join("bus.snap.new");
         assert_eq!(text_of(&pending).unwrap().as_deref(), Some("a"));
+    }
+
+    #[test]
+    fn the_reason_for_a_golden_stays_in_its_header() {
+        let reason = "description: \"the word was wrong\"\n";
+        for (golden, expect) in [
+            (format!("---\n{reason}source: a\n---\nb\n"), reason),
+            (format!("---\nsource: a\n{reason}expression: b\n---\nb\n"), reason),
+            (format!("---\nsource: a\n---\n{reason}"), ""),
+            ("no header".to_owned(), ""),
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("bus.snap");
+            fs::write(&path, &golden).unwrap();
+            assert_eq!(description(&path).unwrap(), expect, "{golden:?}");
+        }
+        assert_eq!(description(Path::new("missing.snap")).unwrap(), "");
     }
 
     #[test]
