@@ -23,7 +23,7 @@ use crate::observation::{
 use crate::words::{FEW_LETTERS, Piece, contains, count, letters, pieces};
 
 /// The kinds of the person's acts.
-pub(crate) const PERSON: [&str; 2] = ["(user)", "(press)"];
+pub(crate) const PERSON: [&str; 3] = ["(user)", "(press)", "(stop)"];
 
 /// An observation with what follows from it, which is computed when a rule first asks.
 #[derive(Debug, Clone, Copy)]

@@ -94,6 +94,9 @@ fn sb007_an_interrupt_that_no_person_sent_is_told() {
     );
     check_failed(story, &[draft.clone(), edit(6_000, 1, &format!("{half}\n\n⏹"))], &[]);
     check_failed(story, &[draft.clone(), edit(6_000, 1, "error_during_execution")], &[]);
+    // The person may also press the Stop button of the bot's draft.
+    let button = call(4_000, "(stop)", serde_json::json!({ "draft_id": 1 }));
+    check_failed(story, &[draft.clone(), button], &[]);
     check_failed(story, &[draft.clone(), stop], &[]);
     // A CLI that is killed at once prints nothing after the words that stop it.
     let stop = call(5_400, "(user)", serde_json::json!({ "text": "/stop" }));
